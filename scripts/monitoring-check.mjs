@@ -100,7 +100,9 @@ async function check() {
   const empty = [];
   const all = queries();
   for (const query of all) {
-    const expr = query.expr.replaceAll('$__rate_interval', '1m');
+    const expr = query.expr
+      .replaceAll('$__rate_interval', '1m')
+      .replaceAll(/\$(role|instance|class)\b/g, '.*');
     const { result } = await prometheus(`query?query=${encodeURIComponent(expr)}`);
     // What shows trouble only has nothing to show.
     if (result.length === 0 && !/ > 0$/.test(query.expr)) empty.push(query);

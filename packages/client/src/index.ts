@@ -64,5 +64,7 @@ export {
 } from './local-clusters.js';
 export type { MapOptions, MapWork } from './map.js';
 export { type CallOptions, type ClientTimings, type ConnectOptions, DEFAULT_TIMINGS } from './options.js';
+export { type Outlook, outlookOf, type StageOutlook } from './outlook.js';
+export { planJob, planJson } from './plan.js';
 export type { JobSubmission } from './submission.js';
 export { silentSchedulers, workerJson, workersJson } from './workers-json.js';

@@ -30,5 +30,9 @@ export const LIMITS = {
   streamBeatMs: 15_000,
   /** The longest that an answer about a job waits for its end. */
   waitSecondsMax: 60,
+  /** Jobs that one request changes. */
+  bulkJobsMax: 10_000,
+  /** Workers in one picture of what ran where. */
+  streamWorkersMax: 100,
   jobsListedMax: CLUSTER_LIMITS.jobsListedMax,
 } as const;

@@ -31,7 +31,12 @@ it('lists the statuses of bodies, and says which bodies may be left out', () => 
       expect(Object.keys(post.responses)).toEqual(expect.arrayContaining(['413', '415']));
   }
   const needed = Object.entries(paths).filter(([, { post }]) => post?.requestBody?.required);
-  expect(needed.map(([path]) => path)).toEqual(['/v1/jobs', '/v1/jobs/{id}/update']);
+  expect(needed.map(([path]) => path)).toEqual([
+    '/v1/jobs',
+    '/v1/jobs/bulk',
+    '/v1/plan',
+    '/v1/jobs/{id}/update',
+  ]);
 });
 
 it('what changes something needs more than the role that looks', () => {

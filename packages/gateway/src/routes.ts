@@ -1,4 +1,4 @@
-import { type Cluster, type JobHandle, workerJson, workersJson } from '@goshawk/client';
+import { type Cluster, type JobHandle, planJob, planJson, workerJson, workersJson } from '@goshawk/client';
 import {
   GoshawkError,
   givenSpan,
@@ -11,6 +11,7 @@ import {
   largestShare,
   PRIORITIES,
   parseJobQuery,
+  parseJobSpec,
   sharesByUser,
   summaryJson,
   TASKS_LISTED_MAX,
@@ -23,6 +24,7 @@ import {
 
 import { scoresOf } from '@goshawk/predictor';
 import { z } from 'zod';
+import { BULK_ACTIONS, bulk } from './bulk.js';
 import { jobStream, pageStream, resultStream } from './events.js';
 import { LIMITS } from './limits.js';
 import { LogTail } from './log-tail.js';
@@ -30,6 +32,7 @@ import { checkPaths } from './paths.js';
 import { policyOf } from './policy.js';
 import { type Route, route } from './route.js';
 import * as shapes from './schemas.js';
+import { isoTime, streamJson } from './stream-json.js';
 import { whySentence } from './why-sentence.js';
 
 const id = z.object({ id: z.string().min(1).max(512) });
@@ -194,14 +197,19 @@ export const ROUTES: readonly Route[] = [
     query: z.object({ task: task.optional() }),
     answer: shapes.why,
     errors: { 404: 'no scheduler knows the job, or it has no such task' },
-    handle: async ({ cluster }, { path, query, signal }) => {
+    handle: async ({ cluster, watch }, { path, query, signal }) => {
       const there = await cluster();
       const of = query.task === undefined ? {} : { task: query.task };
       const [explained, settings] = await Promise.all([
         there.job(path.id).explain({ ...of, signal }),
         there.settings({ signal }),
       ]);
-      return { ...whyJson(explained, settings?.policy, Date.now()), sentence: whySentence(explained) };
+      const now = Date.now();
+      if (query.task === undefined) watch.limits.note(explained, now);
+      const limits = watch.limits
+        .of(path.id)
+        .map((limit) => ({ ...limit, from: isoTime(limit.from), to: isoTime(limit.to) }));
+      return { ...whyJson(explained, settings?.policy, now), sentence: whySentence(explained), limits };
     },
   }),
   route({
@@ -260,6 +268,35 @@ export const ROUTES: readonly Route[] = [
       const done = await (await cluster()).cancelJobs({ states, ...rest, signal });
       const { jobs, waiting, running, silent } = done;
       return { schema: 'goshawk.cancelled/1', jobs, tasks: { waiting, running }, silent };
+    },
+  }),
+  route({
+    method: 'POST',
+    url: '/v1/jobs/bulk',
+    role: 'submit',
+    does: 'Cancel, retry, hold or release several jobs: those named, or all that match a query',
+    body: z.strictObject({
+      action: z.enum(BULK_ACTIONS),
+      ids: z.array(z.string().min(1).max(512)).min(1).max(1_000).optional(),
+      q: z.string().max(1_000).optional().describe('a query as in GET /v1/jobs; empty: all jobs'),
+      dryRun: z.boolean().optional().describe('only say what it would do'),
+    }),
+    answer: shapes.bulk,
+    errors: NO_JOB,
+    handle: async ({ cluster }, { body, signal }) => bulk(await cluster(), body, signal),
+  }),
+  route({
+    method: 'POST',
+    url: '/v1/plan',
+    role: 'submit',
+    does: 'Predict class, eligible workers and start of a job, without submitting it',
+    body: z.custom<object>((value) => isFields(value), 'expected the fields of a job'),
+    bodySchema: submissionSchema,
+    answer: shapes.plan,
+    handle: async ({ cluster }, { body, signal }) => {
+      checkPaths(body);
+      const { key: _, ...job } = body as { key?: unknown };
+      return planJson(await planJob(await cluster(), parseJobSpec(job, 'job'), signal));
     },
   }),
   ...(['hold', 'release'] as const).map((verb) =>
@@ -348,7 +385,7 @@ export const ROUTES: readonly Route[] = [
     path: name,
     answer: shapes.worker,
     errors: NO_WORKER,
-    handle: async ({ cluster }, { path, signal }) => {
+    handle: async ({ cluster, watch }, { path, signal }) => {
       const there = await cluster();
       const { workers } = await there.describe({ signal });
       const found = workers.find((worker) => worker.name === path.name);
@@ -360,6 +397,12 @@ export const ROUTES: readonly Route[] = [
         schema: 'goshawk.worker/1',
         ...workerJson(found),
         counters: counters?.workers[path.name] ?? null,
+        tasks: watch.stream.runningAt(path.name).map(({ job, name, user, task, attempt, from, demand }) => ({
+          ...{ job, name, user: user ?? null, task, attempt, startedAt: isoTime(from), demand },
+        })),
+        events: watch.workers
+          .eventsOf(path.name)
+          .map(({ at, state, cause }) => ({ at: isoTime(at), state, cause: cause ?? null })),
       };
     },
   }),
@@ -436,6 +479,21 @@ export const ROUTES: readonly Route[] = [
     does: 'Throughput, scheduling delay and run time by class, over at most the last hour of the gateway',
     answer: shapes.history,
     handle: async ({ watch }) => ({ schema: 'goshawk.history/1', points: watch.history.points }),
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/stream',
+    role: 'read',
+    does: 'What ran where within the last hour: the load of workers, and a sample of the attempts there',
+    query: z.object({
+      seconds: z.coerce.number().min(5).max(3_600).default(300).describe('length of the window'),
+      until: z.coerce.number().min(0).optional().describe('end of the window, ms since 1970; default: now'),
+      worker: z.string().max(256).default('').describe('only workers with this text in their names'),
+      from: z.coerce.number().int().min(0).max(999_999).default(0).describe('workers to skip'),
+      limit: z.coerce.number().int().min(1).max(LIMITS.streamWorkersMax).default(40),
+    }),
+    answer: shapes.stream,
+    handle: async ({ watch }, { query }) => streamJson(watch, query, Date.now()),
   }),
   route({
     method: 'GET',

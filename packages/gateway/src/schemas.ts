@@ -9,6 +9,8 @@ import {
 } from '@goshawk/core';
 import { z } from 'zod';
 import { ROLES } from './access.js';
+import { BULK_ACTIONS } from './bulk.js';
+import { BAR_STATES } from './task-stream.js';
 import { SHOWN_STATES } from './worker-table.js';
 
 /** Schemas of replies, from which the OpenAPI document is generated; a test checks real replies against them. */
@@ -271,6 +273,10 @@ export const why = z.looseObject({
   ...summary.shape,
   /** Over HTTP alone: the command prints a page. */
   sentence: z.string().optional(),
+  /** Over HTTP alone: what held back most waiting tasks, from one look of the gateway to another. */
+  limits: z
+    .array(z.object({ from: time, to: time, reason: z.enum(WAITING_REASONS), why: z.string(), tasks: count }))
+    .optional(),
   waiting: z.array(
     z.object({
       stage: z.string(),
@@ -342,6 +348,106 @@ export const worker = z.object({
   ...workerShape,
   /** Counters since the worker's start; null if it does not respond. */
   counters: z.record(z.string(), z.unknown()).nullable(),
+  /** Running tasks that a sample of the jobs has shown; there may be more, up to `busy`. */
+  tasks: z.array(
+    z.object({
+      job: z.string(),
+      name: z.string(),
+      user: z.string().nullable(),
+      task: count,
+      attempt: count,
+      startedAt: time,
+      demand: z.record(z.string(), z.number()),
+    }),
+  ),
+  /** Changes of its state that the gateway has seen, oldest first. */
+  events: z.array(
+    z.object({
+      at: time,
+      state: z.enum([...SHOWN_STATES, 'joined', 'seen']),
+      cause: z.string().nullable(),
+    }),
+  ),
+});
+
+export const plan = z.object({
+  schema: z.literal('goshawk.plan/1'),
+  /** Each stage has workers that could run its tasks. */
+  canRun: z.boolean(),
+  /** Null: the cluster finds out once it has the job. */
+  class: jobClass.nullable(),
+  cutoffSeconds: seconds.nullable(),
+  cutoffFrom: z.string(),
+  estimateSeconds: seconds.nullable(),
+  tasks: count,
+  stages: z.array(
+    z.looseObject({
+      name: z.string(),
+      tasks: count,
+      demand: z.record(z.string(), z.number()),
+      /** Workers that could run its tasks, of `workers` that accept tasks. */
+      fitting: count,
+      workers: count,
+    }),
+  ),
+  slots: count,
+  freeSlots: count,
+  /** Until the first task starts; null: not known. */
+  startSeconds: seconds.nullable(),
+  ahead: z.object({
+    jobs: count,
+    tasks: count,
+    workSeconds: seconds.nullable(),
+    examples: z.array(z.object({ id: z.string(), name: z.string(), waiting: count })),
+  }),
+});
+
+export const bulk = z.object({
+  schema: z.literal('goshawk.bulk/1'),
+  action: z.enum(BULK_ACTIONS),
+  dryRun: z.boolean(),
+  /** Jobs that were meant, and those of them that the action applies to. */
+  matched: count,
+  jobs: count,
+  /** Tasks of those: that will not start, are killed, or run again. */
+  tasks: z.object({ waiting: count, running: count, again: count }),
+  /** Jobs that the action was refused for, the first ones with the reason. */
+  failed: count,
+  errors: z.array(z.object({ job: z.string(), message: z.string() })),
+  /** More match than one request may change. */
+  truncated: z.boolean(),
+  silent: z.array(z.string()),
+});
+
+export const stream = z.object({
+  schema: z.literal('goshawk.stream/1'),
+  /** The window. */
+  from: time,
+  to: time,
+  /** Length of a bucket of `busy` and `reserved`; the first one has `from` in it. */
+  bucketSeconds: seconds,
+  bucketsFrom: time,
+  /** Workers by name, of those that match. */
+  workers: z.array(
+    z.object({
+      name: z.string(),
+      slots: count,
+      partition: z.enum(['general', 'short']),
+      state: z.enum(SHOWN_STATES),
+      /** Busy slots in percent by bucket; null: unknown; -1: the worker was lost. */
+      busy: z.array(z.number().nullable()),
+    }),
+  ),
+  total: count,
+  /** Names of jobs by index. */
+  jobs: z.array(z.object({ id: z.string(), name: z.string(), user: z.string().nullable() })),
+  states: z.array(z.enum(BAR_STATES)),
+  /** Sampled attempts: index of the worker, of the job, task, attempt, index of the state, ms from `from`, ms it ran. */
+  bars: z.array(z.tuple([count, count, count, count, count, z.number(), z.number()])),
+  /** Sampled attempts in the window that are left out: the shortest. */
+  omitted: count,
+  /** Free slots of the cluster that long tasks may not take, by bucket; null: unknown. */
+  reserved: z.array(count.nullable()),
 });
 
 export const users = z.object({

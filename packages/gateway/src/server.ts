@@ -82,7 +82,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { tokens, hosts = [], most = isLoopback ? 'operate' : 'read' } = options;
   const access = new Access({ isLoopback, tokens, most, hosts });
   const link = new Link(options.connect);
-  const watch = new ClusterWatch(link, options.where);
+  const watch = new ClusterWatch(link, options.where, { samples: true });
   const context: HandlerContext = { cluster: () => link.cluster(), watch, where: options.where };
   const app = fastify({
     bodyLimit: LIMITS.bodyBytesMax,

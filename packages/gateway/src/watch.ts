@@ -4,7 +4,17 @@ import type { Cluster, ClusterCounters, ClusterView } from '@goshawk/client';
 import { GoshawkError, type Millis, sumOf, UnreachableError } from '@goshawk/core';
 import { History, POINT_MS } from './history.js';
 import type { Link } from './link.js';
-import { FAILED_NEWS_MS, NAMES_SHOWN, type Overview, overviewOf, type Seen } from './overview.js';
+import {
+  FAILED_NEWS_MS,
+  type LastSeen,
+  NAMES_SHOWN,
+  type Overview,
+  overviewOf,
+  type Seen,
+} from './overview.js';
+import { Sampler } from './sampler.js';
+import { TaskStream } from './task-stream.js';
+import { WaitingLimits } from './waiting-limits.js';
 import { WorkerTable } from './worker-table.js';
 
 /** Poll interval while someone watches; longer if there are so many workers that a reply is large. ms */
@@ -21,12 +31,18 @@ export interface News {
 
 /**
  * Looks at the cluster now and then: each ten seconds for the hour of history, and more often while a page is open. A look
- * is a question to central and three to each scheduler, however many tasks there are and however many pages.
+ * is a question to central, five to each scheduler and two about each of a dozen jobs, however many tasks there are and
+ * however many pages.
  */
 export class ClusterWatch {
   readonly history = new History();
+  readonly stream = new TaskStream();
+  readonly limits = new WaitingLimits();
+  readonly #sampler = new Sampler(this.stream, this.limits);
+  #sampling: Promise<void> | undefined;
   readonly #link: Link;
   readonly #where: string;
+  readonly #samples: boolean;
   readonly #table = new WorkerTable();
   readonly #stop = new AbortController();
   readonly #versionOfPoint = new WeakMap<History['points'][number], number>();
@@ -38,11 +54,19 @@ export class ClusterWatch {
   #pointAt: Millis = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
 
-  /** @param where the cluster is, for people */
-  constructor(link: Link, where: string) {
+  /**
+   * @param where the cluster is, for people
+   * @param options.samples whether `stream` and `limits` are kept
+   */
+  constructor(link: Link, where: string, { samples = false }: { readonly samples?: boolean } = {}) {
+    this.#samples = samples;
     this.#link = link;
     this.#where = where;
     this.#overview = overviewOf({ where, problem: undefined, seen: undefined, workers: this.#table });
+  }
+
+  get workers(): Pick<WorkerTable, 'eventsOf' | 'rows'> {
+    return this.#table;
   }
 
   get overview(): Overview {
@@ -58,6 +82,7 @@ export class ClusterWatch {
     this.#wake();
     this.#looked.emit('look');
     await this.#running;
+    await this.#sampling;
   }
 
   /** Somebody looks, until what is returned is called. */
@@ -105,24 +130,39 @@ export class ClusterWatch {
   async #look(): Promise<void> {
     const where = this.#where;
     try {
-      const seen = await ask(await this.#link.cluster());
+      const cluster = await this.#link.cluster();
+      const seen = await ask(cluster);
       // While central is away nobody knows of workers, which does not make them lost.
       const now = performance.now();
       if (seen.view !== undefined) {
-        this.#table.update(seen.view.workers, now);
+        this.#table.update(seen.view.workers, now, Date.now());
         this.#lastView = { view: seen.view, at: now };
+        if (this.#samples) this.stream.look(seen.view, seen.waiting?.central, Date.now());
       }
+      if (this.#samples) this.#sample(cluster);
       const { problem } = seen;
-      this.#overview = overviewOf({ where, problem, seen, lastSeen: this.#lastSeen, workers: this.#table });
+      this.#overview = overviewOf({ where, problem, seen, lastSeen: this.lastSeen, workers: this.#table });
       this.#addPoint(seen.counters);
     } catch (error) {
       const problem = error instanceof GoshawkError ? error : new GoshawkError('internal', String(error));
-      const lastSeen = this.#lastSeen;
+      const lastSeen = this.lastSeen;
       this.#overview = overviewOf({ where, problem, seen: undefined, lastSeen, workers: this.#table });
     }
   }
 
-  get #lastSeen() {
+  /** One at a time, and beside the looks: a scheduler that does not answer delays no page. */
+  #sample(cluster: Cluster): void {
+    this.#sampling ??= this.#sampler
+      .look(cluster, Date.now(), this.#stop.signal)
+      // A look without an answer is told of by the overview.
+      .catch(() => {})
+      .finally(() => {
+        this.#sampling = undefined;
+      });
+  }
+
+  /** The last answer of central, and its age; undefined: there was none. */
+  get lastSeen(): LastSeen | undefined {
     const last = this.#lastView;
     return last && { view: last.view, agoMs: performance.now() - last.at };
   }

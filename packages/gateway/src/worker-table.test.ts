@@ -69,3 +69,22 @@ it('ten thousand workers that all change take less than 64 KB a second', () => {
   // Looked at each five seconds.
   expect(JSON.stringify(table.since(1)).length / 5).toBeLessThan(64 * 1024);
 });
+
+it('keeps the history of a worker: when it joined, was drained, lost and came back', () => {
+  const table = new WorkerTable();
+  table.update([worker('w0')], 0, 100);
+  table.update([worker('w0'), worker('w1')], 1, 200);
+  table.update([worker('w0'), worker('w1', { state: 'quarantined', quarantine: 'no space left' })], 2, 300);
+  table.update([worker('w0')], 3, 400);
+  table.update([worker('w0'), worker('w1')], 4, 500);
+  expect(table.eventsOf('w0')).toEqual([{ at: 100, state: 'seen' }]);
+  expect(table.eventsOf('w1')).toEqual([
+    { at: 200, state: 'joined' },
+    { at: 300, state: 'quarantined', cause: 'no space left' },
+    { at: 400, state: 'lost' },
+    { at: 500, state: 'joined' },
+  ]);
+  for (let at = 0; at < 100; at++)
+    table.update([worker('w0', { state: at % 2 === 0 ? 'draining' : 'active' })], at, at);
+  expect(table.eventsOf('w0')).toHaveLength(20);
+});

@@ -16,7 +16,19 @@ interface Row {
   /** Versions of the row: when it was added or its constant part changed, and its last change. */
   bornAt: number;
   changedAt: number;
+  /** Oldest first. */
+  readonly events: WorkerEvent[];
 }
+
+/** A change of state that was seen; the first one is when it joined, or when the gateway first saw it. */
+export interface WorkerEvent {
+  /** Wall clock, ms since 1970. */
+  readonly at: Millis;
+  readonly state: ShownState | 'joined' | 'seen';
+  readonly cause?: string | undefined;
+}
+/** Changes of state that are kept of each worker. */
+const EVENTS_MAX = 20;
 
 /** Compact changes of workers: with 10,000 of them, repeated names would be half of the data. */
 export interface WorkerDelta {
@@ -40,15 +52,28 @@ export class WorkerTable {
     return this.#version;
   }
 
-  /** @param now any clock that does not go back, ms */
-  update(workers: readonly WorkerView[], now: Millis): void {
+  /**
+   * @param now any clock that does not go back, ms
+   * @param at wall clock
+   */
+  update(workers: readonly WorkerView[], now: Millis, at: Millis = 0): void {
     this.#version++;
     const there = new Set<string>();
     for (const view of workers) {
       there.add(view.name);
-      this.#seen(view);
+      this.#seen(view, at);
     }
-    for (const row of this.#rows.values()) if (!there.has(row.view.name)) this.#missed(row, now);
+    for (const row of this.#rows.values()) if (!there.has(row.view.name)) this.#missed(row, now, at);
+  }
+
+  /** Changes of a worker's state within the time it is known here, oldest first. */
+  eventsOf(name: string): readonly WorkerEvent[] {
+    return this.#rows.get(name)?.events ?? [];
+  }
+
+  /** Workers that are there, and those that were lost, by name. */
+  rows(): ReadonlyMap<string, { readonly view: WorkerView; readonly state: ShownState }> {
+    return this.#rows;
   }
 
   /** Workers by state. */
@@ -77,30 +102,43 @@ export class WorkerTable {
     return { reset: reset || seen === 0, born, now };
   }
 
-  #seen(view: WorkerView): void {
+  #seen(view: WorkerView, at: Millis): void {
     const { name, state } = view;
     const row = this.#rows.get(name);
     const version = this.#version;
     if (row === undefined) {
       const id = this.#nextId++;
-      this.#rows.set(name, { id, view, state, lostAt: undefined, bornAt: version, changedAt: version });
+      const events: WorkerEvent[] = [{ at, state: version === 1 ? 'seen' : 'joined' }];
+      if (state !== 'active') events.push({ at, state, cause: view.quarantine });
+      this.#rows.set(name, {
+        id,
+        view,
+        state,
+        lostAt: undefined,
+        bornAt: version,
+        changedAt: version,
+        events,
+      });
       return;
     }
     const { slots, partition, busy, long, queued } = row.view;
     if (slots !== view.slots || partition !== view.partition) row.bornAt = row.changedAt = version;
     const isSame = busy === view.busy && long === view.long && queued === view.queued && row.state === state;
     if (!isSame) row.changedAt = version;
+    if (row.state !== state)
+      happened(row, { at, state: row.state === 'lost' ? 'joined' : state, cause: view.quarantine });
     Object.assign(row, { view, state, lostAt: undefined });
   }
 
   /** One that had drained has left on purpose. */
-  #missed(row: Row, now: Millis): void {
+  #missed(row: Row, now: Millis, at: Millis): void {
     if (row.state === 'lost') {
       if (now - row.lostAt! > LOST_SHOWN_MS) this.#forget(row);
     } else if (row.state === 'draining' || row.state === 'drained') this.#forget(row);
     else {
       const view = { ...row.view, busy: 0, queued: 0, long: undefined };
       Object.assign(row, { view, state: 'lost', lostAt: now, changedAt: this.#version });
+      happened(row, { at, state: 'lost' });
     }
   }
 
@@ -108,4 +146,9 @@ export class WorkerTable {
     this.#rows.delete(view.name);
     this.#wentAt = this.#version;
   }
+}
+
+function happened({ events }: Row, event: WorkerEvent): void {
+  events.push(event);
+  if (events.length > EVENTS_MAX) events.shift();
 }

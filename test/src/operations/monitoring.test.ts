@@ -13,12 +13,19 @@ interface Rule {
   readonly alert: string;
   readonly expr: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly summary: string; readonly description: string };
+  readonly annotations: {
+    readonly summary: string;
+    readonly description: string;
+    readonly runbook_url: string;
+  };
 }
 
 interface Panel {
   readonly id: number;
+  readonly type: string;
   readonly title: string;
+  readonly description?: string;
+  readonly fieldConfig?: { readonly defaults: { readonly thresholds?: object } };
   readonly gridPos: { readonly x: number; readonly w: number };
   readonly targets?: readonly { readonly refId: string; readonly expr: string }[];
 }
@@ -26,7 +33,21 @@ interface Panel {
 const rules = (parse(read('alerts.yml')) as { groups: { rules: Rule[] }[] }).groups.flatMap(
   (group) => group.rules,
 );
-const dashboard = JSON.parse(read('grafana/dashboards/goshawk.json')) as { uid: string; panels: Panel[] };
+interface Variable {
+  readonly name: string;
+  readonly query: string | { readonly query: string };
+}
+
+const dashboard = JSON.parse(read('grafana/dashboards/goshawk.json')) as {
+  uid: string;
+  panels: Panel[];
+  templating: { list: Variable[] };
+  annotations: { list: { expr: string }[] };
+};
+const variables = dashboard.templating.list.map(({ name, query }) => ({
+  name,
+  query: typeof query === 'string' ? query : query.query,
+}));
 const expressions = [
   ...rules.map(({ alert, expr }) => [alert, expr] as const),
   ...dashboard.panels.flatMap(({ title, targets }) =>
@@ -110,6 +131,33 @@ describe('alerts and dashboard', () => {
       expect(annotations.summary.length).toBeGreaterThan(10);
       expect(annotations.description.length).toBeGreaterThan(10);
     }
+  });
+
+  it('have a runbook that exists', () => {
+    const text = readFileSync(join(import.meta.dirname, '../../../docs/OPERATE.md'), 'utf8');
+    const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, words]) => words!.toLowerCase());
+    for (const { alert, annotations } of rules) {
+      expect(annotations.runbook_url, alert).toMatch(/#/);
+      expect(headings).toContain(annotations.runbook_url.split('#')[1]);
+    }
+  });
+
+  it('has variables that are defined, of metrics that exist, and each of them is used', () => {
+    const text = JSON.stringify(dashboard.panels) + variables.map(({ query }) => query).join();
+    const used = new Set([...text.matchAll(/\$(?!__)(\w+)/g)].map(([, name]) => name));
+    expect([...used].sort()).toEqual(variables.map(({ name }) => name).sort());
+    for (const { query } of variables)
+      for (const { name } of namedIn(query)) expect(specOf(name), name).toBeDefined();
+  });
+
+  it('says of every panel what it shows, and has thresholds, a list of alerts and their annotations', () => {
+    const shown = dashboard.panels.filter(({ type }) => type !== 'row');
+    for (const { title, description = '' } of shown) expect(description.length, title).toBeGreaterThan(10);
+    expect(shown.filter(({ type }) => type === 'alertlist')).toHaveLength(1);
+    expect(shown.filter(({ fieldConfig }) => fieldConfig?.defaults.thresholds).length).toBeGreaterThan(5);
+    expect(dashboard.annotations.list.map(({ expr }) => expr)).toEqual([
+      'ALERTS{alertname=~"Goshawk.*", alertstate="firing"}',
+    ]);
   });
 
   it('has panels that are numbered once, within the width', () => {

@@ -23,7 +23,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
   /** Requests and console errors of the page. */
   const asked = new Set<string>();
   const complaints: string[] = [];
-  const scripts = new Set<string>();
+  const loaded = new Set<string>();
 
   beforeAll(async () => {
     cluster = await TestCluster.start(['--workers', '3', '--schedulers', '2']);
@@ -40,7 +40,8 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
       if (message.type() === 'error') complaints.push(message.text());
     });
     page.on('response', (response) => {
-      if (response.request().resourceType() === 'script') scripts.add(response.url());
+      if (/^(document|stylesheet|script)$/.test(response.request().resourceType()))
+        loaded.add(response.url());
     });
     await page.goto(url);
   });
@@ -53,8 +54,8 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
   });
 
   /** Compressed size of everything the page loaded. */
-  async function scriptBytes(): Promise<number> {
-    const texts = [...scripts].map(async (script) => (await fetch(script)).arrayBuffer());
+  async function loadedBytes(): Promise<number> {
+    const texts = [...loaded].map(async (file) => (await fetch(file)).arrayBuffer());
     return (await Promise.all(texts)).reduce((sum, text) => sum + gzipSync(text).length, 0);
   }
 
@@ -83,13 +84,13 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('shows what the cluster has, and runs less script than it may', async () => {
+  it('shows what the cluster has, and loads less than it may', async () => {
     await page.getByText('Nothing needs attention.').waitFor();
     await page.getByText('all active').waitFor();
     expect(complaints).toEqual([]);
     // The charts alone weigh that much.
-    await expect.poll(scriptBytes, { timeout: PATIENCE_MS }).toBeGreaterThan(40_000);
-    expect(await scriptBytes()).toBeLessThan(150_000);
+    await expect.poll(loadedBytes, { timeout: PATIENCE_MS }).toBeGreaterThan(40_000);
+    expect(await loadedBytes()).toBeLessThan(120_000);
   });
 
   it('shows a job that was submitted over the API, from the list to its end', async () => {
@@ -136,8 +137,90 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     const fails = { exec: ['sh', '-c', 'exit 3'] };
     const id = await submit({ name: 'broken', tasks: { count: 7, run: fails } });
     await open(`#/jobs/${id}`, new RegExp(`\\(${id}\\)`));
-    await page.getByText(/^task 0 on (w\d|extra): the command ended with exit code 3$/).waitFor();
-    await page.getByText('2 more tasks failed').waitFor();
+    await page
+      .getByText(/^7 tasks, such as task 0 on (w\d|extra): the command ended with exit code 3$/)
+      .waitFor();
+  });
+
+  it('draws what ran where, and moves and zooms by keyboard', async () => {
+    const id = await submit({ name: 'drawn', tasks: { count: 6, run: { sleep: 300 } } });
+    await open('#/', 'Overview');
+    const stream = page.locator('section', { has: page.getByRole('heading', { name: 'Task stream' }) });
+    await stream.getByText('Table', { exact: true }).click();
+    await stream.getByRole('link', { name: 'drawn', exact: true }).first().waitFor();
+    await stream.getByRole('application').focus();
+    await page.keyboard.press('ArrowLeft');
+    await stream.getByText(/until \d\d:\d\d:\d\d/).waitFor();
+    await page.keyboard.press('+');
+    await stream.getByText(/^30 s, /).waitFor();
+    await page.keyboard.press('Escape');
+    await stream.getByText(/^1 min 0 s, live/).waitFor();
+    await stream.getByRole('button', { name: '1 h' }).press('Enter');
+    await stream.getByText(/^1 h 0 min, live/).waitFor();
+    await stream.getByLabel('Workers').fill('w1');
+    await stream.getByText('1 worker of 1').waitFor();
+    await stream
+      .locator('.legend')
+      .getByRole('link', { name: 'drawn', exact: true })
+      .or(stream.getByText('0 sampled attempts'))
+      .first()
+      .waitFor();
+    await open(`#/jobs/${id}`, new RegExp(`\\(${id}\\)`));
+  });
+
+  it('draws the stages of a job, with the path that failed', async () => {
+    const id = await submit({
+      name: 'graph',
+      stages: [
+        { name: 'first', tasks: [{ sleep: 1 }] },
+        { name: 'breaks', after: ['first'], tasks: [{ exec: ['sh', '-c', 'exit 3'] }] },
+        { name: 'last', after: ['breaks'], tasks: [{ sleep: 1 }] },
+      ],
+    });
+    await open(`#/jobs/${id}`, new RegExp(`\\(${id}\\)`));
+    await page
+      .getByRole('img', { name: '3 stages: first completed, breaks failed, last cancelled' })
+      .waitFor();
+    expect(await page.locator('.graph .stage.broken').count()).toBe(2);
+    expect(await page.locator('.graph .edge.broken').count()).toBe(1);
+    await page.locator('.waterfall', { hasText: 'tasks run' }).waitFor();
+  });
+
+  it('plans a job, shows errors beside the buttons, and submits it', async () => {
+    await open('#/submit', 'Submit');
+    const editor = page.getByLabel('Job', { exact: true });
+    await editor.fill('{"name": ');
+    await page.getByRole('button', { name: 'Plan', exact: true }).click();
+    await page.getByText('This is no JSON').waitFor();
+    await editor.fill('{"name": "typed", "tasks": [{"sleeps": 1}]}');
+    await editor.press('Control+Enter');
+    await page.locator('#job-outcome .error', { hasText: 'tasks' }).waitFor();
+    await editor.fill('{"name": "typed", "tasks": {"count": 5, "run": {"sleep": 1}}}');
+    await page.getByRole('button', { name: 'Plan', exact: true }).click();
+    await page.getByText(/^5 tasks\. /).waitFor();
+    await page.getByRole('button', { name: 'Submit', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: /^typed \(/ }).waitFor();
+    await page.locator('.name .badge.completed').waitFor();
+  });
+
+  it('acts on all jobs that match, or on selected ones, after it has said what will happen', async () => {
+    const held = { tasks: { count: 2, run: { sleep: 1 } }, hold: true };
+    const ids = await Promise.all(['bulk-a', 'bulk-b', 'bulk-c'].map((name) => submit({ name, ...held })));
+    await open('#/jobs?q=name:bulk-*', 'Jobs');
+    await page.getByRole('button', { name: 'Release all 3 that match…' }).waitFor();
+    await page.getByLabel(`Select ${ids[0]}`).check();
+    await page.getByRole('button', { name: 'Cancel 1 selected…' }).click();
+    await page.getByText('Cancel 1 job? 2 waiting tasks will not start').waitFor();
+    await page.getByRole('button', { name: 'Cancel 1 selected', exact: true }).click();
+    await page.getByText('1 job cancelled.').waitFor();
+    await page.getByLabel(`Select ${ids[0]}`).uncheck();
+    await page.getByRole('button', { name: 'Cancel all 3 that match…' }).click();
+    await page.getByText('Cancel 2 jobs? 4 waiting tasks will not start').waitFor();
+    await page.getByText('It does not apply to 1 of the 3.').waitFor();
+    await page.getByRole('button', { name: 'Keep as it is' }).click();
+    await page.getByRole('button', { name: 'Cancel all 3 that match…' }).click();
+    await page.getByRole('button', { name: 'Cancel all 3 that match', exact: true }).click();
+    await page.getByText('2 jobs cancelled.').waitFor();
   });
 
   it('chooses a worker by keyboard, and drains it', async () => {
@@ -260,10 +343,14 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
   });
 
   it.each([
+    ['light', 375],
+    ['dark', 375],
+    ['light', 768],
+    ['dark', 768],
+    ['light', 1_440],
+    ['dark', 1_440],
     ['light', 1_920],
-    ['dark', 1_280],
-    ['dark', 380],
-    ['light', 380],
+    ['dark', 1_920],
   ] as const)('has no barriers and nothing that overflows, %s, %i px', async (colorScheme, width) => {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
@@ -274,6 +361,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
       [`#/jobs/${id}`, new RegExp(`\\(${id}\\)`), '.name .badge.failed'],
       ['#/workers/w1', 'Workers', '.panel dl'],
       ['#/users', 'Users', '.card .hint, .card .well'],
+      ['#/submit', 'Submit', 'tbody tr'],
       ['#/policy', 'Policy', '.card dl'],
     ];
     for (const [address, heading, shown] of parts) {

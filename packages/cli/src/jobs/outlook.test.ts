@@ -1,7 +1,7 @@
+import { outlookOf } from '@goshawk/client';
 import { DEFAULT_POLICY, type JobClass, type JobSummary, LIVE_TIMINGS, parseJobSpec } from '@goshawk/core';
 import { presetNamed } from '@goshawk/policies';
 import { describe, expect, it } from 'vitest';
-import { outlookOf } from './outlook.js';
 
 const policy = {
   ...DEFAULT_POLICY,

@@ -1,8 +1,9 @@
 import type { Cluster } from '@goshawk/client';
-import { counted, formatCount, isFinal, parseJobQuery, sharesByUser } from '@goshawk/core';
+import { counted, formatCount, formatDuration, isFinal, parseJobQuery, sharesByUser } from '@goshawk/core';
 import type { ClusterWatch } from '@goshawk/gateway';
 import type { Context } from '../context.js';
-import { painter, plain } from '../terminal/paint.js';
+import { type Painter, painter, plain } from '../terminal/paint.js';
+import { type Column, renderTable } from '../terminal/table.js';
 import { explainJob } from './explain-job.js';
 import { jobPage } from './job-page.js';
 import { jobsTable } from './jobs-table.js';
@@ -13,6 +14,8 @@ import { whyPage } from './why-page.js';
 
 /** Lines of a list at most. */
 const LISTED = 500;
+/** Older numbers are shown with their age. ms */
+const STALE_MS = 10_000;
 /** Last lines of output that are shown. */
 const LOG_LINES = 1_000;
 /** `w2` before `w10`. */
@@ -45,7 +48,7 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
     if (action.kind === 'quit') return quit.abort();
     try {
       // Keys may have changed the state meanwhile.
-      const change = await done(cluster, action, state.view, signal);
+      const change = await done(cluster, watch, action, state.view, signal);
       state = { ...state, ...change };
     } catch (error) {
       state = { ...state, message: (error as Error).message };
@@ -111,36 +114,64 @@ async function bodyOf(
       return { head, rows };
     }
     case 'workers': {
-      const { workers } = await cluster.describe({ signal });
-      const fitting = workers
+      const last = watch.lastSeen;
+      if (last === undefined) return 'unknown: central has not answered yet';
+      const fitting = last.view.workers
         .filter(({ name }) => name.includes(filter))
         .sort((one, other) => BY_NAME.compare(one.name, other.name));
-      const width = Math.max(4, ...fitting.map(({ name }) => Math.min(40, name.length)));
-      const rows = fitting.map(({ name, state, slots, busy, queued }) => ({
+      const cells = fitting.map(({ name, state, partition, slots, busy, queued }) => [
+        plain(name),
+        state,
+        partition,
+        `${busy} of ${slots || 'any'}`,
+        formatCount(queued),
+      ]);
+      const { head, lines } = tableLines(WORKER_COLUMNS, cells, paint);
+      const rows = fitting.map(({ name, state, busy, queued }, index) => ({
         name,
-        line: `${plain(name).padEnd(width)}  ${state.padEnd(11)}  ${`${busy} of ${slots || 'any'}`.padStart(10)}  ${String(queued).padStart(6)}`,
+        line: lines[index] ?? '',
         ...(state === 'active' || state === 'quarantined'
           ? { note: `${formatCount(busy)} running will finish, ${formatCount(queued)} queued go elsewhere` }
           : {}),
       }));
-      const head = `${'name'.padEnd(width)}  ${'state'.padEnd(11)}  ${'busy'.padStart(10)}  queued`;
-      return { head, rows };
+      const age = last.agoMs > STALE_MS ? `  (as of ${formatDuration(last.agoMs)} ago)` : '';
+      return { head: `${head}${age}`, rows };
     }
     case 'users': {
       const { jobs } = await cluster.shares({ signal });
-      const rows = sharesByUser(jobs)
+      const users = sharesByUser(jobs)
         .filter(({ user }) => user.includes(filter))
-        .sort((one, other) => other.running - one.running)
-        .map(({ user, jobs: many, running, waiting }) => ({
-          name: user,
-          line: `${plain(user || '(unknown)').padEnd(24)}  ${String(many).padStart(6)}  ${String(running).padStart(8)}  ${String(waiting).padStart(8)}`,
-        }));
-      return {
-        head: `${'user'.padEnd(24)}  ${'jobs'.padStart(6)}  ${'running'.padStart(8)}  ${'waiting'.padStart(8)}`,
-        rows,
-      };
+        .sort((one, other) => other.running - one.running);
+      const cells = users.map(({ user, jobs: many, running, waiting }) => [
+        plain(user || '(unknown)'),
+        formatCount(many),
+        formatCount(running),
+        formatCount(waiting),
+      ]);
+      const { head, lines } = tableLines(USER_COLUMNS, cells, paint);
+      return { head, rows: users.map(({ user }, index) => ({ name: user, line: lines[index] ?? '' })) };
     }
   }
+}
+
+const WORKER_COLUMNS: readonly Column[] = [
+  { title: 'name', shrinkTo: 12 },
+  { title: 'state' },
+  { title: 'partition', dropFirst: 0 },
+  { title: 'busy', align: 'right' },
+  { title: 'queued', align: 'right' },
+];
+const USER_COLUMNS: readonly Column[] = [
+  { title: 'user', shrinkTo: 12, width: 24 },
+  { title: 'jobs', align: 'right' },
+  { title: 'running', align: 'right' },
+  { title: 'waiting', align: 'right' },
+];
+
+/** A line for each row: none of these columns wraps. */
+function tableLines(columns: readonly Column[], cells: readonly (readonly string[])[], paint: Painter) {
+  const [head = '', ...lines] = renderTable(columns, cells, paint).split('\n');
+  return { head, lines };
 }
 
 function reasons({ overview: { waiting } }: ClusterWatch): string {
@@ -157,6 +188,7 @@ function reasons({ overview: { waiting } }: ClusterWatch): string {
 /** @returns what the action changes: a page to show, or a message */
 async function done(
   cluster: Cluster,
+  watch: ClusterWatch,
   action: TopAction,
   view: TopState['view'],
   signal: AbortSignal,
@@ -171,7 +203,7 @@ async function done(
         const detail = await cluster.job(of).describe({ signal });
         return page(`job ${of}`, jobPage(detail, Date.now(), paint));
       }
-      const worker = (await cluster.describe({ signal })).workers.find(({ name }) => name === of);
+      const worker = watch.lastSeen?.view.workers.find(({ name }) => name === of);
       if (worker === undefined) return { message: `${of} is not in the cluster` };
       const rows = Object.entries({
         ...worker,

@@ -56,7 +56,8 @@ export function fill(element: Element, ...children: readonly Child[]): void {
 
 /** Identity of an element across redraws, to keep the focus. */
 function keyOf(element: Element): string {
-  return `${element.tagName} ${element.getAttribute('href') ?? ''} ${element.textContent}`;
+  const { tagName, textContent } = element;
+  return `${tagName} ${element.getAttribute('href') ?? ''} ${element.getAttribute('aria-label') ?? ''} ${textContent}`;
 }
 
 interface Column<T> {
@@ -103,7 +104,10 @@ export function table<T>(
               : {
                   class: 'link',
                   onclick: (event) => {
-                    if (!(event.target as Element).closest('a') && getSelection()?.isCollapsed !== false)
+                    if (
+                      !(event.target as Element).closest('a, input') &&
+                      getSelection()?.isCollapsed !== false
+                    )
                       location.hash = link(row);
                   },
                 },

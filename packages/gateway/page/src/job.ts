@@ -1,3 +1,4 @@
+import { type Action, errorText, offer } from './actions.js';
 import { ansiSpans } from './ansi.js';
 import { ApiError, follow, get, post } from './api.js';
 import {
@@ -14,11 +15,12 @@ import {
   stateBadge,
   svg,
   table,
-  ticked,
 } from './dom.js';
 import { standing, tookSeconds } from './jobs.js';
 import type { Attempt, Job, JobSummary, Logs, TaskList, Why } from './shapes.js';
+import { DRAWN_MAX, stageGraph } from './stage-graph.js';
 import { may, type Place } from './view.js';
+import { waterfall } from './waterfall.js';
 
 /** Refresh interval of a changing job. ms */
 const LOOK_MS = 1_000;
@@ -83,11 +85,10 @@ export function showJob(place: Place): void {
   task.addEventListener('change', () => void showLog().catch(tell));
   const tell = (error: unknown): void => {
     if (signal.aborted) return;
-    const { message, hint, status } = error as ApiError;
     fill(
       problem,
-      h('p', { class: 'error' }, message, hint ? [': ', ticked(hint)] : null),
-      status === 404 ? h('p', {}, h('a', { href: '#/jobs' }, 'All jobs')) : null,
+      h('p', {}, errorText(error)),
+      (error as ApiError).status === 404 ? h('p', {}, h('a', { href: '#/jobs' }, 'All jobs')) : null,
     );
   };
   let tasksFrom = 0;
@@ -127,17 +128,41 @@ export function showJob(place: Place): void {
       const [now, reason] = await Promise.all([
         get<Job>(path, signal),
         get<Why>(`${path}/why`, signal),
-        showLog(),
         showTasks(),
       ]);
+      // While it runs the log has a timer of its own; the end of the job brings the last lines.
+      if (job?.state !== 'running' || now.state !== 'running') void showLog().catch(tell);
       parts.hidden = false;
       document.querySelector('h1')!.textContent = `${now.name} (${now.id})`;
       job = now;
       fill(problem);
       fill(head, title(now));
-      offer(place, actions, now, () => void look());
-      fill(why, h('p', { class: 'sentence' }, reason.sentence), bar(now), failureList(now), measures(now));
-      fill(stages, stageTable(now));
+      if (may(place, 'submit'))
+        offer(actions, actionsOf(now), (answer) => {
+          const { job: other = id } = answer as { readonly job?: string };
+          if (other === id) void look();
+          else location.hash = `#/jobs/${encodeURIComponent(other)}`;
+        });
+      else fill(actions, h('p', { class: 'hint' }, 'Read-only: this page may not change anything.'));
+      fill(
+        why,
+        h('p', { class: 'sentence' }, reason.sentence),
+        bar(now),
+        waterfall(now, reason),
+        failureList(now),
+        measures(now),
+      );
+      fill(
+        stages,
+        now.stages.length > 1
+          ? h(
+              'div',
+              { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Graph of the stages' },
+              stageGraph(now),
+            )
+          : null,
+        stageTable(now),
+      );
       fill(timeline, drawing(now));
     } catch (error) {
       if (!(error instanceof ApiError) && !signal.aborted) throw error;
@@ -211,123 +236,37 @@ function demandWords({ demand }: Job['stages'][number]): string {
     .join(', ');
 }
 
-interface Action {
-  readonly words: string;
-  readonly path: string;
-  readonly body?: object;
-  /** What will happen; asked before it does. */
-  readonly confirm?: string;
-}
-
-function actionsOf({ state, held, tasks, priority, beginAt }: Job): Action[] {
+function actionsOf({ id, state, held, tasks, priority, beginAt }: Job): Action[] {
   const runs = tasks.running > 0 ? `, and ${counted(tasks.running, 'running task')} killed` : '';
+  const to = (path: string, body?: object) => () => post(`/v1/jobs/${encodeURIComponent(id)}/${path}`, body);
   if (state === 'waiting' || state === 'running')
     return [
       {
         words: 'Cancel…',
-        path: 'cancel',
+        run: to('cancel'),
         confirm: `Cancel the job? ${counted(tasks.waiting, 'waiting task')} will not start${runs}. Completed tasks stay completed.`,
       },
       held || beginAt !== null
-        ? { words: beginAt === null ? 'Release' : 'Start now', path: 'release' }
-        : { words: 'Hold', path: 'hold' },
+        ? { words: beginAt === null ? 'Release' : 'Start now', run: to('release') }
+        : { words: 'Hold', run: to('hold') },
       ...(['low', 'normal', 'high'] as const)
         .filter((level) => level !== priority)
-        .map((level) => ({ words: `Priority ${level}`, path: 'update', body: { priority: level } })),
+        .map((level) => ({ words: `Priority ${level}`, run: to('update', { priority: level }) })),
     ];
   const again = tasks.failed + tasks.cancelled;
   if (again === 0) return [];
   return [
     {
       words: 'Retry…',
-      path: 'retry',
+      run: to('retry'),
       confirm: `Run ${counted(again, 'task')} of this job again? ${count(tasks.completed)} completed ones are kept.`,
     },
     {
       words: 'Retry as new job…',
-      path: 'retry',
-      body: { asNew: true },
+      run: to('retry', { asNew: true }),
       confirm: `Run ${counted(again, 'task')} in a new job, under the same numbers? This job stays as it is.`,
     },
   ];
-}
-
-/** Buttons, each with its confirmation and its error beside it. They stay while what they do stays the same. */
-function offer(place: Place, actions: HTMLElement, job: Job, done: () => void): void {
-  if (!may(place, 'submit')) {
-    fill(actions, h('p', { class: 'hint' }, 'Read-only: this page may not change anything.'));
-    return;
-  }
-  const all = actionsOf(job);
-  const key = JSON.stringify(all.map(({ words, confirm }) => [words, confirm]));
-  if (actions.dataset.key === key || actions.querySelector('.confirm') !== null) return;
-  actions.dataset.key = key;
-  const outcome = h('span', { role: 'alert' });
-  const run = async ({ path, body }: Action): Promise<void> => {
-    fill(outcome);
-    try {
-      const answer = await post<{ job?: string }>(`/v1/jobs/${encodeURIComponent(job.id)}/${path}`, body);
-      if (answer.job !== undefined && answer.job !== job.id) location.hash = `#/jobs/${answer.job}`;
-      done();
-    } catch (error) {
-      const { message, hint } = error as ApiError;
-      fill(outcome, h('span', { class: 'error' }, message, hint ? [': ', ticked(hint)] : null));
-    }
-  };
-  const show = (): void =>
-    actions.replaceChildren(
-      ...all.map((action) =>
-        h(
-          'button',
-          {
-            type: 'button',
-            onclick: () => {
-              if (action.confirm === undefined) return void run(action);
-              ask(action);
-            },
-          },
-          action.words,
-        ),
-      ),
-      outcome,
-    );
-  const ask = (action: Action): void => {
-    const close = (): void => {
-      show();
-      actions.querySelector('button')?.focus();
-    };
-    const yes = h(
-      'button',
-      {
-        type: 'button',
-        class: 'danger',
-        onclick: () => {
-          close();
-          void run(action);
-        },
-      },
-      action.words.replace('…', ''),
-    );
-    actions.replaceChildren(
-      h(
-        'div',
-        {
-          class: 'confirm',
-          role: 'group',
-          'aria-label': 'Confirmation',
-          onkeydown: (event) => {
-            if ((event as KeyboardEvent).key === 'Escape') close();
-          },
-        },
-        h('span', {}, action.confirm!),
-        yes,
-        h('button', { type: 'button', onclick: close }, 'Keep as it is'),
-      ),
-      outcome,
-    );
-    yes.focus();
-  };
-  show();
 }
 
 const PARTS = ['completed', 'running', 'waiting', 'failed', 'cancelled'] as const;
@@ -356,29 +295,51 @@ function bar({ tasks }: JobSummary): HTMLElement {
   );
 }
 
-/** Failures that are shown. */
-const FAILURES = 5;
+/** Causes that are shown. */
+const CAUSES = 5;
 
-/** List of failures by task. */
+/** Failures by cause, the most frequent first, each with the output of one of its tasks. */
 function failureList({ failures, tasks }: Job): (Node | null)[] {
   if (failures.length === 0) return [];
-  const shown = failures.slice(0, FAILURES).map((failure) => {
-    const { task, attempts, worker, message, kind, printed, stdoutFile, stderrFile } = failure;
-    const where = worker === '' ? '' : ` on ${worker}`;
-    const again = attempts > 1 ? `, attempt ${attempts}` : '';
+  const causes = new Map<string, Job['failures']>();
+  for (const failure of failures) {
+    const cause = causeOf(failure.message || failure.kind);
+    causes.set(cause, [...(causes.get(cause) ?? []), failure]);
+  }
+  const sorted = [...causes].sort(([, one], [, other]) => other.length - one.length);
+  const shown = sorted.slice(0, CAUSES).map(([cause, all]) => {
+    const first = all.find(({ printed }) => printed !== null) ?? all[0]!;
+    const { printed, stdoutFile, stderrFile } = first;
     const files = [
       ...(stdoutFile === null ? [] : [`stdout: ${stdoutFile}`]),
       ...(stderrFile === null ? [] : [`stderr: ${stderrFile}`]),
     ];
     const ends = [...(printed === null ? [] : [printed.trimEnd()]), ...files].join('\n');
-    const line = `task ${task}${where}${again}: ${message || kind}`;
-    return h('li', {}, line, ends === '' ? null : h('pre', { class: 'log' }, ends));
+    const line =
+      all.length === 1 ? placeOf(first) : `${counted(all.length, 'task')}, such as ${placeOf(first)}`;
+    return h(
+      'li',
+      {},
+      `${line}: ${all.length === 1 ? first.message || first.kind : cause}`,
+      ends === '' ? null : h('pre', { class: 'log' }, ends),
+    );
   });
-  const hidden = tasks.failed - shown.length;
+  const hidden = tasks.failed - failures.length;
+  const others = sorted.length - shown.length;
   return [
     h('ul', { class: 'attention' }, shown),
+    others > 0 ? h('p', { class: 'hint' }, `${counted(others, 'more cause')}`) : null,
     hidden > 0 ? h('p', { class: 'hint' }, `${counted(hidden, 'more task')} failed`) : null,
   ];
+}
+
+function placeOf({ task, worker, attempts }: Job['failures'][number]): string {
+  return `task ${task}${worker === '' ? '' : ` on ${worker}`}${attempts > 1 ? `, attempt ${attempts}` : ''}`;
+}
+
+/** The same message with other numbers of processes, addresses or files is the same cause; exit codes are not other numbers. */
+function causeOf(message: string): string {
+  return /exit code|signal/.test(message) ? message : message.replaceAll(/0x[\da-f]+|\d{3,}/gi, '…');
 }
 
 function measures(job: Job): HTMLElement | null {
@@ -400,8 +361,9 @@ function measures(job: Job): HTMLElement | null {
 }
 
 function stageTable({ stages }: Job): HTMLElement {
+  const more = stages.length - DRAWN_MAX;
   return table<Job['stages'][number]>(
-    'Stages',
+    more > 0 ? `Stages; the graph leaves out ${count(more)}` : 'Stages',
     [
       { title: 'stage', of: ({ name }) => name },
       { title: 'state', of: ({ state }) => stateBadge(state) },

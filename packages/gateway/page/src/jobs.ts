@@ -1,7 +1,8 @@
-import { type ApiError, get } from './api.js';
-import { ago, count, counted, duration, fill, h, stateBadge, table, ticked } from './dom.js';
-import type { JobList, JobSummary } from './shapes.js';
-import type { Place } from './view.js';
+import { type Action, offer, tellError } from './actions.js';
+import { get, post } from './api.js';
+import { ago, count, counted, duration, fill, h, stateBadge, table } from './dom.js';
+import type { Bulk, JobList, JobSummary } from './shapes.js';
+import { may, type Place } from './view.js';
 
 const PAGE = 50;
 const TABS = ['', 'waiting', 'running', 'completed', 'failed', 'cancelled'] as const;
@@ -19,7 +20,8 @@ const SORTS: Readonly<Record<Sort, (job: JobSummary) => string | number>> = {
 };
 
 /** Jobs by what the address asks for; the cluster filters. */
-export function showJobs({ root, live, query, signal }: Place): void {
+export function showJobs(place: Place): void {
+  const { root, live, query, signal } = place;
   const q = query.get('q') ?? '';
   const after = query.get('after') ?? '';
   const sort = query.get('sort') ?? '';
@@ -31,6 +33,9 @@ export function showJobs({ root, live, query, signal }: Place): void {
   };
   const withState = (state: string) => `${state === '' ? '' : `state:${state} `}${rest}`.trim();
   const list = h('div', {});
+  const actions = h('div', { class: 'actions', 'aria-label': 'Actions on jobs' });
+  const chosen = new Set<string>();
+  let matching = 0;
   const tabs = h('nav', { class: 'tabs', 'aria-label': 'States' });
   const problem = h('div', { role: 'status' });
   const field = h('input', {
@@ -57,11 +62,37 @@ export function showJobs({ root, live, query, signal }: Place): void {
       field,
       h('button', { type: 'submit' }, 'Find'),
       h('span', { class: 'hint' }, h('kbd', {}, 'Ctrl K')),
+      may(place, 'submit') ? h('a', { href: '#/submit' }, 'Submit a job') : null,
     ),
     tabs,
     problem,
-    h('section', { class: 'card' }, list),
+    h('section', { class: 'card' }, actions, list),
   );
+  const bulkBody = () => (chosen.size > 0 ? { ids: [...chosen] } : { q });
+  const offerBulk = (): void => {
+    if (!may(place, 'submit')) return;
+    const whom = chosen.size > 0 ? `${count(chosen.size)} selected` : `all ${count(matching)} that match`;
+    const all = (['cancel', 'retry', 'hold', 'release'] as const).map(
+      (action): Action => ({
+        words: `${action[0]!.toUpperCase()}${action.slice(1)} ${whom}…`,
+        confirm: async () =>
+          bulkQuestion(await post<Bulk>('/v1/jobs/bulk', { action, dryRun: true, ...bulkBody() })),
+        run: () => post<Bulk>('/v1/jobs/bulk', { action, ...bulkBody() }),
+      }),
+    );
+    offer(actions, matching === 0 ? [] : all, (result) => {
+      fill(bulkOutcome, bulkAnswer(result as Bulk));
+    });
+  };
+  const bulkOutcome = h('div', { role: 'status' });
+  actions.after(bulkOutcome);
+  list.addEventListener('change', ({ target }) => {
+    const box = target as HTMLInputElement;
+    if (box.name !== 'job') return;
+    if (box.checked) chosen.add(box.value);
+    else chosen.delete(box.value);
+    offerBulk();
+  });
   const ask = new URLSearchParams({ limit: String(PAGE), all: 'true' });
   if (q !== '') ask.set('q', q);
   if (after !== '') ask.set('after', after);
@@ -85,26 +116,33 @@ export function showJobs({ root, live, query, signal }: Place): void {
           ),
         ),
       );
-      const place = `${counted(jobs.length, 'job')} of ${count(total)}${after === '' ? '' : ', further down the list'}`;
+      const listed = `${counted(jobs.length, 'job')} of ${count(total)}${after === '' ? '' : ', further down the list'}`;
+      matching = total;
       const key = Object.hasOwn(SORTS, sort) ? SORTS[sort as Sort] : undefined;
       const sorted = key === undefined ? jobs : jobs.toSorted((a, b) => compare(key(a), key(b)));
       fill(
         list,
         jobs.length === 0
           ? null
-          : jobsTable(sorted, (by) => address({ sort: by === sort ? '' : by, after }), sort),
+          : jobsTable(
+              sorted,
+              (by) => address({ sort: by === sort ? '' : by, after }),
+              sort,
+              may(place, 'submit') ? chosen : undefined,
+            ),
         h(
           'nav',
           { class: 'pages', 'aria-label': 'Pages of jobs' },
-          h('span', {}, jobs.length === 0 ? 'No jobs match.' : place),
+          h('span', {}, jobs.length === 0 ? 'No jobs match.' : listed),
           after === '' ? null : h('a', { href: address({}) }, 'Back to the first page'),
           cursor === null ? null : h('a', { href: address({ after: cursor }) }, 'Next page'),
         ),
       );
+      for (const box of list.querySelectorAll<HTMLInputElement>('input[name=job]'))
+        box.checked = chosen.has(box.value);
+      offerBulk();
     } catch (error) {
-      if (signal.aborted) return;
-      const { message, hint } = error as ApiError;
-      fill(problem, h('p', { class: 'error' }, message, hint ? [': ', ticked(hint)] : null));
+      tellError(problem, error, signal);
     }
   });
 }
@@ -113,8 +151,40 @@ function compare(one: string | number, other: string | number): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** @param sortedBy the address of this page in another order */
-function jobsTable(jobs: readonly JobSummary[], sortedBy: (by: Sort) => string, sort: string): HTMLElement {
+/** What will happen, from what the cluster says it would do. */
+function bulkQuestion({ action, matched, jobs, tasks, truncated }: Bulk): string {
+  const others = matched - jobs;
+  const rest = others > 0 ? ` It does not apply to ${count(others)} of the ${count(matched)}.` : '';
+  const cut = truncated ? ' More match than one request may change.' : '';
+  if (jobs === 0) return `This changes no job.${rest}`;
+  const what = {
+    cancel: `Cancel ${counted(jobs, 'job')}? ${counted(tasks.waiting, 'waiting task')} will not start, and ${counted(tasks.running, 'running task')} will be killed.`,
+    retry: `Run ${counted(tasks.again, 'failed or cancelled task')} of ${counted(jobs, 'job')} again?`,
+    hold: `Hold ${counted(jobs, 'job')}? ${counted(tasks.waiting, 'waiting task')} will not start until released; running ones continue.`,
+    release: `Release ${counted(jobs, 'job')}? ${counted(tasks.waiting, 'task')} may start.`,
+  };
+  return `${what[action]}${rest}${cut}`;
+}
+
+function bulkAnswer({ action, jobs, failed, errors, silent }: Bulk): Node[] {
+  const done = { cancel: 'cancelled', retry: 'retried', hold: 'held', release: 'released' }[action];
+  return [
+    h('p', {}, `${counted(jobs - failed, 'job')} ${done}${failed > 0 ? `, ${count(failed)} refused:` : '.'}`),
+    ...errors.map(({ job, message }) => h('p', { class: 'error' }, `${job}: ${message}`)),
+    ...silent.map((name) => h('p', { class: 'error' }, `No answer from ${name}: its jobs are unchanged.`)),
+  ];
+}
+
+/**
+ * @param sortedBy the address of this page in another order
+ * @param chosen ids of selected jobs; undefined: jobs cannot be selected
+ */
+function jobsTable(
+  jobs: readonly JobSummary[],
+  sortedBy: (by: Sort) => string,
+  sort: string,
+  chosen: ReadonlySet<string> | undefined,
+): HTMLElement {
   const head = (title: string, by: Sort) =>
     h(
       'a',
@@ -124,6 +194,15 @@ function jobsTable(jobs: readonly JobSummary[], sortedBy: (by: Sort) => string, 
   return table<JobSummary>(
     'Jobs',
     [
+      ...(chosen === undefined
+        ? []
+        : [
+            {
+              title: h('span', { class: 'hidden' }, 'select'),
+              of: ({ id }: JobSummary) =>
+                h('input', { type: 'checkbox', name: 'job', value: id, 'aria-label': `Select ${id}` }),
+            },
+          ]),
       { title: 'id', of: ({ id }) => h('a', { href: `#/jobs/${id}` }, id) },
       { title: head('name', 'name'), of: ({ name }) => h('span', { class: 'clip', title: name }, name) },
       {

@@ -1,11 +1,13 @@
+import { errorText } from './actions.js';
 import { type ApiError, decoded, get, setToken, takeToken } from './api.js';
-import { duration, fill, h, ticked } from './dom.js';
+import { duration, fill, h } from './dom.js';
 import { showJob } from './job.js';
 import { showJobs } from './jobs.js';
 import { Live } from './live.js';
 import { showOverview } from './overview.js';
 import { showPolicy } from './policy.js';
 import type { Session } from './shapes.js';
+import { showSubmit } from './submit.js';
 import { showUsers } from './users.js';
 import type { Place } from './view.js';
 import { showWorkers } from './workers.js';
@@ -16,6 +18,7 @@ const PARTS: Readonly<Record<string, { readonly title: string; readonly show: (p
   jobs: { title: 'Jobs', show: (place) => (place.rest === '' ? showJobs(place) : showJob(place)) },
   workers: { title: 'Workers', show: showWorkers },
   users: { title: 'Users', show: showUsers },
+  submit: { title: 'Submit', show: showSubmit },
   policy: { title: 'Policy', show: showPolicy },
 };
 
@@ -64,7 +67,7 @@ void begin();
 
 /** Ctrl-K and `/` lead to the query of jobs from everywhere. */
 addEventListener('keydown', (event) => {
-  const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+  const isTyping = event.target instanceof HTMLElement && event.target.matches('input, select, textarea');
   const isAsked = (event.key === 'k' && (event.ctrlKey || event.metaKey)) || (event.key === '/' && !isTyping);
   if (!isAsked || session === undefined) return;
   event.preventDefault();
@@ -120,17 +123,7 @@ function show(): void {
 }
 
 function tell(problem: ApiError | null): void {
-  fill(
-    connection,
-    problem === null
-      ? null
-      : h(
-          'p',
-          { class: 'error' },
-          h('strong', {}, problem.message),
-          problem.hint === '' ? '' : [': ', ticked(problem.hint)],
-        ),
-  );
+  fill(connection, problem === null ? null : h('p', {}, errorText(problem)));
 }
 
 /** Numbers that have not been renewed are shown as old, with their age. */

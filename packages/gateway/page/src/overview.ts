@@ -1,6 +1,7 @@
 import { CHARTS, Chart } from './charts.js';
 import { card, count, counted, duration, fill, h, percent, ticked } from './dom.js';
 import type { Overview, WaitingRow } from './shapes.js';
+import { StreamView } from './stream.js';
 import type { Place } from './view.js';
 
 export function showOverview({ root, live, signal }: Place): void {
@@ -10,6 +11,7 @@ export function showOverview({ root, live, signal }: Place): void {
   const charts = CHARTS.map((spec) => new Chart(spec, signal));
   root.append(
     numbers,
+    new StreamView(live, signal).element,
     h('div', { class: 'columns' }, card('Needs attention', attention), card('Waiting, by reason', waiting)),
     h(
       'div',
@@ -48,7 +50,16 @@ function tiles(overview: Overview): HTMLElement[] {
       h('span', { class: 'more' }, more),
     );
   const failed = failedJobs === null || failedJobs === 0 ? '' : `, ${count(failedJobs)} failed in 1 h`;
+  const { attention } = overview;
+  const worst = attention.some(({ level }) => level === 'error') ? 'bad' : 'warn';
   return [
+    h(
+      'div',
+      { class: attention.length === 0 ? 'tile' : `tile ${worst}` },
+      h('span', { class: 'label' }, 'Needs attention'),
+      h('strong', {}, count(attention.length)),
+      h('span', { class: 'more clip', title: attention[0]?.what ?? '' }, attention[0]?.what ?? 'nothing'),
+    ),
     slots === null || busy === null
       ? tile(
           'Slots busy',

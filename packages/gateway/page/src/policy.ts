@@ -1,3 +1,4 @@
+import { tellError } from './actions.js';
 import { get } from './api.js';
 import { card, count, definitions, duration, fill, h, percent, table } from './dom.js';
 import type { Policy, Predictor } from './shapes.js';
@@ -30,7 +31,7 @@ export function showPolicy({ root, live, signal }: Place): void {
       fill(messages, messageTable(policy));
       fill(scores, scoreboard(predictor));
     } catch (error) {
-      if (!signal.aborted) fill(problem, h('p', { class: 'error' }, (error as Error).message));
+      tellError(problem, error, signal);
     }
   });
 }

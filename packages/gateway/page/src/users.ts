@@ -1,5 +1,6 @@
-import { type ApiError, get } from './api.js';
-import { bytes, card, count, counted, fill, h, percent, table, ticked } from './dom.js';
+import { tellError } from './actions.js';
+import { get } from './api.js';
+import { bytes, card, count, counted, fill, h, percent, table } from './dom.js';
 import type { Users } from './shapes.js';
 import type { Place } from './view.js';
 
@@ -14,9 +15,7 @@ export function showUsers({ root, live, signal }: Place): void {
       fill(problem);
       fill(list, usersTable(users));
     } catch (error) {
-      if (signal.aborted) return;
-      const { message, hint } = error as ApiError;
-      fill(problem, h('p', { class: 'error' }, message, hint ? [': ', ticked(hint)] : null));
+      tellError(problem, error, signal);
     }
   });
 }

@@ -1,5 +1,19 @@
+import { type Action, offer } from './actions.js';
 import { get, post } from './api.js';
-import { behind, bytes, card, count, definitions, duration, fill, h, stateBadge, table } from './dom.js';
+import {
+  ago,
+  behind,
+  bytes,
+  card,
+  count,
+  counted,
+  definitions,
+  duration,
+  fill,
+  h,
+  stateBadge,
+  table,
+} from './dom.js';
 import { Grid, KINDS, kindOf } from './grid.js';
 import type { Worker, WorkerDetail } from './shapes.js';
 import { may, onScheme, type Place } from './view.js';
@@ -123,7 +137,7 @@ async function showPanel(place: Place, { about, actions }: Panel): Promise<void>
   try {
     const worker = await get<WorkerDetail>(`/v1/workers/${encodeURIComponent(rest)}`, signal);
     fill(about, h('h2', {}, worker.name), close, details(worker));
-    if (may(place, 'operate')) offer(actions, worker);
+    if (may(place, 'operate')) offer(actions, actionsOf(worker));
   } catch (error) {
     if (signal.aborted) return;
     const shown = [...live.workers.values()].find(({ name }) => name === rest);
@@ -174,73 +188,88 @@ function details(worker: WorkerDetail): HTMLElement {
     'div',
     {},
     definitions(rows),
+    runningHere(worker),
+    historyOf(worker),
     counters === null ? h('p', { class: 'hint' }, 'It does not respond.') : null,
   );
 }
 
-function offer(actions: HTMLElement, worker: WorkerDetail): void {
-  const { name, state, busy, queued } = worker;
-  const verb = state === 'active' || state === 'quarantined' ? 'drain' : 'undrain';
-  if (actions.dataset.verb === `${verb} ${name}`) return;
-  actions.dataset.verb = `${verb} ${name}`;
-  const outcome = h('p', { role: 'alert' });
-  const run = async (): Promise<void> => {
-    fill(outcome);
-    try {
-      await post(`/v1/workers/${encodeURIComponent(name)}/${verb}`);
-    } catch (error) {
-      fill(outcome, h('span', { class: 'error' }, (error as Error).message));
-    }
-  };
-  const show = (): void => {
-    const words = verb === 'drain' ? 'Drain…' : 'Resume';
-    const button = h(
-      'button',
-      { type: 'button', onclick: () => (verb === 'drain' ? ask() : void run()) },
-      words,
-    );
-    actions.replaceChildren(button, outcome);
-  };
-  const ask = (): void => {
-    const close = (): void => {
-      show();
-      actions.querySelector('button')?.focus();
-    };
-    const finish = busy === 0 ? 'Nothing runs there' : `${count(busy)} running will finish`;
-    const moved =
-      queued === 0 ? 'nothing is queued there' : `${count(queued)} queued will go to other workers`;
-    const yes = h(
-      'button',
-      {
-        type: 'button',
-        class: 'danger',
-        onclick: () => {
-          close();
-          void run();
-        },
-      },
-      'Drain',
-    );
-    actions.replaceChildren(
-      h(
-        'div',
-        {
-          class: 'confirm',
-          role: 'group',
-          'aria-label': 'Confirmation',
-          onkeydown: (event) => {
-            if ((event as KeyboardEvent).key !== 'Escape') return;
-            event.stopPropagation();
-            close();
-          },
-        },
-        h('span', {}, `Drain ${name}? It takes no new tasks. ${finish}; ${moved}.`),
-        yes,
-        h('button', { type: 'button', onclick: close }, 'Keep as it is'),
-      ),
-      outcome,
-    );
-    yes.focus();
-  };
-  show();
+/** Running tasks in the sample, and what they request. */
+function runningHere({ tasks, busy, resources }: WorkerDetail): HTMLElement {
+  const requested = new Map<string, number>();
+  for (const { demand } of tasks)
+    for (const [name, amount] of Object.entries(demand))
+      requested.set(name, (requested.get(name) ?? 0) + amount);
+  const words = [...requested].map(([name, amount]) => {
+    const all = resources[name];
+    const show = (value: number) => (name === 'memory' ? bytes(value) : count(value));
+    return `${show(amount)}${all === undefined ? '' : ` of ${show(all)}`} ${name}`;
+  });
+  const unseen = Math.max(0, busy - tasks.length);
+  return h(
+    'div',
+    {},
+    h('h3', {}, 'Running here'),
+    tasks.length === 0
+      ? null
+      : h(
+          'ul',
+          { class: 'plain' },
+          tasks.map(({ job, name, task, startedAt, user }) =>
+            h(
+              'li',
+              {},
+              h('a', { href: `#/jobs/${encodeURIComponent(job)}` }, `${name} (${job})`),
+              ` task ${task}${user === null ? '' : `, ${user}`}, started ${ago(startedAt)}`,
+            ),
+          ),
+        ),
+    words.length === 0 ? null : h('p', { class: 'hint' }, `Requested: ${words.join(', ')}.`),
+    unseen > 0
+      ? h('p', { class: 'hint' }, `${counted(unseen, 'more task')} of jobs outside the sample.`)
+      : tasks.length === 0
+        ? h('p', { class: 'hint' }, 'Nothing runs here.')
+        : null,
+  );
+}
+
+const EVENT_WORDS: Partial<Record<WorkerDetail['events'][number]['state'], string>> = {
+  seen: 'first seen by this page',
+  joined: 'joined',
+  active: 'active again',
+};
+
+function historyOf({ events }: WorkerDetail): HTMLElement {
+  return h(
+    'div',
+    {},
+    h('h3', {}, 'History'),
+    h(
+      'ul',
+      { class: 'plain' },
+      events
+        .toReversed()
+        .map(({ at, state, cause }) =>
+          h(
+            'li',
+            {},
+            `${new Date(at).toLocaleTimeString('en-GB')} ${EVENT_WORDS[state] ?? state}${cause === null ? '' : `: ${cause}`}`,
+          ),
+        ),
+    ),
+  );
+}
+
+function actionsOf({ name, state, busy, queued }: WorkerDetail): Action[] {
+  const to = (verb: string) => () => post(`/v1/workers/${encodeURIComponent(name)}/${verb}`);
+  if (state !== 'active' && state !== 'quarantined') return [{ words: 'Resume', run: to('undrain') }];
+  const finish = busy === 0 ? 'Nothing runs there' : `${count(busy)} running will finish`;
+  const moved = queued === 0 ? 'nothing is queued there' : `${count(queued)} queued will go to other workers`;
+  return [
+    {
+      words: 'Drain…',
+      run: to('drain'),
+      confirm: `Drain ${name}? It takes no new tasks. ${finish}; ${moved}.`,
+    },
+  ];
 }

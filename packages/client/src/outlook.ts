@@ -1,4 +1,3 @@
-import type { ClusterView, ClusterWaiting } from '@goshawk/client';
 import {
   countTasks,
   cutoffOrigin,
@@ -13,6 +12,8 @@ import {
   type Resources,
   sumOf,
 } from '@goshawk/core';
+import type { ClusterView } from './cluster-view.js';
+import type { ClusterWaiting } from './explanations.js';
 
 /** The expected course of a job that was not submitted. */
 export interface Outlook {

@@ -1,0 +1,98 @@
+import {
+  GoshawkError,
+  type JobSpec,
+  type JobSummary,
+  LIMITS,
+  type Millis,
+  sumOf,
+  UnreachableError,
+  type WaitingReason,
+} from '@goshawk/core';
+import type { Cluster } from './cluster.js';
+import type { ClusterWaiting } from './explanations.js';
+import { type Outlook, outlookOf } from './outlook.js';
+
+/** Predicts the class, the eligible workers and the start of a job without submitting it. @throws UnreachableError */
+export async function planJob(cluster: Cluster, spec: JobSpec, signal: AbortSignal): Promise<Outlook> {
+  const [view, { central, waiting }, { jobs }] = await Promise.all([
+    cluster.describe({ signal }),
+    cluster.waiting({ signal }),
+    cluster.jobs({ states: ['waiting', 'running'], limit: LIMITS.jobsListedMax, signal }),
+  ]);
+  if (central === undefined)
+    throw new UnreachableError('unreachable', 'central does not answer', 'try again');
+  return outlookOf(spec, view, central, await withoutHeld(cluster, jobs, waiting, signal));
+}
+
+/** Nobody waits behind tasks that wait for these, however many workers become free. */
+const HELD: ReadonlySet<WaitingReason> = new Set([
+  'other-job',
+  'required',
+  'drained',
+  'no-worker',
+  'held',
+  'begin',
+]);
+/** Jobs that are asked what they wait for: those with most waiting tasks. */
+const ASKED_MAX = 100;
+
+/** The jobs, without waiting tasks that cannot start at present. */
+async function withoutHeld(
+  cluster: Cluster,
+  jobs: readonly JobSummary[],
+  waiting: ClusterWaiting['waiting'],
+  signal: AbortSignal,
+): Promise<readonly JobSummary[]> {
+  if (!waiting.some(({ reason }) => HELD.has(reason))) return jobs;
+  const asked = [...jobs].sort((a, b) => b.tasks.waiting - a.tasks.waiting).slice(0, ASKED_MAX);
+  const held = new Map<string, number>();
+  await Promise.all(
+    asked.map(async ({ id }) => {
+      const waits = await explained(cluster, id, signal);
+      held.set(
+        id,
+        sumOf(waits, ({ reason, tasks }) => (HELD.has(reason) ? tasks : 0)),
+      );
+    }),
+  );
+  return jobs.map((job) => {
+    const left = Math.max(0, job.tasks.waiting - (held.get(job.id) ?? 0));
+    return { ...job, tasks: { ...job.tasks, waiting: left } };
+  });
+}
+
+async function explained(cluster: Cluster, id: string, signal: AbortSignal) {
+  try {
+    return (await cluster.job(id).explain({ signal })).waiting;
+  } catch (error) {
+    if (!(error instanceof GoshawkError)) throw error;
+    // It has gone meanwhile, or its scheduler has.
+    return [];
+  }
+}
+
+const seconds = (ms: Millis | undefined): number | null => (ms === undefined ? null : ms / 1_000);
+
+/** `goshawk.plan/1` */
+export function planJson({ ahead, stages, ...outlook }: Outlook) {
+  const canRun = stages.every(({ fitting }) => fitting > 0);
+  return {
+    schema: 'goshawk.plan/1' as const,
+    canRun,
+    class: outlook.class ?? null,
+    cutoffSeconds: seconds(outlook.cutoffMs),
+    cutoffFrom: outlook.cutoffFrom,
+    estimateSeconds: seconds(outlook.estimateMs),
+    tasks: outlook.tasks,
+    stages,
+    slots: outlook.slots,
+    freeSlots: outlook.freeSlots,
+    startSeconds: seconds(outlook.startMs),
+    ahead: {
+      jobs: ahead.jobs,
+      tasks: ahead.tasks,
+      workSeconds: seconds(ahead.workMs),
+      examples: ahead.examples.map(({ id, name, tasks }) => ({ id, name, waiting: tasks.waiting })),
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { count, counted, duration, svg } from './dom.js';
+import type { Job } from './shapes.js';
+
+type Stage = Job['stages'][number];
+
+const WIDTH = 168;
+const HEIGHT = 54;
+const GAP_X = 44;
+const GAP_Y = 16;
+/** The table has the rest. */
+export const DRAWN_MAX = 200;
+
+/** Stages as boxes from left to right, each after those it waits for, with progress, and in red what failed and what did not run for it. */
+export function stageGraph({ stages }: Pick<Job, 'stages'>): SVGElement {
+  const shown = stages.slice(0, DRAWN_MAX);
+  const levels = levelsOf(shown);
+  const rows: number[] = [];
+  const placed = new Map(
+    shown.map((stage) => {
+      const level = levels.get(stage.name)!;
+      const row = rows[level] ?? 0;
+      rows[level] = row + 1;
+      return [stage.name, { stage, x: level * (WIDTH + GAP_X) + 2, y: row * (HEIGHT + GAP_Y) + 2 }];
+    }),
+  );
+  const broken = brokenBy(shown);
+  const width = rows.length * (WIDTH + GAP_X) - GAP_X + 4;
+  const height = Math.max(...rows) * (HEIGHT + GAP_Y) - GAP_Y + 4;
+  const edges = [...placed.values()].flatMap(({ stage, x, y }) =>
+    stage.after.flatMap((before) => {
+      const from = placed.get(before);
+      if (from === undefined) return [];
+      const [x1, y1, x2, y2] = [from.x + WIDTH, from.y + HEIGHT / 2, x, y + HEIGHT / 2];
+      const isBroken = broken.has(before) && broken.has(stage.name);
+      return [
+        svg('path', {
+          d: `M${x1} ${y1}C${x1 + GAP_X / 2} ${y1} ${x2 - GAP_X / 2} ${y2} ${x2} ${y2}`,
+          class: isBroken ? 'edge broken' : 'edge',
+        }),
+      ];
+    }),
+  );
+  const words = `${counted(stages.length, 'stage')}: ${shown.map(({ name, state }) => `${name} ${state}`).join(', ')}`;
+  return svg(
+    'svg',
+    { viewBox: `0 0 ${width} ${height}`, width, height, class: 'graph', role: 'img', 'aria-label': words },
+    ...edges,
+    ...[...placed.values()].map(({ stage, x, y }) => box(stage, x, y, broken.has(stage.name))),
+  );
+}
+
+function box(stage: Stage, x: number, y: number, isBroken: boolean): SVGElement {
+  const { name, state, tasks, counts, meanRunSeconds, command } = stage;
+  const done = counts?.completed ?? 0;
+  const failed = counts?.failed ?? 0;
+  const running = counts?.running ?? 0;
+  const inner = WIDTH - 16;
+  const part = (from: number, many: number, kind: string) =>
+    svg('rect', {
+      x: x + 8 + (inner * from) / Math.max(1, tasks),
+      y: y + HEIGHT - 12,
+      width: (inner * many) / Math.max(1, tasks),
+      height: 6,
+      class: `part ${kind}`,
+    });
+  const text = (words: string, dy: number, kind: string) => {
+    const element = svg('text', { x: x + 8, y: y + dy, class: kind });
+    element.textContent = words;
+    return element;
+  };
+  const title = svg('title', {});
+  const mean = meanRunSeconds === null ? '' : `, ${duration(meanRunSeconds)} on average`;
+  title.textContent = `${name}: ${state}, ${count(done)} of ${counted(tasks, 'task')} completed${failed > 0 ? `, ${count(failed)} failed` : ''}${mean}${command === null ? '' : `; ${command}`}`;
+  const short = name.length > 20 ? `${name.slice(0, 19)}…` : name;
+  return svg(
+    'g',
+    { class: `stage ${state}${isBroken ? ' broken' : ''}` },
+    title,
+    svg('rect', { x, y, width: WIDTH, height: HEIGHT, rx: 8, class: 'box' }),
+    text(short, 18, 'stage-name'),
+    text(
+      `${count(done)} / ${count(tasks)}${failed > 0 ? `, ${count(failed)} failed` : running > 0 ? `, ${count(running)} running` : `, ${state}`}`,
+      34,
+      'stage-count',
+    ),
+    svg('rect', { x: x + 8, y: y + HEIGHT - 12, width: inner, height: 6, class: 'rail' }),
+    part(0, done, 'completed'),
+    part(done, running, 'running'),
+    part(done + running, failed, 'failed'),
+  );
+}
+
+/** The longest way from a stage that waits for none. */
+export function levelsOf(stages: readonly Pick<Stage, 'name' | 'after'>[]): Map<string, number> {
+  const byName = new Map(stages.map((stage) => [stage.name, stage]));
+  const levels = new Map<string, number>();
+  // Stages are listed after those that they wait for, or else they settle within as many rounds as there are.
+  for (let round = 0, changed = true; changed && round <= stages.length; round++) {
+    changed = false;
+    for (const { name, after } of stages) {
+      const level = Math.max(
+        0,
+        ...after.filter((before) => byName.has(before)).map((before) => (levels.get(before) ?? 0) + 1),
+      );
+      if (levels.get(name) === level) continue;
+      levels.set(name, level);
+      changed = true;
+    }
+  }
+  return levels;
+}
+
+/** Stages with failures, and those that did not run because of them. */
+export function brokenBy(
+  stages: readonly (Pick<Stage, 'name' | 'after' | 'state'> & { readonly counts: Stage['counts'] })[],
+): Set<string> {
+  const broken = new Set(
+    stages
+      .filter(({ state, counts }) => state === 'failed' || (counts?.failed ?? 0) > 0)
+      .map(({ name }) => name),
+  );
+  for (let before = -1; before !== broken.size; ) {
+    before = broken.size;
+    for (const { name, after, state } of stages)
+      if (state === 'cancelled' && after.some((one) => broken.has(one))) broken.add(name);
+  }
+  return broken;
+}

@@ -1,0 +1,525 @@
+import { tellError } from './actions.js';
+import { get } from './api.js';
+import { behind, count, counted, duration, fill, h, table } from './dom.js';
+import type { Live } from './live.js';
+import type { Stream } from './shapes.js';
+import { colour, onScheme } from './view.js';
+
+/** Bounds of the height of a worker's row; height of the strip of reserved slots, and of the axis. px */
+const ROW_MIN = 18;
+const ROW_MAX = 44;
+/** Few workers share this height. */
+const ROOM = 264;
+const STRIP = 16;
+const AXIS = 22;
+const LABEL = 110;
+/** Workers in one picture. */
+const ROWS = 40;
+const WINDOWS = [60, 300, 900, 3_600] as const;
+const WINDOW_WORDS: Readonly<Record<number, string>> = {
+  60: '1 min',
+  300: '5 min',
+  900: '15 min',
+  3600: '1 h',
+};
+/** Shortest window of a brush. */
+const WINDOW_MIN_SECONDS = 5;
+const HOUR_MS = 3_600_000;
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const BY_LENGTH = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900];
+interface Span {
+  readonly row: number;
+  readonly x: number;
+  readonly width: number;
+  readonly bar: Stream['bars'][number];
+}
+
+/**
+ * What ran where: a row for each worker, time from left to right, a bar for each attempt in the colour of its job. Grey is
+ * the load that central tells of, so that attempts outside the sample do not look like idle workers.
+ */
+export class StreamView {
+  readonly element: HTMLElement;
+  readonly #canvas = document.createElement('canvas');
+  readonly #tip = h('div', { class: 'tip', hidden: true });
+  readonly #problem = h('div', { role: 'status' });
+  readonly #legend = h('ul', { class: 'legend' });
+  readonly #about = h('p', { class: 'hint' });
+  readonly #windows = h('span', { role: 'group', 'aria-label': 'Length of the window' });
+  readonly #pages = h('nav', { class: 'pages', 'aria-label': 'Pages of workers' });
+  readonly #filter = h('input', {
+    id: 'stream-worker',
+    type: 'search',
+    size: 12,
+    autocomplete: 'off',
+    spellcheck: 'false',
+  });
+  readonly #place: HTMLElement;
+  readonly #signal: AbortSignal;
+  #seconds: number = 60;
+  /** End of the window; undefined: now, and it moves. ms since 1970 */
+  #until: number | undefined;
+  #from = 0;
+  #stream: Stream | undefined;
+  #spans: Span[] = [];
+  #row = ROW_MIN;
+  #brush: { from: number; to: number } | undefined;
+  #isAsking = false;
+  #isWanted = false;
+
+  constructor(live: Live, signal: AbortSignal) {
+    this.#signal = signal;
+    this.#place = h('div', {
+      class: 'stream',
+      tabindex: 0,
+      role: 'application',
+      'aria-label':
+        'Task stream: left and right move in time, plus and minus zoom, Escape follows now. The table below has the same data.',
+    });
+    this.#place.append(this.#canvas, this.#tip);
+    this.#windowButtons();
+    this.element = h(
+      'section',
+      { class: 'card' },
+      h('h2', {}, 'Task stream'),
+      h(
+        'div',
+        { class: 'filters' },
+        this.#windows,
+        h('span', {}, h('label', { for: 'stream-worker' }, 'Workers'), this.#filter),
+      ),
+      this.#problem,
+      this.#place,
+      this.#legend,
+      this.#about,
+      this.#pages,
+      behind('Table', () => this.#table()),
+    );
+    this.#filter.addEventListener('input', () => {
+      this.#from = 0;
+      void this.#ask();
+    });
+    this.#listen();
+    const observer = new ResizeObserver(() => this.#draw());
+    observer.observe(this.#place);
+    signal.addEventListener('abort', () => observer.disconnect());
+    onScheme(() => this.#draw(), signal);
+    live.onLook(signal, () => {
+      // A window in the past does not change.
+      if (this.#until === undefined && !document.hidden) void this.#ask();
+    });
+  }
+
+  async #ask(): Promise<void> {
+    this.#isWanted = this.#isAsking;
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    try {
+      const query = new URLSearchParams({
+        seconds: String(this.#seconds),
+        from: String(this.#from),
+        limit: String(ROWS),
+        worker: this.#filter.value.trim(),
+      });
+      if (this.#until !== undefined) query.set('until', String(Math.round(this.#until)));
+      this.#stream = await get<Stream>(`/v1/stream?${query}`, this.#signal);
+      fill(this.#problem);
+      this.#draw();
+    } catch (error) {
+      tellError(this.#problem, error, this.#signal);
+    } finally {
+      this.#isAsking = false;
+    }
+    if (this.#isWanted && !this.#signal.aborted) void this.#ask();
+  }
+
+  #show(seconds: number, until: number | undefined): void {
+    this.#seconds = Math.max(WINDOW_MIN_SECONDS, Math.min(3_600, seconds));
+    const now = Date.now();
+    const isNow = until === undefined || until >= now;
+    this.#until = isNow ? undefined : Math.max(now - HOUR_MS + 1_000 * this.#seconds, until);
+    this.#windowButtons();
+    void this.#ask();
+  }
+
+  #windowButtons(): void {
+    const isLive = this.#until === undefined;
+    const shown = document.activeElement?.textContent;
+    const button = (words: string, isPressed: boolean, show: () => void) =>
+      h('button', { type: 'button', 'aria-pressed': String(isPressed), onclick: show }, words);
+    const hadFocus = this.#windows.contains(document.activeElement);
+    this.#windows.replaceChildren(
+      ...WINDOWS.map((seconds) =>
+        button(WINDOW_WORDS[seconds]!, seconds === this.#seconds, () => this.#show(seconds, this.#until)),
+      ),
+      button('live', isLive, () => this.#show(this.#seconds, undefined)),
+    );
+    if (hadFocus)
+      [...this.#windows.querySelectorAll('button')].find((one) => one.textContent === shown)?.focus();
+  }
+
+  #listen(): void {
+    const canvas = this.#canvas;
+    canvas.addEventListener('pointerdown', (event) => {
+      if (event.offsetX < LABEL || event.button !== 0) return;
+      canvas.setPointerCapture(event.pointerId);
+      this.#brush = { from: event.offsetX, to: event.offsetX };
+    });
+    canvas.addEventListener('pointermove', (event) => {
+      if (this.#brush !== undefined) {
+        this.#brush.to = Math.max(LABEL, event.offsetX);
+        this.#draw();
+      } else this.#hover(event.offsetX, event.offsetY);
+    });
+    canvas.addEventListener('pointerleave', () => {
+      this.#tip.hidden = true;
+    });
+    canvas.addEventListener('pointerup', ({ offsetX, offsetY }) => {
+      const brush = this.#brush;
+      this.#brush = undefined;
+      if (brush === undefined || Math.abs(brush.to - brush.from) < 5) return this.#open(offsetX, offsetY);
+      const [from, to] = [
+        this.#timeAt(Math.min(brush.from, brush.to)),
+        this.#timeAt(Math.max(brush.from, brush.to)),
+      ];
+      this.#show((to - from) / 1_000, to);
+    });
+    canvas.addEventListener('dblclick', () => this.#show(60, undefined));
+    this.#place.addEventListener('keydown', (event) => {
+      const { key } = event;
+      const end = this.#until ?? Date.now();
+      const step = 250 * this.#seconds;
+      if (key === 'ArrowLeft') this.#show(this.#seconds, end - step);
+      else if (key === 'ArrowRight') this.#show(this.#seconds, end + step);
+      else if (key === '+' || key === '=') this.#show(this.#seconds / 2, this.#until);
+      else if (key === '-') this.#show(this.#seconds * 2, this.#until);
+      else if (key === 'Escape') this.#show(60, undefined);
+      else return;
+      event.preventDefault();
+    });
+  }
+
+  #open(x: number, y: number): void {
+    const span = this.#at(x, y);
+    const stream = this.#stream!;
+    if (span !== undefined) location.hash = `#/jobs/${encodeURIComponent(stream.jobs[span.bar[1]]!.id)}`;
+    else if (x < LABEL) {
+      const worker = stream.workers[this.#rowAt(y)];
+      if (worker !== undefined) location.hash = `#/workers/${encodeURIComponent(worker.name)}`;
+    }
+  }
+
+  #rowAt(y: number): number {
+    return Math.floor((y - STRIP) / this.#row);
+  }
+
+  /** The last one drawn is on top. */
+  #at(x: number, y: number): Span | undefined {
+    const row = this.#rowAt(y);
+    return this.#spans.findLast(
+      (span) => span.row === row && x >= span.x - 1 && x <= span.x + span.width + 1,
+    );
+  }
+
+  #timeAt(x: number): number {
+    const { from, to } = this.#stream!;
+    const [start, end] = [Date.parse(from), Date.parse(to)];
+    return start + ((end - start) * (x - LABEL)) / Math.max(1, this.#place.clientWidth - LABEL);
+  }
+
+  #hover(x: number, y: number): void {
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    const words = this.#wordsAt(stream, x, y);
+    this.#canvas.style.cursor = this.#at(x, y) === undefined && x >= LABEL ? 'crosshair' : 'pointer';
+    this.#tip.hidden = words === '';
+    this.#tip.textContent = words;
+    this.#tip.style.left = `${Math.min(x + 12, Math.max(0, this.#place.clientWidth - 260))}px`;
+    this.#tip.style.top = `${y + 14}px`;
+  }
+
+  #wordsAt(stream: Stream, x: number, y: number): string {
+    const span = this.#at(x, y);
+    if (span !== undefined) return barWords(stream, span.bar);
+    if (x < LABEL) return '';
+    const index = Math.floor(
+      (this.#timeAt(x) - Date.parse(stream.bucketsFrom)) / (1_000 * stream.bucketSeconds),
+    );
+    if (y < STRIP) {
+      const kept = stream.reserved[index];
+      return kept === undefined || kept === null
+        ? 'reserved slots: unknown'
+        : `${counted(kept, 'free slot')} that only short tasks may take`;
+    }
+    const worker = stream.workers[this.#rowAt(y)];
+    if (worker === undefined) return '';
+    const busy = worker.busy[index];
+    if (busy === undefined || busy === null) return `${worker.name}: unknown`;
+    return busy < 0 ? `${worker.name}: lost` : `${worker.name}: ${busy}% of its slots were busy`;
+  }
+
+  #draw(): void {
+    const stream = this.#stream;
+    const width = this.#place.clientWidth;
+    if (stream === undefined || width === 0) return;
+    this.#row = Math.max(ROW_MIN, Math.min(ROW_MAX, Math.floor(ROOM / Math.max(1, stream.workers.length))));
+    const height = STRIP + stream.workers.length * this.#row + AXIS;
+    const canvas = this.#canvas;
+    const scale = devicePixelRatio || 1;
+    if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
+      canvas.width = Math.round(width * scale);
+      canvas.height = Math.round(height * scale);
+      canvas.style.width = `${width}px`;
+      canvas.style.height = `${height}px`;
+    }
+    const context = canvas.getContext('2d')!;
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, width, height);
+    const from = Date.parse(stream.from);
+    const perMs = (width - LABEL) / (Date.parse(stream.to) - from);
+    const x = (at: number) => LABEL + (at - from) * perMs;
+    this.#drawLoad(context, stream, x, width);
+    this.#drawBars(context, stream, perMs, width);
+    this.#drawAxis(context, stream, x, height);
+    if (this.#brush !== undefined) {
+      context.fillStyle = colour('accent');
+      context.globalAlpha = 0.2;
+      const { from: one, to: other } = this.#brush;
+      context.fillRect(Math.min(one, other), 0, Math.abs(other - one), height - AXIS);
+      context.globalAlpha = 1;
+    }
+    this.#tellAbout(stream);
+  }
+
+  #drawLoad(
+    context: CanvasRenderingContext2D,
+    stream: Stream,
+    x: (at: number) => number,
+    width: number,
+  ): void {
+    const hatch = hatching(context, colour('quiet'));
+    const { bucketSeconds, bucketsFrom, reserved, workers } = stream;
+    const bucket = (index: number): [number, number] => {
+      const at = Date.parse(bucketsFrom) + 1_000 * bucketSeconds * index;
+      const left = Math.max(LABEL, x(at));
+      return [left, Math.max(0, Math.min(width, x(at + 1_000 * bucketSeconds)) - left)];
+    };
+    const slots = Math.max(1, ...reserved.map((kept) => kept ?? 0));
+    context.font = '11px system-ui, sans-serif';
+    context.textBaseline = 'middle';
+    context.fillStyle = colour('quiet');
+    context.fillText('reserved', 0, STRIP / 2);
+    reserved.forEach((kept, index) => {
+      if (kept === null || kept === 0) return;
+      const [left, wide] = bucket(index);
+      const tall = Math.max(3, ((STRIP - 3) * kept) / slots);
+      context.fillStyle = hatch;
+      context.fillRect(left, STRIP - 2 - tall, wide, tall);
+    });
+    workers.forEach(({ name, busy, partition, state }, row) => {
+      const y = STRIP + row * this.#row;
+      context.fillStyle = state === 'lost' ? colour('bad') : colour('text');
+      context.fillText(name.length > 17 ? `${name.slice(0, 16)}…` : name, 0, y + this.#row / 2);
+      busy.forEach((percent, index) => {
+        const [left, wide] = bucket(index);
+        if (percent === null) return;
+        context.fillStyle = percent < 0 ? colour('cell-lost') : colour('page');
+        context.globalAlpha = percent < 0 ? 0.35 : 1;
+        context.fillRect(left, y + 1, wide, this.#row - 2);
+        context.globalAlpha = 1;
+        if (percent < 0) return;
+        if (partition === 'short') {
+          context.fillStyle = hatch;
+          context.fillRect(left, y + 1, wide, this.#row - 2);
+        }
+        const tall = ((this.#row - 2) * percent) / 100;
+        context.fillStyle = colour('cell-idle');
+        context.fillRect(left, y + this.#row - 1 - tall, wide, tall);
+      });
+    });
+  }
+
+  #drawBars(context: CanvasRenderingContext2D, stream: Stream, perMs: number, width: number): void {
+    const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
+    const lanes = new Lanes(1.5 / perMs);
+    const sorted = stream.bars.toSorted((one, other) => one[5] - other[5]);
+    // Slots of a worker lie above each other; there are no more lanes than a row has room for.
+    const placed = sorted.map((bar) => ({ bar, lane: lanes.take(bar[0], bar[5], bar[5] + bar[6]) }));
+    this.#spans = placed.map(({ bar, lane }) => {
+      const [row, job, , , state, began, ran] = bar;
+      const used = lanes.of(row);
+      const tall = (this.#row - 2) / used;
+      const left = Math.max(LABEL, LABEL + began * perMs);
+      const right = Math.min(width, LABEL + (began + ran) * perMs);
+      const wide = Math.max(1.5, right - left);
+      const y = STRIP + row * this.#row + 1 + (lane % used) * tall;
+      context.fillStyle = jobColour(stream.jobs[job]!.id, isDark);
+      context.fillRect(left, y, wide, Math.max(1, tall - (tall > 3 ? 1 : 0)));
+      const word = stream.states[state];
+      if (word === 'failed' || word === 'lost') {
+        context.fillStyle = colour('bad');
+        context.fillRect(Math.max(left, right - 3), y, 3, Math.max(1, tall - 1));
+      }
+      if (word === 'running') {
+        context.fillStyle = colour('text');
+        context.fillRect(Math.max(left, right - 1.5), y, 1.5, Math.max(1, tall - 1));
+      }
+      return { row, x: left, width: wide, bar };
+    });
+  }
+
+  #drawAxis(
+    context: CanvasRenderingContext2D,
+    stream: Stream,
+    x: (at: number) => number,
+    height: number,
+  ): void {
+    const [from, to] = [Date.parse(stream.from), Date.parse(stream.to)];
+    const room = Math.max(1, Math.floor((this.#place.clientWidth - LABEL) / 90));
+    const step = 1_000 * (BY_LENGTH.find((seconds) => (to - from) / (1_000 * seconds) <= room) ?? 900);
+    context.fillStyle = colour('quiet');
+    context.strokeStyle = colour('line');
+    context.lineWidth = 1;
+    for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
+      context.beginPath();
+      context.moveTo(Math.round(x(at)) + 0.5, STRIP);
+      context.lineTo(Math.round(x(at)) + 0.5, height - AXIS);
+      context.stroke();
+      const words = CLOCK.format(at);
+      const at0 = Math.min(x(at) - 22, this.#place.clientWidth - 50);
+      context.fillText(words, Math.max(LABEL - 22, at0), height - AXIS / 2);
+    }
+  }
+
+  #tellAbout(stream: Stream): void {
+    const { jobs, bars, omitted, total, workers } = stream;
+    const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
+    const weight = new Map<number, number>();
+    for (const bar of bars) weight.set(bar[1], (weight.get(bar[1]) ?? 0) + bar[6]);
+    const top = [...weight].sort((one, other) => other[1] - one[1]).slice(0, 8);
+    fill(
+      this.#legend,
+      top.map(([index]) => {
+        const { id, name } = jobs[index]!;
+        return h(
+          'li',
+          {},
+          h('span', { class: 'key', 'data-hue': id }),
+          h('a', { class: 'clip', title: `${name} (${id})`, href: `#/jobs/${encodeURIComponent(id)}` }, name),
+        );
+      }),
+      top.length < jobs.length ? h('li', {}, `and ${counted(jobs.length - top.length, 'more job')}`) : null,
+      h('li', {}, h('span', { class: 'key cell-idle' }), 'busy, not in the sample'),
+      h('li', {}, h('span', { class: 'key hatched' }), 'reserved for short tasks'),
+    );
+    for (const key of this.#legend.querySelectorAll<HTMLElement>('[data-hue]'))
+      key.style.background = jobColour(key.dataset.hue!, isDark);
+    const when = this.#until === undefined ? 'live' : `until ${CLOCK.format(this.#until)}`;
+    const left = omitted === 0 ? '' : `, ${count(omitted)} shorter ones left out`;
+    fill(
+      this.#about,
+      `${duration(this.#seconds)}, ${when}: ${counted(bars.length, 'sampled attempt')} of ${counted(jobs.length, 'job')}${left}. Drag to zoom, double-click to go back, click a bar for its job.`,
+    );
+    const turn = (text: string, to: number) => h('button', { type: 'button', 'data-from': to }, text);
+    fill(
+      this.#pages,
+      h('span', {}, `${counted(workers.length, 'worker')} of ${count(total)}`),
+      this.#from > 0 ? turn('Previous', Math.max(0, this.#from - ROWS)) : null,
+      this.#from + workers.length < total ? turn('Next', this.#from + ROWS) : null,
+    );
+    for (const button of this.#pages.querySelectorAll('button'))
+      button.onclick = () => {
+        this.#from = Number(button.dataset.from);
+        void this.#ask();
+      };
+  }
+
+  #table(): HTMLElement {
+    const stream = this.#stream;
+    if (stream === undefined) return h('p', { class: 'hint' }, 'Nothing is known yet.');
+    return table<Stream['bars'][number]>(
+      'Attempts',
+      [
+        { title: 'worker', of: ([worker]) => stream.workers[worker]!.name },
+        {
+          title: 'job',
+          of: ([, job]) =>
+            h('a', { href: `#/jobs/${encodeURIComponent(stream.jobs[job]!.id)}` }, stream.jobs[job]!.name),
+        },
+        { title: 'task', isNumber: true, of: ([, , task]) => count(task) },
+        { title: 'state', of: (bar) => stateWords(stream, bar) },
+        { title: 'from', of: (bar) => CLOCK.format(Date.parse(stream.from) + bar[5]) },
+        { title: 'ran', isNumber: true, of: (bar) => duration(bar[6] / 1_000) },
+      ],
+      stream.bars.toSorted((one, other) => other[5] - one[5]).slice(0, 100),
+    );
+  }
+}
+
+function stateWords(stream: Stream, bar: Stream['bars'][number]): string {
+  const state = stream.states[bar[4]]!;
+  return state === 'unknown' ? 'ended, outcome not in the sample' : state;
+}
+
+function barWords(stream: Stream, bar: Stream['bars'][number]): string {
+  const [worker, job, task, attempt, , began, ran] = bar;
+  const { id, name, user } = stream.jobs[job]!;
+  const again = attempt > 1 ? `, attempt ${attempt}` : '';
+  const from = CLOCK.format(Date.parse(stream.from) + began);
+  return `${name} (${id}${user === null ? '' : `, ${user}`}) task ${task}${again} on ${stream.workers[worker]!.name}: ${stateWords(stream, bar)}, from ${from} for ${duration(ran / 1_000)}`;
+}
+
+/** Rows for what runs at one worker at the same time. */
+class Lanes {
+  readonly #ends = new Map<number, number[]>();
+  readonly #overlapMs: number;
+
+  /** @param overlapMs that is no overlap: clocks of schedulers and workers differ a little */
+  constructor(overlapMs: number) {
+    this.#overlapMs = overlapMs;
+  }
+
+  take(row: number, from: number, to: number): number {
+    let ends = this.#ends.get(row);
+    if (ends === undefined) {
+      ends = [];
+      this.#ends.set(row, ends);
+    }
+    const free = ends.findIndex((end) => end <= from + this.#overlapMs);
+    const lane = free < 0 ? ends.length : free;
+    ends[lane] = to;
+    return lane;
+  }
+
+  of(row: number): number {
+    return Math.min(8, Math.max(1, this.#ends.get(row)?.length ?? 1));
+  }
+}
+
+/** The same job has the same colour in every view and after every reload. */
+export function jobColour(id: string, isDark: boolean): string {
+  const [, tag = id, number = '0'] = /^(.*)-(\d+)$/.exec(id) ?? [];
+  let hash = 0;
+  for (let index = 0; index < tag.length; index++) hash = (Math.imul(hash, 31) + tag.charCodeAt(index)) >>> 0;
+  // Steps by the golden angle keep jobs of one scheduler apart; red is for failures.
+  const hue = 25 + ((hash + 137.508 * Number(number)) % 310);
+  const light = (hash + Number(number)) % 3;
+  return `hsl(${Math.round(hue)} ${55 + 8 * light}% ${isDark ? 56 + 5 * light : 40 + 6 * light}%)`;
+}
+
+function hatching(context: CanvasRenderingContext2D, stroke: string): CanvasPattern {
+  const tile = document.createElement('canvas');
+  tile.width = tile.height = 6;
+  const pen = tile.getContext('2d')!;
+  pen.strokeStyle = stroke;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  pen.moveTo(-1, 7);
+  pen.lineTo(7, -1);
+  pen.moveTo(-1, 1);
+  pen.lineTo(1, -1);
+  pen.moveTo(5, 7);
+  pen.lineTo(7, 5);
+  pen.stroke();
+  return context.createPattern(tile, 'repeat')!;
+}

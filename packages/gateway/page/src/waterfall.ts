@@ -1,0 +1,90 @@
+import { counted, duration, h } from './dom.js';
+import type { Job, Why } from './shapes.js';
+
+const PHASE_WORDS: Readonly<Record<Why['waited'][number]['phase'], string>> = {
+  'other-job': 'another job',
+  stage: 'earlier stages',
+  pilots: 'pilots measure the run time',
+  worker: 'a free worker',
+  held: 'held, or not begun',
+  retry: 'failed attempts',
+};
+
+interface Step {
+  readonly label: string;
+  readonly from: number;
+  readonly to: number;
+  readonly kind: string;
+  readonly words: string;
+}
+
+/** Where the time of a job went, step under step on one axis: what held it back, as it was seen, then what ran. */
+export function waterfall(job: Job, why: Why): Node | null {
+  const began = Date.parse(job.submittedAt);
+  const limits = (why.limits ?? []).map(({ from, to, reason, why: words, tasks }): Step => {
+    const [start, end] = [Math.max(0, (Date.parse(from) - began) / 1_000), (Date.parse(to) - began) / 1_000];
+    return {
+      label: words,
+      from: start,
+      to: Math.max(start, end),
+      kind: 'waiting',
+      words: `${counted(tasks, 'task')} (${reason}), ${end > start ? `seen for ${duration(end - start)}` : `seen once, after ${duration(start)}`}`,
+    };
+  });
+  const runs = job.attempts.map(({ startedAt, runSeconds }) => {
+    const from = Math.max(0, (Date.parse(startedAt) - began) / 1_000);
+    return { from, to: from + runSeconds };
+  });
+  const first = Math.min(...runs.map(({ from }) => from));
+  const last = Math.max(...runs.map(({ to }) => to));
+  const steps: Step[] = [...limits];
+  if (runs.length > 0)
+    steps.push({
+      label: 'tasks run',
+      from: first,
+      to: last,
+      kind: job.state === 'failed' ? 'failed' : job.state === 'completed' ? 'completed' : 'running',
+      words: `from ${duration(first)} after submission, for ${duration(last - first)}`,
+    });
+  const end = Math.max(0.001, ...steps.map(({ to }) => to));
+  const phases = why.waited.filter(({ meanSeconds }) => meanSeconds > 0);
+  if (steps.length === 0 && phases.length === 0) return null;
+  return h(
+    'div',
+    { class: 'waterfall' },
+    steps.length === 0
+      ? null
+      : h(
+          'ul',
+          { 'aria-label': 'Waiting and running over time' },
+          steps.map(({ label, from, to, kind, words }) => {
+            const bar = h('span', { class: `part ${kind}` });
+            bar.style.marginLeft = `${(100 * from) / end}%`;
+            bar.style.width = `${Math.max(0.3, (100 * (to - from)) / end)}%`;
+            return h(
+              'li',
+              {},
+              h('span', { class: 'line' }, h('strong', {}, label), ` ${words}`),
+              h('span', { class: 'rail', 'aria-hidden': 'true' }, bar),
+            );
+          }),
+        ),
+    steps.length === 0
+      ? null
+      : h('p', { class: 'scale' }, h('span', {}, 'submitted'), h('span', {}, duration(end))),
+    phases.length === 0
+      ? null
+      : h(
+          'p',
+          { class: 'hint' },
+          'Average wait of a task that started: ',
+          phases
+            .map(
+              ({ phase, meanSeconds, maxSeconds }) =>
+                `${duration(meanSeconds)} for ${PHASE_WORDS[phase]} (at most ${duration(maxSeconds)})`,
+            )
+            .join(', '),
+          '.',
+        ),
+  );
+}

@@ -1,0 +1,95 @@
+import type { Cluster } from '@goshawk/client';
+import { GoshawkError, InputError, isFinal, type JobSummary, parseJobQuery, sumOf } from '@goshawk/core';
+import { LIMITS } from './limits.js';
+
+export const BULK_ACTIONS = ['cancel', 'retry', 'hold', 'release'] as const;
+export type BulkAction = (typeof BULK_ACTIONS)[number];
+
+/** Jobs that are asked at the same time. */
+const AT_ONCE = 16;
+const ERRORS_SHOWN = 10;
+
+interface Request {
+  readonly action: BulkAction;
+  readonly ids?: readonly string[] | undefined;
+  readonly q?: string | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+/**
+ * Does the same with several jobs: those that are named, or all that match a query. With `dryRun` it only says what it
+ * would do.
+ *
+ * @throws InputError for a query that is none, or for both kinds of choice
+ */
+export async function bulk(
+  cluster: Cluster,
+  { action, ids, q, dryRun = false }: Request,
+  signal: AbortSignal,
+) {
+  if ((ids === undefined) === (q === undefined))
+    throw new InputError('bad-request', 'body: expected either ids or q', 'name the jobs, or give a query');
+  const { all, truncated, silent } =
+    ids === undefined
+      ? await matching(cluster, q!, signal)
+      : { all: await named(cluster, ids, signal), truncated: false, silent: [] };
+  const meant = all.filter((job) => APPLIES[action](job));
+  const tasks = {
+    waiting: action === 'retry' ? 0 : sumOf(meant, (job) => job.tasks.waiting),
+    running: action === 'cancel' ? sumOf(meant, (job) => job.tasks.running) : 0,
+    again: action === 'retry' ? sumOf(meant, (job) => job.tasks.failed + job.tasks.cancelled) : 0,
+  };
+  const errors: { job: string; message: string }[] = [];
+  if (!dryRun)
+    await eachOf(meant, async ({ id }) => {
+      try {
+        const job = cluster.job(id);
+        await (action === 'retry' ? job.retry({ signal }) : job[action]({ signal }));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof GoshawkError)) throw error;
+        errors.push({ job: id, message: error.message });
+      }
+    });
+  return {
+    schema: 'goshawk.bulk/1' as const,
+    ...{ action, dryRun, matched: all.length, jobs: meant.length, tasks },
+    ...{ failed: errors.length, errors: errors.slice(0, ERRORS_SHOWN), truncated, silent: [...silent] },
+  };
+}
+
+const APPLIES: Readonly<Record<BulkAction, (job: JobSummary) => boolean>> = {
+  cancel: ({ state }) => !isFinal(state),
+  retry: ({ state, tasks }) => isFinal(state) && tasks.failed + tasks.cancelled > 0,
+  hold: ({ state, held = false }) => !isFinal(state) && !held,
+  release: ({ state, held = false, beginAt }) => !isFinal(state) && (held || beginAt !== undefined),
+};
+
+async function matching(cluster: Cluster, q: string, signal: AbortSignal) {
+  const { id, ...filters } = parseJobQuery(q, Date.now());
+  if (id !== undefined) return { all: await named(cluster, [id], signal), truncated: false, silent: [] };
+  const { jobs, truncated, silent } = await cluster.jobs({
+    ...filters,
+    all: true,
+    limit: LIMITS.bulkJobsMax,
+    signal,
+  });
+  return { all: jobs, truncated, silent };
+}
+
+async function named(cluster: Cluster, ids: readonly string[], signal: AbortSignal): Promise<JobSummary[]> {
+  const found: JobSummary[] = [];
+  await eachOf([...new Set(ids)], async (id) => {
+    found.push(await cluster.job(id).describe({ signal }));
+  });
+  return found;
+}
+
+/** A few at a time. */
+async function eachOf<T>(all: readonly T[], call: (one: T) => Promise<void>): Promise<void> {
+  const left = all[Symbol.iterator]();
+  const worker = async (): Promise<void> => {
+    for (let next = left.next(); !next.done; next = left.next()) await call(next.value);
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, all.length) }, worker));
+}

@@ -1,0 +1,60 @@
+import type { Cluster } from '@goshawk/client';
+import { UnreachableError } from '@goshawk/core';
+import { expect, it } from 'vitest';
+import { SAMPLED_JOBS_MAX, Sampler } from './sampler.js';
+import { TaskStream } from './task-stream.js';
+import { WaitingLimits } from './waiting-limits.js';
+
+const NOW = 1_764_000_000_000;
+const NEVER = new AbortController().signal;
+
+/** A cluster of so many running jobs of a million tasks each, which counts what it is asked. */
+function cluster(jobs: number) {
+  const asked: string[] = [];
+  const summary = (index: number) => ({
+    ...{ id: `a-${index}`, name: 'job', state: 'running', submittedAt: NOW },
+    tasks: { total: 1e6, waiting: 5, running: 1e6 - 5, completed: 0, failed: 0, cancelled: 0 },
+  });
+  const client = {
+    jobs: async ({ states, limit }: { states: string[]; limit: number }) => {
+      asked.push('jobs');
+      const listed = states.includes('running') ? Math.min(limit, jobs) : 0;
+      return { jobs: Array.from({ length: listed }, (_, index) => summary(index)) };
+    },
+    job: (id: string) => ({
+      describe: async () => {
+        asked.push(id);
+        if (id === 'a-3') throw new UnreachableError('unreachable', 'its scheduler is away');
+        return { ...summary(Number(id.slice(2))), stages: [], attemptList: [], running: [] };
+      },
+      explain: async () => {
+        asked.push(`why ${id}`);
+        return {
+          job: summary(Number(id.slice(2))),
+          waiting: [{ reason: 'matching', tasks: 5, waitedMs: 0 }],
+          central: undefined,
+        };
+      },
+    }),
+  };
+  return { client: client as unknown as Cluster, asked };
+}
+
+it('asks a few questions at each look, however many jobs and tasks there are', async () => {
+  for (const jobs of [1, 50, 100_000]) {
+    const { client, asked } = cluster(jobs);
+    const sampler = new Sampler(new TaskStream(), new WaitingLimits());
+    await sampler.look(client, NOW, NEVER);
+    expect(asked.length).toBeLessThanOrEqual(2 + 2 * SAMPLED_JOBS_MAX);
+  }
+});
+
+it('comes to every listed job in turn, and goes on when one does not answer', async () => {
+  const { client, asked } = cluster(50);
+  const limits = new WaitingLimits();
+  const sampler = new Sampler(new TaskStream(), limits);
+  for (let look = 0; look < Math.ceil(50 / SAMPLED_JOBS_MAX); look++)
+    await sampler.look(client, NOW + look, NEVER);
+  expect(new Set(asked.filter((one) => one.startsWith('a-'))).size).toBe(50);
+  expect(limits.of('a-7')).toMatchObject([{ reason: 'matching', tasks: 5 }]);
+});

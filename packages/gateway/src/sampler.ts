@@ -1,0 +1,80 @@
+import type { Cluster } from '@goshawk/client';
+import { GoshawkError, isFinal, type JobSummary, type Millis } from '@goshawk/core';
+import type { TaskStream } from './task-stream.js';
+import type { WaitingLimits } from './waiting-limits.js';
+
+/** Jobs that are asked for at one look, however many there are. */
+export const SAMPLED_JOBS_MAX = 12;
+/** Running jobs, and jobs that have just ended, from which these are chosen. */
+const LISTED_MAX = 200;
+/** Clocks of schedulers may be behind. ms */
+const SLACK_MS = 5_000;
+
+/** Asks for a few jobs at each look, those first that were not asked for longest. No job is asked for each of its tasks. */
+export class Sampler {
+  readonly #stream: TaskStream;
+  readonly #limits: WaitingLimits;
+  /** By job: when it was last asked; the one that was asked longest ago comes first. */
+  readonly #askedAt = new Map<string, Millis>();
+  /** Ended jobs whose attempts are known. */
+  readonly #done = new Set<string>();
+  #lastAt: Millis | undefined;
+
+  constructor(stream: TaskStream, limits: WaitingLimits) {
+    this.#stream = stream;
+    this.#limits = limits;
+  }
+
+  /** @param now wall clock */
+  async look(cluster: Cluster, now: Millis, signal: AbortSignal): Promise<void> {
+    const since = (this.#lastAt ?? now) - SLACK_MS;
+    this.#lastAt = now;
+    const limit = LISTED_MAX;
+    const [active, ended] = await Promise.all([
+      cluster.jobs({ states: ['running', 'waiting'], limit, signal }),
+      cluster.jobs({ states: ['completed', 'failed', 'cancelled'], since, all: true, limit, signal }),
+    ]);
+    const chosen = this.#choose([...ended.jobs, ...active.jobs]);
+    await Promise.all(chosen.map((job) => this.#ask(cluster, job, now, signal)));
+  }
+
+  #choose(jobs: readonly JobSummary[]): JobSummary[] {
+    const wanted = jobs.filter(({ id, state }) => !(isFinal(state) && this.#done.has(id)));
+    const age = ({ id }: JobSummary) => this.#askedAt.get(id) ?? Number.NEGATIVE_INFINITY;
+    // Sorting is stable: ended jobs come first, as they are listed only once.
+    return wanted.sort((one, other) => age(one) - age(other)).slice(0, SAMPLED_JOBS_MAX);
+  }
+
+  async #ask(cluster: Cluster, { id, state, tasks }: JobSummary, now: Millis, signal: AbortSignal) {
+    remember(this.#askedAt, id, now);
+    const handle = cluster.job(id);
+    const asked = Date.now();
+    try {
+      const [detail, explained] = await Promise.all([
+        handle.describe({ signal }),
+        tasks.waiting > 0 && !isFinal(state) ? handle.explain({ signal }) : undefined,
+      ]);
+      this.#stream.take(detail, asked, Date.now());
+      if (explained !== undefined) this.#limits.note(explained, Date.now());
+      if (!isFinal(detail.state)) return;
+      this.#done.add(id);
+      for (const old of this.#done) {
+        if (this.#done.size <= 4 * LISTED_MAX) break;
+        this.#done.delete(old);
+      }
+    } catch (error) {
+      // It has gone meanwhile, or its scheduler does not answer.
+      if (!(error instanceof GoshawkError) && !signal.aborted) throw error;
+    }
+  }
+}
+
+/** Keeps the latest ones only. */
+function remember(askedAt: Map<string, Millis>, id: string, now: Millis): void {
+  askedAt.delete(id);
+  askedAt.set(id, now);
+  for (const old of askedAt.keys()) {
+    if (askedAt.size <= 4 * LISTED_MAX) return;
+    askedAt.delete(old);
+  }
+}

@@ -1,0 +1,72 @@
+import type { Millis } from '@goshawk/core';
+import { BAR_STATES, BUCKET_MS, STREAM_MS } from './task-stream.js';
+import type { ClusterWatch } from './watch.js';
+
+interface Window {
+  readonly seconds: number;
+  readonly until?: Millis | undefined;
+  readonly worker: string;
+  readonly from: number;
+  readonly limit: number;
+}
+
+/** `w2` before `w10`. */
+const BY_NAME = new Intl.Collator('en', { numeric: true });
+
+/** Part of the stream that a picture shows. */
+export function streamJson(
+  { stream, workers: table }: Pick<ClusterWatch, 'stream' | 'workers'>,
+  { seconds, until, worker, from: skip, limit }: Window,
+  now: Millis,
+) {
+  const to = Math.max(now - STREAM_MS + 1_000 * seconds, Math.min(now, until ?? now));
+  const from = to - 1_000 * seconds;
+  const rows = table.rows();
+  const matching = [...rows.keys()].filter((name) => name.includes(worker)).sort(BY_NAME.compare);
+  const names = matching.slice(skip, skip + limit);
+  const indexOf = new Map(names.map((name, index) => [name, index]));
+  const { bars, total } = stream.barsOf(new Set(names), from, to);
+  const jobs = new Map<string, number>();
+  const named: { id: string; name: string; user: string | null }[] = [];
+  const tuples = bars.map((bar): [number, number, number, number, number, number, number] => {
+    let job = jobs.get(bar.job);
+    if (job === undefined) {
+      job = named.length;
+      jobs.set(bar.job, job);
+      named.push({ id: bar.job, name: bar.name, user: bar.user ?? null });
+    }
+    const state = BAR_STATES.indexOf(bar.state);
+    const began = Math.round(bar.from - from);
+    return [
+      indexOf.get(bar.worker)!,
+      job,
+      bar.task,
+      bar.attempt,
+      state,
+      began,
+      Math.round(bar.to - bar.from),
+    ];
+  });
+  return {
+    schema: 'goshawk.stream/1',
+    from: isoTime(from),
+    to: isoTime(to),
+    bucketSeconds: BUCKET_MS / 1_000,
+    bucketsFrom: isoTime(Math.floor(from / BUCKET_MS) * BUCKET_MS),
+    workers: names.map((name) => {
+      const { view, state } = rows.get(name)!;
+      const { slots, partition } = view;
+      return { name, slots, partition, state, busy: stream.loadOf(name, from, to) };
+    }),
+    total: matching.length,
+    jobs: named,
+    states: BAR_STATES,
+    bars: tuples,
+    omitted: total - bars.length,
+    reserved: stream.reserved(from, to),
+  };
+}
+
+export function isoTime(at: Millis): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,174 @@
+import type { ClusterView } from '@goshawk/client';
+import type { JobDetail } from '@goshawk/core';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { streamJson } from './stream-json.js';
+import { BARS_MAX, BARS_SHOWN_MAX, BUCKET_MS, STREAM_MS, TaskStream } from './task-stream.js';
+import { WorkerTable } from './worker-table.js';
+
+const START = 1_764_000_000_000;
+
+/** An event log of one job: each task ran once, at one worker, for a while. */
+interface Ran {
+  readonly task: number;
+  readonly worker: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What its scheduler answers at a time: up to `max` of each list. */
+function detailOf(log: readonly Ran[], now: number, max: number): JobDetail {
+  const began = log.filter(({ from }) => from <= now);
+  const running = began.filter(({ to }) => to > now);
+  const ended = began.filter(({ to }) => to <= now);
+  return {
+    id: 'a-1',
+    name: 'job',
+    submittedAt: START,
+    state: running.length > 0 || began.length < log.length ? 'running' : 'completed',
+    stages: [{ tasks: log.length, demand: { cpu: 1 } }],
+    tasks: { running: running.length },
+    attemptList: ended.slice(0, max).map(({ task, worker, from, to }) => ({
+      ...{ task, attempt: 1, state: 'completed', worker, startedMs: from - START, runMs: to - from },
+    })),
+    running: running
+      .slice(0, max)
+      .map(({ task, worker, from }) => ({ task, attempt: 1, worker, elapsedMs: now - from })),
+  } as unknown as JobDetail;
+}
+
+function viewOf(workers: readonly { name: string; slots: number; busy: number; long?: number }[]) {
+  const all = workers.map((worker) => ({ ...worker, state: 'active', partition: 'general', queued: 0 }));
+  return { workers: all, lostWorkers: [] } as unknown as ClusterView;
+}
+
+const logs = fc.array(
+  fc.record({
+    worker: fc.constantFrom('w0', 'w1', 'w2'),
+    begin: fc.nat(60_000),
+    ms: fc.integer({ min: 1, max: 30_000 }),
+  }),
+  { minLength: 1, maxLength: 60 },
+);
+
+it('shows only what the event log has: where each attempt ran, from when, and never beyond its end', () => {
+  fc.assert(
+    fc.property(
+      logs,
+      fc.array(fc.nat(100_000), { minLength: 1, maxLength: 8 }),
+      fc.integer({ min: 1, max: 60 }),
+      (drawn, looks, max) => {
+        const log = drawn.map(
+          ({ worker, begin, ms }, task): Ran => ({
+            task,
+            worker,
+            from: START + begin,
+            to: START + begin + ms,
+          }),
+        );
+        const stream = new TaskStream();
+        const times = looks.map((at) => START + at).sort((one, other) => one - other);
+        for (const at of times) stream.take(detailOf(log, at, max), at, at);
+        const { bars, total } = stream.barsOf(new Set(['w0', 'w1', 'w2']), START, START + 200_000);
+        expect(total).toBe(bars.length);
+        for (const bar of bars) {
+          const { worker, from, to } = log[bar.task]!;
+          expect({ worker: bar.worker, from: bar.from }).toEqual({ worker, from });
+          expect(bar.to).toBeLessThanOrEqual(to);
+          if (bar.state === 'completed') expect(bar.to).toBe(to);
+          expect(bar.demand).toEqual({ cpu: 1 });
+        }
+        const last = times.at(-1)!;
+        const runs = log.filter(({ from, to }) => from <= last && to > last);
+        for (const worker of ['w0', 'w1', 'w2'])
+          expect(stream.runningAt(worker).length).toBeLessThanOrEqual(
+            max >= runs.length ? runs.filter((run) => run.worker === worker).length : log.length,
+          );
+      },
+    ),
+  );
+});
+
+it('knows the load of every bucket with a look, and says unknown of every other', () => {
+  const busy = fc.nat(4);
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ after: fc.integer({ min: 1, max: 40 }), busy }), { minLength: 1, maxLength: 30 }),
+      (looks) => {
+        const stream = new TaskStream();
+        const truth = new Map<number, number>();
+        let now = START;
+        for (const look of looks) {
+          now += look.after * 1_000;
+          stream.look(viewOf([{ name: 'w0', slots: 4, busy: look.busy }]), undefined, now);
+          const bucket = Math.floor(now / BUCKET_MS);
+          truth.set(bucket, Math.max(truth.get(bucket) ?? 0, 25 * look.busy));
+        }
+        const first = Math.floor(START / BUCKET_MS);
+        const expected = Array.from(
+          { length: Math.floor(now / BUCKET_MS) - first + 1 },
+          (_, index) => truth.get(first + index) ?? null,
+        );
+        expect(stream.loadOf('w0', START, now)).toEqual(expected);
+        expect(stream.loadOf('w9', START, now).every((percent) => percent === null)).toBe(true);
+      },
+    ),
+  );
+});
+
+it('forgets what is older than an hour, and a worker that is gone for so long', () => {
+  const stream = new TaskStream();
+  stream.look(viewOf([{ name: 'old', slots: 1, busy: 1 }]), undefined, START);
+  const later = START + STREAM_MS + BUCKET_MS;
+  for (let at = START; at <= later; at += BUCKET_MS)
+    stream.look(viewOf([{ name: 'w0', slots: 1, busy: 1 }]), undefined, at);
+  expect([...stream.workers]).toEqual(['w0']);
+  expect(stream.loadOf('w0', START, START)).toEqual([null]);
+  expect(stream.loadOf('w0', later, later)).toEqual([100]);
+});
+
+it('counts as reserved the free slots beyond those that long tasks may still take', () => {
+  const stream = new TaskStream();
+  const central = { slots: 10, freeSlots: 4, longLimit: 8 } as never;
+  stream.look(viewOf([{ name: 'w0', slots: 10, busy: 6, long: 5 }]), central, START);
+  expect(stream.reserved(START, START)).toEqual([1]);
+  stream.look(viewOf([{ name: 'w0', slots: 10, busy: 6, long: 8 }]), central, START + BUCKET_MS);
+  expect(stream.reserved(START, START + BUCKET_MS)).toEqual([1, 4]);
+});
+
+it('keeps a bounded number of attempts, and shows the longest where there are too many for one answer', () => {
+  const stream = new TaskStream();
+  for (let round = 0; round < 3; round++) {
+    const log = Array.from({ length: BARS_MAX / 2 }, (_, index): Ran => {
+      const task = round * BARS_MAX + index;
+      return { task, worker: 'w0', from: START + index, to: START + index + 1 + (index % 100) };
+    });
+    stream.take(detailOf(log, START + 1_000_000, BARS_MAX), START, START + 1_000_000);
+  }
+  expect(stream.size).toBe(BARS_MAX);
+  const { bars, total } = stream.barsOf(new Set(['w0']), START, START + 1_000_000);
+  expect([bars.length, total]).toEqual([BARS_SHOWN_MAX, BARS_MAX]);
+  expect(Math.min(...bars.map(({ from, to }) => to - from))).toBeGreaterThan(90);
+});
+
+it('an answer has only the workers that are asked for, by name, with as many buckets as the window', () => {
+  const stream = new TaskStream();
+  const workers = new WorkerTable();
+  const view = viewOf(['w10', 'w2', 'x1'].map((name) => ({ name, slots: 2, busy: 1 })));
+  workers.update(view.workers, 0);
+  stream.look(view, undefined, START);
+  stream.take(
+    detailOf([{ task: 0, worker: 'w2', from: START - 5_000, to: START + 5 }], START, 9),
+    START,
+    START,
+  );
+  const asked = { seconds: 20, worker: 'w', from: 0, limit: 9 };
+  const answer = streamJson({ stream, workers }, asked, START);
+  expect(answer.workers.map(({ name }) => name)).toEqual(['w2', 'w10']);
+  expect(answer).toMatchObject({ total: 2, omitted: 0, jobs: [{ id: 'a-1', name: 'job', user: null }] });
+  expect(answer.bars).toEqual([[0, 0, 0, 1, 0, 15_000, 5_000]]);
+  expect(answer.workers[0]!.busy).toHaveLength(3);
+  // The past reaches back one hour.
+  const past = streamJson({ stream, workers }, { ...asked, until: 0 }, START);
+  expect(Date.parse(past.from)).toBe(START - STREAM_MS);
+});
