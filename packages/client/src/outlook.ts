@@ -30,7 +30,7 @@ export interface Outlook {
   readonly freeSlots: number;
   /** Waiting work that may be served first. */
   readonly ahead: Ahead;
-  /** Until its first task starts, if what is believed of those before it is right; undefined: nobody can say. */
+  /** Estimated time until its first task starts; undefined: not known. */
   readonly startMs: Millis | undefined;
 }
 
@@ -40,9 +40,9 @@ export interface StageOutlook {
   readonly demand: Resources;
   /** Attributes that a worker must have. */
   readonly requires?: Readonly<Record<string, string>>;
-  /** The one that the job uses; undefined: all workers. */
+  /** Partition that the job uses; undefined: all workers. */
   readonly partition?: 'general' | 'short';
-  /** Its workers that take work, have what is required and would have room for such a task, were they idle; and all that take work. */
+  /** Workers that could run such a task when idle, of `workers` that accept tasks. */
   readonly fitting: number;
   readonly workers: number;
 }

@@ -25,7 +25,7 @@ export interface Seen {
 }
 
 export type Overview = z.infer<typeof overview>;
-type Attention = Overview['attention'][number];
+export type Attention = Overview['attention'][number];
 type WaitingRow = NonNullable<Overview['waiting']>[number];
 
 /** Tasks wait for these until somebody does something. */
@@ -49,12 +49,15 @@ export function overviewOf({
   seen,
   lastSeen,
   workers,
+  found = [],
 }: {
   readonly where: string;
   readonly problem: GoshawkError | undefined;
   readonly seen: Seen | undefined;
   readonly lastSeen?: LastSeen | undefined;
   readonly workers: WorkerTable;
+  /** Problems within jobs. */
+  readonly found?: readonly Attention[];
 }): Overview {
   const { view, waiting, failed } = seen ?? {};
   const groups = waiting?.waiting.map(
@@ -84,6 +87,7 @@ export function overviewOf({
       ...atWorkers(seen, workers),
       ...(groups ?? []).filter(({ reason }) => STUCK.has(reason)).map(stuck),
       ...failures(seen),
+      ...found,
     ],
   };
 }

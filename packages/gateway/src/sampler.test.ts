@@ -1,6 +1,7 @@
 import type { Cluster } from '@goshawk/client';
 import { UnreachableError } from '@goshawk/core';
 import { expect, it } from 'vitest';
+import { Findings } from './findings.js';
 import { SAMPLED_JOBS_MAX, Sampler } from './sampler.js';
 import { TaskStream } from './task-stream.js';
 import { WaitingLimits } from './waiting-limits.js';
@@ -43,7 +44,7 @@ function cluster(jobs: number) {
 it('asks a few questions at each look, however many jobs and tasks there are', async () => {
   for (const jobs of [1, 50, 100_000]) {
     const { client, asked } = cluster(jobs);
-    const sampler = new Sampler(new TaskStream(), new WaitingLimits());
+    const sampler = new Sampler(new TaskStream(), new WaitingLimits(), new Findings());
     await sampler.look(client, NOW, NEVER);
     expect(asked.length).toBeLessThanOrEqual(2 + 2 * SAMPLED_JOBS_MAX);
   }
@@ -52,7 +53,7 @@ it('asks a few questions at each look, however many jobs and tasks there are', a
 it('comes to every listed job in turn, and goes on when one does not answer', async () => {
   const { client, asked } = cluster(50);
   const limits = new WaitingLimits();
-  const sampler = new Sampler(new TaskStream(), limits);
+  const sampler = new Sampler(new TaskStream(), limits, new Findings());
   for (let look = 0; look < Math.ceil(50 / SAMPLED_JOBS_MAX); look++)
     await sampler.look(client, NOW + look, NEVER);
   expect(new Set(asked.filter((one) => one.startsWith('a-'))).size).toBe(50);

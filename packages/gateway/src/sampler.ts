@@ -1,5 +1,6 @@
 import type { Cluster } from '@goshawk/client';
 import { GoshawkError, isFinal, type JobSummary, type Millis } from '@goshawk/core';
+import type { Findings } from './findings.js';
 import type { TaskStream } from './task-stream.js';
 import type { WaitingLimits } from './waiting-limits.js';
 
@@ -7,22 +8,24 @@ import type { WaitingLimits } from './waiting-limits.js';
 export const SAMPLED_JOBS_MAX = 12;
 /** Running jobs, and jobs that have just ended, from which these are chosen. */
 const LISTED_MAX = 200;
-/** Clocks of schedulers may be behind. ms */
-const SLACK_MS = 5_000;
+/** Jobs that have ended are listed for so long, until there was time to ask for them. ms */
+const SLACK_MS = 60_000;
 
 /** Asks for a few jobs at each look, those first that were not asked for longest. No job is asked for each of its tasks. */
 export class Sampler {
   readonly #stream: TaskStream;
   readonly #limits: WaitingLimits;
+  readonly #findings: Findings;
   /** By job: when it was last asked; the one that was asked longest ago comes first. */
   readonly #askedAt = new Map<string, Millis>();
   /** Ended jobs whose attempts are known. */
   readonly #done = new Set<string>();
   #lastAt: Millis | undefined;
 
-  constructor(stream: TaskStream, limits: WaitingLimits) {
+  constructor(stream: TaskStream, limits: WaitingLimits, findings: Findings) {
     this.#stream = stream;
     this.#limits = limits;
+    this.#findings = findings;
   }
 
   /** @param now wall clock */
@@ -34,6 +37,7 @@ export class Sampler {
       cluster.jobs({ states: ['running', 'waiting'], limit, signal }),
       cluster.jobs({ states: ['completed', 'failed', 'cancelled'], since, all: true, limit, signal }),
     ]);
+    this.#findings.noteUsers(active.jobs);
     const chosen = this.#choose([...ended.jobs, ...active.jobs]);
     await Promise.all(chosen.map((job) => this.#ask(cluster, job, now, signal)));
   }
@@ -55,6 +59,7 @@ export class Sampler {
         tasks.waiting > 0 && !isFinal(state) ? handle.explain({ signal }) : undefined,
       ]);
       this.#stream.take(detail, asked, Date.now());
+      this.#findings.noteJob(detail, Date.now());
       if (explained !== undefined) this.#limits.note(explained, Date.now());
       if (!isFinal(detail.state)) return;
       this.#done.add(id);

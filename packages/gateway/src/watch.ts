@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, ClusterCounters, ClusterView } from '@goshawk/client';
 import { GoshawkError, type Millis, sumOf, UnreachableError } from '@goshawk/core';
+import { Findings } from './findings.js';
 import { History, POINT_MS } from './history.js';
 import type { Link } from './link.js';
 import {
@@ -38,7 +39,8 @@ export class ClusterWatch {
   readonly history = new History();
   readonly stream = new TaskStream();
   readonly limits = new WaitingLimits();
-  readonly #sampler = new Sampler(this.stream, this.limits);
+  readonly #findings = new Findings();
+  readonly #sampler = new Sampler(this.stream, this.limits, this.#findings);
   #sampling: Promise<void> | undefined;
   readonly #link: Link;
   readonly #where: string;
@@ -141,7 +143,9 @@ export class ClusterWatch {
       }
       if (this.#samples) this.#sample(cluster);
       const { problem } = seen;
-      this.#overview = overviewOf({ where, problem, seen, lastSeen: this.lastSeen, workers: this.#table });
+      const found = this.#findings.list();
+      const { lastSeen } = this;
+      this.#overview = overviewOf({ where, problem, seen, lastSeen, workers: this.#table, found });
       this.#addPoint(seen.counters);
     } catch (error) {
       const problem = error instanceof GoshawkError ? error : new GoshawkError('internal', String(error));

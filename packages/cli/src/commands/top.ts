@@ -15,7 +15,7 @@ export const topCommand = defineCommand({
     const { ClusterWatch, Link } = await import('@goshawk/gateway');
     const found = await findCluster(context);
     await using cluster = await openCluster(context, { found });
-    const watch = new ClusterWatch(new Link(async () => cluster), found.url);
+    const watch = new ClusterWatch(new Link(async () => cluster), found.url, { samples: true });
     const stop = (): void => void watch.close();
     context.interrupted.addEventListener('abort', stop);
     const looked = watch.next();

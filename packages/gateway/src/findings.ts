@@ -1,0 +1,114 @@
+import {
+  counted,
+  formatCount,
+  formatDuration,
+  isFinal,
+  type JobDetail,
+  type JobSummary,
+  type Millis,
+} from '@goshawk/core';
+import type { Attention } from './overview.js';
+
+/** A task is slow that has run so many times longer than others of its stage, or than it was estimated to. */
+const SLOW_FACTOR = 10;
+const SLOW_MIN_MS = 60_000;
+const JOBS_MAX = 200;
+/** A job that was not asked for within this time may have gone on. ms */
+const STALE_MS = 300_000;
+const SHOWN = 3;
+/** A user floods the cluster with this share of at least so many waiting tasks, while others wait, too. */
+const FLOOD_SHARE = 0.8;
+const FLOOD_TASKS = 100;
+
+interface Slow {
+  readonly at: Millis;
+  readonly name: string;
+  readonly task: number;
+  readonly worker: string;
+  readonly elapsedMs: Millis;
+  readonly typicalMs: Millis;
+  readonly others: number;
+}
+
+/** Problems that only a look into jobs shows, of those that were sampled. */
+export class Findings {
+  readonly #slow = new Map<string, Slow>();
+  #flood: Attention | undefined;
+
+  /** @param now wall clock */
+  noteJob(job: JobDetail, now: Millis): void {
+    this.#slow.delete(job.id);
+    const running = isFinal(job.state) ? [] : job.running;
+    const slow = running
+      .map((run) => ({ ...run, typicalMs: typicalOf(job, run.task) }))
+      .filter(
+        ({ elapsedMs, typicalMs = Number.POSITIVE_INFINITY }) =>
+          elapsedMs > Math.max(SLOW_MIN_MS, SLOW_FACTOR * typicalMs),
+      )
+      .sort((one, other) => other.elapsedMs - one.elapsedMs);
+    const worst = slow[0];
+    if (worst !== undefined) {
+      const { task, worker, elapsedMs, typicalMs } = worst;
+      this.#slow.set(job.id, {
+        ...{ at: now, name: job.name, task, worker, elapsedMs },
+        ...{ typicalMs: typicalMs!, others: slow.length - 1 },
+      });
+    }
+    for (const [id, { at }] of this.#slow) {
+      if (this.#slow.size <= JOBS_MAX && now - at < STALE_MS) break;
+      this.#slow.delete(id);
+    }
+  }
+
+  /** @param active jobs that have not ended, as far as they were listed */
+  noteUsers(active: readonly JobSummary[]): void {
+    const waiting = new Map<string, number>();
+    let total = 0;
+    for (const { user = '', tasks } of active) {
+      if (tasks.waiting === 0) continue;
+      waiting.set(user, (waiting.get(user) ?? 0) + tasks.waiting);
+      total += tasks.waiting;
+    }
+    const [user, tasks] = [...waiting].sort(([, one], [, other]) => other - one)[0] ?? ['', 0];
+    this.#flood =
+      user === '' || waiting.size < 2 || tasks < FLOOD_TASKS || tasks < FLOOD_SHARE * total
+        ? undefined
+        : {
+            level: 'warning',
+            what: `user ${user} has ${formatCount(tasks)} of ${counted(total, 'waiting task')}`,
+            hint: '`goshawk shares` shows what each user gets; weights and --share-by user keep one user from delaying others',
+            link: `#/jobs?${new URLSearchParams({ q: `user:${user} state:active` })}`,
+          };
+  }
+
+  list(): Attention[] {
+    const slow = [...this.#slow].sort(([, one], [, other]) => other.elapsedMs - one.elapsedMs);
+    const more = slow.length - SHOWN;
+    return [
+      ...slow
+        .slice(0, SHOWN)
+        .map(([id, { name, task, worker, elapsedMs, typicalMs, others }], index): Attention => {
+          const also = others > 0 ? `, and ${counted(others, 'more task')} like it` : '';
+          const rest =
+            index === SHOWN - 1 && more > 0 ? `; ${counted(more, 'more job')} with slow tasks` : '';
+          return {
+            level: 'warning',
+            what: `${name} (${id}): task ${task} has run for ${formatDuration(elapsedMs)} on ${worker}, where ${formatDuration(typicalMs)} is usual${also}${rest}`,
+            hint: `\`goshawk logs ${id}/${task}\` shows its output; \`goshawk cancel ${id}/${task}\` ends it`,
+            link: `#/jobs/${encodeURIComponent(id)}`,
+          };
+        }),
+      ...(this.#flood === undefined ? [] : [this.#flood]),
+    ];
+  }
+}
+
+/** Average run time of completed tasks of the same stage, or its estimate; undefined: neither is known. */
+function typicalOf({ stages }: JobDetail, task: number): Millis | undefined {
+  let first = 0;
+  for (const { tasks, meanRunMs, estimateMs } of stages) {
+    first += tasks;
+    if (task < first) return meanRunMs ?? estimateMs;
+  }
+  return undefined;
+}
