@@ -157,7 +157,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await stream.getByText(/^1 min 0 s, live/).waitFor();
     await stream.getByRole('button', { name: '1 h' }).press('Enter');
     await stream.getByText(/^1 h 0 min, live/).waitFor();
-    await stream.getByLabel('Workers').fill('w1');
+    await stream.getByRole('searchbox', { name: 'Workers' }).fill('w1');
     await stream.getByText('1 worker of 1').waitFor();
     await stream
       .locator('.legend')
@@ -278,7 +278,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page
       .locator('.attention', { hasText: '1 task cannot start: no worker has the attributes they require' })
       .waitFor();
-    await page.getByRole('link', { name: /job failed within the last hour: broken/ }).waitFor();
+    await page.getByRole('link', { name: /2 jobs failed within the last hour: graph .*, broken / }).waitFor();
   });
 
   it('finds jobs from everywhere by Ctrl-K: by id, by name, by state', async () => {

@@ -51,14 +51,19 @@ function tiles(overview: Overview): HTMLElement[] {
     );
   const failed = failedJobs === null || failedJobs === 0 ? '' : `, ${count(failedJobs)} failed in 1 h`;
   const { attention } = overview;
-  const worst = attention.some(({ level }) => level === 'error') ? 'bad' : 'warn';
+  const errors = attention.filter(({ level }) => level === 'error').length;
+  const warnings = attention.length - errors;
+  const kinds = [
+    ...(errors > 0 ? [counted(errors, 'error')] : []),
+    ...(warnings > 0 ? [counted(warnings, 'warning')] : []),
+  ];
   return [
     h(
       'div',
-      { class: attention.length === 0 ? 'tile' : `tile ${worst}` },
+      { class: attention.length === 0 ? 'tile' : errors > 0 ? 'tile bad' : 'tile warn' },
       h('span', { class: 'label' }, 'Needs attention'),
-      h('strong', {}, count(attention.length)),
-      h('span', { class: 'more clip', title: attention[0]?.what ?? '' }, attention[0]?.what ?? 'nothing'),
+      h('strong', {}, attention.length === 0 ? 'nothing' : count(attention.length)),
+      h('span', { class: 'more' }, kinds.join(', ')),
     ),
     slots === null || busy === null
       ? tile(
