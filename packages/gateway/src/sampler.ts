@@ -16,7 +16,7 @@ export class Sampler {
   readonly #stream: TaskStream;
   readonly #limits: WaitingLimits;
   readonly #findings: Findings;
-  /** By job: when it was last asked; the one that was asked longest ago comes first. */
+  /** Time of the last question by job, oldest first. */
   readonly #askedAt = new Map<string, Millis>();
   /** Ended jobs whose attempts are known. */
   readonly #done = new Set<string>();

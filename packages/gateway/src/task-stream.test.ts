@@ -16,7 +16,7 @@ interface Ran {
   readonly to: number;
 }
 
-/** What its scheduler answers at a time: up to `max` of each list. */
+/** Answer of its scheduler at a time: up to `max` entries of each list. */
 function detailOf(log: readonly Ran[], now: number, max: number): JobDetail {
   const began = log.filter(({ from }) => from <= now);
   const running = began.filter(({ to }) => to > now);

@@ -14,9 +14,9 @@ export interface Limit {
   tasks: number;
 }
 
-/** What held back each job at the moments when it was asked. */
+/** Records the limit that held back each job, each time the job is explained. */
 export class WaitingLimits {
-  /** By job; the one that was asked longest ago comes first. */
+  /** Limits by job; the job that was explained longest ago comes first. */
   readonly #jobs = new Map<string, Limit[]>();
 
   get jobs(): number {

@@ -4,7 +4,7 @@ import { fill, h, ticked } from './dom.js';
 /** An action of a person: a button, with its confirmation and its error beside it. */
 export interface Action {
   readonly words: string;
-  /** What will happen; asked before it does. It may have to be looked up. */
+  /** Confirmation that says what will happen; a function looks it up first. */
   readonly confirm?: string | (() => Promise<Node | string>);
   readonly run: () => Promise<unknown>;
 }

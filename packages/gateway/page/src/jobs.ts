@@ -151,7 +151,7 @@ function compare(one: string | number, other: string | number): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** What will happen, from what the cluster says it would do. */
+/** Describes a bulk action from the cluster's dry run. */
 function bulkQuestion({ action, matched, jobs, tasks, truncated }: Bulk): string {
   const others = matched - jobs;
   const rest = others > 0 ? ` It does not apply to ${count(others)} of the ${count(matched)}.` : '';

@@ -35,7 +35,7 @@ interface Span {
 }
 
 /**
- * What ran where: a row for each worker, time from left to right, a bar for each attempt in the colour of its job. Grey is
+ * Draws a row for each worker, time from left to right, and a bar for each attempt in the colour of its job. Grey is
  * the load that central tells of, so that attempts outside the sample do not look like idle workers.
  */
 export class StreamView {

@@ -18,7 +18,7 @@ interface Step {
   readonly words: string;
 }
 
-/** Where the time of a job went, step under step on one axis: what held it back, as it was seen, then what ran. */
+/** Draws where the time of a job went, one step per row on a common axis: observed limits, then run time. */
 export function waterfall(job: Job, why: Why): Node | null {
   const began = Date.parse(job.submittedAt);
   const limits = (why.limits ?? []).map(({ from, to, reason, why: words, tasks }): Step => {
