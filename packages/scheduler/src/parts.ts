@@ -14,6 +14,7 @@ import { Cancelling } from './ending/cancelling.js';
 import { Endings } from './ending/endings.js';
 import { Routing } from './finding/routing.js';
 import { JobEvents } from './observing/job-events.js';
+import { isUnmet } from './observing/snapshot.js';
 import { Pieces } from './recovering/pieces.js';
 import { RunningTaskAudit } from './recovering/running-task-audit.js';
 import { Sampler } from './sampling/sampler.js';
@@ -76,8 +77,9 @@ export class SchedulerParts extends SchedulerState {
     this.answers = new Answers(this.ledger);
   }
 
-  /** A scheduler that drains is done when no job can go on. Jobs that only a retry could release stay in its journal. */
+  /** A draining scheduler is done when no job can continue; these jobs stay in its journal. */
   tellIfDrained(): void {
-    if (this.cluster.isDraining && this.predecessors.areAllStuck) this.env.drained();
+    if (!this.cluster.isDraining) return;
+    if (this.predecessors.areAllStuck((job) => isUnmet(job, this.cluster))) this.env.drained();
   }
 }

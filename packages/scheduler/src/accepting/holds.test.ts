@@ -85,6 +85,20 @@ describe('a job that is held', () => {
     expect(isDrained).toBe(true);
   });
 
+  test('keeps no scheduler from draining while no worker can run it', () => {
+    let isDrained = false;
+    const env = {
+      drained() {
+        isDrained = true;
+      },
+    };
+    const nowhere = { ...TASKS, require: { rack: 'r9' } };
+    const bench = submitted(nowhere, new DurableBench(undefined, 0, true, {}, env));
+    expect(reasons(bench)).toEqual([['required', 4]]);
+    bench.scheduler.drain();
+    expect(isDrained).toBe(true);
+  });
+
   test('gives nothing more out; what runs goes on, and it is released where it was', () => {
     const bench = submitted();
     const ran = bench.ask(W1, 1)!;

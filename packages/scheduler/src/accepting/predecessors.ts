@@ -142,13 +142,19 @@ export class Predecessors {
     this.#arm();
   }
 
-  /** Every active job is held by its user, or until a job that has failed is retried, directly or through other jobs here: none can go on. */
-  get areAllStuck(): boolean {
+  /**
+   * Every active job is on hold, waits for a retry of a failed job, directly or through other jobs here, or has tasks that no
+   * worker can run: none can continue.
+   *
+   * @param isUnmet whether no worker has what the waiting tasks of a job require
+   */
+  areAllStuck(isUnmet: (job: Job) => boolean): boolean {
     const stuck = new Set<string>();
     for (const job of this.#s.jobs.active()) {
       const isKept = job.isHeld && job.runningCount === 0;
       const isStuck =
         isKept ||
+        isUnmet(job) ||
         [...job.awaited].some(
           (id) => stuck.has(id) || (job.spec.afterOk?.includes(id) === true && this.#hasFailed(id)),
         );
