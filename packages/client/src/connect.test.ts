@@ -33,6 +33,14 @@ describe('connect', () => {
     });
   });
 
+  test('to a process that is connected and silent points to a hang or another version', async () => {
+    await using peer = await ScriptedPeer.start();
+    await expect(connect(peer.endpoint, IMPATIENT)).rejects.toMatchObject({
+      code: 'unreachable',
+      message: expect.stringMatching(/accepts connections but does not answer: .* protocol version/),
+    });
+  });
+
   test('goes by no keys where GOSHAWK_KEYS is empty', async () => {
     await using fake = await FakeCluster.start(1);
     vi.stubEnv('GOSHAWK_KEYS', '');

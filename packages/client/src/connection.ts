@@ -137,6 +137,11 @@ export class Connection {
     return this.#authFailures.get(process.slice(0, process.lastIndexOf('!')));
   }
 
+  /** The party's process has taken our connection, whether it answers or not. */
+  isConnectedTo(party: string): boolean {
+    return this.#mailbox.isConnectedTo(this.#mailbox.directory.intern(party));
+  }
+
   /** Ends all that is waited for. */
   cut(why: GoshawkError): void {
     for (const listener of [...this.#listeners.values()]) listener.cut(why);

@@ -119,6 +119,25 @@ export function noAnswer(whom: string, what: string, silentMs: Millis): Unreacha
   );
 }
 
+export function nobodyThere(seeds: readonly string[], cause: unknown): UnreachableError {
+  return new UnreachableError(
+    'unreachable',
+    `no answer from ${seeds.join(' or ')}; is the cluster running?`,
+    '`goshawk up` starts one on this machine; while central is down, scheduler addresses also work (comma-separated)',
+    { cause },
+  );
+}
+
+/** A process has completed the handshake and answers nothing. */
+export function silentProcess(endpoint: string, cause: unknown): UnreachableError {
+  return new UnreachableError(
+    'unreachable',
+    `${endpoint} accepts connections but does not answer: it hangs, or speaks another protocol version than this client, ${PROTOCOL_VERSION}`,
+    'its log names both versions; use a client of the same version as the cluster',
+    { cause },
+  );
+}
+
 /** It is there, and does not take us. */
 export function authFailure(whom: string, why: AuthFailure): UnreachableError {
   switch (why) {

@@ -70,6 +70,11 @@ export class Requests {
     });
   }
 
+  /** A process accepts connections there. */
+  isConnectedTo(party: string): boolean {
+    return this.#asking.connection.isConnectedTo(party);
+  }
+
   /** The schedulers have changed: requests to a lost one go to its successor now. */
   lookAgain(): void {
     const now = performance.now();

@@ -12,7 +12,7 @@ import {
 import { anyIncarnationOf, parsePartyName } from '@goshawk/transport';
 import { abortable, pause } from './abort.js';
 import type { Destination } from './attempts.js';
-import { badAnswer, jobsOwnerMissing, unknownJob } from './errors.js';
+import { badAnswer, jobsOwnerMissing, nobodyThere, silentProcess, unknownJob } from './errors.js';
 import type { ClientTimings } from './options.js';
 import type { Answer, Requests } from './requests.js';
 
@@ -98,7 +98,7 @@ export class Roster {
       await Promise.any(introductions);
     } catch (error) {
       signal?.throwIfAborted();
-      throw nobodyThere(this.#seeds, (error as AggregateError).errors);
+      throw this.#nobodyThere((error as AggregateError).errors);
     }
   }
 
@@ -198,12 +198,24 @@ export class Roster {
     try {
       await Promise.any(this.#seeds.map((seed) => this.#introduce(seed, {})));
     } catch (error) {
-      throw nobodyThere(this.#seeds, (error as AggregateError).errors);
+      throw this.#nobodyThere((error as AggregateError).errors);
     }
   }
 
+  #nobodyThere(causes: readonly unknown[]): unknown {
+    const other = causes.find(
+      (cause) =>
+        !(cause instanceof UnreachableError) ||
+        cause.code.startsWith('keys-') ||
+        cause.code === 'no-handshake',
+    );
+    if (other !== undefined) return other;
+    const silent = this.#seeds.find((seed) => this.#requests.isConnectedTo(anyPartyAt(seed)));
+    return silent === undefined ? nobodyThere(this.#seeds, causes[0]) : silentProcess(silent, causes[0]);
+  }
+
   async #introduce(seed: string, options: AskOptions): Promise<void> {
-    const answer = await this.#find({ party: `${seed}!*/0`, title: seed }, options);
+    const answer = await this.#find({ party: anyPartyAt(seed), title: seed }, options);
     if (answer.type === 'schedulers') return this.#take(centralAt(seed, 0), answer);
     this.#meet(seed, answer.from, answer.value);
     // The scheduler's information is enough for a while if central is away.
@@ -265,6 +277,11 @@ export class Roster {
   }
 }
 
+/** The first party of any process at an endpoint. */
+function anyPartyAt(endpoint: string): string {
+  return `${endpoint}!*/0`;
+}
+
 /** As for people, after `no answer from`. */
 export function missingTitle({ name, jobs, missingMs }: MissingScheduler): string {
   return jobs === undefined
@@ -313,20 +330,6 @@ function parseParty(name: string): { endpoint: string; incarnation: string; inde
   } catch {
     return undefined;
   }
-}
-
-function nobodyThere(seeds: readonly string[], causes: readonly unknown[]): unknown {
-  const other = causes.find(
-    (cause) =>
-      !(cause instanceof UnreachableError) || cause.code.startsWith('keys-') || cause.code === 'no-handshake',
-  );
-  if (other !== undefined) return other;
-  return new UnreachableError(
-    'unreachable',
-    `no answer from ${seeds.join(' or ')}; is the cluster running?`,
-    '`goshawk up` starts one on this machine; while central is down, scheduler addresses also work (comma-separated)',
-    { cause: causes[0] },
-  );
 }
 
 function centralUnknown(seeds: readonly string[]): UnreachableError {

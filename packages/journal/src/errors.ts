@@ -25,3 +25,12 @@ export class JournalError extends InputError {
     super(code, message, hint, options);
   }
 }
+
+/** Another scheduler has claimed the journal: nothing is wrong with it. */
+export class TakenOver extends Error {
+  override name = 'TakenOver';
+
+  constructor(holder: string) {
+    super(`scheduler ${holder} has taken over its jobs`);
+  }
+}

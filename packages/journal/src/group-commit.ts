@@ -10,6 +10,7 @@ import {
 } from '@goshawk/core';
 import { journalCommitted } from './channels.js';
 import type { JournalListener, JournalMetrics } from './contract.js';
+import { TakenOver } from './errors.js';
 import type { Filed } from './reading.js';
 import { encodeRecord } from './record-codec.js';
 
@@ -255,7 +256,8 @@ export abstract class GroupCommit {
   /** After a sync that failed the system may call the next one good without having written anything. */
   #fail(error: Error): void {
     this.#waiting = [];
-    this.#change({ kind: 'failed', message: error.message });
+    const takenOver = error instanceof TakenOver ? { takenOver: true } : {};
+    this.#change({ kind: 'failed', message: error.message, ...takenOver });
     this.#settle();
   }
 

@@ -145,7 +145,8 @@ export type JournalState =
   /** It does not answer at present: what is appended waits, and is written when it is back. */
   | { readonly kind: 'away'; readonly message: string }
   /** A write or a sync has failed, and nothing that was not recorded before will ever be. */
-  | { readonly kind: 'failed'; readonly message: string };
+  /** `takenOver`: another scheduler has claimed it, as planned. */
+  | { readonly kind: 'failed'; readonly message: string; readonly takenOver?: boolean };
 
 /** The job of some scheduler that has a key, where a key is one for all who share a journal. */
 export interface KeyHolder {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JobRecord, JobRecordOf, KeyHolder } from '@goshawk/core';
 import type { Journal, JournalMetrics } from '../contract.js';
-import { JournalError } from '../errors.js';
+import { JournalError, TakenOver } from '../errors.js';
 import { type Entry, GroupCommit } from '../group-commit.js';
 import { checkIdentity, type Identity, newIdentity, succeededBy } from '../identity.js';
 import { type Damaged, type Filed, readAgain, soundRecords } from '../reading.js';
@@ -464,9 +464,7 @@ export function identityOf({ format, tag, version, formers, last_job }: Row): Id
 }
 
 function fenced(holder: string | undefined): Error {
-  return new Error(
-    holder === undefined ? 'it is not there any more' : `scheduler ${holder} has taken over its jobs`,
-  );
+  return holder === undefined ? new Error('it is not there any more') : new TakenOver(holder);
 }
 
 function inUse(where: string, name: string): JournalError {

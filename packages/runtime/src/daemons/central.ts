@@ -125,7 +125,7 @@ function tellFailures(logger: CentralOptions['logger'], policy: string): (error:
     failures++;
     if (Number.isInteger(Math.log2(failures)))
       logger.error(
-        { failures, error: inOneLine(error, policy) },
+        { event: 'policy-failed', policy, failures, error: inOneLine(error, policy) },
         'the policy threw; waiting tasks start in order of arrival',
       );
   };

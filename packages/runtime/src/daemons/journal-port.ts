@@ -145,6 +145,10 @@ export class JournalPort<J extends Journal = Journal> {
             `${state.message}; replies that need durability wait, and workers keep their reports`,
           );
         case 'failed':
+          if (state.takenOver) {
+            this.#logger.warn({}, `${state.message}: this scheduler exits`);
+            return onFailure(new Error(state.message));
+          }
           this.#logger.fatal({}, `the journal cannot be written: ${state.message}; this scheduler exits`);
           return onFailure(new Error(`the journal cannot be written: ${state.message}`));
       }

@@ -223,10 +223,16 @@ function followKeys(
         revoked: known.filter((name) => !clients.includes(name)),
       });
       known = clients;
-      logger.info({ path: ring.path, generations: ring.generations.length, clients }, 'keys were read anew');
+      logger.info(
+        { event: 'keys-changed', path: ring.path, generations: ring.generations.length, clients },
+        'keys were read anew',
+      );
     },
     (problem) =>
-      logger.error({ problem }, 'the previous keys remain in use: what is in their place cannot be taken'),
+      logger.error(
+        { event: 'keys-refused', problem },
+        'the previous keys remain in use: what is in their place cannot be taken',
+      ),
   );
   void ended.then(end);
 }

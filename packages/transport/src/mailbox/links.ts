@@ -67,7 +67,16 @@ export class Links {
 
   /** Reports whether messages to the process wait for a connection. */
   holdsBack(process: KnownProcess): boolean {
-    return (this.#links.get(process.place) ?? this.#sameServer(process))?.isHeldBack ?? false;
+    return this.#known(process)?.isHeldBack ?? false;
+  }
+
+  /** Reports whether a connection to the process is established. */
+  isConnectedTo(process: KnownProcess): boolean {
+    return this.#known(process)?.isBroken === false;
+  }
+
+  #known(process: KnownProcess): Link | undefined {
+    return this.#links.get(process.place) ?? this.#sameServer(process);
   }
 
   /** A client that dialed an endpoint of unknown role keeps using that connection once the role is known. */

@@ -285,6 +285,12 @@ export class Mailbox {
     return party !== undefined && this.#links.holdsBack(party.process);
   }
 
+  /** Reports whether a connection to the party's process is established. */
+  isConnectedTo(to: Address): boolean {
+    const party = this.directory.partyAt(to);
+    return party !== undefined && this.#links.isConnectedTo(party.process);
+  }
+
   /** Pairs of other processes that claim the same address, by name. */
   disputedAddresses(): readonly { readonly endpoint: string; readonly claimants: readonly string[] }[] {
     return this.#incarnations.disputes(performance.now()).map(({ place, current, other }) => {
