@@ -43,7 +43,7 @@ export interface ProcessOptions {
   readonly insecure?: boolean | undefined;
   /** File to which a line goes for each request that changes something, each refusal, and each change of keys. */
   readonly auditLog?: string | undefined;
-  /** Where one may look at the process; nowhere by default. */
+  /** Address of the HTTP server; none by default. */
   readonly http?: HttpOptions | undefined;
   readonly logger: Logger;
 }
