@@ -15,7 +15,6 @@ export {
   type Origin,
   optionsGiven,
   type Resolved,
-  whyUnread,
 } from './options.js';
 export { loadOwnEstimator, loadPolicy } from './own-modules.js';
 export { isOwn } from './own-names.js';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { InputError, parseDuration } from '@goshawk/core';
+import { InputError, parseDuration, whyUnread } from '@goshawk/core';
 import { decodeText } from './text.js';
 
 /**
@@ -148,13 +148,6 @@ export function readConfigFile(path: string): Record<string, unknown> {
     );
   }
   return value as Record<string, unknown>;
-}
-
-/** Why a file could not be read, in words. */
-export function whyUnread(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return 'there is no such file';
-  return code === 'EISDIR' ? 'it is a folder' : message;
 }
 
 /** `stealCap` → `--steal-cap`. */

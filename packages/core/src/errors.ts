@@ -30,3 +30,10 @@ export function quoted(text: string): string {
 }
 
 const QUOTED_MAX = 64;
+
+/** Why a file could not be read, in words. @param error of Node's file system */
+export function whyUnread(error: unknown): string {
+  const { code, message } = error as Error & { readonly code?: string };
+  if (code === 'ENOENT') return 'there is no such file';
+  return code === 'EISDIR' ? 'it is a folder' : message;
+}

@@ -141,6 +141,7 @@ export { rendezvous } from './rendezvous.js';
 export * from './resources.js';
 export * from './rights.js';
 export * from './segment.js';
+export { shellWord } from './shell-word.js';
 export * from './start-fault.js';
 export * from './states.js';
 export * from './sums.js';

@@ -52,6 +52,11 @@ export function scopeOf({ rights }: ClientKey, type: MessageType): 'all' | 'own'
   return wanted.own !== undefined && rights.includes(wanted.own) ? 'own' : undefined;
 }
 
+/** The user as whom alone the client may make this request; undefined: it is not limited to one. */
+export function ownerFor(key: ClientKey | undefined, type: MessageType): string | undefined {
+  return key !== undefined && scopeOf(key, type) === 'own' ? key.name : undefined;
+}
+
 /** The rights of which one would do, for a request that is refused. */
 export function rightsFor(type: MessageType): readonly Right[] {
   const wanted = WANTED[type];

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { InputError, UnreachableError } from '@goshawk/core';
+import { InputError, shellWord, UnreachableError } from '@goshawk/core';
 import type { Member, Pool } from './scaler.js';
 
 interface AllocationsOptions {
@@ -79,7 +79,7 @@ export class AllocationPool implements Pool {
     const { worker, slots, name } = this.#options;
     const memory = `\${SLURM_MEM_PER_NODE:+--resources memory=\${SLURM_MEM_PER_NODE}MiB}`;
     const timeout = `--drain-timeout ${WARNING_SECONDS - 30}s`;
-    return `#!/bin/sh\nexec ${worker.map(quoted).join(' ')} --name ${name}-$SLURM_JOB_ID --slots ${slots} ${timeout} ${memory}\n`;
+    return `#!/bin/sh\nexec ${worker.map(shellWord).join(' ')} --name ${name}-$SLURM_JOB_ID --slots ${slots} ${timeout} ${memory}\n`;
   }
 
   /** @returns what it says on stdout @throws InputError where there is no such command */
@@ -130,8 +130,4 @@ export class AllocationPool implements Pool {
   #allocation(job: string, endsUnjoined: boolean): Allocation {
     return { job, name: `${this.name}-${job}`, endsUnjoined };
   }
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`;
 }

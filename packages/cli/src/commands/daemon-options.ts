@@ -1,12 +1,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { InputError, LOG_LEVELS, type Millis, TIMER_MAX_MS } from '@goshawk/core';
+import { InputError, LOG_LEVELS, type Millis, TIMER_MAX_MS, whyUnread } from '@goshawk/core';
 import type { Daemon, HttpOptions, NotifyOptions } from '@goshawk/runtime';
 import { ExitCode } from '../command.js';
 import type { Context } from '../context.js';
 import { whenAborted, whenOrphaned } from '../interruption.js';
 import type { DaemonIsUp } from '../local/child.js';
-import { type OptionSpecs, whyUnread } from '../options.js';
+import type { OptionSpecs } from '../options.js';
 import { decodeText } from '../text.js';
 
 /** Options of every daemon. */

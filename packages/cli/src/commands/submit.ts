@@ -2,7 +2,15 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Cluster, JobHandle, JobSubmission } from '@goshawk/client';
-import { GoshawkError, givenSpan, InputError, isFinal, type JobState, present } from '@goshawk/core';
+import {
+  GoshawkError,
+  givenSpan,
+  InputError,
+  isFinal,
+  type JobState,
+  present,
+  whyUnread,
+} from '@goshawk/core';
 import { findCluster, openCluster } from '../cluster.js';
 import { defineCommand, ExitCode } from '../command.js';
 import type { Context } from '../context.js';
@@ -12,7 +20,6 @@ import { showLogs } from '../jobs/show-logs.js';
 import { endedJson, showResults } from '../jobs/show-results.js';
 import { exitCodeOf, leave, waitForJobs } from '../jobs/waiting.js';
 import { outcomeText } from '../jobs/words.js';
-import { whyUnread } from '../options.js';
 import { buildJob } from '../submission/build-job.js';
 import { SUBMIT_OPTIONS, type SubmitOptions } from '../submission/options.js';
 import type { Sources } from '../submission/tasks.js';

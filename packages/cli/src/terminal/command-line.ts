@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { type Millis, shellWord } from '@goshawk/core';
 import { defaultOf, flagOf, type OptionSpecs, type Resolved } from '../options.js';
 
 /**
@@ -11,7 +11,7 @@ export function commandLine<S extends OptionSpecs>(
   specs: S,
   values: Resolved<S>,
 ): string {
-  return ['goshawk', name, ...[...words, ...flagsFor(specs, values)].map(quoted)].join(' ');
+  return ['goshawk', name, ...[...words, ...flagsFor(specs, values)].map(shellWord)].join(' ');
 }
 
 /** Options as a command line has them. What is as it is by default is left out. */
@@ -46,8 +46,3 @@ const UNITS: readonly (readonly [unit: string, ms: number])[] = [
   ['m', 60_000],
   ['s', 1_000],
 ];
-
-/** For a POSIX shell. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}

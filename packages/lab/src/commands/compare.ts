@@ -1,14 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import {
-  type Context,
-  commandLine,
-  decodeText,
-  defineCommand,
-  type OptionSpecs,
-  whyUnread,
-} from '@goshawk/cli';
-import { InputError } from '@goshawk/core';
+import { type Context, commandLine, decodeText, defineCommand, type OptionSpecs } from '@goshawk/cli';
+import { InputError, whyUnread } from '@goshawk/core';
 import type { Comparison } from '@goshawk/report';
 import { CSV_OPTION, checkOutput, REPORT_OPTION, tellComparison } from '../output/comparison.js';
 import { outputFiles } from '../output/files.js';

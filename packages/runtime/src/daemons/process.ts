@@ -1,4 +1,4 @@
-import { type Address, InputError, LIMITS, present, quoted, type Role, scopeOf } from '@goshawk/core';
+import { type Address, InputError, LIMITS, ownerFor, present, quoted, type Role } from '@goshawk/core';
 import {
   anyIncarnationOf,
   Directory,
@@ -179,10 +179,7 @@ function auditOf(file: AuditFile, mailbox: Mailbox, directory: Directory, hasKey
   return new Audit({
     write: (entry) => file.write(entry),
     keyOf: (client) => (hasKeys ? (mailbox.clientKeyOf(client)?.name ?? 'client') : null),
-    ownerOf: (client, type) => {
-      const key = mailbox.clientKeyOf(client);
-      return key !== undefined && scopeOf(key, type) === 'own' ? key.name : undefined;
-    },
+    ownerOf: (client, type) => ownerFor(mailbox.clientKeyOf(client), type),
     nameOf: (client) => directory.nameOf(client) ?? '',
     addressOf: (client) => mailbox.lastAddressOf(client),
   });

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { InputError, parseUsers, type UserGrants } from '@goshawk/core';
+import { InputError, parseUsers, type UserGrants, whyUnread } from '@goshawk/core';
 import { fileVersion, type Logger, watchFile } from '@goshawk/transport';
 
 export interface UsersFile {
   readonly path: string;
   readonly grants: UserGrants;
-  /** Of the file, when it was read. */
+  /** Version of the file when it was read. */
   readonly version: string | undefined;
 }
 
@@ -16,11 +16,12 @@ export function readUsersFile(path: string): UsersFile {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : message;
-    throw new InputError('bad-users', `--users: cannot read ${path}: ${why}`, 'give a file of users', {
-      cause: error,
-    });
+    throw new InputError(
+      'bad-users',
+      `--users: cannot read ${path}: ${whyUnread(error)}`,
+      'give a file of users',
+      { cause: error },
+    );
   }
   return { path, grants: parseUsers(text, path), version };
 }

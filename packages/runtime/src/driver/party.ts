@@ -168,7 +168,7 @@ export class Party {
     }
     this.counters.sent(message.type);
     audit?.answered(to, message, this.name);
-    // What is confirmed is sent again only after a second, and nobody waits for it.
+    // Confirmed messages are sent again only after a second, and nobody waits for them.
     mailbox.send(this.#index, to, body, message.type === 'confirm');
   }
 }

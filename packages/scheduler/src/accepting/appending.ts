@@ -34,7 +34,7 @@ function appended(
   now: Millis,
 ): Refusal | undefined {
   const { first, common, each, digest, close, taken } = message;
-  // What is appended is started, for which the policy must be known.
+  // Appended tasks are started, for which the policy must be known.
   if (!s.cluster.isReady) return NOT_READY;
   if (job.spec.openMs === undefined)
     return notOpen(`${job.id} accepts no further tasks: it was submitted without "open"`);
@@ -61,8 +61,12 @@ function appended(
   const bytes = heapBytes(tasks);
   const overLimit = s.quotas.refusalOfTasks(job.spec.user, tasks.length, bytes);
   if (tasks.length > 0 && overLimit !== undefined) return overLimit;
-  const tooMuch = s.overload.refusalOfBytes(job.spec.user, bytes + tasks.length * TASK_BYTES);
-  if (tasks.length > 0 && tooMuch !== undefined) return tooMuch;
+  // A bare close takes no memory, so it is never refused for it, nor counted as refused.
+  const tooMuch =
+    tasks.length === 0
+      ? undefined
+      : s.overload.refusalOfBytes(job.spec.user, bytes + tasks.length * TASK_BYTES);
+  if (tooMuch !== undefined) return tooMuch;
   s.ledger.appended(job, { first: job.taskCount, tasks, digest, close }, bytes, now);
   job.append(tasks);
   if (tasks.length > 0) job.digest = digest;

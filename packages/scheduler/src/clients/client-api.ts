@@ -6,8 +6,8 @@ import {
   type MessageOf,
   type Millis,
   matchesGlob,
+  ownerFor,
   QUOTAS_LISTED_MAX,
-  scopeOf,
   type UserQuota,
 } from '@goshawk/core';
 import { append } from '../accepting/appending.js';
@@ -39,8 +39,7 @@ export class ClientApi {
 
   receive(from: Address, message: Message, now: Millis): void {
     const s = this.#parts;
-    const key = s.env.clientKeyOf?.(from);
-    this.#onlyOf = key === undefined || scopeOf(key, message.type) !== 'own' ? undefined : key.name;
+    this.#onlyOf = ownerFor(s.env.clientKeyOf?.(from), message.type);
     switch (message.type) {
       case 'submit':
         return submit(s, from, message, this.#onlyOf, now);

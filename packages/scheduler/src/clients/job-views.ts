@@ -16,6 +16,7 @@ import {
   type ResultPage,
   type ResultRow,
   type StageState,
+  shellWord,
   startFaultOf,
   type TaskCounts,
   type TaskFailure,
@@ -218,9 +219,7 @@ function commandOf(job: Job, { first, count }: Stage): { command?: string } {
   const payload = job.dag.payloadOf(task);
   const words =
     'exec' in payload
-      ? payload.exec.map((word) =>
-          /^[\w@%+=:,./{}-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`,
-        )
+      ? payload.exec.map(shellWord)
       : 'sleep' in payload
         ? [`sleep ${formatDuration(payload.sleep)}`]
         : [`module ${payload.module}`];

@@ -84,8 +84,9 @@ export class JobStore {
   /** Memory of active and of ended jobs. */
   #activeBytes = 0;
   #endedBytes = 0;
-  /** Keys of jobs that stay in the journal, by number. */
-  readonly #leftOut = new Map<number, string | undefined>();
+  /** Jobs that stay in the journal, and their keys. */
+  readonly #leftOut = new Set<number>();
+  readonly #leftOutKeys = new Set<string>();
   readonly #places = new TaskPlaces();
   readonly #activeByUser = new Map<string | undefined, HeldByUser>();
   readonly #bytesByUser = new Map<string | undefined, BytesOfUser>();
@@ -191,8 +192,13 @@ export class JobStore {
   }
 
   add(job: Job): void {
-    this.#active.set(job.number, job);
     measure(job);
+    this.#insert(job);
+  }
+
+  /** @param job that is measured */
+  #insert(job: Job): void {
+    this.#active.set(job.number, job);
     this.#countBytes(job, job.bytes, 0);
     this.#countJournal(job);
     this.#countActive(job, 1);
@@ -247,10 +253,12 @@ export class JobStore {
   restore(job: Job): boolean {
     measure(job);
     if (!job.hasEnded && this.activeBytes + job.bytes > this.#shares.restoredMax) {
-      this.#leftOut.set(job.number, scopedKeyOf(job));
+      this.#leftOut.add(job.number);
+      const key = scopedKeyOf(job);
+      if (key !== undefined) this.#leftOutKeys.add(key);
       return false;
     }
-    this.add(job);
+    this.#insert(job);
     if (job.hasEnded) this.#moveToEnded(job);
     this.#keepWithinShares(undefined);
     return true;
@@ -262,9 +270,7 @@ export class JobStore {
   }
 
   hasLeftOutKey(of: string, user: string | undefined): boolean {
-    const key = scopedKey(of, user);
-    for (const left of this.#leftOut.values()) if (left === key) return true;
-    return false;
+    return this.#leftOutKeys.has(scopedKey(of, user));
   }
 
   /** All were restored: those that ended are kept in the order of their ends. */

@@ -9,7 +9,7 @@ import fs, {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { InputError, makeFolder, ROLES, type Role } from '@goshawk/core';
+import { InputError, makeFolder, ROLES, type Role, whyUnread } from '@goshawk/core';
 import type { ClusterKeys } from './generate.js';
 import { type KeyFile, keyFileName, parseKeyFile } from './key-file.js';
 import { type KeyRing, keyRing } from './key-ring.js';
@@ -79,10 +79,9 @@ function readKeyFile(path: string): KeyFile {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof InputError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
     throw new InputError(
       'no-keys',
-      `cannot read the key file ${path}: ${code === 'ENOENT' ? 'there is no such file' : message}`,
+      `cannot read the key file ${path}: ${whyUnread(error)}`,
       '`goshawk keygen` makes a cluster’s keys',
       { cause: error },
     );

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { shellWord } from '@goshawk/core';
 
 export interface Said {
   readonly exitCode: number;
@@ -42,7 +43,7 @@ export class Transcript {
 
   /** Runs a command to its end, and shows it. Never throws for what the command does. */
   async run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Said> {
-    const { shown = [command, ...args.map(quoted)].join(' '), output = (text) => text } = options;
+    const { shown = [command, ...args.map(shellWord)].join(' '), output = (text) => text } = options;
     if (shown !== '') this.#print(`$ ${shown}`);
     const from = performance.now();
     const said = await finish(command, args, options);
@@ -79,8 +80,4 @@ function finish(
 /** What is meant for these tests is no setting of the command. */
 function surroundings(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GOSHAWK_')));
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
