@@ -55,7 +55,7 @@ export interface SchedulerOptions extends ProcessOptions {
   readonly activeJobsMax?: number | undefined;
   /** Tasks of one user that have not started; jobs with more of them are refused. */
   readonly userWaitingTasksMax?: number | undefined;
-  /** Who is told that jobs have ended. */
+  /** Receives a notice when jobs have ended. */
   readonly notify?: NotifyOptions | undefined;
 }
 

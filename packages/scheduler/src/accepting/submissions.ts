@@ -159,7 +159,7 @@ function retried(
   return { ...accepted(s, job), again: count, ...(completed > 0 ? { completed } : {}) };
 }
 
-/** What an earlier request with this key has come to. */
+/** Answers a request whose key an earlier one had. */
 function retryWithKey(s: SchedulerParts, key: string, { id, spec }: Job): Accepted | Refusal | undefined {
   const known = s.jobs.byKey(key, spec.user);
   if (known !== undefined)
