@@ -594,6 +594,36 @@ test('what a scheduler wants that is not of the cluster is not kept, and it is t
   expect(bench.take('notRegistered')).toHaveLength(1);
 });
 
+test('a scheduler that enlists again says anew what waits: jobs that have ended since are forgotten', () => {
+  const bench = new Bench({ preset: { ...PRESETS.goshawk } });
+  bench.enlist(OWNER, 'first');
+  const need = {
+    type: 'need',
+    stage: 0,
+    long: false,
+    tasks: 2,
+    matches: 0,
+    estimateMs: 1,
+    demand: {},
+    part: 'judged',
+    jobTasks: 2,
+    ageMs: 0,
+    estimateFollows: undefined,
+    priority: undefined,
+    requires: undefined,
+    attainedMs: undefined,
+    avoid: undefined,
+    gang: undefined,
+    user: undefined,
+  } as const;
+  bench.receive(OWNER, { ...need, job: 1 });
+  bench.receive(OWNER, { ...need, job: 2 });
+  expect(bench.central.pendingTasks).toBe(4);
+  bench.enlist(OWNER, 'first');
+  bench.receive(OWNER, { ...need, job: 2 });
+  expect(bench.central.pendingTasks).toBe(2);
+});
+
 test('an owner that has not been told of a worker hears its name with the match', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.enlist(OWNER, 'first');

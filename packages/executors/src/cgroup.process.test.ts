@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { cgroupOfTests } from './cgroup.fixture.js';
 import { CgroupError, TaskCgroup } from './cgroup.js';
 import { Executors } from './executors.js';
+import { GroupMemory } from './group-memory.js';
 import { GroupWatch } from './group-watch.js';
 import { isAlive, processIdentity } from './process-identity.js';
 import { outcomeOf, record, UNTIL_ESCAPED } from './recording.fixture.js';
@@ -136,7 +137,13 @@ it('a command that the system ends for want of memory, and that demands none, wa
       hasStdin: false,
     };
     const sink = { started() {}, output() {}, ended: resolve };
-    const run = new SpawnedRun(order, 100, new GroupWatch(), place, sink);
+    const run = new SpawnedRun(
+      order,
+      100,
+      { watch: new GroupWatch(), memory: new GroupMemory() },
+      place,
+      sink,
+    );
     run.start(order, Buffer.alloc(0), { PATH: process.env.PATH });
   });
   expect(outcome).toMatchObject({ error: { code: 'signal', message: expect.stringContaining('SIGKILL') } });

@@ -151,6 +151,15 @@ export class TaskCgroup {
     this.#write('memory.max', `${Math.floor(memory)}`);
   }
 
+  /** Most memory that its processes had together. Bytes; undefined where the kernel does not say (before 5.19). */
+  get peakBytes(): number | undefined {
+    try {
+      return Number(readFileSync(join(this.#folder, 'memory.peak'), 'utf8'));
+    } catch {
+      return undefined;
+    }
+  }
+
   /** Whether the kernel ended its processes for want of memory. */
   get ranOutOfMemory(): boolean {
     try {

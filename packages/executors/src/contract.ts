@@ -93,8 +93,11 @@ export interface RunSink {
    */
   started?(): void;
   output(chunk: OutputChunk): void;
-  /** `runMs`: from the beginning of the run to its end, 0 when it never began. */
-  ended(outcome: Outcome, runMs: number): void;
+  /**
+   * `runMs`: from the beginning of the run to its end, 0 when it never began. `maxRssBytes`: peak memory of a command and its
+   * children, where it ran long enough to be measured.
+   */
+  ended(outcome: Outcome, runMs: number, maxRssBytes?: number): void;
 }
 
 export interface Run {

@@ -51,6 +51,16 @@ describe('a command', () => {
     expect(sink.calls).toEqual(['started', 'output', 'ended']);
   });
 
+  it('tells its peak memory, with that of its children', async () => {
+    const { sink } = record(
+      executors,
+      sh(`x=$(head -c 40000000 /dev/zero | tr '\\0' x); sleep 3; echo "$#"`),
+    );
+    const { maxRssBytes } = await sink.end;
+    expect(maxRssBytes).toBeGreaterThan(40_000_000);
+    expect(maxRssBytes).toBeLessThan(1_000_000_000);
+  });
+
   it('is read by a shell when that is asked for', async () => {
     const { sink } = await outcomeOf(executors, sh('echo "$1" | tr a-z A-Z; echo no >&2', 'a;b'));
     expect(sink.text()).toBe('A;B\n');

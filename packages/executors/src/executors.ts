@@ -138,9 +138,9 @@ export class Executors implements Executor {
     const run = this.#executors[kindOf(order.payload)].start(order, {
       started: () => sink.started?.(),
       output: (chunk) => sink.output(chunk),
-      ended: (outcome, runMs) => {
+      ended: (outcome, runMs, maxRssBytes) => {
         this.#live.delete(run);
-        sink.ended(outcome, runMs);
+        sink.ended(outcome, runMs, maxRssBytes);
         if (this.#live.size > 0) return;
         this.#hold.unref();
         this.#onIdle?.();

@@ -30,18 +30,48 @@ export function isAlive(identity: ProcessIdentity): boolean {
  * @returns undefined without /proc.
  */
 export function liveGroups(): Set<number> | undefined {
-  let entries: string[];
-  try {
-    entries = readdirSync('/proc');
-  } catch {
-    return undefined;
-  }
+  const pids = processNumbers();
+  if (pids === undefined) return undefined;
   const groups = new Set<number>();
-  for (const entry of entries) {
-    const stat = /^\d+$/.test(entry) ? statOf(entry) : undefined;
+  for (const pid of pids) {
+    const stat = statOf(pid);
     if (stat !== undefined && !hasEnded(stat)) groups.add(groupOf(stat));
   }
   return groups;
+}
+
+/**
+ * Peak resident memory of the processes that are in these groups now, summed by group. Bytes; nothing without /proc.
+ */
+export function memoryOfGroups(groups: { has(group: number): boolean }): Map<number, number> {
+  const sums = new Map<number, number>();
+  for (const pid of processNumbers() ?? []) {
+    const stat = statOf(pid);
+    const group = stat === undefined ? 0 : groupOf(stat);
+    if (!groups.has(group)) continue;
+    const bytes = peakBytesOf(pid);
+    if (bytes > 0) sums.set(group, (sums.get(group) ?? 0) + bytes);
+  }
+  return sums;
+}
+
+function processNumbers(): string[] | undefined {
+  try {
+    return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
+  } catch {
+    return undefined;
+  }
+}
+
+/** `VmHWM` of proc(5); a process that has ended has none. */
+function peakBytesOf(pid: string): number {
+  try {
+    const [, kibibytes = '0'] =
+      /^VmHWM:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
+    return Number(kibibytes) * 1024;
+  } catch {
+    return 0;
+  }
 }
 
 /** Sends a signal to a process, or with a negative number to a group. False when there is none. */

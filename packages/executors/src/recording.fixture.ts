@@ -8,9 +8,9 @@ export class RecordingSink implements RunSink {
   readonly calls: string[] = [];
   readonly #output: Record<OutputStream, Uint8Array[]> = { stdout: [], stderr: [] };
   readonly isStarted: Promise<void>;
-  readonly end: Promise<{ outcome: Outcome; runMs: number }>;
+  readonly end: Promise<{ outcome: Outcome; runMs: number; maxRssBytes?: number | undefined }>;
   #onStarted!: () => void;
-  #onEnded!: (end: { outcome: Outcome; runMs: number }) => void;
+  #onEnded!: (end: { outcome: Outcome; runMs: number; maxRssBytes?: number | undefined }) => void;
 
   constructor() {
     this.isStarted = new Promise((resolve) => {
@@ -31,9 +31,9 @@ export class RecordingSink implements RunSink {
     this.#output[stream].push(bytes);
   }
 
-  ended(outcome: Outcome, runMs: number): void {
+  ended(outcome: Outcome, runMs: number, maxRssBytes?: number): void {
     this.calls.push('ended');
-    this.#onEnded({ outcome, runMs });
+    this.#onEnded({ outcome, runMs, maxRssBytes });
   }
 
   bytes(stream: OutputStream): Buffer {

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { KillReason } from '@goshawk/core';
 import { CgroupError, type TaskCgroup, type TaskLimits } from './cgroup.js';
 import { failed, type Outcome, type OutputStream } from './contract.js';
+import type { GroupMemory } from './group-memory.js';
 import type { GroupWatch } from './group-watch.js';
 import { BYTES_AFTER_EXIT_MAX, GROUP_POLL_MS } from './limits.js';
 import { type OutputFiles, type OutputPaths, openOutputFiles, withFullDisk } from './output-files.js';
@@ -23,7 +24,7 @@ interface LimitedPlace {
 interface SpawnedRunSink {
   started(pid: number): void;
   output(stream: OutputStream, bytes: Uint8Array): void;
-  ended(outcome: Outcome, runMs: number): void;
+  ended(outcome: Outcome, runMs: number, maxRssBytes?: number): void;
 }
 
 /**
@@ -43,6 +44,7 @@ export class SpawnedRun {
   readonly #limit: OutputLimit;
   readonly #graceMs: number;
   readonly #watch: GroupWatch;
+  readonly #memory: GroupMemory;
   readonly #place: LimitedPlace | undefined;
   #startedAt = 0;
   #files: OutputFiles | undefined;
@@ -60,7 +62,7 @@ export class SpawnedRun {
   constructor(
     order: SpawnOrder,
     graceMs: number,
-    watch: GroupWatch,
+    { watch, memory }: { readonly watch: GroupWatch; readonly memory: GroupMemory },
     place: LimitedPlace | undefined,
     sink: SpawnedRunSink,
   ) {
@@ -69,6 +71,7 @@ export class SpawnedRun {
     this.#limit = new OutputLimit(order.outputBytesMax);
     this.#graceMs = graceMs;
     this.#watch = watch;
+    this.#memory = memory;
   }
 
   /** Forks, which blocks for about a millisecond. `environment` is the command's whole environment. */
@@ -138,6 +141,7 @@ export class SpawnedRun {
     this.#child = child;
     this.#pid = child.pid;
     this.#sink.started(child.pid);
+    this.#memory.add(child.pid);
     this.#follow(child);
     // A command that does not read its input, or ends before the end of it, is in its right (EPIPE).
     child.stdin?.on('error', () => {});
@@ -224,14 +228,17 @@ export class SpawnedRun {
     if (this.#ended) return;
     this.#ended = true;
     const memoryExceeded = this.#memoryExceeded();
+    const sampled = this.#memory.take(this.#pid);
+    const maxRssBytes = this.#place?.cgroup.peakBytes ?? sampled;
     this.#place?.cgroup.remove();
     this.#child?.stdout?.destroy();
     this.#child?.stderr?.destroy();
     for (const { stream, bytes } of this.#limit.end()) this.#sink.output(stream, bytes);
     const { code, signal: signalName, runMs } = this.#exit!;
     const outcome = this.#outcome(code, signalName, memoryExceeded);
-    if (outcome.kind !== 'failed' || this.#files === undefined) this.#sink.ended(outcome, runMs);
-    else void withFullDisk(outcome, this.#files).then((explained) => this.#sink.ended(explained, runMs));
+    const report = (what: Outcome): void => this.#sink.ended(what, runMs, maxRssBytes);
+    if (outcome.kind !== 'failed' || this.#files === undefined) report(outcome);
+    else void withFullDisk(outcome, this.#files).then(report);
   }
 
   /** The demand that the command has exceeded, if that is why it ended. */

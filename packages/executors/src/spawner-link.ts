@@ -229,10 +229,10 @@ export class ExecExecutor implements Executor {
         sink.output(readOutputBody(body));
         return;
       case FrameKind.Ended: {
-        const { outcome, runMs } = readEndedBody(body);
+        const { outcome, runMs, maxRssBytes } = readEndedBody(body);
         this.#sent.delete(run);
         this.#started.delete(run);
-        sink.ended(outcome, runMs);
+        sink.ended(outcome, runMs, maxRssBytes);
         break;
       }
     }

@@ -39,6 +39,7 @@ export interface SpawnOrder {
 interface EndReport {
   readonly outcome: Outcome;
   readonly runMs: number;
+  readonly maxRssBytes?: number | undefined;
 }
 
 /** The spawner's command line, as JSON in its one argument. */

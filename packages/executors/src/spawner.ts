@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { enterOwnCgroup, TaskCgroup } from './cgroup.js';
 import { FrameReader, FrameWriter } from './framing.js';
+import { GroupMemory } from './group-memory.js';
 import { GroupWatch } from './group-watch.js';
 import { LINK_QUEUED_BYTES_MAX } from './limits.js';
 import { OpenFiles } from './open-files.js';
@@ -36,6 +37,7 @@ const inherited = Object.fromEntries(
 
 const openFiles = new OpenFiles(settings.openFiles);
 const watch = new GroupWatch();
+const memory = new GroupMemory();
 const home = settings.cgroup === undefined ? undefined : enterOwnCgroup(settings.cgroup);
 
 /** Starts that wait for their turn, in order. */
@@ -70,7 +72,7 @@ function begin(run: number, body: Buffer): void {
       ? undefined
       : { cgroup: new TaskCgroup(settings.cgroup!, `task-${process.pid}-${run}`), limits, home };
   let slot: number | undefined;
-  const spawned = new SpawnedRun(order, settings.graceMs, watch, place, {
+  const spawned = new SpawnedRun(order, settings.graceMs, { watch, memory }, place, {
     started(pid) {
       slot = record.add(pid);
       writer.send(FrameKind.Started, run);
@@ -79,10 +81,10 @@ function begin(run: number, body: Buffer): void {
       writer.send(FrameKind.Output, run, ...outputBody(stream, bytes));
       if (link.writableLength + writer.queuedBytes > LINK_QUEUED_BYTES_MAX) pauseOutput();
     },
-    ended(outcome, runMs) {
+    ended(outcome, runMs, maxRssBytes) {
       live.delete(run);
       if (slot !== undefined) record.remove(slot);
-      writer.send(FrameKind.Ended, run, endedBody({ outcome, runMs }));
+      writer.send(FrameKind.Ended, run, endedBody({ outcome, runMs, maxRssBytes }));
     },
   });
   openFiles.makeRoom(live.size);

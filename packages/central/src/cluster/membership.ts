@@ -18,6 +18,7 @@ interface Books {
   setOpen(worker: WorkerRecord, open: boolean): void;
   isBusy(worker: Address): boolean;
   removeWorker(worker: Address, now: Millis): void;
+  withdrawAll(owner: Address, now: Millis): void;
   removeOwner(owner: Address, now: Millis): void;
   /** The owner is a later incarnation of these. */
   rehome(owner: Address, formers: readonly Address[], now: Millis): void;
@@ -234,6 +235,8 @@ export class Membership {
       this.#publisher.ownerJoined(from);
       if (epoch === 0 && !wasAway) this.#publisher.takesKeys(from);
     }
+    // It says anew what waits; jobs that ended while it could not reach central are not among that.
+    if (known !== undefined) this.#books.withdrawAll(from, now);
     this.registry.enlist(from, message, now);
     this.#tellOfScheduler(from, message, known, hadIt);
     this.#rehome(from, message.previousIncarnations, now);

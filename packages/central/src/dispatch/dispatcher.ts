@@ -353,6 +353,12 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
+  /** The owner is about to say anew what waits. */
+  withdrawAll(owner: Address, now: Millis): void {
+    for (const job of [...this.books.jobsOf(owner)]) this.books.withdraw(job, now);
+    this.#isDue = true;
+  }
+
   removeOwner(owner: Address, now: Millis): void {
     for (const job of [...this.books.jobsOf(owner)]) {
       for (const run of [...job.runs])

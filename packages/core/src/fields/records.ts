@@ -67,6 +67,8 @@ export const outcome = view({
   signal: optional(text(32)),
   /** Names of the GPUs assigned to the run; absent without any. */
   gpus: optional(list(name, LIMITS.gpusMax)),
+  /** Peak memory of a command and its children; absent where it was not measured. */
+  maxRssBytes: optional(count),
 });
 /** How a run ended. */
 export type Outcome = NonNullable<(typeof outcome)['infer']>;

@@ -127,9 +127,10 @@ class WorkerPort {
         this.#report(slot, current, 'taskOutput', (worker, now) =>
           worker.taskOutput(slot, stream, bytes, now),
         ),
-      ended: (outcome, runMs) => {
+      ended: (outcome, runMs, maxRssBytes) => {
         const end = returns ? withResult(outcome, resultFile(current.folder!)) : outcome;
-        this.#ended(slot, order, current, taskOutcome(end), runMs);
+        const told = taskOutcome(end);
+        this.#ended(slot, order, current, maxRssBytes ? { ...told, maxRssBytes } : told, runMs);
       },
     });
   }

@@ -44,6 +44,18 @@ const STAGES: JobInput = {
 };
 
 describe('the tasks of a job', () => {
+  test('tells the peak memory of the last attempt where it was measured, also after a restart', () => {
+    const bench = submitted({ tasks: [run, run, run] });
+    bench.end(W1, bench.ask(W1, 1)!, { ...FAILED, maxRssBytes: 5_000_000 });
+    bench.end(W1, bench.ask(W1, 1)!, { ...COMPLETED, maxRssBytes: 3_000_000 });
+    bench.end(W1, bench.ask(W1, 1)!);
+    const expected = [5_000_192, 3_000_320, undefined];
+    const peaks = (of: DurableBench) => pageOf(of).tasks.map(({ maxRssBytes }) => maxRssBytes);
+    expect(peaks(bench)).toEqual(expected);
+    const after = new DurableBench(bench.inheritance(), 1_000);
+    expect(peaks(after)).toEqual(expected);
+  });
+
   test('are listed one by one, with what became of the last attempt', () => {
     const bench = submitted(STAGES);
     bench.now = 1_000;

@@ -119,8 +119,14 @@ function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: 
     // Read back, a start is as exact as its record: nothing starts before its job.
     startedMs: Math.max(0, startedMs),
     runMs: tasks.runMs[task]!,
+    ...maxRssOf(job, task),
     ...(isCommand ? { exitCode: 0 } : end),
   };
+}
+
+function maxRssOf({ tasks }: Job, task: TaskIndex): Pick<TaskRow, 'maxRssBytes'> {
+  const kibibytes = tasks.maxRssKiB?.[task] ?? 0;
+  return kibibytes === 0 ? {} : { maxRssBytes: kibibytes * 1024 };
 }
 
 /** Its last attempt has ended, and there was one: what is cancelled before it starts has none. */

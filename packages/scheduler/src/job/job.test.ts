@@ -9,7 +9,9 @@ function stagesOf(...counts: number[]): Job {
 }
 
 describe('the counts of a job', () => {
-  const state = fc.constantFrom(...Object.values(TaskState));
+  // Tasks are skipped from the start, or never.
+  const set = Object.values(TaskState).filter((state) => state !== TaskState.skipped);
+  const state = fc.constantFrom(...set);
   const change = fc.record({ task: fc.nat(), state });
 
   test('follow every change of a task, in its job and in its stage', () => {

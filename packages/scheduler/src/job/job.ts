@@ -541,6 +541,7 @@ export class Job {
    */
   attemptEnded(end: AttemptEnd, how: HowEnded, worker: string, now: Millis): TaskState {
     const { history } = this;
+    this.tasks.setMaxRss(end.task, end.outcome.maxRssBytes);
     const cancelling = this.isCancelling(end.task);
     const { waiting, completed, failed, cancelled } = TaskState;
     switch (how) {

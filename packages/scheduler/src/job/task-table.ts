@@ -143,6 +143,8 @@ export class TaskTable {
   /** When the current attempt was bound, then when the attempt that counted started. Clock of the owner. */
   startedAt: Float64Array;
   runMs: Float64Array;
+  /** Peak memory of the last attempt, in KiB; 0: not measured. Made with the first one. */
+  maxRssKiB: Uint32Array | undefined;
   /** Tasks of the same user that have not started, kept in step where somebody counts them. */
   waitingOfUser: { waiting: number } | undefined;
   /** Index of the owner's task locations, if one is kept. */
@@ -342,6 +344,13 @@ export class TaskTable {
       this.#counts[before]! -= count;
       this.#counts[TaskState.blocked]! += count;
     });
+  }
+
+  setMaxRss(task: TaskIndex, bytes: number | undefined): void {
+    if (bytes === undefined && this.maxRssKiB === undefined) return;
+    if ((this.maxRssKiB?.length ?? 0) <= task)
+      this.maxRssKiB = widened(this.maxRssKiB ?? new Uint32Array(0), this.count);
+    this.maxRssKiB![task] = Math.min(2 ** 32 - 1, Math.ceil((bytes ?? 0) / 1024));
   }
 
   /** The worker gets the task. */
