@@ -72,6 +72,20 @@ export class IndexedHeap {
     return this.#ids.subarray(0, this.#size);
   }
 
+  /** By key, of equals in no particular order. The heap must not change meanwhile. */
+  *inOrder(): Iterable<number> {
+    // Places whose parents were given out.
+    const next = new IndexedHeap();
+    if (this.#size > 0) next.set(0, this.#keys[0]!);
+    while (next.size > 0) {
+      const place = next.top();
+      next.delete(place);
+      for (let child = 2 * place + 1; child <= 2 * place + 2 && child < this.#size; child++)
+        next.set(child, this.#keys[child]!);
+      yield this.#ids[place]!;
+    }
+  }
+
   #placeOf(id: number): number {
     return id < this.#places.length ? this.#places[id]! - 1 : -1;
   }

@@ -3,14 +3,16 @@ import type { StageView } from './contract.js';
 
 /** Waiting stages in the order of a key, the least first; of equals, the one that came first. */
 export class StageOrder {
-  /** When each came, by id of the stage. */
+  /** Dense, so that many small orders take little memory: ids of stages are those of all orders. */
+  readonly #slots = new Map<StageView, number>();
+  readonly #freeSlots: number[] = [];
+  readonly #stages: (StageView | undefined)[] = [];
+  /** When each came, by slot. */
   readonly #arrivals: number[] = [];
   readonly #heap = new IndexedHeap(this.#arrivals);
-  readonly #stages: (StageView | undefined)[] = [];
   /** Passed over, with their keys. */
-  readonly #passedOver: { readonly id: number; readonly key: number }[] = [];
+  readonly #passedOver: { readonly stage: StageView; readonly key: number }[] = [];
   #came = 0;
-  #total = 0;
 
   /** Those that are passed over are left out. */
   get size(): number {
@@ -19,29 +21,33 @@ export class StageOrder {
 
   /** Those that are passed over count too. */
   get total(): number {
-    return this.#total;
+    return this.#slots.size;
   }
 
   set(stage: StageView, key: number): void {
-    const { id } = stage;
-    if (this.#stages[id] === undefined) {
-      this.#stages[id] = stage;
-      this.#arrivals[id] = this.#came++;
-      this.#total++;
+    let slot = this.#slots.get(stage);
+    if (slot === undefined) {
+      slot = this.#freeSlots.pop() ?? this.#slots.size;
+      this.#slots.set(stage, slot);
+      this.#stages[slot] = stage;
+      this.#arrivals[slot] = this.#came++;
     }
-    this.#heap.set(id, key);
+    this.#heap.set(slot, key);
   }
 
   delete(stage: StageView): void {
-    if (this.#stages[stage.id] === undefined) return;
-    this.#heap.delete(stage.id);
-    this.#stages[stage.id] = undefined;
-    this.#total--;
+    const slot = this.#slots.get(stage);
+    if (slot === undefined) return;
+    this.#heap.delete(slot);
+    this.#slots.delete(stage);
+    this.#stages[slot] = undefined;
+    this.#freeSlots.push(slot);
   }
 
   /** Infinity where the stage does not wait. */
   keyOf(stage: StageView): number {
-    return this.#heap.keyOf(stage.id) ?? Number.POSITIVE_INFINITY;
+    const slot = this.#slots.get(stage);
+    return (slot === undefined ? undefined : this.#heap.keyOf(slot)) ?? Number.POSITIVE_INFINITY;
   }
 
   first(): StageView | undefined {
@@ -55,14 +61,16 @@ export class StageOrder {
 
   /** The first leaves the order until all that were passed over are taken back. */
   passOverFirst(): void {
-    const id = this.#heap.top();
-    this.#passedOver.push({ id, key: this.#heap.topKey() });
-    this.#heap.delete(id);
+    const slot = this.#heap.top();
+    this.#passedOver.push({ stage: this.#stages[slot]!, key: this.#heap.topKey() });
+    this.#heap.delete(slot);
   }
 
   takeBack(): void {
-    for (const { id, key } of this.#passedOver)
-      if (this.#stages[id] !== undefined && !this.#heap.has(id)) this.#heap.set(id, key);
+    for (const { stage, key } of this.#passedOver) {
+      const slot = this.#slots.get(stage);
+      if (slot !== undefined && !this.#heap.has(slot)) this.#heap.set(slot, key);
+    }
     this.#passedOver.length = 0;
   }
 }

@@ -1,4 +1,4 @@
-import { invariant, type JobClass, type Millis, SLOT, type Vector } from '@goshawk/core';
+import { fitsIn, invariant, type JobClass, type Millis, SLOT, type Vector } from '@goshawk/core';
 import { Beliefs } from '../beliefs.js';
 import type {
   CentralPolicy,
@@ -47,8 +47,8 @@ const AGAIN_MIN_MS = 10;
 const RESERVE_CUTOFFS = 4;
 /** Stages among which the best task for a worker is chosen, and that are passed over before their needs are. */
 const CANDIDATES_MAX = 100;
-/** Stages that may have a reservation, at most: most of them fit somewhere. */
-const CONTENDERS_MAX = 200;
+/** Needs that may have a reservation, at most: most of them fit somewhere. */
+const CONTENDERS_MAX = 100;
 
 /** Running tasks not known to be short. Pilots count like the rest of their job. */
 type RunningKind = Exclude<Kind, 'pilots' | 'short'>;
@@ -333,23 +333,17 @@ export class Goshawk implements CentralPolicy {
     if (this.#roomier.size === 0) return false;
     const mayRun = this.#runnableKinds(now);
     const workers = [...this.#roomier].filter(({ open }) => open);
-    const found: Contender[] = [];
-    let count = 0;
-    for (const needs of this.#waiting.needs.values()) {
-      if (!needs.isBlocked || !workers.some((worker) => fitsNow(needs, worker))) continue;
-      let isHeldBack = true;
-      for (const line of needs.lines) {
-        const stage = mayRun.has(line.kind) ? line.firstOf(needs) : undefined;
-        if (stage === undefined) continue;
-        keepFirst(found, stage, needs, line, CANDIDATES_MAX);
-        isHeldBack = false;
-      }
-      // It may run when the limit lets it, and no news of room comes then.
-      if (isHeldBack) this.#waiting.block(needs, false);
-      else count++;
-    }
-    for (const { needs } of found) this.#waiting.block(needs, false);
-    return count > CANDIDATES_MAX;
+    // The most of each resource that any of them has.
+    const room: number[] = [];
+    for (const { free } of workers)
+      for (const [index, amount] of free.entries()) room[index] = Math.max(room[index] ?? 0, amount);
+    const fits = (needs: Needs): boolean => workers.some((worker) => fitsNow(needs, worker));
+    // What is held back may run when the limit lets it, and no news of room comes then.
+    const heldBack = KINDS.filter((kind) => !mayRun.has(kind));
+    const held = this.#waiting.firstBlocked(heldBack, Number.POSITIVE_INFINITY, room, fits);
+    const first = this.#waiting.firstBlocked(mayRun, CANDIDATES_MAX, room, fits);
+    for (const { needs } of [...held, ...first]) this.#waiting.block(needs, false);
+    return first.length === CANDIDATES_MAX;
   }
 
   #runnableKinds(now: Millis): ReadonlySet<Kind> {
@@ -574,7 +568,12 @@ export class Goshawk implements CentralPolicy {
   /** The first stages that fit nowhere, and have waited for longer than they will run. */
   #stuck(now: Millis): readonly StageView[] {
     const stuck: StageView[] = [];
-    for (const { stage, needs } of this.#firstOfNeeds(now)) {
+    // Without other needs, and without a free slot, all that could be reserved is the next slot.
+    const isPlain = this.#waiting.needs.size === 1 && this.#free.size === 0;
+    const isDemanding = ({ together, demand }: Needs): boolean =>
+      together > 1 || (!isPlain && demand.length > 1);
+    const kinds = this.#runnableKinds(now);
+    for (const { stage, needs } of this.#waiting.firstOfNeeds(kinds, CONTENDERS_MAX, isDemanding)) {
       if (stuck.length === RESERVATIONS_MAX) break;
       if (now - stage.waitsSince < this.#beliefs.taskMs(stage, now)) continue;
       if (this.#reservations.of(stage) !== undefined) continue;
@@ -585,22 +584,6 @@ export class Goshawk implements CentralPolicy {
       stuck.push(stage);
     }
     return stuck;
-  }
-
-  /** The first stage of each need, if it is eligible and has waited long enough, in order; a few hundred at most. */
-  #firstOfNeeds(now: Millis): readonly Contender[] {
-    const first: Contender[] = [];
-    const mayRun = this.#runnableKinds(now);
-    const isPlain = this.#waiting.needs.size === 1 && this.#free.size === 0;
-    for (const needs of this.#waiting.needs.values()) {
-      if (needs.together === 1 && (isPlain || needs.demand.length <= 1)) continue;
-      for (const line of needs.lines) {
-        const stage = mayRun.has(line.kind) ? line.firstOf(needs) : undefined;
-        if (stage === undefined || now - stage.waitsSince < this.#beliefs.taskMs(stage, now)) continue;
-        keepFirst(first, stage, needs, line, CONTENDERS_MAX);
-      }
-    }
-    return first;
   }
 
   /** The stage has waited for longer than the room that is left idle would hold up all jobs that wait. */
@@ -764,29 +747,6 @@ export class Goshawk implements CentralPolicy {
       }
     }
   }
-}
-
-/** A candidate for a reservation. */
-interface Contender {
-  readonly stage: StageView;
-  readonly needs: Needs;
-  readonly key: number;
-  readonly share: number;
-}
-
-/** Puts the first stage of those needs in the line where it belongs among the first ones, of which so many are kept at most. */
-function keepFirst(first: Contender[], stage: StageView, needs: Needs, line: Line, most: number): void {
-  const { share } = line.user;
-  const key = line.keyOf(stage, needs);
-  const comesBefore = (other: Contender): boolean => {
-    if (share !== other.share) return share < other.share;
-    return key === other.key ? stage.id < other.stage.id : key < other.key;
-  };
-  if (first.length === most && !comesBefore(first[most - 1]!)) return;
-  let place = first.length;
-  while (place > 0 && comesBefore(first[place - 1]!)) place--;
-  first.splice(place, 0, { stage, needs, key, share });
-  if (first.length > most) first.pop();
 }
 
 /** CPUs are counted in thousandths. */

@@ -1,4 +1,4 @@
-import { IndexedHeap } from '@goshawk/core';
+import { fitsIn, IndexedHeap, type Vector } from '@goshawk/core';
 import type { Attributes, JobView, StageView } from '../contract.js';
 import { needsOf, togetherOf } from '../fitting.js';
 import { StageOrder } from '../stage-order.js';
@@ -7,19 +7,37 @@ import { StageOrder } from '../stage-order.js';
 export const KINDS = ['pilots', 'short', 'small', 'long', 'large'] as const;
 export type Kind = (typeof KINDS)[number];
 
+/** Demands that are alike up to a factor for each resource. */
+interface SizeClass {
+  readonly key: string;
+  /** No demand of the class is less. */
+  readonly least: Vector;
+}
+
+/** Classes for each doubling of a demand. */
+const CLASSES = 2;
+
+function sizeOf(demand: Vector): SizeClass {
+  const classes = demand.map((amount) => (amount > 0 ? Math.floor(CLASSES * Math.log2(amount)) : undefined));
+  // The factor makes up for rounding.
+  const least = classes.map((each) => (each === undefined ? 0 : (1 - 1e-9) * 2 ** (each / CLASSES)));
+  return { key: classes.join(), least };
+}
+
 /** Needs of tasks, one object for all stages with the same needs. */
 export interface Needs {
   /** Small and dense; reused once no stage with these needs waits. */
   readonly id: number;
   readonly key: string;
-  readonly demand: StageView['demand'];
+  readonly demand: Vector;
+  readonly size: SizeClass;
   readonly requires: Attributes | undefined;
   /** Tasks that must start together; 1: each may start alone. */
   readonly together: number;
   /** No worker has room for them until one has more than before. */
   isBlocked: boolean;
   /** Lines in which a stage with these needs waits. */
-  readonly lines: Set<Line>;
+  readonly lines: Line[];
 }
 
 /** Waiting stages of one user and one kind, the least key first. A queue for each needs, so that all that fit nowhere leave at once. */
@@ -29,6 +47,8 @@ export class Line {
   readonly #queues: ({ readonly needs: Needs; readonly order: StageOrder } | undefined)[] = [];
   /** Needs that are not blocked, by the key of their first stage. */
   readonly #heads = new IndexedHeap();
+  /** Blocked needs by the same, those of about the same size together. */
+  readonly #blocked = new Map<string, { readonly size: SizeClass; readonly heads: IndexedHeap }>();
   readonly #touched = new Set<Needs>();
 
   constructor(user: UserLines, kind: Kind) {
@@ -55,7 +75,7 @@ export class Line {
     if (queue === undefined) {
       queue = { needs, order: new StageOrder() };
       this.#queues[needs.id] = queue;
-      needs.lines.add(this);
+      needs.lines.push(this);
     }
     queue.order.set(stage, key);
     this.refresh(needs);
@@ -67,18 +87,39 @@ export class Line {
     queue.order.delete(stage);
     if (queue.order.total === 0) {
       this.#queues[needs.id] = undefined;
-      needs.lines.delete(this);
+      needs.lines.splice(needs.lines.indexOf(this), 1);
     }
     this.refresh(needs);
   }
 
-  keyOf(stage: StageView, needs: Needs): number {
-    return this.#queues[needs.id]?.order.keyOf(stage) ?? Number.POSITIVE_INFINITY;
+  /** The first of each needs that is accepted, in their order, so many at most. */
+  firstOpen(most: number, accepts: (needs: Needs) => boolean): Contender[] {
+    return this.#firstOf(this.#heads, most, accepts);
   }
 
-  /** The first of those needs, blocked or not. */
-  firstOf(needs: Needs): StageView | undefined {
-    return this.#queues[needs.id]?.order.first();
+  /**
+   * The same of blocked needs: so many of each size at most, in no order.
+   * @param room none but those that fit into it; default: all
+   */
+  firstBlocked(most: number, room: Vector | undefined, accepts: (needs: Needs) => boolean): Contender[] {
+    const found: Contender[] = [];
+    for (const { size, heads } of this.#blocked.values())
+      if (room === undefined || fitsIn(size.least, room)) found.push(...this.#firstOf(heads, most, accepts));
+    return found;
+  }
+
+  #firstOf(heads: IndexedHeap, most: number, accepts: (needs: Needs) => boolean): Contender[] {
+    const found: Contender[] = [];
+    for (const id of heads.inOrder()) {
+      if (found.length === most) break;
+      const { needs, order } = this.#queues[id]!;
+      if (accepts(needs)) found.push({ stage: order.first()!, needs, key: order.firstKey });
+    }
+    return found;
+  }
+
+  keyOf(stage: StageView, needs: Needs): number {
+    return this.#queues[needs.id]?.order.keyOf(stage) ?? Number.POSITIVE_INFINITY;
   }
 
   /** The first leaves the line until all that were passed over are taken back. */
@@ -100,9 +141,33 @@ export class Line {
   /** The first of these needs is another, or they are blocked, or no longer. */
   refresh(needs: Needs): void {
     const order = this.#queues[needs.id]?.order;
-    if (order === undefined || order.size === 0 || needs.isBlocked) this.#heads.delete(needs.id);
+    const isEmpty = order === undefined || order.size === 0;
+    if (isEmpty || needs.isBlocked) this.#heads.delete(needs.id);
     else this.#heads.set(needs.id, order.firstKey);
+    if (isEmpty || !needs.isBlocked) this.#unblocked(needs);
+    else this.#blockedOf(needs.size).set(needs.id, order.firstKey);
   }
+
+  #blockedOf(size: SizeClass): IndexedHeap {
+    let known = this.#blocked.get(size.key);
+    if (known === undefined) {
+      known = { size, heads: new IndexedHeap() };
+      this.#blocked.set(size.key, known);
+    }
+    return known.heads;
+  }
+
+  #unblocked({ id, size }: Needs): void {
+    const heads = this.#blocked.get(size.key)?.heads;
+    if (heads?.delete(id) && heads.size === 0) this.#blocked.delete(size.key);
+  }
+}
+
+/** The first stage of its needs in a line. */
+export interface Contender {
+  readonly stage: StageView;
+  readonly needs: Needs;
+  readonly key: number;
 }
 
 /** A user of whom something waits or runs. */
@@ -227,11 +292,42 @@ export class Waiting {
     lineOf(entry).delete(stage, entry.needs);
     entry.user.waiting--;
     this.forgetIfIdle(entry.user);
-    if (entry.needs.lines.size === 0) {
+    if (entry.needs.lines.length === 0) {
       this.#needs.delete(entry.needs.key);
       this.#freeIds.push(entry.needs.id);
     }
     return true;
+  }
+
+  /** The first stages of their needs, so many at most, blocked or not: users by their shares, of one user by their keys. */
+  firstOfNeeds(kinds: Iterable<Kind>, most: number, accepts: (needs: Needs) => boolean): Contender[] {
+    return this.#first(kinds, most, (line, left) => [
+      ...line.firstOpen(left, accepts),
+      ...line.firstBlocked(left, undefined, accepts),
+    ]);
+  }
+
+  /** The same of blocked needs that fit into this room and are accepted. */
+  firstBlocked(
+    kinds: Iterable<Kind>,
+    most: number,
+    room: Vector,
+    accepts: (needs: Needs) => boolean,
+  ): Contender[] {
+    return this.#first(kinds, most, (line, left) => line.firstBlocked(left, room, accepts));
+  }
+
+  #first(kinds: Iterable<Kind>, most: number, of: (line: Line, left: number) => Contender[]): Contender[] {
+    const first: Contender[] = [];
+    const users = [...this.users.values()].filter(({ waiting }) => waiting > 0);
+    for (const { lines } of users.sort((one, other) => one.share - other.share)) {
+      const left = most - first.length;
+      if (left === 0) break;
+      const found = [...kinds].flatMap((kind) => of(lines[kind], left));
+      found.sort((one, other) => one.key - other.key || one.stage.id - other.stage.id);
+      first.push(...found.slice(0, left));
+    }
+    return first;
   }
 
   block(needs: Needs, isBlocked: boolean): void {
@@ -250,7 +346,8 @@ export class Waiting {
     if (needs === undefined) {
       const { demand, requires } = stage;
       const id = this.#freeIds.pop() ?? this.#needs.size;
-      needs = { id, key, demand, requires, together, isBlocked: false, lines: new Set() };
+      const size = sizeOf(demand);
+      needs = { id, key, demand, size, requires, together, isBlocked: false, lines: [] };
       this.#needs.set(key, needs);
     }
     return needs;
