@@ -42,6 +42,18 @@ describe('planReplay', () => {
     expect(workload.spanSeconds).toBeLessThan(fit.spanMs / 1_000);
   });
 
+  it('leaves gangs to policies that start them, and changes nothing else', async () => {
+    const workload = await openWorkload('mixed:jobs=40,seed=2');
+    const of = (startsGangs: boolean) =>
+      planReplay(workload, workload.jobs(), { ...options, jobs: 40, startsGangs });
+    const [together, apart] = [(await of(true)).jobs, (await of(false)).jobs];
+    expect(together.some(({ spec }) => spec.stages.some(({ gang }) => gang))).toBe(true);
+    expect(apart.some(({ spec }) => spec.stages.some(({ gang }) => gang))).toBe(false);
+    expect(apart.map(({ submitMs, tasks, taskMs }) => ({ submitMs, tasks, taskMs }))).toEqual(
+      together.map(({ submitMs, tasks, taskMs }) => ({ submitMs, tasks, taskMs })),
+    );
+  });
+
   it('says of each job what estimators say of it: one at the cutoff is of one class for both', async () => {
     for (const { job, trueMeanMs } of (await plan()).jobs)
       expect(trueMeanMs).toBe(arrivingJobOf(job).trueMeanMs);

@@ -10,6 +10,7 @@ import {
   preparePrototype,
   type TraceJob,
   type Workload,
+  withoutGangs,
 } from '@goshawk/traces';
 import type { WorkloadNeeds } from '../simulate/capacity.js';
 import { survey } from '../simulate/survey.js';
@@ -45,6 +46,8 @@ export interface PlanOptions {
   readonly forMs: Millis | undefined;
   /** Name of the estimator. */
   readonly estimator: string;
+  /** The policy starts gangs; else their tasks start one by one. Default: true. */
+  readonly startsGangs?: boolean;
 }
 
 /** A workload fitted to a cluster: the same jobs at the same times for each policy. */
@@ -68,8 +71,8 @@ export async function planReplay(
   jobs: Jobs,
   options: PlanOptions,
 ): Promise<ReplayPlan> {
-  const { workers, slots, load, seed, scale, forMs, estimator } = options;
-  const { jobs: replayed, ...fit } = await preparePrototype(jobs, {
+  const { workers, slots, load, seed, scale, forMs, estimator, startsGangs = true } = options;
+  const { jobs: prepared, ...fit } = await preparePrototype(jobs, {
     workers,
     slots,
     jobs: options.jobs,
@@ -78,6 +81,7 @@ export async function planReplay(
     scale,
     forSeconds: forMs === undefined ? undefined : forMs / 1_000,
   });
+  const replayed = startsGangs ? prepared : prepared.map(withoutGangs);
   const submit = submissionEstimates(estimator, seed);
   const planned = replayed.map((job, index) => planJob(job, index, submit, seed));
   const { record, facts, needs } = await survey({ ...workload, tallied: [] }, [packed(replayed)]);

@@ -8,7 +8,7 @@ import {
   policySettings,
   type WorkloadFacts,
 } from '@goshawk/cli';
-import { counted, InputError, type PolicySettings } from '@goshawk/core';
+import { counted, InputError, type PolicySettings, type Preset, startsGangs } from '@goshawk/core';
 import { formatTally, formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
 import { namedResources } from '../simulate/capacity.js';
 import { jobsShown, openShown } from '../workload.js';
@@ -43,12 +43,18 @@ export async function replayLocally(
   };
   // Errors that do not depend on the workload are reported before reading it.
   for (const variant of variants) settingsOf(variant, NO_FACTS);
-  // The same jobs at the same times; what is said of them is the estimator's.
+  // The same jobs at the same times; estimates are the estimator's, and gangs are left to policies that start them.
   const plans = new Map<string, ReplayPlan>();
-  for (const { options: of } of variants) {
-    if (!plans.has(of.estimator)) plans.set(of.estimator, await makePlan(context, of, spec, shape));
+  const planKey = (variant: (typeof variants)[number]): string => {
+    const { preset } = settingsOf(variant, NO_FACTS);
+    return `${variant.options.estimator} ${startsGangs(preset)}`;
+  };
+  for (const variant of variants) {
+    const { preset } = settingsOf(variant, NO_FACTS);
+    const key = planKey(variant);
+    if (!plans.has(key)) plans.set(key, await makePlan(context, variant.options, spec, shape, preset));
   }
-  const plan = plans.get(variants[0]!.options.estimator)!;
+  const plan = plans.get(planKey(variants[0]!))!;
   const first = settingsOf(variants[0]!, plan.facts);
   const cluster = {
     workers,
@@ -58,8 +64,10 @@ export async function replayLocally(
   };
   // How much memory there is where nobody says so, only the workers know.
   plan.needs.check({ ...cluster, capacity: { memory: Number.POSITIVE_INFINITY, ...cluster.capacity } });
-  if (variants.some((variant) => settingsOf(variant, plan.facts).preset.gangs))
-    plan.needs.checkGangs(cluster);
+  for (const variant of variants) {
+    const { preset } = settingsOf(variant, plan.facts);
+    if (startsGangs(preset)) plans.get(planKey(variant))!.needs.checkGangs(cluster, preset.gangs);
+  }
   for (const line of planLines(plan, { load: options.load, workers }, first)) context.note(line);
   const runs: PolicyRun[] = [];
   for (const variant of variants) {
@@ -73,7 +81,7 @@ export async function replayLocally(
       runPolicy(
         context,
         variant.options,
-        plans.get(variant.options.estimator)!,
+        plans.get(planKey(variant))!,
         { ...target, label: variant.label },
         (now) => {
           shown = now;
@@ -101,7 +109,7 @@ export function replayOnCluster(
   return onExistingCluster(context, async (target, url) => {
     const { settings, shape } = target;
     checkPolicy(settings, url, policies);
-    const plan = await makePlan(context, options, spec, shape);
+    const plan = await makePlan(context, options, spec, shape, settings.preset);
     const { workers } = shape;
     const lines = planLines(plan, { load: options.load, workers }, settings);
     for (const line of [...lines, ...misfitLines(plan, settings)]) context.note(line);
@@ -116,6 +124,7 @@ async function makePlan(
   options: ReplayOptions,
   spec: string,
   { workers, slots }: Shape,
+  preset: Preset,
 ): Promise<ReplayPlan> {
   const resources = namedResources(options);
   const workload = await openShown(context, spec, undefined, undefined, resources);
@@ -127,6 +136,7 @@ async function makePlan(
     slots,
     forMs: options.for,
     estimator: options.estimator,
+    startsGangs: startsGangs(preset),
   });
   if (options.saveJobs !== undefined) {
     const file = resolve(context.cwd, options.saveJobs);
