@@ -1,6 +1,6 @@
 /**
  * Is the default policy as good as each specialist in the specialist's own world? A row a statistic of a world, medians
- * over seeds; goshawk first, then those that were made for it, and the bound.
+ * over seeds, of which a column says how many; goshawk first, then those that were made for it, and the bound.
  *
  *     npm run bench -- worlds [--only sizes,users] [--seeds 5] [--write] [--json]
  *
@@ -30,10 +30,11 @@ if (isAsked(NEEDS)) measured.push(measureNeeds());
 const FILE = measurementFile('worlds');
 const specialists = new Set(WORLDS.flatMap((world) => world.specialists.map((each) => each.split(':')[0]!)));
 const POLICIES = ['goshawk', ...specialists, ALONE];
-const columns = ['world', 'statistic', ...POLICIES, 'bound', 'holds'];
+const columns = ['world', 'statistic', 'seeds', ...POLICIES, 'bound', 'holds'];
 const rows = measured.map((row) => [
   row.world,
   row.statistic,
+  row.world === NEEDS ? 1 : options.seeds,
   ...POLICIES.map((policy) => (row.values.has(policy) ? Number(row.values.get(policy)!.toPrecision(4)) : '')),
   boundOf(row),
   row.holds ? 'yes' : `no: ${(row.values.get('goshawk')! / row.limit).toPrecision(3)} of it`,
@@ -46,7 +47,7 @@ if (options.write) {
     group: 'Policies',
     title: 'Worlds',
     what:
-      `The default policy beside those that were made for one world: medians of ${options.seeds} seeds of generator and simulator, ` +
+      'The default policy beside those that were made for one world: medians over seeds of generator and simulator, ' +
       'with run times known. Empty: not run there. The bound is what goshawk is to keep; in the last row it is processor time.',
     commands: ['npm run bench -- worlds --write'],
     tables: [{ columns, rows: merged(rows) }],

@@ -51,3 +51,14 @@ test('of equal keys the one of the least rank is at the top, where ids have rank
     }),
   );
 });
+
+test('all are given in the order of their keys, and stay', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(50)), (keys) => {
+      const heap = new IndexedHeap();
+      for (const [id, key] of keys.entries()) heap.set(id, key);
+      expect([...heap.inOrder()].map((id) => keys[id])).toEqual([...keys].sort((one, other) => one - other));
+      expect(heap.size).toBe(keys.length);
+    }),
+  );
+});

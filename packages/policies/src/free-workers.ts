@@ -14,13 +14,13 @@ export class FreeWorkers {
   readonly #places: number[] = [];
   /** Free slots by id. */
   readonly #slotsOf: number[] = [];
-  readonly #unitsIn: (free: Vector) => number;
+  readonly #unitsIn: (worker: WorkerView) => number;
   /** Free amounts by id and in total, in units. */
   readonly #unitsOf: number[] = [];
   #units = 0;
 
-  /** @param unitsIn counts what is free; default: slots */
-  constructor(unitsIn: (free: Vector) => number = (free) => free[SLOT]!) {
+  /** @param unitsIn counts what is free at a worker; default: slots */
+  constructor(unitsIn: (worker: WorkerView) => number = ({ free }) => free[SLOT]!) {
     this.#unitsIn = unitsIn;
   }
 
@@ -46,7 +46,7 @@ export class FreeWorkers {
     const place = this.#places[worker.id] ?? -1;
     const slots = worker.open ? Math.max(0, worker.free[SLOT]!) : 0;
     this.#slotsOf[worker.id] = slots;
-    const units = worker.open ? Math.max(0, this.#unitsIn(worker.free)) : 0;
+    const units = worker.open ? Math.max(0, this.#unitsIn(worker)) : 0;
     this.#units += units - (this.#unitsOf[worker.id] ?? 0);
     this.#unitsOf[worker.id] = units;
     const isFree = slots > 0;

@@ -335,6 +335,24 @@ describe('deadlines', () => {
     expect([bench.count(1), bench.count(14)]).toEqual([2, 0]);
   });
 
+  test.each([
+    { job: 1, what: 'reserve a place for a job that would soon be late', taken: 0 },
+    { job: 9, what: 'reserve nothing for a job that has time', taken: 1 },
+    { job: 20, what: 'reserve nothing at once without one', taken: 1 },
+  ])('$what', ({ job, taken }) => {
+    const bench = urgent();
+    bench.join(9, 4, { cpu: 4, gpu: 1, disk: 1 });
+    for (let other = 10; other < 14; other++)
+      bench.need(other, { estimateMs: (other - 9) * 10_000, demand: { cpu: 1, disk: 0.25 } });
+    bench.need(job, { estimateMs: job === 9 ? 10_000 : 50_000, demand: { cpu: 4, disk: 1 } });
+    bench.need(30, { estimateMs: 60_000, demand: { cpu: 1, disk: 0.25 } });
+    bench.now = 9.9 * SECOND;
+    bench.end(10);
+    expect(bench.count(30)).toBe(taken);
+    for (let other = 11; other < 14; other++) bench.end(other);
+    expect(bench.count(job)).toBe(1 - taken);
+  });
+
   test('end nobody where that would not free enough of every resource', () => {
     const bench = urgent();
     for (let job = 10; job < 14; job++) bench.need(job, { estimateMs: 1_000_000 });
@@ -389,6 +407,16 @@ describe('the reserve', () => {
     expect(bench.count(2)).toBe(2);
     bench.end(1);
     expect(bench.count(2)).toBe(3);
+  });
+
+  test('counts a worker without CPUs by its slots, whether others have CPUs or not', () => {
+    const bench = cluster(1, 0, { slots: 4 });
+    expect(bench.policy.line!(0).longLimit).toBe(4);
+    bench.join(9, 64, { cpu: 2 });
+    bench.settle();
+    expect(bench.policy.line!(0).longLimit).toBe(6);
+    bench.need(1, { long: true, tasks: 10, estimateMs: 5_000 });
+    expect(bench.policy.line!(0).longRunning).toBe(6);
   });
 
   test.each([0, 0.01, SECOND])(

@@ -1,4 +1,4 @@
-import { fitsIn, invariant, type JobClass, type Millis, SLOT, type Vector } from '@goshawk/core';
+import { invariant, type JobClass, type Millis, SLOT, type Vector } from '@goshawk/core';
 import { Beliefs } from '../beliefs.js';
 import type {
   CentralPolicy,
@@ -76,7 +76,7 @@ export class Goshawk implements CentralPolicy {
   readonly #jobs = new Map<JobView, JobState>();
   /** Jobs whose work, and so their place in the order, is to be worked out anew. */
   readonly #stale = new Set<JobView>();
-  readonly #free = new FreeWorkers((amounts) => this.#unitsIn(amounts));
+  readonly #free = new FreeWorkers((worker) => this.#unitsIn(worker, worker.free));
   readonly #reservations = new Reservations(this.#beliefs);
   readonly #preemption = new Preemption();
   readonly #placement: Placement;
@@ -559,13 +559,14 @@ export class Goshawk implements CentralPolicy {
         togetherOf(stage) > 1 ? workers : sampleOf(workers, this.#context),
         now,
       );
-      if (reservation === undefined || !this.#isWorth(reservation, now)) continue;
+      if (reservation === undefined) continue;
+      if (!this.#isNearLatest(stage, now) && !this.#isWorth(reservation, now)) continue;
       this.#reservations.add(reservation);
       draft.expect(stage.job, Math.max(now + 1, reservation.at), nameOf(reservation));
     }
   }
 
-  /** The first stages that fit nowhere, and have waited for longer than they will run. */
+  /** The first stages that fit nowhere, and have waited for longer than they will run or are soon to start at the latest. */
   #stuck(now: Millis): readonly StageView[] {
     const stuck: StageView[] = [];
     // Without other needs, and without a free slot, all that could be reserved is the next slot.
@@ -575,7 +576,7 @@ export class Goshawk implements CentralPolicy {
     const kinds = this.#runnableKinds(now);
     for (const { stage, needs } of this.#waiting.firstOfNeeds(kinds, CONTENDERS_MAX, isDemanding)) {
       if (stuck.length === RESERVATIONS_MAX) break;
-      if (now - stage.waitsSince < this.#beliefs.taskMs(stage, now)) continue;
+      if (!this.#hasWaited(stage, now) && !this.#isNearLatest(stage, now)) continue;
       if (this.#reservations.of(stage) !== undefined) continue;
       if (
         needs.together > 1 ? this.#placement.holds(stage) : !needs.isBlocked && this.#placement.hasRoom(stage)
@@ -584,6 +585,18 @@ export class Goshawk implements CentralPolicy {
       stuck.push(stage);
     }
     return stuck;
+  }
+
+  /** It has waited for longer than it will run. */
+  #hasWaited(stage: StageView, now: Millis): boolean {
+    return now - stage.waitsSince >= this.#beliefs.taskMs(stage, now);
+  }
+
+  /** Its latest start is nearer than its run time is long. */
+  #isNearLatest(stage: StageView, now: Millis): boolean {
+    const state = this.#jobs.get(stage.job);
+    if (state?.latest === undefined || state.isHopeless) return false;
+    return state.latest.startAt - now <= this.#beliefs.taskMs(stage, now);
   }
 
   /** The stage has waited for longer than the room that is left idle would hold up all jobs that wait. */
@@ -618,7 +631,7 @@ export class Goshawk implements CentralPolicy {
 
   #opened(worker: WorkerView, open: boolean): void {
     if (open) this.#roomier.add(worker);
-    this.#units += (open ? 1 : -1) * this.#unitsIn(worker.capacity);
+    this.#units += (open ? 1 : -1) * this.#unitsIn(worker, worker.capacity);
     this.#free.update(worker);
     for (const run of worker.runs) {
       if (open) this.#count(run);
@@ -697,10 +710,11 @@ export class Goshawk implements CentralPolicy {
 
   // ---- the size of things
 
-  /** Tasks of one CPU, or of one slot where workers have no CPUs, that have room in these amounts. */
-  #unitsIn(amounts: Vector): number {
+  /** Tasks of one CPU for which these amounts of the worker are enough; of one slot where it has not told its CPUs. */
+  #unitsIn({ capacity }: WorkerView, amounts: Vector): number {
     const slots = amounts[SLOT]!;
-    return this.#cpu === SLOT ? slots : Math.min(slots, (amounts[this.#cpu] ?? 0) / PER_CPU);
+    const hasCpus = this.#cpu !== SLOT && (capacity[this.#cpu] ?? 0) > 0;
+    return hasCpus ? Math.min(slots, (amounts[this.#cpu] ?? 0) / PER_CPU) : slots;
   }
 
   #unitsOf({ demand }: StageView): number {
@@ -739,7 +753,7 @@ export class Goshawk implements CentralPolicy {
     this.#units = 0;
     for (const kind of ['small', 'long', 'large'] as const) this.#running[kind] = 0;
     for (const worker of workers) {
-      if (worker.open) this.#units += this.#unitsIn(worker.capacity);
+      if (worker.open) this.#units += this.#unitsIn(worker, worker.capacity);
       this.#free.update(worker);
       for (const run of worker.runs) {
         const kind = this.#counted[run.id];

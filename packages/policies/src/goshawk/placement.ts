@@ -1,12 +1,12 @@
-import { type Millis, meetsWishes } from '@goshawk/core';
-import { alignment } from '../amounts.js';
+import { type Millis, meetsWishes, type Vector } from '@goshawk/core';
+import { isCounted } from '../amounts.js';
 import type { JobView, PolicyContext, StageView, WorkerView } from '../contract.js';
 import { countIn, fitsNow, togetherOf } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
 
-/** How much of the order a task gives way for by fitting a worker well: 1 would let it give way to all that wait. */
-const ALIGNMENT_WEIGHT = 1;
+/** Weight of a good fit against the order: a task that would fill a worker goes before all that wait. */
+const ALIGNMENT_WEIGHT = 3;
 
 export interface Candidate {
   readonly stage: StageView;
@@ -54,8 +54,8 @@ export class Placement {
   }
 
   /**
-   * The fitting task with the highest score: its alignment, Σ demand · free in shares of the worker, less its
-   * relative place in the order.
+   * The fitting task with the highest score: its weighted alignment with what is free, less its relative place in the
+   * order.
    */
   taskFor(worker: WorkerView, candidates: readonly Candidate[], now: Millis): StageView | undefined {
     let best: StageView | undefined;
@@ -63,7 +63,7 @@ export class Placement {
     for (const { stage, rank } of candidates) {
       const behind = rank / candidates.length;
       // No later one can have a higher score.
-      if (ALIGNMENT_WEIGHT * worker.capacity.length - behind <= bestScore) break;
+      if (ALIGNMENT_WEIGHT - behind <= bestScore) break;
       if (stage.waiting === 0 || !fitsNow(stage, worker)) continue;
       if (!this.#reservations.admits(stage, worker, now)) continue;
       const score = ALIGNMENT_WEIGHT * alignment(stage.demand, worker.free, worker.capacity) - behind;
@@ -105,6 +105,19 @@ export class Placement {
     }
     return undefined;
   }
+}
+
+/**
+ * How well the demand fits what is free: demand · free, both in shares of the worker, of the resource for which that is
+ * most. A sum over resources would outweigh the order where workers have many of them.
+ */
+function alignment(demand: Vector, free: Vector, capacity: Vector): number {
+  let most = 0;
+  for (const [index, amount] of demand.entries()) {
+    const whole = capacity[index] ?? 0;
+    if (isCounted(whole)) most = Math.max(most, (amount / whole) * (free[index]! / whole));
+  }
+  return most;
 }
 
 export function hasPreference({ prefers }: JobView): boolean {
