@@ -338,7 +338,7 @@ export class Goshawk implements CentralPolicy {
     for (const { free } of workers)
       for (const [index, amount] of free.entries()) room[index] = Math.max(room[index] ?? 0, amount);
     const fits = (needs: Needs): boolean => workers.some((worker) => fitsNow(needs, worker));
-    // What is held back may run when the limit lets it, and no news of room comes then.
+    // A kind that is held back may run when the limit lets it, and no news of room comes then.
     const heldBack = KINDS.filter((kind) => !mayRun.has(kind));
     const held = this.#waiting.firstBlocked(heldBack, Number.POSITIVE_INFINITY, room, fits);
     const first = this.#waiting.firstBlocked(mayRun, CANDIDATES_MAX, room, fits);
