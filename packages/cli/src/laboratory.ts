@@ -1,4 +1,4 @@
-import { InputError } from '@goshawk/core';
+import { InputError, type PublishedSchemas } from '@goshawk/core';
 import type { Command } from './command.js';
 
 /** The exports of `@goshawk/lab`. */
@@ -6,6 +6,8 @@ export interface Laboratory {
   readonly commands: Readonly<Record<string, () => Promise<unknown>>>;
   /** Lists for `goshawk completion KIND`. */
   readonly completions: Readonly<Record<'workloads' | 'figures', () => Promise<readonly string[]>>>;
+  /** JSON Schemas of its outputs, for `goshawk schema`. */
+  readonly schemas: () => Promise<PublishedSchemas>;
 }
 
 /** Commands of the laboratory, in the order of help, which lists them whether they are installed or not. */

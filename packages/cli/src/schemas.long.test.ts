@@ -1,20 +1,45 @@
-import { writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { publishedSchemas } from '@goshawk/gateway';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PublishedChecks } from './schemas.fixture.js';
+import { commandSchemas } from './schemas.js';
 import { TestCluster } from './test-cluster.fixture.js';
 
-/** Real outputs of `--json` and of the HTTP API against the schemas that `goshawk schema` prints. */
+/**
+ * Real outputs of a cluster, with `--json` and over HTTP, against the schemas that `goshawk schema` prints. Outputs of
+ * commands without a cluster are in schemas.test.ts, and those of the laboratory in its own test of that name.
+ */
+
+const NEED_NO_CLUSTER = [
+  'goshawk.config/1',
+  'goshawk.journal-backup/1',
+  'goshawk.journal-import/1',
+  'goshawk.journal-init/1',
+  'goshawk.journal-owners/1',
+  'goshawk.journal-repair/1',
+  'goshawk.journal-verify/1',
+  'goshawk.journal/1',
+  'goshawk.keygen/1',
+  'goshawk.policies/1',
+  'goshawk.schemas/1',
+];
 
 let cluster: TestCluster;
-const checks = new Map<string, ValidateFunction>();
-const seen = new Set<string>();
+/** Folder for the audit log and what else the test writes. */
+let own: string;
+/** Address of central's HTTP. */
+let http: string;
+const published = new PublishedChecks();
 let completed: string;
 let failed: string;
 let held: string;
 
 async function linesOf(...args: string[]): Promise<Record<string, unknown>[]> {
-  const { stdout, stderr } = await cluster.goshawk([...args, '--json']);
+  const { stdout, stderr } = await cluster.goshawk([args[0]!, '--json', ...args.slice(1)]);
   const text = `${stdout}${stderr}`.trim();
   return text.split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
 }
@@ -31,28 +56,31 @@ async function api(path: string, body?: object): Promise<Record<string, unknown>
   return (await answer.json()) as Record<string, unknown>;
 }
 
-function expectToFit(output: Record<string, unknown>, schema: string): void {
+async function expectToFit(output: Record<string, unknown>, schema: string): Promise<void> {
   expect(output.schema).toBe(schema);
-  const check = checks.get(schema)!;
-  check(output);
-  expect(check.errors ?? [], JSON.stringify(output)).toEqual([]);
-  seen.add(schema);
+  await published.expectToFit(output);
 }
 
 beforeAll(async () => {
-  cluster = await TestCluster.start(['--workers', '2', '--schedulers', '1', '--dashboard']);
-  const { stdout } = await cluster.goshawk(['schema']);
-  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
-  for (const name of stdout.trim().split('\n')) {
-    const schema = JSON.parse((await cluster.goshawk(['schema', name])).stdout) as object;
-    checks.set(name, ajv.compile(schema));
-  }
+  own = await mkdtemp(join(tmpdir(), 'goshawk-schemas-'));
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  http = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await new Promise((resolve) => server.close(resolve));
+  cluster = await TestCluster.start([
+    ...['--workers', '2', '--schedulers', '1', '--dashboard', '--http', http],
+    ...['--shadow', 'history', '--audit-log', join(own, 'audit.jsonl')],
+    ...['--notify-command', `cat >> ${join(own, 'told.jsonl')}`],
+  ]);
   completed = (await idOf('--tasks', '2', '--', 'echo', 'hello')).trim();
   failed = await idOf('--tasks', '2', '--', 'sh', '-c', 'echo no >&2; exit 3');
   held = await idOf('--hold', '--sleep', '1h');
   await cluster.goshawk(['wait', completed, failed]);
 });
-afterAll(() => cluster.stop());
+afterAll(async () => {
+  await cluster.stop();
+  await rm(own, { recursive: true });
+});
 
 describe('an output fits its schema', () => {
   it.each<[schema: string, args: () => string[]]>([
@@ -75,11 +103,22 @@ describe('an output fits its schema', () => {
     ['goshawk.retry/1', () => ['retry', failed]],
     ['goshawk.cancel/1', () => ['cancel', held]],
     ['goshawk.cancelled/1', () => ['cancel', '--name', 'nothing-*', '--yes']],
+    ['goshawk.job/1', () => ['job', completed, '--spec']],
+    ['goshawk.job/1', () => ['wait', completed, '--results']],
+    ['goshawk.submit/1', () => ['submit', '--wait', '--results', '--', 'true']],
+    ['goshawk.predictor/1', () => ['predictor']],
+    ['goshawk.overview/1', () => ['top']],
+    ['goshawk.clusters/1', () => ['clusters']],
+    ['goshawk.plan/1', () => ['plan', '--tasks', '3', '--estimate', '2s', '--', 'true']],
+    ['goshawk.plan/1', () => ['plan', '--require', 'gpu=a100', '--', 'true']],
+    ['goshawk.shares/1', () => ['shares']],
+    ['goshawk.shares/1', () => ['shares', '--by', 'user']],
+    ['goshawk.takeover/1', () => ['takeover', '--all']],
     ['goshawk.error/1', () => ['job', 'nobody-1']],
   ])('%s of the command', async (schema, args) => {
     const lines = await linesOf(...args());
     expect(lines.length).toBeGreaterThan(0);
-    for (const line of lines) expectToFit(line, schema);
+    for (const line of lines) await expectToFit(line, schema);
   });
 
   it.each<[schema: string, path: () => string, body?: object]>([
@@ -102,13 +141,67 @@ describe('an output fits its schema', () => {
     ['goshawk.overview/1', () => '/v1/overview'],
     ['goshawk.history/1', () => '/v1/history'],
     ['goshawk.cancelled/1', () => '/v1/jobs/cancel', { name: 'nothing-*' }],
+    ['goshawk.bulk/1', () => '/v1/jobs/bulk', { action: 'cancel', q: 'name:nothing-*', dryRun: true }],
+    ['goshawk.plan/1', () => '/v1/plan', { tasks: [{ sleep: 1 }] }],
+    ['goshawk.stream/1', () => '/v1/stream'],
     ['goshawk.error/1', () => '/v1/nothing'],
   ])('%s over HTTP', async (schema, path, body) => {
-    expectToFit(await api(path(), body), schema);
+    await expectToFit(await api(path(), body), schema);
+  });
+
+  it.each([
+    ['goshawk.up/1', ['up', '--workers', '1', '--schedulers', '1', '--data-folder', 'second']],
+    ['goshawk.daemon/1', ['dashboard', '--listen', '127.0.0.1:0']],
+  ])('%s of a command that stays', async (schema, args) => {
+    const staying = cluster.run([...args, '--json']);
+    const first = JSON.parse(await staying.firstLine) as Record<string, unknown>;
+    staying.kill('SIGINT');
+    await staying.finished;
+    await expectToFit(first, schema);
+  });
+
+  it('goshawk.autoscale/1 of a pool on Slurm', async () => {
+    const programs = join(own, 'programs');
+    await mkdir(programs);
+    for (const name of ['squeue', 'sbatch', 'scancel']) {
+      await writeFile(join(programs, name), '#!/bin/sh\n');
+      await chmod(join(programs, name), 0o700);
+    }
+    const args = ['autoscale', 'slurm', '--min', '1', '--max', '2', '--dry-run', '--json'];
+    const scaling = cluster.run(args, { environment: { PATH: `${programs}:${process.env.PATH}` } });
+    const first = JSON.parse(await scaling.firstLine) as Record<string, unknown>;
+    scaling.kill('SIGINT');
+    await scaling.finished;
+    await expectToFit(first, 'goshawk.autoscale/1');
+  });
+
+  it('goshawk.status/1 of central, schedulers and workers', async () => {
+    const groups = (await (await fetch(`http://${http}/targets`)).json()) as { targets: string[] }[];
+    expect(groups).toHaveLength(3);
+    for (const { targets } of groups) {
+      const answer = await fetch(`http://${targets[0]}/status`);
+      await expectToFit((await answer.json()) as Record<string, unknown>, 'goshawk.status/1');
+    }
+  });
+
+  it('goshawk.notification/1 of each line that --notify-command gets', async () => {
+    const linesTold = async () => (await readFile(join(own, 'told.jsonl'), 'utf8')).trim().split('\n');
+    await expect.poll(async () => (await linesTold().catch(() => [])).length).toBeGreaterThan(2);
+    for (const line of await linesTold())
+      await expectToFit(JSON.parse(line) as Record<string, unknown>, 'goshawk.notification/1');
+  });
+
+  it('goshawk.audit/1 of each line of an audit log', async () => {
+    const text = await readFile(join(own, 'audit.jsonl'), 'utf8');
+    const lines = text.trim().split('\n');
+    expect(lines.length).toBeGreaterThan(5);
+    for (const line of lines)
+      await expectToFit(JSON.parse(line) as Record<string, unknown>, 'goshawk.audit/1');
   });
 
   it('and each schema has been tried', () => {
-    expect([...checks.keys()].filter((name) => !seen.has(name))).toEqual(['job']);
+    const names = [...commandSchemas().keys(), ...publishedSchemas().keys()];
+    expect(names.filter((name) => !published.seen.has(name)).sort()).toEqual(NEED_NO_CLUSTER);
   });
 });
 
@@ -126,6 +219,6 @@ describe('the schema of job files and `submit` agree about', () => {
     const file = join(cluster.folder, 'job.json');
     await writeFile(file, JSON.stringify(job));
     const { exitCode } = await cluster.goshawk(['plan', file]);
-    expect(checks.get('job')!(job)).toBe(exitCode === 0);
+    expect((await published.of('job'))(job)).toBe(exitCode === 0);
   });
 });

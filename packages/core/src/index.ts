@@ -135,6 +135,7 @@ export * from './policy/job-lengths.js';
 export * from './policy/presets.js';
 export * from './policy/settings.js';
 export * from './present.js';
+export * from './published.js';
 export { QuietConnections } from './quiet-connections.js';
 export * from './random.js';
 export { rendezvous } from './rendezvous.js';

@@ -30,6 +30,13 @@ it('lists the statuses of bodies, and says which bodies may be left out', () => 
     if (post !== undefined)
       expect(Object.keys(post.responses)).toEqual(expect.arrayContaining(['413', '415']));
   }
+  const held = Object.entries(paths).filter(([, { get }]) => get !== undefined && '429' in get.responses);
+  expect(held.map(([path]) => path)).toEqual([
+    '/v1/jobs/{id}',
+    '/v1/jobs/{id}/results',
+    '/v1/jobs/{id}/events',
+    '/v1/events',
+  ]);
   const needed = Object.entries(paths).filter(([, { post }]) => post?.requestBody?.required);
   expect(needed.map(([path]) => path)).toEqual([
     '/v1/jobs',

@@ -18,6 +18,11 @@ const OF_BODIES: Readonly<Record<number, string>> = {
   415: 'the request lacks content-type: application/json',
 };
 
+/** Statuses of requests that may stay open: streams, and those that wait for the end of a job. */
+const OF_HELD: Readonly<Record<number, string>> = {
+  429: 'this token has too many streams and waiting requests open',
+};
+
 /** The OpenAPI 3.1 document of a table of routes. */
 export function openApi(routes: readonly Route[], version: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
@@ -49,11 +54,13 @@ const STREAMED = {
 
 function operation({ method, url, role, does, path, query, body, bodySchema, ...route }: Route) {
   const { answer, stream, errors = {} } = route;
+  const asked = parameters(query, 'query');
+  const isHeld = answer === 'events' || stream !== undefined || asked.some(({ name }) => name === 'wait');
   return {
     operationId: nameOf(method, url),
     summary: does,
     description: `Needs the role ${role}.`,
-    parameters: [...parameters(path, 'path'), ...parameters(query, 'query')],
+    parameters: [...parameters(path, 'path'), ...asked],
     ...(body === undefined ? {} : { requestBody: requestBody(bodySchema?.(), body) }),
     responses: {
       200:
@@ -71,12 +78,15 @@ function operation({ method, url, role, does, path, query, body, bodySchema, ...
             },
       ...(answer === 'events' ? { 204: { description: 'Nothing more comes: do not connect again' } } : {}),
       ...Object.fromEntries(
-        Object.entries({ ...COMMON, ...(body === undefined ? {} : OF_BODIES), ...errors }).map(
-          ([status, description]) => [
-            status,
-            { description, ...contentOf({ $ref: '#/components/schemas/Error' }) },
-          ],
-        ),
+        Object.entries({
+          ...COMMON,
+          ...(body === undefined ? {} : OF_BODIES),
+          ...(isHeld ? OF_HELD : {}),
+          ...errors,
+        }).map(([status, description]) => [
+          status,
+          { description, ...contentOf({ $ref: '#/components/schemas/Error' }) },
+        ]),
       ),
     },
   };

@@ -7,6 +7,7 @@ import {
   WAITING_REASONS,
   WORKER_STATES,
 } from '@goshawk/core';
+import { estimatorScoreShape } from '@goshawk/predictor';
 import { z } from 'zod';
 import { ROLES } from './access.js';
 import { BULK_ACTIONS } from './bulk.js';
@@ -66,6 +67,10 @@ function jobStateAfter<const S extends string>(schema: S) {
 export const submitted = jobStateAfter('goshawk.submit/1').extend({
   /** A likely mistake: no worker has what the job requires. */
   warning: z.string().optional(),
+  /** The job, once it has ended: `submit --wait --json`. */
+  get ended() {
+    return job.optional();
+  },
 });
 /** Of a job that is held, released, or given another priority. */
 export const updated = z.object({
@@ -126,11 +131,24 @@ const predecessor = z.object({
   ok: z.boolean(),
 });
 
-export const job = z.looseObject({
+const result = z.object({
+  index: count,
+  stage: z.string(),
+  state: z.enum(JOB_STATES),
+  /** 0: no attempt was made. */
+  attempt: count,
+  /** Null where the task returned nothing, as commands do. */
+  value: z.unknown(),
+  error: z.object({ code: z.string(), message: z.string(), signal: z.string().nullable() }).nullable(),
+  exitCode: z.int().nullable(),
+  output: z.object({ stdout: z.string().nullable(), stderr: z.string().nullable(), logs: z.string() }),
+});
+
+export const job = z.object({
   schema: z.literal('goshawk.job/1'),
   ...summary.shape,
   stages: z.array(
-    z.looseObject({
+    z.object({
       name: z.string(),
       state: z.enum(STAGE_STATES),
       tasks: count,
@@ -143,7 +161,7 @@ export const job = z.looseObject({
       command: z.string().nullable(),
       /** What each task demands. */
       demand: z.record(z.string(), z.number()),
-      /** Of its tasks that completed. */
+      /** Mean of its tasks that completed. */
       meanRunSeconds: seconds.nullable(),
     }),
   ),
@@ -166,6 +184,15 @@ export const job = z.looseObject({
   /** `attempts` leaves some out: `/v1/jobs/{id}/tasks` lists all tasks. */
   attemptsTruncated: z.boolean(),
   attemptCounts: z.object({ total: count, failed: count, lost: count }),
+  /** Tasks that ran first to find out the class; null: none did. */
+  sampling: z
+    .object({
+      pilotTasks: count,
+      decidedAt: time.nullable(),
+      /** The first hundred. */
+      pilots: z.array(z.object({ task: count, state: z.string(), runSeconds: seconds })),
+    })
+    .nullable(),
   failures: z.array(
     z.object({
       task: count,
@@ -192,6 +219,10 @@ export const job = z.looseObject({
   lostSeconds: seconds,
   after: z.array(predecessor),
   cancelReason: z.string().nullable(),
+  /** `job --spec`: the job as it was submitted. */
+  spec: z.unknown().optional(),
+  /** `wait --results` and `submit --results`. */
+  results: z.array(result).optional(),
 });
 
 export const tasks = z.object({
@@ -242,19 +273,6 @@ export const log = z.object({
   base64: z.string().optional(),
 });
 
-const result = z.object({
-  index: count,
-  stage: z.string(),
-  state: z.enum(JOB_STATES),
-  /** 0: no attempt was made. */
-  attempt: count,
-  /** Null where the task returned nothing, as commands do. */
-  value: z.unknown(),
-  error: z.object({ code: z.string(), message: z.string(), signal: z.string().nullable() }).nullable(),
-  exitCode: z.int().nullable(),
-  output: z.object({ stdout: z.string().nullable(), stderr: z.string().nullable(), logs: z.string() }),
-});
-
 export const results = z.object({
   schema: z.literal('goshawk.results/2'),
   job: z.string(),
@@ -268,29 +286,86 @@ export const results = z.object({
   next: count.nullable(),
 });
 
-export const why = z.looseObject({
+/** A task of a job that is explained. */
+const story = z.object({
+  task: count,
+  stage: z.string(),
+  state: z.string(),
+  reason: z.enum(WAITING_REASONS).nullable(),
+  isPilot: z.boolean(),
+  attempts: count,
+  worker: z.string().nullable(),
+  waitedSeconds: seconds,
+  ranSeconds: seconds.nullable(),
+  endedSeconds: seconds.nullable(),
+});
+
+/** The jobs waiting for workers at central. */
+const line = z.object({
+  needs: z.array(
+    z.object({
+      stage: count,
+      kind: z.enum(['short', 'small', 'long', 'large']),
+      tasks: count,
+      waitedSeconds: seconds,
+      ahead: z.object({ jobs: count, tasks: count, workSeconds: seconds }),
+      expectedSeconds: seconds.nullable(),
+      startsInSeconds: z.object({ p10: seconds, p50: seconds, p90: seconds, waits: count }).nullable(),
+      kept: count,
+      why: z.string().nullable(),
+    }),
+  ),
+  slots: count,
+  freeSlots: count,
+  longRunning: count,
+  longLimit: count,
+  unmatched: count,
+});
+
+export const why = z.object({
   schema: z.literal('goshawk.why/1'),
   ...summary.shape,
+  cutoffSeconds: seconds.nullable(),
+  cutoffFrom: z.string().nullable(),
   /** Over HTTP alone: the command prints a page. */
   sentence: z.string().optional(),
   /** Over HTTP alone: what held back most waiting tasks, from one look of the gateway to another. */
   limits: z
     .array(z.object({ from: time, to: time, reason: z.enum(WAITING_REASONS), why: z.string(), tasks: count }))
     .optional(),
+  pilots: z.object({ tasks: count, decidedSeconds: seconds.nullable() }).nullable(),
   waiting: z.array(
     z.object({
       stage: z.string(),
       reason: z.enum(WAITING_REASONS),
       tasks: count,
+      requires: z.record(z.string(), z.string()).optional(),
+      /** Requirements that no worker meets, and what would help. */
+      missing: z.string().optional(),
       waitedSeconds: seconds,
     }),
   ),
+  /** Null: central does not answer, or does not know the job. */
+  line: line.nullable(),
+  probes: z.object({
+    out: count,
+    moved: count,
+    workers: z.array(z.object({ worker: z.string(), probes: count })),
+  }),
+  matches: count,
+  placed: z.array(z.object({ task: count, worker: z.string() })),
+  /** How long the tasks that have started had waited. */
+  waitSeconds: z.object({ tasks: count, p50: seconds, p90: seconds, max: seconds }).nullable(),
   waited: z.array(
     z.object({ phase: z.enum(WAIT_PHASES), tasks: count, meanSeconds: seconds, maxSeconds: seconds }),
   ),
+  lostSeconds: seconds,
+  after: z.array(predecessor),
+  last: story.nullable(),
+  task: story.optional(),
 });
 
-export const waiting = z.looseObject({
+export const waiting = z.object({
   schema: z.literal('goshawk.waiting/1'),
   waiting: z.array(
     z.object({
@@ -301,6 +376,8 @@ export const waiting = z.looseObject({
       exampleAgeSeconds: seconds,
     }),
   ),
+  /** Null: central does not answer. */
+  central: line.nullable(),
   silent: z.array(z.string()),
 });
 
@@ -381,10 +458,13 @@ export const plan = z.object({
   estimateSeconds: seconds.nullable(),
   tasks: count,
   stages: z.array(
-    z.looseObject({
+    z.object({
       name: z.string(),
       tasks: count,
       demand: z.record(z.string(), z.number()),
+      requires: z.record(z.string(), z.string()).optional(),
+      /** The partition that the job uses; absent: all workers. */
+      partition: z.enum(['general', 'short']).optional(),
       /** Workers that could run its tasks, of `workers` that accept tasks. */
       fitting: count,
       workers: count,
@@ -495,23 +575,9 @@ export const policy = z.object({
   messages: z.record(z.string(), count),
 });
 
-const errorPercent = z.object({
-  p50: z.number().nullable(),
-  p90: z.number().nullable(),
-  mean: z.number().nullable(),
-});
-
 export const predictor = z.object({
   schema: z.literal('goshawk.predictor/1'),
-  estimators: z.array(
-    z.looseObject({
-      estimator: z.string(),
-      jobs: count,
-      estimated: count,
-      errorPercent,
-      misclassifiedJobsPercent: z.number().nullable(),
-    }),
-  ),
+  estimators: z.array(estimatorScoreShape),
   silent: z.array(z.string()),
 });
 

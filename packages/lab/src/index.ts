@@ -18,3 +18,6 @@ export const completions = {
   workloads: async () => Object.keys((await import('@goshawk/traces')).GENERATORS),
   figures: async () => (await import('@goshawk/papers/figures')).FIGURES.map(({ id }) => id),
 };
+
+/** JSON Schemas for `goshawk schema`. */
+export const schemas = async () => (await import('./schemas.js')).laboratorySchemas();

@@ -10,4 +10,5 @@ export { spreadOf } from './history/spread.js';
 export * from './settings.js';
 export * from './shadow/play-pilots.js';
 export * from './shadow/score.js';
+export { estimatorScoreShape } from './shadow/score-shape.js';
 export * from './shadow/scoreboard.js';

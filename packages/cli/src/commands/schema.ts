@@ -1,5 +1,6 @@
-import { InputError, jobJsonSchema } from '@goshawk/core';
+import { InputError, jobJsonSchema, type PublishedSchemas } from '@goshawk/core';
 import { defineCommand } from '../command.js';
+import { findLaboratory } from '../laboratory.js';
 
 /** The schema of job files; outputs are named by their `schema` field, `goshawk.job/1` by that of a job. */
 const JOB_FILE = 'job';
@@ -15,17 +16,32 @@ export const schemaCommand = defineCommand({
   ],
   options: {},
   async run(context, _options, { words }) {
-    const { publishedSchemas } = await import('@goshawk/gateway');
-    const schemas = new Map([[JOB_FILE, jobJsonSchema() as object], ...publishedSchemas()]);
-    const names = [...schemas.keys()];
     const [name] = words;
     if (name === undefined) {
+      const all = await Promise.all(REGISTRIES.map((schemas) => schemas()));
+      const names = [JOB_FILE, ...all.flatMap((schemas) => [...schemas.keys()]).sort()];
       context.show({ schema: 'goshawk.schemas/1', names }, () => names.join('\n'));
       return;
     }
-    const schema = schemas.get(name);
+    const schema = await schemaNamed(name);
     if (schema === undefined)
       throw new InputError('usage', `schema: unknown schema "${name}"`, '`goshawk schema` lists all');
     context.show(schema, () => JSON.stringify(schema, undefined, 2));
   },
 });
+
+/** Each is loaded only while the name was not found in those before it. */
+const REGISTRIES: readonly (() => Promise<PublishedSchemas>)[] = [
+  async () => (await import('../schemas.js')).commandSchemas(),
+  async () => (await import('@goshawk/gateway')).publishedSchemas(),
+  async () => (await (await findLaboratory())?.schemas()) ?? new Map(),
+];
+
+async function schemaNamed(name: string): Promise<object | undefined> {
+  if (name === JOB_FILE) return jobJsonSchema();
+  for (const load of REGISTRIES) {
+    const build = (await load()).get(name);
+    if (build !== undefined) return build();
+  }
+  return undefined;
+}

@@ -1,0 +1,47 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { expect } from 'vitest';
+import { runHere } from './terminal.fixture.js';
+
+/** The schemas that `goshawk schema` prints, to hold real outputs against. */
+export class PublishedChecks {
+  /** Those that an output was held against. */
+  readonly seen = new Set<string>();
+  readonly #ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  readonly #checks = new Map<string, ValidateFunction>();
+
+  /** Names of all published schemas. */
+  async names(): Promise<string[]> {
+    return (await runHere(['schema'])).stdout.trim().split('\n');
+  }
+
+  async of(name: string): Promise<ValidateFunction> {
+    const known = this.#checks.get(name);
+    if (known !== undefined) return known;
+    const { stdout, stderr } = await runHere(['schema', name]);
+    expect(stderr).toBe('');
+    const check = this.#ajv.compile(JSON.parse(stdout) as object);
+    this.#checks.set(name, check);
+    return check;
+  }
+
+  /**
+   * The output fits its schema, and no longer does with one of its fields renamed.
+   *
+   * @param name for files whose lines have no `schema` field
+   */
+  async expectToFit(output: unknown, name = (output as { schema: string }).schema): Promise<void> {
+    const check = await this.of(name);
+    check(output);
+    expect(check.errors ?? [], JSON.stringify(output).slice(0, 10_000)).toEqual([]);
+    for (const renamed of renamings(output)) expect(check(renamed), JSON.stringify(renamed)).toBe(false);
+    this.seen.add(name);
+  }
+}
+
+/** The output with each field of its own renamed in turn; records below may have fields of any name. */
+function renamings(output: unknown): object[] {
+  const entries = Object.entries(output as object);
+  return entries.map((_, at) =>
+    Object.fromEntries(entries.map(([name, value], index) => [index === at ? `${name}X` : name, value])),
+  );
+}

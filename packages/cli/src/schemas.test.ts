@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type JobRecord, parseJobSpec } from '@goshawk/core';
+import { openLmdbJournal } from '@goshawk/journal';
+import { databases, recordsOf } from '@goshawk/journal/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { PublishedChecks } from './schemas.fixture.js';
+import { runHere } from './terminal.fixture.js';
+
+/** Real outputs of commands that need no cluster; schemas.long.test.ts has those of a cluster. */
+
+const published = new PublishedChecks();
+const newDatabase = databases();
+const cwd = mkdtempSync(join(tmpdir(), 'goshawk-schemas-'));
+afterAll(() => rmSync(cwd, { recursive: true }));
+
+const ACCEPTED: JobRecord = {
+  kind: 'accepted',
+  job: 1,
+  at: Date.parse('2026-01-02T03:04:05Z'),
+  key: 'k',
+  spec: parseJobSpec({ name: 'nightly', tasks: [{ sleep: 5 }] }),
+  class: 'short',
+  classifiedBy: 'given',
+  route: { by: 'probing', over: 'all' },
+};
+
+async function run(argv: readonly string[], input = '') {
+  return runHere(argv, { cwd, environment: { XDG_STATE_HOME: cwd }, input });
+}
+
+async function expectToFit(schema: string, argv: readonly string[], input?: string): Promise<void> {
+  const { stdout, stderr } = await run([...argv, '--json'], input);
+  const output = JSON.parse(`${stdout}${stderr}`) as { schema: string };
+  expect(output.schema).toBe(schema);
+  await published.expectToFit(output);
+}
+
+beforeAll(async () => {
+  const folder = join(cwd, 's0', 'journal');
+  const journal = await openLmdbJournal({ folder, newTag: () => 'abcde', version: '1.2.3' });
+  expect(recordsOf(journal)).toEqual([]);
+  await journal.begin('tcp://127.0.0.1:7000!xyz/0');
+  journal.append(ACCEPTED);
+  journal.append({ kind: 'ended', job: 1, at: ACCEPTED.at + 9, state: 'completed' });
+  await journal.close();
+});
+
+it.each<[schema: string, ...argv: string[]]>([
+  ['goshawk.schemas/1', 'schema'],
+  ['goshawk.clusters/1', 'clusters'],
+  ['goshawk.config/1', 'config', 'show'],
+  ['goshawk.policies/1', 'policies'],
+  ['goshawk.policies/1', 'policies', 'carbyne'],
+  ['goshawk.keygen/1', 'keygen', 'keys'],
+  ['goshawk.keygen/1', 'keygen', 'keys', '--client', 'ci'],
+  ['goshawk.keygen/1', 'keygen', 'keys', '--rotate'],
+  ['goshawk.journal/1', 'journal', 'inspect', 's0'],
+  ['goshawk.journal-verify/1', 'journal', 'verify', 's0'],
+  ['goshawk.journal-backup/1', 'journal', 'backup', 's0', 'backups'],
+  ['goshawk.journal-repair/1', 'journal', 'repair', 's0'],
+  ['goshawk.error/1', 'jobs', '--state', 'asleep'],
+])('%s fits its schema: %j %j %j %j', (schema, ...argv) => expectToFit(schema, argv));
+
+it('an import of a journal fits its schema', async () => {
+  const { stdout } = await run(['journal', 'export', 's0']);
+  await expectToFit('goshawk.journal-import/1', ['journal', 'import', 's1'], stdout);
+});
+
+it.runIf(newDatabase.isThere)('journals in PostgreSQL fit theirs', async () => {
+  const url = await newDatabase();
+  await expectToFit('goshawk.journal-init/1', ['journal', 'init', url]);
+  const { stdout } = await run(['journal', 'export', 's0']);
+  await run(['journal', 'import', url, '--name', 's0'], stdout);
+  await expectToFit('goshawk.journal-owners/1', ['journal', 'owners', url]);
+  await expectToFit('goshawk.journal/1', ['journal', 'inspect', url]);
+});

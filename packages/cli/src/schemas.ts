@@ -1,0 +1,333 @@
+import { JOB_STATES, type PublishedSchemas, publish, ROLES } from '@goshawk/core';
+import { z } from 'zod';
+
+/** Shapes of outputs and files that only the command and its daemons write. Those shared with HTTP are in the gateway. */
+const count = z.int().nonnegative();
+const seconds = z.number().nonnegative();
+const time = z.iso.datetime();
+const amounts = z.record(z.string(), z.number());
+
+/** All entries are in the output. */
+const whole = { total: count, truncated: z.literal(false), next: z.null() };
+
+const autoscale = z.object({
+  schema: z.literal('goshawk.autoscale/1'),
+  at: time,
+  pool: z.string(),
+  action: z.enum(['start', 'drain', 'undo', 'end']),
+  dryRun: z.boolean(),
+  workers: z.array(z.string()),
+  /** Number of workers before and after. */
+  from: count,
+  to: count,
+  reason: z.string(),
+});
+
+const clusters = z.object({
+  schema: z.literal('goshawk.clusters/1'),
+  clusters: z.array(
+    z.object({
+      cluster: z.string(),
+      dataFolder: z.string().nullable(),
+      keys: z.string().nullable(),
+      pid: count,
+      startedAt: time.nullable(),
+      /** Started from this folder. */
+      here: z.boolean(),
+    }),
+  ),
+  ...whole,
+});
+
+const config = z.object({
+  schema: z.literal('goshawk.config/1'),
+  settings: z.array(
+    z.object({
+      /** Empty: every command. */
+      commands: z.array(z.string()),
+      name: z.string(),
+      value: z.union([z.string(), z.number(), z.boolean(), z.array(z.string()), z.null()]),
+      unit: z.literal('ms').optional(),
+      whenUnset: z.string().optional(),
+      origin: z.enum(['flag', 'environment', 'file', 'default', 'not set']),
+      /** Name of the variable or of the file. */
+      source: z.string(),
+    }),
+  ),
+  ...whole,
+});
+
+const daemon = z.object({
+  schema: z.literal('goshawk.daemon/1'),
+  role: z.enum(['central', 'scheduler', 'worker', 'dashboard']),
+  endpoint: z.string(),
+});
+
+const up = z.object({
+  schema: z.literal('goshawk.up/1'),
+  cluster: z.string(),
+  dataFolder: z.string(),
+  dashboard: z.string().nullable(),
+  http: z.string().nullable(),
+  httpTokenFile: z.string().nullable(),
+  keys: z.string().nullable(),
+  cutoffSeconds: seconds,
+  /** Completed jobs that the cutoff was learned from; null: it was set. */
+  cutoffJobs: count.nullable(),
+});
+
+const keygen = z.object({
+  schema: z.literal('goshawk.keygen/1'),
+  folder: z.string(),
+  files: z.array(z.object({ role: z.enum(ROLES), path: z.string() })),
+  step: z.enum(['made', 'kept', 'client', 'revoked', 'prepared', 'switched', 'finished']),
+  /** The client whose key was created or revoked. */
+  client: z.string().nullable(),
+});
+
+const policies = z.object({
+  schema: z.literal('goshawk.policies/1'),
+  policies: z.array(
+    z.object({
+      name: z.string(),
+      title: z.string(),
+      options: z.array(
+        z.object({
+          name: z.string(),
+          flag: z.string(),
+          default: z.union([z.string(), z.number(), z.boolean()]),
+          values: z.string(),
+          help: z.string(),
+        }),
+      ),
+      settings: z.array(z.object({ flag: z.string(), default: z.string(), help: z.string() })),
+    }),
+  ),
+  ...whole,
+});
+
+const holder = {
+  user: z.string().nullable(),
+  weight: z.number().positive(),
+  userWeight: z.number().positive(),
+  running: count,
+  waiting: count,
+  /** Fraction of the cluster's `of`, the resource that the holder has most of. */
+  share: z.number(),
+  of: z.string().nullable(),
+  /** Null: the policy does not enforce shares. */
+  dueShare: z.number().nullable(),
+  has: amounts,
+  due: amounts.nullable(),
+};
+
+const shares = z.object({
+  schema: z.literal('goshawk.shares/1'),
+  by: z.enum(['job', 'user']),
+  sharedBy: z.enum(['job', 'user']).nullable(),
+  capacity: amounts,
+  shares: z.array(z.union([z.object({ job: z.string(), ...holder }), z.object({ jobs: count, ...holder })])),
+  total: count,
+  truncated: z.boolean(),
+  next: count.nullable(),
+});
+
+const takeover = z.object({
+  schema: z.literal('goshawk.takeover/1'),
+  scheduler: z.string(),
+  /** Jobs that had not ended at its last heartbeat. */
+  jobs: count,
+  schedulers: count.optional(),
+});
+
+const journal = z.object({
+  schema: z.literal('goshawk.journal/1'),
+  tag: z.string(),
+  format: count,
+  /** Version of Goshawk that created it. */
+  version: z.string(),
+  formers: z.array(z.string()),
+  fileBytes: count,
+  usedBytes: count,
+  jobs: count,
+  jobsEnded: count,
+  records: count,
+  /** Milliseconds since 1970; absent without records. */
+  firstAt: z.number().optional(),
+  lastAt: z.number().optional(),
+  /** In PostgreSQL, with an owner. */
+  holder: z.string().optional(),
+  epoch: count.optional(),
+});
+
+const damaged = z.object({
+  job: count,
+  place: count,
+  problem: z.string(),
+});
+
+const journalInit = z.object({
+  schema: z.literal('goshawk.journal-init/1'),
+  /** Version of the tables before; 0: there were none. */
+  before: count,
+  version: count,
+});
+
+const journalOwners = z.object({
+  schema: z.literal('goshawk.journal-owners/1'),
+  journals: z.array(
+    z.object({
+      name: z.string(),
+      tag: z.string(),
+      owner: z.string().nullable(),
+      lastOwner: z.string(),
+      epoch: count,
+      jobs: count,
+      activeJobs: count,
+    }),
+  ),
+});
+
+const journalVerify = z.object({
+  schema: z.literal('goshawk.journal-verify/1'),
+  records: count,
+  jobs: count,
+  damaged: z.array(damaged),
+});
+
+const journalRepair = z.object({
+  schema: z.literal('goshawk.journal-repair/1'),
+  tag: z.string(),
+  records: count,
+  jobs: count,
+  damaged: z.array(damaged),
+  problems: z.array(z.string()),
+  /** Folder of the damaged journal; null: nothing was damaged. */
+  kept: z.string().nullable(),
+});
+
+const journalImport = z.object({
+  schema: z.literal('goshawk.journal-import/1'),
+  tag: z.string(),
+  records: count,
+  jobs: count,
+});
+
+const journalBackup = z.object({
+  schema: z.literal('goshawk.journal-backup/1'),
+  tag: z.string(),
+  file: z.string(),
+  records: count,
+  /** Records that cannot be read and are left out. */
+  damaged: count,
+});
+
+/** The scheduler posts it to the address of `--notify`. */
+const notification = z.object({
+  schema: z.literal('goshawk.notification/1'),
+  event: z.literal('ended'),
+  job: z.string(),
+  name: z.string(),
+  user: z.string().nullable(),
+  state: z.enum(JOB_STATES),
+  tasks: z.object({
+    total: count,
+    waiting: count,
+    running: count,
+    completed: count,
+    failed: count,
+    cancelled: count,
+  }),
+  submittedAt: time,
+  startedAt: time.nullable(),
+  endedAt: time.nullable(),
+});
+
+const schemas = z.object({ schema: z.literal('goshawk.schemas/1'), names: z.array(z.string()) });
+
+/** `/status` of a daemon. Counters differ between roles and versions. */
+const status = z.object({
+  schema: z.literal('goshawk.status/1'),
+  version: z.string(),
+  role: z.enum(ROLES),
+  endpoint: z.string(),
+  encrypted: z.boolean(),
+  startedAt: time,
+  notReady: z.array(z.string()),
+  mailbox: z.record(z.string(), z.unknown()),
+  machines: z.record(z.string(), z.record(z.string(), z.unknown())),
+});
+
+/** Every line of `--audit-log` has these. */
+const audited = { schema: z.literal('goshawk.audit/1'), at: time, by: z.string() };
+
+const audit = z.union([
+  z.object({
+    ...audited,
+    /** `submit`, `cancel` and other changes; the type of the message for a refused request that only reads. */
+    action: z.string(),
+    outcome: z.enum(['done', 'refused']),
+    code: z.string().optional(),
+    key: z.string().nullable(),
+    client: z.string(),
+    from: z.string().nullable(),
+    job: z.string().optional(),
+    /** Jobs affected. */
+    jobs: count.optional(),
+    worker: z.string().optional(),
+    scheduler: z.string().optional(),
+    idempotencyKey: z.string().optional(),
+    name: z.string().optional(),
+    user: z.string().optional(),
+    /** `drain` has it; false accepts tasks again. */
+    on: z.boolean().optional(),
+  }),
+  z.object({
+    ...audited,
+    action: z.literal('connection'),
+    outcome: z.literal('refused'),
+    attempts: count,
+    noKey: count.optional(),
+    unknownKey: count.optional(),
+    wrongServerKey: count.optional(),
+    malformed: count.optional(),
+    addresses: z.array(z.string()),
+  }),
+  z.object({
+    ...audited,
+    action: z.literal('keys'),
+    outcome: z.literal('done'),
+    file: z.string(),
+    generations: count,
+    added: z.array(z.string()),
+    revoked: z.array(z.string()),
+  }),
+]);
+
+/** The formats that the HTTP API does not share. */
+export function commandSchemas(): PublishedSchemas {
+  return publish(
+    [
+      autoscale,
+      clusters,
+      config,
+      daemon,
+      journal,
+      journalBackup,
+      journalImport,
+      journalInit,
+      journalOwners,
+      journalRepair,
+      journalVerify,
+      keygen,
+      notification,
+      policies,
+      schemas,
+      shares,
+      status,
+      takeover,
+      up,
+    ],
+    { 'goshawk.audit/1': audit },
+  );
+}
