@@ -34,16 +34,17 @@ describe('the counts of a job', () => {
           }
           const count = (...states: TaskState[]) => model.filter((other) => states.includes(other)).length;
           for (const state of Object.values(TaskState)) expect(job.tasks.countOf(state)).toBe(count(state));
-          const { completed, failed, cancelled, running } = TaskState;
+          const { completed, failed, cancelled, skipped, running } = TaskState;
+          const total = model.length - count(skipped);
           expect(job.counts).toEqual({
-            total: model.length,
-            waiting: model.length - count(completed, failed, cancelled, running),
+            total,
+            waiting: total - count(completed, failed, cancelled, running),
             running: count(running),
             completed: count(completed),
             failed: count(failed),
             cancelled: count(cancelled),
           });
-          expect(job.unfinished).toBe(model.length - count(completed, failed, cancelled));
+          expect(job.unfinished).toBe(total - count(completed, failed, cancelled));
           for (const stage of job.stages) {
             const own = model.slice(stage.first, stage.first + stage.count);
             expect(stage.waiting).toBe(own.filter((other) => other === TaskState.waiting).length);
