@@ -1,5 +1,7 @@
+import { UnreachableError } from '@goshawk/core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, it } from 'vitest';
+import { gatewayTo } from './gateway.fixture.js';
 import { openApi } from './openapi.js';
 import { ROUTES } from './routes.js';
 
@@ -44,6 +46,22 @@ it('lists the statuses of bodies, and says which bodies may be left out', () => 
     '/v1/plan',
     '/v1/jobs/{id}/update',
   ]);
+});
+
+it('a body that the document lets one leave out is not asked for', async () => {
+  const url = await gatewayTo({}, { connect: () => Promise.reject(new UnreachableError('away', 'away')) });
+  const paths = openApi(ROUTES, '0.1.0').paths as Record<
+    string,
+    { post?: { requestBody?: { required: boolean } } }
+  >;
+  const optional = Object.entries(paths).filter(([, { post }]) => post?.requestBody?.required === false);
+  expect(optional.length).toBeGreaterThan(5);
+  for (const [path] of optional) {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${url}${path.replaceAll(/\{\w+\}/g, 'abc-1')}`, { method: 'POST', headers });
+    // The request is valid, and goes on to the cluster, which is away.
+    expect([path, answer.status]).toEqual([path, 503]);
+  }
 });
 
 it('what changes something needs more than the role that looks', () => {
