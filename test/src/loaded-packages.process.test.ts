@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -94,4 +94,17 @@ test.each([
 ])('central of %s loads %j of them', async (policy, expected) => {
   const { packages } = await run([...CENTRAL, policy], () => {});
   expect(onDemand(packages)).toEqual(expected);
+});
+
+test.each([
+  ['job', ['cli', 'core']],
+  ['goshawk.up/1', ['cli', 'core']],
+])('the schema of %s loads %j', (name, expected) => {
+  const coverage = join(folder, 'coverage');
+  const { stdout } = spawnSync(process.execPath, [MAIN, 'schema', name], {
+    env: { ...process.env, NODE_V8_COVERAGE: coverage },
+    encoding: 'utf8',
+  });
+  expect(JSON.parse(stdout)).toHaveProperty('$schema');
+  expect(own(packagesIn(coverage))).toEqual(expected);
 });
