@@ -69,7 +69,9 @@ export class Binder {
   }
 
   /** Requests about a job wait until it is durable. */
-  asked(from: Address, message: Question, now: Millis): void {
+  asked(from: Address, given: Question, now: Millis): void {
+    // While a match waits for the disk, later ones of the same workers are answered: it is new or not as it arrives.
+    const message = given.type === 'matched' ? this.#newMatches(from, given, now) : given;
     const job = this.#s.unwritten.isEmpty ? undefined : this.#s.jobs.byNumber(message.job);
     if (job !== undefined && this.#s.unwritten.defers(job, (then) => this.#answer(from, message, then)))
       return;
@@ -81,6 +83,17 @@ export class Binder {
     if (this.#s.cluster.isFormerCentral(from)) return;
     if (message.type === 'matched') this.#matched(from, message, now);
     else this.#unheard(from, message);
+  }
+
+  #newMatches(central: Address, message: MessageOf<'matched'>, now: Millis): MessageOf<'matched'> {
+    if (this.#s.cluster.isFormerCentral(central)) return message;
+    this.#s.cluster.matched(message, now);
+    if (central !== this.#central) {
+      this.#central = central;
+      this.#matches = new LastNumbers();
+    }
+    const workers = message.workers.filter(({ worker, match }) => this.#matches.isNew(worker, match));
+    return { ...message, workers };
   }
 
   /** A worker serves a probe, or a task that central has placed with it, and wants to know what to run. */
@@ -191,11 +204,6 @@ export class Binder {
 
   /** Central has found workers for a batch: each gets the next task, or is given back to central. */
   #matched(central: Address, message: MessageOf<'matched'>, now: Millis): void {
-    this.#s.cluster.matched(message, now);
-    if (central !== this.#central) {
-      this.#central = central;
-      this.#matches = new LastNumbers();
-    }
     const job = this.#s.jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
     if (job !== undefined && batch?.stage.gang !== undefined)
@@ -203,7 +211,6 @@ export class Binder {
     let wasPassedOver = false;
     let isAnyUnused = false;
     for (const { worker, match } of message.workers) {
-      if (!this.#matches.isNew(worker, match)) continue;
       if (batch !== undefined) matchArrived(batch, now);
       if (job !== undefined && batch !== undefined && mayGive(job)) {
         this.#s.cluster.members.met(worker, now);
@@ -227,13 +234,12 @@ export class Binder {
     stage: Stage,
     now: Millis,
   ): void {
-    const fresh = workers.filter(({ worker, match }) => this.#matches.isNew(worker, match));
-    for (const _ of fresh) matchArrived(stage, now);
+    for (const _ of workers) matchArrived(stage, now);
     const { members } = this.#s.cluster;
     const mayStart = job.isWritten && !job.hasEnded && !job.cancelling && job.mayStartTogether(stage);
-    const isWhole = fresh.length === stage.waiting && !fresh.some(({ worker }) => members.isGone(worker));
+    const isWhole = workers.length === stage.waiting && !workers.some(({ worker }) => members.isGone(worker));
     if (mayStart && isWhole) stage.gang!.begin();
-    for (const { worker, match } of fresh) {
+    for (const { worker, match } of workers) {
       const task = mayStart && isWhole ? job.waiting.take(stage) : -1;
       if (task < 0) {
         this.#s.env.send(central, { type: 'unused', worker, match });
