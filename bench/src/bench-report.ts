@@ -43,7 +43,7 @@ export function percentilesOf(
 /** A row of the table shows no more runs than this. */
 const SHOWN_RUNS_MAX = 10;
 
-/** To stdout: as JSON, or as a table of the medians, and of the runs where they are few. */
+/** Prints results to stdout, as JSON or as a table of medians, with the single runs if they are few. */
 export function printReport(bench: string, results: readonly BenchResult[], isJson: boolean): void {
   const rows = results.map(({ name, unit, value, runs }) => {
     const areShown = runs.length > 1 && runs.length <= SHOWN_RUNS_MAX;
@@ -57,7 +57,7 @@ function shown(value: number): string {
   return `${Number.isInteger(value) ? value : Number(value.toPrecision(4))}`;
 }
 
-/** By nearest rank. */
+/** Returns the nearest-rank percentile. */
 export function percentile(values: readonly number[], fraction: number): number {
   return nearestRank(Float64Array.from(values).sort(), 100 * fraction);
 }

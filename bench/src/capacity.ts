@@ -14,13 +14,13 @@ import { type BenchResult, percentilesOf, printReport, result } from './bench-re
 import { note, readOptions } from './script.js';
 
 /**
- * What happens when central has more to match than it can? A simulated central takes a time for each message, at rates around
- * the one at which it is busy all the time. It is far slower than a live one (`bench:scaling` measures that), so that more than
- * it can do is not a million tasks; what counts is the rate over that at which it saturates.
+ * Measures delays when central is overloaded. A simulated central spends a fixed time per message, at rates around
+ * its saturation. It is far slower than a live one (`bench:scaling` measures that), so that an overload does not need
+ * a million tasks; only the rate relative to saturation counts.
  */
 const options = readOptions({ rates: [400, 800, 1_200, 1_600, 2_000], service: 0.5 });
 
-/** Who finds workers for short tasks: central always, central unless it has too much to do, or they themselves. */
+/** The process that finds workers for short tasks: central always, central unless overloaded, or the schedulers. */
 const DESIGNS = {
   always: { policy: 'goshawk', matching: 'always' },
   auto: { policy: 'goshawk', matching: 'auto' },
@@ -34,7 +34,7 @@ const TASK_MS = 100;
 const UNTIL_MS = 30_000;
 
 interface Point {
-  /** What jobs took beyond their longest task: of those that came in the second half, when all has settled. */
+  /** Job runtimes minus their longest task, for jobs of the second half, when the system is in a steady state. */
   readonly lateMs: readonly Millis[];
   /** Messages that central had to handle, for each task. */
   readonly atCentral: number;

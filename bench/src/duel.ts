@@ -26,7 +26,7 @@ const options = readOptions(
 const SIMULATION = ['google-like:jobs=6000', '--workers', '15000', '--policy', 'hawk', '--cutoff', '1129'];
 
 interface Measured {
-  /** Of the loop. */
+  /** The time of the event loop. */
   readonly nsPerEvent: number;
   /** The whole command. */
   readonly seconds: number;

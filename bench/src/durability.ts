@@ -24,7 +24,7 @@ try {
   note(`  ${killed.accepted} jobs accepted, ${killed.lost.length} lost, ${killed.completed} completed`);
   note(`each of ${options.keys} keys is submitted by two clients at once`);
   await daemons.stop();
-  // To one whose scheduler is away some of the keys would belong.
+  // A fresh cluster: the scheduler that is down would own some of the keys.
   daemons = new Daemons(join(folder.path, 'keys'));
   await daemons.startCentralAndWorkers();
   await daemons.startScheduler('one');

@@ -12,9 +12,9 @@ import { Folder, readOptions } from './script.js';
 import { startUp } from './up.js';
 
 /**
- * Where the time of one job of one task that does nothing goes: when each of its messages was sent, how long it was on its way,
- * and how long its receiver worked on it, beside the commits of its owner's journal; once with the journal on a disk, and once in
- * memory, where a sync costs nothing. One job at a time; medians.
+ * Breaks down the runtime of a job with one empty task: the send time, delay and processing time of each message, and the
+ * commits of its owner's journal. The journal is on disk in one run, and in memory, where a sync costs nothing, in the other.
+ * Jobs run one at a time; numbers are medians.
  */
 const WARM_UP = 100;
 const IN_MEMORY = '/dev/shm';

@@ -1,4 +1,4 @@
-/** What the bench sends: five fields of the kinds that messages have, 43 bytes packed. */
+/** The benchmark message: five fields of typical kinds, 43 bytes packed. */
 export type Body = readonly [kind: number, job: string, task: number, ms: number, flag: number];
 
 /** First field of a body: what the receiver does with it. */

@@ -16,7 +16,7 @@ export interface Wire {
   close(): Promise<void>;
 }
 
-/** What the other process does with what arrives. */
+/** Handles a message in the other process. */
 type Answer = (received: Body, reply: (answer: Body) => void) => void;
 
 const PARTY = 0;

@@ -45,7 +45,7 @@ function measurementText(measurement: object): string {
   return `${text.replace(lists, (_, cells: string) => `[${cells.replace(/\n\s+/g, ' ')}]`)}\n`;
 }
 
-/** Of the sources that were measured; null where they have changed since. */
+/** Returns the commit of the measured sources; null if they have uncommitted changes. */
 function commit(): string | null {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: SOURCES, encoding: 'utf8' }).trim();

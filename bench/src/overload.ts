@@ -8,12 +8,12 @@ import { Folder, note, readOptions } from './script.js';
 import { type Submitted, startSubmitter, submittedBy } from './submitter.js';
 
 /**
- * What happens to a scheduler that is sent more jobs than it can run? Its workers run at most 200 tasks of 20 ms a
- * second, and it holds at most 300 jobs; clients submit as fast as they are answered, first few of them, then very
- * many, while one client that has asked for news stands still and reads nothing.
+ * Overloads a scheduler. Its workers run at most 200 tasks of 20 ms per second, and it accepts at most 300 active jobs.
+ * Clients submit as fast as they get answers, first a few clients, then very many, while one subscribed client is
+ * suspended and reads nothing.
  *
- * What was accepted has to be answered and to end as soon as the queue allows, the rest has to be refused, and
- * memory has to stay.
+ * Accepted jobs must be answered and must end as soon as the queue allows, other jobs must be refused, and memory must
+ * stay bounded.
  */
 const ACTIVE_JOBS_MAX = 300;
 const RUN_MS = 20;

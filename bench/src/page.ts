@@ -1,12 +1,12 @@
 /**
- * What does a cluster pay for being looked at? The same jobs are replayed in turn with nobody looking, with readers that
- * ask the gateway what open pages ask and draw nothing, and with the pages in Chromium, which needs processors of its own.
- * And of a cluster of 10,000 workers that change all the time: what a page is sent, and how long its frames take.
+ * Measures the cost of open dashboard pages. The same jobs are replayed in turn without readers, with readers that send
+ * the requests of open pages and draw nothing, and with pages in Chromium, which uses processors too. For a cluster of
+ * 10,000 workers that change all the time, it also measures the data that a page receives and its frame times.
  *
  *     npm run bench -- page -- [--rounds 10] [--ways nobody,readers,Chromium] [--pages 5] [--workers 20] [--load 0.6]
  *         [--jobs 2000] [--for 25s] [--cutoff 0.1] [--seed 1] [--shown 10000] [--watch 30] [--write] [--json]
  *
- * A delay is what a short job took beyond its longest task. Ratios are within a round; each begins with another way.
+ * A delay is the runtime of a short job minus its longest task. Ratios are within a round; rounds start with different variants.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ import { inTurns } from './rounds.js';
 import { Folder, note, readOptions } from './script.js';
 import { startUp } from './up.js';
 
-/** Who looks. */
+/** The readers of each variant. */
 const OPEN = { nobody: undefined, readers: openReaders, Chromium: openPages } as const;
 type Way = keyof typeof OPEN;
 /** Kinds of processes. */
@@ -49,16 +49,16 @@ const options = readOptions({
 });
 
 interface Measured {
-  /** Of short jobs. ms */
+  /** Delays of short jobs. ms */
   readonly delays: readonly number[];
   readonly p50: number;
   readonly p99: number;
-  /** Of one processor, while the jobs came and ran. % */
+  /** Use of one processor while jobs arrived and ran. % */
   readonly cluster: number;
   readonly gateway: number;
 }
 
-/** Of each job, as `goshawk replay --save-results` writes it. */
+/** A job as `goshawk replay --save-results` writes it. */
 interface JobRecord {
   readonly job: number;
   readonly class: 'short' | 'long';

@@ -7,12 +7,11 @@ import { type BenchResult, printReport, result } from './bench-report.js';
 import { note, readOptions } from './script.js';
 
 /**
- * What it costs to learn from the past: the time of a prediction and of an update, and the memory of a history,
- * which has to be bounded, however many jobs there were.
+ * Measures the cost of estimates from history: the time of a prediction and of an update, and the memory of a history,
+ * which must be bounded for any number of jobs.
  *
- * The jobs are drawn so that features take as many values as in a month of Google's 2011 trace: of 219,406 jobs,
- * 317 users, 12,967 logical names, and a quarter of all jobs with a name that no job had before. So a history of
- * 400,000 of them has long had to forget.
+ * Features of the drawn jobs have as many values as in a month of Google's 2011 trace: 219,406 jobs, 317 users, 12,967
+ * logical names, and a new name for a quarter of all jobs. A history of 400,000 jobs therefore evicts entries.
  */
 const JOBS = 400_000;
 const BATCH = 1_000;
@@ -73,7 +72,7 @@ function memoryInUse(): number {
   return heapUsed + arrayBuffers;
 }
 
-/** Of the processor: what else runs on the machine does not count. */
+/** Returns processor time, which does not count other load on the machine. */
 function cpuMicros(): number {
   const { user, system } = process.cpuUsage();
   return user + system;

@@ -4,9 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 const TICK_MS = 10;
 
 /**
- * What a process and all that it has started have had of the processors so far, by the kind of the process (the word
- * after the script in its command). On a machine that others use too this says more than the time that went by. ms;
- * empty where there is no /proc.
+ * Returns the processor time of a process and its descendants, by kind of process (the word after the script in its
+ * command). On a shared machine it is more meaningful than elapsed time. ms; empty without /proc.
  */
 export function processorTime(root: number): Map<string, number> {
   const times = new Map<string, number>();

@@ -5,7 +5,7 @@ export interface Target {
   readonly role: 'central' | 'scheduler' | 'worker';
   readonly daemon: Daemon;
   readonly endpoint: string;
-  /** Of its HTTP server. */
+  /** The port of its HTTP server. */
   readonly httpPort: number;
   hasEnded: boolean;
 }
@@ -57,7 +57,7 @@ export class RealCluster {
     return this.daemons.url;
   }
 
-  /** What the processes have said that is an error. */
+  /** Returns the error lines of all processes. */
   errors(): string[] {
     return this.targets.flatMap(({ role }) =>
       this.daemons
@@ -78,7 +78,7 @@ export class RealCluster {
   }
 }
 
-/** What a process says of itself at `/metrics`, by name and labels. */
+/** Returns the metrics that a process exposes at `/metrics`, by name and labels. */
 export async function metricsOf(httpPort: number): Promise<Map<string, number>> {
   const headers = { authorization: `Bearer ${HTTP_TOKEN}` };
   const response = await fetch(`http://127.0.0.1:${httpPort}/metrics`, { headers });

@@ -7,9 +7,9 @@ import { type Costs, ROLES, ScaledCluster, type Shape } from './scaling/cluster.
 import { note, readOptions } from './script.js';
 
 /**
- * What one task costs central, schedulers and workers, in microseconds of a processor: by how many workers the cluster has, by
- * how many schedulers, and by how many jobs wait; with the exponent b of cost = a · n^b, fitted by least squares to
- * the logarithms. What an idle cluster costs is measured before, and taken away.
+ * Measures the processor time per task of central, schedulers and workers, in µs, against the number of workers, schedulers and
+ * waiting jobs, with the exponent b of cost = a · n^b, fitted by least squares to the logarithms. The cost of the idle
+ * cluster is measured first and subtracted.
  */
 const options = readOptions({
   rounds: 3,
@@ -27,7 +27,7 @@ const IN_FLIGHT = 10;
 
 interface Point {
   readonly costs: Costs;
-  /** Of the cluster while nothing runs: processors, and MiB in memory. */
+  /** The idle cluster: processors, and resident MiB. */
   readonly idle?: { readonly processors: number; readonly mebibytes: number };
 }
 

@@ -1,12 +1,11 @@
 /**
- * What it costs a cluster to be looked at: processor time of one scrape of `/metrics`, a connection each as
- * Prometheus's are at its interval, and from that the share of a core which 100 workers take together when they are
- * scraped every 15 s.
+ * Measures the cost of monitoring: the processor time of one scrape of `/metrics`, with one connection per scrape like
+ * Prometheus at its interval, and from that the share of a core that 100 workers use together at one scrape every 15 s.
  *
  *     npm run bench -- scrape -- [--shapes 4x25,10x1] [--scrapes 200] [--every 15] [--json]
  *
- * A shape is so many processes of so many workers. Processes say how much processor time they have had, to the µs; what they
- * take when nobody looks is measured before and taken off.
+ * A shape is a number of processes times a number of workers each. Processes report their processor time in µs; their idle
+ * usage is measured first and subtracted.
  */
 import { Agent, get } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -29,7 +28,7 @@ const { scrapes, every: everySeconds } = options;
 const agent = new Agent({ keepAlive: false });
 
 interface Cost {
-  /** Of a scrape. ms */
+  /** The processor time of a scrape. ms */
   readonly processorMs: number;
   readonly bytes: number;
 }

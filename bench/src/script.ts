@@ -71,12 +71,12 @@ export function fail(message: string): never {
   process.exit(2);
 }
 
-/** To stderr: how far a measurement is. */
+/** Prints progress to stderr. */
 export function note(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Of a measurement. With `using` it goes at the end of the block; else where `remove` is called. */
+/** The folder of a measurement. `using` removes it at the end of the block; otherwise call `remove`. */
 export class Folder implements Disposable {
   readonly path: string;
   readonly #isOwn: boolean;

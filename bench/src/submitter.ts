@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { connect } from '@goshawk/client';
 import { GoshawkError, type Millis, present } from '@goshawk/core';
 
-/** What a process that submits jobs does until it is killed. */
+/** The options of a process that submits jobs until it is killed. */
 interface Load {
   readonly url: string;
   /** Folder of keys. */
@@ -24,7 +24,7 @@ interface Load {
 export interface Submitted {
   /** Until a job was accepted. ms */
   readonly answeredMs: readonly Millis[];
-  /** From its submission to the news of its end. ms */
+  /** Times from submission until the client receives the end. ms */
   readonly endedMs: readonly Millis[];
   /** The scheduler had too much to do. */
   readonly refused: number;

@@ -86,7 +86,7 @@ function play(): Question[] {
     },
     timings: RELIABLE_TIMINGS,
   };
-  /** By scheduler's number. */
+  /** Jobs with their schedulers' numbers. */
   const active = new Map<Job, number>();
   const cluster = new VirtualCluster({
     workers: WORKERS,
@@ -103,7 +103,7 @@ function play(): Question[] {
     const { job, askedAt } = open.get(message.request)!;
     open.delete(message.request);
     const { needs, ...line } = (message as MessageOf<'centralLine'>).value;
-    // Of several nobody could say which of them a start answers.
+    // With several needs, a start cannot be assigned to one of them.
     if (needs.length !== 1) return;
     const need = needs[0]!;
     const basisMs = expectedWaitMs(need, line) ?? 0;

@@ -5,7 +5,7 @@ interface Counted {
   readonly outcome?: { readonly kind: string };
 }
 
-/** What journals say together, record by record. */
+/** The combined content of journals, record by record. */
 export class Written {
   /** Jobs, by id. */
   readonly accepted = new Set<string>();

@@ -52,7 +52,7 @@ describe.each(documents)('%s', (path) => {
 
 test('documents, images and folders that anything names are there', () => {
   const wrong = files.flatMap((path) => {
-    // What it says of the past is not there any more.
+    // The changelog may mention files that no longer exist.
     if (path === 'CHANGELOG.md' || /\.(png|gz|golden\.txt)$/.test(path)) return [];
     return [...textOf(path).matchAll(/\bdocs\/[\w/-]+\.(?:md|png)\b/g)].flatMap(([name]) =>
       files.includes(name) ? [] : [`${path}: ${name}`],

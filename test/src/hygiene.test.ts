@@ -4,12 +4,13 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 /**
- * What keeps the house in order, as ordinary tests: who may import whom, and what pure packages may not name. Each finding is one line that says where, what, and what instead.
+ * Ordinary tests that keep the code base in order: import directions, and names that pure packages must not use. Each
+ * finding is one line with the place, the fault and the remedy.
  */
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Who may import whom; nothing else. The machines know no driver, and drivers do not know each other. */
+/** The only imports allowed between packages. Machines know no driver, and drivers do not know each other. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
   policies: ['core'],
@@ -131,7 +132,7 @@ function packageOf(path: string): string | undefined {
   return /^packages\/([^/]+)\/src\//.exec(path)?.[1];
 }
 
-/** What a file imports, type-only imports included, as it is written. */
+/** Returns the imports of a file as written, type-only imports included. */
 function importsOf({ text }: Source): { specifier: string; line: number }[] {
   const found: { specifier: string; line: number }[] = [];
   for (const match of text.matchAll(

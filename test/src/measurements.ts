@@ -25,7 +25,7 @@ interface Table {
 interface Measurement {
   readonly group: (typeof GROUPS)[number];
   readonly title: string;
-  /** What was compared, and in which units. */
+  /** The compared quantity, with units. */
   readonly what: string;
   readonly commands: readonly string[];
   readonly machine: string | null;

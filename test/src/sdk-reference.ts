@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const PACKAGES = join(import.meta.dirname, '../../packages');
 
-/** What a reader looks for first; then the others by kind. */
+/** Readers look for these first; the rest follow by kind. */
 const FIRST = ['connect', 'Cluster', 'JobHandle'];
 const KINDS = ['class', 'interface', 'type', 'const', 'function'];
 
@@ -108,7 +108,7 @@ function membersOf(body: readonly string[]): Member[] {
       doc: docAbove(body, index),
     });
   }
-  // Of overloads the implementation is nobody's to call; the first one has the comment.
+  // The implementation of an overload is not callable; the first overload has the comment.
   return members.filter(({ name, doc }, index) => {
     const others = members.filter((each, at) => each.name === name && at !== index);
     return others.length === 0 || doc !== '' || members.findLastIndex((each) => each.name === name) !== index;

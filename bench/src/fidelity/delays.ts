@@ -4,7 +4,7 @@ import { HANDLED_COLUMNS, LATE_COLUMNS, type Recording, SENT_COLUMNS, SLEPT_COLU
 
 /** Means of so many slices, at most, stand for the distribution of a phase. */
 const SLICES = 500;
-/** Of a millisecond. */
+/** The precision of ms values. */
 const DECIMALS = 4;
 
 /** A message that was sent and handled. */
@@ -21,7 +21,7 @@ export interface Travelled {
   /** When the step began that handled it. */
   readonly handledAt: number;
   readonly delayMs: number;
-  /** What the receiver was busy with it. */
+  /** The receiver's processing time. */
   readonly handlingMs: number;
 }
 
@@ -86,7 +86,7 @@ export function workOf(travelled: readonly Travelled[]): Work {
   };
 }
 
-/** What ended, or fired, after its time. */
+/** A sleep that ended late, or a timer that fired late. */
 interface Late {
   readonly at: number;
   readonly lateMs: number;
@@ -174,8 +174,8 @@ export function firstOnTheirWay(travelled: readonly Travelled[]): Travelled[] {
 }
 
 /**
- * Of the news for clients, that which an owner sends in the step in which it hears of a task's end. The rest is said
- * sooner after the step has begun, and while less goes on.
+ * Selects the client updates that an owner sends in the step in which it receives a task's end. It sends the others
+ * earlier in their step, with less work in between.
  */
 function newsOfEnds(messages: readonly Travelled[], all: readonly Travelled[]): Travelled[] {
   const stepOf = (process: string, at: number) => `${process} ${at}`;

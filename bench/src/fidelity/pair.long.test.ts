@@ -8,9 +8,9 @@ import { comparisons, difference, runPair } from './pair.js';
 const FACTOR_MAX = 2;
 
 /**
- * What decides how long a job takes is how long its tasks run and which of them wait for which, both in hundreds of
- * milliseconds, and not what a message costs: so the bound holds on a slow and busy machine as well. At this load
- * short jobs do wait, now and then, and on half of the workers they would take more than twice as long.
+ * Task run times and queueing, both hundreds of milliseconds, dominate the runtime of a job, not message delays, so
+ * the bound also holds on a slow and busy machine. At this load short jobs wait now and then; on half of the workers
+ * they would take more than twice as long.
  */
 const JOBS = { short: 40, long: 8, tasks: 4 };
 const RUN_SECONDS = { short: [0.3, 0.5], long: [1.2, 1.8] } as const;

@@ -17,7 +17,7 @@ interface PairOptions {
   readonly workers: number;
   /** How fast and how densely the jobs come, as options of `goshawk replay`, such as `['--for', '40s']`. */
   readonly pace: readonly string[];
-  /** Of the jobs, their times, and all that is drawn. */
+  /** Seeds the jobs, their times, and every random draw. */
   readonly seed: number;
   /** Simulations of the same jobs, of which the mean counts: a live run has no seed to be repeated by. */
   readonly simulations: number;
@@ -27,12 +27,12 @@ interface PairOptions {
 
 export interface Pair {
   readonly options: PairOptions;
-  /** Of the machine, over the minute before. */
+  /** The load average of the machine over the minute before. */
   readonly loadBefore: number;
   readonly live: Run;
   readonly simulated: readonly Run[];
   readonly profile: MeasuredProfile;
-  /** Of what was measured in the live run. */
+  /** The measurements of the live run. */
   readonly summary: ReadonlyMap<string, number>;
 }
 

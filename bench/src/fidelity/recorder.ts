@@ -39,7 +39,7 @@ function clockOffsetMs(): number {
   return best.offsetMs;
 }
 
-/** Without incarnations: one that is not known yet is written `*`. */
+/** Omits incarnations, because an unknown one is written as `*`. */
 function partyOf(process: string, index: number): number {
   const name = `${process.slice(0, process.lastIndexOf('!'))}/${index}`;
   let number = parties.get(name);
@@ -67,7 +67,7 @@ const listeners = {
   'goshawk.message.handled': ({ from, fromIndex, to, toIndex, code, startedAt }: MessageHandled): void => {
     const at = startedAt + offsetMs;
     const tookMs = performance.now() - startedAt;
-    // What was sent meanwhile was sent in this step.
+    // Messages sent since the step began belong to this step.
     for (let i = sent.length - SENT_COLUMNS; i >= 0 && sent[i]! >= at; i -= SENT_COLUMNS) sent[i] = at;
     handled.push(at, tookMs, partyOf(from, fromIndex), partyOf(to, toIndex), code as number);
   },

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What one process saw. Times are ms of a clock that all processes of the machine share. */
+/** The events that one process saw. Times are ms on a clock that all processes of the machine share. */
 export interface Recording {
   /** Names, to which the columns below refer by place. */
   readonly parties: readonly string[];

@@ -3,7 +3,7 @@ import type { Run } from '@goshawk/report';
 import { type BenchResult, result } from '../bench-report.js';
 import { comparisons, difference, type Pair } from './pair.js';
 
-/** What the simulation is off by: one result for each policy, class and percentile, one run a pair. */
+/** Returns the error of the simulation: one result per policy, class and percentile, with one run per pair. */
 export function differences(pairs: readonly Pair[]): BenchResult[] {
   return byPolicy(pairs).flatMap(([policy, of]) =>
     comparisons().map(([jobs, at]) =>
@@ -21,7 +21,7 @@ export function misses(found: readonly BenchResult[]): BenchResult[] {
   return found.filter(({ name, value }) => Math.abs(value) > (name.endsWith('p50') ? 5 : 10));
 }
 
-/** What was measured on the way, to find out by what the simulation is off. */
+/** Returns further measurements that help to explain the error of the simulation. */
 export function measurements(pairs: readonly Pair[]): BenchResult[] {
   return byPolicy(pairs).flatMap(([policy, of]) => {
     const each = (name: string, unit: string, value: (pair: Pair) => number): BenchResult =>

@@ -2,7 +2,7 @@ import { meanOf } from '@goshawk/core';
 import { percentile } from '../bench-report.js';
 import type { Observed, Travelled } from './delays.js';
 
-/** What a live run is described by, in ms: messages by kind, their handling, and what ends late. */
+/** Summarizes a live run, in ms: messages by kind, their processing times, and lateness. */
 export function summarise({
   travelled,
   sleeps,

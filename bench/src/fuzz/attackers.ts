@@ -70,7 +70,7 @@ export class FrameAttacker implements Attacker {
     for (const socket of this.#sockets.values()) socket.close();
   }
 
-  /** Who reads nothing is written to no more at some time; what cannot leave is not waited for. */
+  /** Drops messages that cannot be sent: a peer that never reads eventually blocks its senders. */
   async #send(socket: Dealer): Promise<void> {
     try {
       await socket.send(this.#make());
@@ -101,7 +101,7 @@ export class FrameAttacker implements Attacker {
   }
 }
 
-/** Who goes lets what it has sent leave for so long. */
+/** A closing client lingers this long to send what it has queued. */
 const LEAVING_MS = 1_000;
 
 /** Answers are read, so that a full connection does not end the attack. */

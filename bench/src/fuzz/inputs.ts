@@ -22,8 +22,8 @@ const QUANTITIES = [
 ];
 
 /**
- * What is thrown at a cluster: frames whose messages are as the table declares them, those with some bytes
- * changed, and bytes that never were a frame. All follow from a seed.
+ * Generates inputs from a seed: frames whose messages match the message table, the same frames with some bytes
+ * changed, and random bytes.
  */
 export class Inputs {
   readonly #random: Random;
@@ -111,7 +111,7 @@ export class Inputs {
           changed = Buffer.concat([changed.subarray(0, at), this.bytes(8), changed.subarray(at)]);
           break;
         default:
-          // Where a length stands, it is the longest there is.
+          // A length field gets the largest possible length.
           changed.fill(0xff, at, at + Math.min(4, length));
       }
     }

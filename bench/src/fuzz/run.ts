@@ -29,7 +29,7 @@ interface FuzzOptions {
 }
 
 export interface FuzzResult {
-  /** By attacker. */
+  /** Counts per attacker. */
   readonly inputs: Readonly<Record<string, number>>;
   readonly seconds: number;
   /** Processes that ended. */
@@ -42,7 +42,7 @@ export interface FuzzResult {
   readonly jobs: { readonly completed: number; readonly failed: number; readonly ms: readonly number[] };
   /** The same before anything was thrown. ms */
   readonly calmMs: readonly number[];
-  /** What was refused, by metric. */
+  /** Refused inputs per metric. */
   readonly refused: Readonly<Record<string, number>>;
 }
 

@@ -9,9 +9,9 @@ import type {
 import { DEFAULT_POLICY, Random, RELIABLE_TIMINGS } from '@goshawk/core';
 
 /**
- * As much of a cluster as workers and the overview are shown of: at each look every worker does something else.
+ * Returns the part of a cluster that the Workers and Overview tabs show. Every worker changes with every update.
  *
- * @param looked called at each
+ * @param looked called at each update
  */
 export function changingCluster(workers: number, looked: () => void): Cluster {
   const random = Random.seeded('page');

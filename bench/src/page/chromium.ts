@@ -20,11 +20,11 @@ export async function openPages(url: string, count: number): Promise<AsyncDispos
   return { [Symbol.asyncDispose]: () => browser.close() };
 }
 
-/** What a page in Chromium is sent and draws. */
+/** Measurements of a page in Chromium. */
 interface Watched {
-  /** Of events, as the gateway sends them. */
+  /** The size of the gateway's events. */
   readonly bytesPerSecond: number;
-  /** From one frame to the next. ms */
+  /** Times between consecutive frames. ms */
   readonly frames: readonly number[];
   /** Updates that the page was sent. */
   readonly looks: number;

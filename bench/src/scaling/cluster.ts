@@ -46,13 +46,13 @@ export class ScaledCluster implements AsyncDisposable {
     return new ScaledCluster(daemons, schedulers, client);
   }
 
-  /** What each role has had of the processors so far. */
+  /** Returns the processor time of each role so far. */
   costs(): Costs {
     const times = processorTime(process.pid);
     return Object.fromEntries(ROLES.map((role) => [role, times.get(role) ?? 0])) as Costs;
   }
 
-  /** Of all its processes. MiB */
+  /** Returns the resident memory of all processes. MiB */
   residentMebibytes(): number {
     return sumOf([this.#schedulers.pid!, ...this.#daemons.all.map(({ pid }) => pid)], residentMebibytes);
   }

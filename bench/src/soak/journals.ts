@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { GOSHAWK } from '../daemons.js';
 import { Written } from '../written.js';
 
-/** What schedulers have written down, by `goshawk journal export` of each folder. */
+/** Reads the journals of schedulers with `goshawk journal export`. */
 export async function readJournals(folders: readonly string[]): Promise<Written> {
   const written = new Written();
   for (const folder of folders) {

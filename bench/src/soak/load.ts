@@ -22,7 +22,7 @@ export interface Submitted {
   readonly submittedAtMs: Millis;
   endedAtMs: Millis | undefined;
   state: EndedJob['state'] | undefined;
-  /** What came back of its tasks is not what they were given. */
+  /** The results of its tasks differ from their inputs. */
   isWrong: boolean;
   /** Attempts beyond one a task. */
   reruns: number;
@@ -47,7 +47,7 @@ export class Load {
 
   begin(): void {
     this.#timer = setInterval(() => {
-      // What cannot be followed to its end counts as not completed.
+      // A job that cannot be followed to its end counts as not completed.
       const one = this.#one().catch((error: Error) =>
         this.#options.note(`a job is followed no more: ${error.message}`),
       );
@@ -137,7 +137,7 @@ export class Load {
   }
 }
 
-/** What is said of an owner that is down, or that central has not heard of again. */
+/** Errors while an owner is down, or before it has registered with central again. */
 const WAITS_FOR: ReadonlySet<string> = new Set([
   'owner-gone',
   'owner-away',

@@ -71,12 +71,12 @@ export class SoakCluster {
       post.daemon = undefined;
       post.isAwake = false;
       this.#options.onEndedByItself(post, `${how}`);
-      // As its supervisor would.
+      // Restarts it, like a supervisor.
       this.startAt(post).catch(() => {});
     });
   }
 
-  /** As a crash would; returns when it is gone. */
+  /** Kills the process, like a crash; resolves when it has exited. */
   async kill(post: Post): Promise<void> {
     const { daemon } = post;
     post.daemon = undefined;

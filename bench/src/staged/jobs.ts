@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type JobInput, type Millis, Random, sumOf } from '@goshawk/core';
 
-/** What each worker has: cores, memory, and one resource that only this cluster knows. */
+/** The capacity of each worker: cores, memory, and one custom resource. */
 export const WORKER_RESOURCES = { cpu: 4, memory: 8 * 1024 ** 3, license: 2 } as const;
 export const WORKER_SLOTS = 4;
 
@@ -14,7 +14,7 @@ export interface StagedJob {
 
 interface LiveStage {
   readonly name: string;
-  /** Of stages before it. */
+  /** Indexes of the stages that it depends on. */
   readonly after: readonly number[];
   readonly tasks: number;
   readonly seconds: number;

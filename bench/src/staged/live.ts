@@ -33,7 +33,7 @@ export interface LiveRun {
   readonly doubled: readonly string[];
   readonly marks: Marks;
   readonly kills: number;
-  /** Where the scheduler has written down what was submitted, and how long tasks really ran. */
+  /** The journal: it contains the submitted jobs, and the real run times of tasks. */
   readonly journal: string;
 }
 
@@ -83,7 +83,7 @@ export async function runLive(options: LiveOptions): Promise<LiveRun> {
 interface EndedJob {
   readonly id: string;
   readonly state: string;
-  /** From when it was sent until its end was heard. */
+  /** The time from submission until the client receives the end. */
   readonly tookMs: Millis;
 }
 

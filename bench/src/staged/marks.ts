@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type StagedJob, tasksOf } from './jobs.js';
 
-/** What the tasks themselves wrote down. */
+/** The marks that tasks have written. */
 export interface Marks {
   /** Attempts that began. */
   readonly begun: number;
-  /** What is wrong, in words: a task without an end, or a stage that began before one that it comes after had ended. */
+  /** Errors, as text: a task without an end, or a stage that began before one of its predecessors had ended. */
   readonly wrong: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export function readMarks(folder: string, jobs: readonly StagedJob[], ids: reado
       first += count;
       return {
         beganAt: Math.min(...own.flatMap(({ begins }) => begins)),
-        // Of a task that ran twice the first end counts: others may have begun since.
+        // The first end counts if a task ran twice, because later stages may have begun since.
         endedAt: Math.max(...own.map(({ ends }) => Math.min(...ends))),
       };
     });

@@ -16,7 +16,7 @@ export class SharedCluster {
   readonly schedulers = new Map<string, Daemon>();
   /** Those that nobody had killed, by their names: under much load one may miss its lease, and is taken over. */
   readonly endedByThemselves: string[] = [];
-  /** Of those that are meant to end. */
+  /** Daemons whose exit is intended. */
   readonly #expected = new Set<Daemon>();
   #isStopping = false;
 
@@ -50,7 +50,7 @@ export class SharedCluster {
     void daemon.ended.then(() => {
       if (this.#isStopping || this.#expected.has(daemon)) return;
       this.endedByThemselves.push(name);
-      // As its supervisor would.
+      // Restarts it, like a supervisor.
       void this.startScheduler(name);
     });
     return daemon;

@@ -74,7 +74,7 @@ export async function failovers(
   }
 }
 
-/** From now on a commit is answered when the standby has it. */
+/** Makes each later commit wait for the standby. */
 async function mustWait(primary: { sql(statement: string): Promise<string> }): Promise<void> {
   const some = (where: string) => async () =>
     (await primary.sql(`select count(*) from pg_stat_replication where ${where}`)) !== '0';

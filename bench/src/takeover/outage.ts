@@ -16,7 +16,7 @@ interface OutageReport {
   readonly reruns: number;
   /** The answers that an impatient client got meanwhile. */
   readonly refusals: readonly string[];
-  /** From when the database is started again to when it takes connections. ms */
+  /** The time from the database's restart until it accepts connections. ms */
   readonly readyMs: Millis;
   /** From when the database is started again, its own recovery included, to the next job that is accepted. ms */
   readonly backMs: Millis;

@@ -1,7 +1,7 @@
 import { journalsAt } from '@goshawk/journal';
 import { Written } from '../written.js';
 
-/** What all journals in a database say together. */
+/** Reads all journals in a database. */
 export async function writtenDown(url: string): Promise<Written> {
   const written = new Written();
   for (const journal of await journalsAt(url)) {

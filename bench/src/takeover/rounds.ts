@@ -23,13 +23,13 @@ interface RoundsReport {
   readonly reruns: number;
   /** From the kill, or the stop, to when central tells that another one has the jobs. ms */
   readonly takeoverMs: readonly Millis[];
-  /** From its continuation to its end. ms */
+  /** Times from SIGCONT of a suspended scheduler to its exit. ms */
   readonly endedMs: readonly Millis[];
-  /** Of `goshawk wait`, begun before. */
+  /** Exit codes of `goshawk wait` commands that started before the loss. */
   readonly exitCodes: readonly number[];
 }
 
-/** What ends before another one has the jobs, and is held by its worker; what ends after. ms */
+/** Tasks that end before the takeover, whose workers keep the result, and tasks that end after it. ms */
 const SLEEPS = [3_000, 10_000];
 const WAITING_COMMANDS = 4;
 
@@ -100,13 +100,13 @@ async function submitAll(client: Cluster, { jobs, tasksPerJob }: RoundsOptions):
   );
 }
 
-/** What waits when the scheduler is lost is no run that could be started again. */
+/** Counts waiting tasks. A task that waits when its scheduler is lost has no run to repeat. */
 async function waitingOf(client: Cluster): Promise<number> {
   const { jobs } = await client.jobs({ states: ['running', 'waiting'], all: true });
   return sumOf(jobs, ({ tasks }) => tasks.waiting);
 }
 
-/** Of jobs of the scheduler that will be lost. Resolve with how they exit. */
+/** Starts `goshawk wait` for jobs of the scheduler that will be lost. The promises resolve with exit codes. */
 async function waitingCommands(
   cluster: SharedCluster,
   jobs: readonly JobHandle[],

@@ -25,7 +25,7 @@ export class Checker {
   readonly #superseded = new Set<string>();
   /** By a process and the name of another, the latest incarnation that it has heard. */
   readonly #latest = new Map<string, number>();
-  /** What has been said in the present step. */
+  /** Counts of the current step. */
   #step = { stolen: 0, moved: 0 };
   #hasLostCentral = false;
   /** Attempts that an owner has given out. */
@@ -114,7 +114,7 @@ export class Checker {
     this.#hasLostCentral = true;
   }
 
-  /** What was cancelled may run again. */
+  /** Allows cancelled tasks of the job to run again. */
   retryAsked(jobId: string): void {
     this.#cancelled.delete(jobId);
     this.#held.delete(jobId);
@@ -357,7 +357,7 @@ export class Checker {
       this.wrong(`again: ${jobId}/${task}/${attempt} is executed, and ${before.attempt} is ${before.kind}`);
   }
 
-  /** Of the jobs of a tag, tasks that were written down as completed. */
+  /** Counts the tasks that the journals record as completed, over the jobs of a tag. */
   completedOf(tag: string): number {
     return sumOf([...this.#completed], ([jobId, tasks]) => (tagOf(jobId) === tag ? tasks.size : 0));
   }
@@ -367,7 +367,7 @@ export class Checker {
   }
 }
 
-/** Whatever disk it has. */
+/** Returns the scheduler's name, without the number of its disk. */
 function ownerOf(tag: string): string {
   return tag.slice(0, tag.lastIndexOf('x'));
 }

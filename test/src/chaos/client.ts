@@ -27,7 +27,7 @@ const TRY_AGAIN: ReadonlySet<string> = new Set([
   'draining',
 ]);
 
-/** What a client asks of the world around it. */
+/** The environment of a client. */
 export interface ClientWorld {
   /** True time: clients are no part of what is tested. */
   now(): Millis;
@@ -52,7 +52,7 @@ export interface ClientWorld {
   isCancelAsked(jobId: string): boolean;
   ended(order: Order): void;
   wrong(complaint: string): void;
-  /** What has failed of the job is to run again. */
+  /** Retries the failed tasks of the job. */
   tryAgain(order: Order): void;
 }
 
@@ -145,7 +145,7 @@ export class Client implements Machine {
     const owner = this.#world.ownerOf(order.jobId!);
     if (owner === undefined && this.#world.isShared) return;
     if (owner === undefined) {
-      // By definition: its jobs went with its disk.
+      // The jobs are lost with the disk, by definition.
       order.state = 'gone';
       return;
     }

@@ -22,18 +22,20 @@ import { type Execution, type TaskInput, Tasks } from './tasks.js';
 import type { Transcript } from './transcript.js';
 import { anyPartyOf, endpointOf } from './wire.js';
 
-/** What is at one endpoint: its present incarnation, if any, and what outlives that. */
+/** An endpoint: its current incarnation, if any, and the state that outlives incarnations. */
 interface Place {
   readonly plan: ProcessPlan;
   readonly role: Role;
   readonly build: (process: Process) => Machine;
-  /** What its wall clock is off by. */
+  /** The error of its wall clock. */
   wallErrorMs: Millis;
   incarnations: number;
   process: Process | undefined;
-  /** Of a scheduler. */
+  /** The journal store; schedulers only. */
   store: Store | undefined;
-  /** What is slow, full or broken before its store: its disk, or its way to the journals that all share. */
+  /**
+   * The part in front of its store that is slow, full or broken: its disk, or its connection to the shared journals.
+   */
   medium: ChaosDisk | Way;
   /** The place of the scheduler that has taken this one's jobs over; undefined of those of the plan. */
   adopter: string | undefined;
@@ -66,7 +68,7 @@ export class Cluster {
   readonly #checker: Checker;
   readonly #transcript: Transcript | undefined;
   readonly #places = new Map<string, Place>();
-  /** Where schedulers share their journals. */
+  /** The disk of shared journals, if schedulers share them. */
   readonly #shared: SharedDisk | undefined;
   /** Disks have kept promises: the driver has to let what waits for them go on. */
   hasSettled = false;
@@ -131,12 +133,12 @@ export class Cluster {
     return this.#places.get(name)?.process;
   }
 
-  /** Of a scheduler. */
+  /** Returns the store of a scheduler. */
   storeOf(name: string): Store {
     return this.#places.get(name)!.store!;
   }
 
-  /** Where the jobs of a tag are; undefined when they are lost. */
+  /** Returns the scheduler that has the jobs of a tag; undefined if they are lost. */
   ownerOf(tag: string): string | undefined {
     return [...this.#places.values()].findLast(({ store }) => store?.tag === tag && !store.isFenced)?.plan
       .name;
@@ -186,7 +188,7 @@ export class Cluster {
     }
     if (place.role === 'central') {
       this.#checker.centralLost();
-      // Where its machine is gone nobody hears of it.
+      // If the whole machine is gone, no peer sees the connection close.
       if (!new Draw(`${this.plan.seed}/end of ${process.id}`).chance(0.3)) this.#disconnect(process);
     }
     this.#calendar.put(this.#calendar.now + downMs, () => this.#start(place));
@@ -340,7 +342,7 @@ export class Cluster {
 
   // ---- schedulers that share a journal
 
-  /** What the scheduler had before, if nobody has taken it over, or a journal of its own. */
+  /** Returns the scheduler's earlier row if no other scheduler has taken it over, otherwise a new one. */
   #ownRow(name: string): SharedRow {
     const shared = this.#shared!;
     const [before] = shared.of(name, false);
@@ -462,9 +464,9 @@ export class Cluster {
       central: wire.addressNamed(anyPartyOf('central', 'central')),
       enlistRetryMs: 500,
       wallOffsetMs: process.wallOffsetMs(this.#places.get(name)!.wallErrorMs),
-      // What has just ended is kept however few that are.
+      // The most recently ended jobs are kept regardless of this limit.
       endedJobsMax: 3,
-      // Of those that ended all but some five are only on the disk.
+      // Only about five ended jobs fit in memory; the rest are on disk only.
       memoryBytes: 1 << 19,
       logBytesMax: 1 << 20,
     };
@@ -510,7 +512,7 @@ export class Cluster {
         if (tasks.count >= slots) this.#checker.wrong(`slots: ${name} runs more than ${slots} tasks`);
         tasks.start(slot, order, execution);
       },
-      // Of each attempt of a gang another one, so that its members can be told from those of other attempts.
+      // Each attempt of a gang gets a different port, which tells its members from those of other attempts.
       findPort: (slot) => worker.portFound(slot, ++this.#ports % 65_536, process.now),
       kill: (slot, reason) => tasks.kill(slot, reason),
       drained: () => this.#drained(process, worker),

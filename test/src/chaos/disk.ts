@@ -12,7 +12,7 @@ import type { JournalEntry } from '@goshawk/scheduler';
 import type { Draw } from '../drawing/draw.js';
 import type { Calendar } from '../stepped/calendar.js';
 
-/** What a process hears of its journal. */
+/** Callbacks from a journal to its process. */
 export interface JournalEvents {
   recorded(count: number): void;
   stateChanged(state: JournalState): void;
@@ -21,7 +21,7 @@ export interface JournalEvents {
 /** How the process that has the journal gets its turns. */
 export type Turn = (action: () => void) => void;
 
-/** Where a scheduler's jobs are written: a disk of its own, or its journal among those that all share. */
+/** Storage for a scheduler's jobs: a private disk, or its journal in the shared store. */
 export interface Store {
   /** Names the jobs in it, and nobody else's. */
   readonly tag: string;
@@ -33,7 +33,7 @@ export interface Store {
   crash(): void;
 }
 
-/** What a scheduler finds in its store when it starts. */
+/** The content of a scheduler's store at startup. */
 export interface Found {
   /** Incarnations before. */
   readonly formers: readonly string[];
@@ -111,7 +111,7 @@ export class ChaosDisk implements Store {
     }
   }
 
-  /** Of the next record. */
+  /** The place of the next record. */
   get nextPlace(): number {
     return 1 + Math.max(-1, ...[...this.#jobs.values()].flatMap((places) => [...places.keys()]));
   }

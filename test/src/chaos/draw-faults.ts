@@ -41,7 +41,7 @@ const FAULTS_MAX = 16;
 const AWAY_MS = [0, 300, 2_000, 8_000, 14_000];
 const HOUR_MS = 3_600_000;
 
-/** What goes wrong: each fault by its own numbers. */
+/** Draws faults; each one uses its own random numbers. */
 export function drawFaults(seed: string, names: Names, span: Span): Fault[] {
   const count = new Draw(`${seed}/faults`).int(2, FAULTS_MAX);
   return Array.from({ length: count }, (_, i) => drawFault(new Draw(`${seed}/fault ${i}`), names, span)).sort(
@@ -53,7 +53,7 @@ const TAKEOVERS_MAX = 5;
 /** Beyond a lease: another one has its jobs by then, or is about to. ms */
 const LOST_MS = [6_000, 9_000, 16_000, 60_000];
 
-/** What happens to schedulers that share a journal. */
+/** Draws faults for schedulers that share a journal. */
 export function drawTakeovers(seed: string, schedulers: readonly string[], span: Span): Fault[] {
   const count = new Draw(`${seed}/takeovers`).int(1, TAKEOVERS_MAX);
   return Array.from({ length: count }, (_, i) =>

@@ -4,7 +4,7 @@ import type { Plan } from './plan.js';
 
 /** A run that has broken something once, kept whole: it does not change when the drawing of plans does. */
 interface Known {
-  /** What was broken, and what mended it. */
+  /** The bug and its fix. */
   readonly what: string;
   /** Why it still breaks something, if it does. */
   readonly open?: string | undefined;

@@ -15,7 +15,7 @@ type OrderState =
 
 type HoldState = 'none' | 'asked' | 'held' | 'releasing' | 'released';
 
-/** What one client wants, and how far that has come. */
+/** The intent of one client, and its progress. */
 export interface Order {
   readonly client: string;
   readonly key: string;
@@ -26,7 +26,7 @@ export interface Order {
   readonly afterOk: boolean;
   /** Scheduler that it is sent to first. */
   readonly via: string;
-  /** Of the job that is tried again by this one. */
+  /** The job that this one retries. */
   readonly retryOf: string | undefined;
   /** Its key is another job's. */
   readonly isConflict: boolean;
@@ -36,7 +36,7 @@ export interface Order {
   readonly retries: boolean;
   readonly hold: HoldPlan | undefined;
   readonly appends: readonly (readonly AppendedTask[])[] | undefined;
-  /** What its client has asked about a hold, and what a scheduler has confirmed. */
+  /** The hold that its client has requested, and the state that a scheduler has confirmed. */
   holdState: HoldState;
   /** Lists of tasks that a scheduler has confirmed as appended. */
   appended: number;

@@ -27,7 +27,7 @@ export interface ProcessPlan {
   readonly at: Millis;
   /** So much faster than true time its clock goes; below 0: slower. */
   readonly drift: number;
-  /** What its wall clock is off by. */
+  /** The error of its wall clock. */
   readonly wallErrorMs: Millis;
 }
 
@@ -49,7 +49,7 @@ export interface NetworkPlan {
   readonly syncMs: Millis;
 }
 
-/** What a client wants. */
+/** The plan of one client's job. */
 export interface OrderPlan {
   readonly key: string;
   readonly at: Millis;
@@ -112,13 +112,13 @@ export type Fault = { readonly at: Millis } & (
       readonly kind: 'crash';
       readonly process: Party;
       readonly downMs: Millis;
-      /** What is left of its disk, if it has one. */
+      /** Whether its disk, if it has one, survives. */
       readonly disk: 'kept' | 'lost';
     }
   /** A worker goes without a word and never comes back; one is always left. */
   | { readonly kind: 'remove'; readonly process: Party }
   | { readonly kind: 'pause'; readonly process: Party; readonly forMs: Millis }
-  /** Whatever happens to it takes so long. */
+  /** Each of its steps takes this long. */
   | { readonly kind: 'slow'; readonly process: Party; readonly forMs: Millis; readonly stepMs: Millis }
   | { readonly kind: 'wallJump'; readonly process: Party; readonly byMs: Millis }
   /** The next sync fails, whether or not it has written anything, which ends the process. */
@@ -140,7 +140,7 @@ export type Fault = { readonly at: Millis } & (
   | { readonly kind: 'takeOver'; readonly process: Party }
   /** The operator drains a worker, and takes it back. */
   | { readonly kind: 'drain'; readonly process: Party; readonly forMs: Millis }
-  /** As by SIGTERM; comes back so long after it is gone. */
+  /** SIGTERM; the process restarts this long after its exit. */
   | { readonly kind: 'terminate'; readonly process: Party; readonly downMs: Millis }
   /** Central has too much to do. */
   | { readonly kind: 'busy'; readonly forMs: Millis }

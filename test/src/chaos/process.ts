@@ -71,12 +71,12 @@ export class Process implements End {
     this.#events = events;
     this.#draw = draw;
     this.#startedAt = calendar.now;
-    // As since the start of some machine.
+    // The clock starts at an arbitrary value, like the uptime of a machine.
     this.#origin = Math.floor(draw.random() * 1e6);
     this.#rate = 1 + plan.drift;
   }
 
-  /** What its own clock shows. */
+  /** The time on its clock. */
   get now(): Millis {
     return this.#origin + (this.#calendar.now - this.#startedAt) * this.#rate;
   }
@@ -111,7 +111,7 @@ export class Process implements End {
     this.#take({ kind: 'event', act });
   }
 
-  /** What a machine with this environment says, of which nobody else hears. */
+  /** Captures the messages that `act` sends, without delivering them. */
   overhear(act: () => void): readonly Message[] {
     const overheard: Message[] = [];
     this.#overheard = overheard;
@@ -124,7 +124,7 @@ export class Process implements End {
     this.#isPaused = true;
   }
 
-  /** What has waited happens now: timers that are due first, or what has arrived. */
+  /** Handles everything that has waited: due timers first, then messages. */
   resume(): void {
     this.#isPaused = false;
     if (this.#draw.chance(0.5)) {
@@ -134,7 +134,7 @@ export class Process implements End {
     this.#goOn();
   }
 
-  /** From now on each step takes so long. */
+  /** Makes each later step take this long. */
   slowDown(stepMs: Millis): void {
     this.#stepMs = stepMs;
   }

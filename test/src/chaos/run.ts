@@ -22,7 +22,7 @@ import { anyPartyOf } from './wire.js';
 const LIVENESS_MS = 900_000;
 /** Nothing is held anywhere so long after that. */
 const CALM_MS = 120_000;
-/** What was of a scheduler that has lost its disk is held for as long as somebody may come back for it. */
+/** Reservations of a scheduler that has lost its disk are kept for as long as it may still return. */
 const CALM_AFTER_LOSS_MS = 1_200_000;
 const LOOK_MS = 500;
 /** Longer than three round trips take once everything has healed. */
@@ -31,7 +31,7 @@ const IDLE_MS = 3_000;
 const EVENTS_MAX = 1_000_000;
 /** Drained workers are told again to go on. */
 const UNDRAIN_MS = 10_000;
-/** What is said as long as there are a central and workers. */
+/** Messages that never stop while there are a central and workers. */
 const GOES_ON: ReadonlySet<MessageType> = new Set([
   'heartbeat',
   'heartbeatAck',
@@ -42,7 +42,7 @@ const GOES_ON: ReadonlySet<MessageType> = new Set([
   // With each heartbeat, if nobody has told the worker since to go on.
   'drained',
 ]);
-/** What an owner has given up is told to end as soon as its worker is heard again. */
+/** Runs that an owner has given up must end this soon after their worker reconnects. */
 const ORPHANED_MS = 30_000;
 
 export interface Report {
@@ -129,7 +129,7 @@ class ChaosRun {
 
   async #runTo(time: Millis): Promise<void> {
     while (this.#calendar.step(time)) {
-      // What follows from what is wrong is of no interest.
+      // Errors that follow from the first one are of no interest.
       if (this.#checker.complaints.length > 0) return;
       if (++this.#events > EVENTS_MAX) return this.#checker.wrong('endless: too much happens');
       if (!this.#cluster.hasSettled) continue;
@@ -212,7 +212,7 @@ class ChaosRun {
     return never ? null : undefined;
   }
 
-  /** What has completed had done so before anything began of those that were to start after it. */
+  /** Checks that the predecessors of every started task had completed. */
   #checkPredecessors(order: Order): void {
     const { after, afterOk, jobId, end } = order;
     if (jobId === undefined) return;
@@ -318,7 +318,7 @@ class ChaosRun {
   #happen(fault: Fault, index: number): void {
     const cluster = this.#cluster;
     const { kind } = fault;
-    // Of one that was left out of the plan.
+    // Shrinking may have removed the process from the plan.
     if ('process' in fault && !cluster.has(fault.process)) return;
     this.#transcript?.say(`** ${JSON.stringify(fault)}`);
     switch (kind) {
@@ -326,7 +326,7 @@ class ChaosRun {
       case 'double':
       case 'delay':
       case 'cut':
-        // What they hit is counted, message by message.
+        // The network counts each message that the fault hits.
         return cluster.network.begin(fault, index);
       case 'reconnect':
         cluster.network.reconnect(fault);
@@ -501,7 +501,7 @@ class ChaosRun {
     if (left.length === 0) this.#compareJournals();
   }
 
-  /** What is still held somewhere. */
+  /** Lists the resources that are still in use. */
   #leaks(): string[] {
     const left: string[] = [];
     for (const { id, machine } of this.#cluster.alive('worker')) {
@@ -526,14 +526,14 @@ class ChaosRun {
     return left;
   }
 
-  /** What a scheduler would know after a restart is what it knows now. */
+  /** Checks that a restarted scheduler would have the current state. */
   #compareJournals(): void {
     for (const process of this.#cluster.alive('scheduler')) {
       if (this.#cluster.isFenced(process.name)) continue;
       const { tag } = this.#cluster.storeOf(process.name);
       const { tasksCompleted } = (process.machine as unknown as Scheduler).counters;
       const completed = this.#checker.completedOf(tag);
-      // What it has of earlier incarnations it did not count.
+      // It does not count completions of earlier incarnations.
       if (process.incarnation === 1 && !this.#plan.shared && completed !== tasksCompleted)
         this.#checker.wrong(
           `counts: ${process.id} counted ${tasksCompleted} tasks, and completed ${completed}`,

@@ -1,7 +1,7 @@
 import type { Plan } from './plan.js';
 import { play } from './run.js';
 
-/** What was broken, without the particulars. */
+/** Returns the violated rule, without the particulars. */
 export function kindOf(complaint: string): string {
   return complaint.slice(0, complaint.indexOf(':'));
 }

@@ -5,21 +5,21 @@ import type { Draw } from '../drawing/draw.js';
 import type { Calendar } from '../stepped/calendar.js';
 import type { JournalEvents, Store, Turn } from './disk.js';
 
-/** Without an answer for so long the same is sent again. */
+/** A request without an answer is resent after this time. */
 const ANSWER_MS = 800;
 const PAUSE_MS = 200;
-/** Between two looks whether the epoch still holds. */
+/** The interval between checks that the epoch is still valid. */
 const LOOK_MS = 1_000;
 /** A commit that comes late does so within this. */
 const LATE_MS = 9_000;
 
 /** The way from one process to the journals that all share, and what is wrong with it. */
 export class Way {
-  /** Of a commit, there and back. */
+  /** The round trip of a commit. */
   syncMs: Millis;
   /** Nothing gets through. */
   isCut = false;
-  /** Of so many commits the question, or the answer, is lost; or it is carried out when nobody waits for it any more. */
+  /** The share of commits whose request or answer is lost, or that are applied after the sender has given up. */
   lossy = 0;
 
   constructor(syncMs: Millis) {
@@ -117,7 +117,7 @@ export class SharedChaosJournal extends GroupCommit implements Store {
     });
   }
 
-  /** What it has sent may still arrive. */
+  /** Crashes the process; messages in flight may still arrive. */
   crash(): void {
     this.#isDead = true;
     this.abandon();

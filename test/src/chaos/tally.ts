@@ -1,6 +1,6 @@
 import type { Outcome } from './threads.js';
 
-/** What many runs come to. */
+/** The totals of many runs. */
 export class Tally {
   runs = 0;
   messages = 0;

@@ -4,12 +4,12 @@ import { Draw } from '../drawing/draw.js';
 import type { Calendar, Event } from '../stepped/calendar.js';
 import { outcomeOf } from '../stepped/outcome.js';
 
-/** What a task of a chaos run does: the input of its `module` payload. */
+/** The input of a chaos task's `module` payload. */
 export interface TaskInput {
-  /** Of the order that it belongs to. */
+  /** The key of its order. */
   readonly key: string;
   readonly ms: Millis;
-  /** With which probability a run of it fails. */
+  /** The probability that one run fails. */
   readonly fails: number;
   /** Lines of output. */
   readonly prints: number;
@@ -34,7 +34,7 @@ export interface Execution {
   readonly value: string;
   /** Index of the task whose payload it has, as its client counts. */
   readonly meant?: number | undefined;
-  /** Of a member of a gang: which attempt of the whole it is a part of. */
+  /** The attempt of the gang that this member belongs to. */
   readonly gang?: number | undefined;
   /** True time. */
   readonly startedAt: Millis;
@@ -69,7 +69,7 @@ export class Tasks {
     return this.#runs.size;
   }
 
-  /** What runs now. */
+  /** The runs in progress. */
   get executions(): Execution[] {
     return [...this.#runs.values()].map(({ execution }) => execution);
   }

@@ -41,12 +41,12 @@ export function endpointOf(name: string, role: Role): string {
   return role === 'client' ? clientEndpoint(name) : `tcp://${name}:1`;
 }
 
-/** Of the process that is at an endpoint, whichever incarnation that is. */
+/** Returns the name of any incarnation of the process at an endpoint. */
 export function anyPartyOf(name: string, role: Role): string {
   return partyName(processName(endpointOf(name, role), incarnationOf(role, '*')), 0);
 }
 
-/** What one process knows of the names of others, and how it writes and reads: in all of it as the real mailbox does. */
+/** The names that one process knows, and its codec. It encodes and decodes exactly as the real mailbox does. */
 export class Wire {
   readonly role: Role;
   /** The full name of its party. */

@@ -16,7 +16,7 @@ export class ClockedExecutor implements Executor {
     this.#beginMs = beginMs;
   }
 
-  /** What is started within is for this slot, of which an executor is told nothing. */
+  /** Assigns the runs that `start` begins to this slot, which the executor interface does not carry. */
   inSlot(worker: Address, slot: number, start: () => void): void {
     this.#place = `${worker}/${slot}`;
     start();

@@ -20,7 +20,7 @@ const LATE: MeasuredProfile = {
   ],
 };
 
-/** Whatever drives machines, and can be moved from event to event. */
+/** Drivers that can be moved from event to event. */
 export const STEPPING_DRIVERS: Readonly<Record<string, (options: DriverOptions) => SteppingDriver>> = {
   'the simulator': (options) => new VirtualDriver(options),
   'the real-time driver': (options) => new SteppingRealTimeDriver(options),

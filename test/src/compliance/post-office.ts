@@ -48,7 +48,7 @@ export class Letterbox implements Post {
   }
 }
 
-/** Where the names of all processes are known by the addresses that the driver gives out. */
+/** Maps the addresses that the driver gives out to process names. */
 export class PostOffice {
   /** Reads and writes messages with the driver's addresses in them. */
   readonly codec: Codec = new Codec(this);
@@ -67,7 +67,7 @@ export class PostOffice {
     return new Letterbox(this, address);
   }
 
-  /** Of a party that is not there, too: an endpoint where nobody has been heard yet. */
+  /** Returns the name of a party, including one at an endpoint that has never sent anything. */
   nameOf(address: Address): string {
     return this.#names.get(address) ?? this.#learn(address, `tcp://unheard-${address}:7000!*/${INDEX}`);
   }

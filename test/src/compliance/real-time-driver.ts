@@ -33,7 +33,7 @@ export class RealTimeDriver implements Driver {
   readonly #world: World;
   readonly #office: PostOffice;
   readonly #processes = new Map<Address, Process>();
-  /** What went wrong in a host. */
+  /** Errors that hosts have reported. */
   readonly #wrong: unknown[] = [];
   #nextAddress = 1;
 

@@ -3,12 +3,12 @@ import type { TaskOrder } from '@goshawk/worker';
 import { expect } from 'vitest';
 import type { Driver, TaskEnvironment, TaskMachine } from '../stepped/driver.js';
 
-/** What happened to a recorder. */
+/** One event that a recorder saw. */
 interface Happening {
   /** `start`, `sweep/3`, `letter 7 from w2`, `started 0`, `completed 0`. */
   readonly what: string;
   readonly at: Millis;
-  /** Of the end of a run. */
+  /** The run time, if a run has ended. */
   readonly runMs?: Millis;
   readonly outcome?: Outcome;
 }
@@ -67,7 +67,7 @@ export class Recorder implements TaskMachine {
   readonly address: Address;
   readonly environment: TaskEnvironment;
   readonly happened: Happening[] = [];
-  /** Of all letters, as the machine knows them. */
+  /** The sender of each letter, as the machine knows it. */
   readonly senders: Address[] = [];
   /** Called at the end of each step. */
   on: (what: string, now: Millis) => void = () => {};
@@ -80,7 +80,7 @@ export class Recorder implements TaskMachine {
     this.environment = environment;
   }
 
-  /** What happened since the start, without the times. */
+  /** The events since the start, without times. */
   get seen(): string[] {
     return this.happened.slice(1).map(({ what }) => what);
   }

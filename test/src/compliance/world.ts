@@ -5,11 +5,11 @@ import { vi } from 'vitest';
 import { ClockedExecutor } from './clocked-executor.js';
 import { FakeTime } from './fake-time.js';
 
-/** What real-time hosts stand on: a clock, an event loop, and what runs tasks. */
+/** The dependencies of real-time hosts: a clock, an event loop, and executors. */
 export interface World {
   readonly executor: Executor;
   clock(): Millis;
-  /** Of one host; undefined for that of Node. */
+  /** Creates the alarm of one host; undefined selects Node's. */
   alarm(): Alarm | undefined;
   /** Something that happens in a turn of the event loop. */
   turn(happen: () => void): void;
@@ -61,7 +61,7 @@ export class FakeWorld implements World {
   close(): void {}
 }
 
-/** What the daemons use, on Node's own timers as vitest fakes them: whole milliseconds, and none at once. */
+/** The daemons' environment on Node's timers as vitest fakes them: whole milliseconds, never zero. */
 export class NodeWorld implements World {
   readonly executor = new SleepExecutor();
 

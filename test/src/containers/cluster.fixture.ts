@@ -7,7 +7,7 @@ import { dockerode, image, known, labels, PATIENCE } from './docker.fixture.js';
 
 type Daemon = Exclude<Role, 'client'>;
 
-/** What each says when it does its work. */
+/** The log line that shows that a daemon is ready. */
 const IS_UP: Readonly<Record<Daemon, RegExp>> = {
   central: /central is up/,
   scheduler: /scheduler has joined the cluster/,

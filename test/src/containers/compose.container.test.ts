@@ -29,7 +29,7 @@ const SCRAPE = `
   void scrape();
 `;
 
-/** What `goshawk replay --json` prints, as far as it matters here. */
+/** The fields of `goshawk replay --json` that matter here. */
 interface Comparison {
   readonly runs: readonly [{ readonly jobs: { readonly completed: number; readonly failed: number } }];
 }

@@ -12,10 +12,10 @@ export const missing: string | undefined = 'missing' in containers ? containers.
 /** The image under test. */
 export const image: string = 'image' in containers ? containers.image : '';
 
-/** Of everything that the tests start, for the sweep at the end. */
+/** Labels everything that the tests start, for the sweep at the end. */
 export const labels: Readonly<Record<string, string>> = Object.fromEntries([containers.label.split('=')]);
 
-/** Of a client: containers take their time to come up again on a busy machine. */
+/** Client timeouts: containers restart slowly on a busy machine. */
 export const PATIENCE = { connectTimeoutMs: 60_000, requestTimeoutMs: 60_000 };
 
 /** For `describe`: says in its name why it is skipped. */

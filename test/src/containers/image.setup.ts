@@ -25,7 +25,7 @@ export default function setup(project: TestProject): (() => void) | undefined {
   return () => sweep(`${LABEL}=${run}`);
 }
 
-/** What the tests are told: the image, or why there is none. */
+/** The value that the tests receive: the image, or the reason that there is none. */
 type Containers = ({ readonly image: string } | { readonly missing: string }) & {
   readonly label: string;
 };

@@ -40,7 +40,7 @@ describe.skipIf(missing !== undefined)(named('a container that was told wrongly'
     const variables = Object.entries(settings).map(([name, value]) => [`GOSHAWK_${name}`, value]);
     const { code, output } = await runToEnd([image, role], Object.fromEntries(variables));
     expect(code).toBe(2);
-    // What it says in the end; a log may be before it.
+    // The error is the last output; log lines may precede it.
     const lines = output
       .trim()
       .split('\n')

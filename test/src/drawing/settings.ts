@@ -15,7 +15,7 @@ const ESTIMATORS_OF_GS = ['given', 'pilot', 'pilot', 'las', 'fifo', '3sigma-tl']
 
 addPapers();
 
-/** From this mean task run time on a job is long. */
+/** A job is long if its mean task run time is at least this. */
 export const CUTOFF_MS = 400;
 
 /** @param estimators of policies that know classes; those that do not have their own */

@@ -19,7 +19,7 @@ async function clusterOf(workers: number) {
   return client;
 }
 
-/** From the submission of somebody’s half second of work to its end. ms */
+/** Submits half a second of another user's work and returns the time until its end. ms */
 async function othersWait(client: Cluster): Promise<number> {
   const at = performance.now();
   const job = await client.submit({ user: 'other', tasks: [{ sleep: OTHERS_RUN_MS }] });

@@ -13,7 +13,7 @@ beforeEach(() => setClock('+0'));
 
 const clock = (): string => join(daemons.folder, 'clock');
 
-/** Of all daemons at once, by so much beside the right time. */
+/** Sets the clock of all daemons to this offset from the right time. */
 function setClock(offset: string): void {
   writeFileSync(`${clock()}.new`, offset);
   renameSync(`${clock()}.new`, clock());
@@ -23,7 +23,7 @@ const environment = (): NodeJS.ProcessEnv => ({
   LD_PRELOAD: LIBRARY,
   FAKETIME_TIMESTAMP_FILE: clock(),
   FAKETIME_NO_CACHE: '1',
-  // As on a machine whose clock is set: only the wall clock jumps.
+  // Only the wall clock jumps, like on a machine whose clock is set.
   FAKETIME_DONT_FAKE_MONOTONIC: '1',
 });
 

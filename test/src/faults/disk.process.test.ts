@@ -41,7 +41,7 @@ test.skipIf(!mayMount())(
           expect(client.submit({ tasks: [{ sleep: 1 }] })).rejects.toMatchObject({ code: 'journal-full' }),
         { timeout: 60_000, interval: 200 },
       );
-      // From here on nothing at all can be written down: what ends waits for that.
+      // No record can be written after this point, so ends of tasks wait.
       await vi.waitFor(
         async () => {
           fillUpTo(4);
@@ -52,7 +52,7 @@ test.skipIf(!mayMount())(
       );
       daemons.letGo();
       await expect(old.wait({ timeoutMs: 3_000 })).rejects.toMatchObject({ code: 'wait-timeout' });
-      // What shows how things stand is answered all the same, and what promises something says why it does not.
+      // Read requests are still answered; requests that need a record fail with the reason.
       expect((await client.jobs()).total).toBeGreaterThanOrEqual(2);
       expect((await old.describe()).tasks.total).toBe(2);
       await expect(held.cancel()).rejects.toMatchObject({ code: 'journal-full' });
@@ -80,7 +80,7 @@ test('after a write that fails a scheduler says nothing more, and goes on from t
   await using client = await daemons.connect();
   const old = await client.submit({ tasks: [{ sleep: 1 }] });
   await old.wait();
-  // From here on no file of this process can grow.
+  // No file of this process can grow after this point.
   const { size } = statSync(join(daemons.folder, 's', 'journal', 'jobs.mdb'));
   execFileSync('prlimit', ['--pid', `${scheduler.pid}`, `--fsize=${size}:${size}`]);
   let answered = 0;
@@ -96,7 +96,7 @@ test('after a write that fails a scheduler says nothing more, and goes on from t
   await using other = await daemons.connect();
   await expect.poll(async () => (await other.jobs()).total).toBeGreaterThan(0);
   const { total } = await other.jobs();
-  // What was answered is there, and what was not may be.
+  // Every acknowledged job is there; an unacknowledged one may be.
   expect(total).toBeGreaterThanOrEqual(1 + answered);
   expect((await other.job(old.id).describe()).state).toBe('completed');
   const again = await Promise.all(

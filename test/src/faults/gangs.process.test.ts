@@ -63,7 +63,7 @@ test('the solver, central and the scheduler are killed: every gang ends, none ru
   await using client = await daemons.connect();
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(SLOTS);
 
-  // What must wait for it is late, and best effort is killed for it or waits.
+  // A gang that must wait is late; best-effort tasks are killed for it or wait.
   const late = { deadline: '1ms' };
   const jobs = [
     gang('best-effort', 4),

@@ -19,7 +19,7 @@ function worker(name: string): Promise<Daemon> {
   return daemons.startWorker(name, [...WITH_HTTP, ...has], environment);
 }
 
-/** What tasks have said of themselves, in the order in which it happened. */
+/** Returns the marks that tasks have written, in order. */
 function marks() {
   const file = join(daemons.folder, 'marks');
   if (!existsSync(file)) return [];
@@ -112,7 +112,7 @@ test.each(PACKING_NAMES)(
     await expect.poll(async () => (await workers()).every(({ busy }) => busy > 0)).toBe(true);
     const [leaving, lost] = busiest() as [string, string];
 
-    // What central matches meanwhile reaches its owner after the worker has begun to drain, which refuses it.
+    // Matches that central makes meanwhile reach their owner after the worker has begun to drain, which refuses them.
     s.signal('SIGSTOP');
     writeFileSync(gates[0], '');
     await expect.poll(async () => (await workers()).every(({ busy }) => busy === 0)).toBe(true);

@@ -146,7 +146,7 @@ export class HostileMessages {
 
   #record(fields: Fields): Record<string, unknown> {
     return Object.fromEntries(
-      // What a task does is for executors to judge, which this cluster has none of.
+      // Payloads stay valid: executors check them, and this cluster has none.
       Object.entries(fields).map(([name, field]) => [
         name,
         name === 'payload' ? { sleep: 1 } : this.#value(field),

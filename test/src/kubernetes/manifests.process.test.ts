@@ -343,7 +343,7 @@ function configOf({ envFrom = [] }: Container, manifests: readonly Manifest[]): 
   return Object.assign({}, ...maps.map(({ data }) => data));
 }
 
-/** Whatever selects pods. A Service's selector is of labels alone. */
+/** Returns the pod selector of an object. A Service selects by labels only. */
 function selectorOf({ kind, spec }: Manifest) {
   if (kind === 'Service') return { matchLabels: spec!.selector as unknown as Record<string, string> };
   return spec?.podSelector ?? spec?.selector;
@@ -372,7 +372,7 @@ function portsOf({ ports = [] }: Rule): number[] {
 
 const PORTS: Readonly<Record<string, number>> = { central: 7070, scheduler: 7071, worker: 7072 };
 
-/** By the table of messages. Clients are answered over the connections that they have made. */
+/** Lists the connections that the message table implies. Clients get answers over the connections they open. */
 function dialled(): string[] {
   const pairs = MESSAGE_TYPES.flatMap((type) =>
     MESSAGES[type].from.flatMap((from: string) =>
@@ -382,7 +382,7 @@ function dialled(): string[] {
   return [...new Set(pairs)].sort();
 }
 
-/** Who may connect to whom by a policy, as `from → to:port`. */
+/** Lists the connections that a policy allows, as `from → to:port`. */
 function connections({ spec }: Manifest, way: 'ingress' | 'egress'): string[] {
   const own = rolesOf(spec!.podSelector!);
   return (spec![way] ?? []).flatMap((rule) =>

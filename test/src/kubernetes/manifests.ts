@@ -49,7 +49,7 @@ interface ServicePort {
   readonly targetPort?: number | string;
 }
 
-/** Of a NetworkPolicy. */
+/** A rule of a NetworkPolicy. */
 export interface Rule {
   readonly from?: readonly Peer[];
   readonly to?: readonly Peer[];
@@ -143,7 +143,7 @@ export function whyNoKustomize(): string | undefined {
   }
 }
 
-/** What `kubectl apply -k` would send, in its order. @throws when it does not build */
+/** Returns what `kubectl apply -k` would send, in its order. @throws when it does not build */
 export function kustomize(folder: string): Manifest[] {
   const text = execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8', cwd: K8S });
   return parseManifests(text);
@@ -162,7 +162,7 @@ export function workloadsOf(manifests: readonly Manifest[]): Workload[] {
   return manifests.filter((manifest): manifest is Workload => manifest.spec?.template !== undefined);
 }
 
-/** As Kubernetes matches them. */
+/** Matches labels as Kubernetes does. */
 export function selects(
   { matchLabels = {}, matchExpressions = [] }: Selector,
   labels: Readonly<Record<string, string>>,

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { type Container, type Manifest, ROOT } from './manifests.js';
 
-/** What stands for what Kubernetes fills in. */
+/** A placeholder for values that Kubernetes fills in. */
 const FILLED_IN = '1';
 
 interface Shown {
@@ -14,8 +14,8 @@ interface Shown {
 }
 
 /**
- * What is wrong with the settings that a container gives its process: the command itself is asked which of them it
- * knows, and refuses values that it does not take.
+ * Returns the errors in the settings that a container passes to its process. The command itself decides which
+ * settings it knows, and refuses invalid values.
  */
 export function settingsFrom(
   { args = [], env = [], envFrom = [] }: Container,

@@ -6,7 +6,7 @@ export interface ReceivedSpan {
   readonly service: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** Of none: of the job itself. */
+  /** Undefined for the span of the job itself. */
   readonly parentSpanId: string | undefined;
   readonly name: string;
   /** ms since 1970 */
@@ -18,7 +18,7 @@ export interface ReceivedSpan {
   readonly links: readonly string[];
 }
 
-/** What receives spans over OTLP/HTTP, as a collector of OpenTelemetry does. */
+/** Receives spans over OTLP/HTTP, like an OpenTelemetry collector. */
 export interface Collector {
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];

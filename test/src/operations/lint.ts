@@ -7,7 +7,7 @@ interface Series {
   readonly value: number;
 }
 
-/** What a process says of one metric. */
+/** One metric as a process exposes it. */
 export interface Family {
   readonly name: string;
   readonly help: string;
@@ -46,7 +46,7 @@ function seriesOf(line: string): Series {
   return { name, labels, value: number === '+Inf' ? Number.POSITIVE_INFINITY : Number(number) };
 }
 
-/** What promtool would say, and what it cannot know: that each is in the catalogue, and what its labels may hold. */
+/** Applies the rules of promtool, and two more: each metric is in the catalogue, and its labels have allowed values. */
 export function lint(all: readonly Family[]): string[] {
   const names = all.map(({ name }) => name);
   const doubled = names.filter((name, index) => names.indexOf(name) !== index);

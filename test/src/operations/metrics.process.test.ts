@@ -9,7 +9,7 @@ import { METRICS, type MetricSpec } from '@goshawk/runtime';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Family, families, lint } from './lint.js';
 
-/** What real processes say after they have had something to do. */
+/** Metrics are read from real processes that have done some work. */
 const ROLES = ['central', 'scheduler', 'worker'] as const;
 type Role = (typeof ROLES)[number];
 
@@ -118,7 +118,7 @@ describe('what was done', () => {
 
   it('leaves nothing waiting, and workers that are there', () => {
     const waiting = familiesOf('scheduler').find(({ name }) => name === 'goshawk_waiting_tasks')!.series;
-    // Of each reason, of short and of long tasks.
+    // Each reason has one row for short tasks and one for long tasks.
     expect(waiting).toHaveLength(2 * WAITING_REASONS.length);
     expect(waiting.filter(({ value }) => value !== 0)).toEqual([]);
     expect(readingOf('central', 'goshawk_central_schedulers', { state: 'present' })).toBe(1);

@@ -3,11 +3,11 @@ import { connect } from '@goshawk/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Collector, type ReceivedSpan, startCollector } from './collector.fixture.js';
 
-/** What real processes send a collector of the jobs that they have to do with. */
+/** Real processes send spans of their jobs to a collector. */
 
 /** Each process reads the wall clock once: so far apart at most, on a machine that stands still in between. */
 const CLOCKS_MS = 2_000;
-/** By one and the same clock times differ by how they are rounded. */
+/** Times of the same clock differ only by rounding. */
 const ONE_CLOCK_MS = 0.5;
 
 let collector: Collector;
@@ -188,7 +188,7 @@ describe('a job', () => {
       Array.from({ length: 40 }, () => cluster.submit({ tasks: { count: 2, run: { sleep: 1 } } })),
     );
     for (const job of jobs) await job.wait();
-    // What they have not sent yet they send before they end.
+    // Processes send their remaining spans before they exit.
     for (const daemon of daemons.all) {
       daemon.signal('SIGTERM');
       await daemon.ended;

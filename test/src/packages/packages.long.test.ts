@@ -9,8 +9,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
- * What `npm pack` makes of the packages, installed into empty projects: the client of a program, the command, and the
- * command with the laboratory. What they need of others comes from npm's cache where `npm ci` has left it.
+ * The packages as `npm pack` makes them, installed into empty projects: the client of a program, the command, and the
+ * command with the laboratory. Their dependencies come from npm's cache, which `npm ci` fills.
  */
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -41,7 +41,7 @@ function withNeeded(name: string, found = new Set<string>()): string[] {
 let folder: string;
 
 async function npm(cwd: string, ...args: string[]): Promise<void> {
-  // Of the npm that runs the tests; they say where its project is.
+  // Variables of the npm that runs the tests name its own project, so they are dropped.
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^npm_(config_local_prefix|package)/.test(name),
   );

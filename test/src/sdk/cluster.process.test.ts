@@ -317,7 +317,7 @@ describe('against a real cluster', () => {
   });
 
   test('short jobs go on while central is away', async () => {
-    // Who has left is known, since nobody can tell that from now on.
+    // Central has noticed every departure so far; nobody notices one after it stops.
     expect((await cluster.describe()).schedulers).toHaveLength(schedulers.length);
     await central.stop();
     const job = await cluster.submit({ tasks: [{ sleep: 1 }], estimate: 1 });

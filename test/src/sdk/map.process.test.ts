@@ -106,7 +106,7 @@ test('a map goes on with its key after its client and its scheduler have ended, 
   expect(values).toEqual(Array.from({ length: 400 }, (_, n) => (n % 100 === 13 ? null : n * n)));
   expect(await readdir(note)).toHaveLength(400);
   const calls = await Promise.all((await readdir(note)).map((name) => readFile(join(note, name), 'utf8')));
-  // What ran as the scheduler stopped may have run again.
+  // Tasks that ran while the scheduler stopped may have run again.
   expect(calls.filter((each) => each.length > 1).length).toBeLessThanOrEqual(8);
   const others = cluster.map({ module }, numbers(10, 'other'), options);
   await expect(others.next()).rejects.toMatchObject({ code: 'key-conflict' });

@@ -7,7 +7,7 @@ export interface Event {
   isOff: boolean;
 }
 
-/** What is going to happen, in the order of time, and at one time in the order in which it was put in. */
+/** Future events in order of time; events at the same time keep their order of insertion. */
 export class Calendar {
   /** Numbers of events, by their times. */
   readonly #agenda = new IndexedHeap();
@@ -49,7 +49,7 @@ export class Calendar {
     happen();
   }
 
-  /** To a time before which nothing happens. */
+  /** Advances to a time. Nothing may be due before it. */
   passTo(time: Millis): void {
     this.#now = time;
   }

@@ -26,7 +26,7 @@ const JOINING_MS = 2 * LIVE_TIMINGS.leaseMs;
 /** No task ends before. ms */
 const SLEEP_MS = 60_000;
 
-/** What central believes, as its policy is shown it. */
+/** Central's view of the cluster, as its policy sees it. */
 interface Books {
   readonly capacity: readonly number[];
   readonly workers: readonly object[];

@@ -4,7 +4,7 @@ import type { Worker, WorkerEnvironment } from '@goshawk/worker';
 /** A machine that runs tasks, with the entries through which it hears of them. */
 export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskOutput' | 'taskEnded'>;
 
-/** What such a machine gets from any driver. */
+/** The environment that any driver gives such a machine. */
 export type TaskEnvironment = Environment & Pick<WorkerEnvironment, 'execute' | 'kill'>;
 
 /**
@@ -32,9 +32,9 @@ export interface Driver {
   add(name: string, role: Role, build: Build<Machine>): Address;
   /** The same for a machine that runs tasks, in slots 0 … slots − 1. Those are `{ sleep }`, in ms. */
   addWorker(name: string, slots: number, build: Build<TaskMachine, TaskEnvironment>): Address;
-  /** What the machine at `by` knows a party by; also one that is not there. */
+  /** Returns the address by which the machine at `by` knows a party, even if the party does not exist. */
   handleOf(party: Address, by: Address): Address;
-  /** Whom the machine at `by` means. */
+  /** Returns the party that the machine at `by` means by an address. */
   partyOf(handle: Address, by: Address): Address;
   /** Lets something happen to a machine through an entry that only its kind has. */
   enter(party: Address, entry: (now: Millis) => void): void;

@@ -1,6 +1,6 @@
 import type { Outcome, OutcomeKind } from '@goshawk/core';
 
-/** Of a task that was told to end so. */
+/** Returns the outcome of a task that is made to end this way. */
 export function outcomeOf(kind: OutcomeKind): Outcome {
   return {
     kind,

@@ -19,7 +19,7 @@ import type { Build, DriverOptions, SteppingDriver } from './driver.js';
 import { type Envelope, Network } from './network.js';
 import { VirtualDriver } from './virtual-driver.js';
 
-/** Where everybody registers: whichever central is alive stands behind it, as behind an endpoint. */
+/** The address where all parties register; it leads to the central that is alive, like an endpoint. */
 const CENTRAL_DOOR = 0 as Address;
 
 export interface SteppedOptions {
@@ -27,7 +27,7 @@ export interface SteppedOptions {
   readonly seed: string;
   /** Hears of everything that the machines do to the world, in order. */
   readonly observer?: Partial<Observer>;
-  /** What drives the machines in place of the simulator. */
+  /** Creates the driver that replaces the simulator. */
   readonly makeDriver?: ((options: DriverOptions) => SteppingDriver) | undefined;
 }
 
@@ -158,7 +158,7 @@ export class SteppedCluster {
     return this.parties.get(address)!;
   }
 
-  /** Whom the machine of somebody means by an address; undefined for nobody. */
+  /** Returns the party that another party's machine means by an address, if any. */
   partyMeant(handle: Address, by: Party): Party | undefined {
     return this.parties.get(this.#driver.partyOf(handle, by.address));
   }
@@ -224,7 +224,7 @@ export class SteppedCluster {
     return this.#driver.now;
   }
 
-  /** To a time before which nothing happens. */
+  /** Advances to a time. Nothing may be due before it. */
   set now(time: Millis) {
     this.#driver.passTo(time);
   }

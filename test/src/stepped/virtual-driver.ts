@@ -21,7 +21,7 @@ import {
 import { watched, watchedWorker } from './watched.js';
 
 interface VirtualDriverOptions extends DriverOptions {
-  /** Of the driver’s own mail. */
+  /** The network of the driver's own messages. */
   readonly network?: NetworkModel;
 }
 
@@ -89,7 +89,7 @@ export class VirtualDriver implements SteppingDriver {
       entry(now);
       this.#machines.get(party)?.checkInvariants();
     });
-    // What is due already happens before.
+    // Events that are already due happen first.
     while (!isDone) this.#cluster.step();
     this.#cluster.settle();
   }
@@ -171,7 +171,7 @@ function endingAsTold(machine: TaskMachine, { running, told }: Tasks): TaskMachi
   };
 }
 
-/** Of functions that can be taken apart. */
+/** Copies the environment so that its functions can be destructured. */
 function plain(environment: Environment): Environment {
   return {
     random: () => environment.random(),

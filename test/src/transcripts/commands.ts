@@ -53,7 +53,7 @@ function presetOf(policy: string, options: Command['options']): PolicySettings['
 
 type Run = (stage: Stage, command: Command) => void;
 
-/** What a transcript can do, by the first word of the line. */
+/** The commands of a transcript, by the first word of the line. */
 export const COMMANDS: Readonly<Record<string, Run>> = {
   /** cluster workers=2 schedulers=1 [policy= slots= memory= short= ratio= cancel= seek= bitmap= series= estimator= pilots= base= …]: all have joined */
   cluster(stage, { options }) {

@@ -7,10 +7,10 @@ import {
   type Resources,
 } from '@goshawk/core';
 
-/** What a renderer has to know of the cluster: how people call what the messages number. */
+/** The cluster's names for the numbers in messages. */
 export interface Names {
   party(address: Address): string;
-  /** By its owner and number. */
+  /** Returns the name of a job from its owner and number. */
   job(owner: Address, job: number): string;
 }
 

@@ -1,13 +1,13 @@
 /** A line of a transcript that does something: `> submit s1 A tasks=2 sleep=100`. */
 export interface Command {
   readonly name: string;
-  /** What stands without `=`, in order. */
+  /** The words without `=`, in order. */
   readonly words: readonly string[];
   readonly options: ReadonlyMap<string, string>;
 }
 
 const PROMPT = '> ';
-/** What the machines did, below the command that let them. */
+/** Effects are indented below the command that caused them. */
 export const INDENT = '  ';
 
 /** The last line of a transcript in which everything that was sent has arrived. */

@@ -12,7 +12,7 @@ import { type Names, renderMessage } from './render.js';
 export class Stage {
   readonly cluster: SteppedCluster;
   readonly #names: Names;
-  /** What was done since it was last asked for. */
+  /** The effects since the last call. */
   #lines: string[] = [];
   readonly #jobs = new Map<string, { readonly owner: Party; readonly job: Job }>();
   readonly #labels = new Map<string, string>();
@@ -49,7 +49,7 @@ export class Stage {
     return lines;
   }
 
-  /** What happened so far is of no interest. */
+  /** Discards the effects so far. */
   forgetLines(): void {
     this.#lines = [];
   }
@@ -139,7 +139,7 @@ export class Stage {
     return this.cluster.network.heads().some((head) => head.from === from.address && head.to === to.address);
   }
 
-  /** What was sent and has not arrived, as lines. */
+  /** Returns the messages in flight, as lines. */
   onTheWay(): string[] {
     return this.cluster.network
       .all()

@@ -3,7 +3,7 @@ import { playHostile } from '../../fuzz/hostile-run.js';
 import { drawPlan, SHARED } from '../draw-plan.js';
 import { play } from '../run.js';
 
-/** What a hunt writes, as one line of JSON. */
+/** The output of a hunt, one line of JSON. */
 export interface Finding {
   readonly seed: string;
   readonly complaint: string;

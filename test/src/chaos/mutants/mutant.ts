@@ -8,7 +8,7 @@ export interface Mutant {
   /** It is looked for by who says anything to anybody, and not by clusters in which everything goes wrong. */
   readonly hostile?: true;
   readonly name: string;
-  /** What is wrong with it. */
+  /** The bug that it introduces. */
   readonly what: string;
   /** `scheduler/ledger`: the file `packages/scheduler/dist/ledger.js`. */
   readonly file: string;

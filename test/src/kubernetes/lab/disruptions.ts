@@ -32,7 +32,7 @@ export async function restartRoles(lab: Lab): Promise<void> {
   });
 }
 
-/** What a node's drain does to pods, with tasks that take longer than it takes to say so. */
+/** Evicts a worker as a node drain does, with tasks that outlive the eviction request. */
 export async function evictWorker(lab: Lab): Promise<void> {
   lab.transcript.heading('a worker evicted while it runs tasks');
   const { job: id } = await lab.ask<{ job: string }>(['submit', '--tasks', '5', '--sleep', '20s']);

@@ -7,7 +7,7 @@ import type { RunOptions, Said, Transcript } from './transcript.js';
 
 export const NAMESPACE = 'goshawk';
 export const NODE = 'node1';
-/** What is applied here: one node, of an old Kubernetes. */
+/** The overlay for this lab: one node, an old Kubernetes. */
 export const OVERLAY = 'test/src/kubernetes/lab/overlay';
 export const SCHEDULERS = 2;
 
@@ -25,7 +25,7 @@ interface Pod {
 /** A cluster to try things on, and the words to do so. */
 export class Lab {
   readonly transcript: Transcript;
-  /** Of keys and volumes. */
+  /** The folder of keys and volumes. */
   readonly folder = mkdtempSync(join(tmpdir(), 'goshawk-lab-'));
   readonly #kubeconfig: string;
   #url = '';
@@ -76,7 +76,7 @@ export class Lab {
     return this.transcript.run(process.execPath, [GOSHAWK, ...args], { ...options, shown, environment });
   }
 
-  /** What `goshawk … --json` says. @throws when it fails */
+  /** Returns the output of `goshawk … --json`. @throws when it fails */
   async ask<T>(args: readonly string[]): Promise<T> {
     const said = await this.goshawk([...args, '--json'], { shown: '' });
     if (said.exitCode !== 0) throw new Error(`goshawk ${args.join(' ')}: ${said.stderr.trim()}`);

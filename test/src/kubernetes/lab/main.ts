@@ -59,6 +59,6 @@ const why = whyNoLab();
 if (why === undefined) await main();
 else {
   console.log(`skipped: ${why}`);
-  // Where it is required, that is a failure.
+  // A missing Kubernetes is a failure if it is required.
   if (isRequired('kubernetes')) process.exitCode = 1;
 }

@@ -8,7 +8,7 @@ const TOOLS = resolve(ROOT, '../shared/tools');
 const BASE_IMAGE = 'goshawk-base:24';
 const BINARIES = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet'];
 
-/** Where Kubernetes was built, or will be. */
+/** Returns the folder in which Kubernetes is built. */
 function buildFolder(): string {
   return resolve(process.env.GOSHAWK_KUBERNETES || join(tmpdir(), 'goshawk-kubernetes'));
 }

@@ -4,7 +4,7 @@ import { apply } from './installing.js';
 import type { Job } from './jobs.js';
 import { check, type Lab, NAMESPACE, OVERLAY } from './lab.js';
 
-/** What a namespace has of its own. */
+/** Objects that every namespace contains. */
 const CLUSTERS_OWN = /kube-root-ca\.crt|default-token|serviceaccount\/default/;
 const KINDS = 'all,configmaps,poddisruptionbudgets,networkpolicies,controllerrevisions';
 

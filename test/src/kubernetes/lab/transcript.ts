@@ -14,13 +14,13 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** How the command is shown; as it is by default, and not at all when it is empty. */
   readonly shown?: string;
-  /** What is shown of its output; all of it by default. */
+  /** Selects the output to show; all of it by default. */
   readonly output?: (stdout: string) => string;
 }
 
 const QUICK_SECONDS = 1;
 
-/** What is done and what comes of it, as a terminal would show it, with times. */
+/** Records commands and their results with times, as a terminal would show them. */
 export class Transcript {
   readonly #beganAtMs = performance.now();
   readonly #print: (line: string) => void;
@@ -77,7 +77,7 @@ function finish(
   });
 }
 
-/** What is meant for these tests is no setting of the command. */
+/** Returns the environment without variables that are meant for these tests. */
 function surroundings(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GOSHAWK_')));
 }
