@@ -72,7 +72,7 @@ export const submitted = jobStateAfter('goshawk.submit/1').extend({
     return job.optional();
   },
 });
-/** Of a job that is held, released, or given another priority. */
+/** A job that was held, released, or given another priority. */
 export const updated = z.object({
   schema: z.literal('goshawk.update/1'),
   job: z.string(),
@@ -89,7 +89,7 @@ export const retried = jobStateAfter('goshawk.retry/1').extend({
   completed: count,
 });
 export const cancelled = jobStateAfter('goshawk.cancel/1').extend({
-  /** Of the selected tasks, `killing` run and are being killed; `ended` had completed or failed before. */
+  /** Counts of selected tasks: `killing` are running and being killed; `ended` had completed or failed before. */
   tasks: z.object({ cancelled: count, killing: count, ended: count }).optional(),
 });
 export const jobsCancelled = z.object({
@@ -157,9 +157,9 @@ export const job = z.object({
       counts: taskCounts.nullable(),
       after: z.array(z.string()),
       estimateSeconds: seconds.nullable(),
-      /** What its first task runs, cut where it is long; null from an older scheduler. */
+      /** The command of its first task, truncated if long; null from an older scheduler. */
       command: z.string().nullable(),
-      /** What each task demands. */
+      /** The demand of each task. */
       demand: z.record(z.string(), z.number()),
       /** Mean of its tasks that completed. */
       meanRunSeconds: seconds.nullable(),
@@ -532,7 +532,7 @@ export const stream = z.object({
 
 export const users = z.object({
   schema: z.literal('goshawk.users/1'),
-  /** What central gives equal shares of the cluster to; null: this policy does not enforce shares. */
+  /** The unit that central shares the cluster between; null: this policy does not enforce shares. */
   sharedBy: z.enum(['job', 'user']).nullable(),
   users: z.array(
     z.object({
@@ -542,7 +542,7 @@ export const users = z.object({
       jobs: count,
       running: count,
       waiting: count,
-      /** Of the resource that the user holds most of. */
+      /** The user's dominant share. */
       share: z.number(),
       of: z.string().nullable(),
       has: z.record(z.string(), z.number()),
@@ -624,7 +624,7 @@ export const overview = z.object({
     .nullable(),
   /** Jobs that failed within the last hour; null: unknown. */
   failedJobs: count.nullable(),
-  /** What a person should look at. */
+  /** Conditions that need attention. */
   attention: z.array(
     z.object({
       level: z.enum(['error', 'warning']),
@@ -639,7 +639,7 @@ export const overview = z.object({
 /** One class between two points. Null: no data. */
 const classPoint = z.object({
   tasksPerSecond: z.number(),
-  /** From the time a task could start until it was bound to a worker. */
+  /** The time between a task being eligible and being bound to a worker. */
   delaySeconds: z.object({ p50: z.number(), p99: z.number() }).nullable(),
   /** Jobs, from acceptance to end. */
   runSeconds: z.object({ p50: z.number(), p90: z.number() }).nullable(),

@@ -49,7 +49,7 @@ export interface Pace {
   now?(): Millis;
 }
 
-/** From a battery-backed disk to one that hangs. ms */
+/** The bounds range from a battery-backed disk to one that hangs. ms */
 const COMMIT_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000];
 
 /** Until it is asked again whether there is room. ms */
@@ -134,7 +134,7 @@ export abstract class GroupCommit {
     return this.#pace.now?.() ?? performance.now();
   }
 
-  /** What was appended at a place and is on its way to the disk; undefined when nothing is. */
+  /** Returns the bytes at a place if they are not on disk yet. */
   at(place: number): Buffer | undefined {
     return entryAt(this.#waiting, place)?.bytes ?? entryAt(this.#group, place)?.bytes;
   }

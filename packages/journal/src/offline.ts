@@ -42,7 +42,7 @@ export interface JournalReader {
   heads(
     onDamage: (damaged: Damaged) => void,
   ): Iterable<readonly [place: number, head: RecordHead, bytes: Buffer]>;
-  /** Of the file, and of what is in use of it, once it has been read. Bytes. */
+  /** Returns the size of the file, and the used part once it has been read. Bytes. */
   sizes(): Pick<JournalSummary, 'fileBytes' | 'usedBytes'>;
   /**
    * Says what is wrong with the file: then `entries` may have left out more than single records.
@@ -139,7 +139,7 @@ export class OfflineJournal implements JournalReader {
     return soundHeads(this.#filed(), onDamage);
   }
 
-  /** What is wrong with the file itself, `check` says. */
+  /** Ignores damage to the file itself, which `check` reports. */
   *#filed(): Iterable<Filed> {
     for (const entry of this.#file.entries(() => {})) if (entry.tree === RECORDS) yield filedOf(entry);
   }

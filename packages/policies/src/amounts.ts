@@ -3,7 +3,7 @@
  * demands are rounded, and a task that fits exactly has to fit.
  */
 
-/** By resource index. */
+/** Amounts by resource index. */
 export type Amounts = ArrayLike<number>;
 
 export const TOLERANCE = 1e-9;

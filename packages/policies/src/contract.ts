@@ -29,9 +29,9 @@ export interface CentralPolicy {
   explain?(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined;
   /** `explain` gives a reason for every task that fits and does not start; without one, free room is a fault. */
   readonly explainsAll?: boolean;
-  /** What is due to whom, for `shares`; a policy that gives out no shares has none. */
+  /** Returns who is entitled to what, for `shares`; a policy that does not share fairly has none. */
   shares?(cluster: ClusterView): PolicyShares | undefined;
-  /** Who is served before whom, for `why` and metrics; a policy without one order has none. */
+  /** Returns the order of service, for `why` and metrics; a policy without one order has none. */
   line?(now: Millis): QueueLine;
   /** How it has gone so far, for reports: counts by name. */
   readonly tally?: Readonly<Record<string, number>>;
@@ -93,7 +93,7 @@ export interface JobView {
   /** Its running tasks may be ended for a job that would otherwise miss its deadline. */
   readonly preemptible: boolean;
   readonly priority: Priority;
-  /** By central's clock; Infinity: none. */
+  /** The deadline on central's clock; Infinity: none. */
   readonly deadlineAt: Millis;
   /** Value of meeting the deadline; 0: the policy's default. */
   readonly value: number;
@@ -132,7 +132,7 @@ export interface StageView {
   /** May start, and have no worker. */
   readonly waiting: number;
   readonly running: number;
-  /** By index of `ClusterView.resources`; [0] is slots, 1 for every task. */
+  /** Amounts by index of `ClusterView.resources`; [0] is slots, 1 for every task. */
   readonly demand: Vector;
   /** Mean run time of its tasks as the owner believes it; 0: nothing is known. */
   readonly estimateMs: Millis;

@@ -28,7 +28,7 @@ export interface ProgramLimits {
 }
 
 export interface ProgramSolution {
-  /** By column. */
+  /** Values by column. */
   readonly values: Float64Array;
   readonly objective: number;
   /** No solution is worth more. */

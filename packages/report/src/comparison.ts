@@ -165,7 +165,7 @@ export interface StagedResults {
   readonly dagSeconds: Distribution;
   /** Time from the beginning of the run to the end of the last of these jobs. */
   readonly makespanSeconds: number;
-  /** By resource: the share that their tasks used until then, over all workers. */
+  /** The share that their tasks used until then, over all workers, by resource. */
   readonly utilisation: Readonly<Record<string, number>>;
   readonly fairness: FairnessResults;
   /** Comparison with the same jobs under `drf` and the same seed. */

@@ -12,7 +12,7 @@ export function painter(color: boolean): Painter {
   return (text, ink) => (color ? `\u001b[${STYLES[ink][0]}m${text}\u001b[${STYLES[ink][1]}m` : text);
 }
 
-/** Of the widest line. */
+/** Returns the width of the widest line. */
 export function widthOf(text: string): number {
   return Math.max(...text.split('\n').map(cellWidth));
 }

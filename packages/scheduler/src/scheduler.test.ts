@@ -26,7 +26,7 @@ class Bench {
   readonly ended: Job[] = [];
   drained = 0;
   now = 0;
-  /** Of the client; undefined: it has the key for all. */
+  /** The client's rights; undefined: it has the key for all. */
   rights: Right[] | undefined;
   #sent: { to: Address; message: Message }[] = [];
   #ask = 0;
@@ -97,7 +97,7 @@ class Bench {
     }
   }
 
-  /** What a client is told in answer to its request. */
+  /** Returns the answer to a client's request. */
   request<T extends Message>(message: T): Message {
     this.#sent = [];
     this.receive(CLIENT, message);

@@ -267,7 +267,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.cluster.nameOf(worker);
   }
 
-  /** What its estimators have learned of run times, to be kept; undefined where nothing since it was last asked. */
+  /** Returns the state of its estimators, to be stored; undefined if nothing has changed since the last call. */
   takeEstimatorStates(): EstimatorStates | undefined {
     const { sampler, usage } = this.#parts;
     const learnt = sampler.takeEstimatorStates();
@@ -288,12 +288,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.cluster.members.size;
   }
 
-  /** What the jobs that have not ended take of its memory, and keys of those that have, as it estimates it. */
+  /** The estimated memory of active jobs, and of the keys of ended ones. */
   get activeBytes(): number {
     return this.#parts.jobs.activeBytes;
   }
 
-  /** Of it, what is kept of jobs that have ended. */
+  /** The part of `activeBytes` that traces of ended jobs use. */
   get traceBytes(): number {
     return this.#parts.jobs.traceBytes;
   }
@@ -308,7 +308,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   checkInvariants(): void {
-    // Of some it has yet to be said that they have ended.
+    // The ends of some inherited jobs have yet to be reported.
     if (this.#isInheriting) return;
     const { routing, jobs } = this.#parts;
     routing.offers.checkInvariants();

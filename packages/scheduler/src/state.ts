@@ -21,7 +21,10 @@ import { type RebuildContext, rebuiltJob } from './recovering/rebuild.js';
 import { Recovery } from './recovering/recovery.js';
 import { SweepTimer } from './recovering/sweep-timer.js';
 
-/** What a scheduler knows: its jobs, its cluster, its journal. Nothing here calls what acts upon it (`parts.ts`). */
+/**
+ * The state of a scheduler: its jobs, its cluster, its journal. Nothing here calls the parts that act on it
+ * (`parts.ts`).
+ */
 export class SchedulerState {
   readonly config: SchedulerConfig;
   readonly env: SchedulerEnvironment;
@@ -76,12 +79,12 @@ export class SchedulerState {
     this.sweepTimer = new SweepTimer(env, this.cluster);
   }
 
-  /** What has to be known to say why a task waits. */
+  /** Returns the facts that explain why a task waits. */
   circumstances(now: Millis): Circumstances {
     return circumstancesOf(this.cluster, this.recovery, now);
   }
 
-  /** What jobs are rebuilt with. @param now nothing that was written down of them is later */
+  /** Returns the context for rebuilding jobs. @param now no record about them is later */
   rebuildContext(now: Millis): RebuildContext {
     const { config, jobs, cluster } = this;
     return {

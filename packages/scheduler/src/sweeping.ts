@@ -2,7 +2,7 @@ import type { Millis } from '@goshawk/core';
 import type { SchedulerParts } from './parts.js';
 import { startIfRecovered } from './restarting.js';
 
-/** What is believed to run is asked after once in so many retries. */
+/** Running tasks are audited once in this many retries. */
 const AUDIT_RETRIES = 10;
 
 /** Sends again what was not answered: each message may be lost, and each part has a net for its own. */

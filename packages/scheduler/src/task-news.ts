@@ -4,7 +4,7 @@ import type { AttemptEnd } from './job/attempt-history.js';
 import { AssignedBy, TaskState } from './job/task-table.js';
 import type { SchedulerParts } from './parts.js';
 
-// What workers and central say of tasks.
+// Handlers of messages about tasks from workers and central.
 
 /** An attempt has ended at its worker. */
 export function attemptEnded(

@@ -35,7 +35,7 @@ export class PartyEnvironment implements Environment {
    * and the states of 15,000 streams would not fit into a cache.
    */
   readonly #random: Random;
-  /** By party: timer → key → the event that will wake the machine. Most parties never set one. */
+  /** Timer → key → the event that will wake the machine, for each party. Most parties never set one. */
   readonly #armed = new Map<Address, Map<string, Map<number, number>>>();
 
   constructor(cluster: PartyCluster, self: Address, random: Random) {

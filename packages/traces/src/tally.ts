@@ -2,7 +2,7 @@
 export interface Tallied {
   /** Stable, for programs. */
   readonly code: string;
-  /** What was counted and how it was handled: `jobs submitted before the trace began: omitted`. */
+  /** The counted thing and its handling: `jobs submitted before the trace began: omitted`. */
   readonly what: string;
   readonly count: number;
 }

@@ -42,7 +42,7 @@ export class WorkerMemory {
     /** Wait after which smaller tasks no longer overtake. */
     patienceMs: 'f64',
   });
-  /** By worker: resources of its tasks besides slots, and the free part. */
+  /** Resources of each worker's tasks besides slots, and the free part. */
   readonly capacities: Resources[] = [];
   readonly free: Record<string, number>[] = [];
   /** By worker, where it has any; who holds one is a row of `slots`. */
@@ -68,20 +68,20 @@ export class WorkerMemory {
     /** The match that brought the task; 0: central was not involved. */
     match: 'f64',
   });
-  /** By worker: its first slot; the last element is the end. */
+  /** The first slot of each worker; the last element is the end. */
   readonly firstSlots = [0];
-  /** By slot: the entry that the slot asks for or runs. */
+  /** The entry that each slot asks for or runs. */
   readonly entries: (Entry | undefined)[] = [];
   /** By slot, where there is any: time limits, what tasks have printed, series of slots that ask. */
   readonly timeouts = new Map<number, Millis>();
   readonly outputs = new Map<number, OutputBuffer>();
   readonly series = new Map<number, Series>();
-  /** By slot: gang members that wait for the others. */
+  /** Gang members that wait for the others, by slot. */
   readonly members = new Map<number, HeldMember>();
 
   /** Waiting entries: a list per worker and lane. */
   readonly waiting = new LinkedLists<Entry>();
-  /** By worker: names of placed tasks, kept if the queue is too long to search for each arrival. */
+  /** Names of placed tasks by worker, kept if the queue is too long to search for each arrival. */
   readonly placedNames = new Map<number, Set<string>>();
   readonly probes = new SharedProbes();
   /** Steals of all workers. */

@@ -174,7 +174,7 @@ export class Stealing {
     const request = requestOf(this.#round);
     const attributes = this.#attributes;
     this.#w.env.send(victim, attributes === undefined ? request : { ...request, attributes });
-    // Without message loss no retries are needed.
+    // Retries are off if messages cannot be lost.
     if (timings.retryMs === 0) return;
     this.#askedAt = now;
     this.#w.armSweep(now);

@@ -79,7 +79,7 @@ interface Standing {
   readonly isNew: boolean;
 }
 
-/** Of two new centrals, the one with followers stays; otherwise the one whose name sorts first. */
+/** One of two new centrals gives way if only the other has followers; otherwise the name that sorts last does. */
 function givesWay(one: Standing, other: Standing): boolean {
   const isOneFollowed = one.followers > 0;
   const isOtherFollowed = other.followers > 0;

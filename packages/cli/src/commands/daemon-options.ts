@@ -79,7 +79,7 @@ export const MEMBER_OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
-/** Of central; the whole of a local cluster takes it too. */
+/** An option of central, which a local cluster takes too. */
 export const USERS_OPTION = {
   type: 'text',
   value: 'FILE',

@@ -45,7 +45,7 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
   return page(heading(job, paint), sections, paint);
 }
 
-/** What each stage runs, and what each of its tasks demands. */
+/** Lists the command of each stage, and the demand of its tasks. */
 function commandLines({ stages }: JobDetail): string[] {
   return stages.flatMap(({ name, command, demand }) => {
     if (command === undefined) return [];

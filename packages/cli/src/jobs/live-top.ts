@@ -12,7 +12,7 @@ export const TOP_VIEWS = [
 ] as const;
 export type TopView = (typeof TOP_VIEWS)[number][1];
 
-/** What the user has asked for, before the cluster is asked. */
+/** The user's choices, before any request to the cluster. */
 export interface TopState {
   readonly view: TopView;
   /** Line of the list that is chosen. */
@@ -27,7 +27,7 @@ export interface TopState {
   readonly message: string;
 }
 
-/** What the command does for a key. */
+/** The action for a key. */
 export type TopAction =
   | { readonly kind: 'quit' | 'refresh' }
   | { readonly kind: 'details' | 'logs' | 'why' | 'cancel' | 'drain' | 'undrain'; readonly of: string };

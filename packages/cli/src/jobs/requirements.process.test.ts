@@ -7,7 +7,7 @@ const SIZE = ['--workers', '4', '--slots', '1', '--schedulers', '2', ...ATTRIBUT
 
 describe.each([
   ['goshawk', []],
-  // Without a short partition: two workers per zone are too few to split.
+  // The short partition is off: two workers per zone are too few to split.
   ['hawk', ['--short-partition', '0']],
   ['drf', []],
 ])('under %s', (policy, options) => {

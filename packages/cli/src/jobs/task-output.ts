@@ -27,7 +27,7 @@ export function withoutEscapes(context: Context, sink: OutputSink): OutputSink {
   };
 }
 
-/** Of a line that was written over itself with carriage returns, the last version. */
+/** Returns the last version of a line that carriage returns have overwritten. */
 function harmless(line: Uint8Array): Uint8Array {
   const isWhole = line.at(-1) === NEWLINE;
   const text = new TextDecoder().decode(isWhole ? line.subarray(0, -1) : line).replace(/\r+$/, '');

@@ -46,7 +46,7 @@ it('says what there is, what waits and why, and what needs attention', () => {
   expect(text).toMatch(/waiting +█{30} 7 of long jobs: central knows of them \(matching\)/);
   expect(text).toMatch(/short +12.3 tasks\/s, delay p50 10 ms, p99 1.5 s$/m);
   expect(text).toMatch(/long +0 tasks\/s$/m);
-  // What others have named moves no cursor.
+  // User-supplied names must not move the cursor.
   expect(text).toMatch(/attention +1 worker lost: w9; its log says why/);
 });
 

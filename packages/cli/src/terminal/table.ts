@@ -53,7 +53,7 @@ export function renderTable(
 
 type Shown = Omit<Column, 'width'> & { readonly width: number };
 
-/** As many lines as the tallest cell. */
+/** Returns as many lines as the tallest cell has. */
 function linesOf(cells: readonly { readonly column: Shown; readonly cell: string }[]): string[] {
   const parts = cells.map(({ column, cell }) => (column.wraps ? wrapWords(cell, column.width) : [cell]));
   const height = Math.max(...parts.map(({ length }) => length));

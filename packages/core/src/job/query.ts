@@ -3,7 +3,7 @@ import { InputError } from '../errors.js';
 import type { Millis } from '../ids.js';
 import { JOB_STATES, type JobState } from './view.js';
 
-/** What a query of jobs asks for; texts are patterns with `*` and `?`. */
+/** A query for jobs. Texts are patterns with `*` and `?`. */
 export interface JobQuery {
   readonly states?: readonly JobState[];
   readonly userLike?: string;

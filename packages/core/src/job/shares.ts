@@ -18,7 +18,7 @@ const jobShare = view({
   has: amounts,
   /** Undefined where this policy does not enforce shares. */
   due: optional(amounts),
-  /** Of its user. */
+  /** The weight of its user. */
   userWeight: optional(number),
 });
 export type JobShare = NonNullable<(typeof jobShare)['infer']>;

@@ -167,9 +167,9 @@ const stageView = view({
   counts: optional(taskCounts),
   /** Mean run time of its tasks that completed; undefined while none has. */
   meanRunMs: optional(ms),
-  /** What its first task runs, cut where it is long. */
+  /** The command of its first task, truncated if long. */
   command: optional(text(COMMAND_LENGTH_MAX)),
-  /** What each task demands. */
+  /** The demand of each task. */
   demand: resources,
 });
 export type StageView = NonNullable<(typeof stageView)['infer']>;
@@ -214,7 +214,7 @@ export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
 
 export const jobEnd = view({
   job: jobDetail,
-  /** With `detail`: start (ms since acceptance) and run time of each task's successful attempt. */
+  /** The start (ms since acceptance) and run time of each task's successful attempt; only for `detail`. */
   starts: optional(list(signed, LIMITS.timedTasksMax)),
   runs: optional(list(signed, LIMITS.timedTasksMax)),
 });
@@ -230,7 +230,7 @@ export const accepted = view({
   state: jobState,
   /** A likely mistake: no current worker could run part of the job. */
   warning: optional(line),
-  /** Of a retry: tasks that run again, and selected tasks that had completed and do not. */
+  /** Retries only: tasks that run again, and selected tasks that had completed and do not. */
   again: optional(count),
   completed: optional(count),
 });

@@ -1,7 +1,7 @@
 /** Text of one colour. */
 export interface Span {
   readonly text: string;
-  /** Of the style sheet; none: as the rest. */
+  /** Classes of the style sheet; empty for default text. */
   readonly classes: string;
 }
 

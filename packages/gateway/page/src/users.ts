@@ -4,7 +4,7 @@ import { bytes, card, count, counted, fill, h, percent, table } from './dom.js';
 import type { Users } from './shapes.js';
 import type { Place } from './view.js';
 
-/** Who uses how much of the cluster, and who waits. */
+/** Shows each user's share of the cluster, and waiting tasks. */
 export function showUsers({ root, live, signal }: Place): void {
   const problem = h('div', { role: 'status' });
   const list = h('div', {});

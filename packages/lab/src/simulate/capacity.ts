@@ -27,7 +27,7 @@ export function namedResources({
   return slots > 1 || vary.some((text) => text.startsWith('slots=')) ? ['cpu', ...named] : named;
 }
 
-/** What a job says of its tasks, beside their times. */
+/** A job's requirements, apart from times. */
 type Needs = Partial<Pick<TraceJob, 'demand' | 'require' | 'stages' | 'prefer' | 'name' | 'gang'>>;
 
 /** The widest stage of those that need the same. */
@@ -58,7 +58,7 @@ export class WorkloadNeeds {
   readonly #widest = new Map<string, Wide>();
   /** The same of stages that say that their tasks start together. */
   readonly #widestGangs = new Map<string, Wide>();
-  /** What tasks require, and what jobs prefer, by its text. */
+  /** Requirements of tasks, and preferences of jobs, by their text. */
   readonly #required = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
   readonly #preferred = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
 

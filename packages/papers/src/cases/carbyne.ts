@@ -30,7 +30,7 @@ function checkJobs(jobs: readonly { readonly stages: readonly unknown[] }[], fie
 /** Books count in whole units, plans in whole ms. */
 const UNITS = 1e6;
 const MS = 1_000;
-/** As the files are written. */
+/** The precision of the files. */
 const DIGITS = 1e4;
 
 /** How the files name settings of the published policy. */
@@ -168,7 +168,7 @@ interface Filler {
   readonly maxTasks: number | null;
 }
 
-/** Whose tasks start, one after another, in an empty cluster, where none ends. */
+/** Returns the order in which users' tasks start in an empty cluster, in which none ends. */
 function startOrder(capacity: readonly number[], users: readonly Filler[]): number[] {
   const order: number[] = [];
   runTrial({

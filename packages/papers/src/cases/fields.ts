@@ -1,6 +1,6 @@
 import { nearest } from '@goshawk/core';
 
-/** What a field of a case may be: a missing one, or text where a number is expected, would make a case run for ever. */
+/** Types of a case's fields. A missing field, or text in place of a number, would make a case run forever. */
 export type FieldKind = 'number' | 'amount' | 'numbers' | 'list' | 'text' | 'any';
 
 /** Fields of an object; those whose names end in a question mark may be missing. */

@@ -1,13 +1,13 @@
 /** A kind of file of cases, recognised by its content. */
 export interface CaseKind {
-  /** Of whose policies it tells; a case may name one of them instead. */
+  /** The policy that the file is about; a case may name a related one instead. */
   readonly policy: string;
   /** Whether it can read the file. */
   accepts(content: CaseContent): boolean;
   check(content: CaseContent): Iterable<CheckedCase>;
 }
 
-/** What a file holds: a JSON object. */
+/** The content of a file: a JSON object. */
 // biome-ignore lint/suspicious/noExplicitAny: each kind knows the fields of its own files
 export type CaseContent = Readonly<Record<string, any>>;
 
@@ -17,6 +17,6 @@ export interface CheckedCase {
   readonly name?: string;
   readonly expected: unknown;
   readonly got: unknown;
-  /** Where equality is not the rule. */
+  /** Set if the rule is not equality. */
   readonly ok?: boolean;
 }

@@ -39,7 +39,7 @@ const PLAN: CaseKind = {
   },
 };
 
-/** As much as the file tells. What waits until after the window starts at no time: files say that in words of their own. */
+/** Reduces the result to the fields of the file. Files have several notations for tasks that start after the window. */
 function inWordsOf(expected: CaseContent, got: CaseContent): CaseContent {
   const starts = Object.entries(got.starts).map(([id, start]) => {
     const told = expected.starts[id];

@@ -39,9 +39,9 @@ export interface Point {
   readonly planned?: Readonly<Record<string, Planned>>;
   /** For staged figures, by variant. */
   readonly staged?: Readonly<Record<string, Staged>>;
-  /** By variant: distribution of the chosen ratio over the sampled jobs. */
+  /** The distribution of the chosen ratio over the sampled jobs, by variant. */
   readonly ratios?: Readonly<Record<string, ReadonlyMap<number, number>>>;
-  /** By variant: the ratio for each sampled job of the first seed, in order, in percent. */
+  /** The ratio for each sampled job of the first seed, in order, in percent, by variant. */
   readonly ratioCourses?: Readonly<Record<string, readonly number[]>>;
 }
 

@@ -61,7 +61,7 @@ function withdrawOthers(bench: PolicyBench, job: number): void {
   bench.settle();
 }
 
-/** As many workers like this as it takes for all tasks of the stage. */
+/** Adds this many workers of the given capacity. */
 function join(bench: PolicyBench, count: number, capacity: readonly number[]): void {
   for (let at = 0; at < count; at++) {
     const address = 1_000 + [...bench.books.workers].length;

@@ -85,7 +85,7 @@ export class Goshawk implements CentralPolicy {
   /** Runs that are not of short jobs, at workers that take work, by id; and how much they take of each kind. */
   readonly #counted: (RunningKind | undefined)[] = [];
   readonly #running: Record<RunningKind, number> = { small: 0, long: 0, large: 0 };
-  /** By run id: the share of the cluster that it counts for its user. */
+  /** The share of the cluster that each run counts for its user, by run id. */
   readonly #shares: ({ readonly user: UserLines; readonly share: number } | undefined)[] = [];
   /** Stages of which runs were counted before it was known what their job is. */
   readonly #undecided = new Set<StageView>();

@@ -22,7 +22,7 @@ export const UNPREFERRED_SLOWDOWN = 1.5;
 export interface JobWork {
   /** Work of the whole cluster: Σ tasks left × run time × dominant share. */
   readonly workMs: Millis;
-  /** By index of `job.stages`: the longest path from the beginning of the stage to the end of the job. */
+  /** The longest path from the beginning of each stage to the end of the job, by index of `job.stages`. */
   readonly pathsMs: Float64Array;
 }
 

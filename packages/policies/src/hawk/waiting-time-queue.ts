@@ -51,9 +51,9 @@ export class WaitingTimeQueue {
   readonly #servers: (Server | undefined)[] = [];
   /** Numbers of servers that are gone. */
   readonly #freeIds: number[] = [];
-  /** By worker id. */
+  /** Indexed by worker id. */
   readonly #serversOf: (readonly Server[] | undefined)[] = [];
-  /** By run id. */
+  /** Indexed by run id. */
   readonly #placements: (Placement | undefined)[] = [];
 
   /** Key: the time at which the server is believed to be free. */

@@ -55,7 +55,7 @@ export class Runs {
   #scored = 0;
   #actual = 0;
   #spread = new Spread();
-  /** By expert: Σ|estimate − actual|, followed by Σ ln²(estimate ÷ actual). Most values occur only once. */
+  /** Σ|estimate − actual| of each expert, followed by Σ ln²(estimate ÷ actual). Most values occur only once. */
   #scores = NO_SCORES;
 
   constructor(settings: ExpertSettings = DEFAULT_EXPERTS) {

@@ -25,7 +25,7 @@ export interface CentralOptions extends ProcessOptions {
   readonly settings: ClusterSettings;
   /** Names of schedulers that are missed, in lists and alerts, where they are not there. */
   readonly expectedSchedulers?: readonly string[] | undefined;
-  /** What users are granted; followed while central runs. */
+  /** Weights and limits of users; read again when the file changes. */
   readonly usersFile?: UsersFile | undefined;
   /** For policies that plan ahead; closed with the process. */
   readonly solver?: ProblemSolver | undefined;

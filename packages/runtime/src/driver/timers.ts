@@ -14,7 +14,7 @@ export interface NamedTimers {
   close(): void;
 }
 
-/** From unnoticeable to lease expiry. ms */
+/** The bounds range from unnoticeable to lease expiry. ms */
 const LATE_BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000];
 
 type Wake = (timer: string, key: number) => void;

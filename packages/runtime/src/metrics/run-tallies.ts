@@ -1,6 +1,6 @@
 import { type ByClass, byClass, Histogram, type Millis, OUTCOMES, type OutcomeKind } from '@goshawk/core';
 
-/** From empty tasks to those of a day. ms */
+/** The bounds range from empty tasks to tasks of a day. ms */
 const RUN_BOUNDS_MS = [
   1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 60_000, 300_000, 1_800_000, 7_200_000, 86_400_000,
 ];

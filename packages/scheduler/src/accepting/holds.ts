@@ -77,7 +77,7 @@ export class Holds {
 
   /** A time to begin at may have come. */
   wake(now: Millis): void {
-    // Without a policy no job can start.
+    // No job can start before the policy is known.
     if (!this.#s.cluster.isReady) return this.#s.env.setTimer('begin', 0, now + NOT_READY_MS);
     this.#wakesAt = Number.POSITIVE_INFINITY;
     const wallNow = now + this.#s.config.wallOffsetMs;

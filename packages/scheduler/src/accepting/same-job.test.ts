@@ -9,7 +9,7 @@ test('jobs are the same when they ask for the same', () => {
   const job = parseJobSpec({ tasks: [{ sleep: 1 }, { exec: ['a'], env: { A: '1', B: '2' } }], retries: 2 });
   const again = parseJobSpec({ retries: 2, tasks: [{ sleep: 1 }, { exec: ['a'], env: { B: '2', A: '1' } }] });
   expect(isSameJob(job, again)).toBe(true);
-  // As read from a journal: undefined fields are absent.
+  // A journal omits undefined fields.
   expect(isSameJob(job, JSON.parse(JSON.stringify(job)))).toBe(true);
   expect(isSameJob(stdin(1, 2), stdin(1, 2))).toBe(true);
 });

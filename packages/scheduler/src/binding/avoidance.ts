@@ -20,7 +20,7 @@ export class Avoidance {
     now: Millis,
   ): ((task: TaskIndex) => boolean) | undefined {
     const { blame } = job.history;
-    // Without retries a skipped task would never be revisited.
+    // A skipped task would never be revisited if retries are off.
     if (blame === undefined || this.#s.cluster.timings.retryMs === 0) return undefined;
     const scope = effectiveScope(this.#s.cluster.policy.preset, over ?? job.route.over);
     const hasOther = (besides: readonly Address[]) =>

@@ -48,7 +48,7 @@ export class Binder {
   readonly #events: JobEvents;
   readonly #questions = new LastNumbers();
   #central: Address = NOBODY;
-  /** By the numbers of `#central`. */
+  /** The latest matches, by the numbers of `#central`. */
   #matches = new LastNumbers();
 
   constructor(s: SchedulerState, routing: Routing, delivery: Delivery, sampler: Sampler, events: JobEvents) {

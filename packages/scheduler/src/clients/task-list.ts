@@ -18,7 +18,7 @@ import type { SchedulerState } from '../state.js';
 /** Failures that are read back from the journal for one answer: each is a read of the disk. */
 const RECALLED_MAX = 500;
 
-/** By `TaskState`: states for users, without the details of finding workers. */
+/** States for users, indexed by `TaskState`, without the details of finding workers. */
 export const SHOWN: readonly JobState[] = [
   'waiting',
   'waiting',

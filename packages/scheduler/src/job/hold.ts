@@ -6,7 +6,7 @@ export class Hold {
   isHeld: boolean;
   /** Wall clock; undefined: it begins at no certain time, or that has come. */
   beginAt: Millis | undefined;
-  /** By the machine's clock. */
+  /** The start of the hold on the machine's clock. */
   #since: Millis | undefined;
   readonly #spans: { readonly from: Millis; readonly to: Millis }[] = [];
 

@@ -301,7 +301,7 @@ export class Job {
     return this.spec.maxRunning !== undefined || this.history.isOnProbation;
   }
 
-  /** By the owner's clock; Infinity: none. */
+  /** The deadline on the owner's clock; Infinity: none. */
   get deadlineAt(): Millis {
     return (this.reopenedAt ?? this.acceptedAt) + (this.spec.deadlineMs ?? Number.POSITIVE_INFINITY);
   }

@@ -11,7 +11,7 @@ import {
 import type { TaskPlaces } from './task-places.js';
 
 /**
- * Where a task is. Every task is in exactly one of these states:
+ * The state of a task. Every task is in exactly one of these:
  *
  *     blocked → waiting → running → completed
  *                 ↓  ↑       ↓

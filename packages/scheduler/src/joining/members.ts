@@ -39,7 +39,7 @@ export class Members {
   readonly #formerAddresses = new Map<string, Address>();
   /** The names of the last that were lost or have left; undefined of those that central never named. */
   readonly #gone = new Map<Address, string | undefined>();
-  /** By central's worker index: workers with slots for long tasks only. */
+  /** Marks workers with slots for long tasks only, by central's worker index. */
   #occupied: Uint8Array = NOBODY_OCCUPIED;
   /** The next whole list gives new places: until then the old ones hold, which may be a while. */
   #isRenumbered = false;

@@ -390,7 +390,7 @@ export class JobStore {
     return undefined;
   }
 
-  /** What is left of the job with this key, where the job itself had to make room. */
+  /** Returns the trace of the job with this key, if the job itself has been evicted. */
   traceOf(of: string, user: string | undefined): Trace | undefined {
     const key = scopedKey(of, user);
     for (const trace of this.#traces.withKey(key)) return trace;

@@ -12,7 +12,7 @@ import {
 } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 
-/** From 1 ms to 116 days. */
+/** The bounds range from 1 ms to 116 days. */
 const DURATIONS_MS = logBounds(1, 1e10);
 
 /**

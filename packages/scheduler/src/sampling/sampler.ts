@@ -202,7 +202,7 @@ export class Sampler {
     );
   }
 
-  /** By what submitters say alone there is nothing to learn. */
+  /** The `given` estimator uses only submitters' estimates, so it learns nothing. */
   #learns(): boolean {
     return this.#policy?.estimator !== 'given';
   }

@@ -1,8 +1,7 @@
 import { InputError, MESSAGE_TYPES, type MessageType, type Millis } from '@goshawk/core';
 
 /**
- * What messages, sleeps and timers of a live cluster were seen to take, as `bench/fidelity --save-delays`
- * writes it:
+ * Measured delays of messages, sleeps and timers in a live cluster, as `bench/fidelity --save-delays` writes them:
  *
  *     { "schema": "goshawk.delays/1",
  *       "workersPerProcess": 25,
@@ -14,12 +13,11 @@ import { InputError, MESSAGE_TYPES, type MessageType, type Millis } from '@gosha
  *           "submissionMs": [0.5, 0.6, …],
  *           "newsMs": [0.2, 0.3, …] }, … ] }
  *
- * Each list is a distribution: values in ascending order, each as likely as the others, so that the k-th of n
- * stands for the quantiles from (k−1)/n to k/n. A list of means over slices of equal count keeps the mean of
- * what was measured. A message takes from the beginning of the step in which its sender sent it to the
- * beginning of the step in which its receiver handled it, so what the sender did before it sent is part of it.
- * The lists are of messages that found none under way on the connection of their processes; what others wait for those
- * before them comes of itself, since what one process sends another at one time arrives together, and all of it in order.
+ * Each list is a distribution: values in ascending order, all equally likely, so that the k-th of n stands for the
+ * quantiles from (k−1)/n to k/n. Means over slices of equal count preserve the measured mean. The delay of a message
+ * lasts from the start of the step that sends it to the start of the step that handles it, so it includes the sender's
+ * work before sending. The lists contain only messages with no other message in flight on their connection. Queueing
+ * needs no measurement: messages sent together between two processes arrive together and in order.
  */
 export interface MeasuredProfile {
   readonly schema: typeof PROFILE_SCHEMA;

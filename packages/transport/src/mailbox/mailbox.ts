@@ -279,7 +279,7 @@ export class Mailbox {
     return undefined;
   }
 
-  /** What was sent before to the process of a party waits for a connection to it. Known of central, and where there are keys. */
+  /** Returns whether messages to the process of a party wait for a connection. Known for central, and with keys. */
   holdsBack(to: Address): boolean {
     const party = this.directory.partyAt(to);
     return party !== undefined && this.#links.holdsBack(party.process);

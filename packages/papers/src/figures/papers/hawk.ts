@@ -288,7 +288,7 @@ function onOtherTrace({ name, title, workers, jobs, paperJobs }: Trace): Figure 
     mode: 'simulated',
     workload: {
       generator: name,
-      // As in the authors' own trace of this kind; with twice the mean their cutoffs do not fit
+      // The deviation is that of the authors' trace of this kind; their cutoffs do not fit one of twice the mean
       // (docs/USE.md).
       options: `deviation=root,workers=${workers}`,
       jobs,

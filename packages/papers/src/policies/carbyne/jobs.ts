@@ -39,7 +39,7 @@ export class JobState {
   readonly #byIndex = new Map<number, StageState>();
   /** Stages by depth, then place. */
   breadthFirst: readonly StageState[] = [];
-  /** By stage: longest path to the end of the job. ms */
+  /** The longest path to the end of the job, by stage. ms */
   paths: Float64Array = new Float64Array();
   /** Critical path of the whole job at its arrival. ms */
   criticalPathMs: Millis = 0;
@@ -158,7 +158,7 @@ export class JobState {
     return needs;
   }
 
-  /** By stage: tasks that have not started. */
+  /** Returns the number of tasks that have not started, by stage. */
   unstarted(): number[] {
     return this.stages.map((stage) => stage.unstarted());
   }

@@ -18,10 +18,10 @@ export class KeptPlan {
   readonly unstarted: number;
   readonly #madeAt: Millis;
   readonly #starts: readonly (readonly Start[])[];
-  /** By stage: used places, and how many of the next one. */
+  /** The used places of each stage, and how much of the next one is used. */
   readonly #next: Int32Array;
   readonly #taken: Int32Array;
-  /** By stage: tasks that a job that yields nothing would have started, less those started since. */
+  /** The tasks that a job that yields nothing would have started, less those started since, by stage. */
   #greedy: Int32Array;
 
   constructor(plan: Plan, share: Amounts, now: Millis) {

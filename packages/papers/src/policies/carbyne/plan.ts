@@ -6,7 +6,7 @@ import { Profile } from './profile.js';
 export interface Plan {
   /** When the last task ends if the job has its share and no more. ms from now */
   readonly endMs: number;
-  /** By stage: tasks that a job that yields nothing starts now. */
+  /** The tasks that a job that yields nothing starts now, by stage. */
   readonly greedyNow: Int32Array;
   /** Latest starts that keep the end, by stage, ascending. */
   readonly starts: readonly (readonly Start[])[];
@@ -82,7 +82,7 @@ export function pathsToEnd(
   return below;
 }
 
-/** By stage: 0 without parents, else one more than the deepest parent. */
+/** Returns the depth of each stage: 0 without parents, else one more than the deepest parent. */
 export function depths(stages: readonly { readonly parents: readonly number[] }[]): Int32Array {
   const depth = new Int32Array(stages.length);
   for (const stage of topological(stages)) {

@@ -56,7 +56,7 @@ class Gs implements CentralPolicy {
   readonly #options: GsOptions;
   readonly #context: PolicyContext;
   readonly #shares: Shares;
-  /** By queue: eligible stages. */
+  /** The eligible stages of each queue. */
   readonly #queues: readonly StageOrder[];
   /** Tasks that may run before their size is known. */
   readonly #early = new StageOrder();

@@ -81,7 +81,7 @@ export class ActiveConfigurations {
   /** Tasks that wait, by virtual queue. */
   readonly lengths: number[] = [];
   readonly #classOf: (server: number) => ServerClass;
-  /** By family and shift. */
+  /** Indexed by family and shift. */
   readonly #kinds: ServerKind[] = [];
   readonly #kindAt: ServerKind[] = [];
   readonly #active: (Configuration | undefined)[] = [];

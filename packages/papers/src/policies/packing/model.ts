@@ -20,7 +20,7 @@ interface Task extends Group {
   server: number;
 }
 
-/** With one resource the size is the whole demand. */
+/** The demand is empty, because with one resource the size says it all. */
 const NO_NEEDS: Needs = { demand: [], requires: undefined };
 
 interface PackingModel extends PackerOptions {

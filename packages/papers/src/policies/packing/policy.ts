@@ -418,8 +418,8 @@ export class PackingPolicy implements CentralPolicy {
   }
 
   /**
-   * By interval: if a greater J has split a type, the upper part is kept. If types mean different sizes, a
-   * new configuration is chosen.
+   * Keeps a server's configuration for each interval: if a greater J has split a type, the upper part is kept. If
+   * types mean different sizes, a new configuration is chosen.
    */
   #keepConfiguration(before: Packer, { id, capacity }: WorkerView, families: Families): void {
     if (!(before instanceof VirtualQueues || before instanceof VirtualQueuesBestFit)) return;

@@ -46,7 +46,7 @@ export class VirtualQueues extends Packer {
   #touches = 0;
   /** The server of this visit; −1: none. */
   #visited = -1;
-  /** By queue: the next server for its head. */
+  /** The next server for the head of each queue. */
   readonly #candidates: number[] = [];
 
   constructor(options: VirtualQueuesOptions) {

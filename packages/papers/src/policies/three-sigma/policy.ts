@@ -56,7 +56,7 @@ interface Question {
   readonly formulated: Formulated;
   readonly seed: Float64Array;
   readonly groups: readonly WorkerGroup[];
-  /** By index in the problem. */
+  /** Indexed as in the problem. */
   readonly pending: readonly StageView[];
   readonly running: readonly RunningStage[];
   readonly unions: readonly PartitionSet[];
