@@ -123,7 +123,7 @@ const held: HeldRun = {
   elapsedMs: 1_000,
 };
 
-test('a short worker that says that it holds long tasks is general from then on, and another one short', () => {
+test('a short worker that reports long tasks becomes general, and another worker becomes short', () => {
   const bench = new Bench({ shortPartition: 0.5 });
   bench.register(W1);
   bench.register(W2);
@@ -132,7 +132,7 @@ test('a short worker that says that it holds long tasks is general from then on,
   expect(bench.partitions()).toEqual({ w11: 'short', w12: 'general' });
 });
 
-test('a worker that comes with long tasks is never made short', () => {
+test('a worker that joins with long tasks never becomes short', () => {
   const bench = new Bench({ shortPartition: 0.5 });
   bench.register(W1, [held]);
   bench.register(W2, [{ ...held, task: 1 }]);
@@ -150,7 +150,7 @@ test('when the long task of a worker has ended, the partition that was too small
   expect(bench.partitions()).toEqual({ w11: 'short', w12: 'general' });
 });
 
-test('only the worker that a task was placed on can say that it has started or ended there', () => {
+test('reports of a placed task count only from its worker', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);
   bench.register(W2);
@@ -163,7 +163,7 @@ test('only the worker that a task was placed on can say that it has started or e
   expect(bench.central.placedTasks).toBe(0);
 });
 
-test('a start for which no slot is left means that an end was lost', () => {
+test('a start without a free slot implies a lost end', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);
   bench.place(2);
@@ -185,7 +185,7 @@ test('tasks that were placed are answered again, with the same worker', () => {
   expect(bench.central.counters.tasksPlaced).toBe(3);
 });
 
-test('a registration overrides what is known of a worker, but not what may be on its way there', () => {
+test('a registration overrides the state of a worker, except placements that may be in flight', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1, [{ ...held, queued: true }]);
   bench.now = 10_000;
@@ -199,7 +199,7 @@ test('a registration overrides what is known of a worker, but not what may be on
   expect(bench.central.placedTasks).toBe(0);
 });
 
-test('what was assigned again is on its way again', () => {
+test('a reassigned task is in flight again', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);
   bench.place(1);
@@ -210,7 +210,7 @@ test('what was assigned again is on its way again', () => {
   expect(bench.central.placedTasks).toBe(1);
 });
 
-test('an idle worker holds nothing but what may be on its way there', () => {
+test('an idle worker has no tasks except those in flight to it', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);
   bench.place(2);
@@ -225,7 +225,7 @@ test('an idle worker holds nothing but what may be on its way there', () => {
   expect(bench.central.placedTasks).toBe(0);
 });
 
-test('tasks of a time with another policy are placed under one that places none, beside what still runs', () => {
+test('a policy without placement still places tasks of an earlier policy, beside running ones', () => {
   for (const first of ['held', 'place'] as const) {
     const bench = new Bench({ preset: { ...PRESETS.sparrow } });
     bench.register(W1);
@@ -240,7 +240,7 @@ test('tasks of a time with another policy are placed under one that places none,
   }
 });
 
-test('an older attempt that comes late changes nothing', () => {
+test('a late report of an older attempt changes nothing', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);
   bench.enlist(OWNER, 'first');
@@ -263,7 +263,7 @@ test('an older attempt that comes late changes nothing', () => {
   expect(bench.central.placedTasks).toBe(1);
 });
 
-test('a central that has overslept gives everybody time to be heard again', () => {
+test('a suspended central gives members time to report again', () => {
   const bench = new Bench();
   bench.register(W1);
   bench.now = 60_000;
@@ -310,14 +310,14 @@ test('a central that has overslept waits for owners that are away as if it had n
   expect(lostOwners()).toEqual([OWNER]);
 });
 
-test('a central says for a lease after its start that it may not have heard of all', () => {
+test('central reports an incomplete view for one lease after its start', () => {
   const bench = new Bench();
   expect(bench.isComplete()).toBe(false);
   bench.now = LIVE_TIMINGS.leaseMs;
   expect(bench.isComplete()).toBe(true);
 });
 
-test('workers come page by page: whoever is there all the time is on one of them, once', () => {
+test('pages of workers list each permanent member exactly once', () => {
   const bench = new Bench();
   const all = Array.from({ length: 2_500 }, (_, index) => (1_000 + index) as Address);
   for (const worker of all) bench.register(worker);
@@ -360,7 +360,7 @@ describe('workers that may ask schedulers for tasks', () => {
     });
   const publish = (bench: Bench) => bench.central.wake('publish', 0, bench.now);
 
-  test('are told of those there are, of new ones, and of those that are gone', () => {
+  test('receive current, new and departed members', () => {
     const bench = new Bench({ preset: { ...PRESETS['goshawk-peer'] } });
     enlist(bench, OWNER);
     bench.register(W1);
@@ -379,7 +379,7 @@ describe('workers that may ask schedulers for tasks', () => {
     expect(owners(bench)).toEqual([]);
   });
 
-  test('are none under the policies of the papers', () => {
+  test('do not exist under the policies of papers', () => {
     const bench = new Bench();
     bench.register(W1);
     publish(bench);
@@ -390,7 +390,7 @@ describe('workers that may ask schedulers for tasks', () => {
   });
 });
 
-test('tells where processes may be looked at: each once, and those of schedulers that are away as well', () => {
+test('lists the HTTP address of each process once, including schedulers that are away', () => {
   const bench = new Bench();
   const [worker, same, without] = [10, 11, 12] as [Address, Address, Address];
   const register = {
@@ -458,7 +458,7 @@ test('a place that is free goes to the next worker', () => {
   expect(places()).toContainEqual([W3, 0]);
 });
 
-test('short work of which central is only told what came counts in the reserve', () => {
+test('short work that central only knows from reports counts in the reserve', () => {
   const policy = { preset: { ...PRESETS['goshawk-peer'] }, cutoffMs: 1_000 };
   const long = (cameMs: number) => {
     const bench = new Bench(policy);
@@ -505,7 +505,7 @@ test('short work of which central is only told what came counts in the reserve',
   expect(long(5 * 4_000)).toBe(86);
 });
 
-test('a worker hears again that it is to drain, or no longer is, until it says that it does', () => {
+test('central repeats a drain request, or its end, until the worker confirms it', () => {
   const bench = new Bench();
   const asked = (on: boolean) =>
     bench.receive(CLIENT, { type: 'drainWorker', request: 1, worker: `w${W1}`, on });
@@ -526,14 +526,14 @@ test('a worker hears again that it is to drain, or no longer is, until it says t
   expect(repeated()).toEqual([]);
 });
 
-test('a worker that drains when it comes to a new central drains on', () => {
+test('a draining worker keeps draining under a new central', () => {
   const bench = new Bench();
   bench.register(W1, [], true);
   bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
   expect(bench.take('drain')).toEqual([]);
 });
 
-test('a durable scheduler whose name is taken by one that does not know its jobs is lost', () => {
+test('a durable scheduler is lost if another one without its jobs takes its name', () => {
   const bench = new Bench();
   const toldOf = () => {
     bench.central.wake('publish', 0, bench.now);
@@ -551,7 +551,7 @@ test('a durable scheduler whose name is taken by one that does not know its jobs
   expect(toldOf()).toEqual({ lost: [CLIENT], away: [] });
 });
 
-test('clients hear of a new scheduler when the others have been told of it, of one that is back at once', () => {
+test('clients learn of a new scheduler after the other schedulers, and of a returning one at once', () => {
   const bench = new Bench();
   const listed = () => {
     bench.receive(CLIENT, { type: 'findSchedulers', request: 1 });
@@ -567,7 +567,7 @@ test('clients hear of a new scheduler when the others have been told of it, of o
   expect(listed()).toEqual(['first', 'second']);
 });
 
-test('what a scheduler wants that is not of the cluster is not kept, and it is told to join', () => {
+test('needs of a scheduler that is not a member are dropped, and it is asked to join', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.register(W1);
   bench.receive(OWNER, {
@@ -594,7 +594,7 @@ test('what a scheduler wants that is not of the cluster is not kept, and it is t
   expect(bench.take('notRegistered')).toHaveLength(1);
 });
 
-test('a scheduler that enlists again says anew what waits: jobs that have ended since are forgotten', () => {
+test('a scheduler that enlists again resends its needs, and ended jobs are dropped', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.enlist(OWNER, 'first');
   const need = {
@@ -624,7 +624,7 @@ test('a scheduler that enlists again says anew what waits: jobs that have ended 
   expect(bench.central.pendingTasks).toBe(2);
 });
 
-test('an owner that has not been told of a worker hears its name with the match', () => {
+test('a match includes the name of a worker that the owner does not know', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.enlist(OWNER, 'first');
   bench.central.wake('publish', 0, 0);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { AddressNumbers } from './address-numbers.js';
 import type { Address } from './ids.js';
 
-test('a column of addresses remembers what was set last, and 0 elsewhere', () => {
+test('a column of addresses returns the last value set, and 0 by default', () => {
   fc.assert(
     // Covers numbers of every width.
     fc.property(fc.array(fc.tuple(fc.nat(500), fc.oneof(fc.nat(9), fc.nat(), fc.maxSafeNat()))), (pairs) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { grown, Samples } from './columns.js';
 
-test('a column has room for what is wanted, and twice what it had, and keeps its numbers and its kind', () => {
+test('a column grows to the requested size, at least doubles, and keeps its numbers and type', () => {
   expect(grown(Int32Array.of(1, -2, 3), 4)).toEqual(Int32Array.of(1, -2, 3, 0, 0, 0));
   expect(grown(Uint8Array.of(7), 5)).toEqual(Uint8Array.of(7, 0, 0, 0, 0));
   expect(grown(new Float64Array(0), 2)).toEqual(new Float64Array(2));
@@ -16,7 +16,7 @@ test('samples keep all values while it grows, and sort as numbers', () => {
   expect(samples.sorted().at(-1)).toBe(5000);
 });
 
-test('samples sort numbers of either sign, zeros and what is no number as the language does', () => {
+test('samples sort numbers of either sign, zeros and NaN like the language does', () => {
   fc.assert(
     fc.property(fc.array(fc.double()), fc.boolean(), (drawn, unsigned) => {
       const values = unsigned ? drawn.map(Math.abs) : drawn;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DecayingSum } from './decaying-sum.js';
 
-test('what came counts less by a factor of e for each window that has passed', () => {
+test('values decay by a factor of e per window', () => {
   const sum = new DecayingSum(1_000);
   sum.add(10, 500);
   expect(sum.at(500)).toBe(10);
@@ -10,7 +10,7 @@ test('what came counts less by a factor of e for each window that has passed', (
   expect(sum.at(2_500)).toBeCloseTo(10 / Math.E ** 2 + 1);
 });
 
-test('without a window nothing is forgotten', () => {
+test('nothing decays without a window', () => {
   const sum = new DecayingSum(0);
   sum.add(10, 500);
   sum.add(1, 5_000);

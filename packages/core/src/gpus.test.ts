@@ -22,7 +22,7 @@ describe('GPUs', () => {
     expect(taken(gpus, 2, 3)).toEqual([0, 1, 3]);
   });
 
-  test('are shared by tasks that demand a part of one: the fullest that has room', () => {
+  test('are shared by tasks with fractional demands, on the fullest one with room', () => {
     const gpus = gpusOf(3);
     expect(taken(gpus, 0, 0.5)).toEqual([0]);
     expect(taken(gpus, 1, 0.75)).toEqual([1]);
@@ -32,7 +32,7 @@ describe('GPUs', () => {
     expect(taken(gpus, 4, 3)).toEqual([0, 1, 2]);
   });
 
-  test('never give more than one has: 0.6 beside 0.6, or a whole where parts are taken', () => {
+  test('are never overcommitted: no 0.6 beside 0.6, and no whole one beside parts', () => {
     const gpus = gpusOf(2);
     expect([taken(gpus, 0, 0.6), taken(gpus, 1, 0.6)]).toEqual([[0], [1]]);
     expect([gpus.room, gpus.parts]).toEqual([0.4 * GPU_PARTS, [0.4 * GPU_PARTS, 0.4 * GPU_PARTS]]);
@@ -49,7 +49,7 @@ describe('GPUs', () => {
     expect(Gpus.of(gpu, 1)).toBeUndefined();
   });
 
-  test('hold what fits the room, whatever comes and goes: no GPU gives more than one, and whole ones are not shared', () => {
+  test('stay within capacity for any sequence of tasks, and whole ones are not shared', () => {
     for (let seed = 1; seed <= 50; seed++) {
       const random = Random.seeded(`gpus ${seed}`);
       const count = 1 + Math.floor(random.next() * 4);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Histogram, logBounds } from './histogram.js';
 
 describe('a histogram', () => {
-  it('counts a value that equals a bound below it, and what is above all of them last', () => {
+  it('counts a value equal to a bound below it, and values above all bounds last', () => {
     const histogram = new Histogram([1, 10]);
     for (const value of [0, 1, 1.1, 10, 11, Number.POSITIVE_INFINITY]) histogram.add(value);
     expect(histogram.counts).toEqual([2, 2, 2]);
@@ -25,7 +25,7 @@ describe('a histogram', () => {
     );
   });
 
-  it('has logarithmic bounds of which none is more than 20% above the one below', () => {
+  it('has logarithmic bounds at most 20% apart', () => {
     const bounds = logBounds(1, 1e10);
     expect(bounds[0]).toBe(1);
     expect(bounds.at(-1)).toBe(1e10);

@@ -5,7 +5,7 @@ test.each([
   ['127.0.0.1:7080', { host: '127.0.0.1', port: 7_080 }],
   ['[::1]:0', { host: '::1', port: 0 }],
   ['localhost:65535', { host: 'localhost', port: 65_535 }],
-])('%s is where something listens', (bind, address) => {
+])('%s is a listening address', (bind, address) => {
   expect(parseBind(bind, '')).toStrictEqual(address);
   expect(httpUrl(parseBind(bind, ''))).toBe(`http://${bind}`);
 });

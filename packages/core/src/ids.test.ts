@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JobNumber, TaskIndex } from './ids.js';
 
-test('the number of a task is none of a job, for the compiler', () => {
+test('the compiler tells task numbers from job numbers', () => {
   const named = (job: JobNumber): number => job;
   const task: TaskIndex = 3;
   // @ts-expect-error: the name of another kind of thing

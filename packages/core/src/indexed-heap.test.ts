@@ -24,7 +24,7 @@ test('the top is always the least (key, id), whatever was set, moved or deleted'
   );
 });
 
-test('of equal keys the one of the least rank is at the top, where ids have ranks', () => {
+test('the lowest rank breaks ties between equal keys', () => {
   const operation = fc.record({ id: fc.nat(9), key: fc.option(fc.nat(2), { nil: undefined }) });
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 100, size: 'max' }), (operations) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { setLatest } from './latest.js';
 
-test('a map keeps the latest that were set, and what is set again is the latest', () => {
+test('a map keeps the most recently set keys, and setting a key again makes it recent', () => {
   const map = new Map<string, number>();
   for (const [key, value] of [
     ['a', 1],
@@ -16,7 +16,7 @@ test('a map keeps the latest that were set, and what is set again is the latest'
   ]);
 });
 
-test('never more than so many are kept, and always most of the latest', () => {
+test('the size stays within the limit and near it, and only the oldest keys go', () => {
   const map = new Map<number, string>();
   for (let key = 0; key < 1_000; key++) {
     setLatest(map, key, 'value', 80);

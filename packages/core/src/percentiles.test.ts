@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { nearestRank, sixNumbersOf } from './percentiles.js';
 
 describe('percentiles', () => {
-  it('are the least value that so many do not exceed', () => {
+  it('are the least value that at least this share does not exceed', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer(), { minLength: 1 }).map((list) => Float64Array.from(list).sort()),
@@ -18,7 +18,7 @@ describe('percentiles', () => {
     );
   });
 
-  it('of nothing are not defined', () => {
+  it('are undefined for an empty list', () => {
     expect(sixNumbersOf([])).toBeUndefined();
   });
 });

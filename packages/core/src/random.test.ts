@@ -15,7 +15,7 @@ describe('seeded random numbers', () => {
     expect(draw(7)).not.toEqual(draw(8));
   });
 
-  test('a fork depends on its label alone and takes nothing from its parent', () => {
+  test('a fork depends only on its label, and does not advance its parent', () => {
     const parent = Random.seeded(1);
     const before = parent.fork('a').next();
     expect(parent.fork('a').next()).toBe(before);

@@ -39,7 +39,7 @@ describe('rendezvous hashing', () => {
     );
   });
 
-  test('an excluded name is as one that is gone', () => {
+  test('an excluded name counts as absent', () => {
     fc.assert(
       fc.property(fc.string(), names, (key, [gone = '', ...others]) => {
         expect(rendezvous(key, named(gone, ...others), new Set([gone]))).toEqual(
@@ -49,7 +49,7 @@ describe('rendezvous hashing', () => {
     );
   });
 
-  test('finds nothing among nobody', () => {
+  test('finds nothing in an empty list', () => {
     expect(rendezvous('key', [])).toBeUndefined();
     expect(rendezvous('key', named('a'), new Set(['a']))).toBeUndefined();
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { meanOf, sumOf } from './sums.js';
 
-test('sums and means are of numbers, or of what each item has', () => {
+test('sums and means accept numbers, or items with a selector', () => {
   const jobs = [{ tasks: 1 }, { tasks: 3 }];
   expect(sumOf([1, 2, 3])).toBe(6);
   expect(sumOf(Float64Array.of(0.5, 0.25))).toBe(0.75);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { table } from './table.js';
 
-test('rows keep what was written to them however the table grows, and new ones are 0', () => {
+test('rows keep their values as the table grows, and new rows are 0', () => {
   const number = fc.integer({ min: 0, max: 255 });
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(5), number), { maxLength: 60 }), (steps) => {
@@ -28,7 +28,7 @@ test('rows keep what was written to them however the table grows, and new ones a
   );
 });
 
-test('one row is added where no number is given', () => {
+test('adds one row by default', () => {
   const rows = table({ value: 'i32' });
   expect([rows.add(), rows.add(), rows.size]).toEqual([0, 1, 2]);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { grantOf, parseUsers, projectGrantOf } from './users.js';
 
-it('gives users their weights, and those who are not listed the weight of *', () => {
+it('gives users their weights, and unlisted users the weight of *', () => {
   const grants = parseUsers(
     '{\n  "ann": {"weight": 3},\n  "b\\u0065n": {},\n  "*": {"weight": 0.5}\n}\n',
     'users.json',
@@ -62,6 +62,6 @@ it.each([
   ['{"ann: {}}', 'line 1, column 2: expected a name in double quotes or a number, not "'],
   ['{"ann": {}} x', 'line 1, column 13: nothing may follow the last brace, but x does'],
   ['{ann: {}}', 'line 1, column 2: expected a name in double quotes or a number, not ann'],
-])('refuses %j with one line that says where', (text, problem) => {
+])('refuses %j with one line that names the place', (text, problem) => {
   expect(() => parseUsers(text, 'users.json')).toThrow(`users.json: ${problem}`);
 });

@@ -52,7 +52,7 @@ function setUp(holdsBack = () => false) {
   return { worker, welcome, take };
 }
 
-test('a worker whose connection to central breaks seeks at once, and tells whoever is there of itself', () => {
+test('a worker whose connection to central breaks seeks at once, and registers again', () => {
   const { worker, take } = setUp();
   worker.disconnected(CENTRAL, 1);
   expect(take()).toEqual([
@@ -61,7 +61,7 @@ test('a worker whose connection to central breaks seeks at once, and tells whoev
   ]);
 });
 
-test('it says so again with each heartbeat, until it is welcomed', () => {
+test('it repeats the registration with each heartbeat until it is welcomed', () => {
   const { worker, welcome, take } = setUp();
   worker.disconnected(CENTRAL, 1);
   take();
@@ -75,7 +75,7 @@ test('it says so again with each heartbeat, until it is welcomed', () => {
   expect(take()).toEqual([{ to: CENTRAL, type: 'heartbeat' }]);
 });
 
-test('it does not say so again while the first time still waits for a connection', () => {
+test('it does not repeat the registration while the first one waits for a connection', () => {
   let isHeldBack = true;
   const { worker, take } = setUp(() => isHeldBack);
   worker.disconnected(CENTRAL, 1);
@@ -87,7 +87,7 @@ test('it does not say so again while the first time still waits for a connection
   expect(take()).toEqual([{ to: DOOR, type: 'register' }]);
 });
 
-test('another central in its place is told what there is to tell, and the end of the one before is no news', () => {
+test('a replacement central gets a full report, and the end of its predecessor changes nothing', () => {
   const { worker, welcome, take } = setUp();
   worker.disconnected(CENTRAL, 1);
   take();
@@ -98,7 +98,7 @@ test('another central in its place is told what there is to tell, and the end of
   expect(take()).toEqual([]);
 });
 
-test('a second notice, one of somebody else, and one before it has joined change nothing', () => {
+test('a second notice, a notice about another party, and one before joining change nothing', () => {
   const { worker, take } = setUp();
   worker.disconnected(OWNER, 1);
   expect(take()).toEqual([]);

@@ -15,7 +15,7 @@ function news(version: number, since: number, joined: number[], left: number[] =
   };
 }
 
-test('the general workers are a whole list, or change by steps from the version that is known', () => {
+test('the general workers arrive as a whole list, or as steps from the known version', () => {
   const membership = new Membership();
   expect(membership.apply(news(3, 0, [1, 2]))).toBe(true);
   expect(membership.apply(news(4, 3, [5, 2], [1]))).toBe(true);
@@ -23,7 +23,7 @@ test('the general workers are a whole list, or change by steps from the version 
   expect(membership.version).toBe(4);
 });
 
-test('news that skips a step is not taken, and old news changes nothing', () => {
+test('an update that skips a step is refused, and an old one changes nothing', () => {
   const membership = new Membership();
   membership.apply(news(3, 0, [1]));
   membership.apply(news(4, 3, [2]));
@@ -52,7 +52,7 @@ test('the news of another central is not older for its lower number', () => {
   expect(membership.general).toEqual([2]);
 });
 
-test('schedulers are told with the workers, and those that are gone are asked no more', () => {
+test('schedulers arrive with the workers, and lost ones are not asked', () => {
   const membership = new Membership();
   const schedulers = (...owners: number[]) => ({ owners: owners as Address[] });
   membership.apply({ ...news(1, 0, []), ...schedulers(21, 22) });
@@ -62,7 +62,7 @@ test('schedulers are told with the workers, and those that are gone are asked no
   expect(membership.schedulers).toEqual([24]);
 });
 
-test('central is quiet when some heartbeats were not answered, or when there is none; never where none are sent', () => {
+test('central is silent after unanswered heartbeats or without one, but not if heartbeats are off', () => {
   const membership = new Membership();
   const { heartbeatMs } = LIVE_TIMINGS;
   expect(membership.isQuiet(0)).toBe(false);

@@ -9,7 +9,7 @@ const printed = fc.record({
   take: fc.boolean(),
 });
 
-test('every byte comes out once, in order within its stream, and neighbours of one stream are one chunk', () => {
+test('every byte is emitted once, in order within its stream, and adjacent output of a stream is one chunk', () => {
   fc.assert(
     fc.property(fc.array(printed, { maxLength: 60 }), (steps) => {
       const buffer = new OutputBuffer();

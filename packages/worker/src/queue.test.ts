@@ -64,7 +64,7 @@ describe('the express lane', () => {
     expect(served.slice(0, 9)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 0]);
   });
 
-  test('gives nobody else a turn while nobody waits', () => {
+  test('gives no turn to other entries while there are none', () => {
     const queue = newQueue();
     for (let id = 10; id < 40; id++) queue.push(express(id));
     for (let served = 0; served < 30; served++) queue.shift();
@@ -74,7 +74,7 @@ describe('the express lane', () => {
   });
 });
 
-describe('what a thief may take (Hawk Figure 3)', () => {
+describe('the entries that a thief may take (Hawk Figure 3)', () => {
   test.each([
     // The server executes a short task: what comes after the first long one in the queue.
     ['a1', 'short', 's s L s s L s', [3, 4]],
@@ -92,13 +92,13 @@ describe('what a thief may take (Hawk Figure 3)', () => {
     expect(idsOf(queue.takeStealable(running === 'long', EVERYTHING))).toEqual(stolen);
   });
 
-  test('at most so many, from the head of the run', () => {
+  test('are limited, from the head of the run', () => {
     const queue = queueOf('L s s s s');
     expect(idsOf(queue.takeStealable(false, 2))).toEqual([1, 2]);
     expect(idsOf(queue)).toEqual([0, 3, 4]);
   });
 
-  test('never a task that central has placed here, though it be short', () => {
+  test('exclude placed tasks, even short ones', () => {
     const queue = newQueue();
     queue.push(entry('short', 0));
     queue.push(entry('short', 1, { placed: { task: 1, attempt: 1 } }));
@@ -107,7 +107,7 @@ describe('what a thief may take (Hawk Figure 3)', () => {
     expect(idsOf(queue.takeStealable(true, EVERYTHING))).toEqual([]);
   });
 
-  test('what is in the express lane first, when it waits for a long task', () => {
+  test('start with the express lane if it waits for a long task', () => {
     const queue = queueOf('s s');
     queue.push(entry('short', 9, { lane: 'express' }));
     expect(idsOf(queue.takeStealable(false, 1))).toEqual([]);
@@ -136,7 +136,7 @@ describe('what a thief may take (Hawk Figure 3)', () => {
   const kind = fc.constantFrom('probe', 'probe', 'probe', 'long task', 'long probe', 'placed short');
   const lanes = fc.array(fc.tuple(kind, fc.constantFrom(...LANES, 'normal' as const)), { maxLength: 30 });
 
-  test('is the first run of short probes that comes after a long task; all else stays as it was', () => {
+  test('are the first run of short probes after a long task; the rest is unchanged', () => {
     fc.assert(
       fc.property(
         lanes,
@@ -215,7 +215,7 @@ describe('the queue', () => {
     });
   }
 
-  test('serves express before normal, each first in first out, and removes what it is told', () => {
+  test('serves express before normal, each first in first out, and removes selected entries', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         const queue = newQueue();
@@ -289,7 +289,7 @@ describe('the queue', () => {
     );
   });
 
-  test('what central places and takes back is found without a look at all that waits', () => {
+  test('placed tasks are found without a scan of the queue', () => {
     const queue = newQueue();
     let looks = 0;
     const of = (task: number): Entry => ({
@@ -314,14 +314,14 @@ describe('the queue', () => {
     expect(looks).toBeLessThan(20 * tasks);
   });
 
-  test('the least comes first where sizes are told, and of one size the first', () => {
+  test('the smallest goes first if sizes are known, and the oldest of equal sizes', () => {
     const sizes = [5, 1, 3, 5, 3, 9, 1];
     const queue = newQueue();
     for (const [id, sizeMs] of sizes.entries()) queue.push(entry('short', id, { sizeMs }));
     expect(idsOf(queue)).toEqual([1, 6, 2, 4, 0, 3, 5]);
   });
 
-  test('what has no size comes last, and nothing that comes later is put before it', () => {
+  test('entries without a size go last, and later ones never pass them', () => {
     const queue = newQueue();
     for (const [id, sizeMs] of [5, 0, 3].entries()) queue.push(entry('short', id, { sizeMs }));
     expect(idsOf(queue)).toEqual([0, 1, 2]);
@@ -346,7 +346,7 @@ describe('the queue', () => {
     expect(entryOfProbe(waiting.owner, probeOfEntry(waiting), 9)).toEqual(waiting);
   });
 
-  test('what comes as one object waits as one, unless it is told apart by its owner or by when it came', () => {
+  test('probes that arrive together wait as one entry, unless their owner or arrival differs', () => {
     const [unsized, sized] = [entry('short', 1), entry('short', 1, { sizeMs: 7, since: 9 })].map(
       probeOfEntry,
     );

@@ -24,7 +24,7 @@ test('a report is sent again until its owner has confirmed it', () => {
   expect(sentTo(reports, 3_000)).toEqual([]);
 });
 
-test('a report that nobody has wanted for a quarter of an hour is dropped', () => {
+test('a report is dropped after a quarter of an hour without its owner', () => {
   const reports = new Reports();
   reports.keep(OWNER, report(1), 0);
   expect(sentTo(reports, 15 * MINUTE_MS)).toEqual([OWNER]);
@@ -39,7 +39,7 @@ test('an owner that has taken it over has as much time as the one before', () =>
   expect(sentTo(reports, 20 * MINUTE_MS)).toEqual([SUCCESSOR]);
 });
 
-test('of owners whose tasks have the same numbers each has its own', () => {
+test('owners with equal task numbers have separate reports', () => {
   const reports = new Reports();
   const task = { job: 7, task: 8, attempt: 1 } as TaskRef;
   const ended = (number: number) => ({ ...report(number), ...task });

@@ -87,7 +87,7 @@ function run(ask: number): MessageOf<'run'> {
 const probe = { job: 1, stage: 0, long: false, lane: 'normal', demand: NO_RESOURCES, sizeMs: 0 } as const;
 
 describe('a round', () => {
-  test('asks distinct schedulers one after another, no more than the cap or than there are', () => {
+  test('asks distinct schedulers one after another, up to the cap', () => {
     fc.assert(
       fc.property(fc.nat(20), fc.nat(8), fc.string(), (schedulers, seekCap, seed) => {
         const bench = new Bench(schedulers, { seekCap }, seed);
@@ -99,7 +99,7 @@ describe('a round', () => {
     );
   });
 
-  test('asks everybody equally often', () => {
+  test('asks all schedulers equally often', () => {
     const bench = new Bench(10, { seekCap: 2 });
     const counts = new Map<Address, number>();
     for (let i = 0; i < 5_000; i++) {
@@ -109,7 +109,7 @@ describe('a round', () => {
     for (const count of counts.values()) expect(Math.abs(count - 1_000)).toBeLessThan(5 * 28);
   });
 
-  test('ends with the first that has a task, which runs here', () => {
+  test('ends with the first scheduler that has a task', () => {
     const bench = new Bench(5);
     bench.seeking.begin(0);
     const [{ scheduler, ask }] = bench.asked as [Bench['asked'][0]];
@@ -118,7 +118,7 @@ describe('a round', () => {
     expect(bench.asked).toHaveLength(1);
   });
 
-  test('begins only when a slot is free, nothing waits, and the worker takes work', () => {
+  test('begins only if a slot is free, nothing waits, and the worker accepts work', () => {
     const idle = new Bench(5);
     const waiting = new Bench(5);
     waiting.w.queue.push(entryOfProbe(0 as Address, probe, 0));
@@ -134,7 +134,7 @@ describe('a round', () => {
     ]);
   });
 
-  test('goes on to nobody when there is work meanwhile', () => {
+  test('stops if the worker has work meanwhile', () => {
     const bench = new Bench(5, { seekCap: 5 });
     bench.seeking.begin(0);
     bench.w.queue.push(entryOfProbe(0 as Address, probe, 0));
@@ -142,7 +142,7 @@ describe('a round', () => {
     expect(bench.asked).toHaveLength(1);
   });
 
-  test('that was in vain is not begun again by itself, until there was work', () => {
+  test('that found nothing is not repeated until the worker has had work', () => {
     const bench = new Bench(5);
     bench.wholeRound();
     expect(bench.seeking.beginOnce(0)).toBe(false);
@@ -151,8 +151,8 @@ describe('a round', () => {
   });
 });
 
-describe('a task that comes', () => {
-  test('twice, from somebody else, or for a question that nobody asked is not taken', () => {
+describe('an arriving task', () => {
+  test('is refused if it is a duplicate, from another scheduler, or for an unknown request', () => {
     const bench = new Bench(5);
     bench.seeking.begin(0);
     const [{ scheduler, ask }] = bench.asked as [Bench['asked'][0]];
@@ -162,7 +162,7 @@ describe('a task that comes', () => {
     expect(bench.seeking.accept(scheduler, run(ask))).toBeUndefined();
   });
 
-  test('takes the slot that asks its scheduler for a task of the same stage, for a probe', () => {
+  test('takes the slot that asks its scheduler for a task of the same stage', () => {
     const bench = new Bench(5);
     bench.seeking.begin(0);
     const [{ scheduler, ask }] = bench.asked as [Bench['asked'][0]];
@@ -171,7 +171,7 @@ describe('a task that comes', () => {
     expect([bench.w.slots.idleCount, bench.w.slots.indexOfAsk(99)]).toEqual([1, -1]);
   });
 
-  test('when the slot is taken is not taken, and the question is answered all the same', () => {
+  test('is refused if the slot is taken, and still answers the request', () => {
     const bench = new Bench(5);
     bench.seeking.begin(0);
     const [{ scheduler, ask }] = bench.asked as [Bench['asked'][0]];
@@ -181,8 +181,8 @@ describe('a task that comes', () => {
   });
 });
 
-describe('a scheduler that is silent', () => {
-  test('is asked again with the same number and given up at last, while others are asked beside', () => {
+describe('a silent scheduler', () => {
+  test('is asked again with the same number, then given up, while others are asked too', () => {
     const bench = new Bench(5, { seekCap: 2 });
     bench.seeking.begin(0);
     const [first] = bench.asked as [Bench['asked'][0]];
@@ -199,7 +199,7 @@ describe('a scheduler that is silent', () => {
     expect(bench.seeking.isWaiting).toBe(false);
   });
 
-  test('may still have had a task, which runs here if a slot is free', () => {
+  test('may still send a task, which runs if a slot is free', () => {
     const bench = new Bench(5);
     bench.seeking.begin(0);
     const [first] = bench.asked as [Bench['asked'][0]];
@@ -207,7 +207,7 @@ describe('a scheduler that is silent', () => {
     expect(bench.seeking.accept(first.scheduler, run(first.ask))).toBeDefined();
   });
 
-  test('and is gone is not waited for', () => {
+  test('is not waited for once it is lost', () => {
     const bench = new Bench(5, { seekCap: 1 });
     bench.seeking.begin(0);
     expect(bench.seeking.ownerLost(bench.asked[0]!.scheduler, 0)).toBe(true);
@@ -215,7 +215,7 @@ describe('a scheduler that is silent', () => {
   });
 });
 
-test('where central matches, workers seek only while it is silent', () => {
+test('workers seek only while central is silent, if central matches', () => {
   const bench = new Bench(5, { preset: { ...PRESETS.goshawk } });
   expect(bench.seeking.begin(0)).toBe(false);
   expect(bench.seeking.begin(3 * heartbeatMs)).toBe(true);

@@ -53,7 +53,7 @@ test('a slot has its GPUs from its question for a task to the end of that', () =
   expect(new Slots(memory, memory.admit(1, { cpu: 1 })).gpusOf(0)).toBeUndefined();
 });
 
-test('what is free of GPUs is what one more task can have, and parts are told where that does not tell them', () => {
+test('free GPUs are reported as room for one more task, with parts if those differ', () => {
   const memory = new WorkerMemory();
   const slots = new Slots(memory, memory.admit(4, { gpu: 2 }));
   const ask = (gpu: number): void => {
@@ -74,7 +74,7 @@ test('what is free of GPUs is what one more task can have, and parts are told wh
   expect([slots.spare, slots.gpuParts]).toEqual([{ gpu: 1.3 }, undefined]);
 });
 
-test('slots ask, run and are free again, and of several workers each counts its own', () => {
+test('slots ask, run and become free, counted per worker', () => {
   const step = fc.record({
     kind: fc.constantFrom('ask', ...Object.keys(STEPS)),
     worker: fc.nat(2),
@@ -123,7 +123,7 @@ test('slots ask, run and are free again, and of several workers each counts its 
   );
 });
 
-test('what a task demands is free again when its slot is, and what a worker has beside slots bounds what runs', () => {
+test('the demand of a task is released with its slot, and capacity bounds the running tasks', () => {
   const memory = new WorkerMemory();
   const slots = new Slots(memory, memory.admit(5, CAPACITY));
   for (let i = 0; i < 3; i++) slots.ask(entry(false), i, 0);
@@ -134,7 +134,7 @@ test('what a task demands is free again when its slot is, and what a worker has 
   expect(slots.fits({ memory: 1 })).toBe(true);
 });
 
-test('long work is what is believed of an entry, then of its task, and then what is found', () => {
+test('long work follows the class of the entry, then of its task, then a reclassification', () => {
   const memory = new WorkerMemory();
   const slots = new Slots(memory, memory.admit(2, CAPACITY));
   slots.ask(entry(true), 1, 0);

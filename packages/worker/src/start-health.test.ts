@@ -29,7 +29,7 @@ function bench() {
   return { health, said, pausesMs, ended, pass };
 }
 
-test('a worker whose system starts nothing quarantines itself, each time for twice as long', () => {
+test('a worker whose system fails all starts quarantines itself, for twice as long each time', () => {
   const { health, said, pausesMs, ended, pass } = bench();
   for (let time = 0; time < 3; time++) {
     expect(ended('process-limit')).toBe(true);
@@ -50,13 +50,13 @@ test('a worker whose system starts nothing quarantines itself, each time for twi
   expect(pausesMs.at(-1)).toBe(5 * 60_000);
 });
 
-test('what a task names and is not there is for its owner to judge', () => {
+test('a missing program or file of a task is judged by its owner', () => {
   const { health, ended } = bench();
   for (let task = 0; task < 100; task++) expect(ended('command-not-found')).toBe(false);
   expect(health.isQuarantined).toBe(false);
 });
 
-test('a worker that fails what completes elsewhere is quarantined for longer each time, until something completes', () => {
+test('a worker that fails tasks that complete elsewhere is quarantined longer each time, until one completes', () => {
   const { health, said, pausesMs, pass } = bench();
   for (let time = 0; time < 10; time++) {
     expect(health.unfit('tasks fail here', time * 1e6)).toBe(true);
@@ -86,7 +86,7 @@ test('a task that runs apart keeps others away until it ends, or has outlived it
   expect(health.endedApart(2)).toBe(false);
 });
 
-test('a task that failed, and one that was lost with its run, say nothing of the worker', () => {
+test('failed and lost tasks do not count against the worker', () => {
   const { ended } = bench();
   for (let time = 0; time < 3; time++) {
     expect(ended('exit-code', 'failed')).toBe(false);

@@ -66,7 +66,7 @@ function workers(count: number): Address[] {
 }
 
 describe('a round of stealing', () => {
-  test('asks distinct workers, never itself, and no more than the cap or than there are', () => {
+  test('asks distinct workers, never itself, up to the cap', () => {
     fc.assert(
       fc.property(
         fc.nat(60),
@@ -110,7 +110,7 @@ describe('a round of stealing', () => {
     expect(bench.stealing.inRound).toBe(false);
   });
 
-  test('goes on to nobody when there is work again', () => {
+  test('stops when the worker has work again', () => {
     const bench = new Bench({ stealCap: 10 });
     bench.stealing.setVictims(workers(5), 0);
     bench.stealing.begin(0);
@@ -120,7 +120,7 @@ describe('a round of stealing', () => {
     expect(bench.stealing.inRound).toBe(false);
   });
 
-  test('that was ended is not taken up again by its answer', () => {
+  test('that has ended is not resumed by a late answer', () => {
     const bench = new Bench({ stealCap: 10 });
     bench.stealing.setVictims(workers(5), 0);
     bench.stealing.begin(0);
@@ -130,7 +130,7 @@ describe('a round of stealing', () => {
     expect(bench.stealing.inRound).toBe(false);
   });
 
-  test('is not taken further by an answer to an earlier one, or of somebody who was not asked', () => {
+  test('ignores answers to an earlier round, or from a worker that was not asked', () => {
     const bench = new Bench({ stealCap: 10 });
     bench.stealing.setVictims(workers(5), 0);
     bench.stealing.begin(0);
@@ -141,7 +141,7 @@ describe('a round of stealing', () => {
     expect(bench.asked).toHaveLength(1);
   });
 
-  test('that found nothing is the last one under `never`, and followed after growing pauses under `backoff`', () => {
+  test('that found nothing is the last under `never`, and repeated with growing pauses under `backoff`', () => {
     const never = new Bench({ stealRetry: 'never' });
     never.stealing.setVictims(workers(3), 0);
     never.wholeRound();
@@ -165,7 +165,7 @@ describe('a round of stealing', () => {
     expect(backoff.pauses.at(-1)).toBeLessThan(first * 1.5);
   });
 
-  test('is not put off when other workers come and go', () => {
+  test('is not delayed when other workers join and leave', () => {
     const bench = new Bench({ stealRetry: 'backoff', stealBackoffMs: 20, stealBackoffMaxMs: 160 });
     for (let count = 1; count < 10; count++) bench.stealing.setVictims(workers(count), 0);
     expect(Math.max(...bench.pauses)).toBeLessThan(20 * 1.5);

@@ -172,8 +172,8 @@ test.each([2 ** 32 + 7, Number.MAX_SAFE_INTEGER])('a task of job %d ends as one 
   expect(bench.take('ended')).toMatchObject([{ job, task: 0, attempt: 1 }]);
 });
 
-describe('a question', () => {
-  test('that nobody answers is asked again with the same number, and given back at last', () => {
+describe('a request for a task', () => {
+  test('without an answer is repeated with the same number, and its probe finally declined', () => {
     const bench = new Bench().welcome();
     bench.probe(1);
     expect(bench.take('ask')).toMatchObject([{ ask: 1, again: false }]);
@@ -196,7 +196,7 @@ describe('a question', () => {
       'is for an owner that is lost',
       (bench: Bench) => bench.receive(CENTRAL, { ...PEERS, ownersLost: [OWNER] }),
     ],
-  ])('that %s leaves a slot of which central hears that it is free', (_, happen) => {
+  ])('that %s leaves a slot that is reported to central as free', (_, happen) => {
     const bench = new Bench().welcome({ preset: { ...PRESETS.goshawk } });
     bench.probe(1);
     bench.take('ask');
@@ -227,7 +227,7 @@ describe('a question', () => {
   });
 });
 
-test('what ended before the worker was welcomed is reported until it is confirmed', () => {
+test('ends before the welcome are reported until they are confirmed', () => {
   const bench = new Bench();
   bench.probe(1);
   bench.bind(1, 1);
@@ -293,7 +293,7 @@ test('output is sent now and then, and its end with the report, every byte once 
   ]);
 });
 
-test('a worker that is told what it does already says that it does: central may not know', () => {
+test('a worker confirms a repeated drain request, because central may not know its state', () => {
   const bench = new Bench().welcome();
   bench.receive(CENTRAL, { type: 'drain', on: true });
   expect(bench.take('register')).toMatchObject([{ draining: true }]);
@@ -354,7 +354,7 @@ describe('a match', () => {
   });
 });
 
-test('the reserve follows from short tasks that completed: one that was cut may have been long', () => {
+test('the reserve counts only completed short tasks, because a killed one may have been long', () => {
   const bench = new Bench().welcome({ preset: { ...PRESETS.goshawk }, estimator: 'auto', seriesMs: 0 });
   const shortMs = (outcome: Outcome) => {
     bench.probe(1);
@@ -378,7 +378,7 @@ describe('a series of tiny tasks', () => {
     return bench.take('ended')[0]!.ask > 0;
   };
 
-  test('goes on for so long, and then central hears of the free slot', () => {
+  test('ends after its time limit, and central learns of the free slot', () => {
     const bench = begun();
     let tasks = 0;
     for (;;) {
@@ -400,11 +400,11 @@ describe('a series of tiny tasks', () => {
     ['takes as long as the task', begun({ seriesMs: 5 }), undefined],
     ['would be of long tasks', begun({}, { long: true }), undefined],
     ['would begin with one that failed', begun(), { ...COMPLETED, kind: 'failed' } as Outcome],
-  ])('does not begin where it %s', (_, bench, outcome) => {
+  ])('does not begin if it %s', (_, bench, outcome) => {
     expect(asksAtEnd(bench, outcome)).toBe(false);
   });
 
-  test('ends when something waits here, or the worker takes no more work', () => {
+  test('ends if an entry waits, or the worker accepts no more work', () => {
     const waited = begun();
     waited.probe(7);
     expect(asksAtEnd(waited)).toBe(false);
@@ -413,7 +413,7 @@ describe('a series of tiny tasks', () => {
     expect(asksAtEnd(draining)).toBe(false);
   });
 
-  test('ends when its owner has nothing more', () => {
+  test('ends when its owner has no more tasks', () => {
     const bench = begun();
     bench.end();
     const [{ ask }] = bench.take('ended') as [MessageOf<'ended'>];
@@ -447,7 +447,7 @@ describe('a chunk: several tasks in answer to one question', () => {
     expect(asks).toEqual([false, false, true]);
   });
 
-  test('tells ends together, and none much later than it came', () => {
+  test('reports ends together, with a bounded delay', () => {
     const { bench } = begun();
     bench.end();
     bench.now += 1;
@@ -461,7 +461,7 @@ describe('a chunk: several tasks in answer to one question', () => {
     expect(late.take('ended')).toMatchObject([{ task: 1, ask: 0 }]);
   });
 
-  test('is given back when its tasks take longer than tiny ones', () => {
+  test('is returned if its tasks are not tiny', () => {
     const { bench } = begun();
     bench.pass(9);
     expect(givenBack(bench)).toEqual([]);
@@ -471,7 +471,7 @@ describe('a chunk: several tasks in answer to one question', () => {
     expect(bench.take('ended')[0]!.ask).toBeGreaterThan(0);
   });
 
-  test('is given back when one of its tasks fails, and when the worker takes no more work', () => {
+  test('is returned if one of its tasks fails, or the worker accepts no more work', () => {
     const failed = begun().bench;
     failed.end(0, { ...COMPLETED, kind: 'failed' });
     expect(givenBack(failed)).toEqual([2, 3]);
@@ -480,7 +480,7 @@ describe('a chunk: several tasks in answer to one question', () => {
     expect(givenBack(draining)).toEqual([2, 3]);
   });
 
-  test('gives back what is cancelled or turns out to be long, and goes on with the rest', () => {
+  test('returns tasks that are cancelled or turn out to be long, and continues with the rest', () => {
     const { bench } = begun();
     bench.receive(OWNER, { type: 'cancelTask', job: 1, task: 2, attempt: 1 });
     expect(givenBack(bench)).toEqual([2]);
@@ -490,7 +490,7 @@ describe('a chunk: several tasks in answer to one question', () => {
     expect(bench.orders.map(({ order }) => order.task)).toEqual([0, 1]);
   });
 
-  test('has each task once, however often it comes, and none of another owner', () => {
+  test('has each task once despite duplicates, and none of another owner', () => {
     const { bench, ask } = begun();
     bench.receive(OWNER, { ...run, match: 0, ask, task: 2 });
     bench.receive(OTHER, { ...run, match: 0, ask, task: 7 });
@@ -499,7 +499,7 @@ describe('a chunk: several tasks in answer to one question', () => {
     expect(bench.orders.map(({ order }) => order.task)).toEqual([0, 1, 2, 3]);
   });
 
-  test('is held for its owner, which hears of all of it', () => {
+  test('is reported to its owner as a whole', () => {
     const { bench } = begun();
     bench.receive(OWNER, { type: 'resume', previousIncarnations: [], audit: 1 });
     const [{ tasks }] = bench.take('holding') as [MessageOf<'holding'>];
@@ -507,10 +507,10 @@ describe('a chunk: several tasks in answer to one question', () => {
   });
 });
 
-describe('a worker on which nothing can be started', () => {
+describe('a worker on which all starts fail', () => {
   const notStarted: Outcome = { ...COMPLETED, kind: 'lost', errorCode: 'process-limit', errorMessage: 'why' };
 
-  test('takes nothing for a while, and then tells central what is free', () => {
+  test('accepts nothing for a while, and then reports its free slots to central', () => {
     const bench = new Bench(2).welcome({ preset: { ...PRESETS.goshawk } });
     bench.probe(1);
     bench.bind(1, 1);
@@ -524,7 +524,7 @@ describe('a worker on which nothing can be started', () => {
     expect(bench.take('ask')).toMatchObject([{ job: 3 }]);
   });
 
-  test('says so again with each heartbeat', () => {
+  test('repeats its quarantine with each heartbeat', () => {
     const bench = new Bench().welcome();
     for (let time = 0; time < 8; time++) {
       bench.probe(1);
@@ -541,7 +541,7 @@ describe('a worker on which nothing can be started', () => {
 });
 
 describe('a worker that has stood still for longer than half its lease', () => {
-  test('gives back what it finds in its mailbox, and accepts tasks again a heartbeat later', () => {
+  test('returns tasks that are already in its mailbox, and accepts tasks again a heartbeat later', () => {
     const bench = new Bench(2).welcome();
     bench.pass(2 * heartbeatMs);
     bench.probe(1);
@@ -567,8 +567,8 @@ describe('a worker that has stood still for longer than half its lease', () => {
   });
 });
 
-describe('a worker that is told that it fails what others complete', () => {
-  test('gives back what waits and takes nothing for a while', () => {
+describe('a worker that fails tasks that complete elsewhere', () => {
+  test('returns waiting entries, and accepts nothing for a while', () => {
     const bench = new Bench().welcome();
     bench.probe(1);
     bench.bind(1, 1);
@@ -599,7 +599,7 @@ describe('a task that runs apart', () => {
   });
 });
 
-test('a worker without slots takes what fits it, from a policy that packs', () => {
+test('a worker without slots runs all tasks that fit, under a packing policy', () => {
   const bench = new Bench(0, { cpu: 2 });
   expect(bench.worker.standing.slots).toBe(0);
   bench.welcome({ policy: 'hawk' });
@@ -610,7 +610,7 @@ test('a worker without slots takes what fits it, from a policy that packs', () =
   expect(bench.refusing).toHaveLength(1);
 });
 
-describe('a slot that is idle, since what waits first does not fit', () => {
+describe('a slot that is idle because the first entry does not fit', () => {
   const large = { cpu: 2 };
 
   /** One slot runs a large task, and the other is idle but too small for the waiting one. */
@@ -666,7 +666,7 @@ describe('a member of a gang', () => {
     return bench;
   }
 
-  test('has its slot, says that it is ready until it is heard, and starts when its owner says so', () => {
+  test('has a slot, reports that it is ready until confirmed, and starts at its owner’s request', () => {
     const bench = holding();
     expect(bench.take('gangReady')).toMatchObject([ref]);
     expect(bench.orders).toEqual([]);

@@ -134,7 +134,7 @@ class Bench {
   }
 }
 
-test('a scheduler that is expected and has not come since central was started is missed after a lease', () => {
+test('an expected scheduler that does not join is reported missing one lease after the start', () => {
   const bench = new Bench(['a', 'b']);
   bench.enlist(A, 'a', 'x', 0);
   bench.until(leaseMs - 1);
@@ -161,7 +161,7 @@ test('the owner of a journal that others see in their database is missed', () =>
   expect(bench.missing).toEqual([]);
 });
 
-test('who is no member tells of no journals', () => {
+test('only members may report journals', () => {
   const bench = new Bench();
   bench.sees(B, 'b');
   bench.until(2 * leaseMs);
@@ -181,7 +181,7 @@ test.each(['b', '*'])(
   },
 );
 
-test('an unowned journal finds an owner by itself after five minutes', () => {
+test('an unowned journal is assigned to an owner after five minutes', () => {
   const bench = new Bench();
   bench.enlist(A, 'a', 'tag-a');
   bench.sees(A, 'a', 'b');
@@ -204,7 +204,7 @@ test('a scheduler that has left for good is not missed for its journal', () => {
   expect(bench.missing).toEqual([]);
 });
 
-test('a lost worker is listed with its cause until it comes back, for an hour at most', () => {
+test('a lost worker is listed with its cause until it returns, for at most an hour', () => {
   const bench = new Bench();
   bench.register(W, 'w1');
   bench.register(W2, 'w2');
@@ -223,7 +223,7 @@ test('a lost worker is listed with its cause until it comes back, for an hour at
   expect(bench.lost).toEqual([]);
 });
 
-test('what becomes of members is told once each', () => {
+test('each change of a member is reported once', () => {
   const bench = new Bench();
   bench.register(W, 'w');
   bench.register(W, 'w');
@@ -246,7 +246,7 @@ test('what becomes of members is told once each', () => {
   ]);
 });
 
-test('schedulers tell a restarted central of one that is missing, and it is missed until it comes', () => {
+test('schedulers report a missing one to a restarted central, until it returns', () => {
   const bench = new Bench();
   bench.enlist(A, 'a', 'x', 0);
   bench.remember(A, [
@@ -266,7 +266,7 @@ test('schedulers tell a restarted central of one that is missing, and it is miss
   expect(bench.missing).toEqual([]);
 });
 
-test('a scheduler with another journal replaces a missing one of its name', () => {
+test('a scheduler with another journal replaces a missing one with its name', () => {
   const bench = new Bench();
   bench.enlist(A, 'a', 'x', 0);
   bench.remember(A, [{ name: 'b', tag: 'y', address: B }]);
@@ -290,7 +290,7 @@ test('a scheduler that is given up with jobs stays missing, one without jobs doe
   expect(bench.toldTo(A)).toEqual(['a', 'b']);
 });
 
-test('what only a member may tell is not believed of others', () => {
+test('reports that need membership are ignored from others', () => {
   const bench = new Bench();
   bench.remember(A, [{ name: 'b', tag: 'y', address: B }], ['w']);
   bench.until(2 * leaseMs);

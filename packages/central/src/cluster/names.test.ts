@@ -69,14 +69,14 @@ test('a second worker of the same name is refused, and the first is unharmed', (
   expect(central.counters).toMatchObject({ workersJoined: 1, workersLost: 0 });
 });
 
-test('a worker that comes back at its old place is known at once', () => {
+test('a worker that returns at its old address is recognized at once', () => {
   const { central, says, register } = cluster();
   says(FIRST, register, 0);
   expect(says(SECOND, register, 10)).toEqual(['welcome']);
   expect(central.counters).toMatchObject({ workersJoined: 2, workersLost: 1 });
 });
 
-test('a worker that comes back elsewhere has its name as soon as the old one is silent', () => {
+test('a worker that returns at another address gets its name once the old one is silent', () => {
   const { says, register } = cluster();
   says(FIRST, register, 0);
   expect(says(ELSEWHERE, register, heartbeatMs)).toEqual(['nameTaken']);
@@ -116,7 +116,7 @@ test('of two with a shared journal the one of the later epoch has it, and an equ
   expect(says(ELSEWHERE, { ...enlist('one'), epoch: 4 }, 20)).toEqual(['welcome']);
 });
 
-test('a scheduler whose journal does not know the one before it has gone back', () => {
+test('a scheduler whose journal lacks its predecessor has lost records', () => {
   const { says, enlist, wentBack } = cluster();
   const next = (from: Address, previousIncarnations: Address[], now: number) =>
     says(from, { ...enlist('one'), previousIncarnations } as Message, now);

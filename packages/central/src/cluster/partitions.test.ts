@@ -30,7 +30,7 @@ describe('the size of the short partition', () => {
     );
   });
 
-  test('is at least one where short jobs have nowhere else to go, and there are two workers', () => {
+  test('is at least one of two workers if short jobs need it', () => {
     expect([0, 1, 2, 50].map((workers) => shortPartitionSize(0, workers, 1))).toEqual([0, 0, 1, 1]);
   });
 });
@@ -47,7 +47,7 @@ const relabelled = (before: readonly Labelled[], size: number) =>
 const sizeOf = (labels: readonly Labelled[]) => labels.filter(({ short }) => short).length;
 
 describe('relabelling', () => {
-  test('reaches the size when enough workers are free of long tasks, and comes as close as it can', () => {
+  test('reaches its size once enough workers are free of long tasks, and is as close as possible before', () => {
     fc.assert(
       fc.property(workers, fc.nat(40), (before, wanted) => {
         const size = Math.min(wanted, before.length);
@@ -78,7 +78,7 @@ describe('relabelling', () => {
     );
   });
 
-  test('takes those that joined last', () => {
+  test('takes the newest workers', () => {
     const [first, second, busy, last] = [true, true, false, true].map((freeOfLong) => ({
       short: false,
       freeOfLong,

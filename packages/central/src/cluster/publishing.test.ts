@@ -99,7 +99,7 @@ function restarted(workers: number): Bench {
   return bench;
 }
 
-test('of thousands of workers that come within a heartbeat, each is told of a few steps', () => {
+test('thousands of workers that join within a heartbeat receive few updates each', () => {
   const workers = 10_000;
   const bench = restarted(workers);
   expect(bench.peers.length).toBeLessThan(5 * workers);
@@ -111,14 +111,14 @@ test('of thousands of workers that come within a heartbeat, each is told of a fe
   expect(last).toHaveLength(workers);
 });
 
-test('a few workers are told of each other at once', () => {
+test('a few workers learn of each other at once', () => {
   const bench = new Bench();
   bench.register(0);
   bench.runTo(publishMs);
   expect(bench.peers.map(({ to, at }) => [to, at])).toEqual([[1, publishMs]]);
 });
 
-test('workers are told of each other where they may steal, and nowhere else', () => {
+test('workers learn of each other only if they may steal', () => {
   const toldOf = (preset: Preset) => {
     const bench = new Bench(preset);
     for (let i = 0; i < 3; i++) {
@@ -131,7 +131,7 @@ test('workers are told of each other where they may steal, and nowhere else', ()
   expect(toldOf(PRESETS.goshawk)).toEqual([]);
 });
 
-test('however large the cluster, a change is told within half a heartbeat', () => {
+test('a change is published within half a heartbeat in clusters of any size', () => {
   const bench = restarted(30_000);
   const before = bench.peers.length;
   bench.register(30_000);
@@ -139,7 +139,7 @@ test('however large the cluster, a change is told within half a heartbeat', () =
   expect(bench.peers.length - before).toBe(30_001);
 });
 
-test('heartbeats are answered meanwhile, but for those who are about to hear all', () => {
+test('heartbeats are answered meanwhile, except to members about to get the whole list', () => {
   const bench = restarted(1_000);
   const answered = () =>
     bench.told.filter(({ message }) => message.type === 'heartbeatAck').map(({ to }) => to);
@@ -152,7 +152,7 @@ test('heartbeats are answered meanwhile, but for those who are about to hear all
   expect(answered()).toEqual([1, 1_001]);
 });
 
-test('a worker that has missed who was lost hears it when it asks for the whole list', () => {
+test('a worker that missed a loss learns it from the whole list', () => {
   const bench = new Bench(PRESETS.goshawk);
   const scheduler = 90 as Address;
   bench.register(0);
@@ -188,7 +188,7 @@ test.each([0, 2 * publishMs])(
   },
 );
 
-test('workers that do not steal hear nothing of each other, and need not ask either', () => {
+test('workers that do not steal neither receive nor request lists of each other', () => {
   const bench = new Bench(PRESETS.goshawk);
   for (let worker = 0; worker < 50; worker++) bench.register(worker);
   bench.runTo(heartbeatMs);

@@ -109,7 +109,7 @@ class Bench {
   }
 }
 
-test('a job whose scheduler was started again is counted once, with what runs of it', () => {
+test('a job of a restarted scheduler counts once, with its running tasks', () => {
   const bench = new Bench();
   bench.enlist(NEW, [OLD]);
   bench.declare(NEW, 1, undefined);
@@ -118,7 +118,7 @@ test('a job whose scheduler was started again is counted once, with what runs of
   expect(shares!.message.value.jobs).toMatchObject([{ id: 't-1', running: 1 }]);
 });
 
-test('what runs since before its scheduler was started again is preempted there', () => {
+test('a run from before its scheduler restarted is preempted at the new incarnation', () => {
   const bench = new Bench();
   bench.enlist(NEW, [OLD]);
   bench.declare(NEW, 1, undefined);
@@ -149,7 +149,7 @@ test.each([
   expect(bench.told('shares')[0]!.message.value.jobs).toMatchObject([{ id: 't-1', running: 1 }]);
 });
 
-test('nobody becomes the next incarnation of a scheduler that is there', () => {
+test('a scheduler that is alive has no next incarnation', () => {
   const bench = new Bench();
   const more = { epoch: 0, adopted: false, durable: true, draining: false, http: undefined, endpoint: '' };
   bench.receive(NEW, { type: 'enlist', name: 'z', tag: 'z', previousIncarnations: [OLD], ...more });

@@ -54,7 +54,7 @@ class Pair {
   }
 }
 
-test('a newcomer ends when another one has followers, whoever hears of it first', () => {
+test('a newcomer without followers exits, no matter which central detects the other first', () => {
   for (const first of ['a', 'b'] as const) {
     const pair = new Pair();
     pair.a.start(0);
@@ -68,7 +68,7 @@ test('a newcomer ends when another one has followers, whoever hears of it first'
   }
 });
 
-test('of two that are started at once the one that is followed stays, and the first by name if that does not tell', () => {
+test('of two centrals started at once, the followed one stays, else the first by name', () => {
   for (const [followed, ended] of [
     ['', 'b'],
     ['a', 'b'],
@@ -87,7 +87,7 @@ test('of two that are started at once the one that is followed stays, and the fi
   }
 });
 
-test('one that was stopped, and whose followers went over to another, ends when it goes on', () => {
+test('a suspended central exits on resume if its followers have moved to another', () => {
   const pair = new Pair();
   pair.a.start(0);
   pair.follow('a');
@@ -98,7 +98,7 @@ test('one that was stopped, and whose followers went over to another, ends when 
   expect(pair.ended).toEqual(['a']);
 });
 
-test('one that is followed stays, whatever another one says', () => {
+test('a followed central stays, whatever another one claims', () => {
   const pair = new Pair();
   pair.a.start(0);
   pair.b.start(0);
@@ -109,7 +109,7 @@ test('one that is followed stays, whatever another one says', () => {
   expect(pair.contested).toEqual(['a']);
 });
 
-test('neither ends while nobody follows either of them', () => {
+test('neither exits while both have no followers', () => {
   const pair = new Pair();
   pair.a.start(0);
   pair.b.start(0);
@@ -118,7 +118,7 @@ test('neither ends while nobody follows either of them', () => {
   expect(pair.ended).toEqual([]);
 });
 
-test('who claims again and again is answered now and then', () => {
+test('repeated claims are answered at intervals', () => {
   const pair = new Pair();
   pair.a.start(0);
   pair.now = 60_000;

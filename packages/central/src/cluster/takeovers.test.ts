@@ -113,7 +113,7 @@ class Bench {
   }
 }
 
-describe('the jobs of a scheduler that is gone', () => {
+describe('the jobs of a lost scheduler', () => {
   test('are taken over when its lease ends, and not when it is looked after the others', () => {
     for (const lastHeard of [0.1, 0.5, 0.9].map((part) => part * heartbeatMs)) {
       const bench = new Bench();
@@ -127,7 +127,7 @@ describe('the jobs of a scheduler that is gone', () => {
     }
   });
 
-  test('go to the least loaded; to another one, where that is gone as well', () => {
+  test('go to the least loaded scheduler, or to another if that is lost too', () => {
     const bench = new Bench();
     for (const scheduler of [A, B, C]) bench.enlist(scheduler);
     bench.beats(B, 7);
@@ -141,7 +141,7 @@ describe('the jobs of a scheduler that is gone', () => {
     );
   });
 
-  test('are nobody else’s once another one has them, who is told so', () => {
+  test('belong only to their new owner, and the old one is notified', () => {
     const bench = new Bench();
     for (const scheduler of [A, B]) bench.enlist(scheduler);
     bench.enlist(B, 2, 'tag1');

@@ -3,7 +3,7 @@ import { WorkShare } from './partitions.js';
 
 const HOUR_MS = 3_600_000;
 
-test('the share of short work is what was asked for before any was done, then what was done', () => {
+test('the share of short work follows requests until work completes, then completed work', () => {
   const share = new WorkShare();
   expect(share.shareOfShort(0.17)).toBe(0.17);
   share.add(100, 300, 0);

@@ -152,7 +152,7 @@ describe('a need', () => {
     expect(bench.taken()).toEqual(['1@1#2']);
   });
 
-  test('told again counts the workers that are on their way to its owner', () => {
+  test('repeated counts the matches in flight to its owner', () => {
     const bench = new Bench(2);
     bench.need(1, { tasks: 5 });
     bench.need(1, { tasks: 5, matches: 0 });
@@ -161,7 +161,7 @@ describe('a need', () => {
     expect(bench.dispatcher.waitingTasks).toBe(4);
   });
 
-  test('told again long after does not count on what never came', () => {
+  test('repeated much later does not count lost matches', () => {
     const bench = new Bench(1);
     bench.need(1, { tasks: 2 });
     bench.now = 5_000;
@@ -169,7 +169,7 @@ describe('a need', () => {
     expect(bench.dispatcher.waitingTasks).toBe(2);
   });
 
-  test('of nobody is forgotten, and goes with its job', () => {
+  test('of zero tasks is dropped, and withdrawing a job drops its needs', () => {
     const bench = new Bench(0);
     bench.need(1, { tasks: 5 });
     bench.need(1, { tasks: 0 });
@@ -182,7 +182,7 @@ describe('a need', () => {
 });
 
 describe('a worker', () => {
-  test('that its owner has no use for serves the next, however often that is said', () => {
+  test('that its owner returns serves the next need, once', () => {
     const bench = new Bench(1);
     bench.need(1);
     bench.need(2);
@@ -193,7 +193,7 @@ describe('a worker', () => {
     expect(bench.taken()).toEqual([]);
   });
 
-  test('that runs a match keeps it, though its owner says too late that it has no use for it', () => {
+  test('keeps a running match if its owner returns it too late', () => {
     const bench = new Bench(1);
     bench.need(1);
     bench.pull(0, { heard: [1], free: 0, runs: [1] });
@@ -203,7 +203,7 @@ describe('a worker', () => {
     expect([bench.taken(), bench.running(1)]).toEqual([[], 1]);
   });
 
-  test('of several slots is matched once for each that is free, though it says so before it hears of that', () => {
+  test('with several slots is matched once per free slot, even if it pulls before the match arrives', () => {
     const bench = new Bench(1, 4);
     bench.need(1, { tasks: 10 });
     expect(bench.taken()).toHaveLength(4);
@@ -214,7 +214,7 @@ describe('a worker', () => {
     expect(bench.taken()).toEqual([]);
   });
 
-  test('that drains, is gone, or is not known gets nothing', () => {
+  test('that drains, is lost, or is unknown gets nothing', () => {
     const bench = new Bench(2);
     bench.open(0, 1, false);
     bench.dispatcher.removeWorker(1 as Address, bench.now);
@@ -223,7 +223,7 @@ describe('a worker', () => {
     expect(bench.taken()).toEqual([]);
   });
 
-  test('that has not heard of a match is asked after, once in a while', () => {
+  test('that has not acknowledged a match is checked at intervals', () => {
     const bench = new Bench(1);
     bench.need(7);
     bench.sent.length = 0;
@@ -235,7 +235,7 @@ describe('a worker', () => {
     expect(bench.sent).toEqual([{ to: OWNER, message: { type: 'unheard', job: 7, worker: 0, match: 1 } }]);
   });
 
-  test('that is lost has lost what ran there; back, it numbers its matches after those that it has heard of', () => {
+  test('that is lost loses its runs, and continues the numbers of its matches when it returns', () => {
     const bench = new Bench(1);
     bench.need(1);
     bench.pull(0, { heard: [1], free: 0, runs: [1] });
@@ -250,7 +250,7 @@ describe('a worker', () => {
     expect(bench.taken()).toEqual(['1@0#2']);
   });
 
-  test('that comes back with what ran there has it in the books once', () => {
+  test('that returns with its runs has them in the books once', () => {
     const bench = new Bench(1);
     bench.need(1, { tasks: 2 });
     bench.pull(0, { heard: [1], free: 0, runs: [1] });
@@ -265,7 +265,7 @@ describe('a worker', () => {
     expect(bench.taken()).toEqual(['1@0#2']);
   });
 
-  test('that comes back with what ran there does not make a job short that was found to be long meanwhile', () => {
+  test('that returns with its runs does not make a long job short again', () => {
     for (const match of [1, 0]) {
       const bench = new Bench(1);
       const job = bench.dispatcher.books.declare(OWNER, 1, { arrivedAt: 0, long: true, isDeclared: true });
@@ -278,7 +278,7 @@ describe('a worker', () => {
 });
 
 describe('a new central', () => {
-  test('has in its books what workers say that runs, and keeps the reserve by it', () => {
+  test('records the runs that workers report, and keeps the reserve accordingly', () => {
     const bench = new Bench(0, 1, 'goshawk', 0.2);
     for (let at = 0; at < 10; at++) {
       bench.open(at);
@@ -295,7 +295,7 @@ describe('a new central', () => {
     expect(bench.running(3)).toBe(2);
   });
 
-  test('gives each queue its share by what runs already', () => {
+  test('counts existing runs in the share of each queue', () => {
     for (const runs of [10, 0]) {
       const bench = new Bench(0, 1, 'gs');
       for (let at = 0; at < 11; at++) {
@@ -366,7 +366,7 @@ describe('a job that its owner declares', () => {
     }
   }
 
-  test('is no news when it is told again, however long that was on its way', () => {
+  test('is not news when it is repeated, with any delay', () => {
     const policy = new Preempting();
     const bench = new Bench(1, 1, policy);
     const told = { deadlineMs: 2_000, stages: [{ ...stage, distribution: [{ from: 1, to: 2, p: 1 }] }] };
@@ -384,7 +384,7 @@ describe('a job that its owner declares', () => {
     expect(policy.news).toMatchObject([{ kind: 'waiting' }]);
   });
 
-  test('is in the books with all that was said of it, until it is withdrawn', () => {
+  test('is in the books with all its fields until it is withdrawn', () => {
     const bench = new Bench(1, 1, new Preempting());
     bench.now = 1_000;
     const second = { ...stage, after: [0], tasks: 3, ended: 1 };
@@ -402,7 +402,7 @@ describe('a job that its owner declares', () => {
     expect(bench.dispatcher.books.job(OWNER, 1)).toBeUndefined();
   });
 
-  test('can have a run preempted: its owner is told once, and the slot is for others when the run has ended', () => {
+  test('can have a run preempted: its owner gets one request, and the slot is free after the run ends', () => {
     const policy = new Preempting();
     const bench = new Bench(1, 1, policy);
     for (const job of [1, 2]) declare(bench, job);
@@ -420,7 +420,7 @@ describe('a job that its owner declares', () => {
   });
 });
 
-test('tasks are sent for as much of each GPU as is free there, by what the worker says', () => {
+test('matches fit the free part of each GPU that the worker reports', () => {
   const bench = new Bench(0);
   bench.open(1, 9, true, { gpu: 3 });
   bench.pull(1, { free: 9, spare: { gpu: 1.4 }, gpuParts: [0.4, 0.3] });
@@ -440,7 +440,7 @@ function matchesIn(bench: Bench): number {
   return matched.length;
 }
 
-test('whatever happens, no slot is matched twice and none is left while a task waits that no owner has declined it for', () => {
+test('no slot is matched twice, and none stays idle while an acceptable task waits', () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('need' as const), tasks: fc.nat(4), long: fc.boolean() }),
     fc.record({
@@ -491,7 +491,7 @@ test('whatever happens, no slot is matched twice and none is left while a task w
   );
 });
 
-test('why is told when and where the policy expects a job to start, until it should have', () => {
+test('why gets the expected start of a job from the policy until that time has passed', () => {
   const policy: CentralPolicy = {
     heard() {},
     plan: ({ jobs }, draft, now) => {
@@ -506,7 +506,7 @@ test('why is told when and where the policy expects a job to start, until it sho
   expect(expected()).toEqual([undefined]);
 });
 
-test('why is told how long others like it have waited, once enough have', () => {
+test('why gets waits of similar jobs once there are enough', () => {
   const bench = new Bench(1, 1);
   const starts = (job: number) =>
     bench.dispatcher.line(OWNER, job, bench.now).needs.map((need) => need.starts);
@@ -531,7 +531,7 @@ test('why is told how long others like it have waited, once enough have', () => 
   expect(starts(5_000)).toEqual([undefined]);
 });
 
-test('of a run for which its worker has no slot nothing stays in the books', () => {
+test('a run without a slot at its worker leaves nothing in the books', () => {
   const bench = new Bench(1);
   bench.found(0, [{ job: 1, match: 1 }]);
   bench.found(0, [{ job: 2, match: 2 }]);
@@ -547,7 +547,7 @@ test('tasks that run already become long when their job does', () => {
   expect(bench.dispatcher.books.longChanges).toBeGreaterThan(before);
 });
 
-test('how long tasks are believed to run until pilots tell is what their owner believed when it first said so', () => {
+test('an owner’s first estimate holds until pilots end', () => {
   const bench = new Bench(1);
   bench.found(0, [{ job: 1, match: 1, long: true }]);
   const believed = () => bench.dispatcher.books.job(OWNER, 1)!.stageAt(0)!.estimateMs;
@@ -568,7 +568,7 @@ test('only the owner of a run gives it back', () => {
   expect(bench.running(1)).toBe(0);
 });
 
-test('the service of a run that its worker took with it counts', () => {
+test('the service of a run on a lost worker counts', () => {
   const bench = new Bench(2);
   bench.need(1, { tasks: 2 });
   bench.now += 500;
@@ -577,7 +577,7 @@ test('the service of a run that its worker took with it counts', () => {
   expect(job.attained).toBe(500);
 });
 
-describe('an owner that was started again', () => {
+describe('a restarted owner', () => {
   const NEXT = 77 as Address;
 
   function restarted() {
@@ -590,7 +590,7 @@ describe('an owner that was started again', () => {
     return bench;
   }
 
-  test('has its job once, with what runs of it', () => {
+  test('has its job once, with its running tasks', () => {
     const bench = restarted();
     bench.need(1, { tasks: 3, jobTasks: 5 }, NEXT);
     expect([...bench.dispatcher.books.jobs].map(({ owner, running }) => [owner, running])).toEqual([
@@ -598,7 +598,7 @@ describe('an owner that was started again', () => {
     ]);
   });
 
-  test('is matched as if it had asked for the first time', () => {
+  test('is matched like a new owner', () => {
     const bench = restarted();
     bench.need(1, { tasks: 1, matches: 0 }, NEXT);
     bench.pull(0, { heard: [1], free: 1 });
@@ -606,7 +606,7 @@ describe('an owner that was started again', () => {
     expect(bench.sent.every(({ to }) => to === NEXT)).toBe(true);
   });
 
-  test('has what a worker found there names by a former incarnation, before or after it came', () => {
+  test('gets runs that a worker reports under a former incarnation, before or after it joins', () => {
     const bench = new Bench(2);
     bench.found(0, [{ owner: OWNER, job: 4, match: 1 }]);
     bench.dispatcher.rehome(NEXT, [OWNER], bench.now);
@@ -614,7 +614,7 @@ describe('an owner that was started again', () => {
     expect([bench.running(4, NEXT), bench.dispatcher.books.job(NEXT, 4)?.owner]).toEqual([2, NEXT]);
   });
 
-  test('keeps its own job where a former incarnation has another one of that number', () => {
+  test('keeps its job if a former incarnation has another job with that number', () => {
     const bench = new Bench(2);
     bench.need(1, {}, NEXT);
     bench.need(1, {}, OWNER);

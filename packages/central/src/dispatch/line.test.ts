@@ -6,7 +6,7 @@ import { WaitingLine } from './line.js';
 
 addPapers();
 
-test('a job of very many waiting stages has as many in its line as an answer holds', () => {
+test('the answer for a job with very many waiting stages is truncated', () => {
   const books = new ClusterBooks();
   const job = books.declare(900 as Address, 0, { arrivedAt: 0, tasks: 2_000 });
   for (let index = 0; index <= LIMITS.stagesPerJobMax; index++) {
@@ -18,7 +18,7 @@ test('a job of very many waiting stages has as many in its line as an answer hol
   expect(line.needs).toHaveLength(LIMITS.stagesPerJobMax);
 });
 
-test('what no worker could ever run stands before nobody', () => {
+test('a task that no worker can run is ahead of no other', () => {
   const books = new ClusterBooks();
   const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
   const line = new WaitingLine(books, makePolicy('3sigma-sched', {}, context));
@@ -36,7 +36,7 @@ test('what no worker could ever run stands before nobody', () => {
   expect(line.of(last, 10).needs[0]!.ahead).toMatchObject({ jobs: 1, tasks: 1 });
 });
 
-test('waits of jobs of which the estimate is to come tell nothing of others, once enough others have waited', () => {
+test('waits of jobs without an estimate are ignored once there are enough others', () => {
   const books = new ClusterBooks();
   books.setOpen(books.addWorker(1 as Address, books.names.capacityOf(1, {})), true);
   const context = { cutoffMs: 1_000, sizesAreGiven: false, reserve: 0, random: () => 0.5 };

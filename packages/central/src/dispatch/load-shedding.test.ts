@@ -22,12 +22,12 @@ class Course {
 const falses = (count: number) => new Array<boolean>(count).fill(false);
 const trues = (count: number) => new Array<boolean>(count).fill(true);
 
-describe('matching is given up', () => {
-  test('when central was too busy for three seconds on end', () => {
+describe('matching stops', () => {
+  test('after three consecutive seconds of overload', () => {
     expect(new Course().run(4, 0.9, 10_000)).toEqual([true, true, false, false]);
   });
 
-  test('not for moments in which there is too much to do', () => {
+  test('not for short overloads', () => {
     const course = new Course();
     for (let i = 0; i < 10; i++) {
       expect(course.run(2, 1, 10_000)).toEqual(trues(2));
@@ -36,18 +36,18 @@ describe('matching is given up', () => {
   });
 });
 
-describe('matching is taken back', () => {
+describe('matching resumes', () => {
   const overloaded = () => {
     const course = new Course();
     course.run(3, 0.9, 10_000);
     return course;
   };
 
-  test('when far fewer tasks came for ten seconds than were too many', () => {
+  test('after ten seconds of much lower load', () => {
     expect(overloaded().run(10, 0.1, 6_000)).toEqual([...falses(9), true]);
   });
 
-  test('not while nearly as many come, though central has time now that it does not match them', () => {
+  test('not at nearly the same load, although central is idle without matching', () => {
     expect(overloaded().run(50, 0.1, 6_100)).toEqual(falses(50));
   });
 

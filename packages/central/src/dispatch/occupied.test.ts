@@ -22,7 +22,7 @@ test('a worker is occupied when every slot runs a long task', () => {
   expect(new Occupied().changed(cluster, 10)).toEqual(new Uint8Array([0b0000_1011, 0b10]));
 });
 
-test('what has not changed is not told again, unless somebody has not been told', () => {
+test('unchanged state is not resent, except for newcomers', () => {
   const occupied = new Occupied();
   const cluster = clusterOf(0, 2);
   expect(occupied.changed(clusterOf(0, 0), 2)).toBeUndefined();
@@ -34,14 +34,14 @@ test('what has not changed is not told again, unless somebody has not been told'
   expect(occupied.changed(clusterOf(0, 0), 2)).toEqual(new Uint8Array([0]));
 });
 
-test('those who were told that workers are occupied hear that they are not, though another was not told', () => {
+test('a change back to unoccupied is sent even if a newcomer did not get the first change', () => {
   const occupied = new Occupied();
   expect(occupied.changed(clusterOf(2, 0), 2)).toBeDefined();
   occupied.newcomer();
   expect(occupied.changed(clusterOf(0, 0), 2)).toEqual(new Uint8Array([0]));
 });
 
-test('nobody is looked at while no worker runs more or fewer long tasks', () => {
+test('workers are not scanned while counts of long tasks are unchanged', () => {
   const occupied = new Occupied();
   let looks = 0;
   const watched = (of: ReturnType<typeof clusterOf>) => ({

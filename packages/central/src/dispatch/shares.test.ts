@@ -22,7 +22,7 @@ function books(): ClusterBooks {
   return made;
 }
 
-test('jobs have what their runs need, those with most first, and what the policy gives them is due', () => {
+test('shares list jobs by allocation, with the fair share from the policy', () => {
   const made = books();
   const policy = makePolicy('drf', {}, CONTEXT);
   policy.heard(made.takeNews(), 0);
@@ -43,7 +43,7 @@ test('jobs have what their runs need, those with most first, and what the policy
   ]);
 });
 
-test('a policy that gives out no shares owes none', () => {
+test('a policy without shares reports no fair shares', () => {
   const made = books();
   const policy = makePolicy('gs', {}, CONTEXT);
   policy.heard(made.takeNews(), 0);

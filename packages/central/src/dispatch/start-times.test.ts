@@ -23,7 +23,7 @@ function seen(
   return times;
 }
 
-it('goes by waits of all kinds until enough of a kind have waited, and says nothing before enough have', () => {
+it('uses waits of all kinds until one kind has enough, and nothing before there are enough', () => {
   const alike = (waitMs: number) => ({ p10: waitMs, p50: waitMs, p90: waitMs });
   const times = seen(9, { waitMs: () => SECOND });
   expect(times.expect({ kind: 'short', basisMs: 0 })).toBeUndefined();
@@ -84,7 +84,7 @@ it('keeps questions from all of a long wait, and not all of them', () => {
   expect(Math.abs(p90 - 90_000)).toBeLessThan(3_000);
 });
 
-it('counts waits by the time for which questions stand', () => {
+it('weights waits by the time that they are pending', () => {
   const times = new StartTimes<object>();
   const basis = { kind: 'short', basisMs: 0 };
   const wait = (forMs: number, waitMs: number, now: number) => {

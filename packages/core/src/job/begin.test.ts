@@ -3,7 +3,7 @@ import { beginOf, parseBegin } from './begin.js';
 
 const NOW = Date.parse('2026-11-25T21:30:00Z');
 
-describe('when a job says that it begins', () => {
+describe('the begin time of a job', () => {
   it('is a delay, or a time with its zone', () => {
     expect(parseBegin('2h', 'begin')).toEqual({ afterMs: 7_200_000 });
     expect(parseBegin('+1h30m', 'begin')).toEqual({ afterMs: 5_400_000 });
@@ -33,7 +33,7 @@ describe('when a job says that it begins', () => {
   });
 });
 
-describe('what a person writes', () => {
+describe('a written begin time', () => {
   const at = (text: string, now = NOW, zone = 'Europe/Berlin') => beginOf(text, '--begin', now, zone);
 
   it('is local, and the next time that the clock shows it', () => {
@@ -45,19 +45,19 @@ describe('what a person writes', () => {
     expect(at('23:00', NOW, 'Asia/Kolkata')).toBe('2026-11-26T17:30:00.000Z');
   });
 
-  it('may be a date, or a date and a time, of that zone or of its own', () => {
+  it('may be a date, or a date and a time, in the given zone or an explicit one', () => {
     expect(at('2026-12-01')).toBe('2026-11-30T23:00:00.000Z');
     expect(at('2026-07-01 12:00')).toBe('2026-07-01T10:00:00.000Z');
     expect(at('2026-12-01T12:00:30')).toBe('2026-12-01T11:00:30.000Z');
     expect(at('2026-12-01T12:00:00-05:00')).toBe('2026-12-01T12:00:00-05:00');
   });
 
-  it('may be a delay, which counts from the acceptance', () => {
+  it('may be a delay from the acceptance', () => {
     expect(at(' +2h ')).toBe('+2h');
     expect(at('90m')).toBe('90m');
   });
 
-  it('is read as the clock goes on where it is put forward', () => {
+  it('skips the gap when clocks go forward', () => {
     // On 29 March 2026 clocks in Berlin go from 2:00 to 3:00.
     const evening = Date.parse('2026-03-28T20:00:00Z');
     expect(at('02:30', evening)).toBe('2026-03-29T01:30:00.000Z');
@@ -65,7 +65,7 @@ describe('what a person writes', () => {
     expect(at('2026-03-29 01:59', evening)).toBe('2026-03-29T00:59:00.000Z');
   });
 
-  it('is the first of two that is yet to come where it is put back', () => {
+  it('is the first future one of two when clocks go back', () => {
     // On 25 October 2026 clocks in Berlin go from 3:00 to 2:00.
     const evening = Date.parse('2026-10-24T20:00:00Z');
     expect(at('02:30', evening)).toBe('2026-10-25T00:30:00.000Z');

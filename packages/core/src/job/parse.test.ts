@@ -19,7 +19,7 @@ describe('a job as people write it', () => {
     ]);
   });
 
-  test('stages are put into an order in which they can run', () => {
+  test('stages are sorted into a runnable order', () => {
     const job = parseJobSpec({
       stages: [
         { name: 'reduce', after: ['map', 'load'], tasks: [sleep] },
@@ -31,7 +31,7 @@ describe('a job as people write it', () => {
     expect(job.stages.map((stage) => stage.after)).toEqual([[], [0], [1, 0]]);
   });
 
-  test('a stage may have an estimate of its own, in ms', () => {
+  test('a stage may have a separate estimate, in ms', () => {
     const { stages } = parseJobSpec({
       stages: [
         { name: 'map', tasks: [sleep], estimate: '2s' },
@@ -210,7 +210,7 @@ describe('a job as people write it', () => {
     );
   });
 
-  test('with the longest durations and the largest amounts there are is taken', () => {
+  test('with the longest durations and largest amounts is accepted', () => {
     const job = parseJobSpec({
       tasks: [{ sleep: LIMITS.durationMaxMs }],
       estimate: '10000000d',

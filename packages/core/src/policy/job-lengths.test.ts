@@ -31,7 +31,7 @@ describe('a cutoff', () => {
     }
   });
 
-  test('is the 90th percentile where run times are spread and the longest tenth holds most of the work', () => {
+  test('is the 90th percentile if run times vary and the longest tenth has most of the work', () => {
     const means = drawn(1_500, 1_000, 1.8);
     const p90 = means.toSorted((a, b) => a - b)[1_350]!;
     const cutoffMs = lengthsOf(means, 3).cutoffMs(DEFAULT_MS * 100);
@@ -44,11 +44,11 @@ describe('a cutoff', () => {
     expect(lengthsOf(alike).cutoffMs(DEFAULT_MS)).toBeGreaterThan(Math.max(...alike));
   });
 
-  test('stays while no job is long: those that are may not have ended', () => {
+  test('stays while no job is long, because long jobs may not have ended', () => {
     expect(lengthsOf(drawn(200, 100, 0.4)).cutoffMs(DEFAULT_MS)).toBe(DEFAULT_MS);
   });
 
-  test('stays where what fits is within half of it', () => {
+  test('stays if the new cutoff is within half of it', () => {
     const lengths = lengthsOf(drawn(1_500, 1_000, 1.8));
     const cutoffMs = lengths.cutoffMs(1e9);
     for (const near of [cutoffMs * 1.4, cutoffMs / 1.4]) expect(lengths.cutoffMs(near)).toBe(near);
@@ -64,7 +64,7 @@ describe('a cutoff', () => {
   });
 });
 
-test('what is told of jobs is the same elsewhere', () => {
+test('reported job lengths are the same after a transfer', () => {
   const lengths = lengthsOf([0.2, ...drawn(150, 100, 2), 1e30]);
   const elsewhere = new JobLengths();
   elsewhere.add(lengths.counts());
