@@ -129,7 +129,7 @@ test('a task that a worker declines before it starts was no attempt', () => {
   expect(job.history.lostCount).toBe(0);
 });
 
-test('of probes no more come back than are believed to be at their worker', () => {
+test('no more probes are returned than their worker should have', () => {
   const bench = new Bench();
   bench.members(W1);
   const job = bench.submit({ tasks: [{ sleep: 1 }] });
@@ -143,7 +143,7 @@ test('of probes no more come back than are believed to be at their worker', () =
   expect(bench.take('probe')).toEqual([]);
 });
 
-describe('a worker that central has not told of', () => {
+describe('a worker that central has not reported', () => {
   test('gets a task, and keeps it when central tells of it in time', () => {
     const bench = new Bench();
     bench.members(W1);
@@ -155,7 +155,7 @@ describe('a worker that central has not told of', () => {
     expect(job.tasks.workers[0]).toBe(W2);
   });
 
-  test('is gone when central has not told of it within a lease', () => {
+  test('is lost if central does not report it within a lease', () => {
     const bench = new Bench();
     bench.members(W1);
     bench.pass(2 * leaseMs);
@@ -211,7 +211,7 @@ test('the news of another central is not older for its lower number', () => {
   expect(bench.sentTo(W1)).not.toContain('probe');
 });
 
-test('a central that is silent has nobody taken for gone', () => {
+test('a silent central causes no losses', () => {
   const bench = new Bench();
   bench.members(W1);
   const job = bench.submit({ tasks: [{ sleep: 1 }] });
@@ -246,7 +246,7 @@ describe('clients', () => {
     expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'draining' });
   });
 
-  test('a job that no worker could ever run is refused, also where each falls short without end', () => {
+  test('a job that no worker can ever run is refused, even if each lacks a resource completely', () => {
     const bench = new Bench();
     bench.members(W1);
     const spec = { demand: { memory: '8000TiB' }, tasks: [{ sleep: 1 }] };
@@ -260,7 +260,7 @@ describe('clients', () => {
     expect(bench.request({ ...submit, spec: endless })).toMatchObject({ type: 'refused', code: 'bad-job' });
   });
 
-  test('who has a key of its own submits in its name, and sees and ends its own jobs only', () => {
+  test('a client with a personal key submits in its name, and sees and cancels only its jobs', () => {
     const bench = new Bench();
     bench.members(W1);
     const others = bench.submit({ user: 'ann', tasks: [{ sleep: 1 }] });
@@ -295,7 +295,7 @@ describe('clients', () => {
     expect(bench.request({ ...cancel, id: others.id })).toMatchObject({ type: 'jobSummary' });
   });
 
-  test('a submission that comes again is known by its number, and not read again', () => {
+  test('a repeated submission is recognized by its number, and not parsed again', () => {
     const bench = new Bench();
     bench.members(W1);
     const spec = { tasks: [{ sleep: 1 }] };
@@ -315,7 +315,7 @@ describe('clients', () => {
     expect(bench.request({ ...submit, request: 3, spec: other })).toMatchObject({ code: 'key-conflict' });
   });
 
-  test('questions about all jobs have their time, and who asks beyond that is told when to come back', () => {
+  test('requests about all jobs have a time budget, and excess requests are told when to retry', () => {
     const bench = new Bench();
     bench.members(W1);
     for (let i = 0; i < 1_000; i++) bench.submit({ tasks: [{ sleep: 1 }] });
@@ -336,7 +336,7 @@ describe('clients', () => {
     expect(bench.request(list)).toMatchObject({ type: 'jobList' });
   });
 
-  test('nothing is no key, since all who forget theirs would have one job', () => {
+  test('an empty key is refused, because all such clients would share one job', () => {
     const bench = new Bench();
     bench.members(W1);
     const submit = { type: 'submit', request: 1, key: '', spec: { tasks: [{ sleep: 1 }] } } as const;
@@ -357,7 +357,7 @@ describe('clients', () => {
     expect(bench.scheduler.tallies.jobsRefused).toEqual({ ...none, [reason]: 1 });
   });
 
-  test('a scheduler that has as much as it takes says when to come back, and knows what it has taken', () => {
+  test('a full scheduler says when to retry, and still recognizes accepted jobs', () => {
     const bench = new Bench({}, { activeJobsMax: 1, activeJobsPerUserMax: 1 });
     bench.members(W1);
     const spec = { user: 'ada', tasks: [{ sleep: 1 }] };
@@ -371,7 +371,7 @@ describe('clients', () => {
     expect(bench.scheduler.tallies.jobsRefused).toEqual({ jobs: 1, memory: 0, user: 0, journal: 0 });
   });
 
-  test('a user who has as much as one may have cannot have more by trying again', () => {
+  test('a retry does not exceed the limit of a user', () => {
     const bench = new Bench({}, { activeJobsPerUserMax: 1 });
     bench.members(W1);
     const failed = bench.submit({ user: 'ada', tasks: [{ sleep: 1 }] });
@@ -390,7 +390,7 @@ describe('clients', () => {
     expect(bench.request(retry)).toMatchObject({ type: 'refused', code: 'overloaded' });
   });
 
-  test('limits of users and projects that central sends are kept, with what other schedulers hold', () => {
+  test('limits of users and projects from central apply, with the usage at other schedulers', () => {
     const bench = new Bench();
     bench.members(W1);
     let request = 0;
@@ -448,7 +448,7 @@ describe('clients', () => {
     expect(submit('ada', 60)).toMatchObject({ type: 'accepted' });
   });
 
-  test('a user who has as many waiting tasks as one may have is refused, and the list of jobs says how many', () => {
+  test('a user at the limit of waiting tasks is refused, and the list of jobs has the count', () => {
     const bench = new Bench({}, { userWaitingTasksMax: 3 });
     bench.members(W1);
     const submit = (key: string, user: string, tasks: number) =>
@@ -508,7 +508,7 @@ describe('clients', () => {
   });
 });
 
-test('a job that is cancelled while central places it: what central places all the same is called back', () => {
+test('placements of a job that is cancelled meanwhile are recalled', () => {
   const bench = new Bench({ preset: { ...PRESETS.central } });
   bench.members(W1);
   const job = bench.submit({ tasks: [{ sleep: 1 }] });
@@ -532,7 +532,7 @@ describe('a task that central has placed', () => {
     bench.receive(worker, { type: 'ask', ask: 1, again: false, job: job.number, stage: 0, placed });
   };
 
-  test('is placed anew when its worker is lost, whether it runs or not', () => {
+  test('is placed again if its worker is lost, running or not', () => {
     const bench = new Bench({ preset: { ...PRESETS.central } });
     bench.members(W1, W2);
     const job = bench.submit({ tasks: [{ sleep: 1 }] });
@@ -595,7 +595,7 @@ test('the key of a job of another user is taken, also once that job had to make 
   expect(submit('k1', 'eve')).toMatchObject({ type: 'accepted', value: { state: 'waiting' } });
 });
 
-test('what a former central has found for a job counts no more once another one has welcomed its owner', () => {
+test('matches of a former central do not count once another one has welcomed the owner', () => {
   const [former, present] = [CENTRAL, 77 as Address];
   const goshawk = { preset: { ...PRESETS.goshawk } };
   const bench = new Bench(goshawk);
@@ -617,7 +617,7 @@ test('what a former central has found for a job counts no more once another one 
   expect(bench.take('run')).toHaveLength(1);
 });
 
-test('a worker that is matched before central has told of it is called by its name', () => {
+test('a worker that is matched before central reports it has its name', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.members(W1);
   bench.submit({ tasks: [{ sleep: 1 }] });

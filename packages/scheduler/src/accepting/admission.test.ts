@@ -34,7 +34,7 @@ function why(job: JobInput, workers: readonly Member[], policy = GANGS) {
 const tasks = (count: number) => ({ count, run: { sleep: 1 } });
 
 describe('a gang', () => {
-  test('fits where its tasks have room together, those that drain included', () => {
+  test('fits if its tasks have room together, draining workers included', () => {
     const two = [worker(1), worker(2, { draining: true })];
     expect(why({ tasks: tasks(4) }, two)).toBeUndefined();
     expect(why({ tasks: tasks(5) }, two)).toBe(
@@ -48,12 +48,12 @@ describe('a gang', () => {
     expect(why({ tasks: tasks(2), demand: { gpu: 1 } }, workers)).toMatch(/room for 1 of them/);
   });
 
-  test('is each stage by itself', () => {
+  test('is checked per stage', () => {
     const stages = ['a', 'b'].map((name) => ({ name, tasks: tasks(2) }));
     expect(why({ stages }, [worker(1)])).toBeUndefined();
   });
 
-  test('is none where tasks start one by one, or no worker is known', () => {
+  test('is not checked if tasks start one by one, or no worker is known', () => {
     expect(why({ tasks: tasks(5) }, [worker(1)], DEFAULT_POLICY)).toBeUndefined();
     expect(why({ tasks: tasks(5) }, [])).toBeUndefined();
   });
@@ -74,7 +74,7 @@ describe('a preference', () => {
     );
   });
 
-  test('is no matter where central does not tell what workers have', () => {
+  test('is not checked if central does not send capacities', () => {
     expect(
       why({ tasks: tasks(1), prefer: { rack: 'r3' } }, [worker(1, { attributes: undefined })]),
     ).toBeUndefined();
@@ -84,7 +84,7 @@ describe('a preference', () => {
 describe('on workers without slots', () => {
   const one = (slots: number) => [worker(1, { slots, capacity: { cpu: 4 } })];
 
-  test('a task that needs nothing would fit without end', () => {
+  test('a task without a demand would fit any number of times', () => {
     for (const demand of [undefined, {}, { cpu: 0 }]) {
       const job = { tasks: tasks(1), ...(demand === undefined ? {} : { demand }) };
       expect(why(job, one(0), DEFAULT_POLICY)).toMatch(
@@ -107,7 +107,7 @@ describe('on workers without slots', () => {
   });
 });
 
-describe('what is required', () => {
+describe('a requirement', () => {
   const GIVEN = { estimator: 'given', cutoffMs: 60_000 } as const;
   const HAWK: PolicySettings = { ...DEFAULT_POLICY, ...GIVEN, preset: PRESETS.hawk };
   const zone = (value: string) => ({ attributes: [{ name: 'zone', value }] });
@@ -124,13 +124,13 @@ describe('what is required', () => {
   const only =
     'only workers of the short partition have zone=eu (w1), and the job uses the general one: it waits until a worker there has it; give it to more workers, or make the short partition smaller (--short-partition)';
 
-  test('and only workers of the other partition have is named, with where it is and what helps', () => {
+  test('that only the other partition meets is named, with that partition and a remedy', () => {
     expect(missing({ require: { zone: 'eu' }, estimate: '1h' })).toBe(only);
     expect(missing({ require: { zone: 'eu' }, estimate: 1 })).toBeUndefined();
     expect(missing({ require: { zone: 'us' }, estimate: '1h' })).toBeUndefined();
   });
 
-  test('is missing only if the job turns out long, while nobody knows that it is', () => {
+  test('is missing only if the job turns out long, while its class is unknown', () => {
     const pilots: PolicySettings = { ...HAWK, estimator: 'pilot' };
     expect(missing({ require: { zone: 'eu' } }, workers, pilots)).toBe(`if the job turns out long: ${only}`);
   });
@@ -145,7 +145,7 @@ describe('what is required', () => {
     expect(missing({ require: { planet: 'mars' } }, [])).toBeUndefined();
   });
 
-  test('is there where one worker stands for both partitions, or there are none', () => {
+  test('is met if one worker serves both partitions, or there are no partitions', () => {
     const whole: PolicySettings = { ...HAWK, preset: PRESETS.goshawk };
     expect(missing({ require: { zone: 'eu' }, estimate: '1h' }, [workers[0]!])).toBeUndefined();
     expect(missing({ require: { zone: 'eu' }, estimate: '1h' }, workers, whole)).toBeUndefined();

@@ -92,7 +92,7 @@ describe('an open job', () => {
     expect(bench.ask(W1, 1)).toMatchObject({ task: 3 });
   });
 
-  test('ends what is not on the disk yet when it is cancelled', () => {
+  test('cancels appended tasks that are not durable yet', () => {
     append(0, ['a']);
     appendUnwritten(1, 'b');
     bench.receive(CLIENT, { type: 'cancelJob', request: 99, id: 's-1' });
@@ -101,7 +101,7 @@ describe('an open job', () => {
     expect(bench.ask(W1, 1)).toBeUndefined();
   });
 
-  test('runs what is appended, and ends when it is closed and all has ended', () => {
+  test('runs appended tasks, and ends when it is closed and all tasks have ended', () => {
     expect(detail()).toMatchObject({ state: 'waiting', open: true, tasks: { total: 0 } });
     expect(append(0, ['a', 'b'])).toEqual({ tasks: 2, digest: '2', closed: false, state: 'waiting' });
     expect(run()).toMatchObject({ task: 0, payload: { module: '/m.js', input: 'a' } });
@@ -116,7 +116,7 @@ describe('an open job', () => {
     expect(detail()).toMatchObject({ state: 'completed', tasks: ended.tasks });
   });
 
-  test('goes on when all it has has ended, before it is closed', () => {
+  test('stays open after all its tasks have ended, until it is closed', () => {
     append(0, ['a']);
     run();
     expect(detail().state).toBe('running');
@@ -126,11 +126,11 @@ describe('an open job', () => {
     expect(detail().state).toBe('completed');
   });
 
-  test('ends at once where it is closed with nothing in it', () => {
+  test('ends at once if it is closed without tasks', () => {
     expect(append(0, [], { close: true })).toMatchObject({ state: 'completed', tasks: 0 });
   });
 
-  test('has tasks once that were appended twice, and says so where others are in their place', () => {
+  test('ignores repeated tasks, and refuses different ones at their place', () => {
     append(0, ['a', 'b']);
     expect(append(0, ['a', 'b'])).toMatchObject({ tasks: 2 });
     expect(append(0, ['a'])).toMatchObject({ tasks: 2 });
@@ -143,7 +143,7 @@ describe('an open job', () => {
     expect(bench.records.filter(({ kind }) => kind === 'appended')).toHaveLength(2);
   });
 
-  test('takes no task that is none, and leaves no trace of those that came with it', () => {
+  test('refuses an invalid task together with all tasks of its request', () => {
     const records = bench.records.length;
     expect(append(0, ['a'], { common: { modul: 'x' } })).toBe('bad-job');
     expect(append(0, [], { each: { not: 'a list' } })).toBe('bad-job');
@@ -153,7 +153,7 @@ describe('an open job', () => {
     expect(detail().tasks.total).toBe(0);
   });
 
-  test('is the same after a restart: its tasks, their results, and where to go on', () => {
+  test('survives a restart with its tasks, their results, and its position', () => {
     append(0, ['a', 'b', 'c']);
     run(value('A'));
     run(FAILED);
@@ -184,7 +184,7 @@ describe('an open job', () => {
     expect(detail().state).toBe('cancelled');
   });
 
-  test('is retried with the inputs of what failed, closed, also after a restart', () => {
+  test('is retried with the inputs of failed tasks, closed, even after a restart', () => {
     append(0, ['a', 'b', 'c'], { close: true });
     for (const outcome of [COMPLETED, FAILED, COMPLETED]) run(outcome);
     expect(detail().state).toBe('failed');
@@ -198,7 +198,7 @@ describe('an open job', () => {
     expect(append(3, ['d'])).toBe('not-open');
   });
 
-  test('fails as a whole where its time limit passes', () => {
+  test('fails as a whole when its time limit passes', () => {
     open({ timeLimit: '1s' }, 'limited');
     const id = 's-2';
     append(0, ['a', 'b'], { id });
@@ -209,7 +209,7 @@ describe('an open job', () => {
     expect(detail(id)).toMatchObject({ state: 'failed', tasks: { failed: 2 } });
   });
 
-  test('is closed when no client was heard of for so long, and not before', () => {
+  test('is closed after its time without a client, and not before', () => {
     append(0, ['a']);
     run();
     bench.now = HOUR - 1;
@@ -234,7 +234,7 @@ describe('an open job', () => {
     expect(append(1, ['x'], { id: 's-2' })).toBe('not-open');
   });
 
-  test('has no pilots, and is one job of what a cutoff is learned from', () => {
+  test('has no pilots, and counts as one job for a learned cutoff', () => {
     bench.receive(CENTRAL, welcome({ estimator: 'pilot' }));
     open({}, 'sampled');
     append(0, Array(100).fill('x'), { id: 's-2' });

@@ -53,8 +53,8 @@ function restarted(before: DurableBench, startedAt = 20_000): DurableBench {
   return bench;
 }
 
-describe('a job that is held', () => {
-  test('keeps a scheduler from draining only until the last of its tasks that run has ended', () => {
+describe('a held job', () => {
+  test('keeps a scheduler from draining only until its last running task ends', () => {
     let isDrained = false;
     const env = {
       drained() {
@@ -71,7 +71,7 @@ describe('a job that is held', () => {
     expect(isDrained).toBe(true);
   });
 
-  test('keeps no scheduler from draining that drains already when it is held', () => {
+  test('does not keep an already draining scheduler from exiting', () => {
     let isDrained = false;
     const env = {
       drained() {
@@ -99,7 +99,7 @@ describe('a job that is held', () => {
     expect(isDrained).toBe(true);
   });
 
-  test('gives nothing more out; what runs goes on, and it is released where it was', () => {
+  test('starts nothing more, lets running tasks continue, and resumes on release', () => {
     const bench = submitted();
     const ran = bench.ask(W1, 1)!;
     const { sent, answer } = update(bench, { held: true });
@@ -126,7 +126,7 @@ describe('a job that is held', () => {
     expect(bench.ask(W1, 1)).toBeDefined();
   });
 
-  test('is held after a restart, and after another one once it was released is not', () => {
+  test('is still held after a restart, and still released after another one', () => {
     const before = submitted();
     before.end(W1, before.ask(W1, 1)!);
     update(before, { held: true, priority: 'high' });
@@ -144,7 +144,7 @@ describe('a job that is held', () => {
     expect(again.ask(W2, 1)).toBeDefined();
   });
 
-  test('keeps the tasks that a worker says it runs, after a restart', () => {
+  test('keeps the tasks that a worker reports as running after a restart', () => {
     const before = submitted();
     const { task, attempt } = before.ask(W1, 1)!;
     update(before, { held: true });
@@ -195,7 +195,7 @@ describe('a job that is held', () => {
     });
   });
 
-  test('waits for other jobs all the same, and those that wait for it go on waiting', () => {
+  test('still waits for other jobs, and its successors keep waiting', () => {
     const bench = submitted();
     bench.submit({ ...TASKS, after: ['s-1'], hold: true }, 'k2', 2);
     bench.commit();
@@ -213,7 +213,7 @@ describe('a job that is held', () => {
     expect(bench.ask(W1, 2)).toBeDefined();
   });
 
-  test('stays as the last of its client’s requests says when an older one comes again', () => {
+  test('follows its client’s latest request when an older one is repeated', () => {
     const bench = submitted();
     update(bench, { held: true });
     const old = request;
@@ -223,7 +223,7 @@ describe('a job that is held', () => {
     expect(bench.ask(W1, 1)).toBeDefined();
   });
 
-  test('that is said twice is written down once', () => {
+  test('is journaled once for a repeated request', () => {
     const bench = submitted();
     update(bench, { held: true });
     update(bench, { held: true });
@@ -261,7 +261,7 @@ describe('central', () => {
     return submitted({ ...TASKS, estimate: '1m', ...job }, bench);
   }
 
-  test('forgets the needs of a held job, and hears of them anew', () => {
+  test('drops the needs of a held job, and gets them again on release', () => {
     const bench = matched();
     expect(update(bench, { held: true }).sent).toContainEqual({ type: 'withdraw', job: 1 });
     const match = { worker: W1, match: 1 };
@@ -278,7 +278,7 @@ describe('central', () => {
     expect(needs).toMatchObject([{ job: 1, tasks: 4, ageMs: 0 }]);
   });
 
-  test('is told of nothing of a held job while it is held', () => {
+  test('gets no needs of a held job', () => {
     const bench = matched({ hold: true });
     expect(bench.take()).toEqual([]);
     bench.now = 2_000;
@@ -289,7 +289,7 @@ describe('central', () => {
     ]);
   });
 
-  test('hears at once of another priority', () => {
+  test('gets a changed priority at once', () => {
     const bench = matched();
     const { sent, answer } = update(bench, { priority: 'high' });
     expect(answer).toMatchObject({ type: 'jobSummary' });
@@ -299,7 +299,7 @@ describe('central', () => {
 });
 
 describe('a job that begins later', () => {
-  test('begins by itself when its time has come', () => {
+  test('begins automatically at its time', () => {
     const bench = submitted({ ...TASKS, begin: '2h' });
     const beginAt = WALL + 7_200_000;
     expect(detail(bench)).toMatchObject({ state: 'waiting', held: false, beginAt });
@@ -314,14 +314,14 @@ describe('a job that begins later', () => {
     expect(bench.ask(W1, 1)).toBeDefined();
   });
 
-  test('goes by the wall clock, which is looked at again and again', () => {
+  test('follows the wall clock, which is polled', () => {
     const bench = submitted({ ...TASKS, begin: new Date(WALL + 3_600_000).toISOString() });
     expect(bench.timers.get('begin 0')).toBe(30_000);
     bench.scheduler.wake('begin', 0, 30_000);
     expect(bench.timers.get('begin 0')).toBe(60_000);
   });
 
-  test('of which the time has passed begins at once', () => {
+  test('begins at once if its time has passed', () => {
     const bench = submitted({ ...TASKS, begin: new Date(WALL - 1).toISOString() });
     expect(bench.ask(W1, 1)).toBeDefined();
     expect(bench.timers.has('begin 0')).toBe(false);
@@ -335,7 +335,7 @@ describe('a job that begins later', () => {
     expect(detail(again).beginAt).toBeUndefined();
   });
 
-  test('and is held does not begin before it is released', () => {
+  test('does not begin before its release if it is held', () => {
     const bench = submitted({ ...TASKS, begin: '1s' });
     update(bench, { held: true });
     bench.now = 2_000;
@@ -346,7 +346,7 @@ describe('a job that begins later', () => {
     expect(bench.ask(W1, 1)).toBeDefined();
   });
 
-  test('begins at the same time after a restart, or at once where it has come meanwhile', () => {
+  test('begins at the same time after a restart, or at once if that has passed', () => {
     const before = submitted({ ...TASKS, begin: '1m' });
     const bench = restarted(before, 20_000);
     expect(detail(bench)).toMatchObject({ beginAt: WALL + 60_000 });

@@ -34,7 +34,7 @@ class Bench {
 }
 
 describe('keys', () => {
-  test('a scheduler takes the keys that are its own, and says whose the others are', () => {
+  test('a scheduler accepts its keys, and names the owners of others', () => {
     const { keys } = new Bench();
     keys.onMembers(CENTRAL, members(['a', 'b'], ['c']), 0);
     expect(keys.refusal(keyOf('a'))).toBeUndefined();
@@ -46,14 +46,14 @@ describe('keys', () => {
     expect(keys.version).toBe(4);
   });
 
-  test('a scheduler that knows of no others takes every key, and none before it was told', () => {
+  test('a single scheduler accepts every key, but none before it has the list', () => {
     const bench = new Bench();
     expect(bench.codes).toEqual(['not-ready', 'not-ready', 'not-ready']);
     bench.keys.onMembers(CENTRAL, members(['a']), 0);
     expect(bench.codes).toEqual([undefined, undefined, undefined]);
   });
 
-  test('an older list that comes late changes nothing', () => {
+  test('a late older list changes nothing', () => {
     const bench = new Bench();
     bench.keys.onMembers(CENTRAL, members(['a', 'b', 'c']), 0);
     bench.keys.onMembers(CENTRAL, { ...members(['a']), ownersVersion: 1 }, 1);
@@ -61,7 +61,7 @@ describe('keys', () => {
     expect(bench.keys.version).toBe(4);
   });
 
-  test('who was known before a new central and is not named by it is away, for ten minutes', () => {
+  test('a scheduler that a new central does not list counts as away for ten minutes', () => {
     const bench = new Bench();
     bench.keys.onMembers(CENTRAL, members(['a', 'b', 'c']), 0);
     bench.keys.onMembers(ANOTHER, members(['a']), 1);
@@ -72,14 +72,14 @@ describe('keys', () => {
     expect(bench.codes[2]).not.toBe('owner-away');
   });
 
-  test('who is given up by the central that knew it is known no more', () => {
+  test('a scheduler that its central gives up is forgotten', () => {
     const bench = new Bench();
     bench.keys.onMembers(CENTRAL, members(['a', 'b', 'c']), 0);
     bench.keys.onMembers(CENTRAL, members(['a', 'b']), 1);
     expect(bench.codes[2]).not.toBe('owner-away');
   });
 
-  test('a scheduler that was started again remembers who there was', () => {
+  test('a restarted scheduler remembers the other schedulers', () => {
     const bench = new Bench(['a', 'b', 'c']);
     bench.keys.onMembers(CENTRAL, members(['a']), 0);
     expect(bench.codes).toEqual([undefined, 'owner-away', 'owner-away']);

@@ -11,7 +11,7 @@ test.each(['https://Hooks.Example.org/x?y=1', 'http://hooks.example.org:8080', '
   },
 );
 
-test('a host that no glob matches is refused, with those that are allowed', () => {
+test('a host that no glob matches is refused with the list of allowed ones', () => {
   expect(whyNotNotified(job('http://169.254.169.254/latest'), ['*.example.org'])).toEqual({
     code: 'notify-host',
     message: 'the scheduler sends no notifications to 169.254.169.254',

@@ -58,7 +58,7 @@ describe('too much', () => {
     expect(bench.overload.refusal()).toBeUndefined();
   });
 
-  test('are jobs that take more memory than there is, however few', () => {
+  test('are jobs that need more memory than there is, for any number of jobs', () => {
     const bench = new Bench({ activeBytesMax: 100_000 });
     const large = bench.add({ tasks: [{ exec: ['cat', 'x'.repeat(100_000)] }] });
     expect(bench.overload.refusal()).toMatchObject({ code: 'overloaded' });
@@ -66,7 +66,7 @@ describe('too much', () => {
     expect(bench.overload.refusal()).toBeUndefined();
   });
 
-  test('is a job that no memory of this scheduler could hold, which is not worth trying again', () => {
+  test('is a job larger than the scheduler’s memory, which must not be retried', () => {
     const bench = new Bench({ activeBytesMax: 2 * 2 ** 20 }, 1e9);
     const bytes = bytesOf(parseJobSpec({ tasks: [{ exec: ['cat', 'x'.repeat(100_000)] }] }));
     expect(bench.overload.refusalOfBytes('eve', bytes)).toBeUndefined();
@@ -78,7 +78,7 @@ describe('too much', () => {
     expect(refusal!.retryMs).toBeUndefined();
   });
 
-  test('is a job that has no room beside those that have not ended, until one has', () => {
+  test('is a job without room beside the active ones, until one ends', () => {
     const bench = new Bench({ activeBytesMax: 250_000 }, 1e9);
     const job = bench.add({ tasks: [{ exec: ['cat', 'x'.repeat(100_000)] }] });
     expect(bench.overload.refusalOfBytes('eve', 100_000)).toBeUndefined();
@@ -90,7 +90,7 @@ describe('too much', () => {
     expect(bench.overload.refusalOfBytes('eve', 200_000)).toBeUndefined();
   });
 
-  test('are jobs of one user that would take the memory of ended jobs of another', () => {
+  test('are jobs of one user that would evict ended jobs of another', () => {
     const bench = new Bench({ activeBytesMax: 450_000 }, 550_000);
     const theirs = Array.from({ length: 20 }, () => bench.add({ user: 'ada', tasks: LARGE }));
     for (const job of theirs) bench.end(job);
@@ -117,7 +117,7 @@ describe('too much', () => {
     expect(bench.overload.refusalOfBytes('bob', size)).toBeUndefined();
   });
 
-  test('is what one user has, and the others are served', () => {
+  test('is the usage of one user, and the others are served', () => {
     const bench = new Bench({ activeJobsPerUserMax: 1 });
     const job = bench.add({ user: 'eve', tasks: [{ sleep: 1 }] });
     expect(bench.overload.refusalOf('eve', 1)).toMatchObject({ code: 'overloaded' });
@@ -127,7 +127,7 @@ describe('too much', () => {
     expect(bench.overload.refusalOf('eve', 1)).toBeUndefined();
   });
 
-  test('are tasks of one user that wait, and those that start make room', () => {
+  test('are waiting tasks of one user, until some start', () => {
     const bench = new Bench({ userWaitingTasksMax: 10 });
     const job = bench.add({ user: 'eve', tasks: { count: 8, run: { sleep: 1 } } });
     expect(bench.overload.refusalOf('eve', 2)).toBeUndefined();
@@ -148,14 +148,14 @@ describe('too much', () => {
     expect(bench.jobs.activeByUser.size).toBe(0);
   });
 
-  test('is a job of more tasks than a user may have, which is not worth trying again', () => {
+  test('is a job with more tasks than a user may have, which must not be retried', () => {
     const refusal = new Bench({ userWaitingTasksMax: 10 }).overload.refusalOf('eve', 11);
     expect(refusal).toMatchObject({ code: 'job-too-large' });
     expect(refusal!.retryMs).toBeUndefined();
   });
 });
 
-test('who is refused is told to come back when it will be its turn, at the pace at which jobs end', () => {
+test('a refusal says when to retry, based on the rate at which jobs end', () => {
   const bench = new Bench({ activeJobsMax: 1 });
   for (let i = 0; i < 200; i++) {
     bench.now += 2_000;

@@ -87,7 +87,7 @@ function ownerIs(owner: Address | undefined, gone = false): void {
   bench.receive(CENTRAL, { type: 'ownerIs', tag: 'x1', owner, gone });
 }
 
-describe('a job after another one of the same scheduler', () => {
+describe('a job with a predecessor at the same scheduler', () => {
   test.each([
     ['after', 'completed', undefined, 'waiting'],
     ['after', 'failed', FAILED, 'waiting'],
@@ -110,7 +110,7 @@ describe('a job after another one of the same scheduler', () => {
     expect(detail(held)).toMatchObject({ state: 'completed', after: undefined });
   });
 
-  test('says what it waits for, and that nothing of it is looked for', () => {
+  test('shows its predecessor, and looks for no workers', () => {
     submit({ tasks: { count: 5, run: { sleep: 1 } } });
     run(1);
     bench.ask(W1, 1);
@@ -125,7 +125,7 @@ describe('a job after another one of the same scheduler', () => {
     expect(detail(held)).toMatchObject({ state: 'waiting', after: [before, unheard] });
   });
 
-  test('starts at once after one that has ended, and is cancelled after one that nobody knows', () => {
+  test('starts at once if the predecessor has ended, and is cancelled if it is unknown', () => {
     submit(ONE);
     run(1);
     const held = submit({ ...ONE, afterOk: ['s-1'] });
@@ -138,7 +138,7 @@ describe('a job after another one of the same scheduler', () => {
     });
   });
 
-  test('is cancelled like any other, and the chain of 10,000 after it is held', () => {
+  test('can be cancelled, which holds a chain of 10,000 successors', () => {
     submit(ONE);
     for (let job = 2; job <= 10_000; job++) bench.accept({ ...ONE, afterOk: [`s-${job - 1}`] });
     bench.commit();
@@ -164,7 +164,7 @@ describe('a job after another one of the same scheduler', () => {
     expect(detail(held).state).toBe('completed');
   });
 
-  test('is held when that one fails, through restarts, and goes on when a retry of it completes', () => {
+  test('is held if the predecessor fails, through restarts, and continues after its successful retry', () => {
     submit(ONE);
     const held = submit({ ...ONE, afterOk: ['s-1'] });
     run(1, FAILED);
@@ -180,7 +180,7 @@ describe('a job after another one of the same scheduler', () => {
     expect(detail(held).state).toBe('completed');
   });
 
-  test('is cancelled while it is held, and held again when it is retried itself', () => {
+  test('can be cancelled while held, and is held again after a retry', () => {
     submit(ONE);
     const held = submit({ ...ONE, afterOk: ['s-1'] });
     run(1, FAILED);
@@ -229,7 +229,7 @@ describe('a job after another one of the same scheduler', () => {
     expect(isDrained).toBe(true);
   });
 
-  test('is held by a process that is started again, unless all had ended before', () => {
+  test('is held after a restart unless all predecessors had ended', () => {
     submit(ONE);
     submit(ONE);
     submit({ ...ONE, afterOk: ['s-1', 's-2'] });
@@ -242,7 +242,7 @@ describe('a job after another one of the same scheduler', () => {
     expect(detail('s-3').state).toBe('completed');
   });
 
-  test('starts when the end that it waits for was written down, and nothing more', () => {
+  test('starts after a restart if the end of its predecessor was the last record', () => {
     submit(ONE);
     submit({ ...ONE, afterOk: ['s-1'] });
     bench.end(W1, bench.ask(W1, 1)!);
@@ -253,7 +253,7 @@ describe('a job after another one of the same scheduler', () => {
     expect(detail('s-2').state).toBe('completed');
   });
 
-  test('is let go once that is durable, and what ran of it runs on with the next process', () => {
+  test('starts once the end is durable, and keeps running after a restart', () => {
     submit(ONE);
     submit({ ...ONE, after: ['s-1'] });
     bench.end(W1, bench.ask(W1, 1)!);
@@ -273,8 +273,8 @@ describe('a job after another one of the same scheduler', () => {
   });
 });
 
-describe('a job after one of another scheduler', () => {
-  test('asks central who that is, asks there, and starts when it is told', () => {
+describe('a job with a predecessor at another scheduler', () => {
+  test('asks central for the owner, asks the owner, and starts on its answer', () => {
     const held = submit({ ...ONE, afterOk: ['x1-7'] });
     expect(sent('seekOwner')).toMatchObject([{ tag: 'x1' }]);
     ownerIs(OTHER);
@@ -290,7 +290,7 @@ describe('a job after one of another scheduler', () => {
     expect(sent('awaitJobs')).toEqual([]);
   });
 
-  test('asks again while nobody answers, and the next owner that central names', () => {
+  test('repeats unanswered requests, and asks the next owner that central names', () => {
     submit({ ...ONE, after: ['x1-7'] });
     ownerIs(OTHER);
     bench.take();
@@ -308,7 +308,7 @@ describe('a job after one of another scheduler', () => {
     expect(detail('s-1').state).toBe('completed');
   });
 
-  test('waits while the owner is away, and takes it for gone when central knows nobody for ten minutes', () => {
+  test('waits while the owner is away, and considers it lost after ten minutes', () => {
     const ok = submit({ ...ONE, afterOk: ['x1-7'] });
     const any = submit({ ...ONE, after: ['x1-8'] });
     for (; bench.now <= 300_000; bench.now += 1_000) {
@@ -327,7 +327,7 @@ describe('a job after one of another scheduler', () => {
     expect(detail(any).state).toBe('completed');
   });
 
-  test('is told of by one message in 10,000 that wait, and asks no more than so often', () => {
+  test('shares one request among 10,000 waiting jobs, at a limited rate', () => {
     for (let job = 1; job <= 10_000; job++) bench.accept({ ...ONE, after: [`x1-${job}`] });
     bench.commit();
     bench.take();
@@ -339,10 +339,10 @@ describe('a job after one of another scheduler', () => {
   });
 });
 
-describe('jobs that others wait for', () => {
+describe('jobs with successors', () => {
   const ask = (ids: string[]) => bench.receive(OTHER, { type: 'awaitJobs', ids });
 
-  test('are told of at once, and when they have ended and that is durable', () => {
+  test('are reported at once, and again once their end is durable', () => {
     submit(ONE);
     ask(['s-1', 's-9']);
     expect(sent('jobFates')).toMatchObject([
@@ -361,7 +361,7 @@ describe('jobs that others wait for', () => {
     expect(sent('jobFates')).toMatchObject([{ fates: [{ state: 'completed' }] }]);
   });
 
-  test('are known to the next process', () => {
+  test('are known after a restart', () => {
     submit(ONE);
     run(1, FAILED);
     restart();

@@ -95,7 +95,7 @@ function restart(): void {
 }
 
 describe('a retry', () => {
-  test('runs the task that failed, with its own payload, as its second attempt', () => {
+  test('runs the failed task, with its payload, as its second attempt', () => {
     submit(TEN);
     runAll(({ task }) => task === 7);
     expect(detail()).toMatchObject({ state: 'failed', tasks: { completed: 9, failed: 1 } });
@@ -110,7 +110,7 @@ describe('a retry', () => {
     });
   });
 
-  test('runs what was cancelled as well, unless only failed tasks are meant', () => {
+  test('also runs cancelled tasks, unless only failed ones are selected', () => {
     submit(TEN);
     bench.end(W1, bench.ask(W1, 1)!, FAILED);
     bench.end(W1, bench.ask(W1, 1)!);
@@ -124,7 +124,7 @@ describe('a retry', () => {
     expect(detail().state).toBe('completed');
   });
 
-  test('runs the tasks that are named, and none that has completed', () => {
+  test('runs the selected tasks, except completed ones', () => {
     submit(TEN);
     runAll(({ task }) => task % 2 === 1);
     const tasks = [
@@ -138,7 +138,7 @@ describe('a retry', () => {
     expect(retry({ tasks: [{ first: 10, last: 10 }] })).toMatchObject({ code: 'unknown-task' });
   });
 
-  test('goes on with the stages after the one that failed', () => {
+  test('continues with the stages after the failed one', () => {
     submit(STAGED);
     runAll(({ task }) => task === 1);
     expect(detail()).toMatchObject({ tasks: { completed: 2, failed: 1, cancelled: 3 } });
@@ -158,7 +158,7 @@ describe('a retry', () => {
     expect(detail().state).toBe('completed');
   });
 
-  test('of a task whose stage follows one that has not completed is refused', () => {
+  test('is refused for a task whose stage follows an uncompleted one', () => {
     submit(STAGED);
     runAll(({ task }) => task === 1);
     expect(retry({ tasks: [{ first: 4, last: 4 }] })).toMatchObject({
@@ -167,7 +167,7 @@ describe('a retry', () => {
     });
   });
 
-  test('that comes again is the same retry, also after a restart', () => {
+  test('that is repeated is the same retry, even after a restart', () => {
     submit(TEN);
     runAll(({ task }) => task === 7);
     expect(retry({}, 'again')).toMatchObject({ again: 1 });
@@ -180,7 +180,7 @@ describe('a retry', () => {
     expect(tasksOf(runAll())).toEqual([7]);
   });
 
-  test('of a job that goes on is refused', () => {
+  test('is refused for an active job', () => {
     submit(TEN);
     expect(retry()).toMatchObject({ code: 'not-ended' });
   });
@@ -207,7 +207,7 @@ describe('a retry', () => {
     expect(detail().state).toBe('running');
   });
 
-  test('gives nothing out before it is on the disk', () => {
+  test('starts nothing before it is durable', () => {
     submit(TEN);
     runAll(({ task }) => task === 7);
     bench.receive(CLIENT, {
@@ -289,7 +289,7 @@ describe('a retry', () => {
     });
   });
 
-  test('is refused while there is no memory for the job, which stays as it was', () => {
+  test('is refused while there is no memory for the job, which stays unchanged', () => {
     bench = benched(new DurableBench(undefined, 0, true, { memoryBytes: 40_000 }));
     const large: JobInput = { tasks: { count: 150, run: { sleep: 1 } } };
     submit(large);
@@ -311,7 +311,7 @@ describe('a retry', () => {
     expect(detail()).toMatchObject({ state: 'waiting', tasks: { waiting: 100_000 } });
   });
 
-  test('holds for each task: one success counts, and nothing runs after it', () => {
+  test('counts one success per task, and runs nothing after it', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('run', 'fail', 'cancel', 'retry', 'failed', 'some', 'restart'), {
@@ -374,7 +374,7 @@ test('a job that the journal cannot write is refused, leaves no trace, and the n
 });
 
 describe('attempt numbers', () => {
-  test('count executions: one that was declined, or never started before a restart, is none', () => {
+  test('count executions, not declined tasks or tasks that never started before a restart', () => {
     submit({ tasks: [{ sleep: 1 }] });
     const declined = bench.ask(W1, 1)!;
     expect(declined).toMatchObject({ attempt: 1, execution: undefined });
@@ -431,7 +431,7 @@ describe('a retry as a new job', () => {
     });
   });
 
-  test('goes on with the stages after the one that failed, across a restart', () => {
+  test('continues with the stages after the failed one, across a restart', () => {
     submit(STAGED);
     runAll(({ task }) => task === 1);
     expect(retry({ asNew: true })).toMatchObject({ job: 's-2', again: 4 });
@@ -451,7 +451,7 @@ describe('a retry as a new job', () => {
     expect(runAll(undefined, 2).map(({ task }) => task)).toEqual([4, 5]);
   });
 
-  test('lists and returns its own tasks alone, and can be retried itself', () => {
+  test('lists and returns only its selected tasks, and can be retried', () => {
     submit(TEN);
     runAll(({ task }) => task === 3 || task === 7);
     retry({ asNew: true });
@@ -489,7 +489,7 @@ describe('a retry as a new job', () => {
     expect(JSON.stringify(record).length).toBeLessThan(9_000);
   });
 
-  test('is refused where it would need return values of the old job', () => {
+  test('is refused if it needs return values of the old job', () => {
     const taking = { ...STAGED.stages![1]!, inputs: ['extract'] };
     submit({ stages: [STAGED.stages![0]!, taking] });
     runAll(({ task }) => task === 4);

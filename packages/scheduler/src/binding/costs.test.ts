@@ -42,7 +42,7 @@ function cluster(workers: readonly Address[] = [W1]) {
 
 const many = parseJobSpec({ tasks: { count: 50_000, run: { sleep: '1s' } }, estimate: '1s' });
 
-test('a lost worker costs as many tasks as it has, whatever else there is', () => {
+test('the cost of a lost worker depends only on its tasks', () => {
   const [first, second] = [100, 101] as [Address, Address];
   const { scheduler } = cluster([first, second]);
   const job = scheduler.submit(many, undefined, 0);
@@ -60,7 +60,7 @@ test('a lost worker costs as many tasks as it has, whatever else there is', () =
   expect(count.looks).toBeLessThan(50);
 });
 
-test('a report that comes again is answered by what its worker has', () => {
+test('the cost of a repeated report depends only on the tasks of its worker', () => {
   const { scheduler, sent } = cluster();
   const job = scheduler.submit(many, undefined, 0);
   const workers = [{ worker: W1, match: 1 }];
@@ -89,7 +89,7 @@ test('a report that comes again is answered by what its worker has', () => {
   expect(count.looks).toBeLessThan(50);
 });
 
-test('workers cost as many as there are, however many addresses were given out before', () => {
+test('the cost of workers does not depend on earlier addresses', () => {
   const members = new Members();
   const from = 5_000_000;
   const changed = Array.from(
@@ -105,7 +105,7 @@ test('workers cost as many as there are, however many addresses were given out b
   expect([looked, members.size]).toEqual([50, 50]);
 });
 
-test('what no worker has is looked for once, until the workers change', () => {
+test('a requirement that no worker meets is searched once until the workers change', () => {
   const members = new Members();
   const apply = (version: number, address: number): void => {
     const message = joined(version, [address as Address]) as MessageOf<'members'>;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DurableBench } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, W1, welcome } from '../lone-scheduler.fixture.js';
 
-test('a task that its worker has not heard of is sent again, and not after its job was cancelled', () => {
+test('a task that its worker has not confirmed is resent, but not after its job was cancelled', () => {
   const bench = new DurableBench(undefined, 0, false);
   bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }));
   bench.members(W1);
@@ -28,7 +28,7 @@ test('a task that its worker has not heard of is sent again, and not after its j
   expect(toWorker()).toEqual(['cancelTask']);
 });
 
-test('a run says how long its task takes, where that is estimated or history guesses it', () => {
+test('a run has the expected run time of its task, if there is an estimate or a guess from history', () => {
   const bench = new DurableBench(undefined, 0, false);
   bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }));
   bench.members(W1);

@@ -121,7 +121,7 @@ describe('a gang', () => {
     expect(bench.take('need').at(-1)).toMatchObject({ tasks: 3 });
   });
 
-  test('of which a worker gives back its member starts again as a whole', () => {
+  test('restarts as a whole if a worker declines a member', () => {
     const bench = new Bench();
     bench.match(W1, W2, W3);
     bench.take('need');
@@ -148,7 +148,7 @@ describe('a gang', () => {
     expect([bench.job.state, bench.take('confirm').length]).toEqual(['completed', 3]);
   });
 
-  test('is cancelled as a whole, also where a member had completed', () => {
+  test('is cancelled as a whole, even if a member had completed', () => {
     const bench = new Bench().started();
     bench.end(W1, 0);
     bench.cancel();
@@ -191,7 +191,7 @@ describe('a gang', () => {
     expect([bench.job.state, bench.job.counts.failed]).toEqual(['failed', 3]);
   });
 
-  test('of which a worker is lost starts again as a whole, and no retry is used', () => {
+  test('restarts as a whole if a worker is lost, without using a retry', () => {
     const bench = new Bench().started();
     bench.take('need');
     const left = {

@@ -11,7 +11,7 @@ function held(): HeldSlots {
   });
 }
 
-test('slots are held for a fifth of a series, and let go in their order', () => {
+test('slots are reserved for a fifth of a series, and released in order', () => {
   const slots = held();
   for (const ask of [1, 2, 3]) slots.hold(slot(ask), 10 * ask);
   expect(slots.nextAt).toBe(30);
@@ -20,7 +20,7 @@ test('slots are held for a fifth of a series, and let go in their order', () => 
   expect(slots.nextAt).toBe(50);
 });
 
-test('the last that suits is taken, once', () => {
+test('the last suitable slot is taken, once', () => {
   const slots = held();
   for (const ask of [1, 2, 3]) slots.hold(slot(ask), 0);
   expect(slots.take(({ ask }) => ask < 3)).toMatchObject({ ask: 2 });

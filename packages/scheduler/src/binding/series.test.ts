@@ -29,7 +29,7 @@ function nextAfter(options: Record<string, string>, second: string, third: strin
   return others.find(({ number }) => number === next)?.spec.name;
 }
 
-test('a series goes on while one user waits: among several, central decides whose turn it is', () => {
+test('a series continues while only one user waits; otherwise central decides the order', () => {
   expect(nextAfter({}, 'ann', 'ann')).toBe('second');
   expect(nextAfter({}, 'ann', 'ben')).toBeUndefined();
   expect(nextAfter({}, 'ben', 'ann')).toBeUndefined();

@@ -35,7 +35,7 @@ function extracted(values: readonly unknown[]): DurableBench {
 }
 
 describe('inputs of a stage', () => {
-  test('are the values of the stages that it names, in their order, for each of its tasks', () => {
+  test('are the values of the named stages, in order, for each of its tasks', () => {
     const bench = extracted([{ a: 1 }, undefined]);
     const lines =
       '{"stage":"extract","index":0,"value":{"a":1}}\n{"stage":"extract","index":1,"value":null}\n';
@@ -54,14 +54,14 @@ describe('inputs of a stage', () => {
     expect(bench.ask(W1, 1, 2)!.inputs).toEqual(before.ask(W1, 1, 2)!.inputs);
   });
 
-  test('are given to nobody else', () => {
+  test('are sent with no other task', () => {
     const bench = benched(new DurableBench());
     bench.submit(STAGES);
     bench.commit();
     expect(bench.ask(W1, 1)!.inputs).toBeUndefined();
   });
 
-  test('that are too large are a failure of the task, which says what to do', () => {
+  test('that are too large fail the task with a remedy', () => {
     const half = 'x'.repeat(LIMITS.inputLengthMax / 2);
     expect(extracted([half, half]).ask(W1, 1, 2)!.inputs).toEqual({
       lines: '',

@@ -92,7 +92,7 @@ describe('why a job waits', () => {
     });
   });
 
-  test('is that as many of its tasks run as it allows', () => {
+  test('is its limit on running tasks', () => {
     const bench = new Bench();
     const id = bench.submit({ tasks: { count: 3, run: { sleep: 5 } }, maxRunning: 1 } as JobInput, 0);
     bench.bind(W1, 1, 20);
@@ -101,7 +101,7 @@ describe('why a job waits', () => {
     expect(why.task).toMatchObject({ task: 2, state: 'waiting', reason: 'job-limit', waitedMs: 30 });
   });
 
-  test('is that a stage comes after another one, whose tasks wait for something else', () => {
+  test('is that a stage follows another one, whose tasks wait for something else', () => {
     const bench = new Bench();
     const stages = [
       { name: 'one', tasks: [{ sleep: 5 }] },
@@ -143,7 +143,7 @@ describe('why a job waits', () => {
     ]);
   });
 
-  test('is that no worker has what is required, of those that central was asked to place', () => {
+  test('is that no worker meets the requirement of a task that central places', () => {
     const bench = new Bench({ preset: { ...PRESETS.hawk }, cutoffMs: 1_000 });
     const id = bench.submit({ tasks: [{ sleep: 5_000 }], estimate: 5_000, require: { zone: 'eu' } }, 0);
     expect(bench.why(id, 10, 0)).toMatchObject({
@@ -170,7 +170,7 @@ describe('why a job waits', () => {
     },
   );
 
-  test('is that central knows of it and has nobody, or is away', () => {
+  test('is that central has no worker for it, or is away', () => {
     const bench = new Bench({ preset: { ...PRESETS.goshawk } });
     const id = bench.submit({ tasks: [{ sleep: 5 }], estimate: 5 }, 0);
     expect(bench.why(id, 10).waiting).toMatchObject([{ reason: 'matching', tasks: 1 }]);
@@ -180,7 +180,7 @@ describe('why a job waits', () => {
   });
 });
 
-test('where the time of a job went: how long tasks waited, and which of them ended last', () => {
+test('the time of a job splits into waits of tasks and the last task to end', () => {
   const bench = new Bench();
   const id = bench.submit({ tasks: [{ sleep: 5 }, { sleep: 5 }] }, 0);
   const first = bench.bind(W1, 1, 10);
@@ -224,7 +224,7 @@ test('how long tasks waited is no other after their owner has started again', ()
   }
 });
 
-test('what waits at a scheduler, by class and reason, with the job that has waited longest', () => {
+test('a scheduler counts waiting tasks by class and reason, with the job that waits longest', () => {
   const bench = new Bench();
   const oldest = bench.submit({ tasks: [{ sleep: 5 }] }, 0);
   bench.submit({ tasks: { count: 4, run: { sleep: 5 } } }, 50);

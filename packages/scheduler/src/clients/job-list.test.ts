@@ -123,7 +123,7 @@ describe('a list of jobs', () => {
     );
   });
 
-  test('begins with active jobs, oldest first, and goes on with ended ones, latest first', () => {
+  test('begins with active jobs, oldest first, and continues with ended ones, latest first', () => {
     const job = (number: number, state: JobState, acceptedAt: number, ranMs = 0): Logged => ({
       ...{ number, state, acceptedAt, ranMs, name: 'x', user: undefined, isAway: number % 2 === 0 },
     });

@@ -18,8 +18,8 @@ function renew(
   return watches.renew(of, { client, request, detail: false, soon }, now);
 }
 
-describe('those who watch a job', () => {
-  test('are told until they say that they need not be, and when it ends for the last time', () => {
+describe('watchers of a job', () => {
+  test('get updates until they unsubscribe, or until the job ends', () => {
     const watches = new JobWatches();
     const one = job(1);
     for (const request of [1, 2, 3]) renew(watches, one, ada, request, 0);
@@ -51,7 +51,7 @@ describe('those who watch a job', () => {
     expect(watches.isWatched(job(2))).toBe(false);
   });
 
-  test('want news soon or now and then, each job by itself', () => {
+  test('get updates soon or at intervals, per job', () => {
     const watches = new JobWatches();
     renew(watches, job(1), ada, 1, 0, true);
     renew(watches, job(2), ada, 2, 0);
@@ -61,7 +61,7 @@ describe('those who watch a job', () => {
     expect(watches.isWatchedSoon(job(1))).toBe(false);
   });
 
-  test('are never more than so many, and the silent ones make room, also those of jobs that stand still', () => {
+  test('are limited, and silent ones make room, including those of idle jobs', () => {
     const watches = new JobWatches();
     const one = job(1);
     for (let request = 0; request < LIMITS.watchesMax; request++) renew(watches, one, ada, request, 0);
@@ -71,7 +71,7 @@ describe('those who watch a job', () => {
     expect(requests(watches.alive(one, 60_000))).toEqual([7]);
   });
 
-  test('cost the same to renew and to forget, however many there are', () => {
+  test('cost the same to renew and to drop, for any number of them', () => {
     const watches = new JobWatches();
     const one = job(1);
     for (let request = 0; request < LIMITS.watchesMax; request++) renew(watches, one, ada, request, 0);

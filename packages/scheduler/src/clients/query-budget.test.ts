@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { QueryBudget } from './query-budget.js';
 
-test('there is time for a million jobs at once, and for a thousand in each millisecond', () => {
+test('the budget allows a million jobs at once, and a thousand per millisecond', () => {
   const budget = new QueryBudget();
   expect(budget.waitMs(0)).toBe(0);
   budget.took(1_200_000);

@@ -44,7 +44,7 @@ const value = (of: unknown): Outcome => ({ ...COMPLETED, value: of });
 const MODULES: JobInput = { tasks: [1, 2, 3].map((input) => ({ module: '/m.js', input })) };
 
 describe('results of a job', () => {
-  test('are a value or an error of each task while it goes on, after its end and after a restart', () => {
+  test('are a value or an error of each task while the job runs, after its end and after a restart', () => {
     submit(MODULES);
     run(value('one'));
     run({ ...FAILED, exitCode: 3 });
@@ -78,7 +78,7 @@ describe('results of a job', () => {
     expect(read('ended')!.tasks).toMatchObject([{ task: 1 }, { task: 0 }]);
   });
 
-  test('are told once they are on the disk: a restart takes nothing back that was read', () => {
+  test('are sent once they are durable, so that a restart does not revoke them', () => {
     submit(MODULES);
     bench.end(W1, bench.ask(W1, 1)!, value(1));
     expect(read('ended')).toBeUndefined();
@@ -89,7 +89,7 @@ describe('results of a job', () => {
     ]);
   });
 
-  test('say why tasks never ran: their job was cancelled, or a stage before theirs failed', () => {
+  test('give the reason why tasks never ran: a cancelled job, or a failed earlier stage', () => {
     const stages = [
       { name: 'a', tasks: [{ sleep: 1 }] },
       { name: 'b', after: ['a'], tasks: [{ sleep: 1 }] },
@@ -122,7 +122,7 @@ describe('results of a job', () => {
     ]);
   });
 
-  test('come in pages, each order from where the last one ended', () => {
+  test('are paged in each order, from the end of the last page', () => {
     const tasks = 20_000;
     submit({ tasks: { count: tasks, run: { sleep: 1 } } });
     bench.receive(CLIENT, { type: 'cancelJob', request: 8, id: 's-1' });

@@ -44,7 +44,7 @@ const STAGES: JobInput = {
 };
 
 describe('the tasks of a job', () => {
-  test('tells the peak memory of the last attempt where it was measured, also after a restart', () => {
+  test('has the peak memory of the last attempt if it was measured, even after a restart', () => {
     const bench = submitted({ tasks: [run, run, run] });
     bench.end(W1, bench.ask(W1, 1)!, { ...FAILED, maxRssBytes: 5_000_000 });
     bench.end(W1, bench.ask(W1, 1)!, { ...COMPLETED, maxRssBytes: 3_000_000 });
@@ -56,7 +56,7 @@ describe('the tasks of a job', () => {
     expect(peaks(after)).toEqual(expected);
   });
 
-  test('are listed one by one, with what became of the last attempt', () => {
+  test('are listed one by one, with the outcome of the last attempt', () => {
     const bench = submitted(STAGES);
     bench.now = 1_000;
     const [first, second] = [bench.ask(W1, 1)!, bench.ask(W2, 1)!];
@@ -109,7 +109,7 @@ describe('the tasks of a job', () => {
     expect(indices({ from: 99 })).toEqual({ tasks: [], total: 5, next: undefined });
   });
 
-  test('come in pages that add up to all of them', () => {
+  test('are paged without gaps', () => {
     const bench = submitted({ tasks: { count: 5_001, run } });
     const seen: number[] = [];
     for (let from: number | undefined = 0; from !== undefined; ) {
@@ -121,7 +121,7 @@ describe('the tasks of a job', () => {
     expect(seen).toEqual(Array.from({ length: 5_001 }, (_, index) => index));
   });
 
-  test('of a state or a stage that is not there are refused with those there are', () => {
+  test('are refused for an unknown state or stage, with the known ones', () => {
     const bench = submitted(STAGES);
     expect(answerTo(bench, { stage: 'trian' })).toMatchObject({
       type: 'refused',
@@ -155,7 +155,7 @@ describe('the tasks of a job', () => {
 });
 
 describe('a stage', () => {
-  test('says whether its tasks completed, failed or were cancelled, with counts', () => {
+  test('shows whether its tasks completed, failed or were cancelled, with counts', () => {
     const bench = submitted(STAGES);
     expect(detail(bench).stages.map(({ state }) => state)).toEqual(['waiting', 'blocked']);
     const [first, second, third] = [bench.ask(W1, 1)!, bench.ask(W2, 1)!, bench.ask(W1, 1)!];
@@ -170,7 +170,7 @@ describe('a stage', () => {
     ]);
   });
 
-  test('that completed says so, and the run time is its own', () => {
+  test('that completed shows its state, and its run time', () => {
     const bench = submitted({ ...STAGES, estimate: '1m' });
     for (let i = 0; i < 3; i++) bench.end(W1, bench.ask(W1, 1)!);
     const stages = detail(bench).stages;
@@ -179,7 +179,7 @@ describe('a stage', () => {
   });
 });
 
-test('a job that has more attempts than are listed says so', () => {
+test('a job with more attempts than the list shows reports that', () => {
   const bench = submitted({ tasks: { count: 101, run } });
   for (let i = 0; i < 100; i++) bench.end(W1, bench.ask(W1, 1)!);
   expect(detail(bench)).toMatchObject({ attemptsTruncated: false });

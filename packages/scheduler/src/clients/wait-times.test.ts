@@ -72,7 +72,7 @@ test('a job waited for another one to end', () => {
   expect(waited(startedAgain(bench), 's-2')).toEqual(expected);
 });
 
-test('tasks waited for the pilots of their job, which did not', () => {
+test('tasks waited for the pilots of their job, and pilots did not wait', () => {
   const bench = new DurableBench(undefined, 0, false);
   bench.receive(
     CENTRAL,

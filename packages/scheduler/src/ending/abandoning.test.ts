@@ -61,7 +61,7 @@ test('a job that has not started by its deadline fails with that reason, whateve
   expect(timers.size).toBe(0);
 });
 
-test('what runs at the deadline goes on', () => {
+test('tasks running at the deadline continue', () => {
   const { scheduler, job, start, end } = setUp();
   start(1, 90);
   scheduler.wake('deadline', job.number, 101);
@@ -69,7 +69,7 @@ test('what runs at the deadline goes on', () => {
   expect(job.state).toBe('completed');
 });
 
-test('a gang that makes room for another after its deadline is not started again', () => {
+test('a gang preempted after its deadline is not restarted', () => {
   const { scheduler, job, start, end } = setUp();
   start(1, 90);
   scheduler.wake('deadline', job.number, 101);
@@ -80,7 +80,7 @@ test('a gang that makes room for another after its deadline is not started again
   expect(job.history.total).toBe(2);
 });
 
-test('what is missing of a gang of which a task has completed is started again', () => {
+test('the unfinished tasks of a partly completed gang are restarted', () => {
   const { job, start, end } = setUp();
   start(1, 90);
   end(0, '', 110);
@@ -88,7 +88,7 @@ test('what is missing of a gang of which a task has completed is started again',
   expect(job.hasEnded).toBe(false);
 });
 
-test('other policies let it go on', () => {
+test('other policies let it continue', () => {
   const { scheduler, job, timers } = setUp(false);
   expect(timers.size).toBe(0);
   scheduler.wake('deadline', job.number, 101);

@@ -38,13 +38,13 @@ describe('a retry', () => {
     expect(detail(bench).state).toBe('completed');
   });
 
-  test('goes to the same one where there is no other', () => {
+  test('goes to the same worker if there is no other', () => {
     const bench = submitted(1, 2, W1);
     bench.end(W1, ask(bench, W1, 1)!, FAILED);
     expect(ask(bench, W1, 1)).toMatchObject({ task: 0 });
   });
 
-  test('goes to the same one where no other has come for two minutes', () => {
+  test('goes to the same worker after two minutes without another', () => {
     const bench = submitted(1, 2, W1, W2);
     bench.end(W1, ask(bench, W1, 1)!, FAILED);
     bench.now += 119_000;
@@ -53,7 +53,7 @@ describe('a retry', () => {
     expect(ask(bench, W1, 1)).toMatchObject({ task: 0 });
   });
 
-  test('leaves the worker that it failed on to the tasks that never ran', () => {
+  test('leaves the worker on which it failed to tasks that never ran', () => {
     const bench = submitted(3, 2, W1, W2);
     bench.end(W1, ask(bench, W1, 1)!, FAILED);
     expect(ask(bench, W1, 1)).toMatchObject({ task: 1 });
@@ -61,7 +61,7 @@ describe('a retry', () => {
   });
 });
 
-describe('a worker that fails what others complete', () => {
+describe('a worker that fails tasks that complete elsewhere', () => {
   const unfit = (bench: DurableBench): MessageOf<'unfit'>[] =>
     bench.take().filter((message) => message.type === 'unfit');
 
@@ -76,19 +76,19 @@ describe('a worker that fails what others complete', () => {
     return unfit(bench);
   }
 
-  test('is told so', () => {
+  test('is notified', () => {
     expect(after(20, 4)).toEqual([]);
     expect(after(20, 5)).toEqual([
       { type: 'unfit', reason: 'tasks of s-1 fail here but complete elsewhere' },
     ]);
   });
 
-  test('is not told so of a job that fails everywhere, or that nothing is known of', () => {
+  test('is not notified about a job that fails everywhere, or an unknown one', () => {
     expect(after(20, 5, 10)).toEqual([]);
     expect(after(0, 50)).toEqual([]);
   });
 
-  test('is not told so where only it has completed any', () => {
+  test('is not notified if only it has completed tasks of the job', () => {
     const bench = submitted(100, 0, W1, W2);
     for (let task = 0; task < 20; task++) bench.end(W1, ask(bench, W1, 1)!, COMPLETED);
     bench.take();
@@ -96,7 +96,7 @@ describe('a worker that fails what others complete', () => {
     expect(unfit(bench)).toEqual([]);
   });
 
-  test('is not told so of tasks that no other worker could run', () => {
+  test('is not notified about tasks that no other worker can run', () => {
     const bench = new DurableBench();
     const told = joined(1, [W1, W2], 4) as MessageOf<'members'>;
     const changed = told.changed.map((member) =>
@@ -139,7 +139,7 @@ describe('a worker that fails the first attempts of many small jobs, which compl
     return unfit(bench);
   }
 
-  test('is told so at the fifth of them', () => {
+  test('is notified after five of them', () => {
     const bench = submitted(1, 0, W1, W2);
     const told = Array.from({ length: 5 }, (_, place) => job(bench, place + 2, true));
     expect(told.flat()).toEqual([
@@ -148,7 +148,7 @@ describe('a worker that fails the first attempts of many small jobs, which compl
     expect(told[4]).toHaveLength(1);
   });
 
-  test('is not told so when it is the last that takes work', () => {
+  test('is not notified if it is the last one that accepts work', () => {
     const bench = submitted(1, 0, W1, W2);
     for (let place = 0; place < 4; place++) expect(job(bench, place + 2, true)).toEqual([]);
     bench.submit({ tasks: [{ exec: ['x'] }] }, 'last', 6);
@@ -162,7 +162,7 @@ describe('a worker that fails the first attempts of many small jobs, which compl
     expect(unfit(bench)).toEqual([]);
   });
 
-  test('is not told so of tasks that fail elsewhere too, or while others complete there', () => {
+  test('is not notified about tasks that also fail elsewhere, or while others complete on it', () => {
     const bench = submitted(1, 0, W1, W2);
     for (let place = 0; place < 10; place++) expect(job(bench, place + 2, false)).toEqual([]);
     for (let number = 12; number < 40; number += 2) {
@@ -258,7 +258,7 @@ describe('a task that ends its workers', () => {
   });
 });
 
-describe('where half of the workers fail everything at once', () => {
+describe('if half of the workers fail all tasks at once', () => {
   const workers = Array.from({ length: 8 }, (_, place) => 11 + place) as Address[];
   const isBad = (worker: Address): boolean => worker % 2 === 0;
 
@@ -345,7 +345,7 @@ describe('jobs of one task that end their workers', () => {
     expect(lostBy(bench, [11], () => crash(11))).toBe(1);
   });
 
-  test('are held against no other user and no other program', () => {
+  test('affect no other user and no other program', () => {
     const bench = new DurableBench();
     lostBy(bench, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], (job) => crash(job));
     expect(lostBy(bench, [11], () => crash(11, 'bob'))).toBe(8);
@@ -353,8 +353,8 @@ describe('jobs of one task that end their workers', () => {
   });
 });
 
-describe('what was given up', () => {
-  test('is cancelled where it may run, at once and when its worker is heard of again', () => {
+describe('an abandoned task', () => {
+  test('is cancelled at its possible workers, at once and when they return', () => {
     const bench = submitted(1, 0, W1, W2);
     const { attempt } = ask(bench, W1, 1)!;
     const cancels = () => bench.take().filter((message) => message.type === 'cancelTask');

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DurableBench } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, W1, welcome } from '../lone-scheduler.fixture.js';
 
-test('of a job that was cancelled nothing is kept for workers that seek', () => {
+test('a cancelled job offers nothing to workers that seek', () => {
   const bench = new DurableBench(undefined, 0, false);
   bench.receive(CENTRAL, welcome({ preset: { ...PRESETS['goshawk-peer'] } }));
   bench.members(W1);

@@ -44,7 +44,7 @@ function fails(bench: DurableBench, worker: Address, errorCode: string): void {
 }
 
 describe('a task that cannot be started', () => {
-  test('costs nothing where no process can be started, however often', () => {
+  test('uses no retry if its worker cannot start processes', () => {
     const bench = submitted(W1, W2, W3);
     for (let time = 0; time < 50; time++) fails(bench, W1, 'process-limit');
     bench.end(W2, bench.ask(W2, 1)!, COMPLETED);
@@ -52,7 +52,7 @@ describe('a task that cannot be started', () => {
     expect(detail(bench)).toMatchObject({ state: 'completed', attempts: { total: 1, failed: 0, lost: 0 } });
   });
 
-  test('is tried elsewhere when what it names is not there, and fails when three workers say so', () => {
+  test('is retried elsewhere if its program is missing, and fails after three workers', () => {
     const bench = submitted(W1, W2, W3);
     for (let time = 0; time < 20; time++) fails(bench, W1, 'no-such-folder');
     fails(bench, W2, 'no-such-folder');
@@ -65,13 +65,13 @@ describe('a task that cannot be started', () => {
     });
   });
 
-  test('fails at once where there is one worker', () => {
+  test('fails at once with a single worker', () => {
     const bench = submitted(W1);
     fails(bench, W1, 'command-not-found');
     expect(detail(bench)).toMatchObject({ state: 'failed', failures: [{ code: 'command-not-found' }] });
   });
 
-  test('costs nothing when its worker is told to stop, as often as the cluster is updated', () => {
+  test('uses no retry if its worker is stopped, for any number of updates', () => {
     const bench = submitted(W1, W2);
     for (let time = 0; time < 20; time++) fails(bench, W1, 'worker-stopped');
     bench.end(W2, bench.ask(W2, 1)!, COMPLETED);
@@ -79,7 +79,7 @@ describe('a task that cannot be started', () => {
     expect(detail(bench)).toMatchObject({ state: 'completed', attempts: { failed: 0, lost: 20 } });
   });
 
-  test('is not taken for one that kills its workers, after a restart of its owner either', () => {
+  test('does not count as killing its workers, even after a restart of its owner', () => {
     const before = submitted(W1, W2, W3);
     for (let time = 0; time < 20; time++) fails(before, W1, 'no-memory');
     const bench = new DurableBench(before.inheritance([FORMER]), 1_000);
@@ -91,7 +91,7 @@ describe('a task that cannot be started', () => {
     expect(detail(bench)).toMatchObject({ state: 'completed', attempts: { total: 1, failed: 0, lost: 0 } });
   });
 
-  test('ends its job at once, whatever retries it has, so that others wait for none of them', () => {
+  test('ends its job at once, regardless of retries', () => {
     const bench = new DurableBench();
     bench.members(W1, W2, W3);
     bench.submit({ tasks: { count: 50, run: { exec: ['a-command'] } }, retries: 5 });
@@ -108,7 +108,7 @@ describe('a task that cannot be started', () => {
     expect(asks).toBeLessThan(10);
   });
 
-  test('is tried on more workers where other tasks of its job complete', () => {
+  test('is tried on more workers if other tasks of its job complete', () => {
     const workers = [W1, W2, W3, 14, 15, 16, 17] as Address[];
     const bench = new DurableBench();
     bench.members(...workers);

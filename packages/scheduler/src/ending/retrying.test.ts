@@ -41,7 +41,7 @@ function reasons(bench: DurableBench): string[] {
 }
 
 describe('a task that failed, of a job with a back-off', () => {
-  test('rests, each time up to twice as long, and goes before those that never ran', () => {
+  test('pauses up to twice as long each time, and goes before tasks that never ran', () => {
     const bench = submitted({ retries: 3, retryBackoff: '1s' }, 2);
     for (const fullMs of [1_000, 2_000, 4_000]) {
       fails(bench);
@@ -63,7 +63,7 @@ describe('a task that failed, of a job with a back-off', () => {
     expect(bench.timers.has('retry 1')).toBe(false);
   });
 
-  test('leaves its place to others meanwhile, and is not given out', () => {
+  test('lets other tasks go first during its pause', () => {
     const bench = submitted({ retries: 1, retryBackoff: '1s', maxRunning: 1 }, 2);
     fails(bench);
     const other = bench.ask(W1, 1)!;
@@ -78,7 +78,7 @@ describe('a task that failed, of a job with a back-off', () => {
     expect(detail(bench).state).toBe('completed');
   });
 
-  test('ends with its job when that is cancelled or out of time', () => {
+  test('ends with its job on cancellation or time limit', () => {
     const cancelled = submitted({ retries: 1, retryBackoff: '1s' });
     fails(cancelled);
     cancelled.receive(CLIENT, { type: 'cancelJob', request: 9, id: 's-1' });
@@ -91,7 +91,7 @@ describe('a task that failed, of a job with a back-off', () => {
     expect(detail(late)).toMatchObject({ state: 'failed', failures: [{ code: 'time-limit' }] });
   });
 
-  test('rests until the same time for an owner that was started again', () => {
+  test('pauses until the same time after a restart of its owner', () => {
     const before = submitted({ retries: 2, retryBackoff: '10m' }, 2);
     before.now = 5_000;
     fails(before);
@@ -105,7 +105,7 @@ describe('a task that failed, of a job with a back-off', () => {
     expect(bench.ask(W1, 1)).toBeUndefined();
   });
 
-  test('that was given out again before a restart is taken as running', () => {
+  test('that restarted before its owner restarted counts as running', () => {
     const before = submitted({ retries: 2, retryBackoff: '1s' });
     fails(before);
     const bench = new DurableBench(before.inheritance([FORMER]), 8_000);
@@ -121,7 +121,7 @@ describe('a task that failed, of a job with a back-off', () => {
   });
 });
 
-describe('exit codes that are tried again', () => {
+describe('exit codes to retry', () => {
   test.each<[Partial<Outcome>, string]>([
     [{ exitCode: 75 }, 'running'],
     [{ signal: 'SIGKILL' }, 'running'],
@@ -140,19 +140,19 @@ test.each([
   ['SIGXCPU', 152],
   ['SIGXFSZ', 153],
   ['SIGSYS', 159],
-])('a task ended by %s is tried again where %d is', (signal, code) => {
+])('a task ended by %s is retried if %d is', (signal, code) => {
   const bench = submitted({ retries: 5, retryOn: [code] });
   fails(bench, { signal });
   expect(detail(bench).state).toBe('running');
 });
 
-test('a task ended by a signal without a number is not tried again for 128', () => {
+test('a task ended by a signal without a number is not retried for 128', () => {
   const bench = submitted({ retries: 5, retryOn: [128] });
   fails(bench, { signal: 'SIGOTHER' });
   expect(detail(bench).state).toBe('failed');
 });
 
-test('a rest follows from the seed, differs from task to task, and has an end', () => {
+test('a pause is deterministic by seed, differs between tasks, and is bounded', () => {
   const spec = { retryBackoffMs: 1_000, seed: 'x' } as never;
   expect(restMs(spec, 's-1', 0, 1)).toBe(restMs(spec, 's-2', 0, 1));
   expect(restMs(spec, 's-1', 0, 1)).not.toBe(restMs(spec, 's-1', 1, 1));

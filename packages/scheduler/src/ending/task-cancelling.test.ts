@@ -57,7 +57,7 @@ function detail(bench: DurableBench) {
 }
 
 describe('single tasks of a job that are cancelled', () => {
-  test('never start, or are killed; the others go on, and the job ends as cancelled', () => {
+  test('never start, or are killed; the others continue, and the job ends as cancelled', () => {
     const bench = submitted();
     const [first, second] = [bench.ask(W1, 1)!, bench.ask(W2, 1)!];
     bench.end(W1, first);
@@ -85,7 +85,7 @@ describe('single tasks of a job that are cancelled', () => {
     expect(bench.records.filter(({ kind }) => kind === 'tasksCancelled')).toMatchObject([{ tasks: [range] }]);
   });
 
-  test('are not tried again, whatever becomes of their attempts', () => {
+  test('are not retried, however their attempts end', () => {
     const bench = submitted({ tasks: { count: 2, run }, retries: 5 });
     const ran = bench.ask(W1, 1)!;
     cancel(bench, [{ first: 0, last: 0 }]);
@@ -98,7 +98,7 @@ describe('single tasks of a job that are cancelled', () => {
     expect(states(other)).toBe('ca wa');
   });
 
-  test('are told to their workers again until they have ended', () => {
+  test('are repeated to their workers until they have ended', () => {
     const bench = submitted();
     const ran = bench.ask(W1, 1)!;
     bench.ask(W2, 1);
@@ -116,7 +116,7 @@ describe('single tasks of a job that are cancelled', () => {
     expect(detail(bench)).toMatchObject({ state: 'cancelled' });
   });
 
-  test('that wait behind another stage leave the rest of theirs to run', () => {
+  test('that wait for another stage let the rest of their stage run', () => {
     const bench = submitted(STAGES);
     cancel(bench, [{ first: 5, last: 5 }], 'train');
     for (let i = 0; i < 4; i++) bench.end(W1, bench.ask(W1, 1)!);
@@ -126,7 +126,7 @@ describe('single tasks of a job that are cancelled', () => {
     expect(detail(bench)).toMatchObject({ state: 'cancelled' });
   });
 
-  test('that are not there, or of another stage, are refused, and nothing is cancelled', () => {
+  test('that do not exist, or belong to another stage, are refused without any cancellation', () => {
     const bench = submitted(STAGES);
     expect(cancel(bench, [{ first: 5, last: 7 }]).answer).toMatchObject({
       type: 'refused',
@@ -142,7 +142,7 @@ describe('single tasks of a job that are cancelled', () => {
     expect(states(bench)).toBe('wa wa wa wa wa wa wa');
   });
 
-  test('stay so after a restart: what ran of them is ended, and what waits of the others starts', () => {
+  test('stay cancelled after a restart: running ones are killed, and the others start', () => {
     const before = submitted();
     const ran = before.ask(W1, 1)!;
     cancel(before, [{ first: 0, last: 4 }]);
@@ -166,7 +166,7 @@ describe('single tasks of a job that are cancelled', () => {
     expect(detail(bench)).toMatchObject({ state: 'cancelled', tasks: { completed: 5, cancelled: 5 } });
   });
 
-  test('that were all that was left end their job, and after a restart too', () => {
+  test('that were the last ones end their job, even after a restart', () => {
     const before = submitted(STAGES);
     const ran = before.ask(W1, 1)!;
     cancel(before, [{ first: 0, last: 3 }]);
@@ -176,7 +176,7 @@ describe('single tasks of a job that are cancelled', () => {
     expect(detail(before)).toMatchObject({ state: 'cancelled', tasks: { cancelled: 7 } });
   });
 
-  test('are withdrawn from central where nothing else waits', () => {
+  test('are withdrawn from central if nothing else waits', () => {
     const bench = new DurableBench(undefined, 0, false);
     bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }));
     bench.members(W1, W2);
@@ -202,7 +202,7 @@ describe('single tasks of a job that are cancelled', () => {
   });
 });
 
-describe('jobs that are cancelled by what they are', () => {
+describe('jobs cancelled by a query', () => {
   const bulk = (bench: DurableBench, filters: Partial<MessageOf<'cancelJobs'>>, request = 50) => {
     bench.commit();
     bench.take();
@@ -221,7 +221,7 @@ describe('jobs that are cancelled by what they are', () => {
     return bench;
   }
 
-  test('are those that fit all that is said, and are counted', () => {
+  test('match all conditions, and are counted', () => {
     const bench = several();
     const counts = (jobs: number, waiting: number, running: number) => ({
       type: 'jobsCancelled',
@@ -238,11 +238,11 @@ describe('jobs that are cancelled by what they are', () => {
     expect(bulk(bench, {}, 54)).toMatchObject(counts(0, 0, 0));
   });
 
-  test('in a state in which nothing can be cancelled are refused', () => {
+  test('in an ended state are refused', () => {
     expect(bulk(several(), { states: ['failed'] })).toMatchObject({ type: 'refused', code: 'bad-state' });
   });
 
-  test('come in as many requests as it takes', () => {
+  test('are cancelled in several requests if needed', () => {
     const bench = submitted({ tasks: { count: 1, run } });
     for (let job = 2; job <= 501; job++) bench.submit({ tasks: { count: 1, run } }, `k${job}`, job);
     expect(bulk(bench, {}, 600)).toMatchObject({ value: { jobs: 500, next: 501 } });

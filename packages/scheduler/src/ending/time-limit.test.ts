@@ -34,7 +34,7 @@ function detail(bench: DurableBench) {
 }
 
 describe('a job that runs for longer than its time limit', () => {
-  test('fails with that reason: what runs is killed, what waits is not started, whatever its retries', () => {
+  test('fails with that reason: running tasks are killed and waiting ones do not start, regardless of retries', () => {
     const bench = started();
     expect(bench.timers.get('timeLimit 1')).toBe(61_000);
     bench.now = 61_000;
@@ -67,7 +67,7 @@ describe('a job that runs for longer than its time limit', () => {
     expect(detail(bench).tasks).toMatchObject({ failed: 0 });
   });
 
-  test('has its time from its first start, and what a worker gave back was none', () => {
+  test('is timed from its first start, and a declined task is not a start', () => {
     const bench = new DurableBench();
     bench.members(W1, W2);
     bench.submit({ timeLimit: '1m', tasks: [{ sleep: 1 }] });
@@ -85,7 +85,7 @@ describe('a job that runs for longer than its time limit', () => {
     expect(detail(bench)).toMatchObject({ state: 'running', firstStartMs: 61_000 });
   });
 
-  test('is the same job to an owner that was started again meanwhile, by what has ended and what runs', () => {
+  test('keeps its time limit through a restart of its owner, with ended and running tasks', () => {
     const before = started();
     const bench = new DurableBench(before.inheritance([FORMER]), 20_000);
     bench.commit();

@@ -70,7 +70,7 @@ function underway(seed: string, workers: readonly Address[], tasks: number, forM
   return { most, sent: scheduler.counters.probesSent };
 }
 
-describe('probes that all workers give back', () => {
+describe('probes that all workers decline', () => {
   test.each([
     ['one worker', [W1], 1],
     ['one worker, and many tasks', [W1], 20],

@@ -19,26 +19,26 @@ test('a hint is used once, the newest first', () => {
   expect(hints.take(2, anyone)).toEqual([]);
 });
 
-test('a worker that has got something since is idle no more', () => {
+test('a worker that has got a task since is no longer idle', () => {
   const hints = hintsOf(one, two);
   hints.delete(two);
   expect(hints.take(2, anyone)).toEqual([one]);
 });
 
-test('hints that do not suit are used up as well', () => {
+test('unsuitable hints are used up as well', () => {
   const hints = hintsOf(one, two, three);
   expect(hints.take(1, (worker) => worker !== three)).toEqual([two]);
   expect(hints.take(3, anyone)).toEqual([one]);
 });
 
-test('workers that seek again and again take no more room, and keep their order', () => {
+test('repeated hints of a worker take no more room, and keep their order', () => {
   const hints = hintsOf(one, two, three);
   for (let i = 0; i < 10_000; i++) hints.add(i % 2 === 0 ? two : three);
   expect(hints.entries).toBeLessThan(2_000);
   expect(hints.take(3, anyone)).toEqual([three, two, one]);
 });
 
-test('none are kept where workers do not seek, nor what was known before', () => {
+test('no hints are kept if workers do not seek', () => {
   const hints = hintsOf(one);
   hints.startAnew(true);
   expect(hints.size).toBe(0);

@@ -2,7 +2,7 @@ import { COMPLETED, type JobInput, LIVE_TIMINGS, type Message, PRESETS, parseJob
 import { expect, test } from 'vitest';
 import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
-test('central hears when much fewer tasks wait than it was told, since workers came for them by themselves', () => {
+test('central gets an update if far fewer tasks wait because workers sought them', () => {
   const needs: number[] = [];
   const send = (_: unknown, message: Message): void => {
     if (message.type === 'need') needs.push(message.tasks);
@@ -61,7 +61,7 @@ function matched(spec: JobInput) {
   return { scheduler, job, told };
 }
 
-test('central looks for no workers for what ends with its job at the time limit', () => {
+test('central finds no workers for tasks that end with their job at the time limit', () => {
   const { scheduler, job, told } = matched({
     tasks: { count: 100, run: { sleep: 10 } },
     estimate: 10,
@@ -73,7 +73,7 @@ test('central looks for no workers for what ends with its job at the time limit'
   expect(told).toEqual([{ type: 'withdraw', job: job.number }]);
 });
 
-test('central looks for no workers for what fails as one like it that cannot be started', () => {
+test('central finds no workers for tasks that fail like one that cannot start', () => {
   const { scheduler, job, told } = matched({
     tasks: { count: 100, run: { exec: ['a-command'] } },
     estimate: 10,
@@ -85,7 +85,7 @@ test('central looks for no workers for what fails as one like it that cannot be 
   expect(told).toEqual([{ type: 'withdraw', job: job.number }]);
 });
 
-test('what waits for long is repeated to central ever less often, and soon again after it changes', () => {
+test('long-standing needs are repeated ever less often, and soon after a change', () => {
   const needs: number[] = [];
   let now = 0;
   const send = (_: unknown, message: Message): void => {

@@ -41,7 +41,7 @@ function bind(job: Job): void {
 const firstOf = (offers: Offers, spare: Resources = NO_RESOURCES, now: Millis = 0) =>
   offers.first(spare, now)?.job;
 
-test('the first is the batch of least remaining work, as it is when it was last said', () => {
+test('the batch with the least reported remaining work is first', () => {
   const [small, large] = [offered(tasks(2, 100)), offered(tasks(30, 10))];
   const offers = offersOf(large, small);
   expect(firstOf(offers)).toBe(small);
@@ -62,7 +62,7 @@ test('priority is a factor of the work that a batch is ordered by', () => {
   expect(firstOf(offers)).toBe(jobs[2]);
 });
 
-test('of batches that are equal the one that came first is first, however many have come and gone', () => {
+test('the oldest of equal batches is first, after any number of changes', () => {
   const jobs = Array.from({ length: 6 }, () => offered(tasks(1, 100)));
   const offers = offersOf(...jobs.slice(0, 3));
   const given: (Job | undefined)[] = [];
@@ -76,7 +76,7 @@ test('of batches that are equal the one that came first is first, however many h
   expect(given).toEqual(jobs);
 });
 
-test('a batch of which nothing waits is not offered, whether that was said or not', () => {
+test('a batch without waiting tasks is not offered, reported or not', () => {
   const [one, other] = [offered(tasks(1, 100)), offered(tasks(1, 200))];
   const offers = offersOf(one, other);
   bind(one);
@@ -86,7 +86,7 @@ test('a batch of which nothing waits is not offered, whether that was said or no
   expect(offers.size).toBe(0);
 });
 
-test('what does not fit, or may not run now, is passed over and stays', () => {
+test('a batch that does not fit, or may not run now, is skipped and stays', () => {
   const large = offered(tasks(1, 1, { demand: { memory: 8 } }));
   const limited = offered(tasks(2, 2, { maxRunning: 1 }));
   const last = offered(tasks(1, 50));
@@ -98,7 +98,7 @@ test('what does not fit, or may not run now, is passed over and stays', () => {
   expect(firstOf(offers, { memory: 4 })).toBe(limited);
 });
 
-test('whatever happens, the first is the least of those that may go', () => {
+test('the first is always the least eligible batch', () => {
   const input = fc.record({
     count: fc.integer({ min: 1, max: 4 }),
     estimate: fc.nat(5),
@@ -137,7 +137,7 @@ test('whatever happens, the first is the least of those that may go', () => {
   );
 });
 
-test('a large batch waits no longer than the bound for each of its tasks, whatever smaller ones come', () => {
+test('a large batch waits at most the bound per task, despite smaller arrivals', () => {
   const large = offered(tasks(3, 1_000));
   const offers = offersOf(large);
   const given: Millis[] = [];
@@ -152,7 +152,7 @@ test('a large batch waits no longer than the bound for each of its tasks, whatev
   expect(given).toEqual([5_000, 10_000, 15_000]);
 });
 
-test('an overdue batch that does not fit is in nobody’s way', () => {
+test('an overdue batch that does not fit blocks no other', () => {
   const [large, later] = [offered(tasks(1, 1_000, { demand: { memory: 8 } })), offered(tasks(1, 500))];
   const offers = offersOf(large, later);
   const small = offered(tasks(1, 1));
@@ -161,7 +161,7 @@ test('an overdue batch that does not fit is in nobody’s way', () => {
   expect(firstOf(offers, { memory: 8 }, 6_000)).toBe(large);
 });
 
-test('a series takes tasks that are believed to be tiny, or guessed, and none of which nothing is known', () => {
+test('a series takes tasks with a tiny estimate or guess, and none without', () => {
   const tiny = (job: Job) => offersOf(job).firstIfTiny(NO_RESOURCES, 0, () => true)?.job;
   const job = offered({ tasks: { count: 3, run: { sleep: 1 } } });
   expect(tiny(job)).toBeUndefined();

@@ -7,7 +7,7 @@ import { hasProbed, isSilent } from './probe-watch.js';
 const W1 = 1 as Address;
 const PAUSE_MS = 10_000;
 
-test('more probes are sent when nothing was heard of those that are out, ever less often', () => {
+test('silence about outstanding probes sends more, ever less often', () => {
   const batch = { probes: new ProbeLedger() } as unknown as Batch;
   batch.probes.add(W1, 2);
   const sentAt: number[] = [];
@@ -20,7 +20,7 @@ test('more probes are sent when nothing was heard of those that are out, ever le
   expect(sentAt).toEqual([10_000, 30_000, 70_000, 150_000]);
 });
 
-test('what is heard ends the silence', () => {
+test('any answer ends the silence', () => {
   const batch = { probes: new ProbeLedger() } as unknown as Batch;
   batch.probes.add(W1, 2);
   expect(isSilent(batch, PAUSE_MS, 0)).toBe(false);

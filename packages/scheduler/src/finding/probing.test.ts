@@ -36,7 +36,7 @@ function proberOf(
   return new Prober({ env: { random: () => 0.5, send }, cluster, counters } as unknown as SchedulerState);
 }
 
-it('a huge batch has no more probes out than its workers use soon, and goes on as they are served', () => {
+it('a huge batch limits its outstanding probes, and sends more as they are served', () => {
   const sent: Address[] = [];
   const prober = proberOf((to) => sent.push(to));
   const job = jobOf({ tasks: { count: 500_000, run: { sleep: 1 } } });

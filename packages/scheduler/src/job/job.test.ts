@@ -63,7 +63,7 @@ describe('the counts of a job', () => {
 });
 
 describe('waiting tasks', () => {
-  test('are taken in task order, those that come back before those that never ran, each once', () => {
+  test('are taken once each, returned ones before those that never ran, in task order', () => {
     const job = stagesOf(4);
     const [stage] = job.stages;
     job.release(stage!, 0);
@@ -89,7 +89,7 @@ describe('waiting tasks', () => {
     expect(job.waiting.take(stage!)).toBe(2);
   });
 
-  test('belong to the stage that they are counted in', () => {
+  test('belong to the stage that counts them', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 }), (sizes) => {
         const job = stagesOf(...sizes);
@@ -105,7 +105,7 @@ describe('waiting tasks', () => {
 });
 
 describe('the limit on running tasks', () => {
-  test('counts what runs, and what is on its way to a worker', () => {
+  test('counts running tasks, and tasks in flight to a worker', () => {
     const job = jobOf(
       { tasks: { count: 9, run: { sleep: 1 } }, maxRunning: 4 },
       { class: 'long', route: { by: 'central', over: 'all' } },

@@ -5,7 +5,7 @@ import { ProbeLedger } from './probe-ledger.js';
 
 const WORKERS = 5;
 
-test('it says of each worker what a map of sums would say', () => {
+test('it has the same count per worker as a map of sums', () => {
   const change = fc.tuple(fc.nat(WORKERS - 1), fc.integer({ min: -3, max: 3 }));
   fc.assert(
     fc.property(fc.array(change, { maxLength: 3_000 }), (changes) => {
@@ -24,7 +24,7 @@ test('it says of each worker what a map of sums would say', () => {
   );
 });
 
-test('cleared, it knows of none', () => {
+test('clearing removes all probes', () => {
   const ledger = new ProbeLedger();
   ledger.add(3 as Address, 2);
   ledger.clear();
@@ -32,7 +32,7 @@ test('cleared, it knows of none', () => {
   expect(ledger.byWorker().size).toBe(0);
 });
 
-test('probes that are stolen again and again do not make it grow', () => {
+test('repeated theft of probes does not make it grow', () => {
   const ledger = new ProbeLedger();
   ledger.add(0 as Address, 1);
   for (let i = 0; i < 100_000; i++) {

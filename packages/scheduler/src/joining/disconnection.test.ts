@@ -51,7 +51,7 @@ function setUp(holdsBack = () => false, preset: Preset = PRESETS.goshawk) {
 const HOUR_MS = 3_600_000;
 
 describe('when the connection to central breaks', () => {
-  test('short jobs that wait, and those that come, are probed for at once, and whoever is there is told of this scheduler', () => {
+  test('waiting and new short jobs are probed for at once, and the scheduler enlists again', () => {
     const { scheduler, take, submit } = setUp();
     submit(10);
     expect(take('probe')).toEqual([]);
@@ -62,14 +62,14 @@ describe('when the connection to central breaks', () => {
     expect(take('probe').length).toBeGreaterThanOrEqual(2);
   });
 
-  test('long ones wait', () => {
+  test('long jobs wait', () => {
     const { scheduler, take, submit } = setUp();
     submit(HOUR_MS);
     scheduler.disconnected(CENTRAL, 2);
     expect(take('probe')).toEqual([]);
   });
 
-  test('gangs wait, and no worker that seeks gets a task of one', () => {
+  test('gangs wait, and workers that seek get no task of one', () => {
     const { scheduler, take, submit } = setUp(undefined, { ...PRESETS.goshawk, gangs: true });
     submit(10);
     scheduler.disconnected(CENTRAL, 2);
@@ -79,7 +79,7 @@ describe('when the connection to central breaks', () => {
     expect(take('run')).toEqual([]);
   });
 
-  test('it asks again as long as nobody answers', () => {
+  test('it repeats the request until it gets an answer', () => {
     const { scheduler, take } = setUp();
     scheduler.disconnected(CENTRAL, 2);
     scheduler.wake('heartbeat', 0, LIVE_TIMINGS.heartbeatMs);
@@ -87,7 +87,7 @@ describe('when the connection to central breaks', () => {
     expect(take('heartbeat')).toEqual([]);
   });
 
-  test('but not while the first time still waits for a connection', () => {
+  test('it does not repeat a request that waits for a connection', () => {
     let isHeldBack = true;
     const { scheduler, take } = setUp(() => isHeldBack);
     scheduler.disconnected(CENTRAL, 2);
@@ -100,7 +100,7 @@ describe('when the connection to central breaks', () => {
     expect(take('enlist')).toMatchObject([{ to: DOOR, message: { draining: true } }]);
   });
 
-  test('what central has said before it broke, and is read only now, does not bring central back', () => {
+  test('a message that central sent before the break does not count as its return', () => {
     const { scheduler, matching, take, submit } = setUp();
     scheduler.disconnected(CENTRAL, 2);
     scheduler.receive(CENTRAL, { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true }, 3);
@@ -111,7 +111,7 @@ describe('when the connection to central breaks', () => {
     expect(scheduler.isCentralSilent(4)).toBe(false);
   });
 
-  test('a match that is read only now is served', () => {
+  test('a match that arrives late is served', () => {
     const { scheduler, take, submit } = setUp();
     const job = submit(10);
     scheduler.disconnected(CENTRAL, 2);
@@ -124,7 +124,7 @@ describe('when the connection to central breaks', () => {
     expect(take('run')).toMatchObject([{ to: W1, message: { task: 0, match: 1 } }]);
   });
 
-  test('a second notice, and one of somebody else, change nothing', () => {
+  test('a second notice, and one about another party, change nothing', () => {
     const { scheduler, take, submit } = setUp();
     submit(10);
     scheduler.disconnected(W1, 1);
@@ -148,7 +148,7 @@ describe('when the connection to central breaks', () => {
 });
 
 describe('when central answers again', () => {
-  test('the same one is told of all needs again, since some may be lost, and probes are taken back', () => {
+  test('the same central gets all needs again, because some may be lost, and probes are recalled', () => {
     const { scheduler, matching, take, submit } = setUp();
     submit(10);
     submit(HOUR_MS);
@@ -166,7 +166,7 @@ describe('when central answers again', () => {
     expect(take('probe')).toEqual([]);
   });
 
-  test('another one in its place is told of all as well', () => {
+  test('a replacement central gets all needs as well', () => {
     const { scheduler, matching, take, submit } = setUp();
     submit(10);
     take('need');
@@ -178,7 +178,7 @@ describe('when central answers again', () => {
     expect(scheduler.isCentralSilent(101)).toBe(false);
   });
 
-  test('a task is given out once, whoever comes for it', () => {
+  test('a task is assigned once, whichever worker asks', () => {
     const { scheduler, matching, take, submit } = setUp();
     const job = submit(10);
     scheduler.disconnected(CENTRAL, 2);
@@ -199,7 +199,7 @@ describe('when central answers again', () => {
     expect(take('unused')).toMatchObject([{ message: { worker: W2 } }]);
   });
 
-  test('with each break it begins anew', () => {
+  test('each break starts over', () => {
     const { scheduler, matching, take, submit } = setUp();
     submit(10);
     for (let now = 10; now <= 50; now += 10) {
@@ -212,7 +212,7 @@ describe('when central answers again', () => {
   });
 });
 
-test('while central is silent, whoever asks for a task has a slot without a long one, whatever the bitmap says', () => {
+test('while central is silent, a worker that asks has a slot for short tasks, regardless of the bitmap', () => {
   const { scheduler, take, submit } = setUp();
   scheduler.receive(CENTRAL, { type: 'occupied', bits: Uint8Array.of(0b11) }, 1);
   scheduler.disconnected(CENTRAL, 2);

@@ -73,7 +73,7 @@ describe('a draw of places for probes', () => {
     memory: fc.nat(8),
   });
 
-  test('that is independent may meet one worker twice, and reaches all of them alike', () => {
+  test('that is independent may pick a worker twice, and is uniform over workers', () => {
     const members = membersOf(...Array.from({ length: 10 }, (_, i) => member(i)));
     const random = Random.seeded('independent');
     const counts = new Map<Address, number>();
@@ -88,7 +88,7 @@ describe('a draw of places for probes', () => {
     expect(new Set(counts.values()).size).toBeGreaterThan(1);
   });
 
-  test('gives each eligible slot ⌊probes ÷ slots⌋ or one more, and nobody else any', () => {
+  test('gives each eligible slot ⌊probes ÷ slots⌋ or one more, and other slots none', () => {
     fc.assert(
       fc.property(
         fc.array(worker, { maxLength: 30 }),
@@ -129,7 +129,7 @@ describe('a draw of places for probes', () => {
     );
   });
 
-  test('takes the only worker that there is for either partition, until there is another', () => {
+  test('uses a single worker for both partitions until there is another', () => {
     const members = membersOf(member(1));
     const random = Random.seeded('alone');
     expect(draw(members, 'short', 2, random)).toEqual(new Map([[1, 2]]));
@@ -168,7 +168,7 @@ describe('a draw of places for probes that avoids the occupied', () => {
     return bits;
   };
 
-  test('takes them only when no others are left, and nobody twice before', () => {
+  test('uses occupied workers only after all others, and none twice before', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.nat(15)),
@@ -208,7 +208,7 @@ describe('a draw of places for probes that avoids the occupied', () => {
     for (const count of counts.values()) expect(Math.abs(count - rounds * 0.3)).toBeLessThan(5 * 46);
   });
 
-  test('goes by what the last central said until another one tells who is there', () => {
+  test('uses the last central’s bitmap until another central sends members', () => {
     const members = membersOf(member(1));
     members.setOccupied(byPlace([1]));
     members.apply(news(1, 0, [member(1)]));
@@ -218,7 +218,7 @@ describe('a draw of places for probes that avoids the occupied', () => {
     expect(members.isOccupied(1 as Address)).toBe(false);
   });
 
-  test('forgets at once that one was occupied who turns out not to be, without touching what it was sent', () => {
+  test('clears the bit of a worker that turns out to be free, without changing the received bitmap', () => {
     const members = membersOf(member(1), member(2));
     const bits = byPlace([1, 2]);
     members.setOccupied(bits);
@@ -228,17 +228,17 @@ describe('a draw of places for probes that avoids the occupied', () => {
     expect(bits).toEqual(byPlace([1, 2]));
   });
 
-  test('knows nothing of a worker that central has not told of', () => {
+  test('ignores workers that central has not reported', () => {
     const members = membersOf(member(1));
     members.setOccupied(byPlace([0, 1]));
     expect(members.isOccupied(2 as Address)).toBe(false);
   });
 });
 
-describe('news of members', () => {
+describe('updates of members', () => {
   const [one, two, three] = [1, 2, 3] as [Address, Address, Address];
 
-  test('is a whole list, or a step from the version that is known', () => {
+  test('are a whole list, or a step from the known version', () => {
     const members = membersOf(member(1), member(2));
     expect(members.apply(news(2, 1, [member(3)], [1]))).toEqual([one]);
     expect([one, two, three].map((address) => members.get(address) !== undefined)).toEqual([
@@ -249,7 +249,7 @@ describe('news of members', () => {
     expect(members.apply(news(3, 0, [member(3)]))).toEqual([two]);
   });
 
-  test('that skips a step is not taken, and old news changes nothing', () => {
+  test('that skip a step are refused, and old ones change nothing', () => {
     const members = membersOf(member(1));
     expect(members.apply(news(4, 3, [member(2)]))).toBeUndefined();
     expect(members.apply(news(1, 0, [member(1)]))).toEqual([]);
@@ -259,7 +259,7 @@ describe('news of members', () => {
     expect([members.size, members.version]).toEqual([2, 2]);
   });
 
-  test('tells the same as the whole list, step by step', () => {
+  test('give the same result as the whole list, step by step', () => {
     const step = fc.record({ join: fc.array(fc.nat(12)), leave: fc.array(fc.nat(12)) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
@@ -280,7 +280,7 @@ describe('news of members', () => {
     );
   });
 
-  test('of a new central does not drop whom the last one had, until they have had time to come', () => {
+  test('of a new central keep members of the last one until they have had time to join', () => {
     const members = membersOf(member(1), member(2));
     members.startAnew();
     expect(members.apply(news(1, 0, [member(2)]))).toEqual([]);
@@ -291,7 +291,7 @@ describe('news of members', () => {
     expect(members.dropUnconfirmed(0)).toEqual([]);
   });
 
-  test('brings a worker back that was gone', () => {
+  test('bring back a lost worker', () => {
     const members = membersOf(member(1));
     members.apply(news(2, 1, [], [1]));
     expect(members.isGone(one)).toBe(true);
@@ -300,19 +300,19 @@ describe('news of members', () => {
   });
 });
 
-describe('why nobody can run it', () => {
+describe('the reason why no worker can run a task', () => {
   test('names the worker that comes closest', () => {
     const members = membersOf(member(1, { capacity: { memory: 4 } }), member(2, { capacity: { memory: 6 } }));
     expect(whyTooLarge(members, { memory: 6 })).toBeUndefined();
     expect(whyTooLarge(members, { memory: 8 })).toMatch(/closest is w2/);
   });
 
-  test('names a worker where each falls short without end', () => {
+  test('names a worker if each lacks a resource completely', () => {
     const members = membersOf(member(1, { capacity: { memory: 5e-324 } }));
     expect(whyTooLarge(members, { memory: Number.MAX_SAFE_INTEGER })).toMatch(/closest is w1/);
   });
 
-  test('is unknown while nobody is known', () => {
+  test('is unknown while no worker is known', () => {
     expect(whyTooLarge(new Members(), { memory: 8 })).toBeUndefined();
   });
 });

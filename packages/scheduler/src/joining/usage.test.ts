@@ -31,8 +31,8 @@ const came = (cameMs: unknown) => ({
   completed: [],
 });
 
-describe('short work that came', () => {
-  test('is told now and then when central hears nothing else of it', () => {
+describe('short work that arrived', () => {
+  test('is reported at intervals if central does not learn of it otherwise', () => {
     const { usage, told, timers } = bench();
     usage.startAnew(CENTRAL, POLICY, 0);
     usage.shortCame(300, 1, false, 1_000);
@@ -44,7 +44,7 @@ describe('short work that came', () => {
     expect(timers).toEqual([11_000]);
   });
 
-  test('waits for a central, and is told to another one with all that came lately', () => {
+  test('is reported once there is a central, and to another one with all recent work', () => {
     const { usage, told } = bench();
     usage.startAnew(CENTRAL, POLICY, 0);
     usage.shortCame(1_000, 1, true, 0);
@@ -57,7 +57,7 @@ describe('short work that came', () => {
     expect(told).toHaveLength(1);
   });
 
-  test('is told once to a central that welcomes this scheduler again', () => {
+  test('is reported once to a central that welcomes this scheduler again', () => {
     const { usage, told } = bench();
     usage.startAnew(CENTRAL, POLICY, 0);
     usage.shortCame(1_000, 1, true, 0);
@@ -67,7 +67,7 @@ describe('short work that came', () => {
     expect(told).toEqual([[CENTRAL, came(500)]]);
   });
 
-  test('is told within a second where central judges by it whether it can match again, whatever else is to be told', () => {
+  test('is reported within a second if central needs it to resume matching', () => {
     const { usage, timers } = bench();
     usage.startAnew(CENTRAL, { ...POLICY, cutoffJobs: 0, preset: { ...PRESETS.goshawk } }, 0);
     usage.jobCompleted(Float64Array.of(9), 0);
@@ -76,7 +76,7 @@ describe('short work that came', () => {
     expect(timers).toEqual([10_000, 1_100]);
   });
 
-  test('is nobody’s business where the reserve is fixed', () => {
+  test('is not reported if the reserve is fixed', () => {
     const { usage, told, timers } = bench();
     usage.startAnew(CENTRAL, { ...POLICY, reserve: 0.1 }, 0);
     usage.shortCame(1_000, 1, false, 0);
@@ -85,7 +85,7 @@ describe('short work that came', () => {
   });
 });
 
-test('run times are told while the partition follows them', () => {
+test('run times are reported while the partition depends on them', () => {
   const { usage, told, timers } = bench();
   usage.startAnew(CENTRAL, { ...POLICY, shortPartition: 'auto' }, 0);
   usage.worked(false, 3);
@@ -96,7 +96,7 @@ test('run times are told while the partition follows them', () => {
   expect(timers).toEqual([10_000, 20_000, 30_000]);
 });
 
-test('jobs that completed are told where the cutoff is learned, and to another central all of them', () => {
+test('completed jobs are reported if the cutoff is learned, and all of them to another central', () => {
   const { usage, told } = bench();
   const LEARNED = { ...POLICY, cutoffJobs: 0 };
   usage.startAnew(CENTRAL, POLICY, 0);
@@ -121,7 +121,7 @@ describe('jobs of an earlier incarnation', () => {
   const LEARNS = { ...POLICY, cutoffJobs: 0 };
   const jobs = [{ length: 40, jobs: 120, workMs: 122_880 }];
 
-  test('are told to a central that has learned no cutoff, and kept with those that came after', () => {
+  test('are reported to a central without a learned cutoff, and kept with later ones', () => {
     const { usage, told } = bench(jobs);
     usage.startAnew(CENTRAL, LEARNS, 0);
     expect(told).toEqual([[CENTRAL, { ...came(0), completed: jobs }]]);
@@ -132,7 +132,7 @@ describe('jobs of an earlier incarnation', () => {
   test.each([
     ['has learned one', 120],
     ['was told one', null],
-  ])('are not told to a central that %s', (_, cutoffJobs) => {
+  ])('are not reported to a central that %s', (_, cutoffJobs) => {
     const { usage, told } = bench(jobs);
     usage.startAnew(CENTRAL, { ...POLICY, cutoffJobs }, 0);
     expect(told).toEqual([]);

@@ -11,7 +11,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: 0, max: 1_000 }) },
 );
 
-test('are listed and counted by state, the last that ended first, whichever have gone meanwhile', () => {
+test('ended jobs are listed and counted by state, latest first, after any evictions', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
       const ended = new EndedJobs();

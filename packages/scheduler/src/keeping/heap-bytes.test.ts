@@ -9,7 +9,7 @@ test.each<[unknown, number, number]>([
   [[1, 'b', [2]], 5, 1],
   [{ a: 1, bc: 'd' }, 5, 4],
   [new Uint8Array(9), 1, 9],
-])('%j weighs what the codec counts', (value, values, bytes) => {
+])('the weight of %j equals the count of the codec', (value, values, bytes) => {
   expect(weigh(value)).toStrictEqual({ values, bytes });
 });
 
@@ -20,7 +20,7 @@ test('a value of any depth is weighed', () => {
 });
 
 describe('a page', () => {
-  it('ends at so many bytes, or at so many values', () => {
+  it('ends at the limit of bytes or values', () => {
     const half = 'x'.repeat(LIMITS.answerBytesMax / 2);
     const long = new Page<string>();
     expect([half, half, 'x'].map((item) => long.take(item))).toStrictEqual([true, true, false]);

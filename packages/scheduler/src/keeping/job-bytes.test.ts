@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DurableBench, FAILED } from '../durable.fixture.js';
 import { W1 } from '../lone-scheduler.fixture.js';
 
-test('the end of a task costs no look at the other tasks of its job, where one has failed', () => {
+test('the end of a task does not scan the other tasks of its job after a failure', () => {
   let looks = 0;
   const tasks: JobInput['tasks'] = Array.from({ length: 50 }, () => ({ exec: ['true'] }));
   const bench = new DurableBench();

@@ -59,7 +59,7 @@ describe('jobs that ended before this process', () => {
     return bench;
   }
 
-  test('are kept for some minutes of its own time, however long ago that seems to be', () => {
+  test('are kept for some minutes of its time, regardless of their age', () => {
     const bench = restored();
     bench.store.start(5);
     bench.store.forgetOld(LIMITS.endedAgeMinMs);
@@ -90,10 +90,10 @@ describe('jobs that are too many', () => {
   });
 });
 
-describe('where memory is short', () => {
+describe('under memory pressure', () => {
   const large = 'x'.repeat(10_000);
 
-  test('jobs go of the user who holds most, and nobody else’s', () => {
+  test('only jobs of the user with the most memory are evicted', () => {
     const bench = new Bench({}, 200_000);
     const theirs = [bench.run('ada'), bench.run('bob')];
     for (let i = 0; i < 100; i++) bench.run('eve', undefined, large);
@@ -102,7 +102,7 @@ describe('where memory is short', () => {
     expect(bench.kept.at(-1)).toBe(102);
   });
 
-  test('of users who hold the same each has to give', () => {
+  test('users with equal memory each lose jobs', () => {
     const bench = new Bench({}, 250_000);
     for (let i = 0; i < 100; i++) for (const user of ['ada', 'bob', 'eve']) bench.run(user, undefined, large);
     const users = bench.kept.map((number) => bench.store.byNumber(number)!.spec.user);
@@ -111,7 +111,7 @@ describe('where memory is short', () => {
     }
   });
 
-  test('keys and ends are known as long as others', () => {
+  test('keys and ends are kept as long as those of others', () => {
     const bench = new Bench({}, 100_000);
     for (let i = 0; i < 40; i++) bench.run('eve', `k${i}`, large);
     expect(bench.store.byKey('k0', 'eve')).toBeUndefined();
@@ -127,7 +127,7 @@ describe('where memory is short', () => {
     expect(bench.store.isForgotten('s-1')).toBe(true);
   });
 
-  test('there is an end to keys, too: they count as what cannot be forgotten', () => {
+  test('keys are limited too: they count as memory that cannot be freed', () => {
     const bench = new Bench({}, 20_000);
     for (let i = 0; i < 1_000; i++) bench.run('eve', `k${i}`);
     expect(bench.store.activeBytes).toBeGreaterThan(100_000);
@@ -136,7 +136,7 @@ describe('where memory is short', () => {
   });
 });
 
-test('what a job’s tasks have returned counts as the job’s, also of one that ends with it', () => {
+test('return values count as memory of their job, including the value that ends it', () => {
   const bench = new Bench({}, 100_000);
   const job = jobOf({ tasks: [{ sleep: 1 }] }, { number: bench.store.nextName().number });
   bench.store.add(job);
@@ -150,7 +150,7 @@ test('what a job’s tasks have returned counts as the job’s, also of one that
   expect(bench.kept).toStrictEqual([2]);
 });
 
-describe('jobs that ended, where a journal has them', () => {
+describe('ended jobs in a journal', () => {
   test('lie there alone but for the last 32 MiB of them, however large the memory is', () => {
     const most = new Bench({}, 1e12, new Map(), sharesOf(64e9).endedMax);
     const jobs = 30_000;
@@ -211,7 +211,7 @@ describe('jobs that ended, where a journal has them', () => {
     }
   });
 
-  test('that cannot be read any more are known by their keys and ends', () => {
+  test('that cannot be read keep their keys and ends', () => {
     const bench = new Bench({}, 1e9, new Map(), 20_000);
     for (let i = 1; i <= 100; i++) bench.run('ada', `k${i}`);
     bench.journal!.clear();

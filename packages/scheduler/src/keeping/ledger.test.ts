@@ -20,7 +20,7 @@ describe('with a journal', () => {
     expect(types(bench)).toEqual(['accepted']);
   });
 
-  test('a submission that comes again before the disk has it is not answered either', () => {
+  test('a repeated submission is not answered before it is durable', () => {
     const bench = new DurableBench();
     bench.submit(job, 'k', 1);
     bench.submit(job, 'k', 2);
@@ -32,7 +32,7 @@ describe('with a journal', () => {
     ]);
   });
 
-  test('a report is confirmed, and the end told, when the disk has it', () => {
+  test('a report is confirmed, and the end sent, once it is durable', () => {
     const bench = new DurableBench();
     bench.members(W1);
     bench.submit({ tasks: [{ sleep: 1 }] });
@@ -47,7 +47,7 @@ describe('with a journal', () => {
     expect(bench.take()).toMatchObject([{ type: 'jobEnded' }]);
   });
 
-  test('nobody gets an answer from a journal that has failed', () => {
+  test('a failed journal sends no answers', () => {
     const bench = new DurableBench();
     bench.submit(job);
     bench.scheduler.journalChanged({ kind: 'failed', message: 'EIO' }, bench.now);
@@ -56,7 +56,7 @@ describe('with a journal', () => {
     expect(types(bench)).toEqual([]);
   });
 
-  test('a full disk refuses new jobs, and answers about those that are there', () => {
+  test('a full disk refuses new jobs, and still answers requests about existing ones', () => {
     const bench = new DurableBench();
     bench.submit(job);
     bench.commit();
@@ -80,7 +80,7 @@ describe('with a journal', () => {
     expect(types(bench)).toEqual(['accepted']);
   });
 
-  test('a job of an earlier incarnation is tried again when there is a policy for it', () => {
+  test('a job of an earlier incarnation is restarted once there is a policy for it', () => {
     const first = new DurableBench();
     first.members(W1);
     first.submit({ tasks: [{ sleep: 1 }] });
@@ -109,7 +109,7 @@ describe('with a journal', () => {
     expect(bench.take().at(-1)).toMatchObject({ type: 'refused', request: 5, code: 'not-ready' });
   });
 
-  test('a key that comes with another job is a conflict', () => {
+  test('a key with another job is a conflict', () => {
     const bench = new DurableBench();
     bench.submit(job);
     bench.submit({ tasks: [{ sleep: 2 }, { sleep: 1 }] }, 'k', 2);
@@ -117,7 +117,7 @@ describe('with a journal', () => {
     expect(bench.take()).toMatchObject([{ type: 'refused', code: 'key-conflict' }, { type: 'accepted' }]);
   });
 
-  test('what shows how things stand waits for no disk', () => {
+  test('read requests do not wait for the disk', () => {
     const bench = new DurableBench();
     bench.submit(job);
     bench.take();
@@ -143,7 +143,7 @@ describe('with a journal', () => {
     expect(bench.take()).toMatchObject([{ type: 'refused', code: 'unknown-job' }]);
   });
 
-  test('who waits for a job that has ended, and asks again, hears that somebody is there, and of the end when the disk has it', () => {
+  test('a watcher of an ended job gets keepalives, and the end once it is durable', () => {
     const bench = new DurableBench();
     bench.members(W1);
     bench.submit({ tasks: [{ sleep: 1 }] });
@@ -160,7 +160,7 @@ describe('with a journal', () => {
     expect(bench.take()).toMatchObject([{ type: 'confirm' }, end, end]);
   });
 
-  test('while nothing is written no job is taken; a cancellation is, and said not to be written', () => {
+  test('while the journal is down, jobs are refused, and cancellations are accepted with a notice', () => {
     const bench = new DurableBench();
     bench.submit(job);
     bench.commit();
@@ -183,7 +183,7 @@ describe('with a journal', () => {
     expect(types(bench)).toEqual(['jobSummary']);
   });
 
-  test('what waits for the disk is bounded: a report stays with its worker, and no job is taken', () => {
+  test('the queue for the disk is bounded: reports stay at workers, and jobs are refused', () => {
     const bench = new DurableBench(undefined, 0, true, { memoryBytes: 1_000_000 });
     bench.members(W1);
     bench.submit({ tasks: { count: 9, run: { sleep: 1 } } });
@@ -201,7 +201,7 @@ describe('with a journal', () => {
     expect(types(bench)).toEqual(['confirm']);
   });
 
-  test('answers that are held are bounded', () => {
+  test('delayed answers are bounded', () => {
     const bench = new DurableBench(undefined, 0, true, { memoryBytes: 100_000 });
     bench.submit(job);
     for (let request = 2; request <= 1_000; request++) bench.submit(job, 'k', request);
@@ -214,7 +214,7 @@ describe('with a journal', () => {
   });
 });
 
-describe('what tasks return', () => {
+describe('return values of tasks', () => {
   const value = { of: 'x'.repeat(1_000) };
 
   test('lies in the journal, is read back from there, and after a restart', () => {
@@ -271,7 +271,7 @@ function twentyJobs(): DurableBench {
   return bench;
 }
 
-test('jobs that ended lie in the journal, and come back when they are asked for, also after a restart', () => {
+test('ended jobs stay in the journal, and are read on request, even after a restart', () => {
   const first = twentyJobs();
   const second = new DurableBench(first.inheritance(), 1_000, true, { memoryBytes: 40_000 });
   second.take();
@@ -299,7 +299,7 @@ test('jobs that ended lie in the journal, and come back when they are asked for,
   }
 });
 
-test('a job that had to make room is said to be forgotten, and its key still is its key', () => {
+test('an evicted job is reported as such, and keeps its key', () => {
   const bench = twentyJobs();
   bench.loseRecords();
   bench.submit({ tasks: [{ sleep: 1 }] }, 'k1', 9);
@@ -348,7 +348,7 @@ test('a job that a larger heap has left behind stays in the journal, with its ke
   expect(large.take().at(-1)).toMatchObject({ type: 'jobDetail', value: { tasks: { waiting: 2_000 } } });
 });
 
-test('a job of which the results were dropped as memory was short is said to be, and why', () => {
+test('a job whose results were dropped under memory pressure reports that', () => {
   const bench = new DurableBench(undefined, 0, true, { memoryBytes: 1_000_000 });
   for (let job = 1; job <= 4; job++) {
     // It takes long to read back, so it is not left to the journal.
@@ -369,7 +369,7 @@ test('a job of which the results were dropped as memory was short is said to be,
   ]);
 });
 
-test('that a job is long is told behind the task that it is told of, which may wait for the disk', () => {
+test('a reclassification is sent after its task, which may wait for the disk', () => {
   const bench = new DurableBench(undefined, 0, false);
   bench.receive(CENTRAL, welcome({ estimator: 'pilot', pilotRatio: 0.5, cutoffMs: 2 }));
   bench.members(W1);

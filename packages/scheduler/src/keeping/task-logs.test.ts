@@ -13,8 +13,8 @@ function print(logs: TaskLogs, job: number, line: string, task = 0, user?: strin
   logs.append(job, user, task, 1, { stream: 'stdout', bytes: Uint8Array.from(line, (c) => c.charCodeAt(0)) });
 }
 
-describe('what tasks printed', () => {
-  it('is read in the order in which it came, from where a reader had come to', () => {
+describe('output of tasks', () => {
+  it('is read in order of arrival, from the reader’s position', () => {
     const logs = new TaskLogs(1_000, none);
     print(logs, 1, 'a');
     print(logs, 2, 'other');
@@ -29,7 +29,7 @@ describe('what tasks printed', () => {
     expect(text(logs.read(1, 0, (task) => task === 7, true))).toBe('b');
   });
 
-  it('comes in pages', () => {
+  it('is paged', () => {
     const logs = new TaskLogs(10_000_000, none);
     for (let i = 0; i < 3; i++) print(logs, 1, 'x'.repeat(500_000));
     const first = logs.read(1, 0, all, true);
@@ -37,14 +37,14 @@ describe('what tasks printed', () => {
     expect(logs.read(1, first.next, all, true)).toMatchObject({ next: 3, atEnd: true, done: true });
   });
 
-  it('gives way, the oldest job first, and a reader is told', () => {
+  it('is evicted, the oldest job first, and readers are notified', () => {
     const logs = new TaskLogs(500, none);
     print(logs, 1, 'old');
     print(logs, 2, 'x'.repeat(298));
     expect(logs.read(1, 0, all, true)).toMatchObject({ chunks: [], dropped: true, done: true });
   });
 
-  it('gives way for a user who prints more than others, and nobody else’s does', () => {
+  it('is evicted only from the user who prints the most', () => {
     const logs = new TaskLogs(10_000, none);
     print(logs, 1, 'mine', 0, 'ada');
     for (let job = 2; job < 200; job++) print(logs, job, 'y'.repeat(1_000), 0, 'eve');
@@ -53,7 +53,7 @@ describe('what tasks printed', () => {
     expect(text(logs.read(199, 0, all, true))).toHaveLength(1_000);
   });
 
-  it('goes on for a reader whose job had lost all of it', () => {
+  it('continues for a reader whose job has lost all of it', () => {
     const logs = new TaskLogs(500, none);
     print(logs, 1, 'a');
     print(logs, 1, 'b');
@@ -76,7 +76,7 @@ describe('what tasks printed', () => {
     expect(text(logs.read(1, 0, (of) => of === 70, true))).toBe('');
   });
 
-  it('gives the last lines of tasks, those of stdout before those of stderr', () => {
+  it('returns the last lines of tasks, stdout before stderr', () => {
     const logs = new TaskLogs(1e6, none);
     const say = (stream: 'stdout' | 'stderr', line: string, attempt = 2): void =>
       logs.append(1, undefined, 7, attempt, { stream, bytes: Uint8Array.from(line, (c) => c.charCodeAt(0)) });
@@ -92,7 +92,7 @@ describe('what tasks printed', () => {
     expect(String.fromCharCode(...lines.get(7)!)).toBe('o7\no8\nende4\ne5\ne6\ne7\ne8\n');
   });
 
-  it('is read without gaps that nobody tells of, whatever is dropped meanwhile', () => {
+  it('is read without unreported gaps, whatever is dropped meanwhile', () => {
     const step = fc.record({ job: fc.nat(2), length: fc.integer({ min: 1, max: 60 }), read: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {

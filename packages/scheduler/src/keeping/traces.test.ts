@@ -87,7 +87,7 @@ describe('traces', () => {
     expect(traces.byNumber(1)).toBeUndefined();
   });
 
-  test('of users beyond number know each by its name', () => {
+  test('of very many users keep each name', () => {
     const traces = new Traces(true, () => 0.3);
     for (let number = 1; number <= 3_000; number++)
       traces.push(trace(number, { user: `u${number % 1_500}` }));

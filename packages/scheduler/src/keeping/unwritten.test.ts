@@ -16,7 +16,7 @@ const typesOf = (bench: DurableBench) => bench.take().map(({ type }) => type);
 const BY = { id: 'other-7', accepted: undefined, ended: undefined };
 
 describe('a job that others may take over', () => {
-  test('looks for workers at once, and is given to none before it is written', () => {
+  test('looks for workers at once, and is sent to none before it is durable', () => {
     const bench = sharing();
     bench.submit({ tasks: [{ sleep: 1 }] });
     expect(new Set(typesOf(bench))).toEqual(new Set(['probe']));
@@ -39,7 +39,7 @@ describe('a job that others may take over', () => {
     expect(typesOf(bench)).toContain('run');
   });
 
-  test('keeps nobody waiting when the journal is away, and is looked after when it is back', () => {
+  test('releases waiting workers while the journal is away, and continues when it is back', () => {
     const bench = sharing();
     bench.submit({ tasks: [{ sleep: 1 }] });
     expect(bench.ask(W1, 1)).toBeUndefined();
@@ -63,7 +63,7 @@ describe('a job that others may take over', () => {
     expect(typesOf(bench)).toEqual(['accepted', 'place']);
   });
 
-  test('is nothing for those who ask when another job has its key', () => {
+  test('does not exist for clients if another job has its key', () => {
     const bench = sharing();
     bench.submit({ tasks: [{ sleep: 1 }] });
     bench.take();
@@ -75,7 +75,7 @@ describe('a job that others may take over', () => {
     expect(bench.scheduler.activeJobs).toBe(0);
   });
 
-  test('that is cancelled before it is written is given to nobody', () => {
+  test('is sent to no worker if it is cancelled before it is durable', () => {
     const bench = sharing();
     bench.submit({ tasks: [{ sleep: 1 }] });
     expect(bench.ask(W1, 1)).toBeUndefined();

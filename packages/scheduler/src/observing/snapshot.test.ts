@@ -82,7 +82,7 @@ describe('why tasks wait', () => {
     expect(reasons(job, circumstances)).toEqual(expected);
   });
 
-  it('is told of each task that waits, once, whatever the others do', () => {
+  it('has exactly one reason per waiting task', () => {
     const states = fc.array(fc.constantFrom(...Object.values(TaskState)), { minLength: 6, maxLength: 6 });
     fc.assert(
       fc.property(

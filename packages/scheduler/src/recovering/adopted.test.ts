@@ -30,7 +30,7 @@ function beat(bench: DurableBench, now: number) {
   return said;
 }
 
-test('jobs that were taken over are kept for as long as they are to be, and then nobody waits for them any more', () => {
+test('adopted jobs are kept for their time, and then nothing waits for them', () => {
   const bench = adopted(true);
   expect(beat(bench, KEEP_MS - 1)).toMatchObject([{ type: 'heartbeat' }]);
   // They are forgotten, which has to be written.
@@ -38,13 +38,13 @@ test('jobs that were taken over are kept for as long as they are to be, and then
   expect(beat(bench, KEEP_MS + 2)).toMatchObject([{ type: 'enlist', durable: false }, { type: 'leave' }]);
 });
 
-test('those that have not ended are looked after for as long as it takes', () => {
+test('active adopted jobs are kept for as long as they run', () => {
   const bench = adopted(false);
   expect(beat(bench, 10 * KEEP_MS)).toMatchObject([{ type: 'heartbeat' }]);
   expect(beat(bench, 20 * KEEP_MS)).toMatchObject([{ type: 'heartbeat' }]);
 });
 
-test('where there were none, whoever asks is told so for a while', () => {
+test('an empty takeover answers requests for a while', () => {
   const config = { epoch: 2, adopted: true };
   const bench = new DurableBench(new DurableBench().inheritance(), 0, true, config);
   expect(beat(bench, LIMITS.endedAgeMinMs)).toMatchObject([{ type: 'heartbeat' }]);

@@ -36,8 +36,8 @@ function nextPiece(bench: DurableBench): boolean {
   return true;
 }
 
-describe('many jobs of incarnations before', () => {
-  test('come back a piece at a time, and nobody hears of the scheduler before all are there', () => {
+describe('many jobs of earlier incarnations', () => {
+  test('are restored in chunks, and the scheduler enlists only after all of them', () => {
     const { bench, read } = startedAgain();
     let turns = 0;
     let done = 0;
@@ -75,7 +75,7 @@ describe('many jobs of incarnations before', () => {
     expect(probes).toBeGreaterThanOrEqual(JOBS);
   });
 
-  test('are not said to be done by one that drains before it has them', () => {
+  test('keep a draining scheduler from exiting before they are restored', () => {
     const { bench } = startedAgain();
     bench.scheduler.drain();
     expect(bench.take()).toEqual([]);

@@ -53,8 +53,8 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.constant('cancel' as const) },
 );
 
-describe('jobs made of records', () => {
-  test('are what they were, whatever happened, at every record', () => {
+describe('jobs rebuilt from records', () => {
+  test('equal the original at every record, for any history', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const bench = new DurableBench();
@@ -106,7 +106,7 @@ describe('jobs made of records', () => {
     );
   });
 
-  test('have tasks that started after them, also where clocks have been rounded', () => {
+  test('have tasks that started after them, even with rounded clocks', () => {
     const bench = new DurableBench();
     bench.accept({ tasks: { count: 2, run: { sleep: 1 } } });
     const [accepted] = bench.records;
@@ -116,7 +116,7 @@ describe('jobs made of records', () => {
     expect(startOf(job!, 1)).toBeLessThan(0);
   });
 
-  test('have nothing that is yet to come, though the clock of whoever wrote it was ahead', () => {
+  test('have no times in the future, even if the writer’s clock was ahead', () => {
     const hour = 3_600_000;
     const bench = new DurableBench();
     bench.accept({ tasks: [{ sleep: 1 }] });
@@ -137,7 +137,7 @@ describe('jobs made of records', () => {
     expect(rebuild([...bench.records, { kind: 'forgotten', job: 1, at: 9 }])).toEqual([]);
   });
 
-  test('are taken for what they were taken for last', () => {
+  test('keep their last classification', () => {
     const bench = new DurableBench();
     bench.submit({ tasks: [{ sleep: 1 }] });
     const classified: JobRecord = {

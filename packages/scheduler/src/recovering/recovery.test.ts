@@ -36,8 +36,8 @@ function summary(bench: DurableBench) {
   return answer?.value as { state: string; tasks: object; attempts: object };
 }
 
-describe('an owner that was started again', () => {
-  test('asks its workers, and gives nothing out before all have answered', () => {
+describe('a restarted owner', () => {
+  test('asks its workers, and assigns nothing before all have answered', () => {
     const bench = again(crashed());
     bench.members(W1, W2);
     expect(bench.take()).toEqual([
@@ -52,7 +52,7 @@ describe('an owner that was started again', () => {
     expect(summary(bench).tasks).toMatchObject({ completed: 1, running: 1, waiting: 1 });
   });
 
-  test('takes the report of what ended meanwhile', () => {
+  test('accepts reports of tasks that ended meanwhile', () => {
     const bench = again(crashed());
     bench.members(W1);
     bench.receive(W1, { type: 'holding', tasks: [held(1, 1)], audit: 0 });
@@ -62,7 +62,7 @@ describe('an owner that was started again', () => {
     expect(summary(bench).tasks).toMatchObject({ completed: 2, running: 0 });
   });
 
-  test('leaves a report with its worker that has overtaken what the worker holds', () => {
+  test('does not accept a report that overtakes its worker’s answer', () => {
     const bench = again(crashed());
     bench.members(W1);
     bench.take();
@@ -97,7 +97,7 @@ describe('an owner that was started again', () => {
     expect(bench.take()).toEqual([{ type: 'cancelTask', job: 1, task: 1, attempt: 1 }]);
   });
 
-  test('does not count the time in which it was stopped itself and could not hear the answer', () => {
+  test('does not count time in which it was suspended', () => {
     const bench = again(crashed());
     bench.members(W1);
     bench.take();
@@ -108,7 +108,7 @@ describe('an owner that was started again', () => {
     expect(summary(bench).tasks).toMatchObject({ completed: 1, running: 1 });
   });
 
-  test('of two attempts that workers hold takes the later one, whoever is heard first', () => {
+  test('keeps the later of two attempts, in any order of answers', () => {
     for (const first of [W1, W2]) {
       const bench = again(crashed());
       bench.members(W1, W2);
@@ -128,7 +128,7 @@ describe('an owner that was started again', () => {
     }
   });
 
-  test('has workers end what was never written down, and what was cancelled', () => {
+  test('has workers kill tasks that were never journaled, or were cancelled', () => {
     const before = crashed();
     before.receive(CLIENT, { type: 'cancelJob', request: 3, id: 's-1' });
     const bench = again(before);
@@ -143,7 +143,7 @@ describe('an owner that was started again', () => {
     expect(summary(bench).state).toBe('cancelled');
   });
 
-  test('goes on counting failures', () => {
+  test('continues to count failures', () => {
     const before = new DurableBench();
     before.members(W1);
     before.submit({ retries: 1, tasks: [{ sleep: 1 }] });
@@ -156,7 +156,7 @@ describe('an owner that was started again', () => {
     expect(summary(bench)).toMatchObject({ state: 'failed', attempts: { failed: 2 } });
   });
 
-  test('knows its jobs by their keys, and gives no number twice', () => {
+  test('recognizes its jobs by their keys, and reuses no number', () => {
     const bench = again(crashed());
     bench.submit({ retries: 2, tasks: { count: 3, run: { sleep: 1 } } }, 'k', 5);
     bench.submit({ tasks: [{ sleep: 1 }] }, 'another', 6);
@@ -165,7 +165,7 @@ describe('an owner that was started again', () => {
     expect(answers).toMatchObject([{ job: 's-1' }, { job: 's-10002' }]);
   });
 
-  test('asks a worker that comes late as well', () => {
+  test('also asks a worker that joins late', () => {
     const bench = again(crashed());
     bench.members(W1);
     bench.receive(W1, { type: 'holding', tasks: [], audit: 0 });

@@ -42,7 +42,7 @@ const givenBack = (task: number): MessageOf<'declined'> => ({
 
 const held = (task: number) => ({ job: 1, task, attempt: 1, elapsedMs: 40, match: undefined });
 
-describe('what is believed to run for long', () => {
+describe('a task that seems to run for long', () => {
   test('is asked after, at the workers that should run it, once in a while', () => {
     const bench = given();
     expect(sweep(bench)).toEqual([{ type: 'resume', previousIncarnations: [], audit: 1 }]);
@@ -52,7 +52,7 @@ describe('what is believed to run for long', () => {
     expect(sweep(bench)).toHaveLength(1);
   });
 
-  test('is sent again to a worker that does not know of it, since it may be under way', () => {
+  test('is resent to a worker that does not know it, because it may be in flight', () => {
     const bench = given();
     sweep(bench);
     bench.receive(W1, { type: 'holding', tasks: [held(0)], audit: 1 });
@@ -70,7 +70,7 @@ describe('what is believed to run for long', () => {
     expect(bench.ask(W2, 1)).toMatchObject({ task: 1, attempt: 2 });
   });
 
-  test('is left alone by an answer to an earlier question, which was held up on its way', () => {
+  test('is unaffected by a delayed answer to an earlier audit', () => {
     const bench = given();
     sweep(bench);
     bench.now += 11 * retryMs;
@@ -80,7 +80,7 @@ describe('what is believed to run for long', () => {
     expect(bench.take().filter(({ type }) => type === 'run')).toEqual([]);
   });
 
-  test('is asked after behind what still waits to be durable: the task itself, perhaps', () => {
+  test('is audited after records that are not durable yet, which may include the task', () => {
     const bench = given();
     sweep(bench);
     bench.receive(W1, { type: 'holding', tasks: [held(0)], audit: 1 });
@@ -95,7 +95,7 @@ describe('what is believed to run for long', () => {
     expect(sent.map(({ type }) => type)).toEqual(['run', 'resume', 'resume']);
   });
 
-  test('is left alone when nobody has asked, or when it was given out just before', () => {
+  test('is unaffected by an unrequested answer, or right after its assignment', () => {
     const bench = given();
     bench.receive(W1, { type: 'holding', tasks: [], audit: 1 });
     expect(tasks(bench)).toMatchObject({ running: 2 });

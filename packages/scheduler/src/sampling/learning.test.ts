@@ -43,8 +43,8 @@ function samplerOf(estimatorStates?: EstimatorStates, refused: string[] = []): S
   return new Sampler(state, {} as never, {} as never);
 }
 
-describe('what a scheduler learns of run times', () => {
-  test('is asked for once, and given to the one that comes after it', () => {
+describe('a scheduler’s history of run times', () => {
+  test('is exported once, and passed to the next scheduler', () => {
     const first = samplerOf();
     first.adopt(HISTORY);
     expect(first.takeEstimatorStates()).toBeUndefined();
@@ -58,7 +58,7 @@ describe('what a scheduler learns of run times', () => {
     expect(next.judge(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
   });
 
-  test('is learnt when the end is written down, so that nobody waits for it', () => {
+  test('is updated after the end is journaled, so that nothing waits for it', () => {
     const bench = new DurableBench(undefined, 0, false);
     bench.receive(CENTRAL, welcome({ estimator: 'history' }));
     bench.members(W1);
@@ -70,7 +70,7 @@ describe('what a scheduler learns of run times', () => {
     expect(Object.keys(bench.scheduler.takeEstimatorStates()!)).toEqual(['history', 'job lengths']);
   });
 
-  test('is there again when the cluster comes back to an estimator', () => {
+  test('returns when the cluster switches back to an estimator', () => {
     const sampler = samplerOf();
     sampler.adopt(HISTORY);
     sampler.learn(endedJob(5_000));
@@ -81,7 +81,7 @@ describe('what a scheduler learns of run times', () => {
     expect(sampler.judge(arriving)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 5_000 } });
   });
 
-  test('is believed of jobs that were there before, where central plans by it', () => {
+  test('applies to existing jobs if central plans by it', () => {
     const sampler = samplerOf();
     sampler.adopt({ ...HISTORY, preset: { ...HISTORY.preset, declares: true } });
     for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs));
@@ -93,7 +93,7 @@ describe('what a scheduler learns of run times', () => {
     expect(decided).toMatchObject([{ estimateMs: 5_000, distribution: [{ p: 0.5 }, { p: 0.5 }] }]);
   });
 
-  describe('is believed of a job after its owner was started again, and it comes no sooner than before:', () => {
+  describe('applies to a job after a restart of its owner, and moves it no further forward:', () => {
     const tasks = (count: number) => ({ count, run: { sleep: 1 } });
     const staged = {
       stages: [
@@ -130,7 +130,7 @@ describe('what a scheduler learns of run times', () => {
     });
   });
 
-  test('of the stages of a job is believed by its next owner, who has learnt nothing', () => {
+  test('of the stages of a job is used by its next owner without history', () => {
     const policy = { estimator: 'slearn-dag', preset: BY_SIZE };
     const joins = (bench: DurableBench) => {
       bench.receive(CENTRAL, welcome(policy));
@@ -172,7 +172,7 @@ describe('what a scheduler learns of run times', () => {
     expect(afterRestart(bench)).toEqual(told);
   });
 
-  test('of a newer version is said to be so, and nothing is made of it', () => {
+  test('of a newer version is reported and ignored', () => {
     const refused: string[] = [];
     const sampler = samplerOf({ history: { schema: 'goshawk.history/9', values: [] } }, refused);
     sampler.adopt(HISTORY);

@@ -116,7 +116,7 @@ const lanesOf = (probes: readonly MessageOf<'probe'>[]) => {
 const PILOTS = 1;
 const EARLY = 2;
 
-describe('a job that comes', () => {
+describe('an arriving job', () => {
   test.each([1, 2])('of %d tasks is not sampled, and goes ahead of others', (tasks) => {
     const bench = new Bench();
     const job = bench.submit(tasks);
@@ -133,19 +133,19 @@ describe('a job that comes', () => {
     expect(job.isUndecided).toBe(true);
   });
 
-  test('of 10,000 tasks has as many pilots as the ratio says, or the cap', () => {
+  test('of 10,000 tasks has pilots by the ratio, up to the cap', () => {
     expect(new Bench({ pilotRatio: 0.03 }).submit(10_000).sample!.tasks).toHaveLength(300);
     expect(new Bench({ pilotsMax: 3 }).submit(10_000).sample!.tasks).toHaveLength(3);
   });
 
-  test('has the same pilots wherever it comes, by its own seed', () => {
+  test('has the same pilots at any scheduler, by its seed', () => {
     const tasks = (random: number, seed: string) => new Bench({}, random).submit(200, { seed }).sample!.tasks;
     expect(tasks(0.1, 'a')).toEqual(tasks(0.9, 'a'));
     expect(tasks(0.1, 'a')).not.toEqual(tasks(0.1, 'b'));
     expect(new Set(tasks(0.1, 'a')).size).toBe(40);
   });
 
-  test('with stages has its pilots in the largest of those that may start', () => {
+  test('with stages has its pilots in the largest eligible stage', () => {
     const bench = new Bench();
     const stage = (name: string, count: number, after: string[] = []) => ({
       name,
@@ -170,7 +170,7 @@ describe('while its pilots run', () => {
     expect([10, 11, 12].map((i) => bench.serve(i, job, PILOTS))).toEqual([...pilots, -1]);
   });
 
-  test('nothing is decided before all have told', () => {
+  test('nothing is decided before all have ended', () => {
     const bench = new Bench();
     const job = bench.submit(10);
     const [one, other] = [bench.serve(1, job, PILOTS), bench.serve(2, job, PILOTS)];
@@ -180,7 +180,7 @@ describe('while its pilots run', () => {
     expect([job.class, job.classifiedBy, job.estimateMs]).toEqual(['short', '2 pilots', 150]);
   });
 
-  test('a job is long as soon as it can only be long, with what waits handed to central', () => {
+  test('a job becomes long as soon as that is certain, and its waiting tasks go to central', () => {
     const bench = new Bench();
     const job = bench.submit(10);
     const tasks = [bench.serve(1, job, PILOTS), bench.serve(2, job, PILOTS)];
@@ -197,7 +197,7 @@ describe('while its pilots run', () => {
     expect(bench.serve(5, job, PILOTS)).toBe(-1);
   });
 
-  test('one that was decided upon stays so', () => {
+  test('a decision is final', () => {
     const bench = new Bench();
     const job = bench.submit(10);
     bench.take('probe');
@@ -210,7 +210,7 @@ describe('while its pilots run', () => {
   });
 });
 
-describe('pilots that come to nothing', () => {
+describe('pilots without a result', () => {
   test('all fail: the job fails as it would, and its rest is judged by the runs that ended', () => {
     const bench = new Bench();
     const job = bench.submit(10, { retries: 1 });
@@ -243,7 +243,7 @@ describe('pilots that come to nothing', () => {
     expect(job.estimateMs).toBe(50);
   });
 
-  test('the job is cancelled: nothing is decided, and nothing more is given out', () => {
+  test('a cancelled job gets no decision, and starts nothing more', () => {
     const bench = new Bench();
     const job = bench.submit(10);
     const task = bench.serve(1, job, PILOTS);
@@ -257,10 +257,10 @@ describe('pilots that come to nothing', () => {
   });
 });
 
-describe('where central matches', () => {
+describe('if central matches', () => {
   const goshawk = { preset: { ...PRESETS.goshawk } };
 
-  test('it hears of the pilots, of the rest apart, and of what it turns out to be', () => {
+  test('it gets the pilots, the rest separately, and then the decision', () => {
     const bench = new Bench(goshawk);
     const job = bench.submit(10);
     expect(bench.take('need').map(({ stage, tasks, part }) => [stage, tasks, part])).toEqual([
@@ -276,7 +276,7 @@ describe('where central matches', () => {
     expect(bench.take('nowLong')).toHaveLength(2);
   });
 
-  test('it hears how long a job is when enough pilots of one that was found to be long have ended, once', () => {
+  test('it gets the estimate of a long job once, after enough pilots have ended', () => {
     const bench = new Bench({ ...goshawk, pilotRatio: 0.3, pilotQuorum: 0.5 });
     const job = bench.submit(10);
     const pilots = bench.match(job, PILOTS, [1, 2, 3]);
@@ -298,7 +298,7 @@ describe('where central matches', () => {
     expect([job.estimateMs, bench.take('need')]).toEqual([5_000, []]);
   });
 
-  test('it hears how long a job is of which nothing waits any more, too', () => {
+  test('it also gets the estimate of a job without waiting tasks', () => {
     const bench = new Bench(goshawk);
     const job = bench.submit(3);
     const [pilot] = bench.match(job, PILOTS, [1]);
@@ -313,7 +313,7 @@ describe('where central matches', () => {
     ]);
   });
 
-  test('a task that is no pilot says nothing of the estimate', () => {
+  test('tasks other than pilots do not affect the estimate', () => {
     const bench = new Bench(goshawk);
     const job = bench.submit(10);
     bench.match(job, PILOTS, [1, 2]);
@@ -326,7 +326,7 @@ describe('where central matches', () => {
   });
 });
 
-test('a central that plans whole jobs hears the priority of a job in its weight', () => {
+test('a central that plans whole jobs gets the priority of a job in its weight', () => {
   const bench = new Bench({ preset: BY_SIZE });
   const weights = (['low', 'normal', 'high'] as const).map((priority) => {
     bench.submit(2, { priority, weight: 2 });
@@ -335,7 +335,7 @@ test('a central that plans whole jobs hears the priority of a job in its weight'
   expect(weights).toEqual([0.25, 2, 16]);
 });
 
-test('a central that plans whole jobs hears what pilots tell of each stage, and goes by the stage', () => {
+test('a central that plans whole jobs gets the estimate of each stage from pilots', () => {
   const preset = BY_SIZE;
   const bench = new Bench({ preset, estimator: 'slearn-dag' });
   const stages: JobInput['stages'] = [
@@ -356,7 +356,7 @@ test('a central that plans whole jobs hears what pilots tell of each stage, and 
   expect(bench.take('need').at(-1)).toMatchObject({ stage: 0, estimateMs: 30_000, tasks: 4 });
 });
 
-test('a stage that says itself how long it runs is needed for so long', () => {
+test('a stage with an estimate is declared with it', () => {
   const bench = new Bench({ preset: BY_SIZE, estimator: 'given' });
   const stages: JobInput['stages'] = [
     { name: 'map', tasks: { count: 5, run: { sleep: 1 } }, estimate: 7_000 },
