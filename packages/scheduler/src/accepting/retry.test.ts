@@ -9,7 +9,7 @@ import {
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from '../durable.fixture.js';
-import { CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
+import { CENTRAL, CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
 
 const FORMER = 3 as Address;
 const TEN: JobInput = { tasks: Array.from({ length: 10 }, (_, task) => ({ sleep: task + 1 })) };
@@ -205,6 +205,24 @@ describe('a retry', () => {
     expect(bench.timers.get('timeLimit 1')).toBe(bench.now + 1_000);
     bench.scheduler.wake('timeLimit', 1, bench.now + 999);
     expect(detail().state).toBe('running');
+  });
+
+  test('takes a match that came before it was durable, although a later one was answered meanwhile', () => {
+    submit(TEN);
+    runAll(({ task }) => task === 7);
+    submit({ tasks: [{ sleep: 1 }] }, 'other');
+    const choice = { failedOnly: undefined, tasks: undefined, asNew: undefined };
+    bench.receive(CLIENT, { type: 'retryJob', request: 91, key: 'r', id: 's-1', ...choice });
+    for (const job of [1, 2]) {
+      const matched = { job, stage: 0, workers: [{ worker: W1, match: job }] };
+      bench.receive(CENTRAL, { type: 'matched', ...matched, calm: undefined, newcomers: undefined });
+    }
+    bench.commit();
+    const runs = bench.take().filter((message) => message.type === 'run');
+    expect(runs.map(({ job, task }) => [job, task]).sort()).toEqual([
+      [1, 7],
+      [2, 0],
+    ]);
   });
 
   test('starts nothing before it is durable', () => {
