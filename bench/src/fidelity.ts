@@ -1,13 +1,13 @@
 /**
- * Does the simulator tell the truth? The prototype workload is run live, with the delays of its messages
- * measured, and then, job for job at the same times, simulated with these delays; the difference of the
- * percentiles is what the simulation is off by. It is to be within 5% at the median and 10% at the 90th
- * percentile, in the median of all pairs; otherwise the exit code is 1.
+ * Measures the error of the simulator. The prototype workload runs live, with message delays measured, and is then
+ * simulated with these delays, with the same jobs at the same times; the difference of the percentiles is the
+ * error of the simulation. The exit code is 1 unless it is within 5% at the median and 10% at the 90th percentile, in
+ * the median of all pairs.
  *
  *     node bench/dist/fidelity.js [--pairs 5] [--for 40s] [--policy hawk,sparrow] [--workers 100]
  *         [--workload google-like:jobs=3300,seed=12] [--simulations 5] [--save-delays FOLDER] [--json]
  *
- * Pairs differ in seed: other arrivals, other scaled tasks. Measure on a calm machine.
+ * Pairs have different seeds: other arrivals, other scaled tasks. Measure on an idle machine.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -3,8 +3,8 @@ import { type Body, body, KIND } from './mailbox-body.js';
 import { answerByMailbox, answerRaw } from './mailbox-wire.js';
 
 /**
- * The other process of the mailbox bench. It answers what is asked, counts what comes one way, and says over the
- * channel to its parent how fast that came, by its own clock: from the start to the last.
+ * The other process of the mailbox bench. It answers requests, counts one-way messages, and reports their rate to its
+ * parent, by its own clock, from the start to the last message.
  */
 const COUNTED_EVERY = 10_000;
 

@@ -1,5 +1,5 @@
 /**
- * Jobs of stages of commands on 20 workers with cores, memory and a resource of their own, live and simulated: the
+ * Jobs of stages of commands on 20 workers with cores, memory and a custom resource, live and simulated: the
  * percentiles of completion times of both under each policy, and then a run in which a process of workers is killed every
  * 5 s. No result may be missing or counted twice, and no stage begin before those that it comes after have ended, by what
  * the tasks themselves wrote down.

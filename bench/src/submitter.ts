@@ -33,7 +33,7 @@ export interface Submitted {
 
 const SELF = fileURLToPath(new URL('../dist/submitter.js', import.meta.url));
 
-/** Starts a process of its own that submits, and returns when it is connected. */
+/** Starts a separate process that submits, and resolves when it is connected. */
 export async function startSubmitter(load: Load): Promise<ChildProcess> {
   const child = fork(SELF, [JSON.stringify(load)]);
   await once(child, 'message');

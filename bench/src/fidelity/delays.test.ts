@@ -8,7 +8,7 @@ import type { Recording } from './recording.js';
 const code = (type: MessageType) => MESSAGE_TYPES.indexOf(type);
 const NOTHING: Recording = { parties: [], sent: [], handled: [], sleeps: [], timers: [], commits: [] };
 
-/** A scheduler and two workers that share a process, each process with party numbers of its own. */
+/** A scheduler, and two workers in one process. Each process numbers its parties separately. */
 const SCHEDULER: Recording = {
   ...NOTHING,
   parties: ['s/0', 'w/0', 'w/1'],
@@ -26,7 +26,7 @@ const WORKERS: Recording = {
     ...[13, 0.5, 1, 2, code('cancelProbes')],
     ...[13.5, 0.1, 2, 0, code('steal')],
   ],
-  // The first began while a probe was handled, the second by itself.
+  // The first began while a probe was handled, the second without a message.
   sleeps: [...[12.5, 0.75, 0.1875], ...[13, 0.25, 0.5]],
 };
 

@@ -18,7 +18,7 @@ export interface Mapping {
 export interface Mapped {
   readonly values: number;
   readonly errors: number;
-  /** Results that came twice, or were not those of their input. */
+  /** Results that were duplicates, or did not match their input. */
   readonly wrong: number;
   readonly mebibytes: number;
   readonly ms: Millis;

@@ -58,7 +58,7 @@ export class Faults {
     this.#note(`${post.name} is killed, and started again after ${backMs.toFixed(0)} ms`);
     await this.#cluster.kill(post);
     await pause(backMs);
-    // One that does not start is among those that ended by themselves.
+    // A process that fails to start is counted with the unexpected exits.
     await this.#cluster.startAt(post).catch(() => {});
   }
 

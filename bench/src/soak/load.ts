@@ -32,7 +32,7 @@ export interface Submitted {
 const ONE_LONG_IN = 10;
 const ONE_CHECKED_IN = 6;
 
-/** Jobs at a steady rate, each followed to its end, whatever happens to the cluster meanwhile. */
+/** Submits jobs at a steady rate and follows each one to its end, through all faults of the cluster. */
 export class Load {
   readonly #options: LoadOptions;
   readonly submitted: Submitted[] = [];

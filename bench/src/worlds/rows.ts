@@ -21,7 +21,7 @@ interface Statistic {
 export type Bound = { readonly times: number; readonly of: string } | { readonly atMost: number };
 
 export const BEST = 'the best';
-/** Column of a user's jobs by themselves on the user's share of the cluster. */
+/** The column for a user's jobs alone on the user's share of the cluster. */
 export const ALONE = 'alone';
 
 /** A workload on a cluster, under goshawk and those policies that were made for it. */

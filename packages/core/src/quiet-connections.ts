@@ -39,7 +39,7 @@ export class QuietConnections<C extends Closable> {
     }
   }
 
-  /** A request came over it, or it was closed. */
+  /** Stops tracking a connection that has received a request, or was closed. */
   delete(connection: C): void {
     this.#since.delete(connection);
   }

@@ -78,9 +78,9 @@ export interface Estimate {
   readonly varianceMs2?: number | undefined;
   /** Basis of the estimate, as `job` and `why` show it: `given`, `3 pilots`. */
   readonly by: string;
-  /** How run times are spread, where that is known. */
+  /** The distribution of run times, if it is known. */
   readonly distribution?: readonly Segment[] | undefined;
-  /** Mean run time of each stage's tasks, where stages are told apart. */
+  /** Mean run time of each stage's tasks, if stages are distinguished. */
   readonly stagesMs?: readonly Millis[] | undefined;
 }
 

@@ -97,7 +97,7 @@ export const ESTIMATOR_FORMS: string = Object.entries<EstimatorKind>(ESTIMATORS)
   .map(([name, { argument }]) => (argument === undefined ? name : `${name}:${argument.form}`))
   .join(', ');
 
-/** Estimators of one's own, by the path of their file. A process knows those that it has loaded. */
+/** Custom estimators that this process has loaded, by the path of their file. */
 const OWN_ESTIMATORS = new Map<string, EstimatorKind>();
 
 /**

@@ -20,9 +20,9 @@ interface Misbehaviour {
 }
 
 /**
- * An estimator that can do no harm: what it throws, and what it answers that makes no sense, is counted and
- * replaced. A judgement becomes what the submitter said, or nothing; a verdict the mean of what has ended, once
- * nothing more will come; and what it does not want to learn, it does not learn.
+ * Guards against a faulty estimator: it counts and replaces exceptions and invalid answers. A judgement falls back to
+ * the submitter's estimate, or to none; a verdict falls back to the mean of ended tasks, once no more will end; a
+ * failed update is skipped.
  */
 export class Guarded implements Estimator {
   readonly #inner: Estimator;

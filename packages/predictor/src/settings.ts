@@ -20,7 +20,7 @@ export interface EstimatorSettings {
   readonly distributions?: boolean | undefined;
 }
 
-/** SLearn §5.1: 3% of the tasks, all of whose pilots are waited for, and believed; jobs of one and two tasks are thin. */
+/** SLearn §5.1: 3% of the tasks are pilots, all of which must end; jobs of one and two tasks count as thin jobs. */
 export const SLEARN_SETTINGS: EstimatorSettings = {
   pilotRatio: 0.03,
   pilotsMax: null,

@@ -310,7 +310,7 @@ export class Membership {
     }
   }
 
-  /** Its journal lacks an incarnation. Told once for each. */
+  /** Returns whether its journal lacks an incarnation, and reports each one once. */
   #isOlder({ tag, address, previousIncarnations }: SchedulerRecord, last: Address): boolean {
     if (last === address || previousIncarnations.includes(last)) return false;
     const found = `${tag} ${address} ${last}`;

@@ -1,4 +1,4 @@
-/** Identifies a key of a submission in the whole cluster: each user has keys of their own. */
+/** Identifies a key of a submission in the whole cluster: users have separate keys. */
 export function scopedKey(key: string, user: string | undefined): string {
   return user === undefined ? key : `${key}\0${user}`;
 }

@@ -342,7 +342,7 @@ export interface JobSpec {
   readonly preemptible?: true;
   /** How many times as long tasks take on workers without what is preferred. */
   readonly slowdown?: number;
-  /** Address that is told of the job's end. */
+  /** The address that is notified of the job's end. */
   readonly notify?: string;
   /** The submitter's span, as W3C Trace Context writes it. */
   readonly traceparent?: string;

@@ -3,8 +3,8 @@ import type { Segment } from '../estimator.js';
 
 /**
  * Run times as a streaming histogram (Ben-Haim and Tom-Tov, "A Streaming Parallel Decision Tree Algorithm",
- * JMLR 2010, as 3σPredict uses it, §4.1): a value that no bin covers makes a bin of its own, and when there are
- * too many, the two neighbours whose centroids are closest become one.
+ * JMLR 2010, as 3σPredict uses it, §4.1): a value that no bin covers gets a new bin, and if there are too
+ * many, the two neighbors with the closest centroids are merged.
  *
  * Bins keep their least and greatest value beside the centroid. They never overlap, so the count of each is
  * exact, and so is the bin that a quantile falls into.

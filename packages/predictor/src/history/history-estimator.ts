@@ -34,8 +34,8 @@ export class HistoryEstimator implements Estimator {
 
   /**
    * @param pointOf of a baseline
-   * @param thinLimit jobs of fewer tasks go ahead of all others, whatever history says
-   * @throws InputError for a feature that there is not
+   * @param thinLimit jobs of fewer tasks go ahead of all others, regardless of history
+   * @throws InputError for an unknown feature
    */
   constructor(name: string, settings: EstimatorSettings, pointOf?: PointOf, thinLimit = 0) {
     this.name = name;

@@ -5,9 +5,9 @@ import type { Segment } from '../estimator.js';
 const LEAST_MS = 1;
 
 /**
- * The run time that a distribution is as good as, where a job is worth the inverse of its run time squared: 3Sigma's
- * point estimate as SLearn makes it (§4.3), for who wants the mean completion time to be short. It lies nearer to the
- * shortest run times than to the mean.
+ * The run time that is equivalent to a distribution, if the value of a job is the inverse of its squared run time. It is
+ * 3Sigma's point estimate as SLearn computes it (§4.3), for a short mean completion time. It is closer to the shortest
+ * run times than to the mean.
  *
  * @returns NaN for no distribution
  */

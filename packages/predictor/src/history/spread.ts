@@ -16,7 +16,7 @@ export function spreadOf(runsMs: ArrayLike<Millis>): number | undefined {
   return Math.log1p(squares / (length - 1));
 }
 
-/** Tasks that agree to 1% are not told apart from those that agree to less. */
+/** Tasks that agree to 1% count the same as tasks that agree even more closely. */
 const LEAST = 1e-4;
 
 export type SavedSpread = readonly [logSum: number, count: number];

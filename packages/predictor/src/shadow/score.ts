@@ -29,7 +29,7 @@ export interface GroupScore {
   readonly misclassifiedTaskSecondsPercent: number | null;
 }
 
-/** An estimator that was asked about every job, and of whose answers nothing came but this. */
+/** The score of an estimator in shadow: it estimated every job without affecting scheduling. */
 export interface EstimatorScore extends Omit<GroupScore, 'group'> {
   readonly estimator: string;
   /** Jobs of which something was believed. */

@@ -22,7 +22,7 @@ export interface ScoreboardSettings extends EstimatorSettings {
   readonly cutoffMs: Millis;
 }
 
-/** Names of which is remembered how often they came. */
+/** The maximum number of names whose jobs are counted. */
 const NAMES_MAX = 50_000;
 
 /**
@@ -30,7 +30,7 @@ const NAMES_MAX = 50_000;
  * every job that ends, as if it were in charge, and nothing comes of what it says but its score. Which tasks would have
  * been pilots is drawn when the job has ended; that they start at once is the best case for the delay.
  *
- * Jobs have to come in order of time, arrivals and ends alike, with ids of their own.
+ * Jobs must arrive and end in order of time, with distinct ids.
  */
 export class Scoreboard {
   readonly #cutoffMs: Millis;
@@ -121,7 +121,7 @@ export class Scoreboard {
     return places.map((place) => runsMs[place]!);
   }
 
-  /** How often a job of its kind came before; undefined where it does not say what it is. */
+  /** Returns the number of earlier jobs of its kind; undefined if the job has no name. */
   #see(job: ArrivingJob): number | undefined {
     const key = this.#names.of(job).find((each) => !Number.isNaN(each));
     if (key === undefined) return undefined;
