@@ -1,10 +1,13 @@
 import { type PolicyOptions, policyRecord, policySettings } from '@goshawk/cli';
 import { countTasks, parseJobSpec, sumOf } from '@goshawk/core';
+import { addPapers } from '@goshawk/papers';
 import { arrivingJobOf, openWorkload, packed } from '@goshawk/traces';
 import { describe, expect, it } from 'vitest';
 import { survey } from '../simulate/survey.js';
 import { plannedJob } from './ended-job.fixture.js';
 import { type PlanOptions, planReplay } from './plan.js';
+
+addPapers();
 
 const options: PlanOptions = {
   workers: 20,
