@@ -33,6 +33,8 @@ const [, , name] = process.argv;
 if (name === undefined || name.startsWith('-')) await import('./peers/quick.mjs');
 else if (BENCHES.includes(name)) {
   process.argv.splice(2, 1);
+  // `npm run bench -- NAME -- ARGS` is the same as without the second `--`.
+  if (process.argv[2] === '--') process.argv.splice(2, 1);
   if (name === 'peers') {
     const folder = fileURLToPath(new URL('peers', import.meta.url));
     execFileSync('npm', ['ci', '--prefix', folder, '--no-fund', '--no-audit'], { stdio: 'inherit' });

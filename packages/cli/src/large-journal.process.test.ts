@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type JobRecordOf, type JobSpec, type Payload, parseJobSpec } from '@goshawk/core';
-import { importJournal } from '@goshawk/journal';
+import { importJournal, inPostgres } from '@goshawk/journal';
+import { databases } from '@goshawk/journal/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { GOSHAWK } from './daemons.fixture.js';
 import { runGoshawk } from './goshawk-process.fixture.js';
@@ -31,20 +32,16 @@ const payload = (task: number): Payload => ({ exec: ['true'], env: { BIG: `${tas
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-large-journal-'));
 const daemons = new TestDaemons('large-journal', { beforeEach, afterEach });
 
-async function writeJournal(data: string): Promise<void> {
+/** Three jobs: one whose tasks are alike, one whose tasks differ, and a small one. */
+function records(tasks: number): JobRecordOf<'accepted'>[] {
   const one = payload(0);
-  const records = [
-    accepted(
-      1,
-      Array.from({ length: TASKS }, () => one),
-    ),
-    accepted(
-      2,
-      Array.from({ length: TASKS }, (_, task) => payload(task)),
-    ),
-    accepted(3, [{ sleep: 1 }]),
-  ];
-  await importJournal(join(data, 'journal'), { tag: 'large', version: '0.0.0' }, records);
+  const alike = Array.from({ length: tasks }, () => one);
+  const different = Array.from({ length: tasks }, (_, task) => payload(task));
+  return [accepted(1, alike), accepted(2, different), accepted(3, [{ sleep: 1 }])];
+}
+
+async function writeJournal(data: string): Promise<void> {
+  await importJournal(join(data, 'journal'), { tag: 'large', version: '0.0.0' }, records(TASKS));
 }
 
 beforeAll(() => writeJournal(folder));
@@ -83,5 +80,28 @@ describe('a journal with records that are larger than the heap', () => {
       .toEqual(['large-1', 'large-3']);
     expect((await client.job('large-1').describe()).tasks).toMatchObject({ total: TASKS, waiting: TASKS });
     expect(daemons.logOf('s0')).toMatch(/"job":"large-2".*a record is skipped: it takes more than \d+ MiB/);
+  });
+});
+
+const newDatabase = databases();
+
+describe.skipIf(!newDatabase.isThere)('such a journal in PostgreSQL', () => {
+  // As a text of the database, one record is about as large as the heap.
+  const STORED_TASKS = 30_000;
+
+  test('is verified, and started from', async () => {
+    const url = await newDatabase();
+    const { importStored, initStore } = await inPostgres();
+    await initStore(url);
+    await importStored(url, 's0', { tag: 'large', version: '0.0.0' }, records(STORED_TASKS));
+    const { exitCode, stdout } = await runGoshawk(['journal', 'verify', url], SMALL_HEAP);
+    expect([exitCode, stdout]).toEqual([0, '3 records of 3 jobs can be read, 0 damaged\n']);
+    await daemons.startCentral();
+    await daemons.startScheduler('s0', ['--journal', url], SMALL_HEAP);
+    await using client = await daemons.connect();
+    await expect
+      .poll(async () => (await client.jobs()).jobs.map(({ id }) => id))
+      .toEqual(expect.arrayContaining(['large-1', 'large-3']));
+    expect((await client.job('large-1').describe()).tasks).toMatchObject({ total: STORED_TASKS });
   });
 });

@@ -85,6 +85,8 @@ const INPUT_CODES: ReadonlySet<string> = new Set([
   'not-shared',
   'not-ended',
   'nothing-failed',
+  'missing-inputs',
+  'stage-not-completed',
   'key-conflict',
   'bad-key',
   'not-allowed',

@@ -29,7 +29,11 @@ async function opened() {
         done.push(`${verb} ${id}`);
       };
       return {
-        describe: async () => JOBS.find((job) => job.id === id),
+        describe: async () => {
+          const found = JOBS.find((job) => job.id === id);
+          if (found === undefined) throw new GoshawkError('unknown-job', `there is no job ${id}`);
+          return found;
+        },
         cancel: act('cancel'),
         retry: act('retry'),
         hold: act('hold'),
@@ -83,4 +87,13 @@ it('refuses a request for everything by mistake', async () => {
   ])
     expect(await post(body)).toMatchObject({ status: 400 });
   expect(done).toEqual([]);
+});
+
+it('does the rest where one of the named jobs is gone', async () => {
+  const { post, done } = await opened();
+  expect((await post({ action: 'hold', ids: ['a-1', 'a-9'] })).body).toMatchObject({
+    ...{ matched: 1, jobs: 1, failed: 0 },
+    errors: [{ job: 'a-9', message: 'there is no job a-9' }],
+  });
+  expect(done).toEqual(['hold a-1']);
 });

@@ -9,6 +9,11 @@ export type BulkAction = (typeof BULK_ACTIONS)[number];
 const AT_ONCE = 16;
 const ERRORS_SHOWN = 10;
 
+interface Refused {
+  readonly job: string;
+  readonly message: string;
+}
+
 interface Request {
   readonly action: BulkAction;
   readonly ids?: readonly string[] | undefined;
@@ -29,32 +34,31 @@ export async function bulk(
 ) {
   if ((ids === undefined) === (q === undefined))
     throw new InputError('bad-request', 'body: expected either ids or q', 'name the jobs, or give a query');
+  const errors: Refused[] = [];
   const { all, truncated, silent } =
     ids === undefined
-      ? await matching(cluster, q!, signal)
-      : { all: await named(cluster, ids, signal), truncated: false, silent: [] };
+      ? await matching(cluster, q!, errors, signal)
+      : { all: await named(cluster, ids, errors, signal), truncated: false, silent: [] };
   const meant = all.filter((job) => APPLIES[action](job));
   const tasks = {
     waiting: action === 'retry' ? 0 : sumOf(meant, (job) => job.tasks.waiting),
     running: action === 'cancel' ? sumOf(meant, (job) => job.tasks.running) : 0,
     again: action === 'retry' ? sumOf(meant, (job) => job.tasks.failed + job.tasks.cancelled) : 0,
   };
-  const errors: { job: string; message: string }[] = [];
+  let refused = 0;
   if (!dryRun)
-    await eachOf(meant, async ({ id }) => {
-      try {
+    await eachOf(meant, ({ id }) =>
+      noting(id, errors, signal, async () => {
+        refused++;
         const job = cluster.job(id);
         await (action === 'retry' ? job.retry({ signal }) : job[action]({ signal }));
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof GoshawkError)) throw error;
-        errors.push({ job: id, message: error.message });
-      }
-    });
+        refused--;
+      }),
+    );
   return {
     schema: 'goshawk.bulk/1' as const,
     ...{ action, dryRun, matched: all.length, jobs: meant.length, tasks },
-    ...{ failed: errors.length, errors: errors.slice(0, ERRORS_SHOWN), truncated, silent: [...silent] },
+    ...{ failed: refused, errors: errors.slice(0, ERRORS_SHOWN), truncated, silent: [...silent] },
   };
 }
 
@@ -65,9 +69,10 @@ const APPLIES: Readonly<Record<BulkAction, (job: JobSummary) => boolean>> = {
   release: ({ state, held = false, beginAt }) => !isFinal(state) && (held || beginAt !== undefined),
 };
 
-async function matching(cluster: Cluster, q: string, signal: AbortSignal) {
+async function matching(cluster: Cluster, q: string, errors: Refused[], signal: AbortSignal) {
   const { id, ...filters } = parseJobQuery(q, Date.now());
-  if (id !== undefined) return { all: await named(cluster, [id], signal), truncated: false, silent: [] };
+  if (id !== undefined)
+    return { all: await named(cluster, [id], errors, signal), truncated: false, silent: [] };
   const { jobs, truncated, silent } = await cluster.jobs({
     ...filters,
     all: true,
@@ -77,12 +82,35 @@ async function matching(cluster: Cluster, q: string, signal: AbortSignal) {
   return { all: jobs, truncated, silent };
 }
 
-async function named(cluster: Cluster, ids: readonly string[], signal: AbortSignal): Promise<JobSummary[]> {
+/** A job that is gone, or whose scheduler is away, keeps no other one from being changed. */
+async function named(
+  cluster: Cluster,
+  ids: readonly string[],
+  errors: Refused[],
+  signal: AbortSignal,
+): Promise<JobSummary[]> {
   const found: JobSummary[] = [];
-  await eachOf([...new Set(ids)], async (id) => {
-    found.push(await cluster.job(id).describe({ signal }));
-  });
+  await eachOf([...new Set(ids)], (id) =>
+    noting(id, errors, signal, async () => {
+      found.push(await cluster.job(id).describe({ signal }));
+    }),
+  );
   return found;
+}
+
+async function noting(
+  job: string,
+  errors: Refused[],
+  signal: AbortSignal,
+  call: () => Promise<void>,
+): Promise<void> {
+  try {
+    await call();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof GoshawkError)) throw error;
+    errors.push({ job, message: error.message });
+  }
 }
 
 /** A few at a time. */

@@ -22,6 +22,7 @@ const STATUS: Readonly<Record<string, number>> = {
   'not-ended': 409,
   'has-ended': 409,
   'nothing-failed': 409,
+  'missing-inputs': 409,
   'stage-not-completed': 409,
   'job-too-large': 413,
   'over-limit': 403,

@@ -81,8 +81,11 @@ export class Findings {
           };
   }
 
-  list(): Attention[] {
-    const slow = [...this.#slow].sort(([, one], [, other]) => other.elapsedMs - one.elapsedMs);
+  /** @param now wall clock */
+  list(now: Millis): Attention[] {
+    const slow = [...this.#slow]
+      .filter(([, { at }]) => now - at < STALE_MS)
+      .sort(([, one], [, other]) => other.elapsedMs - one.elapsedMs);
     const more = slow.length - SHOWN;
     return [
       ...slow

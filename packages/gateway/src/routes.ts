@@ -397,9 +397,11 @@ export const ROUTES: readonly Route[] = [
         schema: 'goshawk.worker/1',
         ...workerJson(found),
         counters: counters?.workers[path.name] ?? null,
-        tasks: watch.stream.runningAt(path.name).map(({ job, name, user, task, attempt, from, demand }) => ({
-          ...{ job, name, user: user ?? null, task, attempt, startedAt: isoTime(from), demand },
-        })),
+        tasks: watch.stream
+          .runningAt(path.name, Date.now())
+          .map(({ job, name, user, task, attempt, from, demand }) => ({
+            ...{ job, name, user: user ?? null, task, attempt, startedAt: isoTime(from), demand },
+          })),
         events: watch.workers
           .eventsOf(path.name)
           .map(({ at, state, cause }) => ({ at: isoTime(at), state, cause: cause ?? null })),

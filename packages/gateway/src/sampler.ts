@@ -8,6 +8,8 @@ import type { WaitingLimits } from './waiting-limits.js';
 export const SAMPLED_JOBS_MAX = 12;
 /** Running jobs, and jobs that have just ended, from which these are chosen. */
 const LISTED_MAX = 200;
+/** Of these, running jobs that were asked for before, so that new jobs do not keep them from being seen again. */
+export const KNOWN_JOBS = 4;
 /** Jobs that have ended are listed for so long, until there was time to ask for them. ms */
 const SLACK_MS = 60_000;
 
@@ -31,13 +33,14 @@ export class Sampler {
   /** @param now wall clock */
   async look(cluster: Cluster, now: Millis, signal: AbortSignal): Promise<void> {
     const since = (this.#lastAt ?? now) - SLACK_MS;
-    this.#lastAt = now;
     const limit = LISTED_MAX;
     const [active, ended] = await Promise.all([
       cluster.jobs({ states: ['running', 'waiting'], limit, signal }),
       cluster.jobs({ states: ['completed', 'failed', 'cancelled'], since, all: true, limit, signal }),
     ]);
-    this.#findings.noteUsers(active.jobs);
+    this.#lastAt = now;
+    // Of some of the jobs nobody can tell who has most of the waiting tasks.
+    this.#findings.noteUsers(active.truncated ? [] : active.jobs);
     const chosen = this.#choose([...ended.jobs, ...active.jobs]);
     await Promise.all(chosen.map((job) => this.#ask(cluster, job, now, signal)));
   }
@@ -46,7 +49,11 @@ export class Sampler {
     const wanted = jobs.filter(({ id, state }) => !(isFinal(state) && this.#done.has(id)));
     const age = ({ id }: JobSummary) => this.#askedAt.get(id) ?? Number.NEGATIVE_INFINITY;
     // Sorting is stable: ended jobs come first, as they are listed only once.
-    return wanted.sort((one, other) => age(one) - age(other)).slice(0, SAMPLED_JOBS_MAX);
+    const sorted = wanted.sort((one, other) => age(one) - age(other));
+    const known = sorted
+      .filter(({ id, state }) => !isFinal(state) && this.#askedAt.has(id))
+      .slice(0, KNOWN_JOBS);
+    return [...new Set([...known, ...sorted])].slice(0, SAMPLED_JOBS_MAX);
   }
 
   async #ask(cluster: Cluster, { id, state, tasks }: JobSummary, now: Millis, signal: AbortSignal) {

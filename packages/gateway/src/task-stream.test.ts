@@ -81,7 +81,7 @@ it('shows only what the event log has: where each attempt ran, from when, and ne
         const last = times.at(-1)!;
         const runs = log.filter(({ from, to }) => from <= last && to > last);
         for (const worker of ['w0', 'w1', 'w2'])
-          expect(stream.runningAt(worker).length).toBeLessThanOrEqual(
+          expect(stream.runningAt(worker, last).length).toBeLessThanOrEqual(
             max >= runs.length ? runs.filter((run) => run.worker === worker).length : log.length,
           );
       },

@@ -9,6 +9,8 @@ const BUCKETS = STREAM_MS / BUCKET_MS;
 export const BARS_MAX = 20_000;
 /** Attempts in one answer: about 60 kB. */
 export const BARS_SHOWN_MAX = 1_500;
+/** A running attempt counts as running for so long after it was seen. ms */
+const SEEN_MS = 60_000;
 /** Above all percentages. */
 const LOST = 255;
 
@@ -128,9 +130,12 @@ export class TaskStream {
     }
   }
 
-  /** Attempts that were seen running at the worker at the last look at their job. */
-  runningAt(worker: string): Bar[] {
-    return [...this.#bars.values()].filter((bar) => bar.worker === worker && bar.state === 'running');
+  /** Attempts that were seen running at the worker within the last minute. @param now wall clock */
+  runningAt(worker: string, now: Millis): Bar[] {
+    const since = now - SEEN_MS;
+    return [...this.#bars.values()].filter(
+      (bar) => bar.worker === worker && bar.state === 'running' && bar.to >= since,
+    );
   }
 
   /** Attempts at these workers within a window, the longest ones where there are too many, and how many there are. */

@@ -143,7 +143,7 @@ export class ClusterWatch {
       }
       if (this.#samples) this.#sample(cluster);
       const { problem } = seen;
-      const found = this.#findings.list();
+      const found = this.#findings.list(Date.now());
       const { lastSeen } = this;
       this.#overview = overviewOf({ where, problem, seen, lastSeen, workers: this.#table, found });
       this.#addPoint(seen.counters);

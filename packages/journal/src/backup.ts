@@ -27,7 +27,8 @@ const MARK = 'last-backup';
 
 /**
  * Writes the readable records of a journal to `TAG.jsonl` in a folder, as `journal export` prints them, and reads them
- * back. The file of an earlier backup is replaced only then, so a failure leaves the earlier one.
+ * back. The file of an earlier backup is replaced only then. Of a journal with damaged records the file is
+ * `TAG.damaged.jsonl`, so that the last whole backup stays.
  *
  * @throws JournalError `backup-failed` when what was read back differs
  */
@@ -60,11 +61,12 @@ export async function backUp(journal: JournalReader, folder: string): Promise<Ba
       'check the disk of the backup; an earlier backup is unchanged',
     );
   }
-  renameSync(part, file);
+  const kept = damaged.length === 0 ? file : join(folder, `${tag}.damaged.jsonl`);
+  renameSync(part, kept);
   const parent = openSync(folder, 'r');
   fsyncSync(parent);
   closeSync(parent);
-  return { tag, file, records, damaged: damaged.length };
+  return { tag, file: kept, records, damaged: damaged.length };
 }
 
 /** Marks the journal in a folder as backed up at a time. ms since 1970 */

@@ -188,7 +188,7 @@ export const journalBackupCommand = defineCommand({
         const at = Date.now();
         const backup = await backUp(journal, folder);
         damaged += backup.damaged;
-        if (!isJournalUrl(place)) markBackedUp(journalFolder(context, place), at);
+        if (backup.damaged === 0 && !isJournalUrl(place)) markBackedUp(journalFolder(context, place), at);
         context.show({ schema: 'goshawk.journal-backup/1', ...backup }, () =>
           [
             `${backup.file} has ${counted(backup.records, 'record')}`,

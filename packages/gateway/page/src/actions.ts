@@ -36,10 +36,10 @@ export function offer(
   const shown = { key, all };
   current.set(actions, shown);
   const outcome = h('span', { role: 'alert' });
-  const run = async (index: number): Promise<void> => {
+  const run = async (action: Action): Promise<void> => {
     fill(outcome);
     try {
-      done(await shown.all[index]!.run());
+      done(await action.run());
     } catch (error) {
       fill(outcome, errorText(error));
     }
@@ -49,14 +49,18 @@ export function offer(
       ...all.map(({ words, confirm }, index) =>
         h(
           'button',
-          { type: 'button', onclick: () => void (confirm === undefined ? run(index) : ask(index)) },
+          {
+            type: 'button',
+            onclick: () => void (confirm === undefined ? run(shown.all[index]!) : ask(index)),
+          },
           words,
         ),
       ),
       outcome,
     );
   const ask = async (index: number): Promise<void> => {
-    const { words, confirm } = shown.all[index]!;
+    const action = shown.all[index]!;
+    const { words, confirm } = action;
     let question: Node | string;
     try {
       question = typeof confirm === 'function' ? await confirm() : confirm!;
@@ -75,7 +79,7 @@ export function offer(
         class: 'danger',
         onclick: () => {
           close();
-          void run(index);
+          void run(action);
         },
       },
       words.replace('…', ''),

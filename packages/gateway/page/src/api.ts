@@ -129,3 +129,10 @@ function fieldOf(line: string): [string, string] {
   const colon = line.indexOf(': ');
   return [line.slice(0, colon), line.slice(colon + 2)];
 }
+
+/** A key for a request that may be sent twice. Pages over plain HTTP have no `randomUUID`. */
+export function randomKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((byte) => byte.toString(16).padStart(2, '0'))
+    .join('');
+}

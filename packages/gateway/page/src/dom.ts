@@ -105,7 +105,7 @@ export function table<T>(
                   class: 'link',
                   onclick: (event) => {
                     if (
-                      !(event.target as Element).closest('a, input') &&
+                      !(event.target as Element).closest('a, input, label') &&
                       getSelection()?.isCollapsed !== false
                     )
                       location.hash = link(row);

@@ -1,6 +1,6 @@
 import { type Action, errorText, offer } from './actions.js';
 import { ansiSpans } from './ansi.js';
-import { ApiError, follow, get, post } from './api.js';
+import { ApiError, follow, get, post, randomKey } from './api.js';
 import {
   ago,
   behind,
@@ -263,7 +263,7 @@ function actionsOf({ id, state, held, tasks, priority, beginAt }: Job): Action[]
     },
     {
       words: 'Retry as new job…',
-      run: to('retry', { asNew: true }),
+      run: to('retry', { asNew: true, key: randomKey() }),
       confirm: `Run ${counted(again, 'task')} in a new job, under the same numbers? This job stays as it is.`,
     },
   ];

@@ -72,14 +72,18 @@ export function showJobs(place: Place): void {
   const offerBulk = (): void => {
     if (!may(place, 'submit')) return;
     const whom = chosen.size > 0 ? `${count(chosen.size)} selected` : `all ${count(matching)} that match`;
-    const all = (['cancel', 'retry', 'hold', 'release'] as const).map(
-      (action): Action => ({
+    const all = (['cancel', 'retry', 'hold', 'release'] as const).map((action): Action => {
+      // What is confirmed is done, whatever is selected meanwhile.
+      let asked = bulkBody();
+      return {
         words: `${action[0]!.toUpperCase()}${action.slice(1)} ${whom}…`,
-        confirm: async () =>
-          bulkQuestion(await post<Bulk>('/v1/jobs/bulk', { action, dryRun: true, ...bulkBody() })),
-        run: () => post<Bulk>('/v1/jobs/bulk', { action, ...bulkBody() }),
-      }),
-    );
+        confirm: async () => {
+          asked = bulkBody();
+          return bulkQuestion(await post<Bulk>('/v1/jobs/bulk', { action, dryRun: true, ...asked }));
+        },
+        run: () => post<Bulk>('/v1/jobs/bulk', { action, ...asked }),
+      };
+    });
     offer(actions, matching === 0 ? [] : all, (result) => {
       fill(bulkOutcome, bulkAnswer(result as Bulk));
     });
@@ -200,7 +204,11 @@ function jobsTable(
             {
               title: h('span', { class: 'hidden' }, 'select'),
               of: ({ id }: JobSummary) =>
-                h('input', { type: 'checkbox', name: 'job', value: id, 'aria-label': `Select ${id}` }),
+                h(
+                  'label',
+                  { class: 'select' },
+                  h('input', { type: 'checkbox', name: 'job', value: id, 'aria-label': `Select ${id}` }),
+                ),
             },
           ]),
       { title: 'id', of: ({ id }) => h('a', { href: `#/jobs/${id}` }, id) },

@@ -161,7 +161,7 @@ export class StreamView {
   #listen(): void {
     const canvas = this.#canvas;
     canvas.addEventListener('pointerdown', (event) => {
-      if (event.offsetX < LABEL || event.button !== 0) return;
+      if (event.offsetX < LABEL || event.button !== 0 || this.#stream === undefined) return;
       canvas.setPointerCapture(event.pointerId);
       this.#brush = { from: event.offsetX, to: event.offsetX };
     });
@@ -173,6 +173,10 @@ export class StreamView {
     });
     canvas.addEventListener('pointerleave', () => {
       this.#tip.hidden = true;
+    });
+    canvas.addEventListener('pointercancel', () => {
+      this.#brush = undefined;
+      this.#draw();
     });
     canvas.addEventListener('pointerup', ({ offsetX, offsetY }) => {
       const brush = this.#brush;
@@ -201,7 +205,8 @@ export class StreamView {
 
   #open(x: number, y: number): void {
     const span = this.#at(x, y);
-    const stream = this.#stream!;
+    const stream = this.#stream;
+    if (stream === undefined) return;
     if (span !== undefined) location.hash = `#/jobs/${encodeURIComponent(stream.jobs[span.bar[1]]!.id)}`;
     else if (x < LABEL) {
       const worker = stream.workers[this.#rowAt(y)];

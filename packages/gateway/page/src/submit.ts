@@ -1,5 +1,5 @@
 import { errorText } from './actions.js';
-import { get, post } from './api.js';
+import { get, post, randomKey } from './api.js';
 import { card, count, counted, duration, fill, h, table, ticked } from './dom.js';
 import type { Plan } from './shapes.js';
 import { may, type Place } from './view.js';
@@ -51,10 +51,16 @@ export function showSubmit(place: Place): void {
   };
   const plan = (): Promise<void> =>
     attempt(async (job) => fill(outcome, planned(await post<Plan>('/v1/plan', job))));
+  // A draft that is sent twice, since its answer was lost or a button was hit twice, is one job.
+  let key = randomKey();
+  editor.addEventListener('input', () => {
+    key = randomKey();
+  });
   const submit = (): Promise<void> =>
     attempt(async (job) => {
-      const { job: id, warning } = await post<{ job: string; warning?: string }>('/v1/jobs', job);
+      const { job: id, warning } = await post<{ job: string; warning?: string }>('/v1/jobs', { key, ...job });
       sessionStorage.removeItem(DRAFT);
+      if (signal.aborted) return;
       if (warning === undefined) location.hash = `#/jobs/${encodeURIComponent(id)}`;
       else
         fill(
