@@ -57,11 +57,11 @@ class Bench {
     });
   }
 
-  enlist(scheduler: Address, tag: string, name = 's'): void {
+  enlist(scheduler: Address, tag: string, name = 's', draining = false): void {
     const more = {
       endpoint: '',
       durable: true,
-      draining: false,
+      draining,
       http: undefined,
       epoch: 0,
       adopted: false,
@@ -594,33 +594,42 @@ test('needs of a scheduler that is not a member are dropped, and it is asked to 
   expect(bench.take('notRegistered')).toHaveLength(1);
 });
 
+const NEED = {
+  type: 'need',
+  stage: 0,
+  long: false,
+  tasks: 2,
+  matches: 0,
+  estimateMs: 1,
+  demand: {},
+  part: 'judged',
+  jobTasks: 2,
+  ageMs: 0,
+  estimateFollows: undefined,
+  priority: undefined,
+  requires: undefined,
+  attainedMs: undefined,
+  avoid: undefined,
+  gang: undefined,
+  user: undefined,
+} as const;
+
 test('a scheduler that enlists again resends its needs, and ended jobs are dropped', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.enlist(OWNER, 'first');
-  const need = {
-    type: 'need',
-    stage: 0,
-    long: false,
-    tasks: 2,
-    matches: 0,
-    estimateMs: 1,
-    demand: {},
-    part: 'judged',
-    jobTasks: 2,
-    ageMs: 0,
-    estimateFollows: undefined,
-    priority: undefined,
-    requires: undefined,
-    attainedMs: undefined,
-    avoid: undefined,
-    gang: undefined,
-    user: undefined,
-  } as const;
-  bench.receive(OWNER, { ...need, job: 1 });
-  bench.receive(OWNER, { ...need, job: 2 });
+  bench.receive(OWNER, { ...NEED, job: 1 });
+  bench.receive(OWNER, { ...NEED, job: 2 });
   expect(bench.central.pendingTasks).toBe(4);
   bench.enlist(OWNER, 'first');
-  bench.receive(OWNER, { ...need, job: 2 });
+  bench.receive(OWNER, { ...NEED, job: 2 });
+  expect(bench.central.pendingTasks).toBe(2);
+});
+
+test('a scheduler that says that it drains keeps what waits', () => {
+  const bench = new Bench({ preset: { ...PRESETS.goshawk } });
+  bench.enlist(OWNER, 'first');
+  bench.receive(OWNER, { ...NEED, job: 1 });
+  bench.enlist(OWNER, 'first', 's', true);
   expect(bench.central.pendingTasks).toBe(2);
 });
 

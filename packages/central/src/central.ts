@@ -48,6 +48,8 @@ export class Central implements Machine<CentralTimer> {
   readonly #rivals: Rivals;
   readonly #cutoff: LearnedCutoff;
   readonly #holdings = new Holdings();
+  /** Users had limits, of which a scheduler may not know that they are gone. */
+  #wereLimited = false;
   /** Workers say what is free there. */
   readonly #pulls: boolean;
 
@@ -223,9 +225,9 @@ export class Central implements Machine<CentralTimer> {
 
   /** The operator has changed what users are granted. */
   grant(grants: UserGrants): void {
-    const wereLimited = this.#holdings.isLimited;
+    this.#wereLimited ||= this.#holdings.isLimited;
     this.#grant(grants);
-    if (wereLimited || this.#holdings.isLimited)
+    if (this.#wereLimited || this.#holdings.isLimited)
       for (const scheduler of this.#members.registry.schedulers.keys()) this.#sendLimits(scheduler);
   }
 
@@ -235,7 +237,8 @@ export class Central implements Machine<CentralTimer> {
   }
 
   #tellLimits(to: Address): void {
-    if (this.#holdings.isLimited && this.#members.registry.schedulers.has(to)) this.#sendLimits(to);
+    const isNews = this.#holdings.isLimited || this.#wereLimited;
+    if (isNews && this.#members.registry.schedulers.has(to)) this.#sendLimits(to);
   }
 
   #sendLimits(to: Address): void {

@@ -1,5 +1,6 @@
 import {
   type CentralLine,
+  GoshawkError,
   InputError,
   isFinal,
   type JobDetail,
@@ -317,6 +318,12 @@ export class JobHandle<Value = unknown> {
       options,
     );
     const { job, state, warning, again = 0, completed = 0 } = answer.value;
+    if (asNew === true && job === this.id)
+      throw new GoshawkError(
+        'other-version',
+        `the scheduler of ${job} is of an older version, and runs the tasks again as the same job`,
+        'upgrade the schedulers',
+      );
     const handle = new JobHandle<Value>(this.#session, job, { sentAtMs, state, warning });
     return Object.assign(handle, { tasksAgain: again, tasksCompleted: completed });
   }

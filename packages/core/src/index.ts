@@ -151,4 +151,4 @@ export * from './task-ranges.js';
 export * from './terminal-text.js';
 export * from './users.js';
 export * from './vector.js';
-export { webHostOf } from './web-address.js';
+export { isHostAllowed, webHostOf } from './web-address.js';

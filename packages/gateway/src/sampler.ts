@@ -8,7 +8,7 @@ import type { WaitingLimits } from './waiting-limits.js';
 export const SAMPLED_JOBS_MAX = 12;
 /** Running jobs, and jobs that have just ended, from which these are chosen. */
 const LISTED_MAX = 200;
-/** Of these, running jobs that were asked for before, so that new jobs do not keep them from being seen again. */
+/** Running jobs that are asked for again at each look, however many new ones there are. */
 export const KNOWN_JOBS = 4;
 /** Jobs that have ended are listed for so long, until there was time to ask for them. ms */
 const SLACK_MS = 60_000;
@@ -39,7 +39,7 @@ export class Sampler {
       cluster.jobs({ states: ['completed', 'failed', 'cancelled'], since, all: true, limit, signal }),
     ]);
     this.#lastAt = now;
-    // Of some of the jobs nobody can tell who has most of the waiting tasks.
+    // Some of the jobs do not show who has most of the waiting tasks.
     this.#findings.noteUsers(active.truncated ? [] : active.jobs);
     const chosen = this.#choose([...ended.jobs, ...active.jobs]);
     await Promise.all(chosen.map((job) => this.#ask(cluster, job, now, signal)));

@@ -16,6 +16,7 @@ export function welcomed(s: SchedulerParts, from: Address, message: MessageOf<'w
     usage.adopt(policy, now);
     return isCutOff ? routing.centralIsBack(now) : undefined;
   }
+  s.quotas.forget();
   for (const job of s.jobs.active()) watchDeadline(job, policy, s.env);
   usage.startAnew(from, policy, now);
   routing.tellAnotherCentral(now);
@@ -37,6 +38,14 @@ export function beat(s: SchedulerParts, startedAt: Millis, now: Millis): void {
   if (cluster.central !== NOBODY && s.quotas.areShared)
     s.env.send(cluster.central, { type: 'holdings', users: s.quotas.holdings() });
   s.routing.doWithoutCentral(now);
+  s.tellIfStuck(now);
+}
+
+/** Central says which limits users have. It has to know whose jobs those are that wait already. */
+export function limitsHeard(s: SchedulerParts, message: MessageOf<'limits'>, now: Millis): void {
+  const wereSet = s.quotas.areSet;
+  s.quotas.heard(message);
+  if (!wereSet && s.quotas.areSet) s.routing.centralIsBack(now);
 }
 
 /** Jobs on hold or with unfinished predecessors need no workers yet. */
@@ -75,6 +84,7 @@ function workersLost(s: SchedulerParts, addresses: readonly Address[], now: Mill
   s.binder.forget(gone);
   for (const job of s.jobs.active()) for (const batch of job.batches) batch.probes.drop(gone);
   loseTasks(s, gone, now);
+  s.unfit.lost(gone);
   for (const job of [...s.jobs.active()]) s.routing.findAll(job, now);
   s.recovery.lost(gone);
   startIfRecovered(s, now);

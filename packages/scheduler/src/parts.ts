@@ -1,4 +1,4 @@
-import type { Address } from '@goshawk/core';
+import type { Address, Millis } from '@goshawk/core';
 import { Holds } from './accepting/holds.js';
 import { Keys } from './accepting/keys.js';
 import { DEFAULT_LOAD_LIMITS, Overload } from './accepting/overload.js';
@@ -79,7 +79,12 @@ export class SchedulerParts extends SchedulerState {
 
   /** A draining scheduler is done when no job can continue; these jobs stay in its journal. */
   tellIfDrained(): void {
-    if (!this.cluster.isDraining) return;
+    if (this.cluster.isDraining && this.predecessors.areAllStuck(() => false)) this.env.drained();
+  }
+
+  /** The same, where jobs that no worker can run count as stuck: once all workers had the time to join. */
+  tellIfStuck(now: Millis): void {
+    if (!this.cluster.isDraining || !this.ledger.isKept || this.cluster.isRosterYoung(now)) return;
     if (this.predecessors.areAllStuck((job) => isUnmet(job, this.cluster))) this.env.drained();
   }
 }

@@ -16,7 +16,7 @@ import { type Impossible, whyImpossible } from './accepting/admission.js';
 import { accept } from './accepting/intake.js';
 import { keyTaken } from './accepting/submissions.js';
 import { ClientApi } from './clients/client-api.js';
-import { beat, membersChanged, welcomed } from './cluster-news.js';
+import { beat, limitsHeard, membersChanged, welcomed } from './cluster-news.js';
 import {
   type EstimatorStates,
   JOB_LENGTHS,
@@ -110,7 +110,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         if (s.cluster.acknowledged(from, message, s.keys.version, now)) s.routing.reliefChanged(now);
         return;
       case 'limits':
-        if (from === s.cluster.central) s.quotas.heard(message);
+        if (from === s.cluster.central) limitsHeard(s, message, now);
         return;
       case 'notRegistered':
         return s.cluster.answeredUnregistered(from, now);

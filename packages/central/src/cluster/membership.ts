@@ -235,8 +235,10 @@ export class Membership {
       this.#publisher.ownerJoined(from);
       if (epoch === 0 && !wasAway) this.#publisher.takesKeys(from);
     }
-    // It says anew what waits; jobs that ended while it could not reach central are not among that.
-    if (known !== undefined) this.#books.withdrawAll(from, now);
+    // After a broken connection it says anew what waits; jobs that ended meanwhile are not among that. One that
+    // only says that it drains does not.
+    const isReturn = known !== undefined && known.draining === draining && known.durable === durable;
+    if (isReturn) this.#books.withdrawAll(from, now);
     this.registry.enlist(from, message, now);
     this.#tellOfScheduler(from, message, known, hadIt);
     this.#rehome(from, message.previousIncarnations, now);

@@ -56,6 +56,8 @@ export class Publisher {
   /** Schedulers of which the next central is to hear. */
   readonly #remembered: () => MessageOf<'remember'>['schedulers'];
   #armed = false;
+  /** Schedulers were told of some to remember. */
+  #hasRemembered = false;
 
   constructor(
     env: Environment<'publish'>,
@@ -194,12 +196,13 @@ export class Publisher {
     for (const scheduler of this.#registry.schedulers.keys()) {
       const known = this.#newcomers.has(scheduler) ? 0 : since;
       const isOwedOwners = known === 0 || this.#hasOtherOwners;
-      if (schedulers.length > 0 && isOwedOwners)
+      if (isOwedOwners && (schedulers.length > 0 || this.#hasRemembered))
         this.#env.send(scheduler, { type: 'remember', schedulers, workers: [] });
       if (!isOwedOwners && !isNews) continue;
       members[known] ??= this.#members(known);
       this.#env.send(scheduler, members[known]);
     }
+    this.#hasRemembered ||= schedulers.length > 0;
     const peers: Record<number, MessageOf<'peers'>> = {};
     for (const worker of this.#registry.workers.keys()) {
       const known = this.#newcomers.has(worker) ? 0 : peersSince;

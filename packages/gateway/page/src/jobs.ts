@@ -73,7 +73,7 @@ export function showJobs(place: Place): void {
     if (!may(place, 'submit')) return;
     const whom = chosen.size > 0 ? `${count(chosen.size)} selected` : `all ${count(matching)} that match`;
     const all = (['cancel', 'retry', 'hold', 'release'] as const).map((action): Action => {
-      // What is confirmed is done, whatever is selected meanwhile.
+      // The action changes what was confirmed, whatever is selected meanwhile.
       let asked = bulkBody();
       return {
         words: `${action[0]!.toUpperCase()}${action.slice(1)} ${whom}…`,

@@ -439,7 +439,7 @@ export async function filedUnder(link: Link, tag: string): Promise<Filed[]> {
 }
 
 /**
- * A body in pieces: the driver makes a text of twice its size, which may be more than the heap.
+ * Reads a body in chunks: the driver makes a text of twice its size, which may be more than the heap.
  * @returns undefined if it was forgotten meanwhile
  */
 async function bodyOf(link: Link, tag: string, { job, place, bytes }: FiledRow): Promise<Buffer | undefined> {

@@ -44,6 +44,7 @@ export class ClusterBooks implements ClusterView {
   /** The present incarnation of owners that workers may still name by an earlier one. */
   readonly #presentOwners = new Map<Address, Address>();
   #grants: UserGrants = new Map();
+  readonly #byUser = new Map<string, Set<BookedJob>>();
   readonly #limits = new RunningLimits(this.names);
   readonly #ids = { worker: new Ids(), job: new Ids(), stage: new Ids(), run: new Ids() };
   #ended = NO_NEWS;
@@ -200,10 +201,13 @@ export class ClusterBooks implements ClusterView {
     const owner = this.#presentOwner(by);
     const known = this.job(owner, number);
     if (known !== undefined) {
-      const { long } = known;
+      const { long, user } = known;
       const isNew = known.learn(facts);
+      if (known.user !== user) {
+        this.#leaves(known, user);
+        this.#comes(known);
+      }
       const isReweighed = facts.user !== undefined && this.#weigh(known, facts);
-      if (facts.user !== undefined) this.#divideWeight(known);
       if (isNew || isReweighed) this.#tellOfJob({ kind: 'changed', job: known });
       if (known.long !== long) this.longChanges++;
       if (facts.user !== undefined) this.#limits.came(known);
@@ -213,7 +217,7 @@ export class ClusterBooks implements ClusterView {
     this.#weigh(job, facts);
     this.#jobsBy(owner).set(number, job);
     this.#limits.came(job);
-    this.#divideWeight(job);
+    this.#comes(job);
     this.#tellOfJob({ kind: 'arrived', job });
     return job;
   }
@@ -223,22 +227,44 @@ export class ClusterBooks implements ClusterView {
     this.#grants = grants;
     this.#limits.grant(grants, this.jobs);
     for (const job of this.jobs) if (this.#weigh(job)) this.#tellOfJob({ kind: 'changed', job });
-    for (const job of this.jobs) this.#divideWeight(job);
+    const projects = new Set([...this.#byUser.keys()].map((user) => grantOf(grants, user).project));
+    for (const project of projects) if (project !== undefined) this.#divideWeight(project);
+  }
+
+  #comes(job: BookedJob): void {
+    const { user } = job;
+    const others = this.#byUser.get(user);
+    if (others === undefined) this.#byUser.set(user, new Set([job]));
+    else others.add(job);
+    const { project } = grantOf(this.#grants, user);
+    if (project === undefined || (projectGrantOf(this.#grants, project)?.weight ?? 0) === 0) return;
+    // All jobs of a user have one weight, which the first of them divides anew.
+    const [other] = others ?? [];
+    if (other === undefined || other === job) this.#divideWeight(project);
+    else job.userWeight = other.userWeight;
+  }
+
+  #leaves(job: BookedJob, user = job.user): void {
+    const left = this.#byUser.get(user);
+    if (left?.delete(job) !== true || left.size > 0) return;
+    this.#byUser.delete(user);
+    const { project } = grantOf(this.#grants, user);
+    if (project !== undefined) this.#divideWeight(project);
   }
 
   /** A project with a weight has it divided among its users who have jobs: there is one more, or one less. */
-  #divideWeight({ user }: BookedJob): void {
-    const { project } = grantOf(this.#grants, user);
+  #divideWeight(project: string): void {
     const whole = projectGrantOf(this.#grants, project)?.weight ?? 0;
     if (whole === 0) return;
-    const jobs = [...this.jobs].filter((job) => grantOf(this.#grants, job.user).project === project);
-    const weights = new Map(jobs.map((job) => [job.user, grantOf(this.#grants, job.user).weight]));
-    const sum = sumOf([...weights.values()], (weight) => weight);
-    for (const job of jobs) {
-      const weight = (whole * weights.get(job.user)!) / sum;
-      if (job.userWeight === weight) continue;
-      job.userWeight = weight;
-      this.#tellOfJob({ kind: 'changed', job });
+    const users = [...this.#byUser.keys()].filter((user) => grantOf(this.#grants, user).project === project);
+    const sum = sumOf(users, (user) => grantOf(this.#grants, user).weight);
+    for (const user of users) {
+      const weight = (whole * grantOf(this.#grants, user).weight) / sum;
+      for (const job of this.#byUser.get(user)!) {
+        if (job.userWeight === weight) continue;
+        job.userWeight = weight;
+        this.#tellOfJob({ kind: 'changed', job });
+      }
     }
   }
 
@@ -333,7 +359,7 @@ export class ClusterBooks implements ClusterView {
     ofOwner.delete(job.number);
     if (ofOwner.size === 0) this.#jobs.delete(job.owner);
     this.#limits.gone(job);
-    this.#divideWeight(job);
+    this.#leaves(job);
     this.#leaving.push(() => {
       this.#ids.job.free(job.id);
       for (const stage of job.allStages) this.#ids.stage.free(stage.id);
@@ -595,6 +621,7 @@ export class ClusterBooks implements ClusterView {
 
   #freed(worker: BookedWorker): void {
     this.version++;
+    this.#limits.workersChanged();
     if (worker.isFreedInNews || !worker.open) return;
     worker.isFreedInNews = true;
     this.#ofWorkers = added(this.#ofWorkers, worker.freed);
@@ -606,6 +633,7 @@ export class ClusterBooks implements ClusterView {
 
   #tellOfWorker(news: News): void {
     this.version++;
+    this.#limits.workersChanged();
     this.#ofWorkers = added(this.#ofWorkers, news);
   }
 

@@ -61,6 +61,18 @@ describe('limits of users', () => {
     expect(bench.stage(1)).toMatchObject({ held: 0, waiting: 0, heldBy: undefined });
   });
 
+  test('go to a task that fits once a worker has room for it, and not for the one before it', () => {
+    const bench = benchOf(1, { ann: { running: 1 } }, 2);
+    bench.need(1, { tasks: 1, user: 'ben', demand: { gpu: 1 } });
+    bench.need(2, { tasks: 1, user: 'ben', demand: { cpu: 1 } });
+    expect(running(bench, 'ben')).toBe(2);
+    bench.need(3, { tasks: 1, user: 'ann', demand: { gpu: 1 } });
+    bench.need(4, { tasks: 1, user: 'ann', demand: { cpu: 1 } });
+    bench.end(2);
+    bench.settle();
+    expect([bench.stage(3).running, bench.stage(4).running]).toEqual([0, 1]);
+  });
+
   test('are not used up by tasks that fit no worker', () => {
     const bench = benchOf(4, { ann: { running: 2 } });
     bench.need(1, { tasks: 5, user: 'ann', demand: { cpu: 64 } });

@@ -36,6 +36,8 @@ export class RunningLimits {
   readonly #pools = new Map<string, Set<BookedJob>>();
   readonly #poolOf = new Map<BookedJob, string>();
   readonly #changed = new Set<string>();
+  /** Pools whose limits leave less than all that waits. */
+  readonly #short = new Set<string>();
   isEmpty = true;
 
   constructor(names: ResourceNames) {
@@ -59,7 +61,7 @@ export class RunningLimits {
     const jobs = this.#pools.get(pool);
     if (jobs === undefined) this.#pools.set(pool, new Set([job]));
     else jobs.add(job);
-    this.#changed.add(pool);
+    if (isHeld(job) || this.isLimited(job.user)) this.#changed.add(pool);
   }
 
   gone(job: BookedJob): void {
@@ -68,15 +70,23 @@ export class RunningLimits {
     this.#poolOf.delete(job);
     const jobs = this.#pools.get(pool)!;
     jobs.delete(job);
-    if (jobs.size === 0) this.#pools.delete(pool);
-    this.#changed.add(pool);
+    if (jobs.size === 0) {
+      this.#pools.delete(pool);
+      this.#short.delete(pool);
+    }
+    if (this.isLimited(job.user)) this.#changed.add(pool);
   }
 
   /** More or less of the job waits or runs. */
   changed(job: BookedJob): void {
     if (this.#poolOf.size === 0) return;
     const pool = this.#poolOf.get(job);
-    if (pool !== undefined) this.#changed.add(pool);
+    if (pool !== undefined && this.isLimited(job.user)) this.#changed.add(pool);
+  }
+
+  /** Workers have more or less room, came or left: other tasks of a pool may be those that fit. */
+  workersChanged(): void {
+    for (const pool of this.#short) this.#changed.add(pool);
   }
 
   /** Whether some limit holds for the jobs of this user. */
@@ -93,20 +103,22 @@ export class RunningLimits {
   allot(workers: Iterable<BookedWorker>, show: (stage: BookedStage, tasks: number) => void): void {
     if (this.#changed.size === 0) return;
     let known: BookedWorker[] | undefined;
+    const open = (): readonly BookedWorker[] => (known ??= [...workers].filter((worker) => worker.open));
     for (const pool of this.#changed) {
       const jobs = this.#pools.get(pool);
       if (jobs === undefined) continue;
-      known ??= [...workers].filter(({ open }) => open);
-      this.#allotPool(jobs, known, show);
+      if (this.#allotPool(jobs, open, show)) this.#short.add(pool);
+      else this.#short.delete(pool);
     }
     this.#changed.clear();
   }
 
+  /** @returns whether the limits leave less than all that waits */
   #allotPool(
     jobs: ReadonlySet<BookedJob>,
-    workers: readonly BookedWorker[],
+    workers: () => readonly BookedWorker[],
     show: (stage: BookedStage, tasks: number) => void,
-  ): void {
+  ): boolean {
     const accounts = new Map<string, Account>();
     const waiting: { readonly stage: BookedStage; readonly accounts: readonly Account[] }[] = [];
     for (const job of jobs) {
@@ -117,9 +129,8 @@ export class RunningLimits {
       }
     }
     waiting.sort((one, other) => orderOf(one.stage.job) - orderOf(other.stage.job));
-    const order = isShort(waiting, (stage) => this.#amountsOf(stage.demand))
-      ? fittingFirst(waiting, workers)
-      : waiting;
+    const short = isShort(waiting, (stage) => this.#amountsOf(stage.demand));
+    const order = short ? fittingFirst(waiting, workers()) : waiting;
     for (const { stage, accounts: of } of order) {
       const amounts = this.#amountsOf(stage.demand);
       const wanted = stage.waiting + stage.held;
@@ -129,6 +140,7 @@ export class RunningLimits {
       stage.heldBy = tasks === wanted ? undefined : bindingOf(of, amounts, stage.gang ? wanted : 1);
       show(stage, tasks);
     }
+    return short;
   }
 
   #poolFor(user: string): string {
@@ -167,6 +179,11 @@ function isLimited(limits: UserLimits | undefined): limits is UserLimits {
   return limits !== undefined && LIMITED.some((name) => limits[name] !== undefined);
 }
 
+function isHeld({ allStages }: BookedJob): boolean {
+  for (const { held } of allStages) if (held > 0) return true;
+  return false;
+}
+
 /** Higher priorities first, then in order of arrival. */
 function orderOf(job: BookedJob): number {
   return job.arrivedAt + PRIORITY_MS[job.priority];
@@ -197,9 +214,19 @@ function isShort(
   waiting: readonly { readonly stage: BookedStage; readonly accounts: readonly Account[] }[],
   amountsOf: (stage: BookedStage) => readonly number[],
 ): boolean {
-  return waiting.some(
-    ({ stage, accounts }) => roomIn(accounts, amountsOf(stage)) < stage.waiting + stage.held,
-  );
+  const all = new Map<Account, number[]>();
+  for (const { stage, accounts } of waiting) {
+    const amounts = amountsOf(stage);
+    for (const account of accounts) {
+      const sums = all.get(account) ?? [...account.used];
+      all.set(account, sums);
+      for (const [at, amount] of amounts.entries()) sums[at]! += amount * (stage.waiting + stage.held);
+    }
+  }
+  for (const [{ limits }, sums] of all)
+    for (const [at, name] of LIMITED.entries())
+      if (sums[at]! > (limits[name] ?? Number.POSITIVE_INFINITY) * (1 + ROUNDING)) return true;
+  return false;
 }
 
 /** Tasks that no worker has room for now use no limit that others could. Those that fit no worker at all come last. */

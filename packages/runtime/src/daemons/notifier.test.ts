@@ -122,3 +122,11 @@ test('a command that fails is told of in the log', async () => {
   it.jobEnded(endedJob(), 0);
   await expect.poll(() => warnings).toEqual(['--notify-command failed: it ended with 3']);
 });
+
+test('a host that is no longer allowed hears nothing, and the log says so', async () => {
+  const { url, received } = await receiver(200);
+  const { it, warnings } = notifier({ hosts: ['*.example.org'] });
+  it.jobEnded(endedJob(url), 0);
+  expect(warnings).toEqual(['no notification is sent: --notify-hosts does not allow its host']);
+  expect(received).toEqual([]);
+});

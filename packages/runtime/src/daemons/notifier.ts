@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { type Millis, webHostOf } from '@goshawk/core';
+import { isHostAllowed, type Millis, webHostOf } from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 
@@ -51,8 +51,18 @@ export class Notifier {
     const { command } = this.#options;
     if (notify === undefined && command === undefined) return;
     const body = JSON.stringify(notificationOf(job, wallOffsetMs));
-    if (notify !== undefined) this.#post(job.id, notify, body);
+    if (notify !== undefined && this.#isAllowed(job.id, notify)) this.#post(job.id, notify, body);
     if (command !== undefined) this.#queue(job.id, command, body);
+  }
+
+  /** The host may have been allowed when the job was submitted, and not any more. */
+  #isAllowed(job: string, url: string): boolean {
+    if (isHostAllowed(url, this.#options.hosts)) return true;
+    this.#logger.warn(
+      { job, host: webHostOf(url) },
+      'no notification is sent: --notify-hosts does not allow its host',
+    );
+    return false;
   }
 
   close(): void {
@@ -143,12 +153,6 @@ export class Notifier {
 
   #run(job: string, command: string, body: string): void {
     this.#running++;
-    const child = spawn('/bin/sh', ['-c', command], {
-      stdio: ['pipe', 'ignore', 'ignore'],
-      timeout: COMMAND_MS,
-      killSignal: 'SIGKILL',
-      cwd: '/',
-    });
     let hasEnded = false;
     const ended = (problem: string | undefined): void => {
       if (hasEnded) return;
@@ -157,11 +161,22 @@ export class Notifier {
       if (problem !== undefined) this.#logger.warn({ job }, `--notify-command failed: ${problem}`);
       this.#runNext();
     };
-    child.once('error', (error) => ended(error.message));
-    child.once('exit', (code, signal) => ended(code === 0 ? undefined : `it ended with ${signal ?? code}`));
-    // A command that reads nothing closes the pipe.
-    child.stdin.on('error', () => {});
-    child.stdin.end(`${body}\n`);
+    try {
+      const child = spawn('/bin/sh', ['-c', command], {
+        stdio: ['pipe', 'ignore', 'ignore'],
+        timeout: COMMAND_MS,
+        killSignal: 'SIGKILL',
+        cwd: '/',
+      });
+      child.once('error', (error) => ended(error.message));
+      child.once('exit', (code, signal) => ended(code === 0 ? undefined : `it ended with ${signal ?? code}`));
+      // A command that reads nothing closes the pipe.
+      child.stdin.on('error', () => {});
+      child.stdin.end(`${body}\n`);
+    } catch (error) {
+      // There is no pipe if the process has no free descriptor.
+      ended((error as Error).message);
+    }
   }
 }
 

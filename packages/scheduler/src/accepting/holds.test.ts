@@ -1,7 +1,7 @@
 import { type Address, type JobInput, type MessageOf, PRESETS } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from '../durable.fixture.js';
-import { CENTRAL, CLIENT, W1, W2, welcome } from '../lone-scheduler.fixture.js';
+import { CENTRAL, CLIENT, joined, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
 const FORMER = 3 as Address;
 const WALL = 1_800_000_000_000;
@@ -96,6 +96,12 @@ describe('a held job', () => {
     const bench = submitted(nowhere, new DurableBench(undefined, 0, true, {}, env));
     expect(reasons(bench)).toEqual([['required', 4]]);
     bench.scheduler.drain();
+    bench.scheduler.wake('heartbeat', 0, bench.now);
+    // A worker that has it may be about to join.
+    expect(isDrained).toBe(false);
+    bench.now += 60_000;
+    bench.receive(CENTRAL, joined(2, [W1, W2], 4));
+    bench.scheduler.wake('heartbeat', 0, bench.now);
     expect(isDrained).toBe(true);
   });
 

@@ -1,4 +1,4 @@
-import { type JobSpec, matchesGlob, webHostOf } from '@goshawk/core';
+import { isHostAllowed, type JobSpec, webHostOf } from '@goshawk/core';
 import type { Refusal } from '../keeping/ledger.js';
 
 /**
@@ -7,9 +7,8 @@ import type { Refusal } from '../keeping/ledger.js';
  * @param hosts globs of the hosts that are allowed
  */
 export function whyNotNotified({ notify }: JobSpec, hosts: readonly string[] = []): Refusal | undefined {
-  if (notify === undefined) return undefined;
-  const hostname = webHostOf(notify)!;
-  if (hosts.some((glob) => matchesGlob(glob.toLowerCase(), hostname))) return undefined;
+  if (notify === undefined || isHostAllowed(notify, hosts)) return undefined;
+  const hostname = webHostOf(notify);
   return {
     code: 'notify-host',
     message: `the scheduler sends no notifications to ${hostname}`,

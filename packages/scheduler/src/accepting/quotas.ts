@@ -44,6 +44,12 @@ export class Quotas {
     this.#elsewhere = new Map(elsewhere.map((each) => [each.user, each]));
   }
 
+  /** Another central says its own. */
+  forget(): void {
+    this.#holders.clear();
+    this.#elsewhere.clear();
+  }
+
   /** Some user has a limit. */
   get areSet(): boolean {
     return this.#holders.size > 0;

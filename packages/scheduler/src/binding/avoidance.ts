@@ -1,8 +1,11 @@
 import { type Address, effectiveScope, type Millis, type TaskIndex } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
-import { hasBesides } from '../joining/able-workers.js';
+import { countBesides, hasBesides } from '../joining/able-workers.js';
 import type { SchedulerState } from '../state.js';
+
+/** A task that failed at more workers than this is not kept from failing ones. */
+const SOUND_MAX = 16;
 
 /** Which tasks may go to a worker: a retry avoids the workers it failed on, where there are others. */
 export class Avoidance {
@@ -25,8 +28,16 @@ export class Avoidance {
     const scope = effectiveScope(this.#s.cluster.policy.preset, over ?? job.route.over);
     const hasOther = (besides: readonly Address[]) =>
       hasBesides(this.#s.cluster.members, besides, scope, spec);
+    const isFailing = this.#s.unfit.failingFor(job.spec.user).has(worker);
+    const sound = isFailing ? this.soundWorkers(job, { spec, over }) : Number.POSITIVE_INFINITY;
+    return (task) => blame.mayGo(task, worker, { isFailing, sound }, hasOther, now);
+  }
+
+  /** Workers for the batch at which no task of its user fails now, counted up to some. */
+  soundWorkers(job: Job, { spec, over }: Pick<Batch, 'spec' | 'over'>): number {
     const failing = this.#s.unfit.failingFor(job.spec.user);
-    return (task) => blame.mayGo(task, worker, failing, hasOther, now);
+    const scope = effectiveScope(this.#s.cluster.policy.preset, over ?? job.route.over);
+    return countBesides(this.#s.cluster.members, failing, scope, spec, SOUND_MAX);
   }
 
   /**

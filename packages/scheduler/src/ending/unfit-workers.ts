@@ -59,6 +59,14 @@ export class UnfitWorkers {
     return this.#failing.get(user) ?? NONE;
   }
 
+  /** Workers have left: the next one at their place may be sound. */
+  lost(workers: ReadonlySet<Address>): void {
+    for (const [user, failing] of this.#failing) {
+      for (const worker of workers) failing.delete(worker);
+      if (failing.size === 0) this.#failing.delete(user);
+    }
+  }
+
   #completedAt(worker: Address, user: string): void {
     const failing = this.#failing.get(user);
     if (failing?.delete(worker) && failing.size === 0) this.#failing.delete(user);

@@ -166,9 +166,12 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
 function avoidedBy(s: SchedulerState, job: Job, batch: Batch, now: Millis): Address[] | undefined {
   const { blame } = job.history;
   if (blame === undefined || batch.waiting === 0) return undefined;
+  // A task that never failed goes anywhere.
+  if (job.waiting.has(batch, (task) => !blame.isTroubled(task))) return undefined;
   const avoidance = new Avoidance(s);
   const avoided: Address[] = [];
-  for (const worker of new Set([...blame.workers, ...s.unfit.failingFor(job.spec.user)])) {
+  const failing = avoidance.soundWorkers(job, batch) > 0 ? s.unfit.failingFor(job.spec.user) : [];
+  for (const worker of new Set([...blame.workers, ...[...failing].slice(0, LIMITS.avoidedWorkersMax)])) {
     if (avoided.length === LIMITS.avoidedWorkersMax) break;
     // The worker of an attempt that was never sent is unknown, and one that has left is not offered.
     if (s.cluster.members.has(worker) && !avoidance.hasTaskFor(job, batch, worker, now)) avoided.push(worker);

@@ -47,7 +47,8 @@ export class AttemptHistory {
   #startFaults: StartFaults | undefined;
   #blame: Blame | undefined;
   #crashes = new Crashes();
-  #program: { readonly text: string | undefined } | undefined;
+  /** NaN: it could end no worker. */
+  #program: number | undefined;
 
   constructor(
     job: {
@@ -100,14 +101,15 @@ export class AttemptHistory {
   }
 
   /** Names the work of the job, to compare crashes between jobs; undefined if it could end no worker. */
-  get program(): string | undefined {
-    this.#program ??= { text: programOf(this.#job.spec) };
-    return this.#program.text;
+  get program(): number | undefined {
+    this.#program ??= programOf(this.#job.spec) ?? Number.NaN;
+    return Number.isNaN(this.#program) ? undefined : this.#program;
   }
 
   /** Lost workers count for all jobs of the program from now on. */
   shareCrashes(crashes: Crashes | undefined): void {
     if (crashes === undefined || crashes === this.#crashes) return;
+    crashes.include(this.#crashes);
     this.#crashes = crashes;
     this.#blamed().crashes = crashes;
   }

@@ -58,6 +58,8 @@ export class Blame {
   #trial: { readonly task: TaskIndex; readonly attempt: AttemptNumber } | undefined;
   #lookedAt: Millis = Number.NEGATIVE_INFINITY;
   crashes: Crashes;
+  /** The last worker that was lost ran a task apart. */
+  #isLastCharged = false;
 
   constructor(crashes: Crashes) {
     this.crashes = crashes;
@@ -80,7 +82,7 @@ export class Blame {
 
   /** The job, and others that run the same program, have ended too many workers. */
   get isTooMuch(): boolean {
-    return this.crashes.isTooMuch;
+    return this.#isLastCharged && this.crashes.isTooMuch;
   }
 
   /** How often the task has failed by its own fault. */
@@ -133,6 +135,11 @@ export class Blame {
     return this.#tasks.get(task)?.failedAt ?? NOWHERE;
   }
 
+  /** An attempt of the task failed or was lost. */
+  isTroubled(task: TaskIndex): boolean {
+    return this.#tasks.has(task);
+  }
+
   completed(task: TaskIndex, worker: Address): void {
     const failing = this.#failing.get(worker);
     if (failing !== undefined) failing.inARow = 0;
@@ -152,7 +159,9 @@ export class Blame {
   lost(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, now: Millis): void {
     const trouble = this.#troubleOf(task);
     const losses = ++trouble.losses;
-    this.crashes.lost(trouble.apart?.attempt === attempt);
+    const ranApart = trouble.apart?.attempt === attempt;
+    this.crashes.lost(ranApart, now);
+    this.#isLastCharged = ranApart;
     this.#longestLostMs = Math.max(this.#longestLostMs, runMs);
     if (losses < APART_AT) return;
     trouble.pausedUntil = now + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (losses - APART_AT));
@@ -189,13 +198,14 @@ export class Blame {
   /**
    * Whether the task may go to the worker. A retry avoids workers that it failed on, and those that fail other tasks.
    *
-   * @param failing workers at which tasks of the user failed and none completed since
+   * @param isFailing tasks of the user failed at the worker, and none completed since
+   * @param sound so many other workers could run it at which none fails
    * @param hasOther whether there are workers that could run it besides those
    */
   mayGo(
     task: TaskIndex,
     worker: Address,
-    failing: ReadonlySet<Address>,
+    { isFailing, sound }: { readonly isFailing: boolean; readonly sound: number },
     hasOther: (besides: readonly Address[]) => boolean,
     now: Millis,
   ): boolean {
@@ -204,10 +214,9 @@ export class Blame {
     if (now < trouble.pausedUntil) return false;
     const { failedAt, lastFailedAt } = trouble;
     if (now - lastFailedAt >= AVOIDED_MS || failedAt.length === 0) return true;
-    const hasFailed = failedAt.includes(worker);
-    if (!hasFailed && !failing.has(worker)) return true;
-    if (hasOther([...failedAt, ...failing])) return false;
-    return !hasFailed || !hasOther(failedAt);
+    if (failedAt.includes(worker)) return !hasOther(failedAt);
+    // One of the sound ones is left even if the task has failed at some of them.
+    return !isFailing || sound <= failedAt.length;
   }
 
   /** A worker was passed over: others may be looked for, unless that was done a moment ago. */

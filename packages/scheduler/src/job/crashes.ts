@@ -1,12 +1,14 @@
-import { type JobSpec, LIMITS, type Payload, setLatest } from '@goshawk/core';
+import { hashText, type JobSpec, LIMITS, type Millis, type Payload, setLatest } from '@goshawk/core';
 
 /** A completed task makes up for this share of a lost worker. */
 const AMENDS = 1 / 8;
 /** One worker may have been lost for another reason. */
 const SUSPECT_AT = 2;
+/** Losses count until none came for this long: the program may have been repaired. ms */
+const KEPT_MS = 600_000;
 /** Programs remembered: the ones that lost a worker last. */
 const PROGRAMS_MAX = 1_000;
-/** Characters of a program that are compared. */
+/** Characters of a job's programs that are compared. */
 const COMPARED = 2_000;
 
 /** Workers lost with tasks of one job, or of all jobs of one user that run the same program. */
@@ -15,6 +17,7 @@ export class Crashes {
   #inARow = 0;
   /** Workers lost with tasks that ran apart, less what completed tasks make up for. */
   #charged = 0;
+  #lastAt: Millis = Number.NEGATIVE_INFINITY;
 
   /** Further tasks run apart from their first attempt on. */
   get isSuspect(): boolean {
@@ -29,9 +32,11 @@ export class Crashes {
     return this.#inARow === 0 && this.#charged === 0;
   }
 
-  lost(ranApart: boolean): void {
+  lost(ranApart: boolean, now: Millis): void {
+    if (now - this.#lastAt > KEPT_MS) this.forget();
+    this.#lastAt = now;
     this.#inARow++;
-    if (ranApart) this.#charged++;
+    if (ranApart) this.#charged = Math.min(LIMITS.lossesPerJobMax, this.#charged + 1);
   }
 
   completed(): void {
@@ -49,43 +54,53 @@ export class Crashes {
     this.#inARow = 0;
     this.#charged = 0;
   }
+
+  /** These count as well. */
+  include(other: Crashes): void {
+    this.#inARow = Math.max(this.#inARow, other.#inARow);
+    this.#charged = Math.max(this.#charged, other.#charged);
+    this.#lastAt = Math.max(this.#lastAt, other.#lastAt);
+  }
 }
 
 /** The crashes of each program that lost workers lately. */
 export class CrashesByProgram {
-  readonly #crashes = new Map<string, Crashes>();
+  readonly #crashes = new Map<number, Crashes>();
 
   /** Undefined if no job of the program has lost a worker lately. */
-  known(program: () => string | undefined): Crashes | undefined {
-    return this.#crashes.size === 0 ? undefined : this.#crashes.get(program() ?? '');
+  known(program: () => number | undefined): Crashes | undefined {
+    return this.#crashes.size === 0 ? undefined : this.#crashes.get(program() ?? Number.NaN);
   }
 
-  of(program: string): Crashes {
+  of(program: number): Crashes {
     const crashes = this.#crashes.get(program) ?? new Crashes();
     setLatest(this.#crashes, program, crashes, PROGRAMS_MAX);
     return crashes;
   }
 
-  completed(program: () => string | undefined): void {
+  completed(program: () => number | undefined): void {
     const crashes = this.known(program);
     crashes?.completed();
     if (crashes?.isClear) this.#crashes.delete(program()!);
   }
 }
 
-/** Names the user and the first task of each stage, without numbers; undefined if they could end no worker. */
-export function programOf({ user = '', stages }: JobSpec): string | undefined {
-  const programs = stages.map(({ tasks }) => {
-    if ('sleepsMs' in tasks) return '';
-    return withoutNumbers('run' in tasks ? tasks.run : tasks.each[0]);
-  });
-  if (programs.every((program) => program === '')) return undefined;
-  return [user, ...programs].join('\0');
+/** Hashes the user and the first task of each stage, without numbers; undefined if they could end no worker. */
+export function programOf({ user = '', stages }: JobSpec): number | undefined {
+  let text = '';
+  for (const { tasks } of stages) {
+    if (text.length >= COMPARED) break;
+    if ('sleepsMs' in tasks) continue;
+    text += withoutNumbers('run' in tasks ? tasks.run : tasks.each[0]);
+  }
+  if (text === '') return undefined;
+  const key = `${user}\0${text}`;
+  return hashText(key) * 2 ** 21 + (hashText(key, 1) & 0x1fffff);
 }
 
 /** Jobs of a sweep differ in numbers. */
 function withoutNumbers(payload: Payload | undefined): string {
   if (payload === undefined || 'sleep' in payload) return '';
   const words = 'exec' in payload ? payload.exec : [payload.module, payload.export ?? ''];
-  return words.join(' ').slice(0, COMPARED).replaceAll(/\d+/g, '0');
+  return `\0${words.join(' ').slice(0, COMPARED).replaceAll(/\d+/g, '0')}`;
 }

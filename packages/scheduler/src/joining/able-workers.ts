@@ -177,6 +177,20 @@ export function hasBesides(
   return false;
 }
 
+/** How many workers that take work could run this, other than those; counted up to `most`. */
+export function countBesides(
+  workers: KnownWorkers,
+  besides: ReadonlySet<Address>,
+  scope: Scope,
+  needs: TaskNeeds,
+  most: number,
+): number {
+  let count = 0;
+  for (const { draining, address } of ableIn(workers, scope, needs))
+    if (!draining && !besides.has(address) && ++count >= most) break;
+  return count;
+}
+
 /**
  * Why no worker could ever run this, naming the one that comes closest; undefined when one could, or when
  * no worker is known yet.

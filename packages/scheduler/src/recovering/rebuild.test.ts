@@ -127,7 +127,8 @@ describe('jobs rebuilt from records', () => {
     const [job] = rebuildAt(1_000, [{ ...bench.records[0]!, at: hour }, lost(1), lost(2)]);
     expect(job!.acceptedAt).toBe(1_000);
     // It pauses for as long as from any other clock.
-    const mayGo = (now: number) => job!.history.blame!.mayGo(0, W1, new Set(), () => true, now);
+    const mayGo = (now: number) =>
+      job!.history.blame!.mayGo(0, W1, { isFailing: false, sound: 1 }, () => true, now);
     expect([mayGo(1_000), mayGo(60_000)]).toEqual([false, true]);
   });
 

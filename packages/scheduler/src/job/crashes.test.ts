@@ -1,0 +1,37 @@
+import { type JobInput, LIMITS, parseJobSpec } from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { Crashes, CrashesByProgram, programOf } from './crashes.js';
+
+const program = (job: JobInput) => programOf(parseJobSpec(job));
+
+test('jobs of one user that differ in numbers run the same program', () => {
+  const of = (user: string, ...exec: [string, ...string[]]) => program({ user, tasks: [{ exec }] });
+  expect(of('ann', 'train', '--seed=1')).toBe(of('ann', 'train', '--seed=27'));
+  expect(of('ann', 'train', '--seed=1')).not.toBe(of('bob', 'train', '--seed=1'));
+  expect(of('ann', 'train')).not.toBe(of('ann', 'test'));
+  expect(program({ tasks: [{ sleep: 1 }] })).toBeUndefined();
+});
+
+test('losses are too many at a limit, and fewer with every task that completes', () => {
+  const crashes = new Crashes();
+  for (let lost = 0; lost < 3 * LIMITS.lossesPerJobMax; lost++) crashes.lost(true, lost);
+  expect(crashes.isTooMuch).toBe(true);
+  for (let completed = 0; completed < 8; completed++) crashes.completed();
+  expect(crashes).toMatchObject({ isTooMuch: false, isSuspect: true });
+  for (let completed = 0; completed < 8 * LIMITS.lossesPerJobMax; completed++) crashes.completed();
+  expect(crashes).toMatchObject({ isSuspect: false, isClear: true });
+});
+
+test('losses of long ago do not count', () => {
+  const crashes = new Crashes();
+  for (let lost = 0; lost < LIMITS.lossesPerJobMax; lost++) crashes.lost(true, 0);
+  crashes.lost(true, 600_001);
+  expect(crashes).toMatchObject({ isTooMuch: false, isSuspect: false });
+});
+
+test('losses that a job had before are counted with those of its program', () => {
+  const [of, own] = [new CrashesByProgram().of(1), new Crashes()];
+  for (let lost = 0; lost < LIMITS.lossesPerJobMax; lost++) own.lost(true, 5);
+  of.include(own);
+  expect(of.isTooMuch).toBe(true);
+});
