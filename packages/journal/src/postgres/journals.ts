@@ -40,22 +40,18 @@ export interface Row {
 interface FiledRow {
   readonly job: string;
   readonly place: string;
-  /** Null for one that is larger than a page. */
-  readonly body: Buffer | null;
-  readonly bytes: number;
+  readonly body: Buffer;
 }
 
-/** Limits of a page when reading a journal. */
+/** Limits of a page when reading a journal; the last record may be any size. */
 const PAGE_MAX = { records: 2_000, bytes: 4 * 1024 * 1024 };
 const PAGE = `
-select job, place, bytes, case when bytes <= $5 then body end as body from (
-  select job, place, body, bytes, sum(bytes) over (order by job, place) - bytes as before from (
-    select job, place, body, length(body) as bytes from goshawk.records
+select job, place, body from (
+  select job, place, body, sum(length(body)) over (order by job, place) - length(body) as before from (
+    select job, place, body from goshawk.records
     where tag = $1 and (job, place) > ($2, $3) order by job, place limit $4
   ) next
 ) measured where before < $5 order by job, place`;
-const PIECE = `
-select substring(body from $4 for $5) as piece from goshawk.records where tag = $1 and job = $2 and place = $3`;
 
 /** Interval between epoch checks. ms */
 const LOOK_MS = 1_000;
@@ -430,26 +426,9 @@ export async function filedUnder(link: Link, tag: string): Promise<Filed[]> {
     const page = await link.ask<FiledRow>(PAGE, [tag, ...last, PAGE_MAX.records, PAGE_MAX.bytes]);
     const end = page.at(-1);
     if (end === undefined) return filed;
-    for (const row of page) {
-      const body = row.body ?? (await bodyOf(link, tag, row));
-      if (body !== undefined) filed.push([Number(row.job), body, Number(row.place)]);
-    }
+    for (const { job, place, body } of page) filed.push([Number(job), body, Number(place)]);
     last = [end.job, end.place];
   }
-}
-
-/**
- * Reads a body in chunks: the driver makes a text of twice its size, which may be more than the heap.
- * @returns undefined if it was forgotten meanwhile
- */
-async function bodyOf(link: Link, tag: string, { job, place, bytes }: FiledRow): Promise<Buffer | undefined> {
-  const body = Buffer.allocUnsafeSlow(bytes);
-  for (let at = 0; at < bytes; at += PAGE_MAX.bytes) {
-    const [row] = await link.ask<{ piece: Buffer }>(PIECE, [tag, job, place, at + 1, PAGE_MAX.bytes]);
-    if (row === undefined) return undefined;
-    row.piece.copy(body, at);
-  }
-  return body;
 }
 
 /**
