@@ -626,7 +626,8 @@ describe('connections', () => {
 
   test('of a client to a process that is gone are closed', async () => {
     const [stays, goes] = [await mailboxes.open(), await mailboxes.open()];
-    const client = await mailboxes.openClient({ limits: { idleMs: 20 } });
+    // A busy machine hears late of connections that stand.
+    const client = await mailboxes.openClient({ limits: { idleMs: 1_000 } });
     const inboxes = [stays, goes].map((mailbox) => new Inbox(mailbox));
     for (const { endpoint } of [stays, goes])
       client.send(0, client.directory.intern(`${endpoint}!*/0`), ['hello']);
