@@ -10,9 +10,6 @@ interface Window {
   readonly limit: number;
 }
 
-/** `w2` before `w10`. */
-const BY_NAME = new Intl.Collator('en', { numeric: true });
-
 /** Part of the stream that a picture shows. */
 export function streamJson(
   { stream, workers: table }: Pick<ClusterWatch, 'stream' | 'workers'>,
@@ -22,7 +19,7 @@ export function streamJson(
   const to = Math.max(now - STREAM_MS + 1_000 * seconds, Math.min(now, until ?? now));
   const from = to - 1_000 * seconds;
   const rows = table.rows();
-  const matching = [...rows.keys()].filter((name) => name.includes(worker)).sort(BY_NAME.compare);
+  const matching = table.names().filter((name) => name.includes(worker));
   const names = matching.slice(skip, skip + limit);
   const indexOf = new Map(names.map((name, index) => [name, index]));
   const { bars, total } = stream.barsOf(new Set(names), from, to);

@@ -67,7 +67,7 @@ export class ClusterWatch {
     this.#overview = overviewOf({ where, problem: undefined, seen: undefined, workers: this.#table });
   }
 
-  get workers(): Pick<WorkerTable, 'eventsOf' | 'rows'> {
+  get workers(): Pick<WorkerTable, 'eventsOf' | 'names' | 'rows'> {
     return this.#table;
   }
 

@@ -5,6 +5,9 @@ import { type Millis, WORKER_STATES } from '@goshawk/core';
 export const SHOWN_STATES = [...WORKER_STATES, 'lost'] as const;
 export type ShownState = (typeof SHOWN_STATES)[number];
 
+/** `w2` before `w10`. */
+const BY_NAME = new Intl.Collator('en', { numeric: true });
+
 /** A worker that was lost is shown for so long. */
 const LOST_SHOWN_MS = 3_600_000;
 
@@ -43,6 +46,8 @@ export interface WorkerDelta {
 /** All workers as they were last seen, and what of them has changed since when. */
 export class WorkerTable {
   readonly #rows = new Map<string, Row>();
+  /** Sorted when it is asked for: comparing ten thousand names takes a tenth of a second. */
+  #names: readonly string[] | undefined;
   #nextId = 0;
   #version = 0;
   /** A row went at this version: who knows less starts anew. */
@@ -74,6 +79,12 @@ export class WorkerTable {
   /** Workers that are there, and those that were lost, by name. */
   rows(): ReadonlyMap<string, { readonly view: WorkerView; readonly state: ShownState }> {
     return this.#rows;
+  }
+
+  /** Names of the same, `w2` before `w10`. */
+  names(): readonly string[] {
+    this.#names ??= [...this.#rows.keys()].sort(BY_NAME.compare);
+    return this.#names;
   }
 
   /** Workers by state. */
@@ -110,6 +121,7 @@ export class WorkerTable {
       const id = this.#nextId++;
       const events: WorkerEvent[] = [{ at, state: version === 1 ? 'seen' : 'joined' }];
       if (state !== 'active') events.push({ at, state, cause: view.quarantine });
+      this.#names = undefined;
       this.#rows.set(name, {
         id,
         view,
@@ -144,6 +156,7 @@ export class WorkerTable {
 
   #forget({ view }: Row): void {
     this.#rows.delete(view.name);
+    this.#names = undefined;
     this.#wentAt = this.#version;
   }
 }
