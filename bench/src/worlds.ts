@@ -48,7 +48,7 @@ if (options.write) {
     title: 'Worlds',
     what:
       'The default policy beside those that were made for one world: medians over seeds of generator and simulator, ' +
-      'with run times known. Empty: not run there. The bound is what goshawk is to keep; in the last row it is processor time.',
+      'with run times known. Empty: not run there. The bound is what goshawk is to keep; in the row `10,000 needs` it is processor time.',
     commands: ['npm run bench -- worlds --write'],
     tables: [{ columns, rows: merged(rows) }],
   });

@@ -4,7 +4,7 @@ import { runHere } from './terminal.fixture.js';
 
 /** The schemas that `goshawk schema` prints, to hold real outputs against. */
 export class PublishedChecks {
-  /** Those that an output was held against. */
+  /** Names of the schemas that an output was checked against. */
   readonly seen = new Set<string>();
   readonly #ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   readonly #checks = new Map<string, ValidateFunction>();

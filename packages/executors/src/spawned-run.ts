@@ -141,7 +141,8 @@ export class SpawnedRun {
     this.#child = child;
     this.#pid = child.pid;
     this.#sink.started(child.pid);
-    this.#memory.add(child.pid);
+    // Sampling scans all processes; the kernel keeps the peak of a cgroup.
+    if (this.#place?.cgroup.peakBytes === undefined) this.#memory.add(child.pid);
     this.#follow(child);
     // A command that does not read its input, or ends before the end of it, is in its right (EPIPE).
     child.stdin?.on('error', () => {});

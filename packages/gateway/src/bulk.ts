@@ -45,20 +45,23 @@ export async function bulk(
     running: action === 'cancel' ? sumOf(meant, (job) => job.tasks.running) : 0,
     again: action === 'retry' ? sumOf(meant, (job) => job.tasks.failed + job.tasks.cancelled) : 0,
   };
-  let refused = 0;
+  const unknown = errors.length;
   if (!dryRun)
     await eachOf(meant, ({ id }) =>
       noting(id, errors, signal, async () => {
-        refused++;
         const job = cluster.job(id);
         await (action === 'retry' ? job.retry({ signal }) : job[action]({ signal }));
-        refused--;
       }),
     );
   return {
     schema: 'goshawk.bulk/1' as const,
     ...{ action, dryRun, matched: all.length, jobs: meant.length, tasks },
-    ...{ failed: refused, errors: errors.slice(0, ERRORS_SHOWN), truncated, silent: [...silent] },
+    ...{
+      failed: errors.length - unknown,
+      errors: errors.slice(0, ERRORS_SHOWN),
+      truncated,
+      silent: [...silent],
+    },
   };
 }
 

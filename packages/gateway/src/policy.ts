@@ -48,6 +48,9 @@ const MEMBERSHIP: ReadonlySet<string> = new Set<MessageType>([
   'nameTaken',
   'takeOver',
   'superseded',
+  'remember',
+  'limits',
+  'holdings',
 ]);
 
 /** Counts by type: central's messages, and schedulers' messages to others than central. */

@@ -472,7 +472,7 @@ export const plan = z.object({
   ),
   slots: count,
   freeSlots: count,
-  /** Until the first task starts; null: not known. */
+  /** Expected time until the first task starts; null: not known. */
   startSeconds: seconds.nullable(),
   ahead: z.object({
     jobs: count,

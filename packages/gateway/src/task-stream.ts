@@ -26,7 +26,7 @@ export interface Bar {
   readonly attempt: number;
   readonly worker: string;
   readonly from: Millis;
-  /** Until then it ran; of a running one, when that was last seen. */
+  /** End of the run; for a running one, when it was last seen. */
   to: Millis;
   state: BarState;
   readonly demand: Readonly<Record<string, number>>;
@@ -181,7 +181,7 @@ export class TaskStream {
     });
   }
 
-  /** Nothing is known of buckets without a look. */
+  /** Clears the buckets that no look has filled. */
   #advance(bucket: number): void {
     const before = this.#bucket ?? bucket - 1;
     if (bucket < before) {

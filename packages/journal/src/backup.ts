@@ -12,6 +12,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Millis } from '@goshawk/core';
 import { JournalError } from './errors.js';
+import { syncFile } from './lmdb-store.js';
 import { exportLines, type JournalReader } from './offline.js';
 import type { Damaged } from './reading.js';
 
@@ -37,36 +38,43 @@ export async function backUp(journal: JournalReader, folder: string): Promise<Ba
   const file = join(folder, `${tag}.jsonl`);
   const part = `${file}.part`;
   const damaged: Damaged[] = [];
-  let written = 0;
-  const fd = openSync(part, 'w', 0o600);
   try {
-    for (const text of exportLines(journal, (found) => damaged.push(found))) {
-      writeFileSync(fd, text);
-      if (text.endsWith('\n')) written++;
-    }
-    fsyncSync(fd);
+    const written = writeLines(
+      part,
+      exportLines(journal, (found) => damaged.push(found)),
+    );
     journal.check();
+    const records = await countRecords(part);
+    if (records !== written)
+      throw new JournalError(
+        'backup-failed',
+        `${written} records were written to ${part}, and ${records} can be read`,
+        'check the disk of the backup; an earlier backup is unchanged',
+      );
+    const kept = damaged.length === 0 ? file : join(folder, `${tag}.damaged.jsonl`);
+    renameSync(part, kept);
+    syncFile(folder);
+    return { tag, file: kept, records, damaged: damaged.length };
   } catch (error) {
     rmSync(part, { force: true });
     throw error;
+  }
+}
+
+/** @returns how many lines are on the disk now */
+function writeLines(path: string, texts: Iterable<string>): number {
+  let lines = 0;
+  const fd = openSync(path, 'w', 0o600);
+  try {
+    for (const text of texts) {
+      writeFileSync(fd, text);
+      if (text.endsWith('\n')) lines++;
+    }
+    fsyncSync(fd);
   } finally {
     closeSync(fd);
   }
-  const records = await countRecords(part);
-  if (records !== written) {
-    rmSync(part, { force: true });
-    throw new JournalError(
-      'backup-failed',
-      `${written} records were written to ${part}, and ${records} can be read`,
-      'check the disk of the backup; an earlier backup is unchanged',
-    );
-  }
-  const kept = damaged.length === 0 ? file : join(folder, `${tag}.damaged.jsonl`);
-  renameSync(part, kept);
-  const parent = openSync(folder, 'r');
-  fsyncSync(parent);
-  closeSync(parent);
-  return { tag, file: kept, records, damaged: damaged.length };
+  return lines;
 }
 
 /** Marks the journal in a folder as backed up at a time. ms since 1970 */

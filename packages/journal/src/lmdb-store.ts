@@ -287,7 +287,8 @@ export function noRoom(folder: string, options?: ErrorOptions): JournalError {
   );
 }
 
-function syncFile(path: string): void {
+/** Returns once what was written to a file, or to a folder's list of files, is on the disk. */
+export function syncFile(path: string): void {
   const file = openSync(path, 'r');
   try {
     fsyncSync(file);

@@ -322,7 +322,7 @@ const tried = z.object({
   workers: count,
   runtimeSeconds: runTimes,
 });
-/** By statistic, such as `short p50`; without those that are unknown. */
+/** Values by statistic, such as `short p50`; unknown ones are left out. */
 const ratios = z.partialRecord(z.enum(['short p50', 'short p90', 'long p50', 'long p90']), z.number());
 
 const whatif = z.object({

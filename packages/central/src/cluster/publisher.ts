@@ -192,17 +192,20 @@ export class Publisher {
     const isNews = this.#version !== since;
     // Made for the first who gets it, and one object for all: receivers do not change what they receive.
     const members: Record<number, MessageOf<'members'>> = {};
-    const schedulers = this.#remembered();
+    let schedulers: MessageOf<'remember'>['schedulers'] | undefined;
     for (const scheduler of this.#registry.schedulers.keys()) {
       const known = this.#newcomers.has(scheduler) ? 0 : since;
       const isOwedOwners = known === 0 || this.#hasOtherOwners;
-      if (isOwedOwners && (schedulers.length > 0 || this.#hasRemembered))
-        this.#env.send(scheduler, { type: 'remember', schedulers, workers: [] });
+      if (isOwedOwners) {
+        schedulers ??= this.#remembered();
+        if (schedulers.length > 0 || this.#hasRemembered)
+          this.#env.send(scheduler, { type: 'remember', schedulers, workers: [] });
+      }
       if (!isOwedOwners && !isNews) continue;
       members[known] ??= this.#members(known);
       this.#env.send(scheduler, members[known]);
     }
-    this.#hasRemembered ||= schedulers.length > 0;
+    this.#hasRemembered ||= schedulers !== undefined && schedulers.length > 0;
     const peers: Record<number, MessageOf<'peers'>> = {};
     for (const worker of this.#registry.workers.keys()) {
       const known = this.#newcomers.has(worker) ? 0 : peersSince;

@@ -168,11 +168,12 @@ export const journalExportCommand = defineCommand({
 export const journalBackupCommand = defineCommand({
   words: 'FOLDER|URL TO',
   name: 'journal backup',
-  describe: 'write a journal to TO/TAG.jsonl and read it back; goshawk journal import restores it',
+  describe:
+    'write a journal to TO/TAG.jsonl (TO/TAG.damaged.jsonl if records are damaged) and read it back; goshawk journal import restores it',
   examples: [
     [
       'goshawk journal backup /var/lib/goshawk/s0 /backup',
-      'while the scheduler runs; replaces the last backup',
+      'while the scheduler runs; replaces the last backup unless records are damaged',
     ],
     ['goshawk journal backup postgres://goshawk@db1/goshawk /backup', 'one file for each journal'],
   ],

@@ -130,7 +130,7 @@ export function showJob(place: Place): void {
         get<Why>(`${path}/why`, signal),
         showTasks(),
       ]);
-      // While it runs the log has a timer of its own; the end of the job brings the last lines.
+      // The log has a timer of its own while the job runs; the job's end brings the last lines.
       if (job?.state !== 'running' || now.state !== 'running') void showLog().catch(tell);
       parts.hidden = false;
       document.querySelector('h1')!.textContent = `${now.name} (${now.id})`;

@@ -103,7 +103,10 @@ export class StreamView {
     const observer = new ResizeObserver(() => this.#draw());
     observer.observe(this.#place);
     signal.addEventListener('abort', () => observer.disconnect());
-    onScheme(() => this.#draw(), signal);
+    onScheme(() => {
+      this.#draw();
+      if (this.#stream !== undefined) this.#tellAbout(this.#stream);
+    }, signal);
     live.onLook(signal, () => {
       // A window in the past does not change.
       if (this.#until === undefined && !document.hidden) void this.#ask();
@@ -125,6 +128,7 @@ export class StreamView {
       this.#stream = await get<Stream>(`/v1/stream?${query}`, this.#signal);
       fill(this.#problem);
       this.#draw();
+      this.#tellAbout(this.#stream);
     } catch (error) {
       tellError(this.#problem, error, this.#signal);
     } finally {
@@ -293,7 +297,6 @@ export class StreamView {
       context.fillRect(Math.min(one, other), 0, Math.abs(other - one), height - AXIS);
       context.globalAlpha = 1;
     }
-    this.#tellAbout(stream);
   }
 
   #drawLoad(
@@ -502,7 +505,7 @@ class Lanes {
 }
 
 /** The same job has the same colour in every view and after every reload. */
-export function jobColour(id: string, isDark: boolean): string {
+function jobColour(id: string, isDark: boolean): string {
   const [, tag = id, number = '0'] = /^(.*)-(\d+)$/.exec(id) ?? [];
   let hash = 0;
   for (let index = 0; index < tag.length; index++) hash = (Math.imul(hash, 31) + tag.charCodeAt(index)) >>> 0;

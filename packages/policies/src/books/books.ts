@@ -314,10 +314,14 @@ export class ClusterBooks implements ClusterView {
 
   /** Lets as many waiting tasks of each user start as the limits allow. */
   #keepLimits(): void {
-    this.#limits.allot(this.workers, (stage, tasks) => {
-      stage.held += stage.waiting - tasks;
-      this.#show(stage, tasks);
-    });
+    if (!this.#limits.hasChanges) return;
+    this.#limits.allot(
+      () => this.workers,
+      (stage, tasks) => {
+        stage.held += stage.waiting - tasks;
+        this.#show(stage, tasks);
+      },
+    );
   }
 
   /** Some user has a limit on what runs. */

@@ -91,7 +91,14 @@ export class RunningLimits {
 
   /** Whether some limit holds for the jobs of this user. */
   isLimited(user: string): boolean {
-    return !this.isEmpty && this.#accountsOf(user, new Map()).length > 0;
+    if (this.isEmpty) return false;
+    const { limits, project } = grantOf(this.#grants, user);
+    return isLimited(limits) || isLimited(projectGrantOf(this.#grants, project)?.limits);
+  }
+
+  /** Some pool is to be divided anew. */
+  get hasChanges(): boolean {
+    return this.#changed.size > 0;
   }
 
   /**
@@ -100,10 +107,9 @@ export class RunningLimits {
    *
    * @param show sets how many of a stage's tasks the policy sees
    */
-  allot(workers: Iterable<BookedWorker>, show: (stage: BookedStage, tasks: number) => void): void {
-    if (this.#changed.size === 0) return;
+  allot(workers: () => Iterable<BookedWorker>, show: (stage: BookedStage, tasks: number) => void): void {
     let known: BookedWorker[] | undefined;
-    const open = (): readonly BookedWorker[] => (known ??= [...workers].filter((worker) => worker.open));
+    const open = (): readonly BookedWorker[] => (known ??= [...workers()].filter((worker) => worker.open));
     for (const pool of this.#changed) {
       const jobs = this.#pools.get(pool);
       if (jobs === undefined) continue;

@@ -330,7 +330,7 @@ export class Goshawk implements CentralPolicy {
    * @returns whether there are more
    */
   #unblock(now: Millis): boolean {
-    if (this.#roomier.size === 0) return false;
+    if (this.#roomier.size === 0 || !this.#waiting.hasBlocked) return false;
     const mayRun = this.#runnableKinds(now);
     const workers = [...this.#roomier].filter(({ open }) => open);
     // The most of each resource that any of them has.
@@ -340,7 +340,8 @@ export class Goshawk implements CentralPolicy {
     const fits = (needs: Needs): boolean => workers.some((worker) => fitsNow(needs, worker));
     // A kind that is held back may run when the limit lets it, and no news of room comes then.
     const heldBack = KINDS.filter((kind) => !mayRun.has(kind));
-    const held = this.#waiting.firstBlocked(heldBack, Number.POSITIVE_INFINITY, room, fits);
+    const held =
+      heldBack.length === 0 ? [] : this.#waiting.firstBlocked(heldBack, Number.POSITIVE_INFINITY, room, fits);
     const first = this.#waiting.firstBlocked(mayRun, CANDIDATES_MAX, room, fits);
     for (const { needs } of [...held, ...first]) this.#waiting.block(needs, false);
     return first.length === CANDIDATES_MAX;
@@ -573,6 +574,7 @@ export class Goshawk implements CentralPolicy {
     const isPlain = this.#waiting.needs.size === 1 && this.#free.size === 0;
     const isDemanding = ({ together, demand }: Needs): boolean =>
       together > 1 || (!isPlain && demand.length > 1);
+    if (![...this.#waiting.needs.values()].some(isDemanding)) return stuck;
     const kinds = this.#runnableKinds(now);
     for (const { stage, needs } of this.#waiting.firstOfNeeds(kinds, CONTENDERS_MAX, isDemanding)) {
       if (stuck.length === RESERVATIONS_MAX) break;

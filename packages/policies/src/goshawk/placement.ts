@@ -113,9 +113,9 @@ export class Placement {
  */
 function alignment(demand: Vector, free: Vector, capacity: Vector): number {
   let most = 0;
-  for (const [index, amount] of demand.entries()) {
-    const whole = capacity[index] ?? 0;
-    if (isCounted(whole)) most = Math.max(most, (amount / whole) * (free[index]! / whole));
+  for (let r = 0; r < demand.length; r++) {
+    const whole = capacity[r] ?? 0;
+    if (isCounted(whole)) most = Math.max(most, (demand[r]! / whole) * (free[r]! / whole));
   }
   return most;
 }

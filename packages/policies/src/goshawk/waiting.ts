@@ -30,7 +30,8 @@ export interface Needs {
   readonly id: number;
   readonly key: string;
   readonly demand: Vector;
-  readonly size: SizeClass;
+  /** Known once they were blocked. */
+  size: SizeClass | undefined;
   readonly requires: Attributes | undefined;
   /** Tasks that must start together; 1: each may start alone. */
   readonly together: number;
@@ -145,10 +146,12 @@ export class Line {
     if (isEmpty || needs.isBlocked) this.#heads.delete(needs.id);
     else this.#heads.set(needs.id, order.firstKey);
     if (isEmpty || !needs.isBlocked) this.#unblocked(needs);
-    else this.#blockedOf(needs.size).set(needs.id, order.firstKey);
+    else this.#blockedOf(needs).set(needs.id, order.firstKey);
   }
 
-  #blockedOf(size: SizeClass): IndexedHeap {
+  #blockedOf(needs: Needs): IndexedHeap {
+    needs.size ??= sizeOf(needs.demand);
+    const { size } = needs;
     let known = this.#blocked.get(size.key);
     if (known === undefined) {
       known = { size, heads: new IndexedHeap() };
@@ -158,6 +161,7 @@ export class Line {
   }
 
   #unblocked({ id, size }: Needs): void {
+    if (size === undefined) return;
     const heads = this.#blocked.get(size.key)?.heads;
     if (heads?.delete(id) && heads.size === 0) this.#blocked.delete(size.key);
   }
@@ -213,6 +217,8 @@ export class Waiting {
   readonly #needs = new Map<string, Needs>();
   /** Ids of needs that nobody has. */
   readonly #freeIds: number[] = [];
+  /** Needs that are blocked. */
+  #blocked = 0;
 
   constructor(byUser: boolean) {
     this.#byUser = byUser;
@@ -230,6 +236,10 @@ export class Waiting {
   /** Different needs of what waits. */
   get needs(): ReadonlyMap<string, Needs> {
     return this.#needs;
+  }
+
+  get hasBlocked(): boolean {
+    return this.#blocked > 0;
   }
 
   userOf(job: JobView): UserLines {
@@ -293,6 +303,7 @@ export class Waiting {
     entry.user.waiting--;
     this.forgetIfIdle(entry.user);
     if (entry.needs.lines.length === 0) {
+      if (entry.needs.isBlocked) this.#blocked--;
       this.#needs.delete(entry.needs.key);
       this.#freeIds.push(entry.needs.id);
     }
@@ -333,6 +344,7 @@ export class Waiting {
   block(needs: Needs, isBlocked: boolean): void {
     if (needs.isBlocked === isBlocked) return;
     needs.isBlocked = isBlocked;
+    this.#blocked += isBlocked ? 1 : -1;
     for (const line of needs.lines) line.refresh(needs);
   }
 
@@ -346,8 +358,7 @@ export class Waiting {
     if (needs === undefined) {
       const { demand, requires } = stage;
       const id = this.#freeIds.pop() ?? this.#needs.size;
-      const size = sizeOf(demand);
-      needs = { id, key, demand, size, requires, together, isBlocked: false, lines: [] };
+      needs = { id, key, demand, size: undefined, requires, together, isBlocked: false, lines: [] };
       this.#needs.set(key, needs);
     }
     return needs;

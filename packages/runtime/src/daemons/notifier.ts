@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isHostAllowed, type Millis, webHostOf } from '@goshawk/core';
 import type { Job } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
@@ -85,14 +86,15 @@ export class Notifier {
     for (let attempt = 0; ; attempt++) {
       const problem = await this.#attempt(url, body);
       if (problem === undefined || this.#ending.signal.aborted) return;
-      const pause = problem.isFinal ? undefined : this.#pausesMs[attempt];
-      if (pause === undefined) {
+      const waitMs = problem.isFinal ? undefined : this.#pausesMs[attempt];
+      if (waitMs === undefined) {
         const host = webHostOf(url);
         this.#logger.warn({ job, host }, `the notification was not delivered: ${problem.message}`);
         return;
       }
-      await this.#pause(pause);
-      if (this.#ending.signal.aborted) return;
+      const { signal } = this.#ending;
+      await pause(waitMs, undefined, { signal, ref: false }).catch(() => {});
+      if (signal.aborted) return;
     }
   }
 
@@ -121,20 +123,6 @@ export class Notifier {
       const { message, cause } = error as Error & { cause?: { message?: string } };
       return { message: cause?.message ?? message, isFinal: false };
     }
-  }
-
-  #pause(ms: Millis): Promise<void> {
-    const { signal } = this.#ending;
-    return new Promise((resolve) => {
-      const timer = setTimeout(done, ms);
-      timer.unref();
-      signal.addEventListener('abort', done, { once: true });
-      function done(): void {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', done);
-        resolve();
-      }
-    });
   }
 
   #queue(job: string, command: string, body: string): void {

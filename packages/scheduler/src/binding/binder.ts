@@ -70,7 +70,7 @@ export class Binder {
 
   /** Requests about a job wait until it is durable. */
   asked(from: Address, given: Question, now: Millis): void {
-    // While a match waits for the disk, later ones of the same workers are answered: it is new or not as it arrives.
+    // A match is judged as it arrives: later ones of the same workers are answered while it waits for the disk.
     const message = given.type === 'matched' ? this.#newMatches(from, given, now) : given;
     const job = this.#s.unwritten.isEmpty ? undefined : this.#s.jobs.byNumber(message.job);
     if (job !== undefined && this.#s.unwritten.defers(job, (then) => this.#answer(from, message, then)))

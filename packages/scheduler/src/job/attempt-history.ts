@@ -46,7 +46,7 @@ export class AttemptHistory {
   // Made when there is something to be in them: most jobs have none of these.
   #startFaults: StartFaults | undefined;
   #blame: Blame | undefined;
-  #crashes = new Crashes();
+  #crashes: Crashes | undefined;
   /** NaN: it could end no worker. */
   #program: number | undefined;
 
@@ -97,7 +97,7 @@ export class AttemptHistory {
     this.#failedStarts = 0;
     this.#startFaults = undefined;
     this.#blame = undefined;
-    this.#crashes.forget();
+    this.#crashes?.forget();
   }
 
   /** Names the work of the job, to compare crashes between jobs; undefined if it could end no worker. */
@@ -109,7 +109,7 @@ export class AttemptHistory {
   /** Lost workers count for all jobs of the program from now on. */
   shareCrashes(crashes: Crashes | undefined): void {
     if (crashes === undefined || crashes === this.#crashes) return;
-    crashes.include(this.#crashes);
+    if (this.#crashes !== undefined) crashes.include(this.#crashes);
     this.#crashes = crashes;
     this.#blamed().crashes = crashes;
   }
@@ -243,6 +243,7 @@ export class AttemptHistory {
   }
 
   #blamed(): Blame {
+    this.#crashes ??= new Crashes();
     this.#blame ??= new Blame(this.#crashes);
     return this.#blame;
   }

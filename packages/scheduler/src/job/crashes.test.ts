@@ -35,3 +35,12 @@ test('losses that a job had before are counted with those of its program', () =>
   of.include(own);
   expect(of.isTooMuch).toBe(true);
 });
+
+test('a program whose losses completed tasks have made up for is forgotten', () => {
+  const byProgram = new CrashesByProgram();
+  const crashes = byProgram.of(7);
+  crashes.lost(false, 0);
+  expect(byProgram.known(() => 7)).toBe(crashes);
+  crashes.completed();
+  expect(byProgram.known(() => 7)).toBeUndefined();
+});

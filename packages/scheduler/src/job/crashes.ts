@@ -69,7 +69,13 @@ export class CrashesByProgram {
 
   /** Undefined if no job of the program has lost a worker lately. */
   known(program: () => number | undefined): Crashes | undefined {
-    return this.#crashes.size === 0 ? undefined : this.#crashes.get(program() ?? Number.NaN);
+    if (this.#crashes.size === 0) return undefined;
+    const key = program() ?? Number.NaN;
+    const crashes = this.#crashes.get(key);
+    if (crashes?.isClear !== true) return crashes;
+    // Completed tasks of jobs that share it have cleared it.
+    this.#crashes.delete(key);
+    return undefined;
   }
 
   of(program: number): Crashes {
@@ -79,9 +85,7 @@ export class CrashesByProgram {
   }
 
   completed(program: () => number | undefined): void {
-    const crashes = this.known(program);
-    crashes?.completed();
-    if (crashes?.isClear) this.#crashes.delete(program()!);
+    this.known(program)?.completed();
   }
 }
 

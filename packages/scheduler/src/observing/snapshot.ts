@@ -127,7 +127,7 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
   return waits;
 }
 
-/** Nothing of the job runs, and no worker has what its next stages require. */
+/** Whether no task of the job runs, and no worker has what its next stages require. */
 export function isUnmet(job: Job, cluster: Cluster): boolean {
   if (job.runningCount > 0 || cluster.members.size === 0) return false;
   const next = job.stages.filter(({ unfinished, blockers }) => unfinished > 0 && blockers === 0);
