@@ -1,6 +1,6 @@
 import { type Address, LIMITS, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
-import { watchDeadline } from './ending/job-timers.js';
-import { loseTasks } from './ending/lost-workers.js';
+import { watchDeadline } from './job/job-timers.js';
+import { loseTasks } from './life/lost-workers.js';
 import type { SchedulerParts } from './parts.js';
 import { startIfRecovered } from './restarting.js';
 

@@ -1,9 +1,9 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
-import type { Keys } from './accepting/keys.js';
 import type { Inheritance, JournalEntry } from './contract.js';
-import { watchDeadline, watchOpen, watchRest, watchTimeLimit } from './ending/job-timers.js';
+import { rebuildJobs } from './durability/rebuild.js';
+import { watchDeadline, watchOpen, watchRest, watchTimeLimit } from './job/job-timers.js';
+import type { Keys } from './life/keys.js';
 import type { SchedulerParts } from './parts.js';
-import { rebuildJobs } from './recovering/rebuild.js';
 
 // A scheduler starts with the jobs of the incarnations before: it reads them, asks workers what runs, and starts the rest.
 

@@ -12,10 +12,9 @@ import {
   NOBODY,
   type PolicySettings,
 } from '@goshawk/core';
-import { type Impossible, whyImpossible } from './accepting/admission.js';
-import { accept } from './accepting/intake.js';
-import { keyTaken } from './accepting/submissions.js';
-import { ClientApi } from './clients/client-api.js';
+import { ClientApi } from './api/client-api.js';
+import { type SchedulerStanding, standingOf } from './api/snapshot.js';
+import { type Impossible, whyImpossible } from './cluster/admission.js';
 import { beat, limitsHeard, membersChanged, welcomed } from './cluster-news.js';
 import {
   type EstimatorStates,
@@ -26,8 +25,9 @@ import {
   type SchedulerTimer,
 } from './contract.js';
 import type { Job } from './job/job.js';
-import { type SchedulerStanding, standingOf } from './observing/snapshot.js';
-import type { Tallies } from './observing/tallies.js';
+import type { Tallies } from './job/tallies.js';
+import { accept } from './life/intake.js';
+import { keyTaken } from './life/submissions.js';
 import { SchedulerParts } from './parts.js';
 import { holding, takeIn } from './restarting.js';
 import { sweep } from './sweeping.js';

@@ -1,25 +1,25 @@
 import { LIMITS, type Millis } from '@goshawk/core';
-import { Quotas } from './accepting/quotas.js';
+import { type Circumstances, circumstancesOf } from './api/snapshot.js';
+import { Cluster } from './cluster/cluster.js';
+import { SweepTimer } from './cluster/sweep-timer.js';
+import { UnfitWorkers } from './cluster/unfit-workers.js';
+import { Usage } from './cluster/usage.js';
 import {
   JOB_LENGTHS,
   type SchedulerConfig,
   type SchedulerCounters,
   type SchedulerEnvironment,
 } from './contract.js';
-import { UnfitWorkers } from './ending/unfit-workers.js';
+import { JobStore } from './durability/job-store.js';
+import { Ledger } from './durability/ledger.js';
+import { type MemoryShares, sharesOf } from './durability/memory-shares.js';
+import { Quotas } from './durability/quotas.js';
+import { type RebuildContext, rebuiltJob } from './durability/rebuild.js';
+import { Recovery } from './durability/recovery.js';
+import type { Trace } from './durability/traces.js';
+import { Unwritten } from './durability/unwritten.js';
 import { CrashesByProgram } from './job/crashes.js';
-import { Cluster } from './joining/cluster.js';
-import { Usage } from './joining/usage.js';
-import { JobStore } from './keeping/job-store.js';
-import { Ledger } from './keeping/ledger.js';
-import { type MemoryShares, sharesOf } from './keeping/memory-shares.js';
-import type { Trace } from './keeping/traces.js';
-import { Unwritten } from './keeping/unwritten.js';
-import { type Circumstances, circumstancesOf } from './observing/snapshot.js';
-import { Tallies } from './observing/tallies.js';
-import { type RebuildContext, rebuiltJob } from './recovering/rebuild.js';
-import { Recovery } from './recovering/recovery.js';
-import { SweepTimer } from './recovering/sweep-timer.js';
+import { Tallies } from './job/tallies.js';
 
 /**
  * The state of a scheduler: its jobs, its cluster, its journal. Nothing here calls the parts that act on it

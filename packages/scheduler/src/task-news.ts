@@ -1,5 +1,5 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
-import { taskPlaced } from './finding/placing.js';
+import { taskPlaced } from './dispatch/placing.js';
 import type { AttemptEnd } from './job/attempt-history.js';
 import { AssignedBy, TaskState } from './job/task-table.js';
 import type { SchedulerParts } from './parts.js';

@@ -10,9 +10,9 @@ import {
   type StageSpec,
   type TaskIndex,
 } from '@goshawk/core';
-import { heapBytes } from '../keeping/heap-bytes.js';
-import { TASK_BYTES } from '../keeping/job-bytes.js';
 import { Gang } from './gang.js';
+import { heapBytes } from './heap-bytes.js';
+import { TASK_BYTES } from './job-bytes.js';
 import { ProbeLedger } from './probe-ledger.js';
 
 /**

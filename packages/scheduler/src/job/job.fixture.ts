@@ -1,5 +1,5 @@
 import { type JobClass, type JobInput, parseJobSpec, type Route } from '@goshawk/core';
-import { arrivingJobOf } from '../accepting/arriving.js';
+import { arrivingJobOf } from './arriving.js';
 import { Job } from './job.js';
 
 /** A job that a scheduler has accepted at time 0, and of which it was told what it is. */

@@ -20,16 +20,16 @@ import {
   type TaskRange,
 } from '@goshawk/core';
 import type { ArrivingJob, Estimate, Judgement } from '@goshawk/predictor';
-import type { Decision } from '../accepting/classify.js';
-import type { Sample } from '../sampling/sample.js';
 import { type AttemptEnd, AttemptHistory } from './attempt-history.js';
 import type { Batch, Stage } from './batch.js';
+import type { Decision } from './classify.js';
 import { Dag } from './dag.js';
 import type { Hold } from './hold.js';
 import type { HowEnded } from './outcomes.js';
 import type { Reopening } from './reopening.js';
 import { RestingTasks } from './resting-tasks.js';
 import { restMs } from './retrying.js';
+import type { Sample } from './sample.js';
 import { type Assignment, TASK_STATE_NAMES, TaskState, TaskTable } from './task-table.js';
 import { WaitingTasks } from './waiting-tasks.js';
 

@@ -1,5 +1,5 @@
 import type { AttemptView, JobNumber, JobRecord, Outcome, TaskIndex } from '@goshawk/core';
-import { heapBytes } from '../keeping/heap-bytes.js';
+import { heapBytes } from './heap-bytes.js';
 
 /** The last failure of a task, and its worker. */
 interface TaskError {

@@ -1,7 +1,7 @@
 import type { TaskIndex } from '@goshawk/core';
-import type { Sample } from '../sampling/sample.js';
 import type { Batch, Stage } from './batch.js';
 import type { Dag } from './dag.js';
+import type { Sample } from './sample.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
 /** In these states no worker has a task. */

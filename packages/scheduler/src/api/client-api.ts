@@ -1,0 +1,272 @@
+import {
+  type Address,
+  type Counters,
+  LIMITS,
+  type Message,
+  type MessageOf,
+  type Millis,
+  matchesGlob,
+  ownerFor,
+  QUOTAS_LISTED_MAX,
+  type UserQuota,
+} from '@goshawk/core';
+import type { Refusal } from '../durability/ledger.js';
+import type { IsOwner } from '../durability/traces.js';
+import { isAnswerable, type Weight, weigh } from '../job/heap-bytes.js';
+import { type Job, TaskState } from '../job/job.js';
+import { append } from '../life/appending.js';
+import { LEFT_OUT, retry, submit } from '../life/submissions.js';
+import { cancelTasks } from '../life/task-cancelling.js';
+import type { SchedulerParts } from '../parts.js';
+import { BulkCancelling, notCancellable } from './bulk-cancelling.js';
+import { explain, waitingGroups } from './explaining.js';
+import { listJobs } from './job-list.js';
+import { QueryBudget } from './query-budget.js';
+import { taskPage } from './task-list.js';
+
+/** Client requests about jobs. */
+export class ClientApi {
+  readonly #parts: SchedulerParts;
+  readonly #budget = new QueryBudget();
+  readonly #bulk: BulkCancelling;
+  /** The user whose jobs alone the request at hand may be about. */
+  #onlyOf: string | undefined;
+
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts;
+    this.#bulk = new BulkCancelling(parts);
+  }
+
+  receive(from: Address, message: Message, now: Millis): void {
+    const s = this.#parts;
+    this.#onlyOf = ownerFor(s.env.clientKeyOf?.(from), message.type);
+    switch (message.type) {
+      case 'submit':
+        return submit(s, from, message, this.#onlyOf, now);
+      case 'watchJob':
+        return this.#withJob(from, message, (job) => {
+          if (!s.watching.watch(from, message, job, now))
+            s.answers.refuse(from, message.request, TOO_MANY_WATCH);
+        });
+      case 'unwatch':
+        return s.watching.unwatch(from, message.request);
+      case 'describeJob':
+        return this.#withJob(from, message, (job) => this.#describe(from, message, job, now));
+      case 'explainJob':
+        return this.#withJob(from, message, (job) => this.#explain(from, message, job, now));
+      case 'explainWaiting':
+        return this.#looking(from, message.request, now, () =>
+          this.#explainWaiting(from, message.request, now),
+        );
+      case 'listJobs':
+        return this.#looking(from, message.request, now, () => this.#list(from, message));
+      case 'listTasks':
+        return this.#withJob(from, message, (job) => {
+          const page = taskPage(s, job, message, now);
+          if ('code' in page) s.answers.refuse(from, message.request, page);
+          else s.answers.answer(from, message.request, 'taskPage', page);
+        });
+      case 'readLogs':
+        return this.#withJob(from, message, (job) => this.#readLogs(from, message, job));
+      case 'readResults':
+        return this.#withJob(from, message, (job) => this.#readResults(from, message, job));
+      case 'appendTasks':
+        return this.#withJob(from, message, (job) => append(s, from, message, job, now));
+      case 'cancelJob':
+        return this.#withJob(from, message, (job) => {
+          s.cancelling.cancel(job, now);
+          s.answers.acknowledge(from, message.request, 'jobSummary', s.views.summary(job));
+        });
+      case 'cancelTasks':
+        return this.#withJob(from, message, (job) => {
+          const outcome = cancelTasks(s, job, message, now);
+          if ('code' in outcome) return s.answers.refuse(from, message.request, outcome);
+          s.answers.acknowledge(from, message.request, 'tasksCancelled', {
+            job: s.views.summary(job),
+            ...outcome,
+          });
+        });
+      case 'cancelJobs':
+        return this.#cancelJobs(from, message, now);
+      case 'updateJob':
+        return this.#withJob(from, message, (job) => {
+          const refusal = s.holds.update(from, message, job, now);
+          if (refusal !== undefined) s.answers.refuse(from, message.request, refusal);
+          else s.answers.acknowledge(from, message.request, 'jobSummary', s.views.summary(job));
+        });
+      case 'retryJob':
+        return this.#withJob(from, message, (job) => retry(s, from, message, job, now));
+      case 'findSchedulers':
+        return s.answers.answer(from, message.request, 'introduction', {
+          name: s.config.name,
+          tag: s.config.tag,
+          central: s.env.nameOf(s.config.central),
+          workers: s.cluster.members.size,
+        });
+      case 'readCounters':
+        return s.answers.answer(from, message.request, 'counters', {
+          ...s.events.counted,
+          ...s.ledger.counted,
+          ...s.env.counted?.(),
+        } as Counters);
+      default:
+        // Meant for another role: nothing here waits for it.
+        return;
+    }
+  }
+
+  // ---- of one job
+
+  /** Serves a question about a job that there is and that the client may see. */
+  #withJob(from: Address, { request, id }: { request: number; id: string }, serve: (job: Job) => void): void {
+    const { jobs, answers } = this.#parts;
+    const only = this.#onlyOf;
+    // Another user's job is answered as one that never was, without reading it back from the journal: that takes time.
+    const trace = only === undefined ? undefined : jobs.traceOfId(id);
+    const job = trace === undefined || trace.user === only ? jobs.byId(id) : undefined;
+    if (job !== undefined && (only === undefined || job.spec.user === only)) return serve(job);
+    answers.refuse(from, request, this.#whyThereIsNone(id));
+  }
+
+  #whyThereIsNone(id: string): Refusal {
+    const { jobs } = this.#parts;
+    const known = jobs.traceOfId(id);
+    const isTheirs = this.#onlyOf === undefined || known?.user === this.#onlyOf;
+    if (isTheirs && jobs.isLeftOut(id)) return { ...LEFT_OUT, message: `${id} ${LEFT_OUT.message}` };
+    if (!isTheirs || !jobs.isForgotten(id)) {
+      const hint = '`goshawk jobs --all` lists those there are';
+      return { code: 'unknown-job', message: `there is no job ${id}`, hint };
+    }
+    const end = known === undefined ? 'has ended' : `has ended (${known.state})`;
+    if (known?.droppedAt !== undefined) {
+      const seconds = Math.round((known.droppedAt - known.endedAt) / 1_000);
+      const message = `${id} ${end}; its results were dropped ${seconds} s later, because jobs take more memory than this scheduler has for them`;
+      return { code: 'forgotten-job', message, hint: DROPPED_HINT };
+    }
+    return { code: 'forgotten-job', message: `${id} ${end}, and was forgotten since`, hint: FORGOTTEN_HINT };
+  }
+
+  #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): void {
+    const { answers, views } = this.#parts;
+    const weight = spec ? weigh(job.spec) : NOTHING;
+    if (isAnswerable(weight)) return answers.answer(from, request, 'jobDetail', views.detail(job, now, spec));
+    answers.refuse(from, request, {
+      code: 'spec-too-long',
+      message: `the specification of ${job.id} is too long for one answer: ${weight.values} values, ${weight.bytes} bytes of text`,
+      hint: `at most ${LIMITS.answerValuesMax} and ${LIMITS.answerBytesMax} are shown; omit it from the request, or see the submitted job`,
+    });
+  }
+
+  #explain(from: Address, { request, task }: MessageOf<'explainJob'>, job: Job, now: Millis): void {
+    const { answers } = this.#parts;
+    if (task !== undefined && task >= job.taskCount) {
+      const hint = `its tasks are 0 to ${job.taskCount - 1}`;
+      const message = `${job.id} has no task ${task}`;
+      return answers.refuse(from, request, { code: 'unknown-task', message, hint });
+    }
+    answers.answer(from, request, 'jobExplanation', explain(this.#parts, job, task, now));
+  }
+
+  /** Results of a running job wait for the disk: a restart never takes back what a client has read. */
+  #readResults(from: Address, { request, from: first, order }: MessageOf<'readResults'>, job: Job): void {
+    const { answers, views } = this.#parts;
+    const page = views.results(job, first, order);
+    if (job.hasEnded || order === undefined) answers.answer(from, request, 'resultPage', page);
+    else answers.acknowledge(from, request, 'resultPage', page);
+  }
+
+  #readLogs(from: Address, message: MessageOf<'readLogs'>, job: Job): void {
+    const { jobs, answers } = this.#parts;
+    const { task, failedOnly, cursor } = message;
+    const wanted = (of: number) =>
+      (task === undefined || of === task) && (!failedOnly || job.tasks.stateOf(of) === TaskState.failed);
+    const page = jobs.logs.read(job.number, cursor, wanted, job.hasEnded);
+    answers.answer(from, message.request, 'logPage', page);
+  }
+
+  // ---- of all jobs
+
+  /** Serves a question about all jobs if there is time for it. */
+  #looking(from: Address, request: number, now: Millis, serve: () => void): void {
+    const retryMs = this.#budget.waitMs(now);
+    if (retryMs === 0) return serve();
+    this.#parts.answers.refuse(from, request, { ...TOO_MANY_LOOKS, retryMs });
+  }
+
+  /** Active jobs, oldest first, then ended ones, newest first. Filters come before limits. */
+  #list(from: Address, message: MessageOf<'listJobs'>): void {
+    const { jobs, answers } = this.#parts;
+    const { user, where: { userLike } = {} } = message;
+    const owners = [user, this.#onlyOf].filter((each) => each !== undefined);
+    const isOwner =
+      owners.length === 0 && userLike === undefined
+        ? undefined
+        : (of?: string) =>
+            owners.every((each) => each === of) &&
+            (userLike === undefined || matchesGlob(userLike, of ?? ''));
+    const { recalled, ...listing } = listJobs(this.#parts, message, isOwner);
+    this.#budget.took(jobs.count + READING_COST * recalled);
+    answers.answer(from, message.request, 'jobList', { ...listing, ...this.#quotas(isOwner) });
+  }
+
+  /** Quota use per user, highest first; empty without a limit. */
+  #quotas(isOwner: IsOwner | undefined): { quotas?: readonly UserQuota[] } {
+    const { jobs, config, overload } = this.#parts;
+    const max = overload.userWaitingTasksMax;
+    if (max === Number.POSITIVE_INFINITY) return {};
+    const held = Array.from(jobs.activeByUser, ([user, { waiting }]) => ({ user, waiting }))
+      .filter(({ user, waiting }) => waiting > 0 && isOwner?.(user) !== false)
+      .sort((one, other) => other.waiting - one.waiting);
+    const { name: scheduler } = config;
+    return { quotas: held.slice(0, QUOTAS_LISTED_MAX).map((each) => ({ ...each, max, scheduler })) };
+  }
+
+  #cancelJobs(from: Address, message: MessageOf<'cancelJobs'>, now: Millis): void {
+    const { jobs, answers } = this.#parts;
+    const wrong = notCancellable(message.states);
+    if (wrong !== undefined)
+      return answers.refuse(from, message.request, {
+        code: 'bad-state',
+        message: `jobs that are ${wrong} cannot be cancelled`,
+        hint: 'waiting and running ones can',
+      });
+    this.#looking(from, message.request, now, () => {
+      this.#budget.took(jobs.activeCount);
+      const answer = this.#bulk.cancel(from, message, this.#onlyOf, now);
+      answers.acknowledge(from, message.request, 'jobsCancelled', answer);
+    });
+  }
+
+  #explainWaiting(from: Address, request: number, now: Millis): void {
+    const { jobs, answers } = this.#parts;
+    this.#budget.took(EXPLAINING_COST * jobs.activeCount);
+    const groups = waitingGroups(jobs.active(), this.#parts.circumstances(now), now);
+    answers.answer(from, request, 'waitingGroups', groups);
+  }
+}
+
+const NOTHING: Weight = { values: 0, bytes: 0 };
+
+const FORGOTTEN_HINT =
+  'read results when a job ends; --keep-jobs and --keep of its scheduler say how many are kept, and how long';
+
+const DROPPED_HINT =
+  'read results when a job ends; with a larger heap (--max-old-space-size), or a journal (--data-folder), a scheduler keeps more';
+
+const TOO_MANY_LOOKS = {
+  code: 'overloaded',
+  message: 'too many requests for all jobs of this scheduler',
+  hint: 'try again in a moment',
+};
+
+/** To read a job back, in jobs that are listed. */
+const READING_COST = 50;
+
+/** To find out why a job waits, in jobs that are listed. */
+const EXPLAINING_COST = 10;
+
+const TOO_MANY_WATCH: Refusal = {
+  code: 'overloaded',
+  message: `${LIMITS.watchesMax} clients watch jobs of this scheduler, which is its limit`,
+  hint: 'wait for jobs one after another, or poll them',
+};

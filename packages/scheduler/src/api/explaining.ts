@@ -1,0 +1,193 @@
+import {
+  type Address,
+  type JobExplanation,
+  listAttributes,
+  type Millis,
+  type StageWait,
+  sumOf,
+  type TaskIndex,
+  type TaskStory,
+  type WaitingGroup,
+  type WaitingReason,
+} from '@goshawk/core';
+import type { Stage } from '../job/batch.js';
+import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
+import { LISTED_MAX } from '../job/task-reports.js';
+import type { SchedulerParts } from '../parts.js';
+import { samplingOf } from './job-views.js';
+import { type Circumstances, type Waits, waitsOf } from './snapshot.js';
+import { readyAt, readyBefore, waitSpread, waitSums } from './wait-times.js';
+
+/** Waiting tasks by class and reason, largest groups first. */
+export function waitingGroups(
+  jobs: Iterable<Job>,
+  circumstances: Circumstances,
+  now: Millis,
+): WaitingGroup[] {
+  const groups = new Map<string, { -readonly [K in keyof WaitingGroup]: WaitingGroup[K] }>();
+  for (const job of jobs) {
+    for (const { reason, tasks } of waitsOf(job, circumstances)) {
+      const key = `${job.class} ${reason}`;
+      const group = groups.get(key);
+      // Jobs come in order of acceptance: the first of a group has waited longest.
+      if (group !== undefined) group.tasks += tasks;
+      else {
+        const exampleAgeMs = now - job.acceptedAt;
+        groups.set(key, { class: job.class, reason, tasks, example: job.id, exampleAgeMs });
+      }
+    }
+  }
+  return [...groups.values()].sort((one, other) => other.tasks - one.tasks);
+}
+
+/** Why a job waits, and where its time went so far. */
+export function explain(
+  s: SchedulerParts,
+  job: Job,
+  task: TaskIndex | undefined,
+  now: Millis,
+): JobExplanation {
+  const circumstances = s.circumstances(now);
+  const waits = waitsOf(job, circumstances);
+  const story = (of: number): TaskStory => storyOf(s, job, of, waits, now);
+  const last = lastEnded(job);
+  return {
+    job: s.views.summary(job),
+    owner: s.env.nameOf(s.config.self),
+    number: job.number,
+    sampling: samplingOf(job),
+    waiting: waits.flatMap((wait) => stageWaits(job, wait, circumstances, now)),
+    probes: probesOf(s, job),
+    probesOut: sumOf(job.batches, ({ probes }) => probes.out),
+    probesMoved: job.probesMoved,
+    matches: sumOf(job.batches, ({ matches }) => matches),
+    placed: tasksIn(job, TaskState.placed).map((of) => ({
+      task: of,
+      worker: s.cluster.nameOf(job.tasks.workerOf(of)),
+    })),
+    waits: waitSpread(job),
+    waitSums: waitSums(job),
+    wastedMs: job.history.wastedMs,
+    last: last < 0 ? undefined : story(last),
+    task: task === undefined ? undefined : story(task),
+    after: s.predecessors.of(job),
+  };
+}
+
+function stageWaits(
+  job: Job,
+  { batch, reason, tasks }: Waits,
+  circumstances: Circumstances,
+  now: Millis,
+): StageWait[] {
+  const scope = batch?.over ?? job.route.over;
+  const of = (stage: Stage, waiting: number): StageWait => {
+    const mightStart = stage.blockers > 0 ? now : readyAt(job, stage, batch === job.sample?.pilots);
+    const { name, requires } = stage.spec;
+    const missing = circumstances.whatIsMissing(scope, stage.spec, job);
+    return {
+      stage: name,
+      reason,
+      tasks: waiting,
+      waitedMs: Math.max(0, now - mightStart),
+      ...(requires === undefined ? {} : { requires: listAttributes(requires)! }),
+      ...(missing === undefined ? {} : { missing }),
+    };
+  };
+  if (batch !== undefined) return [of(batch.stage, tasks)];
+  const state = reason === 'queued' ? TaskState.placed : TaskState.placing;
+  return job.stages
+    .map((stage) => of(stage, tasksOf(stage, job, state)))
+    .filter(({ tasks: waiting }) => waiting > 0);
+}
+
+function tasksOf({ first, count }: Stage, job: Job, state: TaskState): number {
+  let found = 0;
+  for (let task = first; task < first + count; task++) if (job.tasks.stateOf(task) === state) found++;
+  return found;
+}
+
+function storyOf(
+  s: SchedulerParts,
+  job: Job,
+  task: TaskIndex,
+  waits: readonly Waits[],
+  now: Millis,
+): TaskStory {
+  const state = job.tasks.stateOf(task);
+  const stage = job.dag.stageOf(task);
+  const isPilot = job.sample?.isPilot(task) ?? false;
+  const hasRun = state === TaskState.running || job.tasks.isFinal(task);
+  const startedAt = job.tasks.startedAt[task]!;
+  const hasStarted = hasRun && job.tasks.executions[task]! > 0;
+  const mightStart = hasStarted ? readyBefore(job, task) : readyAt(job, stage, isPilot);
+  const from = stage.blockers > 0 && !hasRun ? now : mightStart;
+  const ranMs = state === TaskState.running ? now - startedAt : job.tasks.runMs[task]!;
+  return {
+    task,
+    stage: stage.spec.name,
+    state: TASK_STATE_NAMES[state]!,
+    reason: hasRun ? undefined : reasonFor(job, task, waits),
+    isPilot,
+    attempts: job.tasks.executions[task]!,
+    worker: job.tasks.workers[task]! >= 0 ? s.cluster.nameOf(job.tasks.workerOf(task)) : undefined,
+    waitedMs: Math.max(0, (hasStarted ? startedAt : (job.endedAt ?? now)) - from),
+    ranMs: hasStarted ? ranMs : undefined,
+    endedMs: hasStarted && job.tasks.isFinal(task) ? startedAt + ranMs - job.acceptedAt : undefined,
+  };
+}
+
+/** A task that waits does so for the reason of those of its batch that may start. */
+function reasonFor(job: Job, task: TaskIndex, waits: readonly Waits[]): WaitingReason | undefined {
+  const batch = job.waiting.batchOf(task);
+  const state = job.tasks.stateOf(task);
+  if (state === TaskState.blocked) {
+    if (job.isAwaiting && job.dag.stageOf(task).blockers === 0) return 'other-job';
+    return job.resting.has(task) ? 'back-off' : 'stage';
+  }
+  if (state === TaskState.placing)
+    return waits.find((of) => of.batch === undefined && of.reason !== 'queued')?.reason;
+  if (state === TaskState.placed) return 'queued';
+  const own = waits.filter((wait) => wait.batch === batch && !STATES_OF_THEIR_OWN.has(wait.reason));
+  return own.find(({ reason }) => reason !== 'job-limit')?.reason ?? own[0]?.reason;
+}
+
+const STATES_OF_THEIR_OWN: ReadonlySet<WaitingReason> = new Set([
+  'stage',
+  'placing',
+  'queued',
+  'back-off',
+  'other-job',
+]);
+
+function probesOf({ cluster }: SchedulerParts, job: Job): JobExplanation['probes'] {
+  const sums = new Map<Address, number>();
+  for (const { probes } of job.batches) {
+    for (const [worker, out] of probes.byWorker()) sums.set(worker, (sums.get(worker) ?? 0) + out);
+  }
+  return [...sums]
+    .filter(([, probes]) => probes > 0)
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, LISTED_MAX)
+    .map(([worker, probes]) => ({ worker: cluster.nameOf(worker), probes }));
+}
+
+/** The first hundred tasks in the state. */
+function tasksIn(job: Job, state: TaskState): number[] {
+  const found: number[] = [];
+  for (const task of job.tasks.in(state)) if (found.push(task) === LISTED_MAX) break;
+  return found;
+}
+
+/** The completed task that ended last, or −1. */
+function lastEnded(job: Job): number {
+  let last = -1;
+  let lastAt = Number.NEGATIVE_INFINITY;
+  for (const task of job.tasks.in(TaskState.completed)) {
+    const endedAt = job.tasks.startedAt[task]! + job.tasks.runMs[task]!;
+    if (endedAt <= lastAt) continue;
+    last = task;
+    lastAt = endedAt;
+  }
+  return last;
+}

@@ -1,0 +1,167 @@
+import {
+  comparePlaces,
+  JOB_STATES,
+  type JobPlace,
+  type JobState,
+  type JobSummary,
+  type MessageOf,
+  type Millis,
+  matchesGlob,
+  placeOfJob,
+  sumOf,
+  type TaskCounts,
+} from '@goshawk/core';
+import type { IsOwner, Trace } from '../durability/traces.js';
+import { Page } from '../job/heap-bytes.js';
+import type { Job } from '../job/job.js';
+import type { SchedulerParts } from '../parts.js';
+
+/** Ended jobs that one list reads back from the journal. */
+const RECALLED_MAX = 200;
+/** Wall clock times are rounded to a fraction of this, so closer ends count as equal. ms */
+const TIE_MS = 0.01;
+/** Sorts behind every id. */
+const LAST_ID = '~';
+
+export interface JobListing {
+  readonly jobs: readonly JobSummary[];
+  readonly total: number;
+  readonly counts: TaskCounts;
+  readonly reached: JobPlace | undefined;
+  /** Jobs read back from the journal. */
+  readonly recalled: number;
+}
+
+/**
+ * Lists active jobs, oldest first, then ended ones, latest first. Filters come before limits, and a list that was cut says
+ * how far it is complete.
+ *
+ * @param isOwner undefined: jobs of all users
+ */
+export function listJobs(
+  { jobs, views, config: { wallOffsetMs } }: Pick<SchedulerParts, 'jobs' | 'views' | 'config'>,
+  { states, where = {}, endedMax, jobsMax }: MessageOf<'listJobs'>,
+  isOwner: IsOwner | undefined,
+): JobListing {
+  const { name, since, after } = where;
+  const wanted = JOB_STATES.filter((state) => states.length === 0 || states.includes(state));
+  const isFiltered = isOwner !== undefined || name !== undefined || since !== undefined;
+  const fits = ({ spec }: Job) =>
+    isOwner?.(spec.user) !== false && (name === undefined || matchesGlob(name, spec.name));
+  const follows = (job: JobSummary) => after === undefined || comparePlaces(placeOfJob(job), after) > 0;
+  const byPlace = (one: JobSummary, other: JobSummary) => comparePlaces(placeOfJob(one), placeOfJob(other));
+  const counts = { total: 0, waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0 };
+  const note = (state: JobState, many = 1): void => {
+    counts[state] += many;
+    counts.total += many;
+  };
+
+  const activeJobs: Job[] = [];
+  for (const job of jobs.active()) {
+    if (!fits(job)) continue;
+    note(job.state);
+    if (wanted.includes(job.state) && after?.ended !== true) activeJobs.push(job);
+  }
+  activeJobs.sort((one, other) => one.acceptedAt - other.acceptedAt);
+  // Jobs whose times tie with the place take no room: they may come before it.
+  const tiesTo = after === undefined ? Number.NEGATIVE_INFINITY : after.at - wallOffsetMs + TIE_MS;
+  const ties = activeJobs.filter(({ acceptedAt }) => Math.abs(acceptedAt - tiesTo) <= 2 * TIE_MS);
+  const later = activeJobs.filter(({ acceptedAt }) => acceptedAt > tiesTo + 2 * TIE_MS);
+  const candidates = [...ties, ...firstWithTies(later, jobsMax + 1, ({ acceptedAt }) => acceptedAt)];
+  const active = candidates
+    .map((job) => views.summary(job))
+    .filter(follows)
+    .sort(byPlace);
+  const isActiveCut = active.length > jobsMax;
+  active.length = Math.min(active.length, jobsMax);
+
+  const room = Math.max(0, Math.min(endedMax, jobsMax - active.length));
+  const endedSince = since === undefined ? Number.NEGATIVE_INFINITY : since - wallOffsetMs;
+  const endedBy = after?.ended === true ? after.at - wallOffsetMs + TIE_MS : Number.POSITIVE_INFINITY;
+  if (!isFiltered) for (const state of JOB_STATES) note(state, jobs.endedCount(state));
+  const kept = new Newest<Job>(room, endedBy - 2 * TIE_MS);
+  for (const job of jobs.endedNewestFirst(isFiltered ? JOB_STATES : wanted)) {
+    if (job.endedAt! < endedSince || (!isFiltered && kept.isCut)) break;
+    if (!fits(job)) continue;
+    if (isFiltered) note(job.state);
+    if (wanted.includes(job.state) && job.endedAt! <= endedBy) kept.add(job, job.endedAt!);
+  }
+  const away = new Newest<Trace>(Math.min(room, RECALLED_MAX), endedBy - 2 * TIE_MS);
+  for (const trace of jobs.awayNewestFirst(isFiltered && name === undefined ? JOB_STATES : wanted)) {
+    if (trace.endedAt < endedSince || (away.isCut && (!isFiltered || name !== undefined))) break;
+    if (isOwner?.(trace.user) === false) continue;
+    if (isFiltered && name === undefined) note(trace.state);
+    if (wanted.includes(trace.state) && trace.endedAt <= endedBy) away.add(trace, trace.endedAt);
+  }
+  const recalled = away.items.flatMap((trace) => jobs.recall(trace) ?? []);
+  const found = recalled.filter(fits);
+  if (name !== undefined) for (const job of found) note(job.state);
+  const completeTo = Math.max(kept.completeTo, away.completeTo);
+  const ended = [...kept.items, ...found]
+    .filter(({ endedAt }) => endedAt! >= completeTo)
+    .map((job) => views.summary(job))
+    .filter(follows)
+    .sort(byPlace);
+
+  const page = new Page<JobSummary>();
+  const isTaken = [...active, ...ended.slice(0, room)].every((job) => page.take(job));
+  const last = page.items.at(-1);
+  const isCut = isActiveCut || !isTaken || ended.length > room || room === 0;
+  let reached: JobPlace | undefined;
+  if (isCut) reached = last && placeOfJob(last);
+  else if (completeTo > Number.NEGATIVE_INFINITY)
+    reached = { ended: true, at: Math.max(0, completeTo + wallOffsetMs), id: LAST_ID };
+  return {
+    jobs: page.items,
+    total: sumOf(wanted, (state) => counts[state]),
+    counts,
+    reached,
+    recalled: recalled.length,
+  };
+}
+
+/** The first items of a sorted list, and those that tie with the last of them. */
+function firstWithTies<T>(sorted: readonly T[], max: number, timeOf: (item: T) => Millis): readonly T[] {
+  if (sorted.length <= max) return sorted;
+  const last = timeOf(sorted[max - 1]!);
+  let end = max;
+  while (end < sorted.length && timeOf(sorted[end]!) - last <= TIE_MS) end++;
+  return sorted.slice(0, end);
+}
+
+/** Takes items from the latest end on, as many as there is room for and those that tie with the last of them. */
+class Newest<T> {
+  readonly items: T[] = [];
+  readonly #freeFrom: Millis;
+  #room: number;
+  #last = Number.POSITIVE_INFINITY;
+  #isCut = false;
+
+  /** @param freeFrom items that ended then or later take no room */
+  constructor(room: number, freeFrom: Millis) {
+    this.#room = room;
+    this.#freeFrom = freeFrom;
+  }
+
+  /** An item found no room. */
+  get isCut(): boolean {
+    return this.#isCut;
+  }
+
+  /** The items are all that ended at this time or later. */
+  get completeTo(): Millis {
+    return this.#isCut ? this.#last : Number.NEGATIVE_INFINITY;
+  }
+
+  add(item: T, endedAt: Millis): void {
+    if (this.#isCut) return;
+    const isFree = endedAt >= this.#freeFrom;
+    if (!isFree && this.#room <= 0 && this.#last - endedAt > TIE_MS) {
+      this.#isCut = true;
+      return;
+    }
+    this.#last = endedAt;
+    if (!isFree) this.#room--;
+    this.items.push(item);
+  }
+}

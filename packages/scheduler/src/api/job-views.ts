@@ -1,0 +1,345 @@
+import {
+  type AttemptView,
+  COMMAND_LENGTH_MAX,
+  formatDuration,
+  type JobDetail,
+  type JobEnd,
+  type JobSummary,
+  LIMITS,
+  type MessageOf,
+  type Millis,
+  nearestRank,
+  outputPath,
+  type Predecessor,
+  present,
+  type RESULT_ORDERS,
+  type ResultPage,
+  type ResultRow,
+  type StageState,
+  shellWord,
+  startFaultOf,
+  type TaskCounts,
+  type TaskFailure,
+  type TaskIndex,
+} from '@goshawk/core';
+import type { Stage } from '../job/batch.js';
+import { Page } from '../job/heap-bytes.js';
+import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
+import { LISTED_MAX, type Recall } from '../job/task-reports.js';
+import type { SchedulerState } from '../state.js';
+import { SHOWN } from './task-list.js';
+
+/** Failures that are told with the last lines of their tasks. */
+const PRINTED_MAX = 5;
+
+/** Jobs as clients see them. */
+export class JobViews {
+  readonly #s: SchedulerState;
+  /** The jobs that a job still waits for. */
+  readonly #predecessorsOf: (job: Job) => Predecessor[];
+
+  constructor(s: SchedulerState, predecessorsOf: (job: Job) => Predecessor[]) {
+    this.#s = s;
+    this.#predecessorsOf = predecessorsOf;
+  }
+
+  summary(job: Job): JobSummary {
+    const { wallOffsetMs } = this.#s.config;
+    return {
+      id: job.id,
+      name: job.spec.name,
+      user: job.spec.user,
+      class: job.class,
+      classifiedBy: job.classifiedBy,
+      estimateMs: job.estimateMs,
+      state: job.state,
+      tasks: job.counts,
+      submittedAt: job.acceptedAt + wallOffsetMs,
+      startedMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
+      endedMs: job.endedAt === undefined ? undefined : job.endedAt - job.acceptedAt,
+      deadlineMs: job.spec.deadlineMs,
+      ...(job.isHeld && !job.hasEnded ? { held: job.hold!.isHeld, beginAt: job.hold!.beginAt } : {}),
+      ...(job.spec.retryOf === undefined ? {} : { retryOf: job.spec.retryOf.job }),
+    };
+  }
+
+  detail(job: Job, now: Millis, withSpec: boolean): JobDetail {
+    const { tasks, history } = job;
+    const running: JobDetail['running'][number][] = [];
+    for (const task of tasks.in(TaskState.running)) {
+      if (running.length === LISTED_MAX) break;
+      running.push({
+        task,
+        attempt: tasks.executions[task]!,
+        worker: this.#s.cluster.nameOf(tasks.workerOf(task)),
+        elapsedMs: now - tasks.startedAt[task]!,
+      });
+    }
+    const failed = [...tasks.in(TaskState.failed)];
+    const attempts = this.#attempts(job, now);
+    const stages = stageSums(job);
+    const printed = this.#s.jobs.logs.lastLines(job.number, failed.slice(0, PRINTED_MAX));
+    const completed = tasks.countOf(TaskState.completed);
+    return {
+      stages: job.stages.map((stage, index) => {
+        const { counts, meanRunMs } = stages[index]!;
+        return {
+          name: stage.spec.name,
+          state: stateOf(job, stage, counts),
+          tasks: counts.total,
+          unfinished: stage.unfinished,
+          after: stage.spec.after.map((before) => job.stages[before]!.spec.name),
+          estimateMs: job.estimateOf(stage) ?? job.estimateMs,
+          counts,
+          ...(meanRunMs === undefined ? {} : { meanRunMs }),
+          ...commandOf(job, stage),
+          demand: stage.spec.demand,
+        };
+      }),
+      sampling: samplingOf(job),
+      attempts: { total: history.total, failed: history.failedCount, lost: history.lostCount },
+      attemptList: attempts.listed,
+      attemptsTruncated: attempts.truncated,
+      failures: failed
+        .slice(0, LISTED_MAX)
+        .map((task) => describeFailure(job, task, this.#s.env.recall, printed.get(task))),
+      failuresTruncated: failed.length > LISTED_MAX,
+      meanRunMs: completed === 0 ? undefined : history.workedMs / completed,
+      runPercentilesMs: job.hasEnded ? runPercentiles(job) : undefined,
+      wastedMs: history.wastedMs,
+      firstStartMs: job.firstStartAt === undefined ? undefined : job.firstStartAt - job.acceptedAt,
+      running,
+      spec: withSpec ? job.spec : undefined,
+      timeLimitMs: job.spec.timeLimitMs,
+      priority: job.priority,
+      after: job.isAwaiting && !job.hasEnded ? this.#predecessorsOf(job) : undefined,
+      cancelReason: job.cancelReason,
+      ...(job.isOpen ? { open: true } : {}),
+      // Last: V8 takes 20 us for a literal of so many fields that begins with others' (0.3 us).
+      ...this.summary(job),
+    };
+  }
+
+  /** Attempts that came to nothing, then those that run, have completed or were killed as their job was cancelled. */
+  #attempts(job: Job, now: Millis): { listed: AttemptView[]; truncated: boolean } {
+    const { tasks, history } = job;
+    const listed = [...history.reports.setbacks];
+    // Evenly over all tasks: the first ones alone would show a gap where the others ran.
+    const { running, completed, cancelled } = job.counts;
+    const step = Math.max(1, (running + completed + cancelled) / LISTED_MAX);
+    let seen = 0;
+    for (const task of tasks.in(TaskState.running, TaskState.completed, TaskState.cancelled)) {
+      if (Math.floor(seen / step) === Math.floor(++seen / step)) continue;
+      const state = tasks.stateOf(task);
+      // It was cancelled before it started.
+      if (state === TaskState.cancelled && tasks.runMs[task] === 0) continue;
+      const isRunning = state === TaskState.running;
+      const startedAt = tasks.startedAt[task]!;
+      const gpus = isRunning ? undefined : history.reports.gpusOf(task, this.#s.env.recall);
+      listed.push({
+        task,
+        attempt: tasks.executions[task]!,
+        state: isRunning ? 'running' : state === TaskState.completed ? 'completed' : 'cancelled',
+        worker: this.#s.cluster.nameOf(tasks.workerOf(task)),
+        startedMs: startedAt - job.acceptedAt,
+        runMs: isRunning ? now - startedAt : tasks.runMs[task]!,
+        ...(gpus === undefined ? {} : { gpus }),
+      });
+    }
+    // Attempts that could not start are listed but not counted.
+    const started = listed.filter(
+      ({ state, code = '' }) => state !== 'lost' || startFaultOf(code) === undefined,
+    );
+    return { listed, truncated: started.length < history.total };
+  }
+
+  /** Return values, or outcomes if an order is given, as far as they fit into one reply. */
+  results(job: Job, from: number, order: MessageOf<'readResults'>['order']): ResultPage {
+    if (order !== undefined) return this.#taskResults(job, from, order);
+    const page = new Page<ResultPage['values'][number]>();
+    for (let task = from; task < job.taskCount; task++) {
+      if (job.tasks.stateOf(task) !== TaskState.completed) continue;
+      const value = job.history.reports.valueOf(task, this.#s.env.recall);
+      if (value !== undefined && !page.take({ task, value })) return { values: page.items, next: task };
+    }
+    return { values: page.items, next: undefined };
+  }
+
+  #taskResults(job: Job, from: number, order: (typeof RESULT_ORDERS)[number]): ResultPage {
+    const { tasks } = job;
+    const page = new Page<ResultRow>();
+    for (let at = from; ; at++) {
+      const task = order === 'ended' ? tasks.ended.at(at) : at < tasks.count ? at : undefined;
+      if (task === undefined || (order === 'prefix' && !tasks.isFinal(task))) break;
+      if (tasks.stateOf(task) === TaskState.skipped) continue;
+      if (!page.take(this.#resultOf(job, task))) return { values: [], tasks: page.items, next: at };
+    }
+    return { values: [], tasks: page.items, next: undefined };
+  }
+
+  #resultOf(job: Job, task: TaskIndex): ResultRow {
+    const { tasks, history } = job;
+    const { recall } = this.#s.env;
+    const state = tasks.stateOf(task);
+    const attempt = tasks.executions[task]!;
+    const of = {
+      task,
+      stage: job.dag.stageOf(task).spec.name,
+      state: SHOWN[state]!,
+      attempt,
+      value: undefined,
+      ...outputOf(job, task, attempt),
+    };
+    if (state === TaskState.completed) {
+      const value = history.reports.valueOf(task, recall);
+      return { ...of, value, ...('exec' in job.dag.payloadOf(task) ? { exitCode: 0 } : {}) };
+    }
+    if (state === TaskState.cancelled) return { ...of, code: 'cancelled', message: whyCancelled(job) };
+    if (state !== TaskState.failed) return of;
+    const { code, kind, message, exitCode, signal } = describeFailure(job, task, recall);
+    return { ...of, code: code || kind, message, ...present({ exitCode, signal }) };
+  }
+
+  /** @param withTasks with the times of each task, where they are not too many */
+  end(job: Job, withTasks: boolean, now: Millis): JobEnd {
+    const isTimed = withTasks && job.taskCount <= LIMITS.timedTasksMax;
+    return {
+      job: this.detail(job, now, false),
+      starts: isTimed ? Array.from(job.tasks.startedAt, (_at, task) => startOf(job, task)) : undefined,
+      runs: isTimed ? Array.from(job.tasks.runMs) : undefined,
+    };
+  }
+}
+
+/** Formats the command of the stage's first task as a shell would take it. */
+function commandOf(job: Job, { first, count }: Stage): { command?: string } {
+  let task = first;
+  while (task < first + count && job.tasks.stateOf(task) === TaskState.skipped) task++;
+  if (task === first + count) return {};
+  const payload = job.dag.payloadOf(task);
+  const words =
+    'exec' in payload
+      ? payload.exec.map(shellWord)
+      : 'sleep' in payload
+        ? [`sleep ${formatDuration(payload.sleep)}`]
+        : [`module ${payload.module}`];
+  const text = words.join(' ');
+  return { command: text.length <= COMMAND_LENGTH_MAX ? text : `${text.slice(0, COMMAND_LENGTH_MAX - 1)}…` };
+}
+
+/** How the job's pilots stand; undefined where it has none. */
+export function samplingOf(job: Job): JobDetail['sampling'] {
+  const { sample } = job;
+  if (sample === undefined) return undefined;
+  return {
+    pilotTasks: sample.tasks.length,
+    pilots: sample.tasks.slice(0, LISTED_MAX).map((task) => ({
+      task,
+      state: TASK_STATE_NAMES[job.tasks.stateOf(task)]!,
+      runMs: job.tasks.runMs[task]!,
+    })),
+    decidedMs: job.decidedAt === undefined ? undefined : job.decidedAt - job.acceptedAt,
+  };
+}
+
+/** How the tasks of each stage stand. */
+function stageSums(job: Job): { counts: TaskCounts; meanRunMs: Millis | undefined }[] {
+  const { tasks, history } = job;
+  const meanOf = (completed: number, workedMs: Millis) =>
+    completed === 0 ? undefined : workedMs / completed;
+  if (job.stages.length === 1)
+    return [{ counts: job.counts, meanRunMs: meanOf(job.counts.completed, history.workedMs) }];
+  return job.stages.map(({ first, count }) => {
+    const byState = new Array<number>(TASK_STATE_NAMES.length).fill(0);
+    let workedMs = 0;
+    for (let task = first; task < first + count; task++) {
+      const state = tasks.states[task]!;
+      byState[state]!++;
+      if (state === TaskState.completed) workedMs += tasks.runMs[task]!;
+    }
+    const [running, completed, failed, cancelled, skipped] = byState.slice(TaskState.running) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    const total = count - skipped;
+    const waiting = total - running - completed - failed - cancelled;
+    const counts = { total, waiting, running, completed, failed, cancelled };
+    return { counts, meanRunMs: meanOf(completed, workedMs) };
+  });
+}
+
+/** State as of a whole job: an ended stage with a failed task has failed. */
+function stateOf(job: Job, stage: Stage, { total, waiting, failed, cancelled }: TaskCounts): StageState {
+  if (stage.unfinished > 0) {
+    if (stage.blockers > 0) return 'blocked';
+    return waiting < total ? 'running' : 'waiting';
+  }
+  if (failed > 0) return job.cancelling ? 'cancelled' : 'failed';
+  return cancelled > 0 ? 'cancelled' : 'completed';
+}
+
+function runPercentiles(job: Job): JobDetail['runPercentilesMs'] {
+  return spreadOf(job.tasks.runMs.filter((_, task) => job.tasks.stateOf(task) === TaskState.completed));
+}
+
+/** Sorts them; undefined when there are none. */
+export function spreadOf(durationsMs: Float64Array): { p50: Millis; p90: Millis; max: Millis } | undefined {
+  const sorted = durationsMs.sort();
+  if (sorted.length === 0) return undefined;
+  return { p50: nearestRank(sorted, 50), p90: nearestRank(sorted, 90), max: sorted[sorted.length - 1]! };
+}
+
+function whyCancelled({ cancelling, cancelReason }: Job): string {
+  if (cancelReason !== undefined) return cancelReason;
+  return cancelling ? 'the job was cancelled' : 'a stage that it comes after has failed';
+}
+
+/** Files that a command's output goes to in place of the log. */
+function outputOf(job: Job, task: TaskIndex, attempt: number): Pick<ResultRow, 'stdout' | 'stderr'> {
+  const payload = job.dag.payloadOf(task);
+  if (!('exec' in payload)) return {};
+  const { cwd, stdout, stderr } = payload;
+  const pathOf = (path: string | undefined) => {
+    if (path === undefined) return undefined;
+    const filled = outputPath(path, { job: job.id, index: task, attempt });
+    const whole = cwd === undefined || filled.startsWith('/') ? filled : `${cwd}/${filled}`;
+    // No system opens a longer one.
+    return whole.length <= LIMITS.pathLengthMax ? whole : undefined;
+  };
+  return present({ stdout: pathOf(stdout), stderr: pathOf(stderr) });
+}
+
+function describeFailure(
+  job: Job,
+  task: TaskIndex,
+  recall: Recall | undefined,
+  printed?: Uint8Array,
+): TaskFailure {
+  const error = job.history.reports.errorOf(task, recall);
+  const { stdout: stdoutFile, stderr: stderrFile } = outputOf(job, task, job.tasks.executions[task]!);
+  return {
+    task,
+    attempts: job.tasks.executions[task]!,
+    kind: error?.outcome.kind ?? 'failed',
+    code: error?.outcome.errorCode ?? '',
+    message: error?.outcome.errorMessage ?? '',
+    exitCode: error?.outcome.exitCode,
+    signal: error?.outcome.signal,
+    worker: error?.worker ?? '',
+    printed,
+    ...present({ stdoutFile, stderrFile }),
+  };
+}
+
+/**
+ * When the attempt that counted started, in ms since the job was accepted; before it where there was none. After a restart
+ * both are by what was written down of them, and that may be off by a ms: nothing that has ended started before its job.
+ */
+export function startOf(job: Job, task: TaskIndex): Millis {
+  const since = job.tasks.startedAt[task]! - job.acceptedAt;
+  const state = job.tasks.stateOf(task);
+  return state === TaskState.completed || state === TaskState.failed ? Math.max(0, since) : since;
+}

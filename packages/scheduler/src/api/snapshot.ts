@@ -1,0 +1,180 @@
+import {
+  type ByClass,
+  byClass,
+  type Millis,
+  type Scope,
+  type StageSpec,
+  WAITING_REASONS,
+  type WaitingReason,
+} from '@goshawk/core';
+import { isDrained, type TaskNeeds } from '../cluster/able-workers.js';
+import { whyUnmet } from '../cluster/admission.js';
+import type { Cluster } from '../cluster/cluster.js';
+import type { Recovery } from '../durability/recovery.js';
+import type { Batch, Stage } from '../job/batch.js';
+import { type Job, TaskState } from '../job/job.js';
+
+/** How things stand at an owner, counted when somebody asks. */
+export interface SchedulerStanding {
+  readonly jobs: { waiting: number; running: number };
+  readonly running: { short: number; long: number };
+  readonly waiting: ByClass<Record<WaitingReason, number>>;
+  /** Since when the task waits that has waited for longest and could start. ms; 0: none waits */
+  readonly oldestWaitMs: { short: Millis; long: Millis };
+  /** Probes that no worker has served. */
+  probesOut: number;
+}
+
+/** Facts about a scheduler that explain why a task waits. */
+export interface Circumstances {
+  readonly hasWorkers: boolean;
+  readonly isCentralSilent: boolean;
+  /** Workers of the scope have what is needed, in all, and each of them drains. */
+  isDrained(scope: Scope, needs: TaskNeeds): boolean;
+  /** Needs of a stage that the workers of the scope do not meet, in words. */
+  whatIsMissing(scope: Scope, stage: StageSpec, job: Job): string | undefined;
+  /** Nothing of the job is given out yet. */
+  holds(job: Job): boolean;
+}
+
+export function circumstancesOf(cluster: Cluster, recovery: Recovery, now: Millis): Circumstances {
+  const { members } = cluster;
+  return {
+    hasWorkers: members.size > 0,
+    isCentralSilent: cluster.isSilent(now),
+    isDrained: (scope, needs) => isDrained(members, scope, needs),
+    whatIsMissing: (over, stage, job) => whatIsMissing(over, stage, job, cluster),
+    holds: (job) => recovery.holds(job),
+  };
+}
+
+/** Costs a few steps for each batch of each job, whatever its number of tasks. */
+export function standingOf(
+  jobs: Iterable<Job>,
+  circumstances: Circumstances,
+  now: Millis,
+): SchedulerStanding {
+  const standing: SchedulerStanding = {
+    jobs: { waiting: 0, running: 0 },
+    running: { short: 0, long: 0 },
+    waiting: byClass(noneWaits),
+    oldestWaitMs: { short: 0, long: 0 },
+    probesOut: 0,
+  };
+  for (const job of jobs) {
+    standing.jobs[job.firstStartAt === undefined ? 'waiting' : 'running']++;
+    standing.running[job.class] += job.runningCount;
+    for (const { batch, reason, tasks } of waitsOf(job, circumstances)) {
+      standing.waiting[job.class][reason] += tasks;
+      if (NOT_YET.has(reason)) continue;
+      const since = batch?.stage.releasedAt ?? job.arrivedAt;
+      const { oldestWaitMs } = standing;
+      oldestWaitMs[job.class] = Math.max(oldestWaitMs[job.class], now - since);
+    }
+    for (const batch of job.batches) standing.probesOut += batch.probes.out;
+  }
+  return standing;
+}
+
+/** Reasons for which a task could not start if there were workers without end. */
+const NOT_YET: ReadonlySet<WaitingReason> = new Set([
+  'stage',
+  'other-job',
+  'back-off',
+  'held',
+  'begin',
+  'job-limit',
+  'pilots',
+]);
+
+/** Tasks of a job that wait for one reason. */
+export interface Waits {
+  /** Undefined of those that central was asked for: they are counted by job, whatever their stage. */
+  readonly batch: Batch | undefined;
+  readonly reason: WaitingReason;
+  /** One or more. */
+  readonly tasks: number;
+}
+
+/** Why the tasks of a job wait that do. */
+export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
+  const waits: Waits[] = [];
+  const note = (batch: Batch | undefined, reason: WaitingReason, tasks: number): void => {
+    if (tasks > 0) waits.push({ batch, reason, tasks });
+  };
+  for (const stage of job.stages) if (stage.blockers > 0) note(stage, 'stage', stage.unfinished);
+  if (job.isAwaiting)
+    for (const stage of job.stages) if (stage.blockers === 0) note(stage, 'other-job', stage.unfinished);
+  if (job.spec.retryBackoffMs !== undefined) {
+    for (const stage of job.stages)
+      note(stage, 'back-off', job.resting.all.filter((task) => job.dag.stageOf(task) === stage).length);
+  }
+  const placing = job.tasks.countOf(TaskState.placing);
+  if (placing > 0) note(undefined, placingReason(job, circumstances), placing);
+  note(undefined, 'queued', job.tasks.countOf(TaskState.placed));
+  if (job.isHeld) {
+    const reason = job.hold!.isHeld ? 'held' : 'begin';
+    for (const batch of startable(job)) note(batch, reason, batch.waiting);
+    return waits;
+  }
+  let headroom = job.headroom;
+  for (const batch of startable(job)) {
+    const mayStart = Math.min(batch.waiting, headroom);
+    headroom -= mayStart;
+    if (mayStart > 0) note(batch, reasonOf(job, batch, circumstances), mayStart);
+    note(batch, 'job-limit', batch.waiting - mayStart);
+  }
+  return waits;
+}
+
+/** Whether no task of the job runs, and no worker has what its next stages require. */
+export function isUnmet(job: Job, cluster: Cluster): boolean {
+  if (job.runningCount > 0 || cluster.members.size === 0) return false;
+  const next = job.stages.filter(({ unfinished, blockers }) => unfinished > 0 && blockers === 0);
+  return (
+    next.length > 0 &&
+    next.every(({ spec }) => whatIsMissing(job.route.over, spec, job, cluster) !== undefined)
+  );
+}
+
+/** Needs of a stage that the workers of the scope do not meet, in words. */
+function whatIsMissing(over: Scope, stage: StageSpec, job: Job, cluster: Cluster): string | undefined {
+  if (!cluster.isReady) return undefined;
+  const wishes = { prefer: job.spec.prefer, jobClass: job.class, over };
+  return whyUnmet(stage, wishes, cluster.policy, cluster.members);
+}
+
+/** Each waiting task in one batch: the rest of a sampled job is counted with its stage. */
+function startable(job: Job): readonly Batch[] {
+  return job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
+}
+
+/** Why what may start has not. */
+function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): WaitingReason {
+  if (circumstances.holds(job)) return 'resuming';
+  if (!circumstances.hasWorkers) return 'no-worker';
+  const isPilots = batch === job.sample?.pilots;
+  if (job.isUndecided && !isPilots) return 'pilots';
+  if (job.needsCentral && !job.maySeek && circumstances.isCentralSilent) return 'central-away';
+  const { demand } = batch.spec;
+  const scope = batch.over ?? job.route.over;
+  if (circumstances.whatIsMissing(scope, batch.stage.spec, job) !== undefined) return 'required';
+  if (circumstances.isDrained(scope, batch.spec)) return 'drained';
+  if (batch.probes.out > 0) return 'probing';
+  if (job.needsCentral) {
+    if (job.route.by === 'central') return 'placing';
+    return Object.keys(demand).length === 0 ? 'matching' : 'resources';
+  }
+  return job.maySeek ? 'seeking' : 'probing';
+}
+
+/** Why tasks wait that central was asked for. */
+function placingReason(job: Job, circumstances: Circumstances): WaitingReason {
+  const waits = job.stages.filter(({ unfinished }) => unfinished > 0);
+  const isUnmet = ({ spec }: Stage) => circumstances.whatIsMissing(job.route.over, spec, job) !== undefined;
+  return waits.every(isUnmet) ? 'required' : 'placing';
+}
+
+function noneWaits(): Record<WaitingReason, number> {
+  return Object.fromEntries(WAITING_REASONS.map((reason) => [reason, 0])) as Record<WaitingReason, number>;
+}

@@ -1,0 +1,145 @@
+import {
+  counted,
+  JOB_STATES,
+  type JobState,
+  type MessageOf,
+  type Millis,
+  quoted,
+  type TaskIndex,
+  type TaskPage,
+  type TaskRow,
+} from '@goshawk/core';
+import type { Refusal } from '../durability/ledger.js';
+import type { Stage } from '../job/batch.js';
+import { Page } from '../job/heap-bytes.js';
+import { type Job, TaskState } from '../job/job.js';
+import type { SchedulerState } from '../state.js';
+
+/** Failures that are read back from the journal for one answer: each is a read of the disk. */
+const RECALLED_MAX = 500;
+
+/** States for users, indexed by `TaskState`, without the details of finding workers. */
+export const SHOWN: readonly JobState[] = [
+  'waiting',
+  'waiting',
+  'waiting',
+  'waiting',
+  'running',
+  'completed',
+  'failed',
+  'cancelled',
+  // Skipped tasks are shown nowhere.
+  'cancelled',
+];
+
+/** Lists tasks by index, as many as fit into one answer. Filters come before limits. */
+export function taskPage(
+  s: SchedulerState,
+  job: Job,
+  { states, stage: name, from, limit }: MessageOf<'listTasks'>,
+  now: Millis,
+): TaskPage | Refusal {
+  const unknown = states.find((state) => !(JOB_STATES as readonly string[]).includes(state));
+  if (unknown !== undefined)
+    return {
+      code: 'bad-state',
+      message: `there is no task state ${quoted(unknown)}`,
+      hint: `states are ${JOB_STATES.join(', ')}`,
+    };
+  const only = name === undefined ? undefined : job.stages.find(({ spec }) => spec.name === name);
+  if (name !== undefined && only === undefined) return noSuchStage(job, name);
+  const first = only?.first ?? 0;
+  const end = only === undefined ? job.taskCount : only.first + only.count;
+  const isWanted = SHOWN.map(
+    (state, of) => of !== TaskState.skipped && (states.length === 0 || states.includes(state)),
+  );
+  const page = new Page<TaskRow>();
+  let recalled = 0;
+  let next: number | undefined;
+  let stage = only ?? job.stages[0]!;
+  for (let task = Math.max(first, from); task < end; task++) {
+    if (!isWanted[job.tasks.stateOf(task)]) continue;
+    while (task >= stage.first + stage.count) stage = job.stages[stage.index + 1]!;
+    if (hasFailure(job, task)) recalled++;
+    const isFull = page.items.length >= Math.max(1, limit) || recalled > RECALLED_MAX;
+    if (!isFull && page.take(rowOf(s, job, stage, task, now))) continue;
+    next = task;
+    break;
+  }
+  return {
+    submittedAt: job.acceptedAt + s.config.wallOffsetMs,
+    tasks: page.items,
+    total: countOf(job, first, end, isWanted),
+    next,
+  };
+}
+
+/** A request names a stage that the job does not have. */
+export function noSuchStage(job: Job, name: string): Refusal {
+  const names = job.stages.slice(0, STAGES_NAMED).map(({ spec }) => spec.name);
+  const more = job.stages.length > names.length ? `, … (${counted(job.stages.length, 'stage')})` : '';
+  return {
+    code: 'unknown-stage',
+    message: `${job.id} has no stage ${quoted(name)}`,
+    hint: `its stages are ${names.join(', ')}${more}`,
+  };
+}
+
+const STAGES_NAMED = 10;
+
+function countOf(job: Job, first: number, end: number, isWanted: readonly boolean[]): number {
+  const { states } = job.tasks;
+  const isAll = isWanted.every((wanted, state) => wanted || state === TaskState.skipped);
+  if (isAll && job.tasks.included === job.taskCount) return end - first;
+  let count = 0;
+  for (let task = first; task < end; task++) if (isWanted[states[task]!]) count++;
+  return count;
+}
+
+function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: Millis): TaskRow {
+  const { tasks, history } = job;
+  const state = tasks.stateOf(task);
+  const attempt = tasks.executions[task]!;
+  const row = { index: task, stage: stage.spec.name, state: SHOWN[state]!, attempt };
+  const startedMs = tasks.startedAt[task]! - job.acceptedAt;
+  const worker = s.cluster.nameOf(tasks.workerOf(task));
+  if (state === TaskState.running) return { ...row, worker, startedMs, runMs: now - tasks.startedAt[task]! };
+  const failure = hasFailure(job, task) ? history.reports.errorOf(task, s.env.recall) : undefined;
+  const end =
+    failure === undefined
+      ? {}
+      : {
+          exitCode: failure.outcome.exitCode,
+          error: failure.outcome.errorMessage || failure.outcome.errorCode || failure.outcome.kind,
+        };
+  if (!hasRun(job, task)) return { ...row, ...end };
+  // A command completes only by exiting with 0.
+  const isCommand = state === TaskState.completed && 'exec' in job.dag.payloadOf(task);
+  return {
+    ...row,
+    worker: failure?.worker || worker,
+    // Read back, a start is as exact as its record: nothing starts before its job.
+    startedMs: Math.max(0, startedMs),
+    runMs: tasks.runMs[task]!,
+    ...maxRssOf(job, task),
+    ...(isCommand ? { exitCode: 0 } : end),
+  };
+}
+
+function maxRssOf({ tasks }: Job, task: TaskIndex): Pick<TaskRow, 'maxRssBytes'> {
+  const kibibytes = tasks.maxRssKiB?.[task] ?? 0;
+  return kibibytes === 0 ? {} : { maxRssBytes: kibibytes * 1024 };
+}
+
+/** Its last attempt has ended, and there was one: what is cancelled before it starts has none. */
+function hasRun({ tasks }: Job, task: TaskIndex): boolean {
+  const state = tasks.stateOf(task);
+  if (state === TaskState.cancelled) return tasks.runMs[task]! > 0;
+  return (state === TaskState.completed || state === TaskState.failed) && tasks.executions[task]! > 0;
+}
+
+/** It has failed for good, or waits for another attempt. */
+function hasFailure({ tasks }: Job, task: TaskIndex): boolean {
+  const state = tasks.stateOf(task);
+  return state === TaskState.failed || (state < TaskState.running && tasks.executions[task]! > 0);
+}

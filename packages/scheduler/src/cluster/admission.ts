@@ -1,0 +1,138 @@
+import {
+  countTasks,
+  effectiveScope,
+  formatAttributes,
+  formatResources,
+  hasGangs,
+  type JobClass,
+  type JobSpec,
+  type Member,
+  NO_RESOURCES,
+  type PolicySettings,
+  present,
+  type Resources,
+  type Scope,
+  type StageSpec,
+  startsGangs,
+} from '@goshawk/core';
+import { possibleClasses } from '../job/classify.js';
+import { couldFit, mayMeet, missingRequirement, roomFor, whyTooLarge, withoutSlots } from './able-workers.js';
+import type { Members } from './members.js';
+
+/** For the submitter. */
+export interface Impossible {
+  readonly message: string;
+  readonly hint: string;
+}
+
+/**
+ * Why no worker, or not all of them together, could ever run some stage of this job; undefined when they could, or while
+ * no worker is known. A job that only waits for room is not impossible.
+ */
+export function whyImpossible(
+  spec: JobSpec,
+  policy: PolicySettings,
+  members: Members,
+): Impossible | undefined {
+  if (hasGangs(spec) && !startsGangs(policy.preset))
+    return { message: `the policy ${policy.policy} starts no gangs`, hint: STARTS_GANGS };
+  for (const stage of spec.stages) {
+    const message = whyTooLarge(members, stage.demand);
+    if (message !== undefined) return { message, hint: ASK_FOR_LESS };
+  }
+  if (members.size === 0) return undefined;
+  if (spec.stages.some(({ demand }) => demand === NO_RESOURCES)) {
+    const without = withoutSlots(members);
+    if (without !== undefined) return boundless(without);
+  }
+  for (const jobClass of possibleClasses(spec, policy)) {
+    const scope = effectiveScope(policy.preset, policy.preset[jobClass].over);
+    for (const stage of spec.stages) {
+      const message = whyOutside(members, scope, jobClass, stage.demand);
+      if (message !== undefined) return { message, hint: ASK_FOR_LESS };
+    }
+  }
+  return whyNoGang(spec, policy, members);
+}
+
+/**
+ * Needs of an accepted job's stage that no worker meets, for which it waits. Undefined: none, or no worker is
+ * known.
+ */
+export function whyUnmet(
+  stage: StageSpec,
+  of: { readonly prefer: JobSpec['prefer'] | undefined; readonly jobClass: JobClass; readonly over: Scope },
+  policy: PolicySettings,
+  members: Members,
+): string | undefined {
+  if (members.size === 0) return undefined;
+  const { prefer, jobClass, over } = of;
+  return (
+    missingRequirement(members, over, stage) ??
+    whyTooLarge(members, stage.demand) ??
+    whyOutside(members, over, jobClass, stage.demand) ??
+    whyNoGang({ stages: [stage], ...present({ prefer }) }, policy, members)?.message
+  );
+}
+
+/** Workers have the room, and none of the partition. Attributes that are not there may come with the next worker. */
+function whyOutside(
+  members: Members,
+  scope: Scope,
+  jobClass: JobClass,
+  demand: Resources,
+): string | undefined {
+  if (scope === 'all' || couldFit(members, scope, { demand }) || !couldFit(members, 'all', { demand }))
+    return undefined;
+  return `the workers with room for it are not in the ${scope} partition, which ${jobClass} jobs use`;
+}
+
+const STARTS_GANGS = 'the default policy, goshawk, and those of 3Sigma do (`goshawk policies`)';
+const ASK_FOR_LESS = 'request less, or add a larger worker';
+
+/** Tasks of a stage start together, and a job waits for workers that it prefers. */
+function whyNoGang(
+  { stages, prefer = {} }: Pick<JobSpec, 'stages' | 'prefer'>,
+  { preset }: PolicySettings,
+  members: Members,
+): Impossible | undefined {
+  for (const stage of stages) {
+    if (stage.gang !== true && !preset.gangs) continue;
+    const count = countTasks(stage.tasks);
+    const room = roomFor(members, stage, count);
+    if (room >= count) continue;
+    return {
+      message: `its ${count} tasks start together, and the cluster has room for ${room} of them`,
+      hint: 'submit fewer tasks, or add workers',
+    };
+  }
+  if (!preset.gangs || mayMeet(members, prefer)) return undefined;
+  return {
+    message: `no worker has what it prefers: ${formatAttributes(prefer)}`,
+    hint: '`goshawk workers --json` shows their attributes; omit the preference if any worker is acceptable',
+  };
+}
+
+function boundless({ name, capacity }: Member): Impossible {
+  return {
+    message: `worker ${name} has no slots and takes as many tasks as fit, so each task must request resources`,
+    hint: `state what a task needs of ${formatResources(capacity)}, such as --cpus 1`,
+  };
+}
+
+/**
+ * Requirements that no eligible worker has, for which the job waits; undefined: none, or no worker is known.
+ * For an undecided job, names a class that would wait.
+ */
+export function whatIsMissing(spec: JobSpec, policy: PolicySettings, members: Members): string | undefined {
+  const classes = possibleClasses(spec, policy);
+  for (const stage of spec.stages) {
+    const scopes = classes.map((of) => effectiveScope(policy.preset, policy.preset[of].over));
+    const missing = scopes.map((scope) => missingRequirement(members, scope, stage));
+    const at = missing.findIndex((line) => line !== undefined);
+    if (at < 0) continue;
+    const isSure = missing.every((line) => line !== undefined);
+    return isSure ? `${missing[at]!}` : `if the job turns out ${classes[at]!}: ${missing[at]!}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,62 @@
+import { type Address, effectiveScope, type Millis, type TaskIndex } from '@goshawk/core';
+import { countBesides, hasBesides } from '../cluster/able-workers.js';
+import type { Batch } from '../job/batch.js';
+import type { Job } from '../job/job.js';
+import type { SchedulerState } from '../state.js';
+
+/** A task that failed at more workers than this is not kept from failing ones. */
+const SOUND_MAX = 16;
+
+/** Which tasks may go to a worker: a retry avoids the workers it failed on, where there are others. */
+export class Avoidance {
+  readonly #s: SchedulerState;
+
+  constructor(s: SchedulerState) {
+    this.#s = s;
+  }
+
+  /** Which tasks of the batch may go to the worker; undefined: all. */
+  filterFor(
+    job: Job,
+    { spec, over }: Batch,
+    worker: Address,
+    now: Millis,
+  ): ((task: TaskIndex) => boolean) | undefined {
+    const { blame } = job.history;
+    // A skipped task would never be revisited if retries are off.
+    if (blame === undefined || this.#s.cluster.timings.retryMs === 0) return undefined;
+    const scope = effectiveScope(this.#s.cluster.policy.preset, over ?? job.route.over);
+    const hasOther = (besides: readonly Address[]) =>
+      hasBesides(this.#s.cluster.members, besides, scope, spec);
+    const isFailing = this.#s.unfit.failingFor(job.spec.user).has(worker);
+    const sound = isFailing ? this.soundWorkers(job, { spec, over }) : Number.POSITIVE_INFINITY;
+    return (task) => blame.mayGo(task, worker, { isFailing, sound }, hasOther, now);
+  }
+
+  /** Workers for the batch at which no task of its user fails now, counted up to some. */
+  soundWorkers(job: Job, { spec, over }: Pick<Batch, 'spec' | 'over'>): number {
+    const failing = this.#s.unfit.failingFor(job.spec.user);
+    const scope = effectiveScope(this.#s.cluster.policy.preset, over ?? job.route.over);
+    return countBesides(this.#s.cluster.members, failing, scope, spec, SOUND_MAX);
+  }
+
+  /**
+   * Whether the worker lacks what the batch requires. Who sent an unknown one has seen what it has: central, or whom it
+   * took a probe from.
+   */
+  isBarred({ spec }: Batch, worker: Address): boolean {
+    return (
+      spec.requires !== undefined &&
+      this.#s.cluster.members.has(worker) &&
+      !this.#s.cluster.members.mayRun(worker, spec)
+    );
+  }
+
+  /** Whether a waiting task of the batch may go to the worker, which nobody has sent. */
+  hasTaskFor(job: Job, batch: Batch, worker: Address, now: Millis): boolean {
+    if (batch.spec.requires !== undefined && !this.#s.cluster.members.mayRun(worker, batch.spec))
+      return false;
+    const mayGo = this.filterFor(job, batch, worker, now);
+    return mayGo === undefined || job.waiting.has(batch, mayGo);
+  }
+}

@@ -1,0 +1,383 @@
+import {
+  type Address,
+  AddressNumbers,
+  type AttemptNumber,
+  fits,
+  type MessageOf,
+  type Millis,
+  NO_RESOURCES,
+  NOBODY,
+  type Resources,
+  sharedByNumber,
+  type TaskIndex,
+} from '@goshawk/core';
+import type { Batch, Stage } from '../job/batch.js';
+import { type Job, TaskState } from '../job/job.js';
+import type { JobEvents } from '../job/job-events.js';
+import { watchTimeLimit } from '../job/job-timers.js';
+import { AssignedBy, type Assignment } from '../job/task-table.js';
+import type { SchedulerState } from '../state.js';
+import { Avoidance } from './avoidance.js';
+import type { Delivery } from './delivery.js';
+import { type HeldSlot, HeldSlots } from './held-slots.js';
+import { matchArrived, tellUnused } from './needing.js';
+import type { Offer } from './offers.js';
+import type { Routing } from './routing.js';
+import type { Sampler } from './sampler.js';
+
+/** Tasks that a slot is given at once. */
+const CHUNK_TASKS_MAX = 16;
+/** How long they take together, by what is believed of them: of what a series may last. */
+const CHUNK_SHARE = 1 / 50;
+
+/** Messages that ask for tasks of a job. */
+type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'unheard'>;
+
+/**
+ * Decides which task a worker gets, and gives it once: late binding (Hawk §3.5) when the worker serves a probe, the
+ * task itself when central has placed it, the next of the batch when central has matched it, and of the first batch in
+ * order when the worker seeks whatever there is.
+ */
+export class Binder {
+  readonly #s: SchedulerState;
+  readonly #routing: Routing;
+  readonly #held: HeldSlots;
+  readonly #avoidance: Avoidance;
+  readonly #delivery: Delivery;
+  readonly #sampler: Sampler;
+  readonly #events: JobEvents;
+  readonly #questions = new LastNumbers();
+  #central: Address = NOBODY;
+  /** The latest matches, by the numbers of `#central`. */
+  #matches = new LastNumbers();
+
+  constructor(s: SchedulerState, routing: Routing, delivery: Delivery, sampler: Sampler, events: JobEvents) {
+    this.#s = s;
+    this.#routing = routing;
+    this.#held = new HeldSlots(s.cluster);
+    this.#avoidance = new Avoidance(s);
+    this.#delivery = delivery;
+    this.#sampler = sampler;
+    this.#events = events;
+  }
+
+  /** The workers are gone: should they come back, their questions and matches are numbered anew. */
+  forget(workers: ReadonlySet<Address>): void {
+    this.#questions.forget(workers);
+    while (this.#held.take(({ worker }) => workers.has(worker)) !== undefined);
+    this.#matches.forget(workers);
+  }
+
+  /** Requests about a job wait until it is durable. */
+  asked(from: Address, given: Question, now: Millis): void {
+    // A match is judged as it arrives: later ones of the same workers are answered while it waits for the disk.
+    const message = given.type === 'matched' ? this.#newMatches(from, given, now) : given;
+    const job = this.#s.unwritten.isEmpty ? undefined : this.#s.jobs.byNumber(message.job);
+    if (job !== undefined && this.#s.unwritten.defers(job, (then) => this.#answer(from, message, then)))
+      return;
+    this.#answer(from, message, now);
+  }
+
+  #answer(from: Address, message: Question, now: Millis): void {
+    if (message.type === 'ask') return this.#serveProbe(from, message, now);
+    if (this.#s.cluster.isFormerCentral(from)) return;
+    if (message.type === 'matched') this.#matched(from, message, now);
+    else this.#unheard(from, message);
+  }
+
+  #newMatches(central: Address, message: MessageOf<'matched'>, now: Millis): MessageOf<'matched'> {
+    if (this.#s.cluster.isFormerCentral(central)) return message;
+    this.#s.cluster.matched(message, now);
+    if (central !== this.#central) {
+      this.#central = central;
+      this.#matches = new LastNumbers();
+    }
+    const workers = message.workers.filter(({ worker, match }) => this.#matches.isNew(worker, match));
+    return { ...message, workers };
+  }
+
+  /** A worker serves a probe, or a task that central has placed with it, and wants to know what to run. */
+  #serveProbe(from: Address, message: MessageOf<'ask'>, now: Millis): void {
+    const job = this.#s.jobs.byNumber(message.job);
+    const batch = job?.batches[message.stage];
+    if (job === undefined || batch === undefined || job.hasEnded) return this.#refuse(from, message.ask);
+    // A placed task's attempt tells whether it counts; a probe that was lost with its worker has no such mark.
+    if (message.placed === undefined && this.#s.cluster.members.isGone(from))
+      return this.#refuse(from, message.ask);
+    const isNew = this.#isNew(from, message.ask, now);
+    const assignment: Assignment = { by: AssignedBy.ask, number: message.ask };
+    if (!isNew && this.#delivery.again(job, from, assignment)) return;
+    const task =
+      message.placed === undefined
+        ? this.#nextFor(job, batch, from, isNew, now)
+        : this.#placedTask(job, from, message.placed.task, message.placed.attempt);
+    if (task < 0) {
+      this.#refuse(from, message.ask);
+    } else {
+      this.#routing.prober.hints.delete(from);
+      this.#bind(job, task, from, assignment, now);
+    }
+    if (message.placed === undefined) this.#afterProbe(job, batch, now, task < 0);
+  }
+
+  /** A worker has nothing to do, and takes whichever short task comes first here. */
+  seek(from: Address, { ask, spare }: MessageOf<'seek'>, now: Millis): void {
+    const assignment: Assignment = { by: AssignedBy.ask, number: ask };
+    if (!this.#isToBeServed(from, assignment, now)) return;
+    const offer = this.#routing.offers.first(spare, now, this.#suits(from, now));
+    if (offer === undefined) this.#routing.prober.hints.add(from);
+    else this.#routing.prober.hints.delete(from);
+    this.#serve(from, assignment, offer, now);
+  }
+
+  /**
+   * A worker's slot has run a task, and waits for the next one if that was tiny. It gets the first in order here if
+   * that is tiny too. Otherwise the worker asks central, or other schedulers: so nothing smaller waits here meanwhile,
+   * and what is not tiny is bound as late as ever.
+   */
+  continueSeries(from: Address, { ask, job: ended, task }: MessageOf<'ended'>, now: Millis): void {
+    if (ask === 0) return;
+    const assignment: Assignment = { by: AssignedBy.ask, number: ask };
+    if (!this.#isToBeServed(from, assignment, now)) return;
+    const job = this.#s.jobs.byNumber(ended);
+    const spare = job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES;
+    const offer = this.#nextInSeries(job?.spec.user, spare, from, now);
+    // While something waits anywhere, a slot does not wait.
+    if (offer === undefined && this.#held.mayHold && this.#routing.offers.size === 0)
+      return this.#hold({ worker: from, ask, spare }, now);
+    this.#serve(from, assignment, offer, now);
+    if (offer !== undefined) this.#giveBehind(offer.job, from, assignment, spare, now);
+  }
+
+  /** The first in order, if it is tiny. While several users wait, central decides whose turn it is. */
+  #nextInSeries(user: string | undefined, spare: Resources, worker: Address, now: Millis): Offer | undefined {
+    const { offers } = this.#routing;
+    const { shareBy } = this.#s.cluster.policy.preset.decidedBy.options;
+    if (shareBy !== 'none' && offers.hasOthersThan(user)) return undefined;
+    return offers.firstIfTiny(spare, now, this.#suits(worker, now));
+  }
+
+  /**
+   * The slot that was given a task of the job is given more of what comes first, as a chunk: it runs them one after another, and
+   * asks once for all. The less waits, the smaller is the chunk, so that no slot is free while another has tasks waiting
+   * (guided self-scheduling, Polychronopoulos and Kuck 1987).
+   */
+  #giveBehind(first: Job, worker: Address, assignment: Assignment, spare: Resources, now: Millis): void {
+    const { offers } = this.#routing;
+    const { members, policy } = this.#s.cluster;
+    let leftMs = CHUNK_SHARE * policy.seriesMs - first.meanRunMs!;
+    let left = Math.min(CHUNK_TASKS_MAX - 1, Math.floor(offers.waiting / (2 * members.slotCount)));
+    for (; left > 0 && leftMs > 0; left--) {
+      const offer = this.#nextInSeries(first.spec.user, spare, worker, now);
+      // An attempt that may end its worker takes no others with it.
+      if (offer === undefined || offer.job.history.blame !== undefined) return;
+      leftMs -= offer.job.meanRunMs!;
+      if (leftMs < 0 || !this.#give(offer.job, offer.batch, worker, assignment, now)) return;
+      this.#afterProbe(offer.job, offer.batch, now);
+    }
+  }
+
+  #hold(slot: HeldSlot, now: Millis): void {
+    this.#held.hold(slot, now);
+    this.#s.env.setTimer('held', 0, this.#held.nextAt);
+  }
+
+  /** Held slots take what has come. */
+  giveHeld(job: Job, batch: Batch, now: Millis): void {
+    while (!this.#held.isEmpty && batch.waiting > 0 && mayGive(job)) {
+      const slot = this.#held.take(
+        ({ worker, spare }) =>
+          fits(batch.spec.demand, spare) && this.#avoidance.hasTaskFor(job, batch, worker, now),
+      );
+      if (slot === undefined) break;
+      const assignment: Assignment = { by: AssignedBy.ask, number: slot.ask };
+      if (!this.#give(job, batch, slot.worker, assignment, now)) return this.#none(slot.worker, slot.ask);
+      if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
+    }
+  }
+
+  /** Nothing has come for these slots: they are central's again. */
+  letGo(now: Millis): void {
+    for (const { worker, ask } of this.#held.takeOverdue(now)) this.#none(worker, ask);
+    if (!this.#held.isEmpty) this.#s.env.setTimer('held', 0, this.#held.nextAt);
+  }
+
+  /** Central has found workers for a batch: each gets the next task, or is given back to central. */
+  #matched(central: Address, message: MessageOf<'matched'>, now: Millis): void {
+    const job = this.#s.jobs.byNumber(message.job);
+    const batch = job?.batches[message.stage];
+    if (job !== undefined && batch?.stage.gang !== undefined)
+      return this.#matchedGang(central, message, job, batch.stage, now);
+    let wasPassedOver = false;
+    let isAnyUnused = false;
+    for (const { worker, match } of message.workers) {
+      if (batch !== undefined) matchArrived(batch, now);
+      if (job !== undefined && batch !== undefined && mayGive(job)) {
+        this.#s.cluster.members.met(worker, now);
+        if (this.#give(job, batch, worker, { by: AssignedBy.match, number: match }, now)) continue;
+        wasPassedOver = true;
+      }
+      this.#s.env.send(central, { type: 'unused', worker, match });
+      isAnyUnused = true;
+    }
+    if (isAnyUnused) tellUnused(this.#s, message.job, job, batch, now);
+    if (job === undefined || batch === undefined) return;
+    if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
+    else if (wasPassedOver && job.history.mayLook(now)) this.#routing.find(job, batch, now);
+  }
+
+  /** Central has found workers for all members of a gang: each gets its task, or all are given back. */
+  #matchedGang(
+    central: Address,
+    { workers }: MessageOf<'matched'>,
+    job: Job,
+    stage: Stage,
+    now: Millis,
+  ): void {
+    for (const _ of workers) matchArrived(stage, now);
+    const { members } = this.#s.cluster;
+    const mayStart = job.isWritten && !job.hasEnded && !job.cancelling && job.mayStartTogether(stage);
+    const isWhole = workers.length === stage.waiting && !workers.some(({ worker }) => members.isGone(worker));
+    if (mayStart && isWhole) stage.gang!.begin();
+    for (const { worker, match } of workers) {
+      const task = mayStart && isWhole ? job.waiting.take(stage) : -1;
+      if (task < 0) {
+        this.#s.env.send(central, { type: 'unused', worker, match });
+        continue;
+      }
+      members.met(worker, now);
+      job.tasks.nextAttempt(task);
+      this.#bind(job, task, worker, { by: AssignedBy.match, number: match }, now);
+    }
+    if (stage.waiting === 0) this.#routing.allBound(job, stage, now);
+    else if (job.history.mayLook(now)) this.#routing.find(job, stage, now);
+  }
+
+  /** The worker has not heard of the match: what it was given is sent again, or the slot given back. */
+  #unheard(central: Address, { job: number, worker, match }: MessageOf<'unheard'>): void {
+    const job = this.#s.jobs.byNumber(number);
+    if (job !== undefined && this.#delivery.again(job, worker, { by: AssignedBy.match, number: match }))
+      return;
+    this.#s.env.send(central, { type: 'unused', worker, match });
+  }
+
+  /** The worker is there, and its question was not answered before; an answer that was lost is sent again. */
+  #isToBeServed(from: Address, assignment: Assignment, now: Millis): boolean {
+    if (!this.#s.cluster.members.isGone(from)) {
+      if (this.#isNew(from, assignment.number, now)) return true;
+      for (const job of this.#s.jobs.at(from)) if (this.#delivery.again(job, from, assignment)) return false;
+    }
+    this.#held.take((slot) => slot.worker === from && slot.ask === assignment.number);
+    this.#none(from, assignment.number);
+    return false;
+  }
+
+  #serve(from: Address, assignment: Assignment, offer: Offer | undefined, now: Millis): void {
+    if (offer === undefined) return this.#none(from, assignment.number);
+    const { job, batch } = offer;
+    if (!this.#give(job, batch, from, assignment, now)) this.#none(from, assignment.number);
+    this.#afterProbe(job, batch, now);
+  }
+
+  #suits(worker: Address, now: Millis): (offer: Offer) => boolean {
+    return ({ job, batch }) => this.#avoidance.hasTaskFor(job, batch, worker, now);
+  }
+
+  #none(worker: Address, ask: number): void {
+    this.#s.env.send(worker, nothingFor(ask));
+  }
+
+  /** The question comes for the first time. */
+  #isNew(from: Address, ask: number, now: Millis): boolean {
+    if (!this.#questions.isNew(from, ask)) return false;
+    this.#s.cluster.members.met(from, now);
+    return true;
+  }
+
+  #refuse(worker: Address, ask: number): void {
+    this.#s.counters.asksRefused++;
+    this.#routing.prober.hints.add(worker);
+    this.#none(worker, ask);
+  }
+
+  /**
+   * The task for a probe that is served, or −1. To a question that was answered `none` before, a task would come
+   * too late: that answer is at the worker first.
+   */
+  #nextFor(job: Job, batch: Batch, from: Address, isNew: boolean, now: Millis): TaskIndex {
+    if (!isNew) return -1;
+    this.#routing.prober.used(batch, from, 1);
+    return mayGive(job) ? this.#take(job, batch, from, now) : -1;
+  }
+
+  /** The placed task that asks, or −1 when it is not the attempt that counts, or runs elsewhere. */
+  #placedTask(job: Job, from: Address, task: TaskIndex, attempt: AttemptNumber): TaskIndex {
+    if (task >= job.taskCount || job.tasks.attempts[task] !== attempt || job.cancelling) return -1;
+    const state = job.tasks.stateOf(task);
+    // Its worker may ask before central's answer is here.
+    if (state === TaskState.placing) return task;
+    return state === TaskState.placed && job.tasks.workers[task] === from ? task : -1;
+  }
+
+  /** @param wasPassedOver the worker got nothing */
+  #afterProbe(job: Job, batch: Batch, now: Millis, wasPassedOver = false): void {
+    const { own } = batch;
+    if (own !== batch && own.waiting === 0) this.#routing.allBound(job, own, now);
+    if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
+    else if (batch.probes.out < batch.waiting && (!wasPassedOver || job.history.mayLook(now)))
+      this.#routing.find(job, batch, now);
+  }
+
+  /** The next task of the batch goes to a worker that has not asked for this batch. @returns false when none waits */
+  #give(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): boolean {
+    const task = this.#take(job, batch, worker, now);
+    if (task < 0) return false;
+    this.#bind(job, task, worker, assignment, now);
+    return true;
+  }
+
+  /** The next task of the batch that may go to the worker, as a new attempt, or −1. */
+  #take(job: Job, batch: Batch, worker: Address, now: Millis): TaskIndex {
+    if (this.#avoidance.isBarred(batch, worker)) return -1;
+    const task = job.waiting.take(batch, this.#avoidance.filterFor(job, batch, worker, now));
+    if (task >= 0) job.tasks.nextAttempt(task);
+    return task;
+  }
+
+  #bind(job: Job, task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
+    const batch = job.waiting.batchOf(task);
+    job.bound(task, worker, assignment, now);
+    if (job.spec.timeLimitMs !== undefined) watchTimeLimit(job, this.#s.env);
+    this.#events.bound(job, task, now);
+    if (job.maySeek) this.#routing.offers.update(job, batch, now);
+    this.#delivery.deliver(job, task, now);
+    if (job.isUndecided) this.#sampler.look(job, now);
+    this.#events.changed(job, now);
+  }
+}
+
+function mayGive(job: Job): boolean {
+  return job.isWritten && !job.hasEnded && !job.cancelling && job.headroom > 0;
+}
+
+/** The answer to a question for which there is no task. */
+const nothingFor = sharedByNumber((ask): MessageOf<'none'> => ({ type: 'none', ask }));
+
+/**
+ * Which numbered messages come for the first time: questions of workers, and their matches. They are numbered upwards and
+ * order holds between two parties, so the last number of each worker is all there is to remember.
+ */
+class LastNumbers {
+  readonly #last = new AddressNumbers();
+
+  /** Remembers the number. */
+  isNew(worker: Address, number: number): boolean {
+    if (number <= this.#last.get(worker)) return false;
+    this.#last.set(worker, number);
+    return true;
+  }
+
+  forget(workers: Iterable<Address>): void {
+    for (const worker of workers) this.#last.set(worker, 0);
+  }
+}

@@ -1,0 +1,126 @@
+import {
+  type Address,
+  COMPLETED,
+  type Member,
+  type Message,
+  type MessageOf,
+  NO_RESOURCES,
+  PRESETS,
+  parseJobSpec,
+} from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { whyTooLarge } from '../cluster/able-workers.js';
+import { Members } from '../cluster/members.js';
+import type { Job } from '../job/job.js';
+import { CENTRAL, joined, loneScheduler, W1, welcome } from '../lone-scheduler.fixture.js';
+
+// Costs are counted as visited tasks and workers, because times are unreliable on a busy machine.
+
+/** Counts how often tasks of the job are looked at from now on. */
+function watched({ tasks }: Job): { looks: number } {
+  const count = { looks: 0 };
+  const counting = <T extends object>(column: T): T =>
+    new Proxy(column, {
+      get: (target, key) => {
+        count.looks++;
+        return Reflect.get(target, key);
+      },
+      set: (target, key, value) => Reflect.set(target, key, value),
+    });
+  Object.assign(tasks, { states: counting(tasks.states), workers: counting(tasks.workers) });
+  return count;
+}
+
+function cluster(workers: readonly Address[] = [W1]) {
+  const sent: Message[] = [];
+  const scheduler = loneScheduler({}, { send: (_, message) => void sent.push(message) });
+  scheduler.start(0);
+  scheduler.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk }, policy: 'goshawk' }), 0);
+  scheduler.receive(CENTRAL, joined(1, workers, 4), 0);
+  return { scheduler, sent };
+}
+
+const many = parseJobSpec({ tasks: { count: 50_000, run: { sleep: '1s' } }, estimate: '1s' });
+
+test('the cost of a lost worker depends only on its tasks', () => {
+  const [first, second] = [100, 101] as [Address, Address];
+  const { scheduler } = cluster([first, second]);
+  const job = scheduler.submit(many, undefined, 0);
+  const workers = [{ worker: first, match: 1 }];
+  const matched = { job: job.number, stage: 0, workers, calm: undefined, newcomers: undefined };
+  scheduler.receive(CENTRAL, { type: 'matched', ...matched }, 1);
+  const count = watched(job);
+  const lose = (worker: Address, version: number): void => {
+    const change = { changed: [], left: [worker], owners: [], ownersVersion: 0 };
+    scheduler.receive(CENTRAL, { type: 'members', version, since: version - 1, ...change }, 2);
+  };
+  lose(second, 2);
+  expect(count.looks).toBe(0);
+  lose(first, 3);
+  expect(count.looks).toBeLessThan(50);
+});
+
+test('the cost of a repeated report depends only on the tasks of its worker', () => {
+  const { scheduler, sent } = cluster();
+  const job = scheduler.submit(many, undefined, 0);
+  const workers = [{ worker: W1, match: 1 }];
+  const matched = { job: job.number, stage: 0, workers, calm: undefined, newcomers: undefined };
+  scheduler.receive(CENTRAL, { type: 'matched', ...matched }, 1);
+  let report = 0;
+  const endOf = ({ task, attempt }: MessageOf<'run'>, ask: number): MessageOf<'ended'> =>
+    ({
+      type: 'ended',
+      report: ++report,
+      job: job.number,
+      task,
+      attempt,
+      outcome: COMPLETED,
+      runMs: 1,
+      output: [],
+      outputBytes: 0,
+      ask,
+    }) as unknown as MessageOf<'ended'>;
+  const runs = () => sent.splice(0).filter((message) => message.type === 'run');
+  const first = endOf(runs()[0]!, 1);
+  scheduler.receive(W1, first, 2);
+  for (const run of runs()) scheduler.receive(W1, endOf(run, 0), 3);
+  const count = watched(job);
+  scheduler.receive(W1, first, 4);
+  expect(count.looks).toBeLessThan(50);
+});
+
+test('the cost of workers does not depend on earlier addresses', () => {
+  const members = new Members();
+  const from = 5_000_000;
+  const changed = Array.from(
+    { length: 50 },
+    (_, i): Member => ({
+      ...(joined(1, [(from + i) as Address]) as MessageOf<'members'>).changed[0]!,
+      capacity: { memory: 1 },
+    }),
+  );
+  members.apply({ type: 'members', version: 1, since: 0, changed, left: [], owners: [], ownersVersion: 0 });
+  let looked = 0;
+  for (const _ of members.all()) looked++;
+  expect([looked, members.size]).toEqual([50, 50]);
+});
+
+test('a requirement that no worker meets is searched once until the workers change', () => {
+  const members = new Members();
+  const apply = (version: number, address: number): void => {
+    const message = joined(version, [address as Address]) as MessageOf<'members'>;
+    members.apply({ ...message, since: version - 1 });
+  };
+  let asked = 0;
+  const all = members.all.bind(members);
+  members.all = () => {
+    asked++;
+    return all();
+  };
+  apply(1, 1);
+  for (let i = 0; i < 10; i++) expect(whyTooLarge(members, { memory: 5 })).toMatch(/no worker has/);
+  expect(asked).toBe(1);
+  apply(2, 2);
+  whyTooLarge(members, { memory: 5 });
+  expect([asked, whyTooLarge(members, NO_RESOURCES)]).toEqual([2, undefined]);
+});

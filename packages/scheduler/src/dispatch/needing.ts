@@ -1,0 +1,210 @@
+import {
+  type Address,
+  type BatchPart,
+  type JobNumber,
+  LIMITS,
+  listAttributes,
+  type Millis,
+  NOBODY,
+} from '@goshawk/core';
+import type { Batch } from '../job/batch.js';
+import type { Job } from '../job/job.js';
+import type { SchedulerState } from '../state.js';
+import { Avoidance } from './avoidance.js';
+import { longerPause } from './probe-watch.js';
+
+// The owner's half of matching: central is told how many workers a batch needs. That is said of all that it needs, not of what
+// has changed, so that a message that is lost is made up for by the next.
+
+/** Central plans whole jobs: it hears of each before what of the job waits. */
+function declares(s: SchedulerState): boolean {
+  return s.cluster.policy.preset.declares;
+}
+
+/** Sees to it that central knows of all tasks of the stage that may run. */
+export function tellNeed(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
+  if (tasksInNeed(job, batch) <= batch.needSent) return;
+  if (batch.matches === 0 && batch.needSent === 0) declare(s, job, now);
+  tell(s, job, batch, now);
+}
+
+/** A central that plans whole jobs hears of the tasks that were appended. */
+export function tellGrown(s: SchedulerState, job: Job, now: Millis): void {
+  const stage = job.stages[0]!;
+  if (stage.matches > 0 || stage.needSent > 0) declare(s, job, now);
+}
+
+/** The job as a whole, where central plans whole jobs. */
+function declare(s: SchedulerState, job: Job, now: Millis): void {
+  if (s.cluster.central === NOBODY || !declares(s)) return;
+  job.isDeclared = true;
+  const { user, weight, deadlineMs, value, prefer } = job.spec;
+  s.env.send(s.cluster.central, {
+    type: 'declare',
+    job: job.number,
+    user: user ?? '',
+    weight: weight / job.slack,
+    // It counts from the submission.
+    deadlineMs: deadlineMs === undefined ? undefined : Math.max(0, job.deadlineAt - job.arrivedAt),
+    value: value ?? 0,
+    prefers: listAttributes(prefer) ?? [],
+    ageMs: now - job.arrivedAt,
+    stages: job.stages.map((stage) => ({
+      tasks: stage.count,
+      ended: stage.count - stage.unfinished,
+      after: stage.spec.after,
+      demand: stage.spec.demand,
+      estimateMs: job.estimateOf(stage) ?? job.believedMs,
+      // A stage of which more is known is not like the whole job.
+      distribution: job.estimateOf(stage) === undefined ? (job.distribution ?? []) : [],
+      requires: listAttributes(stage.spec.requires),
+      gang: stage.spec.gang,
+    })),
+    preemptible: job.spec.preemptible,
+  });
+}
+
+/** Tells all there is to tell: of what runs, too, another central knows no more than where it runs. */
+export function tellNeeds(s: SchedulerState, job: Job, now: Millis): void {
+  declare(s, job, now);
+  for (const batch of batchesInNeed(job)) tell(s, job, batch, now);
+}
+
+/** Tells again what central has not answered since then, and what is much less by now: workers that serve a job come by themselves. */
+export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now: Millis): void {
+  const due = batchesInNeed(job).filter(
+    (batch) =>
+      now - batch.needSentAt >= Math.max(batch.needPauseMs, pauseMs) ||
+      batch.needSent > OVERSTATED * tasksInNeed(job, batch),
+  );
+  if (due.length > 0) declare(s, job, now);
+  for (const batch of due) {
+    const { needSent, needPauseMs } = batch;
+    tell(s, job, batch, now);
+    // Very many jobs may wait for long: what has not changed is repeated ever less often.
+    if (batch.needSent === needSent) batch.needPauseMs = longerPause(needPauseMs, pauseMs);
+  }
+}
+
+/** No task of the stage waits any more. */
+export function needsNone(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
+  if (batch.needSent > 0) tell(s, job, batch, now, 0);
+}
+
+/**
+ * Central has found a worker that nothing of the job can use: it has missed that nothing waits, and offers no worker twice.
+ * Tells it again, unless that may still be on its way.
+ *
+ * @param job undefined: nothing of it is left here
+ */
+export function tellUnused(
+  s: SchedulerState,
+  number: JobNumber,
+  job: Job | undefined,
+  batch: Batch | undefined,
+  now: Millis,
+): void {
+  const { central, timings } = s.cluster;
+  const isNews = (since: Millis): boolean => timings.retryMs === 0 || now - since < timings.retryMs;
+  if (job === undefined || job.hasEnded) {
+    if (central === NOBODY || isNews(job?.endedAt ?? Number.NEGATIVE_INFINITY)) return;
+    s.env.send(central, { type: 'withdraw', job: number });
+  } else if (batch?.waiting === 0 && !isNews(batch.needSentAt)) tell(s, job, batch, now, 0);
+}
+
+/** It was decided what the job is, or how long it is: central is to know, whether anything of it waits or not. */
+export function tellDecided(s: SchedulerState, job: Job, now: Millis): void {
+  const { pilots } = job.sample!;
+  declare(s, job, now);
+  if (pilots.needSent > 0) tell(s, job, pilots, now, 0);
+  for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) tell(s, job, stage, now);
+}
+
+/** The job has ended: a central that plans whole jobs forgets it, and none looks for workers for what ended without one. */
+export function tellEnded(s: SchedulerState, job: Job): void {
+  if (s.cluster.central === NOBODY || job.route.by !== 'matching') return;
+  if (job.isDeclared || job.batches.some(({ needSent }) => needSent > 0)) withdraw(s, job);
+}
+
+export function withdraw(s: SchedulerState, job: Job): void {
+  const { central } = s.cluster;
+  for (const batch of job.batches) batch.needSent = 0;
+  job.isDeclared = false;
+  if (central !== NOBODY) s.env.send(central, { type: 'withdraw', job: job.number });
+}
+
+function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = tasksInNeed(job, batch)): void {
+  if (s.cluster.central === NOBODY) return;
+  batch.needSent = tasks;
+  batch.needSentAt = now;
+  batch.needPauseMs = 0;
+  const arePilots = batch === job.sample?.pilots && job.isUndecided;
+  s.env.send(s.cluster.central, {
+    type: 'need',
+    job: job.number,
+    stage: batch.index,
+    long: job.class === 'long',
+    tasks,
+    matches: batch.matches,
+    // Pilots come before all others. Who plans whole jobs goes by stages, others by what a job is.
+    estimateMs: arePilots ? 0 : ((declares(s) ? job.estimateOf(batch) : undefined) ?? job.believedMs),
+    demand: batch.spec.demand,
+    part: partOf(job, batch),
+    jobTasks: job.tasks.included,
+    ageMs: now - job.arrivedAt,
+    estimateFollows: job.sample?.estimateFollows || undefined,
+    priority: job.priority === 'normal' ? undefined : job.priority,
+    requires: listAttributes(batch.spec.requires),
+    attainedMs: job.history.workedMs + job.history.wastedMs || undefined,
+    gang: batch.spec.gang,
+    avoid: avoidedBy(s, job, batch, now),
+    user: s.quotas.areSet && !declares(s) ? job.spec.user : undefined,
+  });
+}
+
+/** Workers at which attempts of the job or its user failed, and that no task of the batch may go to. */
+function avoidedBy(s: SchedulerState, job: Job, batch: Batch, now: Millis): Address[] | undefined {
+  const { blame } = job.history;
+  if (blame === undefined || batch.waiting === 0) return undefined;
+  // A task that never failed goes anywhere.
+  if (job.waiting.has(batch, (task) => !blame.isTroubled(task))) return undefined;
+  const avoidance = new Avoidance(s);
+  const avoided: Address[] = [];
+  const failing = avoidance.soundWorkers(job, batch) > 0 ? s.unfit.failingFor(job.spec.user) : [];
+  for (const worker of new Set([...blame.workers, ...[...failing].slice(0, LIMITS.avoidedWorkersMax)])) {
+    if (avoided.length === LIMITS.avoidedWorkersMax) break;
+    // The worker of an attempt that was never sent is unknown, and one that has left is not offered.
+    if (s.cluster.members.has(worker) && !avoidance.hasTaskFor(job, batch, worker, now)) avoided.push(worker);
+  }
+  return avoided.length === 0 ? undefined : avoided;
+}
+
+/** Central plans by the last need: so many times as many tasks as wait are too many. */
+const OVERSTATED = 1.1;
+
+/** Batches to announce to central. Pilots need workers separately; the rest has other needs meanwhile. */
+function batchesInNeed(job: Job): readonly Batch[] {
+  const batches = job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
+  return batches.filter((batch) => tasksInNeed(job, batch) > 0);
+}
+
+/** A job that limits how many of its tasks run needs no more workers than that. */
+function tasksInNeed(job: Job, batch: Batch): number {
+  if (job.cancelling) return 0;
+  if (batch.stage.gang !== undefined) return job.mayStartTogether(batch.stage) ? batch.waiting : 0;
+  return Math.min(batch.waiting, job.headroom);
+}
+
+function partOf(job: Job, batch: Batch): BatchPart {
+  if (job.judgement.kind === 'thin') return 'thin';
+  if (!job.isUndecided) return 'judged';
+  return batch === job.sample?.pilots ? 'pilots' : 'early';
+}
+
+/** Central has matched a worker with the batch. */
+export function matchArrived(batch: Batch, now: Millis): void {
+  batch.matches++;
+  batch.needSent = Math.max(0, batch.needSent - 1);
+  batch.needSentAt = now;
+  batch.needPauseMs = 0;
+}

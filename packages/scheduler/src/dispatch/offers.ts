@@ -1,0 +1,166 @@
+import { fits, IndexedHeap, invariant, type Millis, patienceMsOf, type Resources } from '@goshawk/core';
+import type { Cluster } from '../cluster/cluster.js';
+import type { Batch } from '../job/batch.js';
+import type { Job } from '../job/job.js';
+
+export interface Offer {
+  readonly job: Job;
+  readonly batch: Batch;
+  /** Tasks that waited when it was last said. */
+  waiting: number;
+}
+
+/** The batches of which a task may go to whoever asks, in the order in which they are given. */
+export class Offers {
+  readonly #cluster: Pick<Cluster, 'policy'>;
+  /** Places in the order of coming, by id: of offers that are equal the one that came first is first. */
+  readonly #arrivals: number[] = [];
+  readonly #heap = new IndexedHeap(this.#arrivals);
+  /** By when they came, or a task of theirs was last given. */
+  readonly #byWait = new IndexedHeap(this.#arrivals);
+  /** Offers by heap id; ids are reused to keep the heap small. */
+  readonly #offers: (Offer | undefined)[] = [];
+  readonly #ids = new Map<Batch, number>();
+  readonly #freeIds: number[] = [];
+  /** Batches of each user. */
+  readonly #users = new Map<string | undefined, number>();
+  #arrived = 0;
+  #waiting = 0;
+
+  constructor(cluster: Pick<Cluster, 'policy'>) {
+    this.#cluster = cluster;
+  }
+
+  get size(): number {
+    return this.#heap.size;
+  }
+
+  /** Tasks of all of them. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Tasks of somebody else wait here as well. */
+  hasOthersThan(user: string | undefined): boolean {
+    return this.#users.size > (this.#users.has(user) ? 1 : 0);
+  }
+
+  /** The tasks of the batch that wait, or may run, are more or fewer than before. */
+  update(job: Job, batch: Batch, now: Millis): void {
+    const id = this.#ids.get(batch);
+    if (!isOpen(job, batch)) return id === undefined ? undefined : this.#remove(batch, id);
+    if (id === undefined) return this.#add(job, batch, now);
+    const offer = this.#offers[id]!;
+    if (batch.waiting < offer.waiting) this.#byWait.set(id, now);
+    this.#waiting += batch.waiting - offer.waiting;
+    offer.waiting = batch.waiting;
+    this.#heap.set(id, keyOf(offer));
+  }
+
+  /** The batch is wanted no more. */
+  drop(batch: Batch): void {
+    const id = this.#ids.get(batch);
+    if (id !== undefined) this.#remove(batch, id);
+  }
+
+  /** Nothing is held of a job that has ended, or was cancelled. */
+  checkInvariants(): void {
+    for (const id of this.#heap.ids()) {
+      const { job } = this.#offers[id]!;
+      invariant(!job.hasEnded && !job.cancelling, () => `tasks of ${job.id} are offered, which is over`);
+    }
+  }
+
+  /**
+   * The first in order of which a task fits into what is free, or undefined. One of which no task was given for longer
+   * than any should wait comes before all others, the one that has waited longest first.
+   *
+   * @param mayHave whether who asks may have a task of the offer; asked where attempts of its job came to nothing, and of
+   *   what not every worker may run
+   */
+  first(spare: Resources, now: Millis, mayHave: (offer: Offer) => boolean = () => true): Offer | undefined {
+    if (this.size === 0) return undefined;
+    const suits = (offer: Offer): boolean => suitsFor(offer, spare, mayHave);
+    const before = now - patienceMsOf(this.#cluster.policy);
+    if (this.#byWait.topKey() <= before) {
+      const offer = this.#leastOfAll(this.#byWait, suits, before);
+      if (offer !== undefined) return offer;
+    }
+    for (;;) {
+      const id = this.#heap.top();
+      if (id < 0) return undefined;
+      const offer = this.#offers[id]!;
+      const { job, batch } = offer;
+      // Its last task may have been taken by somebody who did not say so here.
+      if (!isOpen(job, batch)) this.#remove(batch, id);
+      else if (suits(offer)) return offer;
+      else return this.#leastOfAll(this.#heap, suits);
+    }
+  }
+
+  /** The first in order as above, if two of its tasks fit into a series. */
+  firstIfTiny(spare: Resources, now: Millis, mayHave: (offer: Offer) => boolean): Offer | undefined {
+    const offer = this.first(spare, now, mayHave);
+    return offer !== undefined && isTiny(offer.job, this.#cluster.policy.seriesMs) ? offer : undefined;
+  }
+
+  #leastOfAll(
+    heap: IndexedHeap,
+    suits: (offer: Offer) => boolean,
+    most = Number.POSITIVE_INFINITY,
+  ): Offer | undefined {
+    let least = -1;
+    for (const id of heap.ids()) {
+      const offer = this.#offers[id]!;
+      if (heap.keyOf(id)! > most || !isOpen(offer.job, offer.batch) || !suits(offer)) continue;
+      if (least < 0 || heap.isBefore(id, least)) least = id;
+    }
+    return this.#offers[least];
+  }
+
+  #add(job: Job, batch: Batch, now: Millis): void {
+    const id = this.#freeIds.pop() ?? this.#offers.length;
+    const offer: Offer = { job, batch, waiting: batch.waiting };
+    this.#ids.set(batch, id);
+    this.#offers[id] = offer;
+    this.#arrivals[id] = this.#arrived++;
+    const { user } = job.spec;
+    this.#users.set(user, (this.#users.get(user) ?? 0) + 1);
+    this.#waiting += offer.waiting;
+    this.#heap.set(id, keyOf(offer));
+    this.#byWait.set(id, now);
+  }
+
+  #remove(batch: Batch, id: number): void {
+    this.#heap.delete(id);
+    this.#byWait.delete(id);
+    this.#ids.delete(batch);
+    const { job, waiting } = this.#offers[id]!;
+    this.#waiting -= waiting;
+    const { user } = job.spec;
+    const left = this.#users.get(user)! - 1;
+    if (left > 0) this.#users.set(user, left);
+    else this.#users.delete(user);
+    this.#offers[id] = undefined;
+    this.#freeIds.push(id);
+  }
+}
+
+/** The least work that waits comes first, by its priority. */
+function keyOf({ job, batch }: Offer): number {
+  return job.believedMs * batch.waiting * job.slack;
+}
+
+function isOpen(job: Job, batch: Batch): boolean {
+  return batch.waiting > 0 && job.isWritten && !job.cancelling && !job.hasEnded;
+}
+
+function suitsFor(offer: Offer, spare: Resources, mayHave: (offer: Offer) => boolean): boolean {
+  const { job, batch } = offer;
+  if (job.headroom === 0 || !fits(batch.spec.demand, spare)) return false;
+  return (job.history.blame === undefined && batch.spec.requires === undefined) || mayHave(offer);
+}
+
+function isTiny(job: Job, seriesMs: Millis): boolean {
+  return 2 * (job.meanRunMs ?? Number.POSITIVE_INFINITY) < seriesMs;
+}

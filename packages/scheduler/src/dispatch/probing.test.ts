@@ -1,0 +1,96 @@
+import { type Address, DEFAULT_POLICY, type Message, type PolicySettings } from '@goshawk/core';
+import { expect, it } from 'vitest';
+import { Members } from '../cluster/members.js';
+import { jobOf } from '../job/job.fixture.js';
+import type { SchedulerState } from '../state.js';
+import { Prober } from './probing.js';
+
+const WORKERS = 20;
+
+/** A prober with twenty workers. */
+function proberOf(
+  send: (to: Address, message: Message) => void,
+  policy: Partial<PolicySettings> = {},
+): Prober {
+  const members = new Members();
+  members.apply({
+    type: 'members',
+    version: 1,
+    since: 0,
+    changed: Array.from({ length: WORKERS }, (_, index) => ({
+      address: (index + 1) as Address,
+      name: `w${index}`,
+      slots: 1,
+      capacity: {},
+      partition: 'general',
+      draining: false,
+      place: index,
+      attributes: [],
+    })),
+    left: [],
+    owners: [],
+    ownersVersion: 0,
+  });
+  const cluster = { members, policy: { ...DEFAULT_POLICY, ...policy } };
+  const counters = { probesSent: 0, probesRecalled: 0 };
+  return new Prober({ env: { random: () => 0.5, send }, cluster, counters } as unknown as SchedulerState);
+}
+
+it('a huge batch limits its outstanding probes, and sends more as they are served', () => {
+  const sent: Address[] = [];
+  const prober = proberOf((to) => sent.push(to));
+  const job = jobOf({ tasks: { count: 500_000, run: { sleep: 1 } } });
+  const stage = job.stages[0]!;
+  job.release(stage, 0);
+  prober.topUp(job, stage);
+  expect(sent).toHaveLength(10_000);
+  prober.topUp(job, stage);
+  expect(sent).toHaveLength(10_000);
+  for (let served = 1; served <= 100; served++) {
+    job.waiting.take(stage);
+    prober.used(stage, sent[served - 1]!, 1);
+    prober.topUp(job, stage);
+    expect(stage.probes.out).toBe(10_000);
+    expect(sent).toHaveLength(10_000 + served);
+  }
+});
+
+it.each([
+  ['without a hint, a second probe for each task', 0, 20],
+  ['a hint comes beside the random probes', 1, 20],
+  ['two hints save one of them', 4, 18],
+  ['with a hint for each task, three for two tasks', 10, 15],
+])('%s', (_title, hinted, random) => {
+  const sent: Address[] = [];
+  const prober = proberOf((to) => sent.push(to), { probeDraw: 'independent' });
+  prober.hints.startAnew(true);
+  const idle = Array.from({ length: hinted }, (_, index) => (index + 1) as Address);
+  for (const worker of idle) prober.hints.add(worker);
+  const route = { by: 'seeking', over: 'all' } as const;
+  const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } }, { route });
+  job.release(job.stages[0]!, 0);
+  prober.topUp(job, job.stages[0]!);
+  expect(sent.slice(0, hinted).sort((a, b) => a - b)).toEqual(idle);
+  expect(sent).toHaveLength(hinted + random);
+  expect(job.stages[0]!.probes.out).toBe(hinted + random);
+});
+
+it.each([
+  ['are left where they are', false, 0],
+  ['are taken back if more were sent where nothing was heard', true, WORKERS],
+])('where probes find out by themselves, those of a batch that is bound %s', (_title, again, takenBack) => {
+  const types: string[] = [];
+  const prober = proberOf((_, { type }) => types.push(type), { cancel: 'lazy', probeDraw: 'distinct' });
+  const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } });
+  const stage = job.stages[0]!;
+  job.release(stage, 0);
+  prober.topUp(job, stage);
+  if (again) prober.probeAgain(job, stage);
+  prober.batchIsBound(job, stage);
+  expect(types.filter((type) => type === 'cancelProbes')).toHaveLength(takenBack);
+  // The next probes of the same batch are the first again.
+  prober.topUp(job, stage);
+  types.length = 0;
+  prober.batchIsBound(job, stage);
+  expect(types).toEqual([]);
+});

@@ -1,0 +1,309 @@
+import { type Address, type MessageOf, type Millis, maySeek } from '@goshawk/core';
+import type { Batch, Stage } from '../job/batch.js';
+import { type Job, TaskState } from '../job/job.js';
+import type { Sample } from '../job/sample.js';
+import type { SchedulerState } from '../state.js';
+import {
+  needsNone,
+  tellDecided,
+  tellEnded,
+  tellGrown,
+  tellNeed,
+  tellNeeds,
+  tellNeedsAgain,
+  withdraw,
+} from './needing.js';
+import { Offers } from './offers.js';
+import { doubtPlaced, placeAgain, placeTasks } from './placing.js';
+import { hasProbed, isSilent } from './probe-watch.js';
+import { Prober } from './probing.js';
+
+/** Retries after which an unanswered message counts as lost. */
+const SILENCE_RETRIES = 10;
+/** After so many a need is sent again for the first time. */
+const NEED_RETRIES = 5;
+/** So many probes may come back in one retry, and so many more for each task that waits, before others wait for the next. */
+const BACK_MIN = 8;
+const BACK_A_TASK = 4;
+
+/** How what waits finds its workers, by the route of its job, and without central while that is away. */
+export class Routing {
+  readonly prober: Prober;
+  readonly offers: Offers;
+  readonly #s: SchedulerState;
+  readonly #giveHeld: (job: Job, batch: Batch, now: Millis) => void;
+
+  /** @param giveHeld gives what has come to slots that are held for it */
+  constructor(s: SchedulerState, giveHeld: (job: Job, batch: Batch, now: Millis) => void) {
+    this.#s = s;
+    this.prober = new Prober(s);
+    this.offers = new Offers(s.cluster);
+    this.#giveHeld = giveHeld;
+  }
+
+  /** Nothing of the job is to be given out yet: it waits for others, its user holds it, what of it runs has yet to be said, or it is not written. */
+  isHeld(job: Job): boolean {
+    return job.isAwaiting || job.isHeld || this.#s.recovery.holds(job) || this.#s.unwritten.isStuck(job);
+  }
+
+  /** Starts the stages that wait for no other. */
+  startJob(job: Job, now: Millis): void {
+    for (const stage of job.stages) if (stage.blockers === 0) this.startStage(job, stage, now);
+  }
+
+  startStage(job: Job, stage: Stage, now: Millis): void {
+    job.release(stage, now);
+    this.#arrived(job, stage, stage.waiting, now);
+  }
+
+  /** Tasks were appended to the job, whose stage may run. */
+  appended(job: Job, tasks: number, now: Millis): void {
+    if (job.isAwaiting || job.cancelling) return;
+    if (job.route.by === 'matching') tellGrown(this.#s, job, now);
+    this.#arrived(job, job.stages[0]!, tasks, now);
+  }
+
+  /** It was decided what the job is: what waits goes the way of its class from now on. */
+  decided(job: Job, { pilots, rest }: Sample, now: Millis): void {
+    if ((job.maySeek || job.needsCentral) && !job.isHeld) tellDecided(this.#s, job, now);
+    for (const batch of [pilots, ...rest]) {
+      this.prober.batchIsBound(job, batch);
+      this.offers.drop(batch);
+    }
+    for (const stage of job.stages) if (stage.waiting > 0) this.#arrived(job, stage, stage.waiting, now);
+  }
+
+  /** It is known how long the tasks of a job run that was known to be long. */
+  refined(job: Job, now: Millis): void {
+    if (job.route.by === 'matching' && !job.isHeld) tellDecided(this.#s, job, now);
+  }
+
+  /** Its user holds the job no more: central hears of all of it anew, as it was withdrawn. */
+  released(job: Job, now: Millis): void {
+    if (this.isHeld(job) || job.hasEnded || job.cancelling) return;
+    if (job.route.by === 'matching' && !this.#isSpared(job)) tellNeeds(this.#s, job, now);
+    for (const stage of job.stages) if (stage.waiting > 0) this.#arrived(job, stage, stage.waiting, now);
+    this.findAll(job, now);
+  }
+
+  /** Tasks of it that waited were cancelled. */
+  fewerWait(job: Job, now: Millis): void {
+    for (const batch of job.batches) {
+      if (batch.waiting > 0) continue;
+      this.offers.drop(batch);
+      this.allBound(job, batch, now);
+    }
+    this.findAll(job, now);
+  }
+
+  /** Its priority is another one: who knows of it hears so. Probes that wait in queues of workers are sent anew. */
+  reordered(job: Job, now: Millis): void {
+    if (this.isHeld(job) || job.hasEnded || job.cancelling) return;
+    for (const batch of job.batches) if (batch.probes.out > 0) this.prober.recall(job, batch);
+    if (job.route.by === 'matching' && !this.#isSpared(job)) tellNeeds(this.#s, job, now);
+    this.findAll(job, now);
+  }
+
+  /**
+   * Tasks of a stage may start: they have come, or it was decided what they are.
+   *
+   * @param tasks so many
+   */
+  #arrived(job: Job, stage: Stage, tasks: number, now: Millis): void {
+    // Held jobs are no work yet.
+    if (this.#maySeek(job) && !job.isUndecided && !job.isHeld) {
+      const isReported = job.needsCentral && !this.#isAlone(now);
+      this.#s.usage.shortCame(job.believedMs * tasks, tasks, isReported, now);
+    }
+    if (job.isUndecided) this.find(job, job.sample!.pilots, now);
+    this.find(job, stage, now);
+  }
+
+  /** Looks for workers for what waits in the batch. */
+  find(job: Job, of: Batch, now: Millis): void {
+    // Before it is decided what a job is, its rest is looked for in another way than by its class.
+    const batch = job.isUndecided && !job.needsCentral ? job.sample!.restOf(of) : of.own;
+    if (batch.waiting === 0 || job.cancelling || this.isHeld(job)) return;
+    // Possibly long tasks go only to their probes: seeking workers get tasks known to be short.
+    if (this.#maySeek(job) && batch === batch.own) {
+      this.offers.update(job, batch, now);
+      if (!job.isUndecided) this.#giveHeld(job, batch, now);
+      if (batch.waiting === 0) return;
+    }
+    this.#s.sweepTimer.arm(now);
+    if (!job.needsCentral) return this.prober.topUp(job, batch);
+    if (job.route.by === 'central') placeTasks(this.#s, job, job.stages[batch.index]!, now);
+    else if (!this.#isSpared(job)) tellNeed(this.#s, job, batch, now);
+    if (this.#isAlone(now)) this.#probeInstead(job, batch);
+  }
+
+  /** A worker has taken probes out of the queue of another one. */
+  moved(from: Address, { job: number, stage, to, probes }: MessageOf<'moved'>, now: Millis): void {
+    const job = this.#s.jobs.byNumber(number);
+    const batch = job?.batches[stage];
+    if (job === undefined || batch === undefined || job.hasEnded) return;
+    this.prober.moved(batch, from, to, probes);
+    job.probesMoved += probes;
+    // Its thief may be a worker that is passed over again and again: it would be probed, refused, and steal for ever.
+    if (batch.probes.out < batch.waiting && job.history.mayLook(now)) this.find(job, batch, now);
+  }
+
+  /**
+   * Probes of the batch were given back, and others are sent: at once, as long as not more come back than there would be in any
+   * order of things. Where all workers give back what comes, and messages come twice, there would be more and more.
+   */
+  givenBack(job: Job, batch: Batch, from: Address, said: number, now: Millis): void {
+    // Doubled, it would bring one probe more each time: of what is not believed to be there nothing comes back.
+    const probes = Math.min(said, batch.probes.at(from));
+    if (probes <= 0) return;
+    this.prober.used(batch, from, probes);
+    if (this.#s.cluster.timings.retryMs === 0) return this.find(job, batch, now);
+    batch.givenBack += probes;
+    if (batch.givenBack <= BACK_MIN + BACK_A_TASK * batch.waiting) return this.find(job, batch, now);
+    this.#s.sweepTimer.arm(now);
+  }
+
+  /** @returns whether probes had come back */
+  #findForGivenBack(job: Job, now: Millis): boolean {
+    let wereBack = false;
+    for (const batch of job.batches) {
+      if (batch.givenBack === 0) continue;
+      batch.givenBack = 0;
+      if (batch.waiting === 0) continue;
+      wereBack = true;
+      this.find(job, batch, now);
+    }
+    return wereBack;
+  }
+
+  /** All of the job that waits. */
+  findAll(job: Job, now: Millis): void {
+    for (const batch of job.batches) this.find(job, batch, now);
+  }
+
+  /** There are other workers than before, or fewer. */
+  findForThoseThatProbe(now: Millis): void {
+    for (const job of this.#s.jobs.active()) {
+      if (job.needsCentral) continue;
+      this.findAll(job, now);
+    }
+  }
+
+  /** Central is away, or has too much to do: short jobs that it was to match find their workers themselves. */
+  doWithoutCentral(now: Millis): void {
+    if (!this.#isAlone(now)) return;
+    for (const job of this.#s.jobs.active()) for (const batch of job.batches) this.#probeInstead(job, batch);
+  }
+
+  #probeInstead(job: Job, of: Batch): void {
+    if (!job.needsCentral || this.isHeld(job) || !this.#maySeek(job)) return;
+    const batch = job.isUndecided ? job.sample!.restOf(of) : of.own;
+    if (batch.waiting > 0) this.prober.topUp(job, batch);
+  }
+
+  /** Central matches short jobs again, or no more. */
+  reliefChanged(now: Millis): void {
+    if (this.#s.cluster.isRelieved) return this.doWithoutCentral(now);
+    this.#matchAllAgain((job) => this.#maySeek(job), now);
+  }
+
+  /** The same central as before was cut off: what was sent shortly before, and meanwhile, may be lost. */
+  centralIsBack(now: Millis): void {
+    this.#matchAllAgain((job) => !this.#isSpared(job), now);
+  }
+
+  #matchAllAgain(isMeant: (job: Job) => boolean, now: Millis): void {
+    for (const job of this.#s.jobs.active())
+      if (job.route.by === 'matching' && !this.isHeld(job) && isMeant(job)) this.#matchAgain(job, now);
+  }
+
+  /** Short jobs have to do without central. */
+  #isAlone(now: Millis): boolean {
+    return this.#s.cluster.isRelieved || this.#s.cluster.isSilent(now);
+  }
+
+  /** Central has too much to do to hear of the job. A silent central is sent needs all the same: it may hear them. */
+  #isSpared(job: Job): boolean {
+    return this.#maySeek(job) && this.#s.cluster.isRelieved;
+  }
+
+  /** Single tasks of it may go to workers that seek any: not of a gang, which starts as a whole. */
+  #maySeek(job: Job): boolean {
+    return job.maySeek && !this.#s.cluster.policy.preset.gangs;
+  }
+
+  #matchAgain(job: Job, now: Millis): void {
+    for (const batch of job.batches) if (batch.probes.out > 0) this.prober.recall(job, batch);
+    tellNeeds(this.#s, job, now);
+  }
+
+  /** No task of the batch waits: neither probes nor matched workers are needed any more. */
+  allBound(job: Job, batch: Batch, now: Millis): void {
+    this.prober.batchIsBound(job, batch);
+    if (batch.needSent > 0) needsNone(this.#s, job, batch, now);
+  }
+
+  /** The job was cancelled, given up, or is another one's: nobody is to look for workers for it, or to ask for it. */
+  takeBack(job: Job): void {
+    if (job.needsCentral) withdraw(this.#s, job);
+    for (const batch of job.batches) {
+      if (batch.probes.out > 0) this.prober.recall(job, batch);
+      this.offers.drop(batch);
+    }
+  }
+
+  jobEnded(job: Job): void {
+    for (const batch of job.batches) {
+      this.prober.batchIsBound(job, batch);
+      this.offers.drop(batch);
+    }
+    tellEnded(this.#s, job);
+  }
+
+  /** Another central than before knows nothing of what waits. */
+  tellAnotherCentral(now: Millis): void {
+    this.prober.hints.startAnew(maySeek(this.#s.cluster.policy.preset));
+    for (const job of this.#s.jobs.active()) {
+      if (this.isHeld(job)) continue;
+      if (job.route.by === 'central') placeAgain(this.#s, job, now);
+      if (job.route.by === 'matching') this.#matchAgain(job, now);
+    }
+  }
+
+  /** Asks central again for what it has not answered for long. @returns whether there is anything to be answered */
+  askAgain(job: Job, retryMs: Millis, now: Millis): boolean {
+    if (this.isHeld(job)) return false;
+    const isPlacing = job.tasks.countOf(TaskState.placing) > 0;
+    if (isPlacing && now - job.placeSentAt >= 2 * retryMs) placeAgain(this.#s, job, now);
+    const isPlaced = job.tasks.countOf(TaskState.placed) > 0;
+    if (isPlaced) doubtPlaced(this.#s, job, SILENCE_RETRIES * retryMs, now);
+    const isChoosy = this.#findForChoosy(job, now);
+    const wereBack = this.#findForGivenBack(job, now);
+    const isProbing = this.#probeAgain(job, SILENCE_RETRIES * retryMs, now);
+    const isMatching =
+      job.route.by === 'matching' && job.tasks.countOf(TaskState.waiting) > 0 && !this.#isSpared(job);
+    if (isMatching) tellNeedsAgain(this.#s, job, NEED_RETRIES * retryMs, now);
+    return isPlacing || isPlaced || isMatching || isProbing || isChoosy || wereBack;
+  }
+
+  /** Workers were passed over, since attempts came to nothing there. @returns whether that may happen again */
+  #findForChoosy(job: Job, now: Millis): boolean {
+    if (job.history.blame === undefined) return false;
+    job.history.reviewTrial(now);
+    this.findAll(job, now);
+    return true;
+  }
+
+  /** Sends more probes where nothing was heard of those that are out. @returns whether any are */
+  #probeAgain(job: Job, pauseMs: Millis, now: Millis): boolean {
+    let isProbing = false;
+    for (const batch of job.batches) {
+      if (batch.probes.out === 0 || batch.waiting === 0 || job.headroom === 0) continue;
+      isProbing = true;
+      if (!isSilent(batch, pauseMs, now)) continue;
+      this.prober.probeAgain(job, batch);
+      hasProbed(batch, pauseMs, now);
+    }
+    return isProbing;
+  }
+}

@@ -1,0 +1,256 @@
+import {
+  drawDistinct,
+  effectiveScope,
+  hasGangs,
+  type JobSpec,
+  type Millis,
+  type PolicySettings,
+  Random,
+} from '@goshawk/core';
+import {
+  type ArrivingJob,
+  type Estimate,
+  type Estimator,
+  Guarded,
+  type Judgement,
+  makeEstimator,
+  type SamplePlan,
+  type Verdict,
+} from '@goshawk/predictor';
+import type { EstimatorStates } from '../contract.js';
+import type { Stage } from '../job/batch.js';
+import { decide, decideBy, UNDECIDED } from '../job/classify.js';
+import { type Job, TaskState } from '../job/job.js';
+import type { JobEvents } from '../job/job-events.js';
+import { Sample } from '../job/sample.js';
+import type { SchedulerState } from '../state.js';
+import type { Routing } from './routing.js';
+import { slowdownAt } from './slowdown.js';
+
+/**
+ * The scheduler's side of its estimator: asks it about each job that comes, draws the pilots that it wants, shows it
+ * what becomes of them until it decides, and lets it learn from what has ended.
+ */
+export class Sampler {
+  readonly #s: SchedulerState;
+  readonly #routing: Routing;
+  readonly #events: JobEvents;
+  /** State of inactive estimators. */
+  readonly #estimatorStates: Record<string, unknown>;
+  #policy: PolicySettings | undefined;
+  #estimator: Guarded | undefined;
+  /** Since `takeEstimatorStates` was last called. */
+  #hasLearned = false;
+
+  constructor(s: SchedulerState, routing: Routing, events: JobEvents) {
+    this.#s = s;
+    this.#routing = routing;
+    this.#events = events;
+    this.#estimatorStates = { ...s.config.estimatorStates };
+  }
+
+  /** The cluster's policy names the estimator, which goes on from what it had learned when it was last in charge. */
+  adopt(policy: PolicySettings): void {
+    const before = this.#policy;
+    this.#policy = policy;
+    if (before !== undefined && isSameEstimator(before, policy)) return;
+    if (this.#estimator !== undefined) this.#estimatorStates[this.#estimator.name] = this.#estimator.save();
+    this.#estimator = new Guarded(this.#make(policy));
+    this.#recall(this.#estimator);
+  }
+
+  /** All that estimators have learned; undefined where that is nothing since the last call. */
+  takeEstimatorStates(): EstimatorStates | undefined {
+    if (!this.#hasLearned || this.#estimator === undefined) return undefined;
+    this.#hasLearned = false;
+    return { ...this.#estimatorStates, [this.#estimator.name]: this.#estimator.save() };
+  }
+
+  #recall(estimator: Guarded): void {
+    const { name } = estimator;
+    const state = this.#estimatorStates[name];
+    delete this.#estimatorStates[name];
+    if (state === undefined || state === null) return;
+    try {
+      estimator.load(state);
+    } catch (error) {
+      this.#s.env.estimatorStateRefused?.(name, (error as Error).message);
+    }
+  }
+
+  /** An open job and a gang have no tasks that could run before the others, as pilots; a retry of some tasks may have few. */
+  judge(
+    arriving: ArrivingJob,
+    spec: Partial<Pick<JobSpec, 'openMs' | 'stages' | 'retryOf'>> = {},
+  ): Judgement {
+    const judgement = this.#estimator?.judge(arriving) ?? { kind: 'unknown' };
+    const { openMs, stages = [], retryOf } = spec;
+    const mayWait = openMs === undefined && retryOf === undefined;
+    const hasPilots = mayWait && !hasGangs({ stages }) && !this.#policy?.preset.gangs;
+    return hasPilots ? judgement : withoutPilots(judgement);
+  }
+
+  /** A job of an earlier incarnation, of which it was not decided what it is: other pilots tell, or those that have ended. */
+  resume(job: Job, now: Millis): void {
+    this.#believe(job);
+    if (job.isAwaiting) return;
+    if (job.classifiedBy !== UNDECIDED || job.sample !== undefined || job.cancelling || job.hasEnded) return;
+    if (job.judgement.kind !== 'sample') return;
+    this.start(job, job.judgement);
+    this.look(job, now);
+  }
+
+  /**
+   * Estimates and guesses are not recorded per job, because they follow from recorded learning. A job without
+   * an estimate counts as no work and goes first.
+   */
+  #believe(job: Job): void {
+    if (job.judgement.kind !== 'unknown') return;
+    job.judgement = this.judge(job.arriving, job.spec);
+    if (job.judgement.kind === 'unknown' || job.believedMs > 0) return;
+    const { estimateMs, guessMs, distribution } = decide(job.judgement, this.#policy!);
+    job.redecide({ estimateMs, guessMs, distribution });
+  }
+
+  /** Draws the pilots among the tasks of the largest stage that may start at once. */
+  start(job: Job, plan: SamplePlan): void {
+    const { preset } = this.#policy!;
+    const stage = startingStage(job);
+    const places = drawDistinct(this.#sourceOf(job.spec), stage.count, plan.pilots);
+    const tasks = places.map((place) => stage.first + place);
+    const over = effectiveScope(preset, preset.long.over);
+    job.startSample(new Sample(plan, tasks, stage, job.stages, over));
+  }
+
+  /** Something became of a pilot, or time has passed: perhaps they tell by now. */
+  look(job: Job, now: Millis): void {
+    const { sample } = job;
+    if (sample === undefined || job.cancelling || job.hasEnded) return;
+    if (sample.isDecided && !sample.estimateFollows) return;
+    const evidence = sample.evidence((task) => {
+      const state = job.tasks.stateOf(task);
+      if (state === TaskState.completed) return { ran: job.tasks.runMs[task]! };
+      if (state === TaskState.running) return { runs: Math.max(0, now - job.tasks.startedAt[task]!) };
+      return job.tasks.isFinal(task) ? 'failed' : 'waiting';
+    });
+    const verdict = this.#estimator!.weigh(job.arriving, sample.plan, evidence, this.#enoughMs());
+    if (sample.isDecided) return this.#refine(job, verdict, now);
+    if (verdict.kind === 'wait') return this.#s.env.setTimer('weigh', job.number, now + verdict.againInMs);
+    this.#s.env.clearTimer('weigh', job.number);
+    sample.estimateFollows = verdict.provisional === true;
+    this.#decide(job, sample, verdict.estimate, now);
+  }
+
+  /** A job that was found to be long while its pilots ran stays so; once enough of them have ended it is known how long. */
+  #refine(job: Job, verdict: Verdict, now: Millis): void {
+    if (verdict.kind === 'wait' || verdict.provisional) return;
+    job.refine(verdict.estimate);
+    this.#s.ledger.classified(job, now);
+    this.#routing.refined(job, now);
+  }
+
+  #decide(job: Job, sample: Sample, estimate: Estimate, now: Millis): void {
+    job.decide(decideBy(estimate, this.#policy!), now);
+    this.#s.ledger.classified(job, now);
+    this.#events.decided(job, now);
+    this.#tellThatLong(job);
+    this.#routing.decided(job, sample, now);
+  }
+
+  /** Workers run tasks of a job that was taken for short: what waits there waits behind a long one. */
+  #tellThatLong(job: Job): void {
+    if (job.class === 'short') return;
+    // Behind the task itself, which may wait for the disk.
+    for (const task of job.tasks.in(TaskState.running))
+      this.#s.ledger.send(job.tasks.workerOf(task), { type: 'nowLong', ...job.tasks.ref(task) });
+  }
+
+  /** Threshold for deciding immediately that a job is long; by size, all pilots count (SLearn §5.1.2). */
+  #enoughMs(): Millis {
+    const { preset, cutoffMs } = this.#policy!;
+    return preset.byClass ? cutoffMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** The job has ended. */
+  learn(job: Job): void {
+    if (this.#policy === undefined || !this.#learns() || job.wasLearned || job.taskCount === 0) return;
+    const { completed, total } = job.counts;
+    const isCompleted = completed === total;
+    const ran = completed === 0 ? NO_RUNS : this.#asPreferred(job);
+    const runsMs =
+      completed === job.taskCount || completed === 0
+        ? ran
+        : ran.filter((_, task) => job.tasks.stateOf(task) === TaskState.completed);
+    let sum = 0;
+    for (let i = 0; i < runsMs.length; i++) sum += runsMs[i]!;
+    this.#hasLearned = true;
+    this.#estimator!.learn({
+      job: job.arriving,
+      judgement: job.judgement,
+      completed: isCompleted,
+      long: completed > 0 && sum / completed >= this.#policy.cutoffMs,
+      runtimeMs: job.endedAt! - job.arrivedAt,
+      runsMs,
+    });
+  }
+
+  /** Run times as they would have been on workers that the job prefers (3σPredict §4.1). */
+  #asPreferred(job: Job): Float64Array {
+    if (job.spec.slowdown === undefined) return job.tasks.runMs;
+    return job.tasks.runMs.map(
+      (runMs, task) => runMs / slowdownAt(job, job.tasks.workerOf(task), this.#s.cluster.members),
+    );
+  }
+
+  /** The `given` estimator uses only submitters' estimates, so it learns nothing. */
+  #learns(): boolean {
+    return this.#policy?.estimator !== 'given';
+  }
+
+  #make(policy: PolicySettings): Estimator {
+    const random = () => this.#s.env.random();
+    const { declares, byClass } = policy.preset;
+    const settings = { ...policy, distributions: declares, sampling: byClass };
+    try {
+      return makeEstimator(policy.estimator, settings, random);
+    } catch {
+      // Central is of a version that knows more: what submitters say is better than nothing.
+      return makeEstimator('given', settings, random);
+    }
+  }
+
+  /** Which tasks are pilots follows from the job's own seed, where it has one; so a run can be made again. */
+  #sourceOf({ seed }: JobSpec): { random(): number } {
+    if (seed === undefined) return this.#s.env;
+    const stream = Random.seeded(`pilots ${seed}`);
+    return { random: () => stream.next() };
+  }
+}
+
+const NO_RUNS = new Float64Array(0);
+
+/** A gang starts as a whole, and of an open job it is not known what comes: no task runs first, and the guess has to do. */
+function withoutPilots(judgement: Judgement): Judgement {
+  if (judgement.kind !== 'sample' && judgement.kind !== 'thin') return judgement;
+  const { guess, note } = judgement;
+  return guess === undefined ? { kind: 'unknown', note } : { kind: 'estimate', estimate: guess, note };
+}
+
+function startingStage(job: Job): Stage {
+  const starting = job.stages.filter(({ blockers }) => blockers === 0);
+  return starting.reduce((largest, stage) => (stage.count > largest.count ? stage : largest));
+}
+
+function isSameEstimator(one: PolicySettings, other: PolicySettings): boolean {
+  return (
+    one.estimator === other.estimator &&
+    one.preset.declares === other.preset.declares &&
+    one.preset.byClass === other.preset.byClass &&
+    one.pilotRatio === other.pilotRatio &&
+    one.pilotsMax === other.pilotsMax &&
+    one.pilotQuorum === other.pilotQuorum &&
+    one.pilotPrior === other.pilotPrior &&
+    one.thinLimit === other.thinLimit &&
+    String(one.features) === String(other.features)
+  );
+}

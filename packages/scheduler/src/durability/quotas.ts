@@ -1,0 +1,175 @@
+import {
+  amountOf,
+  countTasks,
+  formatBytes,
+  GPU,
+  type JobSpec,
+  LIMITS,
+  type MessageOf,
+  type Millis,
+  type StageSpec,
+} from '@goshawk/core';
+import type { JobStore } from './job-store.js';
+import type { Refusal } from './ledger.js';
+
+type Holder = MessageOf<'limits'>['holders'][number];
+
+const OTHERS = '*';
+
+/** A user or a project with its limits. */
+interface Limited {
+  readonly title: string;
+  readonly limits: Holder;
+  /** Whether the limits count what this user's jobs hold. */
+  counts(user: string): boolean;
+  /** Its name in `elsewhere`. */
+  readonly name: string;
+}
+
+/**
+ * Limits of users and projects that this scheduler keeps: on what waits, what is journaled, and how long tasks run. Central
+ * keeps those on what runs, and says how much is used at other schedulers, as of the last heartbeats.
+ */
+export class Quotas {
+  readonly #jobs: JobStore;
+  #holders = new Map<string, Holder>();
+  #elsewhere = new Map<string, MessageOf<'limits'>['elsewhere'][number]>();
+
+  constructor(jobs: JobStore) {
+    this.#jobs = jobs;
+  }
+
+  heard({ holders, elsewhere }: MessageOf<'limits'>): void {
+    this.#holders = new Map(holders.map((each) => [each.holder, each]));
+    this.#elsewhere = new Map(elsewhere.map((each) => [each.user, each]));
+  }
+
+  /** Another central says its own. */
+  forget(): void {
+    this.#holders.clear();
+    this.#elsewhere.clear();
+  }
+
+  /** Some user has a limit. */
+  get areSet(): boolean {
+    return this.#holders.size > 0;
+  }
+
+  /** Whether others need to know what users hold here. */
+  get areShared(): boolean {
+    for (const { waiting, journal } of this.#holders.values())
+      if (waiting !== undefined || journal !== undefined) return true;
+    return false;
+  }
+
+  projectOf(user: string | undefined): string | undefined {
+    return this.#of(user ?? '')?.project;
+  }
+
+  /** Usage by the users' jobs here, for central. */
+  holdings(): MessageOf<'holdings'>['users'] {
+    const users = new Set([...this.#jobs.activeByUser.keys(), ...this.#jobs.journalByUser.keys()]);
+    return [...users].slice(0, LIMITS.usersListedMax).map((user) => ({
+      user: user ?? '',
+      waiting: this.#jobs.activeOf(user).waiting,
+      journal: this.#jobs.journalByUser.get(user) ?? 0,
+    }));
+  }
+
+  /** Refuses a job that can never run, or that exceeds what its user may have waiting. */
+  refusalOf({ user, stages }: JobSpec, tasks: number, bytes: number): Refusal | undefined {
+    if (!this.areSet) return undefined;
+    for (const limited of this.#limitsOf(user))
+      for (const stage of stages) {
+        const message = whyNever(limited, stage);
+        if (message !== undefined) return { code: 'over-limit', message, hint: ASK_FOR_LESS };
+      }
+    return this.refusalOfTasks(user, tasks, bytes);
+  }
+
+  /** Refuses more waiting tasks or journal bytes than the user may have. */
+  refusalOfTasks(user: string | undefined, tasks: number, bytes: number): Refusal | undefined {
+    if (!this.areSet) return undefined;
+    for (const limited of this.#limitsOf(user)) {
+      const { waiting, journal } = limited.limits;
+      const { title } = limited;
+      const has = this.#has(limited);
+      if (waiting !== undefined && tasks > 0 && has.waiting + tasks > waiting)
+        return {
+          code: 'over-limit',
+          message: `${title} may have ${waiting} waiting tasks, has ${has.waiting}, and this adds ${tasks}`,
+          hint:
+            tasks > waiting ? 'submit fewer tasks' : 'wait until some have started, or submit fewer tasks',
+        };
+      if (journal !== undefined && has.journal + bytes > journal)
+        return {
+          code: 'over-limit',
+          message: `${title} may have ${formatBytes(journal)} in journals, has ${formatBytes(has.journal)}, and this adds ${formatBytes(bytes)}`,
+          hint: 'jobs count until they are forgotten after their end; submit less, or ask the operator for more',
+        };
+    }
+    return undefined;
+  }
+
+  /** The longest time that a task of this user may run. ms; undefined: any */
+  runTimeOf(user: string | undefined): Millis | undefined {
+    if (!this.areSet) return undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const { limits } of this.#limitsOf(user)) least = Math.min(least, limits.runTime ?? least);
+    return least === Number.POSITIVE_INFINITY ? undefined : least;
+  }
+
+  #has({ counts, name }: Limited): { readonly waiting: number; readonly journal: number } {
+    const elsewhere = this.#elsewhere.get(name);
+    let waiting = elsewhere?.waiting ?? 0;
+    let journal = elsewhere?.journal ?? 0;
+    for (const [user, held] of this.#jobs.activeByUser) if (counts(user ?? '')) waiting += held.waiting;
+    for (const [user, bytes] of this.#jobs.journalByUser) if (counts(user ?? '')) journal += bytes;
+    return { waiting, journal };
+  }
+
+  #of(user: string): Holder | undefined {
+    return (user.startsWith('@') ? undefined : this.#holders.get(user)) ?? this.#holders.get(OTHERS);
+  }
+
+  #limitsOf(user = ''): Limited[] {
+    const own = this.#of(user);
+    const found: Limited[] = [];
+    if (own !== undefined)
+      found.push({
+        title: user === '' ? 'a user without a name' : `user ${user}`,
+        limits: own,
+        counts: (each) => each === user,
+        name: user,
+      });
+    const project = own?.project;
+    const shared = project === undefined ? undefined : this.#holders.get(`@${project}`);
+    if (shared !== undefined)
+      found.push({
+        title: `project ${project}`,
+        limits: shared,
+        counts: (each) => this.#of(each)?.project === project,
+        name: `@${project}`,
+      });
+    return found;
+  }
+}
+
+/** Explains that one task of the stage, or its gang, exceeds a limit even if nothing else runs. */
+function whyNever({ title, limits }: Limited, stage: StageSpec): string | undefined {
+  const together = stage.gang === true ? countTasks(stage.tasks) : 1;
+  const demands: readonly [keyof Holder, number, (amount: number) => string][] = [
+    ['running', together, (amount) => `${amount} running tasks`],
+    ['cpus', together * (amountOf(stage.demand, 'cpu') || 1), (amount) => `${amount} CPUs`],
+    ['memory', together * amountOf(stage.demand, 'memory'), (amount) => `${formatBytes(amount)} of memory`],
+    ['gpus', together * amountOf(stage.demand, GPU), (amount) => `${amount} GPUs`],
+  ];
+  for (const [name, amount, words] of demands) {
+    const limit = limits[name] as number | undefined;
+    if (limit !== undefined && amount > limit)
+      return `${title} may have ${words(limit)} at a time, and ${together > 1 ? 'this gang' : 'a task of this job'} takes ${words(amount)}`;
+  }
+  return undefined;
+}
+
+const ASK_FOR_LESS = 'request less, or ask the operator for a higher limit';

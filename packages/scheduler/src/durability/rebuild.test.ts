@@ -1,0 +1,158 @@
+import { type Address, COMPLETED, type JobRecord } from '@goshawk/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { startOf } from '../api/job-views.js';
+import { DurableBench, entriesOf, FAILED } from '../durable.fixture.js';
+import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
+import { CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
+import { rebuildJobs } from './rebuild.js';
+
+const context = {
+  wallOffsetMs: 0,
+  now: Number.POSITIVE_INFINITY,
+  idOf: (job: number) => `s-${job}`,
+  formerly: () => -2 as Address,
+  isShort: () => false,
+};
+
+function rebuild(records: readonly JobRecord[]): Job[] {
+  return rebuildAt(context.now, records);
+}
+
+function rebuildAt(now: number, records: readonly JobRecord[]): Job[] {
+  const jobs: Job[] = [];
+  for (const _ of rebuildJobs(entriesOf(records), { ...context, now }, (job) => jobs.push(job)));
+  return jobs;
+}
+
+/** State that must survive a restart: everything except running tasks. */
+function durablePart(job: Job, records: readonly JobRecord[]) {
+  const isOver = job.cancelling || job.hasEnded;
+  const states = Array.from(job.tasks.states, (state) => {
+    if (state >= TaskState.completed) return TASK_STATE_NAMES[state];
+    if (isOver) return 'cancelled';
+    return state === TaskState.blocked ? 'blocked' : 'waiting';
+  });
+  const values = Array.from(job.tasks.states, (_, task) =>
+    job.history.reports.valueOf(task, (_, place) => records[place]),
+  );
+  const { id, cancelling } = job;
+  const { blame, failedCount, lostCount } = job.history;
+  const failures = Array.from(job.tasks.states, (_, task) => blame?.failuresOf(task) ?? 0);
+  const losses = Array.from(job.tasks.states, (_, task) => blame?.lossesOf(task) ?? 0);
+  const runs = Array.from(job.tasks.runMs);
+  return { id, states, failures, losses, cancelling, failedCount, lostCount, values, runs };
+}
+
+/** One thing that happens: to the job, and to which of its runs. */
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.constant('ask' as const) },
+  { weight: 4, arbitrary: fc.constant('completed' as const) },
+  { weight: 3, arbitrary: fc.constant('failed' as const) },
+  { weight: 2, arbitrary: fc.constant('lost' as const) },
+  { weight: 1, arbitrary: fc.constant('cancel' as const) },
+);
+
+describe('jobs rebuilt from records', () => {
+  test('equal the original at every record, for any history', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const bench = new DurableBench();
+        bench.members(W1, W2);
+        const live = bench.accept({
+          retries: 1,
+          stages: [
+            { name: 'a', tasks: { count: 3, run: { sleep: 1 } } },
+            { name: 'b', after: ['a'], tasks: [{ sleep: 1 }, { sleep: 1 }] },
+          ],
+        });
+        const running: NonNullable<ReturnType<typeof bench.ask>>[] = [];
+        for (const [index, what] of steps.entries()) {
+          bench.now++;
+          if (what === 'cancel') bench.receive(CLIENT, { type: 'cancelJob', request: 1, id: 's-1' });
+          if (what === 'ask') {
+            const bound = bench.ask(W1, 1, 0) ?? bench.ask(W1, 1, 1);
+            if (bound !== undefined) running.push(bound);
+          }
+          if (what === 'ask' || what === 'cancel') continue;
+          const [bound] = running.splice(index % Math.max(1, running.length), 1);
+          if (bound === undefined) continue;
+          const outcome =
+            what === 'completed'
+              ? { ...COMPLETED, value: index }
+              : what === 'lost'
+                ? { ...FAILED, kind: 'lost' as const }
+                : FAILED;
+          bench.end(W1, bound, outcome);
+        }
+        for (let count = 0; count <= bench.records.length; count++) {
+          // Checks itself, at its start and at each step.
+          const again = new DurableBench(
+            { ...bench.inheritance(), entries: entriesOf(bench.records.slice(0, count)) },
+            500,
+          );
+          again.members(W1, W2);
+        }
+        // A damaged record is left out of its journal, whichever but the first.
+        for (let gone = 1; gone < bench.records.length; gone++) {
+          const rest = bench.records.filter((_, at) => at !== gone);
+          new DurableBench({ ...bench.inheritance(), entries: entriesOf(rest) }, 500).members(W1, W2);
+        }
+        const [job] = rebuild(bench.records);
+        expect(durablePart(job!, bench.records)).toEqual(durablePart(live, bench.records));
+        expect(job!.hasEnded).toBe(live.hasEnded);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('have tasks that started after them, even with rounded clocks', () => {
+    const bench = new DurableBench();
+    bench.accept({ tasks: { count: 2, run: { sleep: 1 } } });
+    const [accepted] = bench.records;
+    const run = { task: 0, attempt: 1, outcome: COMPLETED, worker: 'w1', runMs: 0.4 };
+    const [job] = rebuild([accepted!, { kind: 'attempt', job: accepted!.job, at: accepted!.at, ...run }]);
+    expect(startOf(job!, 0)).toBe(0);
+    expect(startOf(job!, 1)).toBeLessThan(0);
+  });
+
+  test('have no times in the future, even if the writer’s clock was ahead', () => {
+    const hour = 3_600_000;
+    const bench = new DurableBench();
+    bench.accept({ tasks: [{ sleep: 1 }] });
+    const lost = (attempt: number): JobRecord => ({
+      ...{ kind: 'attempt', job: 1, at: hour + attempt, task: 0, attempt },
+      ...{ outcome: { ...FAILED, kind: 'lost' }, worker: 'w1', runMs: 5 },
+    });
+    const [job] = rebuildAt(1_000, [{ ...bench.records[0]!, at: hour }, lost(1), lost(2)]);
+    expect(job!.acceptedAt).toBe(1_000);
+    // It pauses for as long as from any other clock.
+    const mayGo = (now: number) =>
+      job!.history.blame!.mayGo(0, W1, { isFailing: false, sound: 1 }, () => true, now);
+    expect([mayGo(1_000), mayGo(60_000)]).toEqual([false, true]);
+  });
+
+  test('that were forgotten are no more', () => {
+    const bench = new DurableBench();
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    expect(rebuild([...bench.records, { kind: 'forgotten', job: 1, at: 9 }])).toEqual([]);
+  });
+
+  test('keep their last classification', () => {
+    const bench = new DurableBench();
+    bench.submit({ tasks: [{ sleep: 1 }] });
+    const classified: JobRecord = {
+      kind: 'classified',
+      job: 1,
+      at: 9,
+      class: 'long',
+      classifiedBy: 'pilot',
+      route: { by: 'central', over: 'general' },
+    };
+    expect(rebuild([...bench.records, classified])[0]).toMatchObject({
+      class: 'long',
+      classifiedBy: 'pilot',
+      route: { by: 'central' },
+    });
+  });
+});

@@ -1,0 +1,268 @@
+import {
+  type Address,
+  type AttemptNumber,
+  isOwnersEnd,
+  type JobNumber,
+  type JobRecord,
+  type JobRecordOf,
+  type Millis,
+  NOBODY,
+  type TaskIndex,
+} from '@goshawk/core';
+import type { JournalEntry } from '../contract.js';
+import { arrivingJobOf } from '../job/arriving.js';
+import { Hold, holdOf } from '../job/hold.js';
+import { Job, TaskState } from '../job/job.js';
+import { howEnded } from '../job/outcomes.js';
+import { findReopening } from '../job/reopening.js';
+
+/** Gets a job as it was when its owner last wrote something down. */
+type Rebuilt = (job: Job) => void;
+
+/** So many tasks of a job take as long as a record. */
+const TASKS_A_RECORD = 50;
+
+/** Inputs of rebuilding a job besides its records. */
+export interface RebuildContext {
+  /** Wall clock minus the machine's clock. */
+  readonly wallOffsetMs: Millis;
+  readonly now: Millis;
+  idOf(job: JobNumber): string;
+  /** Stands for a worker of which the name is left. */
+  formerly(worker: string): Address;
+  /** Memory is short. */
+  isShort(): boolean;
+}
+
+/**
+ * Makes jobs of records. What was running is waiting: whether it still runs is for its worker to say. Attempts of
+ * tasks that have not ended count on from those that may have been started and were not written down.
+ *
+ * Takes one record at a time: together they may be more than the memory holds.
+ *
+ * @param entries by job, each from its acceptance on; those of a job that was forgotten may be there or not
+ * @returns steps, each worth so many records
+ */
+export function* rebuildJobs(
+  entries: Iterable<JournalEntry>,
+  context: RebuildContext,
+  rebuilt: Rebuilt,
+): Iterable<number> {
+  let rebuild: Rebuild | undefined;
+  for (const [place, record] of entries) {
+    let work = 1;
+    if (record.job !== rebuild?.job.number) {
+      rebuild?.done(rebuilt);
+      rebuild = undefined;
+    }
+    if (record.kind === 'accepted') {
+      rebuild ??= new Rebuild(record, context);
+      work += rebuild.job.taskCount / TASKS_A_RECORD;
+    } else if (record.kind === 'forgotten') rebuild = undefined;
+    else rebuild?.apply(record, place);
+    yield work;
+  }
+  rebuild?.done(rebuilt);
+}
+
+/** Makes an ended job of its records; undefined where they do not tell of its end. */
+export function rebuiltJob(entries: Iterable<JournalEntry>, context: RebuildContext): Job | undefined {
+  let rebuilt: Job | undefined;
+  const steps = rebuildJobs(entries, context, (job) => {
+    rebuilt = job;
+  });
+  for (const _ of steps);
+  return rebuilt?.hasEnded ? rebuilt : undefined;
+}
+
+class Rebuild {
+  readonly job: Job;
+  readonly #context: RebuildContext;
+
+  constructor(accepted: JobRecordOf<'accepted'>, context: RebuildContext) {
+    this.#context = context;
+    const { key, spec, class: jobClass, classifiedBy: by, route, stagesMs } = accepted;
+    this.job = new Job({
+      number: accepted.job,
+      id: context.idOf(accepted.job),
+      key,
+      spec,
+      arriving: arrivingJobOf(spec, accepted.at),
+      judgement: { kind: 'unknown' },
+      decision: {
+        class: jobClass,
+        by,
+        estimateMs: spec.estimateMs,
+        guessMs: undefined,
+        stagesMs,
+        route,
+        lane: 'normal',
+      },
+      acceptedAt: this.#machineTime(accepted.at),
+      hold: holdOf(spec, this.#machineTime(accepted.at), accepted.at),
+    });
+    this.job.history.reports.isBrief = context.isShort();
+    this.job.tasks.usedUpTo = new Uint32Array(this.job.taskCount);
+    if (!this.job.isAwaiting) this.#release();
+  }
+
+  get #usedUpTo(): Uint32Array {
+    return this.job.tasks.usedUpTo!;
+  }
+
+  #release(): void {
+    const { job } = this;
+    for (const stage of job.stages) if (stage.blockers === 0) job.release(stage, job.arrivedAt);
+  }
+
+  apply(record: JobRecord, place: number | undefined): void {
+    switch (record.kind) {
+      case 'classified':
+        return this.#classified(record);
+      case 'attempt':
+        return this.#attemptEnded(record, place);
+      case 'cancelled':
+        this.job.cancelling = true;
+        this.job.cancelReason = record.reason;
+        return;
+      case 'passed':
+        return this.#passed(record);
+      case 'updated':
+        return this.#updated(record);
+      case 'appended':
+        return this.#appended(record);
+      case 'tasksCancelled':
+        this.job.cancelTasks(record.tasks);
+        return;
+      case 'ended':
+        this.job.endedAt = this.#machineTime(record.at);
+        return;
+      case 'retried':
+        return this.#retried(record);
+      case 'declined':
+        return this.#given(record.task, record.attempt);
+      case 'resumed':
+        return this.#mayHaveStarted();
+      case 'accepted':
+      case 'forgotten':
+      case 'schedulers':
+        return;
+    }
+  }
+
+  #appended({ first, tasks, digest, close }: JobRecordOf<'appended'>): void {
+    const { job } = this;
+    if (!job.isOpen || first !== job.taskCount) return;
+    job.append(tasks);
+    job.appendedAreWritten(job.taskCount);
+    job.digest = digest;
+    job.isOpen = !close;
+  }
+
+  #passed({ after, at }: JobRecordOf<'passed'>): void {
+    const { job } = this;
+    if (!job.awaited.delete(after) || job.awaited.size > 0) return;
+    job.mayStart(this.#machineTime(at));
+    this.#release();
+  }
+
+  #updated({ held, beginAt, priority, at }: JobRecordOf<'updated'>): void {
+    const { job } = this;
+    const now = this.#machineTime(at);
+    job.priority = priority;
+    if (job.hold === undefined) job.hold = new Hold(held, beginAt, now);
+    else if (job.hold.set(held, beginAt, now)) job.released(now);
+  }
+
+  /** The last classification counts. */
+  #classified(record: JobRecordOf<'classified'>): void {
+    const { class: jobClass, classifiedBy: by, route, estimateMs = this.job.spec.estimateMs } = record;
+    // The first record tells when the pilots decided; later ones only update run times.
+    this.job.decidedAt ??= this.#machineTime(record.at);
+    this.job.redecide({ class: jobClass, by, route, estimateMs, stagesMs: record.stagesMs });
+  }
+
+  #attemptEnded(
+    { task, attempt, outcome, worker, runMs, at }: JobRecordOf<'attempt'>,
+    place: number | undefined,
+  ): void {
+    const { job } = this;
+    if (task >= job.taskCount || job.tasks.isFinal(task)) return;
+    const now = this.#machineTime(at);
+    const startedAt = now - runMs;
+    this.#given(task, attempt);
+    if (!isOwnersEnd(outcome) || runMs > 0) {
+      job.history.counted(task);
+      job.startedAt(startedAt);
+    }
+    const how = howEnded(outcome, job.isCancelling(task));
+    const state = job.attemptEnded({ task, outcome, runMs, place }, how, worker, now);
+    if (state === TaskState.waiting) {
+      const restMs = how === 'failed' ? job.restMsOf(task) : 0;
+      if (restMs > 0) job.rest(task, now + restMs);
+      return;
+    }
+    job.tasks.startedAt[task] = startedAt;
+    job.tasks.runMs[task] = runMs;
+    job.tasks.setWorker(task, this.#context.formerly(worker));
+    job.set(task, state);
+    const stage = job.dag.stageOf(task);
+    if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next, now);
+  }
+
+  /** The choice and what the tasks had come to say which of them run again, as when the retry was accepted. */
+  #retried({ choice, key, at }: JobRecordOf<'retried'>): void {
+    const { job } = this;
+    if (!job.hasEnded) return;
+    this.#settle();
+    const reopening = findReopening(job.dag, job.tasks, choice);
+    if ('stage' in reopening || reopening.count === 0) return;
+    job.reopen(reopening, key, this.#machineTime(at));
+    if (!job.isAwaiting) this.#release();
+  }
+
+  done(rebuilt: Rebuilt): void {
+    this.#settle();
+    rebuilt(this.job);
+  }
+
+  /** Nothing of a job that was cancelled, or has ended, is started again. */
+  #settle(): void {
+    const { job } = this;
+    // Before tasks become final: a retry numbers even cancelled ones beyond attempts that may have started.
+    this.#mayHaveStarted();
+    if (job.cancelling || job.hasEnded) return job.cancelWaiting();
+    for (let task = 0; task < job.taskCount; task++)
+      if (!job.tasks.isFinal(task)) job.tasks.setWorker(task, NOBODY);
+    if (job.hasCancelledTasks) this.#endCancelled();
+  }
+
+  /** Tasks that were cancelled one by one are not started again, and neither are the stages after them. */
+  #endCancelled(): void {
+    const { job } = this;
+    for (let task = 0; task < job.taskCount; task++) {
+      if (job.tasks.isFinal(task) || !job.isCancelling(task)) continue;
+      job.set(task, TaskState.cancelled);
+      const stage = job.dag.stageOf(task);
+      if (stage.unfinished === 0) job.stageEnded(stage);
+    }
+  }
+
+  #given(task: TaskIndex, attempt: AttemptNumber): void {
+    if (task >= this.job.taskCount) return;
+    this.job.tasks.attempts[task] = Math.max(this.job.tasks.attempts[task]!, attempt);
+    this.#usedUpTo[task] = Math.max(this.#usedUpTo[task]!, attempt);
+  }
+
+  /** The incarnation that is gone may have given each task one attempt more than was written down. */
+  #mayHaveStarted(): void {
+    for (let task = 0; task < this.job.taskCount; task++) {
+      if (!this.job.tasks.isFinal(task)) this.#usedUpTo[task]!++;
+    }
+  }
+
+  /** Another machine's clock may have been ahead: what has happened is not yet to come. */
+  #machineTime(at: Millis): Millis {
+    return Math.min(at - this.#context.wallOffsetMs, this.#context.now);
+  }
+}

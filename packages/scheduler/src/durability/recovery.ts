@@ -1,0 +1,182 @@
+import {
+  type Address,
+  type Environment,
+  type Member,
+  type MessageOf,
+  type Millis,
+  NOBODY,
+  type TaskIndex,
+} from '@goshawk/core';
+import type { Members } from '../cluster/members.js';
+import { type Job, TaskState } from '../job/job.js';
+import { watchTimeLimit } from '../job/job-timers.js';
+import { AssignedBy } from '../job/task-table.js';
+import type { JobStore } from './job-store.js';
+
+type Held = MessageOf<'holding'>['tasks'][number];
+
+/**
+ * After a restart the owner knows from its journal what has ended, and its workers know what runs. So it asks them,
+ * takes as running what they hold, and gives nothing of its old jobs out before all have answered, or a lease's time
+ * has passed: who has not answered by then is dead or cut off. A worker that answers later has its tasks taken as
+ * well, except those that run elsewhere by then, which it is told to end.
+ */
+export class Recovery {
+  readonly #env: Environment;
+  readonly #jobs: JobStore;
+  readonly #members: Members;
+  /** Earlier incarnations, as workers knew them. */
+  readonly #previousIncarnations: readonly Address[];
+  /** The highest number of a job that an earlier incarnation may have accepted. */
+  readonly #lastJob: number;
+  /** Workers that were asked and have not answered. */
+  readonly #asked = new Set<Address>();
+  /** Workers that were asked, ever. */
+  readonly #known = new Set<Address>();
+  /** When the first of them were asked; undefined before. */
+  #since: Millis | undefined;
+  #isHolding: boolean;
+  #hasJustEnded = false;
+  /** Jobs that may start and have not been. */
+  readonly #unstarted = new Set<number>();
+
+  constructor(
+    env: Environment,
+    jobs: JobStore,
+    members: Members,
+    previousIncarnations: readonly Address[],
+    lastJob: number,
+  ) {
+    this.#env = env;
+    this.#jobs = jobs;
+    this.#members = members;
+    this.#previousIncarnations = previousIncarnations;
+    this.#lastJob = lastJob;
+    this.#isHolding = lastJob > 0;
+  }
+
+  /** Nothing of this job is to be given out yet. */
+  holds(job: Job): boolean {
+    return this.#isHolding ? job.number <= this.#lastJob : this.#unstarted.has(job.number);
+  }
+
+  /** It was asked what it holds and has not answered: what it says of a task may have overtaken the answer. */
+  awaits(worker: Address): boolean {
+    return this.#asked.has(worker);
+  }
+
+  /** There may be workers that were not asked. @returns whether any is to be asked again should it not answer */
+  workersJoined(workers: readonly Member[], now: Millis): boolean {
+    if (this.#previousIncarnations.length === 0) return false;
+    for (const { address: worker } of workers) {
+      if (this.#known.has(worker)) continue;
+      this.#known.add(worker);
+      this.#asked.add(worker);
+      this.#ask(worker);
+    }
+    if (workers.length > 0) this.#since ??= now;
+    this.#endIfAllHaveAnswered();
+    return this.#asked.size > 0;
+  }
+
+  /** These will not answer. */
+  lost(workers: Iterable<Address>): void {
+    for (const worker of workers) {
+      this.#asked.delete(worker);
+      this.#known.delete(worker);
+    }
+    this.#endIfAllHaveAnswered();
+  }
+
+  /** A worker reports this owner's tasks. */
+  holding(from: Address, { tasks }: MessageOf<'holding'>, now: Millis): void {
+    // Nobody would say again that it is gone.
+    if (this.#members.isGone(from)) return;
+    this.#members.met(from, now);
+    for (const held of tasks) {
+      const { job: number, task, attempt } = held;
+      const job = this.#jobs.byNumber(number);
+      if (job !== undefined && this.#takes(job, held, from, now)) continue;
+      this.#env.send(from, { type: 'cancelTask', job: number, task, attempt });
+    }
+    this.#asked.delete(from);
+    this.#endIfAllHaveAnswered();
+  }
+
+  /**
+   * Asks again who has not answered.
+   *
+   * @param lateMs how long after its time this is called: for so long the owner was stopped, or too busy to read answers
+   * @returns whether there is anybody
+   */
+  askAgain(leaseMs: Millis, lateMs: Millis, now: Millis): boolean {
+    for (const worker of this.#asked) this.#ask(worker);
+    if (this.#since !== undefined) this.#since += Math.max(0, lateMs);
+    if (this.#since !== undefined && now - this.#since > leaseMs) this.#end();
+    return this.#asked.size > 0;
+  }
+
+  #ask(worker: Address): void {
+    this.#env.send(worker, { type: 'resume', previousIncarnations: this.#previousIncarnations, audit: 0 });
+  }
+
+  /** @returns false for what does not count: it has ended, or runs elsewhere, or was never written down */
+  #takes(job: Job, { task, attempt, elapsedMs, match = 0 }: Held, from: Address, now: Millis): boolean {
+    if (task >= job.taskCount || job.cancelling || job.hasEnded || job.tasks.isFinal(task)) return false;
+    const isRunning = job.tasks.stateOf(task) === TaskState.running;
+    if (isRunning && job.tasks.workers[task] === from && job.tasks.attempts[task] === attempt) return true;
+    // A gang starts as a whole, without members of an earlier attempt.
+    if (job.gangStageOf(task) !== undefined && !this.holds(job)) return false;
+    // The others have ended, or a later one is held, or was given out since.
+    if (job.number > this.#lastJob || attempt <= job.tasks.attempts[task]!) return false;
+    // Bindings by this incarnation take precedence.
+    const mayStart = job.tasks.stateOf(task) === TaskState.waiting || job.resting.has(task);
+    if (isRunning ? !this.holds(job) : !mayStart) return false;
+    if (isRunning) this.#drop(job, task);
+    else job.set(task, TaskState.running);
+    job.history.counted(task);
+    job.tasks.attempts[task] = attempt;
+    job.tasks.setWorker(task, from);
+    // Central may ask for the room of what it has matched.
+    job.tasks.assignedBy[task] = match > 0 ? AssignedBy.match : AssignedBy.resumed;
+    job.tasks.assignments[task] = match;
+    job.tasks.startedAt[task] = now - elapsedMs;
+    job.startedAt(now - elapsedMs);
+    watchTimeLimit(job, this.#env);
+    return true;
+  }
+
+  /** A later attempt is held by somebody else. */
+  #drop(job: Job, task: TaskIndex): void {
+    const worker = job.tasks.workerOf(task);
+    if (worker === NOBODY) return;
+    this.#env.send(worker, { type: 'cancelTask', ...job.tasks.ref(task) });
+  }
+
+  #endIfAllHaveAnswered(): void {
+    if (this.#since !== undefined && this.#asked.size === 0) this.#end();
+  }
+
+  #end(): void {
+    if (!this.#isHolding) return;
+    for (const { number } of this.#jobs.active()) if (number <= this.#lastJob) this.#unstarted.add(number);
+    this.#isHolding = false;
+    this.#hasJustEnded = true;
+  }
+
+  /** All have said what they hold, or had the time to: what nobody holds may start. @returns true once */
+  takeEnd(): boolean {
+    const hasEnded = this.#hasJustEnded;
+    this.#hasJustEnded = false;
+    return hasEnded;
+  }
+
+  /** Jobs that may start from now on, one after the other. */
+  *toStart(): Iterable<Job> {
+    for (const number of this.#unstarted) {
+      this.#unstarted.delete(number);
+      const job = this.#jobs.byNumber(number);
+      if (job !== undefined && !job.hasEnded) yield job;
+    }
+  }
+}

@@ -1,0 +1,230 @@
+import type { AttemptNumber, JobNumber, LogPage, OutputChunk, TaskIndex } from '@goshawk/core';
+import { Page } from '../job/heap-bytes.js';
+import { letGo } from './memory-shares.js';
+
+interface Logged {
+  /** Its number among the chunks of its job, which readers' cursors are by. */
+  readonly at: number;
+  readonly task: TaskIndex;
+  readonly attempt: AttemptNumber;
+  readonly stream: 'stdout' | 'stderr';
+  readonly bytes: Uint8Array;
+}
+
+/** Overhead of a chunk besides its bytes. */
+const CHUNK_BYTES = 200;
+
+/** Down to which it is emptied when it is full. */
+const ROOM_SHARE = 0.9;
+/** Bytes at the end of each stream of a failed task that outlast all other output. */
+const LAST_BYTES = 2_000;
+/** Lines at the end of each stream that tell why a task failed. */
+const LAST_LINES = { stdout: 3, stderr: 5 } as const;
+const NEWLINE = 0x0a;
+const STREAMS = ['stdout', 'stderr'] as const;
+
+interface JobLog {
+  readonly job: JobNumber;
+  readonly user: string | undefined;
+  /** In order of `at`, which has gaps where chunks were dropped. */
+  chunks: Logged[];
+  nextAt: number;
+  /** Nothing was dropped from here on. */
+  intactFrom: number;
+  bytes: number;
+}
+
+/**
+ * Task output by job, bounded over all jobs. Beyond the bound, the users with the most output lose some:
+ * oldest jobs first, and within a job the oldest chunks. The last lines of failed tasks are dropped last.
+ */
+export class TaskLogs {
+  readonly #logs = new Map<number, JobLog>();
+  /** The next number of jobs of which nothing is left: cursors go on from there. */
+  readonly #emptied = new Map<number, number>();
+  readonly #bytesMax: number;
+  readonly #hasFailed: (job: JobNumber, task: TaskIndex) => boolean;
+  #bytes = 0;
+
+  constructor(bytesMax: number, hasFailed: (job: JobNumber, task: TaskIndex) => boolean) {
+    this.#bytesMax = bytesMax;
+    this.#hasFailed = hasFailed;
+  }
+
+  append(
+    job: JobNumber,
+    user: string | undefined,
+    task: TaskIndex,
+    attempt: AttemptNumber,
+    chunk: OutputChunk,
+  ): void {
+    let log = this.#logs.get(job);
+    if (log === undefined) {
+      const at = this.#emptied.get(job) ?? 0;
+      log = { job, user, chunks: [], nextAt: at, intactFrom: at, bytes: 0 };
+      this.#logs.set(job, log);
+      this.#emptied.delete(job);
+    }
+    log.chunks.push({ at: log.nextAt++, task, attempt, stream: chunk.stream, bytes: chunk.bytes });
+    const bytes = CHUNK_BYTES + chunk.bytes.length;
+    log.bytes += bytes;
+    this.#bytes += bytes;
+    if (this.#bytes > this.#bytesMax) this.#makeRoom();
+  }
+
+  forget(job: JobNumber): void {
+    this.#emptied.delete(job);
+    const log = this.#logs.get(job);
+    if (log === undefined) return;
+    this.#bytes -= log.bytes;
+    this.#logs.delete(job);
+  }
+
+  /** @param wanted says of which tasks */
+  read(job: JobNumber, cursor: number, wanted: (task: TaskIndex) => boolean, ended: boolean): LogPage {
+    const log = this.#logs.get(job);
+    if (log === undefined) {
+      const emptied = this.#emptied.get(job) ?? 0;
+      const next = Math.max(cursor, emptied);
+      return { chunks: [], next, atEnd: true, done: ended, dropped: cursor < emptied };
+    }
+    const page = new Page<LogPage['chunks'][number]>();
+    const { chunks } = log;
+    let index = indexOf(chunks, cursor);
+    for (; index < chunks.length; index++) {
+      const { at: _, ...chunk } = chunks[index]!;
+      if (wanted(chunk.task) && !page.take(chunk)) break;
+    }
+    const next = Math.max(cursor, chunks[index]?.at ?? log.nextAt);
+    const atEnd = index >= chunks.length;
+    return { chunks: page.items, next, atEnd, done: ended && atEnd, dropped: cursor < log.intactFrom };
+  }
+
+  /** The last lines that each of these tasks has printed, stdout before stderr, of its last attempt that printed. */
+  lastLines(job: JobNumber, tasks: readonly TaskIndex[]): Map<TaskIndex, Uint8Array> {
+    const lines = new Map<TaskIndex, Uint8Array>();
+    const log = this.#logs.get(job);
+    if (log === undefined || tasks.length === 0) return lines;
+    const wanted = new Set(tasks);
+    for (const [task, last] of lastOf(log.chunks, (task) => wanted.has(task))) {
+      const ends = STREAMS.map((stream) => lastLinesOf(joined(last.parts[stream]), LAST_LINES[stream]));
+      lines.set(task, joined(ends.filter(({ length }) => length > 0)));
+    }
+    return lines;
+  }
+
+  #makeRoom(): void {
+    letGo(this.#logs.values(), this.#bytes - ROOM_SHARE * this.#bytesMax, (log, excess) =>
+      this.#shorten(log, excess),
+    );
+  }
+
+  /** Drops the oldest chunks, half of them at least, until about `excess` is gone. @returns how many bytes are */
+  #shorten(log: JobLog, excess: number): number {
+    const before = log.bytes;
+    this.#dropOldest(
+      log,
+      excess,
+      lastChunks(log.chunks, (task) => this.#hasFailed(log.job, task)),
+    );
+    if (before - log.bytes < excess) this.#dropOldest(log, excess - (before - log.bytes), new Map());
+    const gone = before - log.bytes;
+    this.#bytes -= gone;
+    if (log.chunks.length === 0) {
+      this.#logs.delete(log.job);
+      this.#emptied.set(log.job, log.nextAt);
+    }
+    return gone;
+  }
+
+  /** @param spared what is kept of chunks, by their numbers */
+  #dropOldest(log: JobLog, excess: number, spared: ReadonlyMap<number, Uint8Array>): void {
+    const { chunks } = log;
+    const enough = log.bytes - excess;
+    const kept: Logged[] = [];
+    let index = 0;
+    for (; index < chunks.length && (index < chunks.length >> 1 || log.bytes > enough); index++) {
+      const chunk = chunks[index]!;
+      const bytes = spared.get(chunk.at);
+      if (bytes === undefined) log.bytes -= CHUNK_BYTES + chunk.bytes.length;
+      else {
+        log.bytes -= chunk.bytes.length - bytes.length;
+        kept.push({ ...chunk, bytes });
+      }
+      if (bytes?.length !== chunk.bytes.length) log.intactFrom = Math.max(log.intactFrom, chunk.at + 1);
+    }
+    log.chunks = [...kept, ...chunks.slice(index)];
+  }
+}
+
+/** The first chunk from this number on. */
+function indexOf(chunks: readonly Logged[], at: number): number {
+  let [low, high] = [0, chunks.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (chunks[middle]!.at < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The end of what one task printed. */
+interface Last {
+  readonly attempt: AttemptNumber;
+  readonly left: Record<'stdout' | 'stderr', number>;
+  /** In order. */
+  readonly parts: Record<'stdout' | 'stderr', Uint8Array[]>;
+}
+
+/** @param took called with each chunk of which something is among the last bytes */
+function lastOf(
+  chunks: readonly Logged[],
+  wanted: (task: TaskIndex) => boolean,
+  took?: (chunk: Logged, bytes: Uint8Array) => void,
+): Map<TaskIndex, Last> {
+  const lasts = new Map<TaskIndex, Last>();
+  for (let index = chunks.length - 1; index >= 0; index--) {
+    const chunk = chunks[index]!;
+    let last = lasts.get(chunk.task);
+    if (last === undefined) {
+      if (!wanted(chunk.task)) continue;
+      const left = { stdout: LAST_BYTES, stderr: LAST_BYTES };
+      last = { attempt: chunk.attempt, left, parts: { stdout: [], stderr: [] } };
+      lasts.set(chunk.task, last);
+    }
+    const left = last.left[chunk.stream];
+    if (chunk.attempt !== last.attempt || left === 0) continue;
+    const bytes = chunk.bytes.length <= left ? chunk.bytes : chunk.bytes.slice(-left);
+    last.left[chunk.stream] -= bytes.length;
+    last.parts[chunk.stream].unshift(bytes);
+    took?.(chunk, bytes);
+  }
+  return lasts;
+}
+
+/** The last bytes that these tasks printed, by the numbers of their chunks. */
+function lastChunks(
+  chunks: readonly Logged[],
+  wanted: (task: TaskIndex) => boolean,
+): Map<number, Uint8Array> {
+  const spared = new Map<number, Uint8Array>();
+  lastOf(chunks, wanted, (chunk, bytes) => spared.set(chunk.at, bytes));
+  return spared;
+}
+
+function lastLinesOf(bytes: Uint8Array, count: number): Uint8Array {
+  let from = bytes.length;
+  for (let lines = 0; lines < count && from > 0; lines++)
+    from = from < 2 ? 0 : bytes.lastIndexOf(NEWLINE, from - 2) + 1;
+  return bytes.subarray(from);
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(part, offset);
+    offset += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,41 @@
+import type { Environment, Millis, PolicySettings } from '@goshawk/core';
+import type { SchedulerTimer } from '../contract.js';
+import type { Job } from './job.js';
+
+// Timers of one job. To set one again does no harm.
+
+/** Sets the deadline timer if the policy abandons late jobs. */
+export function watchDeadline(job: Job, { preset }: PolicySettings, env: Environment<SchedulerTimer>): void {
+  if (preset.abandons && job.spec.deadlineMs !== undefined)
+    env.setTimer('deadline', job.number, job.deadlineAt);
+}
+
+/** Called when a job's first start may have become known. */
+export function watchTimeLimit(job: Job, env: Environment<SchedulerTimer>): void {
+  const { timeLimitAt } = job;
+  if (timeLimitAt < Number.POSITIVE_INFINITY) env.setTimer('timeLimit', job.number, timeLimitAt);
+}
+
+/** Tasks that failed rest before they are tried again. */
+export function watchRest(job: Job, env: Environment<SchedulerTimer>): void {
+  const { nextAt } = job.resting;
+  if (nextAt < Number.POSITIVE_INFINITY) env.setTimer('retry', job.number, nextAt);
+}
+
+/** When an open job is closed, should no client be heard of before. */
+export function openUntil({ isOpen, heardAt, spec }: Job): Millis {
+  return isOpen ? heardAt + spec.openMs! : Number.POSITIVE_INFINITY;
+}
+
+export function watchOpen(job: Job, env: Environment<SchedulerTimer>): void {
+  if (job.isOpen) env.setTimer('open', job.number, openUntil(job));
+}
+
+/** The job has ended. */
+export function clearTimers({ spec, number, isUndecided }: Job, env: Environment<SchedulerTimer>): void {
+  if (spec.deadlineMs !== undefined) env.clearTimer('deadline', number);
+  if (spec.retryBackoffMs !== undefined) env.clearTimer('retry', number);
+  if (spec.timeLimitMs !== undefined) env.clearTimer('timeLimit', number);
+  if (spec.openMs !== undefined) env.clearTimer('open', number);
+  if (isUndecided) env.clearTimer('weigh', number);
+}

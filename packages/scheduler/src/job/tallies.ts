@@ -1,0 +1,95 @@
+import {
+  type ByClass,
+  byClass,
+  type End,
+  Histogram,
+  type JobClass,
+  logBounds,
+  type Millis,
+  OVERLOADS,
+  type OverloadReason,
+  type TaskIndex,
+} from '@goshawk/core';
+import type { Job } from './job.js';
+
+/** The bounds range from 1 ms to 116 days. */
+const DURATIONS_MS = logBounds(1, 1e10);
+
+/**
+ * Ended tasks and jobs since the start, by class at that time. For metrics and `counters`; no machine reads
+ * it.
+ */
+export class Tallies {
+  readonly tasksEnded: ByClass<Record<End, number>> = byClass(noEnds);
+  readonly jobsEnded: ByClass<Record<End, number>> = byClass(noEnds);
+  /** Time from a task becoming ready to its first binding. ms */
+  readonly queueingMs: ByClass<Histogram> = byClass(durations);
+  /** Time from a job's acceptance to its end. ms */
+  readonly jobMs: ByClass<Histogram> = byClass(durations);
+  /** Cancelled jobs, each counted once. */
+  cancellations = 0;
+  /** Submissions that were refused for a while. */
+  readonly jobsRefused = Object.fromEntries(OVERLOADS.map((cause) => [cause, 0])) as Record<
+    OverloadReason,
+    number
+  >;
+
+  taskBound(job: Job, task: TaskIndex, now: Millis): void {
+    if (job.tasks.executions[task] !== 1) return;
+    const { releasedAt } = job.dag.stageOf(task);
+    ofClass(this.queueingMs, job.class).add(now - releasedAt - (job.hold?.during(releasedAt, now) ?? 0));
+  }
+
+  /** Those that were cancelled are counted with their job: most of them never ran. */
+  taskEnded(job: Job, end: 'completed' | 'failed'): void {
+    const ended = ofClass(this.tasksEnded, job.class);
+    if (end === 'completed') ended.completed++;
+    else ended.failed++;
+  }
+
+  /** All of it as groups of counts, which add up over several schedulers. */
+  get counted() {
+    const { tasksEnded, jobsEnded, queueingMs, jobMs } = this;
+    return {
+      tasksEnded: copyOf(tasksEnded),
+      jobsEnded: copyOf(jobsEnded),
+      queueingMs: bucketsOf(queueingMs),
+      jobMs: bucketsOf(jobMs),
+    };
+  }
+
+  jobEnded(job: Job, now: Millis): void {
+    this.tasksEnded[job.class].cancelled += job.counts.cancelled;
+    this.jobsEnded[job.class][job.state as End]++;
+    this.jobMs[job.class].add(now - job.arrivedAt);
+  }
+}
+
+/** A comparison: to look up a name that varies takes ten times as long, for each task. */
+function ofClass<T>({ short, long }: ByClass<T>, kind: JobClass): T {
+  return kind === 'long' ? long : short;
+}
+
+function noEnds(): Record<End, number> {
+  return { completed: 0, failed: 0, cancelled: 0 };
+}
+
+/** Answers do not change with the counts. */
+function copyOf({ short, long }: ByClass<Record<End, number>>): ByClass<Record<End, number>> {
+  return { short: { ...short }, long: { ...long } };
+}
+
+/** Counts by the bounds of their bucket in ms, `95.5-114`; empty buckets are left out. */
+function bucketsOf({ short, long }: ByClass<Histogram>): ByClass<Record<string, number>> {
+  const named = ({ bounds, counts }: Histogram) =>
+    Object.fromEntries(
+      counts.flatMap((count, bucket) =>
+        count === 0 ? [] : [[`${bounds[bucket - 1] ?? 0}-${bounds[bucket] ?? 'more'}`, count]],
+      ),
+    );
+  return { short: named(short), long: named(long) };
+}
+
+function durations(): Histogram {
+  return new Histogram(DURATIONS_MS);
+}

@@ -1,0 +1,364 @@
+import {
+  type Address,
+  COMPLETED,
+  GANG_ENDED,
+  type Millis,
+  NOBODY,
+  type Outcome,
+  startFault,
+  startFaultOf,
+  type TaskIndex,
+} from '@goshawk/core';
+import type { Routing } from '../dispatch/routing.js';
+import type { Sampler } from '../dispatch/sampler.js';
+import type { AttemptEnd } from '../job/attempt-history.js';
+import type { Stage } from '../job/batch.js';
+import { whyBroken } from '../job/gang.js';
+import { type Job, TaskState } from '../job/job.js';
+import type { JobEvents } from '../job/job-events.js';
+import { clearTimers, openUntil, watchOpen, watchRest } from '../job/job-timers.js';
+import { ABANDONED, GIVEN_UP, howEnded, outOfTime } from '../job/outcomes.js';
+import type { SchedulerState } from '../state.js';
+import type { AbandonedAttempts } from './abandoned-attempts.js';
+
+const NO_ROOM =
+  'its return value was dropped: its scheduler is out of memory for results and has no journal (--data-folder)';
+
+function withoutWords(outcome: Outcome): Outcome {
+  if (outcome.value === undefined) return { ...outcome, errorMessage: '' };
+  return { ...COMPLETED, kind: 'failed', errorCode: 'no-room', errorMessage: NO_ROOM };
+}
+
+/** Tasks that fail at a time since one like them could not be started: so that no turn is long. */
+const ALIKE_MAX = 10_000;
+
+/**
+ * Consequences of an attempt's end: its task completes or is retried, dependent stages start, and the job
+ * ends.
+ */
+export class Endings {
+  readonly #s: SchedulerState;
+  readonly #routing: Routing;
+  readonly #sampler: Sampler;
+  readonly #abandoned: AbandonedAttempts;
+  readonly #events: JobEvents;
+  readonly #hasEnded: (job: Job, now: Millis) => void;
+  #isFailingAlike = false;
+  /** Its tasks fail one after another: none of them is to be given out meanwhile. */
+  #givenUp: Job | undefined;
+
+  /** @param hasEnded for jobs that wait for the end of a job */
+  constructor(
+    s: SchedulerState,
+    routing: Routing,
+    sampler: Sampler,
+    abandoned: AbandonedAttempts,
+    events: JobEvents,
+    hasEnded: (job: Job, now: Millis) => void,
+  ) {
+    this.#s = s;
+    this.#routing = routing;
+    this.#sampler = sampler;
+    this.#abandoned = abandoned;
+    this.#events = events;
+    this.#hasEnded = hasEnded;
+  }
+
+  /** Judges a reported end by other workers' reports about the job and by the available memory. */
+  judged(job: Job, task: TaskIndex, outcome: Outcome): Outcome {
+    const gang = job.gangStageOf(task)?.gang;
+    if (gang?.broken !== undefined) return gang.broken;
+    // A gang completes as a whole: no member of a cancelled one has, so that a retry runs all of it.
+    if (gang !== undefined && job.cancelling && outcome.kind === 'completed')
+      return {
+        ...COMPLETED,
+        kind: 'cancelled',
+        errorCode: GANG_ENDED,
+        errorMessage: 'its gang was cancelled',
+      };
+    // Almost all attempts need no judgement, and worker names are spread over memory.
+    const fault = startFault(outcome);
+    // A gang cannot try one worker after another for one of its members.
+    if (fault === 'unclear' && gang !== undefined) return { ...outcome, kind: 'failed' };
+    const judged =
+      fault === undefined
+        ? outcome
+        : job.history.judgeStart(task, outcome, this.#workerOf(job, task), this.#s.cluster.members.size);
+    // With a journal, values are not also kept in memory.
+    return this.#s.jobs.isShort && !this.#s.ledger.isKept ? withoutWords(judged) : judged;
+  }
+
+  /** An attempt that counts has ended: before anybody hears of it. Notes where it is written down. */
+  writeDown(job: Job, end: AttemptEnd, now: Millis): void {
+    const { task, outcome, runMs } = end;
+    this.#events.attemptEnded(job, task, outcome, runMs, now);
+    if (this.#s.ledger.isKept)
+      end.place = this.#s.ledger.attemptEnded(job, end, this.#workerOf(job, task), now);
+  }
+
+  /** An attempt that counts has ended. */
+  ended(job: Job, end: AttemptEnd, now: Millis): void {
+    const { task, outcome, runMs } = end;
+    const { tasks, history } = job;
+    const cancelling = job.isCancelling(task);
+    const how = howEnded(outcome, cancelling);
+    const failedAt = history.blame?.failedAt(task);
+    // Nearly all attempts complete, and names of workers lie far apart.
+    const worker = how === 'completed' ? '' : this.#workerOf(job, task);
+    const state = job.attemptEnded(end, how, worker, now);
+    const gang = how === 'completed' ? undefined : job.gangStageOf(task);
+    if (gang !== undefined)
+      this.#breakUp(
+        job,
+        gang,
+        task,
+        whyBroken(task - gang.first, worker, outcome),
+        state !== TaskState.waiting,
+        now,
+      );
+    if (how === 'completed') {
+      this.#s.unfit.completed(job, tasks.workerOf(task), failedAt);
+      if (history.blame === undefined) this.#s.crashes.completed(() => history.program);
+      this.#s.usage.worked(job.class === 'long', runMs);
+    } else if (how === 'excused' || how === 'lost') this.#s.counters.lost++;
+    if (how === 'excused' || how === 'failed') this.#s.unfit.failed(job, task);
+    if (state === TaskState.waiting) {
+      if (how === 'failed') this.#s.counters.retries++;
+      this.#tryAgain(job, task, how === 'failed' ? job.restMsOf(task) : 0, now);
+    } else {
+      tasks.startedAt[task] = now - runMs;
+      tasks.runMs[task] = runMs;
+      this.#end(job, task, state, now);
+      const isNowhere = how === 'failed' && startFaultOf(outcome.errorCode) === 'unclear';
+      if (isNowhere) this.#failAlike(job, task, outcome, now);
+    }
+    if (gang !== undefined) this.#settle(job, gang);
+    if (how === 'lost' && history.isGivenUp && !cancelling) this.#giveUp(job, GIVEN_UP, now);
+  }
+
+  /** The attempt has not started, and will not: it was none. */
+  declined(job: Job, task: TaskIndex, now: Millis): void {
+    const gang = job.gangStageOf(task);
+    const reason =
+      gang === undefined ? '' : whyBroken(task - gang.first, this.#workerOf(job, task), undefined);
+    if (job.tasks.stateOf(task) === TaskState.running) job.notStarted(task);
+    if (job.isCancelling(task)) {
+      if (gang !== undefined) this.#breakUp(job, gang, task, reason, true, now);
+      return this.#end(job, task, TaskState.cancelled, now);
+    }
+    if (gang === undefined) return this.#waitAgain(job, task, now);
+    const broken = gang.gang!.broken;
+    if (broken?.kind === 'failed') this.#fail(job, task, broken, 0, now);
+    else {
+      this.#breakUp(job, gang, task, reason, false, now);
+      this.#waitAgain(job, task, now);
+    }
+    this.#settle(job, gang);
+  }
+
+  #waitAgain(job: Job, task: TaskIndex, now: Millis): void {
+    this.#s.ledger.declined(job, task, now);
+    this.#tryAgain(job, task, 0, now);
+  }
+
+  /** The task was cancelled before it started. */
+  cancelled(job: Job, task: TaskIndex, now: Millis): void {
+    const gang = job.gangStageOf(task);
+    if (gang !== undefined)
+      this.#breakUp(job, gang, task, `rank ${task - gang.first} of its gang was cancelled`, true, now);
+    if (!job.tasks.isFinal(task)) this.#end(job, task, TaskState.cancelled, now);
+    if (gang !== undefined) this.#settle(job, gang);
+  }
+
+  /** A member of a gang has come to nothing: the others end, too, and all start again, or all have failed. */
+  #breakUp(job: Job, stage: Stage, task: TaskIndex, reason: string, isFinal: boolean, now: Millis): void {
+    const gang = stage.gang!;
+    if (job.cancelling || job === this.#givenUp || gang.broken !== undefined || gang.areAllCompleted) return;
+    const completed = gang.takeCompleted(task);
+    gang.break(reason, isFinal);
+    const others = job.membersOut(stage).filter((other) => other !== task);
+    for (const other of others) this.#endMember(job, other);
+    for (const goOn of completed) goOn(now);
+    if (!isFinal) return;
+    for (let other = stage.first; other < stage.first + stage.count; other++) {
+      const state = job.tasks.stateOf(other);
+      if (other === task || state >= TaskState.running) continue;
+      job.tasks.setWorker(other, NOBODY);
+      this.#fail(job, other, gang.broken!, 0, now);
+    }
+  }
+
+  #endMember(job: Job, task: TaskIndex): void {
+    // Behind the task itself, which may wait for the disk.
+    this.#s.ledger.send(job.tasks.workerOf(task), { type: 'cancelTask', ...job.tasks.ref(task) });
+  }
+
+  /** Gangs of which members are to end are told once more. @returns whether there are any */
+  repeatBreaking(job: Job): boolean {
+    if (!job.hasGangs || job.cancelling) return false;
+    const breaking = job.stages.filter(({ gang }) => gang?.broken !== undefined);
+    for (const stage of breaking) for (const task of job.membersOut(stage)) this.#endMember(job, task);
+    return breaking.length > 0;
+  }
+
+  /** After a restart of the owner: a gang of which only some members run starts again. */
+  breakPartialGangs(job: Job, now: Millis): void {
+    if (!job.hasGangs || job.cancelling) return;
+    for (const stage of job.stages) {
+      const out = stage.gang === undefined ? [] : job.membersOut(stage);
+      if (out.length === 0 || out.length === stage.unfinished) continue;
+      this.#breakUp(job, stage, -1, 'its scheduler restarted while the gang was starting', false, now);
+    }
+  }
+
+  /** The attempt of a gang is over once no member has a worker. */
+  #settle(job: Job, stage: Stage): void {
+    if (stage.gang!.broken !== undefined && job.membersOut(stage).length === 0) stage.gang!.settle();
+  }
+
+  endIfDone(job: Job, now: Millis): void {
+    const mayGrow = job.isOpen && !job.cancelling;
+    if (!job.hasEnded && !mayGrow && job.unfinished === 0) this.#endJob(job, now);
+  }
+
+  #endJob(job: Job, now: Millis): void {
+    job.endedAt = now;
+    clearTimers(job, this.#s.env);
+    this.#routing.jobEnded(job);
+    this.#s.ledger.ended(job, now);
+    // Clients do not wait for what is learned of the job.
+    this.#s.ledger.whenDurable(() => this.#sampler.learn(job), now);
+    const { completed } = job.counts;
+    if (completed > 0 && completed === job.taskCount) this.#s.usage.jobCompleted(job.tasks.runMs, now);
+    this.#s.jobs.ended(job, now);
+    this.#events.ended(job, now);
+    this.#hasEnded(job, now);
+  }
+
+  /** Something the job needs is missing: identical tasks fail at once instead of being tried one by one. */
+  #failAlike(job: Job, failed: TaskIndex, outcome: Outcome, now: Millis): void {
+    if (this.#isFailingAlike || job.tasks.countOf(TaskState.completed) > 0) return;
+    const payload = job.dag.payloadOf(failed);
+    const { first, count } = job.dag.stageOf(failed);
+    this.#isFailingAlike = true;
+    let left = ALIKE_MAX;
+    for (let task = first; task < first + count && left > 0 && !job.hasEnded; task++) {
+      if (job.tasks.stateOf(task) !== TaskState.waiting || job.dag.payloadOf(task) !== payload) continue;
+      left--;
+      job.tasks.nextAttempt(task);
+      job.history.counted(task);
+      job.tasks.setWorker(task, job.tasks.workers[failed]!);
+      this.#fail(job, task, outcome, 0, now);
+    }
+    this.#isFailingAlike = false;
+  }
+
+  /** The task fails, and no worker says so. */
+  #fail(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
+    const end: AttemptEnd = { task, outcome, runMs, place: undefined };
+    this.writeDown(job, end, now);
+    this.ended(job, end, now);
+  }
+
+  /** A job that has not started by its deadline fails, where the policy would not start it later. */
+  abandonIfLate(job: Job, now: Millis): void {
+    if (now < job.deadlineAt || !this.#s.cluster.policy.preset.abandons) return;
+    if (job.hasEnded || job.cancelling || !job.isWhole || this.#routing.isHeld(job)) return;
+    this.#giveUp(job, ABANDONED, now);
+  }
+
+  /** A job that runs for longer than it may fails. */
+  endIfOutOfTime(job: Job, now: Millis): void {
+    if (now < job.timeLimitAt || job.hasEnded || job.cancelling) return;
+    this.#giveUp(job, outOfTime(job.spec.timeLimitMs!), now);
+  }
+
+  /** Fails the rest of the job; later stages end with it. */
+  #giveUp(job: Job, outcome: Outcome, now: Millis): void {
+    this.#givenUp = job;
+    this.close(job, now);
+    this.#routing.takeBack(job);
+    for (let task = 0; task < job.taskCount && !job.hasEnded; task++) {
+      const state = job.tasks.stateOf(task);
+      const isUnwritten = task >= job.stages[0]!.written && job.stages.length === 1;
+      const isRun = state !== TaskState.blocked || job.resting.has(task) || isUnwritten;
+      if (job.tasks.isFinal(task) || !isRun) continue;
+      const isOut = state === TaskState.running || state === TaskState.placed;
+      if (isOut) this.#abandoned.add(job, task);
+      else job.tasks.setWorker(task, NOBODY);
+      const runMs = state === TaskState.running ? now - job.tasks.startedAt[task]! : 0;
+      this.#fail(job, task, outcome, runMs, now);
+    }
+    this.#givenUp = undefined;
+    this.endIfDone(job, now);
+  }
+
+  /** Nothing more is appended to the job. */
+  close(job: Job, now: Millis): void {
+    if (!job.isOpen) return;
+    const { taskCount: first, digest } = job;
+    this.#s.ledger.appended(job, { first, tasks: [], digest, close: true }, 0, now);
+    job.isOpen = false;
+    this.#s.env.clearTimer('open', job.number);
+  }
+
+  /** No client appends to the job or watches it: what it has runs, and it ends. */
+  closeIfForgotten(job: Job, now: Millis): void {
+    if (job.hasEnded || !job.isOpen || job.cancelling) return;
+    if (now < openUntil(job)) return watchOpen(job, this.#s.env);
+    this.close(job, now);
+    this.endIfDone(job, now);
+  }
+
+  /** Tasks that failed have rested. */
+  retryRested(job: Job, now: Millis): void {
+    if (job.hasEnded || job.cancelling) return;
+    for (const task of job.resting.take(now)) this.#tryAgain(job, task, 0, now);
+    watchRest(job, this.#s.env);
+  }
+
+  /** The task waits again, once it has rested for so long. */
+  #tryAgain(job: Job, task: TaskIndex, restMs: Millis, now: Millis): void {
+    if (restMs > 0) {
+      job.rest(task, now + restMs);
+      watchRest(job, this.#s.env);
+    } else job.putBack(task);
+    if (job.isUndecided) this.#sampler.look(job, now);
+    this.abandonIfLate(job, now);
+    if (job.hasEnded) return;
+    if (restMs === 0) this.#routing.find(job, job.waiting.batchOf(task), now);
+    else if (job.isLimited) this.#routing.findAll(job, now);
+    this.#events.changed(job, now);
+  }
+
+  /** A task has come to its end: what waited for that may go on. */
+  #end(job: Job, task: TaskIndex, state: TaskState, now: Millis): void {
+    const stage = job.dag.stageOf(task);
+    job.set(task, state);
+    if (state !== TaskState.cancelled)
+      this.#events.taskEnded(job, state === TaskState.completed ? 'completed' : 'failed');
+    if (job.sample?.heeds(task)) this.#sampler.look(job, now);
+    if (stage.unfinished === 0) {
+      this.#routing.prober.batchIsBound(job, stage);
+      for (const next of job.stageEnded(stage)) this.#startNext(job, next, now);
+    }
+    if (job.isLimited && job !== this.#givenUp) this.#routing.findAll(job, now);
+    this.endIfDone(job, now);
+    this.abandonIfLate(job, now);
+    this.#events.changed(job, now);
+  }
+
+  /** A scheduler that takes the jobs over has to know from the journal that a stage may run, or would not take what runs of it. */
+  #startNext(job: Job, stage: Stage, now: Millis): void {
+    if (!this.#s.ledger.isShared) return this.#routing.startStage(job, stage, now);
+    this.#s.ledger.whenDurable((then) => {
+      if (!job.hasEnded && !job.cancelling) this.#routing.startStage(job, stage, then);
+    }, now);
+  }
+
+  #workerOf(job: Job, task: TaskIndex): string {
+    const worker: Address = job.tasks.workerOf(task);
+    if (worker === NOBODY) return '';
+    return this.#s.cluster.nameOf(worker);
+  }
+}

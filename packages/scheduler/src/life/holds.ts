@@ -1,0 +1,148 @@
+import { type Address, type MessageOf, type Millis, type Priority, setLatest } from '@goshawk/core';
+import type { Routing } from '../dispatch/routing.js';
+import { NOT_READY, type Refusal } from '../durability/ledger.js';
+import { Hold } from '../job/hold.js';
+import { type Job, TaskState } from '../job/job.js';
+import type { JobEvents } from '../job/job-events.js';
+import type { SchedulerState } from '../state.js';
+import type { Cancelling } from './cancelling.js';
+import type { Endings } from './endings.js';
+
+/** Wall clocks are set: a time to begin at is looked at so often at least. ms */
+const LOOK_MS = 30_000;
+
+/** Check interval before the scheduler has joined its cluster. ms */
+const NOT_READY_MS = 1_000;
+
+/** Clients of which the last request is remembered. */
+const CLIENTS_MAX = 10_000;
+
+/** Jobs that their users hold, let begin later, or give another priority. */
+export class Holds {
+  readonly #s: SchedulerState;
+  readonly #routing: Routing;
+  readonly #cancelling: Cancelling;
+  readonly #endings: Endings;
+  readonly #events: JobEvents;
+  /** Those that begin at some time. */
+  readonly #later = new Set<Job>();
+  /** By client, the number of the last request that was heeded. */
+  readonly #heeded = new Map<Address, number>();
+  /** When the timer is set for; Infinity: it is not. */
+  #wakesAt: Millis = Number.POSITIVE_INFINITY;
+
+  constructor(
+    s: SchedulerState,
+    routing: Routing,
+    cancelling: Cancelling,
+    endings: Endings,
+    events: JobEvents,
+  ) {
+    this.#s = s;
+    this.#routing = routing;
+    this.#cancelling = cancelling;
+    this.#endings = endings;
+    this.#events = events;
+  }
+
+  /** The job was accepted, or read back from the journal. */
+  watch(job: Job, now: Millis): void {
+    if (job.hold?.beginAt === undefined) return;
+    this.#later.add(job);
+    this.#arm(now);
+  }
+
+  /** @returns why it cannot be */
+  update(
+    from: Address,
+    { request, held, priority }: MessageOf<'updateJob'>,
+    job: Job,
+    now: Millis,
+  ): Refusal | undefined {
+    if (job.hasEnded || job.cancelling) {
+      const how = job.hasEnded ? `has ended (${job.state})` : 'is being cancelled';
+      return { code: 'has-ended', message: `${job.id} ${how}`, hint: 'none of its tasks wait' };
+    }
+    // Released or reordered tasks may start, for which the policy must be known.
+    if (held !== true && !this.#s.cluster.isReady) return NOT_READY;
+    // The network may deliver a request that was repeated once a later one was answered.
+    const isLate = request < (this.#heeded.get(from) ?? 0);
+    if (isLate) return undefined;
+    setLatest(this.#heeded, from, request, CLIENTS_MAX);
+    if (held === true) this.#hold(job, now);
+    if (priority !== undefined) this.#setPriority(job, priority, now);
+    if (held === false) this.#release(job, now);
+    return undefined;
+  }
+
+  /** A time to begin at may have come. */
+  wake(now: Millis): void {
+    // No job can start before the policy is known.
+    if (!this.#s.cluster.isReady) return this.#s.env.setTimer('begin', 0, now + NOT_READY_MS);
+    this.#wakesAt = Number.POSITIVE_INFINITY;
+    const wallNow = now + this.#s.config.wallOffsetMs;
+    for (const job of this.#later) {
+      const { hold } = job;
+      const isOver = job.hasEnded || job.cancelling || this.#s.jobs.byNumber(job.number) !== job;
+      if (isOver || hold?.beginAt === undefined) this.#later.delete(job);
+      else if (hold.beginAt <= wallNow) {
+        this.#later.delete(job);
+        if (hold.set(hold.isHeld, undefined, now)) this.#start(job, now);
+        else this.#events.changed(job, now);
+      }
+    }
+    this.#arm(now);
+  }
+
+  #arm(now: Millis): void {
+    const wallOffsetMs = this.#s.config.wallOffsetMs;
+    let at = now + LOOK_MS;
+    for (const { hold } of this.#later) at = Math.min(at, (hold?.beginAt ?? at) - wallOffsetMs);
+    if (this.#later.size === 0 || at >= this.#wakesAt) return;
+    this.#wakesAt = at;
+    this.#s.env.setTimer('begin', 0, at);
+  }
+
+  #hold(job: Job, now: Millis): void {
+    if (job.hold?.isHeld === true) return;
+    const wasHeld = job.isHeld;
+    if (job.hold === undefined) job.hold = new Hold(true, undefined, now);
+    else job.hold.set(true, job.hold.beginAt, now);
+    this.#s.ledger.updated(job, now);
+    if (!wasHeld) this.#takeBack(job);
+    this.#events.changed(job, now);
+  }
+
+  /** Nobody looks for workers for it any more; what central has placed and has not started waits here again. */
+  #takeBack(job: Job): void {
+    this.#routing.takeBack(job);
+    for (const task of [...job.tasks.in(TaskState.placing, TaskState.placed)]) {
+      if (job.tasks.stateOf(task) === TaskState.placed)
+        this.#cancelling.cancelAt(job.tasks.workerOf(task), job, task);
+      job.putBack(task);
+    }
+  }
+
+  #release(job: Job, now: Millis): void {
+    const { hold } = job;
+    if (hold === undefined || !hold.isOn) return;
+    hold.set(false, undefined, now);
+    this.#s.ledger.updated(job, now);
+    this.#start(job, now);
+  }
+
+  #start(job: Job, now: Millis): void {
+    job.released(now);
+    this.#routing.released(job, now);
+    this.#endings.abandonIfLate(job, now);
+    this.#events.changed(job, now);
+  }
+
+  #setPriority(job: Job, priority: Priority, now: Millis): void {
+    if (job.priority === priority) return;
+    job.priority = priority;
+    this.#s.ledger.updated(job, now);
+    this.#routing.reordered(job, now);
+    this.#events.changed(job, now);
+  }
+}

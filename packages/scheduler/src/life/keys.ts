@@ -1,0 +1,100 @@
+import { type Address, type MessageOf, type Millis, NOBODY, rendezvous } from '@goshawk/core';
+import type { Ledger, Refusal } from '../durability/ledger.js';
+
+/** For so long a scheduler of which a new central has not heard counts as away: as long as central waits for one. ms */
+const MISSED_MS = 10 * 60_000;
+
+/**
+ * Assigns each key to one scheduler by rendezvous hashing over all schedulers, including those that are away,
+ * so that a submission creates one job wherever it is sent. A restarted central learns of present schedulers
+ * one by one, and never of absent ones. Schedulers known before and not yet announced count as away, so that
+ * no other takes over their keys.
+ */
+export class Keys {
+  /** The name of this scheduler. */
+  readonly #self: string;
+  /** Key owners as last recorded by an earlier incarnation. */
+  #formerly: readonly string[] = [];
+  readonly #ledger: Pick<Ledger, 'schedulers'>;
+  #owners: MessageOf<'members'>['owners'] = [];
+  #version = 0;
+  #central: Address = NOBODY;
+  /** Known before the present central, and not named by it; since when. */
+  #missed = new Map<string, Millis>();
+  #written = '';
+  #knowsOwners = false;
+
+  constructor(self: string, ledger: Pick<Ledger, 'schedulers'>) {
+    this.#self = self;
+    this.#ledger = ledger;
+  }
+
+  /** Keys belonged to these when an earlier incarnation last wrote it down. */
+  inherit(formerly: readonly string[]): void {
+    this.#formerly = formerly;
+    this.#written = sorted(formerly).join();
+  }
+
+  /** Version of the last scheduler list. */
+  get version(): number {
+    return this.#version;
+  }
+
+  onMembers(central: Address, { owners, ownersVersion }: MessageOf<'members'>, now: Millis): void {
+    if (central !== this.#central) {
+      const before = this.#knowsOwners ? this.#owners.map(({ name }) => name) : this.#formerly;
+      for (const name of before) if (!this.#missed.has(name)) this.#missed.set(name, now);
+      this.#central = central;
+    } else if (ownersVersion < this.#version) {
+      // An older list that came twice, or late: by it this scheduler would take keys of others.
+      return;
+    }
+    this.#knowsOwners = true;
+    this.#version = ownersVersion;
+    for (const { name } of owners) this.#missed.delete(name);
+    for (const [name, since] of this.#missed) if (now - since > MISSED_MS) this.#missed.delete(name);
+    this.#missed.delete(this.#self);
+    this.#owners = [...owners, ...[...this.#missed.keys()].map((name) => ({ name, away: true }))];
+    this.#writeDown(now);
+  }
+
+  /** Keys are one for all who have the journal: only which list this was matters. */
+  listed({ ownersVersion }: MessageOf<'members'>): void {
+    this.#version = ownersVersion;
+  }
+
+  /** Why a new job with this key is not taken here; undefined when it is this scheduler's, or nobody knows better. */
+  refusal(key: string): Refusal | undefined {
+    if (!this.#knowsOwners) return OWNERS_UNKNOWN;
+    const owner = rendezvous(key, this.#owners);
+    if (owner === undefined || owner.name === this.#self) return undefined;
+    return owner.away
+      ? {
+          code: 'owner-away',
+          message: `the key belongs to scheduler ${owner.name}, which is away`,
+          hint: 'try again once it is back',
+        }
+      : {
+          code: 'other-scheduler',
+          message: `the key belongs to scheduler ${owner.name}`,
+          hint: 'submit to that scheduler',
+        };
+  }
+
+  #writeDown(now: Millis): void {
+    const names = sorted(this.#owners.map(({ name }) => name));
+    if (names.join() === this.#written) return;
+    this.#written = names.join();
+    this.#ledger.schedulers(names, now);
+  }
+}
+
+function sorted(names: readonly string[]): string[] {
+  return [...names].sort();
+}
+
+const OWNERS_UNKNOWN: Refusal = {
+  code: 'not-ready',
+  message: 'this scheduler does not know the other schedulers of the cluster yet',
+  hint: 'try again in a moment',
+};

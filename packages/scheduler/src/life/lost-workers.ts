@@ -1,0 +1,67 @@
+import type { Address, Millis, TaskIndex } from '@goshawk/core';
+import type { JobStore } from '../durability/job-store.js';
+import { type Job, TaskState } from '../job/job.js';
+import { LOST, LOST_BESIDE } from '../job/outcomes.js';
+import { attemptKey } from '../job/task-table.js';
+import type { SchedulerParts } from '../parts.js';
+
+interface LostTask {
+  readonly job: Job;
+  readonly task: TaskIndex;
+  readonly worker: Address;
+}
+
+/**
+ * Handles tasks of lost workers. A task that ran alone on one is charged; otherwise all running tasks are.
+ */
+export function loseTasks(s: SchedulerParts, workers: ReadonlySet<Address>, now: Millis): void {
+  const lost = tasksAt(workers, s.jobs);
+  const suspects = suspectsOf(lost, s.cluster.timings.leaseMs, now);
+  for (const { job, task, worker } of lost) {
+    // The task ended when its job was abandoned.
+    if (job.tasks.isFinal(task) || job.tasks.workerOf(task) !== worker) continue;
+    if (job.tasks.stateOf(task) === TaskState.placed) {
+      s.endings.declined(job, task, now);
+      continue;
+    }
+    const { program } = job.history;
+    if (program !== undefined) job.history.shareCrashes(s.crashes.of(program));
+    const others = suspects.get(worker);
+    const isBeside = others !== undefined && !others.has(attemptKey(job.tasks.ref(task)));
+    const gang = job.gangStageOf(task)?.gang;
+    const outcome = gang?.broken ?? (isBeside ? LOST_BESIDE : LOST);
+    const runMs = now - job.tasks.startedAt[task]!;
+    s.abandoned.add(job, task);
+    const end = { task, outcome, runMs, place: undefined };
+    s.endings.writeDown(job, end, now);
+    s.endings.ended(job, end, now);
+  }
+}
+
+function tasksAt(gone: ReadonlySet<Address>, jobs: JobStore): LostTask[] {
+  const lost: LostTask[] = [];
+  const workersOf = new Map<Job, number>();
+  for (const worker of gone)
+    for (const job of jobs.at(worker)) {
+      const tasks = jobs.tasksAt(worker, job);
+      for (const task of tasks) lost.push({ job, task, worker });
+      const hasRun = tasks.some((task) => job.tasks.stateOf(task) === TaskState.running);
+      if (hasRun && !job.cancelling) workersOf.set(job, (workersOf.get(job) ?? 0) + 1);
+    }
+  // A gang loses all its workers at once, and cannot run one task at a time.
+  for (const [job, workers] of workersOf) if (!job.hasGangs) job.history.workersLost(workers);
+  return lost.sort((one, other) => one.job.number - other.job.number || one.task - other.task);
+}
+
+/** The attempts that ran apart, by worker. */
+function suspectsOf(lost: readonly LostTask[], leaseMs: Millis, now: Millis): Map<Address, Set<string>> {
+  const suspects = new Map<Address, Set<string>>();
+  for (const { job, task, worker } of lost) {
+    const runMs = now - job.tasks.startedAt[task]!;
+    if (job.tasks.stateOf(task) !== TaskState.running) continue;
+    if (job.history.blame?.isApart(task, job.tasks.attempts[task]!, runMs, leaseMs) !== true) continue;
+    const there = suspects.get(worker) ?? new Set();
+    suspects.set(worker, there.add(attemptKey(job.tasks.ref(task))));
+  }
+  return suspects;
+}

@@ -1,0 +1,180 @@
+import { type JobInput, type Payload, parseJobSpec } from '@goshawk/core';
+import { describe, expect, test } from 'vitest';
+import type { LoadLimits } from '../contract.js';
+import { JobStore } from '../durability/job-store.js';
+import { sharesOf } from '../durability/memory-shares.js';
+import { jobOf } from '../job/job.fixture.js';
+import { type Job, TaskState } from '../job/job.js';
+import { bytesOf } from '../job/job-bytes.js';
+import { DEFAULT_LOAD_LIMITS, Overload } from './overload.js';
+
+/** Some 10 kB in memory. */
+const LARGE: NonNullable<JobInput['tasks']> = [{ exec: ['cat', 'x'.repeat(7_000)] }];
+
+/** An owner that has jobs, and nothing else. */
+class Bench {
+  readonly jobs: JobStore;
+  readonly forgotten: number[] = [];
+  readonly overload: Overload;
+  now = 0;
+
+  constructor(limits: Partial<LoadLimits>, jobsMax = 10_000) {
+    this.jobs = new JobStore(
+      { tag: 's', endedJobsMax: 100, endedJobsKeepMs: 1e9, logBytesMax: 1_000 },
+      0,
+      { ...sharesOf(1e9), jobsMax },
+      { forgotten: (job) => this.forgotten.push(job) },
+      () => 0.5,
+    );
+    this.overload = new Overload(
+      this.jobs,
+      { ...DEFAULT_LOAD_LIMITS, activeBytesMax: 1e9, ...limits },
+      () => 0.5,
+    );
+  }
+
+  add(input: JobInput = { tasks: [{ sleep: 1 }] }): Job {
+    const { number } = this.jobs.nextName();
+    const job = jobOf(input, { number, acceptedAt: this.now });
+    this.jobs.add(job);
+    return job;
+  }
+
+  end(job: Job): void {
+    (job as { endedAt: number | undefined }).endedAt = this.now;
+    this.jobs.ended(job, this.now);
+    this.overload.jobEnded(this.now);
+  }
+}
+
+describe('too much', () => {
+  test('are more jobs than a scheduler holds, until one has ended', () => {
+    const bench = new Bench({ activeJobsMax: 2 });
+    const first = bench.add();
+    expect(bench.overload.refusal()).toBeUndefined();
+    bench.add();
+    expect(bench.overload.refusal()).toMatchObject({ code: 'overloaded', retryMs: 500 });
+    bench.end(first);
+    expect(bench.overload.refusal()).toBeUndefined();
+  });
+
+  test('are jobs that need more memory than there is, for any number of jobs', () => {
+    const bench = new Bench({ activeBytesMax: 100_000 });
+    const large = bench.add({ tasks: [{ exec: ['cat', 'x'.repeat(100_000)] }] });
+    expect(bench.overload.refusal()).toMatchObject({ code: 'overloaded' });
+    bench.end(large);
+    expect(bench.overload.refusal()).toBeUndefined();
+  });
+
+  test('is a job larger than the scheduler’s memory, which must not be retried', () => {
+    const bench = new Bench({ activeBytesMax: 2 * 2 ** 20 }, 1e9);
+    const bytes = bytesOf(parseJobSpec({ tasks: [{ exec: ['cat', 'x'.repeat(100_000)] }] }));
+    expect(bench.overload.refusalOfBytes('eve', bytes)).toBeUndefined();
+    const refusal = bench.overload.refusalOfBytes('eve', 3 * 2 ** 20);
+    expect(refusal).toMatchObject({
+      code: 'job-too-large',
+      message: 'the job takes 3 MiB of this scheduler’s memory, which has 2 MiB for all jobs',
+    });
+    expect(refusal!.retryMs).toBeUndefined();
+  });
+
+  test('is a job without room beside the active ones, until one ends', () => {
+    const bench = new Bench({ activeBytesMax: 250_000 }, 1e9);
+    const job = bench.add({ tasks: [{ exec: ['cat', 'x'.repeat(100_000)] }] });
+    expect(bench.overload.refusalOfBytes('eve', 100_000)).toBeUndefined();
+    expect(bench.overload.refusalOfBytes('eve', 200_000)).toMatchObject({
+      code: 'overloaded',
+      cause: 'memory',
+    });
+    bench.end(job);
+    expect(bench.overload.refusalOfBytes('eve', 200_000)).toBeUndefined();
+  });
+
+  test('are jobs of one user that would evict ended jobs of another', () => {
+    const bench = new Bench({ activeBytesMax: 450_000 }, 550_000);
+    const theirs = Array.from({ length: 20 }, () => bench.add({ user: 'ada', tasks: LARGE }));
+    for (const job of theirs) bench.end(job);
+    let active = 0;
+    const of = (user: string): JobInput => ({ user, tasks: LARGE });
+    const size = bytesOf(parseJobSpec(of('eve')));
+    for (; bench.overload.refusalOfBytes('eve', size) === undefined; active++) bench.add(of('eve'));
+    expect(active).toBeGreaterThan(20);
+    expect(bench.overload.refusalOfBytes('eve', size)).toMatchObject({
+      code: 'overloaded',
+      message: expect.stringContaining('jobs of eve have their share of it'),
+    });
+    bench.jobs.forgetOld(bench.now);
+    const kept = () => {
+      const inMemory = [...bench.jobs.endedNewestFirst(['completed'])].map(({ spec }) => spec.user);
+      const away = [...bench.jobs.awayNewestFirst(['completed'])].map(({ user }) => user);
+      return [...inMemory, ...away].filter((user) => user === 'ada').length;
+    };
+    expect(kept()).toBe(20);
+    // The flood may end, too: it makes room for itself.
+    for (const job of [...bench.jobs.active()]) bench.end(job);
+    for (let more = 0; more < 100; more++) bench.end(bench.add(of('eve')));
+    expect(kept()).toBe(20);
+    expect(bench.overload.refusalOfBytes('bob', size)).toBeUndefined();
+  });
+
+  test('is the usage of one user, and the others are served', () => {
+    const bench = new Bench({ activeJobsPerUserMax: 1 });
+    const job = bench.add({ user: 'eve', tasks: [{ sleep: 1 }] });
+    expect(bench.overload.refusalOf('eve', 1)).toMatchObject({ code: 'overloaded' });
+    expect(bench.overload.refusalOf('ada', 1)).toBeUndefined();
+    expect(bench.overload.refusalOf(undefined, 1)).toBeUndefined();
+    bench.end(job);
+    expect(bench.overload.refusalOf('eve', 1)).toBeUndefined();
+  });
+
+  test('are waiting tasks of one user, until some start', () => {
+    const bench = new Bench({ userWaitingTasksMax: 10 });
+    const job = bench.add({ user: 'eve', tasks: { count: 8, run: { sleep: 1 } } });
+    expect(bench.overload.refusalOf('eve', 2)).toBeUndefined();
+    expect(bench.overload.refusalOf('eve', 3)).toMatchObject({
+      code: 'overloaded',
+      message:
+        'eve has 8 tasks waiting here, and this job has 3; at most 10 tasks of one user may wait at a scheduler',
+    });
+    expect(bench.overload.refusalOf('ada', 10)).toBeUndefined();
+    job.set(0, TaskState.waiting);
+    job.set(0, TaskState.running);
+    expect(bench.overload.refusalOf('eve', 3)).toBeUndefined();
+    job.set(0, TaskState.waiting);
+    expect(bench.overload.refusalOf('eve', 3)).toBeDefined();
+    for (let task = 0; task < 8; task++) job.set(task, TaskState.cancelled);
+    expect(bench.overload.refusalOf('eve', 10)).toBeUndefined();
+    bench.end(job);
+    expect(bench.jobs.activeByUser.size).toBe(0);
+  });
+
+  test('is a job with more tasks than a user may have, which must not be retried', () => {
+    const refusal = new Bench({ userWaitingTasksMax: 10 }).overload.refusalOf('eve', 11);
+    expect(refusal).toMatchObject({ code: 'job-too-large' });
+    expect(refusal!.retryMs).toBeUndefined();
+  });
+});
+
+test('a refusal says when to retry, based on the rate at which jobs end', () => {
+  const bench = new Bench({ activeJobsMax: 1 });
+  for (let i = 0; i < 200; i++) {
+    bench.now += 2_000;
+    bench.end(bench.add());
+  }
+  bench.add();
+  const told = Array.from({ length: 20 }, () => bench.overload.refusal()!.retryMs!);
+  expect(told[0]).toBeCloseTo(2_000, -1);
+  expect(told[4]).toBeCloseTo(10_000, -1);
+  expect(Math.max(...told)).toBe(30_000);
+});
+
+test.each<[string, readonly Payload[], number]>([
+  ['a sleep', [{ sleep: 1 }], 3_200 + 64 + 32 + 5],
+  ['text', [{ exec: ['x'.repeat(1_000)] }], 3_000],
+  ['bytes', [{ exec: ['cat'], stdin: new Uint8Array(1_000_000) }], 1_000_000],
+  ['what is nested', [{ module: '/m.js', input: { a: [['y'.repeat(50_000)]] } }], 50_000],
+])('%s counts by its size', (_, tasks, least) => {
+  const bytes = bytesOf(parseJobSpec({ tasks: [...tasks] }));
+  expect(bytes).toBeGreaterThanOrEqual(least);
+  expect(bytes).toBeLessThan(1.1 * least + 4_000);
+});

@@ -1,0 +1,138 @@
+import { LIMITS, type Millis, type OverloadReason } from '@goshawk/core';
+import type { LoadLimits } from '../contract.js';
+import type { JobStore } from '../durability/job-store.js';
+import type { Refusal } from '../durability/ledger.js';
+
+export const DEFAULT_LOAD_LIMITS: Omit<LoadLimits, 'activeBytesMax'> = {
+  activeJobsMax: LIMITS.activeJobsMax,
+  activeJobsPerUserMax: LIMITS.activeJobsPerUserMax,
+  userWaitingTasksMax: Number.POSITIVE_INFINITY,
+};
+
+const TOO_MANY_BYTES_HINT =
+  'submit it in parts, write tasks that are alike as {count, run}, or give the scheduler a larger heap (--max-old-space-size)';
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)} MiB`;
+}
+
+/** The shortest and the longest time to come back after. ms */
+const RETRY_MIN_MS = 500;
+const RETRY_MAX_MS = 30_000;
+/** Weight of the latest interval between two ends in the mean. */
+const NEWEST_WEIGHT = 0.1;
+
+const TOO_LARGE = {
+  code: 'job-too-large',
+  hint: 'submit it in parts, or ask for a larger --user-waiting-tasks-max',
+};
+
+/**
+ * Says no before there is too much. An owner that takes every job answers later and later, and in the end dies
+ * with all that it has accepted; so past a bound a job is refused, which costs next to nothing: before it is
+ * looked at, and with the time after which a place is likely to be free.
+ *
+ * That time is when as many jobs will have ended as were refused since the last one did, at the pace at which
+ * they end. So those who are refused together do not come back together.
+ */
+export class Overload {
+  readonly #jobs: JobStore;
+  readonly #limits: LoadLimits;
+  readonly #random: () => number;
+  /** Mean time between two ends. ms */
+  #pace: Millis = 0;
+  #lastEndAt: Millis | undefined;
+  #refusedSinceEnd = 0;
+
+  constructor(jobs: JobStore, limits: LoadLimits, random: () => number) {
+    this.#jobs = jobs;
+    this.#limits = limits;
+    this.#random = random;
+  }
+
+  jobEnded(now: Millis): void {
+    if (this.#lastEndAt !== undefined) this.#pace += NEWEST_WEIGHT * (now - this.#lastEndAt - this.#pace);
+    this.#lastEndAt = now;
+    this.#refusedSinceEnd = Math.max(0, this.#refusedSinceEnd - 1);
+  }
+
+  /** Why no job is taken at all; undefined while there is room. */
+  refusal(): Refusal | undefined {
+    const { activeJobsMax, activeBytesMax } = this.#limits;
+    const { activeCount, activeBytes } = this.#jobs;
+    if (activeCount >= activeJobsMax) {
+      return this.#refuse('jobs', `this scheduler holds ${activeCount} active jobs, which is its limit`);
+    }
+    if (activeBytes >= activeBytesMax) {
+      return this.#refuse(
+        'memory',
+        `jobs that have not ended, and keys of those that lately have, take ${mebibytes(activeBytes)} of this scheduler’s memory, which is all it has for them`,
+      );
+    }
+    return undefined;
+  }
+
+  /**
+   * Why a job of so many bytes is not taken: there is no memory for it, or none but that of others' ended jobs, which are
+   * kept for as long as clients may ask for them.
+   */
+  refusalOfBytes(user: string | undefined, bytes: number): Refusal | undefined {
+    const { activeBytesMax } = this.#limits;
+    const { activeBytes } = this.#jobs;
+    const size = `the job takes ${mebibytes(bytes)} of this scheduler’s memory`;
+    if (bytes > activeBytesMax) {
+      const message = `${size}, which has ${mebibytes(activeBytesMax)} for all jobs`;
+      return { code: 'job-too-large', message, hint: TOO_MANY_BYTES_HINT };
+    }
+    if (activeBytes + bytes > activeBytesMax) {
+      const room = mebibytes(Math.max(0, activeBytesMax - activeBytes));
+      return this.#refuse('memory', `${size}, and ${room} are free; others have not ended`);
+    }
+    if (this.#jobs.hasRoomFor(user, bytes)) return undefined;
+    const whose = user ?? 'nobody in particular';
+    const message = `${size}; jobs of ${whose} have their share of it, and ended jobs of others are kept a while`;
+    return this.#refuse('memory', message);
+  }
+
+  /** Tasks of one user that may wait here; Infinity: any number. */
+  get userWaitingTasksMax(): number {
+    return this.#limits.userWaitingTasksMax;
+  }
+
+  /** Why a job of this user with so many tasks is not taken. */
+  refusalOf(user: string | undefined, tasks: number): Refusal | undefined {
+    const { activeJobsPerUserMax, userWaitingTasksMax } = this.#limits;
+    const { jobs, waiting } = this.#jobs.activeOf(user);
+    const whose = user ?? 'nobody in particular';
+    if (jobs >= activeJobsPerUserMax)
+      return this.#refuse('user', `${jobs} jobs of ${whose} are active, which is the limit here`);
+    if (waiting + tasks <= userWaitingTasksMax) return undefined;
+    const quota = `at most ${userWaitingTasksMax} tasks of one user may wait at a scheduler`;
+    if (tasks > userWaitingTasksMax) return { ...TOO_LARGE, message: `the job has ${tasks} tasks; ${quota}` };
+    return this.#refuse(
+      'user',
+      `${whose} has ${waiting} tasks waiting here, and this job has ${tasks}; ${quota}`,
+    );
+  }
+
+  /** Why no more tasks of this user are taken for a job that is here. */
+  refusalOfTasks(user: string | undefined, tasks: number): Refusal | undefined {
+    const { activeBytesMax, userWaitingTasksMax } = this.#limits;
+    if (this.#jobs.activeBytes >= activeBytesMax) return this.refusal();
+    const { waiting } = this.#jobs.activeOf(user);
+    if (tasks === 0 || waiting + tasks <= userWaitingTasksMax) return undefined;
+    const whose = user ?? 'nobody in particular';
+    const quota = `at most ${userWaitingTasksMax} tasks of one user may wait at a scheduler`;
+    return this.#refuse(
+      'user',
+      `${whose} has ${waiting} tasks waiting here, and ${tasks} more were submitted; ${quota}`,
+    );
+  }
+
+  #refuse(cause: OverloadReason, message: string): Refusal {
+    const expected = ++this.#refusedSinceEnd * this.#pace * (0.75 + 0.5 * this.#random());
+    const retryMs = Math.round(Math.min(RETRY_MAX_MS, Math.max(RETRY_MIN_MS, expected)));
+    const hint = `try again in ${Math.ceil(retryMs / 1_000)} s`;
+    return { code: 'overloaded', message, hint, retryMs, cause };
+  }
+}
