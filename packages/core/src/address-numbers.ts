@@ -2,11 +2,14 @@ import { grown } from './columns.js';
 import type { Address } from './ids.js';
 
 /**
- * A whole number for each address, 0 where none was set. Drivers give addresses out in order, so that a column
- * does what a Map would at a fraction of the cost. After very many connections addresses are sparse, and a Map has them.
+ * A number for each address, 0 by default. Drivers assign addresses in order, so an array does the job of a
+ * Map at a fraction of the cost. After many connections addresses become sparse, and a Map holds the rest.
  */
 export class AddressNumbers {
-  /** The array is only as wide as the largest number requires: many such columns share a processor's cache. */
+  /**
+   * The array uses the smallest type that fits its largest number, because many such columns share a CPU
+   * cache.
+   */
   #numbers: Uint16Array | Uint32Array | Float64Array = new Uint16Array(INITIAL);
   #max = 0xffff;
   readonly #beyond = new Map<Address, number>();
@@ -35,6 +38,6 @@ export class AddressNumbers {
 }
 
 const INITIAL = 64;
-/** Addresses below have a place in the column. */
+/** Addresses below this are stored in the array, the others in the Map. */
 const DENSE_MAX = 1 << 17;
 const UINT32_MAX = 0xffff_ffff;

@@ -3,7 +3,7 @@ export class InvariantError extends Error {
   override name = 'InvariantError';
 }
 
-/** `what` should name both values, so that the line alone tells what happened. */
+/** `what` should contain both values, so that the message alone explains the failure. */
 export function invariant(condition: boolean, what: string | (() => string)): asserts condition {
   if (!condition) throw new InvariantError(typeof what === 'string' ? what : what());
 }

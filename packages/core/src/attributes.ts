@@ -1,35 +1,38 @@
 import type { Attribute } from './fields/records.js';
 
-/** Properties of a worker, such as its rack, by name; or what a job wishes for. */
+/** Attributes by name: those of a worker, such as its rack, or those that a job requires or prefers. */
 export type Attributes = Readonly<Record<string, string>>;
 
-/** As messages list them, by name. */
+/** Converts the list form used in messages to an object by name. */
 export function attributesByName(listed: readonly Attribute[]): Attributes {
-  // Thousands of workers have none.
+  // Thousands of workers have no attributes and share one object.
   return listed.length === 0
     ? NO_ATTRIBUTES
     : Object.fromEntries(listed.map(({ name, value }) => [name, value]));
 }
 
-/** Whether all that is wished for is there. Several values of which one will do are joined by commas. */
+/** Whether a worker meets all wishes. A wish with comma-separated values is met by any one of them. */
 export function meetsWishes(wishes: Attributes, attributes: Attributes): boolean {
   for (const name in wishes) {
     const wish = wishes[name]!;
     const value = attributes[name];
-    // Asked for each worker: most wishes are of one value.
+    // Called for every worker; most wishes have a single value, which needs no split.
     if (value === undefined || !(wish.includes(',') ? wish.split(',').includes(value) : wish === value))
       return false;
   }
   return true;
 }
 
-/** Something that may need more of a worker than room. */
+/** Something that may require attributes of a worker in addition to free resources. */
 export interface Requiring {
-  /** Attributes that a worker must have; absent: any will do. */
+  /** Attributes that a worker must have; absent: any worker is eligible. */
   readonly requires?: Attributes | undefined;
 }
 
-/** Whether a worker has the attributes that tasks require, regardless of room. The only place that decides this. */
+/**
+ * Whether a worker has the attributes that a task requires, regardless of its free resources. The only place
+ * that decides this.
+ */
 export function mayRun(
   { attributes }: { readonly attributes?: Attributes | undefined },
   { requires }: Requiring,
@@ -39,17 +42,17 @@ export function mayRun(
 
 const NO_ATTRIBUTES: Attributes = {};
 
-/** As messages carry what is required, one object for each. */
+/** Converts requirements from their message form, sharing one object per list. */
 export function requiresOf(listed: readonly Attribute[] | undefined): Attributes | undefined {
   return listed === undefined ? undefined : attributesByName(listed);
 }
 
-/** For messages, in the order of the object; undefined where there is nothing to be said. */
+/** Converts attributes to their message form, in the object's order; undefined if there are none. */
 export function listAttributes(attributes: Attributes | undefined): readonly Attribute[] | undefined {
   return attributes && Object.entries(attributes).map(([name, value]) => ({ name, value }));
 }
 
-/** `rack=r1,r2 zone=a` */
+/** Formats attributes as `rack=r1,r2 zone=a`. */
 export function formatAttributes(attributes: Attributes): string {
   return Object.entries(attributes)
     .map(([name, value]) => `${name}=${value}`)

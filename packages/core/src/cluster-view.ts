@@ -11,7 +11,7 @@ const workerView = view({
   name,
   /** Full name of the party: `<endpoint>!<incarnation>/<index>`. */
   address: party,
-  /** 0: no fixed number, as many tasks as fit its capacity. */
+  /** 0: no fixed number; the worker runs as many tasks as fit its resources. */
   slots,
   /** Amounts by resource. */
   capacity: resources,
@@ -19,12 +19,12 @@ const workerView = view({
   attributes: list(attribute, LIMITS.attributesMax),
   partition: choice('general', 'short'),
   state: choice(...WORKER_STATES),
-  /** Why it is quarantined. */
+  /** Reason for the quarantine; absent: not quarantined. */
   quarantine: optional(text(8_192)),
-  /** Slots in use, and entries in its queue, at its last heartbeat. */
+  /** Slots in use and queue length, both as of the last heartbeat. */
   busy: count,
   queued: count,
-  /** Long tasks that run there, where central matches jobs and workers; it does not know otherwise. */
+  /** Long tasks running on the worker; known only to policies in which central matches jobs and workers. */
   long: optional(count),
   heardMsAgo: ms,
 });
@@ -33,19 +33,19 @@ export type ListedWorker = NonNullable<(typeof workerView)['infer']>;
 const lostWorkerView = view({
   name,
   address: party,
-  /** One line. */
+  /** A one-line description of the cause. */
   cause: text(512),
   lostMsAgo: ms,
-  /** Tasks that ran there, as far as central knows. */
+  /** Tasks that ran on the worker, as far as central knows. */
   running: count,
 });
 export type LostWorker = NonNullable<(typeof lostWorkerView)['infer']>;
 
-/** Workers that were lost are remembered for this long. ms */
+/** How long lost workers are remembered. ms */
 export const LOST_WORKERS_MS = 3_600_000;
 export const LOST_WORKERS_MAX = 1_000;
 
-/** Workers in one answer, at most. */
+/** Maximum number of workers in one answer. */
 export const WORKERS_PER_PAGE = 1_000;
 
 export const workerPage = view({
@@ -59,17 +59,20 @@ export const workerPage = view({
 const schedulerView = view({
   name,
   address: party,
-  /** The ids of its jobs are `<tag>-<number>`. */
+  /** Prefix of the ids of its jobs, which are `<tag>-<number>`. */
   tag: text(32),
   /** The endpoint for clients. */
   endpoint: party,
-  /** Jobs that have not ended, and tasks that wait, at its last heartbeat. */
+  /** Unfinished jobs and waiting tasks, both as of the last heartbeat. */
   jobs: count,
   waiting: count,
   heardMsAgo: ms,
-  /** Epoch of the scheduler's journal: the highest epoch of a tag owns the jobs. 0: no other scheduler can take them over. */
+  /**
+   * Epoch of the scheduler's journal: the scheduler with the highest epoch for a tag owns its jobs. 0: no
+   * other scheduler can take them over.
+   */
   epoch: count,
-  /** It looks after the jobs of one that is gone, and takes no others. */
+  /** The scheduler has taken over the jobs of a lost scheduler and accepts no others. */
   adopted: flag,
 });
 export type SchedulerView = NonNullable<(typeof schedulerView)['infer']>;
@@ -78,24 +81,24 @@ const missingScheduler = view({
   name,
   /** Tag of the scheduler's jobs; undefined if only the name is known. */
   tag: optional(text(32)),
-  /** Jobs that have not ended, where they are known: from its journal, or its last heartbeat. */
+  /** Unfinished jobs, if known from the journal or the last heartbeat. */
   jobs: optional(count),
-  /** Another scheduler can read its journal, and take its jobs over. */
+  /** Another scheduler can read its journal and take over its jobs. */
   shared: flag,
-  /** Since this central was started, or since it is expected. */
+  /** Time since this central started, or since it began to expect the scheduler. */
   missingMs: ms,
 });
 export type MissingScheduler = NonNullable<(typeof missingScheduler)['infer']>;
 
 export const schedulers = view({
   present: list(schedulerView, LIMITS.membersMax),
-  /** Those that have gone, keep their jobs, and may come back. */
+  /** Schedulers that are disconnected, keep their jobs and may return. */
   away: list(schedulerView, LIMITS.membersMax),
-  /** False for a moment after central was started: not all that were there before have been heard of. */
+  /** False for a moment after central starts, while schedulers may not have registered again. */
   complete: flag,
   /** Problems that only central can see and an operator must fix, one line each. */
   warnings: list(text(1_000), 16),
-  /** Those that are expected and have not come since this central was started: their jobs are in no list. */
+  /** Schedulers that have not registered since this central started; their jobs are in no list. */
   missing: optional(list(missingScheduler, LIMITS.membersMax)),
 });
 /** The schedulers of a cluster, as central knows them. */
@@ -104,7 +107,7 @@ export type Schedulers = NonNullable<(typeof schedulers)['infer']>;
 export const introduction = view({
   name,
   tag: text(32),
-  /** Full name of central, as far as it is known. */
+  /** Full name of central, if known. */
   central: party,
   workers: count,
 });
@@ -114,28 +117,28 @@ export type SchedulerIntroduction = NonNullable<(typeof introduction)['infer']>;
 export const clusterView = view({
   name,
   settings,
-  /** Tasks that no worker can take at present. */
+  /** Tasks that no worker can run at present. */
   pendingTasks: count,
-  /** All of them, in any state. */
+  /** Workers in any state. */
   workers: count,
 });
 
 export const drainState = view({
   worker: name,
   state: choice(...WORKER_STATES),
-  /** Tasks that run there. */
+  /** Tasks running on the worker. */
   running: count,
 });
 export type DrainAnswer = NonNullable<(typeof drainState)['infer']>;
 
 export const takeover = view({
   scheduler: name,
-  /** That have not ended, at its last heartbeat. */
+  /** Unfinished jobs, as of the last heartbeat. */
   jobs: count,
-  /** How many of the requested schedulers have their jobs taken over. */
+  /** Number of the requested schedulers whose jobs are being taken over. */
   schedulers: optional(count),
 });
-/** The jobs that another scheduler was asked to take over. */
+/** Jobs that another scheduler was asked to take over. */
 export type TakeoverAnswer = NonNullable<(typeof takeover)['infer']>;
 
 /** Counters since the start of the party; groups contain nested counters. */
@@ -143,7 +146,7 @@ export interface Counters {
   readonly [name: string]: number | Counters;
 }
 
-/** Fields that are neither numbers nor groups are names or labels, which cannot be summed. */
+/** Fields other than numbers and groups are names or labels, which cannot be summed. */
 export const counters = parsed(onlyCounts);
 
 export function onlyCounts(value: unknown): Counters {

@@ -2,7 +2,10 @@ import { sumOf } from './sums.js';
 
 type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
 
-/** The column with room for `size` numbers, and for twice as many as before; what was in it stays where it was. */
+/**
+ * Returns a column with room for at least `size` numbers and at least twice the old length, with the old
+ * contents.
+ */
 export function grown<T extends Column>(column: T, size: number): T {
   const Kind = column.constructor as new (length: number) => T;
   const wider = new Kind(Math.max(size, 2 * column.length));
@@ -10,7 +13,7 @@ export function grown<T extends Column>(column: T, size: number): T {
   return wider;
 }
 
-/** The columns, concatenated in a separate buffer. */
+/** Copies the columns into one new buffer. */
 export function concatenated(
   columns: readonly ArrayLike<number>[],
   memory: (length: number) => Float64Array = (length) => new Float64Array(length),
@@ -26,7 +29,7 @@ export function concatenated(
 
 const INITIAL_CAPACITY = 1_024;
 
-/** Numbers that arrive one by one, kept in eight bytes each, or twice that. */
+/** A growable array of numbers that allocates at most twice the space it uses. */
 export class Samples {
   #values = new Float64Array(INITIAL_CAPACITY);
   #length = 0;
@@ -40,17 +43,20 @@ export class Samples {
     this.#values[this.#length++] = value;
   }
 
-  /** All of them, a view that is good until the next push. */
+  /** All samples, as a view that is valid until the next push. */
   values(): Float64Array<ArrayBuffer> {
     return this.#values.subarray(0, this.#length);
   }
 
-  /** Sorts in place and gives the ascending values, a view that is good until the next push. */
+  /**
+   * Sorts the samples in place and returns them in ascending order, as a view that is valid until the next
+   * push.
+   */
   sorted(): Float64Array {
     const values = this.values();
-    // Numbers of no sign are in the order of their bits, which need no look at what they mean: half the time.
+    // The bit patterns of nonnegative doubles sort like the doubles; comparing them takes half the time.
     new BigUint64Array(values.buffer, 0, values.length).sort();
-    // Those with one, and what is no number, come last then.
+    // Negative numbers and NaN sort last by bits, which shows that a regular sort is needed.
     return isUnsigned(values.at(-1) ?? 0) ? values : values.sort();
   }
 }

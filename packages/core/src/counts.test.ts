@@ -6,7 +6,7 @@ test.each([0, 7, -7, 999, 1_000, -1_000, 12_345, 123_456, -123_456, 1_000_000, N
   (count) => expect(formatCount(count)).toBe(count.toLocaleString('en-US')),
 );
 
-test('rows are lines whose columns stand below one another', () => {
+test('rows are lines with aligned columns', () => {
   const rows = [
     ['', 'jobs', ''],
     ['all', '12,345', 's'],

@@ -1,6 +1,9 @@
 import { cellWidth } from './terminal-text.js';
 
-/** A whole number with thousands apart: `12,345`. The engine's own way loads its tables of languages first, 7 ms. */
+/**
+ * Formats an integer with thousands separators: `12,345`. `toLocaleString` would first load locale tables,
+ * which takes 7 ms.
+ */
 export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }
@@ -11,8 +14,8 @@ export function counted(count: number, noun: string): string {
 }
 
 /**
- * Rows as lines, two spaces between columns as wide as their widest cell: the first to the left, the others to the right.
- * Widths are those of a terminal.
+ * Formats rows as lines with two spaces between columns. The first column is left-aligned, the others
+ * right-aligned; widths are terminal columns.
  */
 export function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) =>

@@ -1,9 +1,9 @@
 import { COMPLETED, type Outcome } from './fields/records.js';
 
-/** Why a worker ends a run before it has come to its own end. */
+/** Why a worker ends a run before it completes. */
 export type KillReason = 'cancelled' | 'timeout' | 'shutdown' | 'preempted';
 
-/** How such a run has ended. */
+/** Outcome of a run that ended for this reason. */
 export const CUT_SHORT: Readonly<Record<KillReason, Outcome>> = {
   cancelled: cut('cancelled', 'cancelled', 'cancelled while it ran'),
   timeout: cut('timeout', 'timeout', 'ran longer than its timeout'),

@@ -1,13 +1,13 @@
 import type { Millis } from './ids.js';
 
-/** Σ amount · e^(−age ÷ window): what has come lately, the latest counting most. */
+/** Σ amount · e^(−age ÷ window): a sum in which recent amounts count most. */
 export class DecayingSum {
   #windowMs: Millis;
   #sum = 0;
-  /** The sum is as of then. */
+  /** The sum is valid at this time. */
   #at: Millis = 0;
 
-  /** @param windowMs in which an amount falls to 1/e; 0: amounts stay */
+  /** @param windowMs time in which an amount decays to 1/e; 0: no decay */
   constructor(windowMs: Millis) {
     this.#windowMs = windowMs;
   }
@@ -24,7 +24,7 @@ export class DecayingSum {
     return this.#sum;
   }
 
-  /** Changes the window for later amounts. The rate per millisecond stays the same. */
+  /** Changes the window for later amounts, preserving the current rate per millisecond. */
   rescale(windowMs: Millis, now: Millis): void {
     if (windowMs === this.#windowMs) return;
     this.#sum = this.#windowMs > 0 ? (this.at(now) * windowMs) / this.#windowMs : 0;

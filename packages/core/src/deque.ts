@@ -1,6 +1,6 @@
-/** A FIFO whose first item can be looked at: a ring that grows by doubling and keeps its room. */
+/** A FIFO queue backed by a ring buffer, which doubles when full and never shrinks. */
 export class Deque<T> {
-  /** A power of two long, or empty. */
+  /** Its length is 0 or a power of two. */
   #ring: (T | undefined)[] = NO_RING;
   #head = 0;
   #length = 0;
@@ -42,5 +42,5 @@ export class Deque<T> {
 }
 
 const INITIAL = 4;
-/** Shared by deques that have always been empty. */
+/** Shared by deques that never had an item. */
 const NO_RING: undefined[] = [];

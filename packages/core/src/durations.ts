@@ -3,7 +3,7 @@ import type { Millis } from './ids.js';
 import { LIMITS } from './limits.js';
 import { sumOf } from './sums.js';
 
-/** The longest delay of Node's timers; a longer one fires at once. */
+/** The longest delay of a Node timer; a longer one fires immediately. */
 export const TIMER_MAX_MS: Millis = 2 ** 31 - 1;
 
 const UNIT_MS: Readonly<Record<string, number>> = {
@@ -17,11 +17,11 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 };
 
 /**
- * `100ms`, `2s`, `1.5m`, `1h30m`, `7d` as milliseconds.
+ * Parses `100ms`, `2s`, `1.5m`, `1h30m` or `7d` to milliseconds.
  *
  * @param what names the setting in the error, e.g. `--sleep`
- * @throws InputError when the text is no duration, or one of more than `LIMITS.durationMaxMs`; a bare number is
- * refused, since its unit would be a guess
+ * @throws InputError if the text is not a duration or is more than `LIMITS.durationMaxMs`; a number without a
+ * unit is refused as ambiguous
  */
 export function parseDuration(text: string, what: string): Millis {
   const written = text.length > LIMITS.quantityLengthMax ? '' : text.trim();
@@ -42,7 +42,9 @@ export function parseDuration(text: string, what: string): Millis {
   );
 }
 
-/** Three significant digits and the unit that suits: `0.43 ms`, `12.3 s`, `1 h 20 min`. */
+/**
+ * Formats a duration with three significant digits and a suitable unit: `0.43 ms`, `12.3 s`, `1 h 20 min`.
+ */
 export function formatDuration(ms: Millis): string {
   const sign = ms < 0 ? '-' : '';
   const abs = Math.abs(ms);
@@ -54,7 +56,10 @@ export function formatDuration(ms: Millis): string {
   return `${sign}${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** From `now` to the next whole period, rounded up to whole ms: what waits for it wakes a process together. */
+/**
+ * Time from `now` to the start of the next period, rounded up to whole ms, so that timers with one period
+ * fire together.
+ */
 export function untilNextPeriod(periodMs: Millis, now: Millis): Millis {
   return Math.ceil(periodMs - (now % periodMs));
 }

@@ -1,6 +1,6 @@
 /**
- * A failure outside of Goshawk: one line says what is wrong, and a hint says how to fix it. The code is
- * stable and meant for programs; it becomes `code` of `goshawk.error/1`.
+ * A failure outside of Goshawk: one line says what is wrong, and a hint says how to fix it. Programs match on
+ * the stable code, which is the `code` of `goshawk.error/1`.
  */
 export class GoshawkError extends Error {
   override name = 'GoshawkError';
@@ -14,12 +14,12 @@ export class GoshawkError extends Error {
   }
 }
 
-/** Wrong usage or input: exit code 2. */
+/** Invalid usage or input: exit code 2. */
 export class InputError extends GoshawkError {
   override name = 'InputError';
 }
 
-/** The cluster, or the part of it that is needed, does not answer: exit code 3. */
+/** The cluster, or a required part of it, does not answer: exit code 3. */
 export class UnreachableError extends GoshawkError {
   override name = 'UnreachableError';
 }
@@ -31,7 +31,7 @@ export function quoted(text: string): string {
 
 const QUOTED_MAX = 64;
 
-/** Why a file could not be read, in words. @param error of Node's file system */
+/** Describes why a file could not be read. @param error of Node's file system */
 export function whyUnread(error: unknown): string {
   const { code, message } = error as Error & { readonly code?: string };
   if (code === 'ENOENT') return 'there is no such file';

@@ -1,4 +1,4 @@
-/** The part of `node:fs` that is needed; this package may not import it. */
+/** The subset of `node:fs` used here; this package may not import it. */
 interface FileSystem {
   mkdirSync(path: string, options: { readonly mode: number }): unknown;
   statSync(path: string): { isDirectory(): boolean };
@@ -7,10 +7,10 @@ interface FileSystem {
 const ALL_BUT_MASKED = 0o777;
 
 /**
- * Makes a folder, and those above it that are missing. Node's own `recursive` never ends in /proc, and hides why one of them
- * cannot be made: EROFS is ENOENT there.
+ * Creates a folder and its missing parents. Node's `recursive` option never returns in /proc, and reports
+ * EROFS as ENOENT.
  *
- * @throws what the system says
+ * @throws the system's error
  */
 export function makeFolder(system: FileSystem, path: string, mode = ALL_BUT_MASKED): void {
   for (let end = 0; end >= 0; ) {
@@ -19,7 +19,8 @@ export function makeFolder(system: FileSystem, path: string, mode = ALL_BUT_MASK
     try {
       system.mkdirSync(folder, { mode });
     } catch (error) {
-      // Nearly all are there before, and another process may have made one meanwhile. Of a file in the way the next one tells.
+      // Most folders exist already, and another process may create one concurrently. If a file is in the way,
+      // creating the next folder fails.
       const isInTheWay = (error as { code?: unknown }).code === 'EEXIST' && end >= 0;
       if (!isInTheWay && !isFolder(system, folder)) throw error;
     }

@@ -18,6 +18,6 @@ it.each([
   expect(matchesGlob(pattern, text)).toBe(matches);
 });
 
-it('a pattern of many stars takes no time without end', () => {
+it('a pattern with many stars matches in bounded time', () => {
   expect(matchesGlob(`${'*a'.repeat(120)}b`, 'a'.repeat(256))).toBe(false);
 });

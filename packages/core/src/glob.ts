@@ -1,12 +1,12 @@
 /**
- * Whether a text matches a pattern in which `*` stands for any characters and `?` for one. Takes time in proportion to both
- * lengths at most: patterns come from clients.
+ * Whether a text matches a pattern with `*` for any characters and `?` for one. Patterns are untrusted: the
+ * time is at most proportional to the product of both lengths.
  */
 export function matchesGlob(pattern: string, text: string): boolean {
   let at = 0;
   let next = 0;
-  // Position of the last star and how much text it has matched: it takes one more character when the rest
-  // does not match.
+  // Position of the last star and the length of text that it matches; on a mismatch it takes one more
+  // character.
   let star = -1;
   let taken = 0;
   while (next < text.length) {

@@ -13,7 +13,7 @@ function taken(gpus: Gpus<number>, holder: number, gpu: number): readonly number
 }
 
 describe('GPUs', () => {
-  test('are given whole, the lowest free ones, and are free again when their task has ended', () => {
+  test('are assigned whole, lowest index first, and are released when their task ends', () => {
     const gpus = gpusOf(4);
     expect(taken(gpus, 0, 2)).toEqual([0, 1]);
     expect(taken(gpus, 1, 1)).toEqual([2]);
@@ -40,7 +40,7 @@ describe('GPUs', () => {
     expect(taken(gpus, 5, 0.4)).toEqual([0]);
   });
 
-  test.each([0, 0.5, 1.5])('a worker may have a part of one: %d', (amount) => {
+  test.each([0, 0.5, 1.5])('a worker may have a fraction of one: %d', (amount) => {
     const gpus = Gpus.of<number>(amount * GPU_PARTS, GPU_PARTS);
     expect(gpus?.room ?? 0).toBe(amount * GPU_PARTS);
   });

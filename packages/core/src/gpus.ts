@@ -1,14 +1,14 @@
 import { LIMITS } from './limits.js';
 
-/** Parts of a GPU in which a worker counts: of decimal fractions nothing is left behind. */
+/** Integer units per GPU, so that sums of decimal fractions are exact. */
 export const GPU_PARTS = 1e6;
 
 /**
- * The GPUs of one worker, in whole numbers of parts. A holder has whole GPUs for itself, the lowest that are free; a fraction
- * comes from the fullest GPU that has that much left. A fraction never spans two GPUs.
+ * Assigns the GPUs of one worker. A whole amount gets the lowest free GPUs exclusively; a fraction comes from
+ * the fullest GPU with enough room and never spans two GPUs.
  */
 export class Gpus<Holder> {
-  /** Parts of a whole GPU. */
+  /** Units of a whole GPU. */
   readonly #whole: number;
   /** Free amount per index. */
   #free: number[];
@@ -20,8 +20,8 @@ export class Gpus<Holder> {
   }
 
   /**
-   * @param amount in parts; what is left beside whole GPUs is one smaller one
-   * @returns undefined where there are none, or the amount is no number of devices
+   * @param amount in units; a remainder beyond whole GPUs is one smaller GPU
+   * @returns undefined if the amount is not a number of devices
    */
   static of<Holder>(amount: number, whole: number): Gpus<Holder> | undefined {
     const count = Math.ceil(amount / whole);
@@ -29,7 +29,7 @@ export class Gpus<Holder> {
     return new Gpus(sizesOf(amount, whole), whole);
   }
 
-  /** The same devices with this much free, where it is not known which is which and who holds the rest. */
+  /** Sets how much is free, for views that do not know which task has which device. */
   setFree(room: number, parts: readonly number[]): void {
     this.#held.clear();
     const wholes = Math.floor(room / this.#whole) * this.#whole;
@@ -38,8 +38,7 @@ export class Gpus<Holder> {
   }
 
   /**
-   * Whole GPUs that are free, plus the largest free part of another. An amount fits exactly if it is no more than this: its
-   * whole GPUs are then free, and its fraction fits into one.
+   * Whole free GPUs plus the largest free part of another. An amount fits exactly if it is no more than this.
    */
   get room(): number {
     let wholes = 0;
@@ -51,13 +50,13 @@ export class Gpus<Holder> {
     return wholes * this.#whole + part;
   }
 
-  /** Free amounts of partly used GPUs, which `room` does not tell apart. */
+  /** Free amounts of partly used GPUs; `room` is not enough to tell them apart. */
   get parts(): readonly number[] {
     const parts = this.#free.filter((free) => free > 0 && free < this.#whole);
     return parts.length > 1 ? parts : [];
   }
 
-  /** Holders of such an amount for which there is room side by side. @param amount above 0 */
+  /** Number of holders of such an amount that fit at the same time. @param amount above 0 */
   countOf(amount: number): number {
     const rest = new Gpus<number>([...this.#free], this.#whole);
     let count = 0;
@@ -65,7 +64,7 @@ export class Gpus<Holder> {
     return count;
   }
 
-  /** @returns whether there was room; if not, the holder has nothing */
+  /** @returns false if there is no room; the holder then gets nothing */
   take(holder: Holder, amount: number): boolean {
     if (amount > this.room) return false;
     const shares: Share[] = [];
@@ -79,7 +78,7 @@ export class Gpus<Holder> {
     return true;
   }
 
-  /** @returns whether the holder had any */
+  /** @returns whether the holder had any GPUs */
   release(holder: Holder): boolean {
     const shares = this.#held.get(holder);
     if (shares === undefined) return false;
@@ -88,12 +87,12 @@ export class Gpus<Holder> {
     return true;
   }
 
-  /** Indices in the order in which they were given. */
+  /** Indices in the order of assignment. */
   heldBy(holder: Holder): readonly number[] {
     return this.#held.get(holder)?.map(({ index }) => index) ?? [];
   }
 
-  /** The fullest of those with room for the share; the lowest of equal ones. */
+  /** The fullest GPU with room for the share; the lowest index among equals. */
   #fullestWith(share: number): number {
     let best = -1;
     for (const [index, free] of this.#free.entries())

@@ -7,7 +7,7 @@ export function hashText(text: string, seed = 0): number {
   return bits >>> 0;
 }
 
-/** MurmurHash3's finaliser: a bijection in which each bit of the input changes about half of the output's. */
+/** MurmurHash3's finalizer: a bijection in which each input bit flips about half of the output bits. */
 export function scramble(value: number): number {
   let bits = value;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);

@@ -10,7 +10,7 @@ describe('a histogram', () => {
     expect(histogram.count).toBe(6);
   });
 
-  it('of two, together, is that of all values', () => {
+  it('the sum of two equals one of all values', () => {
     const values = fc.array(fc.integer({ min: 0, max: 100 }));
     fc.assert(
       fc.property(values, values, (some, others) => {

@@ -1,13 +1,13 @@
 import { sumOf } from './sums.js';
 
 /**
- * How often a value fell between two bounds: what is needed to tell percentiles of many processes together, since
- * buckets add up. Adding a value is a binary search and allocates nothing.
+ * Counts of values by bucket. Buckets can be summed, so the percentiles of many processes can be computed
+ * together. Adding a value is a binary search without allocation.
  */
 export class Histogram {
-  /** Ascending; each is the largest value of its bucket. */
+  /** Ascending upper bounds, inclusive. */
   readonly bounds: readonly number[];
-  /** Values by bucket, each in one only; the last bucket is for what is above all bounds. */
+  /** Counts by bucket, not cumulative; the last bucket is above all bounds. */
   readonly counts: number[];
   sum = 0;
 
@@ -33,7 +33,7 @@ export class Histogram {
     this.sum += value;
   }
 
-  /** All values of another one of the same bounds. */
+  /** Adds all values of another histogram with the same bounds. */
   addAll({ counts, sum }: Histogram): void {
     counts.forEach((count, bucket) => {
       this.counts[bucket]! += count;
@@ -45,7 +45,10 @@ export class Histogram {
 /** Bounds per factor of ten: each bucket is at most 20% wider than the one below. */
 const PER_DECADE = 13;
 
-/** Bounds from one power of ten to another, so that a percentile read from a bucket is within 20% of the value. */
+/**
+ * Returns bounds between two powers of ten such that a percentile read from a bucket is within 20% of the
+ * value.
+ */
 export function logBounds(from: number, to: number): readonly number[] {
   const first = Math.round(PER_DECADE * Math.log10(from));
   const last = Math.round(PER_DECADE * Math.log10(to));

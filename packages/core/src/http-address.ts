@@ -2,9 +2,9 @@ import { InputError } from './errors.js';
 
 /** An HTTP listen address. */
 export interface HttpAddress {
-  /** A name, or an address without brackets. */
+  /** A host name, or an IP address without brackets. */
   readonly host: string;
-  /** 0 for any. */
+  /** 0: any free port. */
   readonly port: number;
 }
 
@@ -12,9 +12,9 @@ const BIND = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/;
 const LOOPBACK_IPV4 = /^127(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}$/;
 
 /**
- * Reads `HOST:PORT`, an IPv6 address in brackets.
+ * Parses `HOST:PORT`; an IPv6 address is in brackets.
  *
- * @param such an example, for who reads the error
+ * @param such an example for the error message
  * @throws InputError
  */
 export function parseBind(bind: string, such: string): HttpAddress {
@@ -34,12 +34,12 @@ export function cannotListen(bind: string, cause: unknown): InputError {
   return new InputError('address-unavailable', message, '', { cause });
 }
 
-/** Whether only this machine can reach what listens at a host, which is a name, or an address without brackets. */
+/** Whether only this machine can reach the host, which is a name or an IP address without brackets. */
 export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || LOOPBACK_IPV4.test(host);
 }
 
-/** The same of a `Host` header, with or without a port. */
+/** Like `isLoopbackHost`, for a `Host` header with or without a port. */
 export function isLoopbackName(header: string): boolean {
   return isLoopbackHost(
     header

@@ -1,30 +1,32 @@
 /**
- * How machines name things.
+ * Identifiers of machines.
  *
- * Inside a process every name is a small integer, so that a machine can index an array or a Map with it
- * and a simulator can run millions of messages a second. Drivers translate at the door: a driver gives
- * out addresses, machines only store them, compare them and send to them.
+ * Inside a process every identifier is a small integer, so that a machine can index arrays with it and a
+ * simulator can deliver millions of messages per second. Drivers translate at the boundary: they assign
+ * addresses, and machines only store them, compare them and send to them.
  */
 
 /**
- * A handle for one *incarnation* of one party (worker, scheduler, central or client), assigned by the driver.
- * A restarted process gets new addresses, so comparing two integers distinguishes references to the old and
- * the new one.
+ * A handle of one *incarnation* of a party (worker, scheduler, central or client), assigned by the driver. A
+ * restarted process gets new addresses, so comparing two integers tells the old incarnation from the new one.
  */
 export type Address = number & { readonly brand: 'Address' };
 
-/** Nobody. Drivers never give it out. */
+/** No party; drivers never assign it. */
 export const NOBODY = -1 as Address;
 
 declare const kind: unique symbol;
 
-/** A number that names one kind of thing: a plain number may stand for it, the name of another kind of thing may not. */
+/**
+ * A number that identifies one kind of thing. A plain number converts to it; an identifier of another kind
+ * does not.
+ */
 type Naming<Kind extends string> = number & { readonly [kind]?: Kind };
 
-/** A job, as its owner numbers it. Only meaningful together with the owner's address. */
+/** A job's number at its owner, meaningful only together with the owner's address. */
 export type JobNumber = Naming<'job'>;
 
-/** A job's id: what all jobs of its owner's journal begin with, and its number there. */
+/** A job id: the tag of its owner's journal, and the job's number there. */
 export const JOB_ID = /^.{1,32}-\d{1,15}$/u;
 
 /** Returns the part of a job id before the number. */
@@ -41,5 +43,5 @@ export type TaskIndex = Naming<'task'>;
 /** An attempt at a task: 1, 2, … */
 export type AttemptNumber = Naming<'attempt'>;
 
-/** Milliseconds: a duration, or a reading of a clock that only ever goes forward. */
+/** Milliseconds: a duration, or a reading of a monotonic clock. */
 export type Millis = number;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { IndexedHeap } from './indexed-heap.js';
 
-test('the top is always the least (key, id), whatever was set, moved or deleted', () => {
+test('the top always has the smallest (key, id), after any operations', () => {
   const operation = fc.record({ id: fc.nat(20), key: fc.option(fc.nat(5), { nil: undefined }) });
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 200, size: 'max' }), (operations) => {
@@ -52,7 +52,7 @@ test('the lowest rank breaks ties between equal keys', () => {
   );
 });
 
-test('all are given in the order of their keys, and stay', () => {
+test('all ids are listed in the order of their keys, and stay', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(50)), (keys) => {
       const heap = new IndexedHeap();

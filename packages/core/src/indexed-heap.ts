@@ -1,20 +1,19 @@
 import { grown } from './columns.js';
 
 /**
- * A binary min-heap of small integers ordered by (key, id), in which each id knows its place: keys change
- * and ids leave in O(log n). Ties go to the lowest id, or to the least rank where ids have one, so the order is the
- * same in every run.
+ * A binary min-heap of small integers ordered by (key, id). Changing a key or deleting an id takes O(log n).
+ * Ties go to the lowest id, or to the lowest rank if ids have ranks, so that every run gives the same order.
  */
 export class IndexedHeap {
   /** Ids by heap position. */
   #ids = new Int32Array(INITIAL);
   #keys = new Float64Array(INITIAL);
   #size = 0;
-  /** Place of each id in the heap, plus one; 0 where it is not there. Indexed by id. */
+  /** Heap position of each id plus one; 0: not in the heap. Indexed by id. */
   #places = new Int32Array(INITIAL);
   readonly #ranks: ArrayLike<number> | undefined;
 
-  /** @param ranks by id, of those in the heap: which of two of equal keys comes first */
+  /** @param ranks by id: break ties between equal keys */
   constructor(ranks?: ArrayLike<number>) {
     this.#ranks = ranks;
   }
@@ -27,7 +26,7 @@ export class IndexedHeap {
     return this.#placeOf(id) >= 0;
   }
 
-  /** The id of least key, or −1 when empty. */
+  /** The id with the smallest key; −1 if empty. */
   top(): number {
     return this.#size === 0 ? -1 : this.#ids[0]!;
   }
@@ -62,19 +61,19 @@ export class IndexedHeap {
     return true;
   }
 
-  /** Whether the one of two ids in the heap comes before the other. */
+  /** Whether the first of two ids in the heap sorts before the other. */
   isBefore(id: number, other: number): boolean {
     return this.#precedes(id, this.keyOf(id)!, this.#placeOf(other));
   }
 
-  /** In no particular order. */
+  /** All ids, in no particular order. */
   ids(): Iterable<number> {
     return this.#ids.subarray(0, this.#size);
   }
 
-  /** By key, of equals in no particular order. The heap must not change meanwhile. */
+  /** All ids by key, equal keys in no particular order. The heap must not change meanwhile. */
   *inOrder(): Iterable<number> {
-    // Places whose parents were given out.
+    // Positions whose parents were already returned.
     const next = new IndexedHeap();
     if (this.#size > 0) next.set(0, this.#keys[0]!);
     while (next.size > 0) {
@@ -90,7 +89,7 @@ export class IndexedHeap {
     return id < this.#places.length ? this.#places[id]! - 1 : -1;
   }
 
-  /** Puts the id where its key belongs, from a place whose own is to go. */
+  /** Moves the id from a position to where its key belongs. */
   #move(place: number, id: number, key: number): void {
     if (place > 0 && this.#precedes(id, key, (place - 1) >> 1)) this.#up(place, id, key);
     else this.#down(place, id, key);

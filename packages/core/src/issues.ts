@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 /**
- * The first problem, with the path to it: `stages[1].tasks[0]: unknown field "slep"`.
+ * Describes the first problem, with its path: `stages[1].tasks[0]: unknown field "slep"`.
  *
  * @param unknown describes keys that the schema does not have
  */
@@ -33,7 +33,7 @@ export function firstIssue(
   return where === '' ? what : `${where}: ${what}`;
 }
 
-/** `Too small: expected number to be >=0` as a person would say it. */
+/** Rephrases messages such as `Too small: expected number to be >=0`. */
 function inWords(message: string): string {
   return message
     .replace(/^(Invalid (input|option)|Too (small|big)): /, '')
@@ -44,7 +44,7 @@ function inWords(message: string): string {
     .replaceAll('"|"', '", "');
 }
 
-/** How many unknown fields, and how much of a name, error messages show. */
+/** Limits on unknown fields, and on the length of a name, in error messages. */
 const KEYS_SHOWN = 5;
 const KEY_SHOWN = 80;
 
@@ -58,7 +58,9 @@ export function unknownKeys(keys: readonly string[]): string {
   return `unknown field ${some.map((key) => JSON.stringify(key)).join(', ')}${more}`;
 }
 
-/** How far a branch of a union got: a wrong type at its top is 0, a problem within its fields more. */
+/**
+ * How deep a branch of a union matched: 0 for a wrong type at its top, more for a problem within its fields.
+ */
 function branchDepth(branch: readonly z.core.$ZodIssue[]): number {
   const issue = branch[0]!;
   if (issue.code === 'unrecognized_keys') return branch.length === 1 ? 2 : 0.5;
@@ -66,7 +68,7 @@ function branchDepth(branch: readonly z.core.$ZodIssue[]): number {
   return branch.some(isMissing) ? 0 : issue.path.length + 1;
 }
 
-/** A field of the branch itself that is not there, so that another branch was meant. */
+/** A missing field of the branch itself suggests that another branch was meant. */
 function isMissing(issue: z.core.$ZodIssue): boolean {
   if (issue.path.length !== 1) return false;
   if (issue.code === 'invalid_union') return issue.errors.flat().every(isUndefined);

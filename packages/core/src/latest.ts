@@ -2,8 +2,8 @@
 const KEPT = 7 / 8;
 
 /**
- * Sets it as the latest of the map, which keeps so many at most: with one more, some that were set first go. Not one at a time,
- * since Map steps over all that it has lost at its beginning each time that somebody looks for the first.
+ * Sets the key as the most recent one, and limits the size of the map by evicting the oldest keys. Evicts
+ * many at a time, because finding a Map's first key skips over every deleted one.
  */
 export function setLatest<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {
   map.delete(key);

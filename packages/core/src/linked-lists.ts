@@ -4,18 +4,18 @@ import { table } from './table.js';
 const NONE = -1;
 
 /**
- * FIFOs that can be looked through, and have items inserted and taken out anywhere. All lists share one pool of nodes, so that
- * thousands of short lists that fill and empty lie close together.
+ * FIFO queues that support iteration, insertion and removal anywhere. All lists share one pool of nodes, so
+ * that thousands of short lists stay close together in memory.
  */
 export class LinkedLists<T> {
-  /** `first` and `last` are valid where `length` is above 0. */
+  /** `first` and `last` are valid if `length` is above 0. */
   readonly #lists = table({ first: 'i32', last: 'i32', length: 'i32' });
-  /** `next` of a free node is the next free one. */
+  /** `next` links the free nodes. */
   readonly #nodes = table({ next: 'i32' });
   readonly #items: (T | undefined)[] = [];
   #free = NONE;
 
-  /** @returns the number of the first of so many new lists, which are empty */
+  /** Adds empty lists. @returns the number of the first */
   add(lists: number): number {
     return this.#lists.add(lists);
   }
@@ -36,9 +36,9 @@ export class LinkedLists<T> {
     this.#insertAfter(list, this.isEmpty(list) ? NONE : this.#lists.last[list]!, item);
   }
 
-  /** Puts the item behind the last one that goes ahead of it, or first. */
+  /** Inserts the item after the last one that goes ahead of it, or first. */
   insert(list: number, item: T, goesAhead: (other: T) => boolean): void {
-    // Most go to the end, and lists may be long.
+    // Usually the item belongs at the end, and lists may be long.
     if (this.isEmpty(list) || goesAhead(this.#items[this.#lists.last[list]!]!)) return this.push(list, item);
     let last = NONE;
     for (let node = this.#firstNode(list); node !== NONE; node = this.#nodes.next[node]!) {
@@ -51,7 +51,7 @@ export class LinkedLists<T> {
     return this.isEmpty(list) ? undefined : this.#takeAfter(list, NONE);
   }
 
-  /** Passes over items from the first on, then takes out those that follow while they match, in order. */
+  /** Skips items, then removes those that follow while they match, in order. */
   takeRun(list: number, passesOver: (item: T) => boolean, matches: (item: T) => boolean, limit: number): T[] {
     const taken: T[] = [];
     let before = NONE;
@@ -67,7 +67,7 @@ export class LinkedLists<T> {
     return taken;
   }
 
-  /** Takes out what matches, in order. @param limit so many at most */
+  /** Removes matching items, in order. @param limit maximum number of items */
   removeWhere(list: number, matches: (item: T) => boolean, limit = Number.POSITIVE_INFINITY): T[] {
     const removed: T[] = [];
     let before = NONE;
@@ -91,7 +91,7 @@ export class LinkedLists<T> {
     return this.isEmpty(list) ? NONE : this.#lists.first[list]!;
   }
 
-  /** @param before NONE: the item becomes the first */
+  /** @param before NONE: insert at the front */
   #insertAfter(list: number, before: number, item: T): void {
     const lists = this.#lists;
     const node = this.#takeNode();
@@ -104,7 +104,7 @@ export class LinkedLists<T> {
     lists.length[list]!++;
   }
 
-  /** @param before NONE: the first is taken out */
+  /** @param before NONE: remove the first node */
   #takeAfter(list: number, before: number): T {
     const lists = this.#lists;
     const { next } = this.#nodes;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { MaxTree } from './max-tree.js';
 import { Random } from './random.js';
 
-test.each([1, 2, 3])('finds what a scan finds: seed %i', (seed) => {
+test.each([1, 2, 3])('finds the same index as a linear scan: seed %i', (seed) => {
   const random = Random.seeded(seed);
   const draw = (count: number) => Math.floor(random.next() * count);
   const tree = new MaxTree();

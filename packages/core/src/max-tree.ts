@@ -1,13 +1,16 @@
 const NONE = -1;
 
-/** Integers by index, and the first index from any on whose integer is large enough, in O(log n). */
+/**
+ * A segment tree of integers that finds the first index, from a given one, whose integer is large enough, in
+ * O(log n).
+ */
 export class MaxTree {
   /** Number of leaves: a power of two. */
   #width = 1;
-  /** A node's larger child; the leaves from `#width` on. */
+  /** The larger child of each node; the leaves start at `#width`. */
   #nodes = new Int32Array(2).fill(NONE);
 
-  /** −1 where nothing was set. */
+  /** −1: not set. */
   at(index: number): number {
     return index < this.#width ? this.#nodes[this.#width + index]! : NONE;
   }
@@ -31,12 +34,12 @@ export class MaxTree {
     }
   }
 
-  /** The largest; −1 where there is none. */
+  /** The largest integer; −1: none is set. */
   largest(): number {
     return this.#nodes[1]!;
   }
 
-  /** The least index, from this one on, whose value is at least so large; −1: there is none. */
+  /** The lowest index, from this one on, with an integer of at least this value; −1: none. */
   firstFrom(index: number, value: number): number {
     const nodes = this.#nodes;
     const width = this.#width;

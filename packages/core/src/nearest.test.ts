@@ -3,7 +3,7 @@ import { nearest } from './nearest.js';
 
 const WORDS = ['slots', 'steal-cap', 'stealing', 'all'];
 
-describe('the word that was meant', () => {
+describe('the intended word is found', () => {
   it.each([
     ['slot', 'slots'],
     ['stealcap', 'steal-cap'],

@@ -1,8 +1,10 @@
-/** More changes than a third of its letters make it another word; of a short one, more than one. */
+/**
+ * A word that differs in more than a third of its letters is another word; at least one change is allowed.
+ */
 const CHANGES_MAX_SHARE = 1 / 3;
 const LETTERS_MIN = 3;
 
-/** The word that differs from the one given by the fewest letters, if by few enough to be what was meant. */
+/** The word with the smallest edit distance, if it is small enough to be a typo. */
 export function nearest(word: string, words: Iterable<string>): string | undefined {
   let best: string | undefined;
   let fewest = Math.floor(Math.max(word.length, LETTERS_MIN) * CHANGES_MAX_SHARE) + 1;
@@ -13,7 +15,7 @@ export function nearest(word: string, words: Iterable<string>): string | undefin
   return best;
 }
 
-/** Letters to insert, delete, replace, or swap with the next one (Damerau and Levenshtein). */
+/** Damerau–Levenshtein distance: insertions, deletions, replacements, and swaps of adjacent letters. */
 function distance(from: string, to: string): number {
   let above = Array.from({ length: to.length + 1 }, (_, i) => i);
   let twoAbove = above;

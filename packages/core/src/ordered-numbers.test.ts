@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { OrderedNumbers } from './ordered-numbers.js';
 import { Random } from './random.js';
 
-/** @param range of the numbers: small for many that are there already */
+/** @param range of the numbers: a small one gives many duplicates */
 function compareWithArray(seed: number, steps: number, range: number): void {
   const random = Random.seeded(seed);
   const set = new OrderedNumbers();
   let sorted: number[] = [];
   for (let step = 0; step < steps; step++) {
-    // Grows for the first half, then shrinks, so that chunks are split and joined.
+    // Grows for the first half, then shrinks, so that chunks are split and merged.
     const isAdding = random.next() < (step < steps / 2 ? 0.7 : 0.3);
     const rises = random.next() < 0.2;
     const number = rises ? range + step : Math.floor(random.next() * range) / 4;
@@ -32,6 +32,6 @@ function compareWithArray(seed: number, steps: number, range: number): void {
   expect([...set]).toEqual(sorted);
 }
 
-test.each([1, 2, 3, 4])('does what a sorted array does: seed %i', (seed) => {
+test.each([1, 2, 3, 4])('behaves like a sorted array: seed %i', (seed) => {
   compareWithArray(seed, 3000, seed % 2 === 0 ? 400 : 100_000);
 });

@@ -1,14 +1,14 @@
 const CHUNK = 256;
 
 /**
- * A set of numbers in order, with the nearest one below and above any other. Sorted chunks: what is added or deleted
- * moves half a chunk, which is one copy of 1 KiB.
+ * A sorted set of numbers that finds the nearest member below or above a number. It consists of sorted
+ * chunks: an insertion or deletion moves half a chunk, one copy of 1 KiB.
  */
 export class OrderedNumbers {
   readonly #chunks: Float64Array[] = [];
   /** Length of each chunk; 0 if the set is empty. */
   readonly #lengths: number[] = [];
-  /** The first of each chunk, side by side: a search looks into no chunk but one. */
+  /** The first number of each chunk, in one array: a search touches only one chunk. */
   readonly #firsts: number[] = [];
   #size = 0;
 
@@ -16,7 +16,7 @@ export class OrderedNumbers {
     return this.#size;
   }
 
-  /** NaN when empty. */
+  /** NaN if empty. */
   first(): number {
     return this.#size === 0 ? Number.NaN : this.#firsts[0]!;
   }
@@ -25,7 +25,7 @@ export class OrderedNumbers {
     return this.atMost(number) === number;
   }
 
-  /** @returns whether it was not there */
+  /** @returns false if the number was already in the set */
   add(number: number): boolean {
     if (this.#size === 0) {
       if (this.#chunks.length === 0) this.#insertChunk(0, 0, number);
@@ -52,7 +52,7 @@ export class OrderedNumbers {
     return true;
   }
 
-  /** @returns whether it was there */
+  /** @returns whether the number was in the set */
   delete(number: number): boolean {
     const at = this.#chunkOf(number);
     if (at < 0) return false;
@@ -64,7 +64,7 @@ export class OrderedNumbers {
     if (place === 0) this.#firsts[at] = chunk[0]!;
     this.#lengths[at] = length - 1;
     this.#size--;
-    // The last chunk stays: a set may be empty again and again.
+    // Keeps the last chunk, because a set may become empty many times.
     if (length === 1 && this.#size > 0) {
       this.#removeChunk(at);
     } else if (length < CHUNK / 4) {
@@ -73,14 +73,14 @@ export class OrderedNumbers {
     return true;
   }
 
-  /** The largest that is at most this; NaN where there is none. */
+  /** The largest number that is at most this; NaN: none. */
   atMost(bound: number): number {
     const at = this.#chunkOf(bound);
     if (at < 0) return Number.NaN;
     return this.#chunks[at]![upperPlace(this.#chunks[at]!, this.#lengths[at]!, bound) - 1]!;
   }
 
-  /** The least that is at least this; NaN where there is none. */
+  /** The smallest number that is at least this; NaN: none. */
   atLeast(bound: number): number {
     const at = this.#chunkOf(bound);
     if (at >= 0) {
@@ -100,7 +100,7 @@ export class OrderedNumbers {
     }
   }
 
-  /** The last chunk whose first number is at most this; −1: there is none. */
+  /** The last chunk whose first number is at most this; −1: none. */
   #chunkOf(number: number): number {
     if (this.#size === 0) return -1;
     return upperPlace(this.#firsts, this.#chunks.length, number) - 1;
@@ -121,7 +121,7 @@ export class OrderedNumbers {
   }
 
   #split(at: number): void {
-    // At the end only one moves, so that numbers that only rise fill their chunks.
+    // After an insertion at the end only one number moves, so that ascending numbers fill their chunks.
     const kept = at === this.#chunks.length - 1 ? CHUNK - 1 : CHUNK / 2;
     const moved = this.#chunks[at]!.subarray(kept);
     this.#insertChunk(at + 1, CHUNK - kept, moved[0]!).set(moved);
@@ -138,7 +138,10 @@ export class OrderedNumbers {
   }
 }
 
-/** How many of the first `length` numbers are at most this. Without a branch: which half comes next is a coin's toss. */
+/**
+ * How many of the first `length` numbers are at most this. Branchless, because the direction of a binary
+ * search is unpredictable.
+ */
 function upperPlace(numbers: ArrayLike<number>, length: number, number: number): number {
   if (length === 0) return 0;
   let low = 0;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { nearestRank, sixNumbersOf } from './percentiles.js';
 
 describe('percentiles', () => {
-  it('are the least value that at least this share does not exceed', () => {
+  it('are the smallest value that is not below the given share of values', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer(), { minLength: 1 }).map((list) => Float64Array.from(list).sort()),

@@ -1,8 +1,8 @@
 import { meanOf } from './sums.js';
 
 /**
- * The percentile by nearest rank: the least value such that at least `percent` of all values are no
- * greater. No interpolation, so the result is a value that was seen.
+ * Percentile by nearest rank: the smallest value that is at least as large as `percent` of the values. The
+ * result is always one of the values.
  *
  * @param sorted ascending
  * @param percent in (0, 100]
@@ -13,7 +13,7 @@ export function nearestRank(sorted: ArrayLike<number>, percent: number): number 
   return sorted[Math.max(0, Math.ceil((percent * sorted.length) / 100) - 1)]!;
 }
 
-/** Jain's index, (Σx)² / (n·Σx²): 1 where all are equal, 1/n where one has all; 1 where nobody has anything. */
+/** Jain's fairness index, (Σx)² / (n·Σx²): 1 if all are equal, 1/n if one has everything; 1 if all are 0. */
 export function jainIndex(values: readonly number[]): number {
   let sum = 0;
   let squares = 0;
@@ -24,7 +24,7 @@ export function jainIndex(values: readonly number[]): number {
   return squares === 0 ? 1 : (sum * sum) / (values.length * squares);
 }
 
-/** A sample; percentiles by nearest rank. */
+/** Statistics of a sample; percentiles by nearest rank. */
 export interface SixNumbers {
   readonly count: number;
   readonly mean: number;
@@ -34,7 +34,7 @@ export interface SixNumbers {
   readonly max: number;
 }
 
-/** Six statistics of an ascending sample; undefined if it is empty. */
+/** Computes the statistics of an ascending sample; undefined if it is empty. */
 export function sixNumbersOf(ascending: ArrayLike<number>): SixNumbers | undefined {
   const count = ascending.length;
   if (count === 0) return undefined;

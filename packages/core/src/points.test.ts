@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { type PointSearch, Points } from './points.js';
 import { Random } from './random.js';
 
-/** The point of largest Σ weight · value with no value above the limit of its column; of equal ones the lowest id. */
+/**
+ * Finds the point with the largest Σ weight · value whose values are within the limits; ties go to the lowest
+ * id.
+ */
 class Heaviest implements PointSearch {
   best = Number.NEGATIVE_INFINITY;
   bestTie = 0;
@@ -45,14 +48,14 @@ class Heaviest implements PointSearch {
   }
 }
 
-/** @param grid distinct values of a column: few for many points that are the same */
+/** @param grid number of distinct values per column; a small one gives many equal points */
 function compareWithScan(seed: number, columns: number, ranges: readonly number[], grid: number): void {
   const random = Random.seeded(seed);
   const draw = (count: number) => Math.floor(random.next() * count);
   const points = new Points(columns, ranges);
   const all = new Map<number, readonly number[]>();
   for (let step = 0; step < 3000; step++) {
-    // Grows for the first half, then shrinks, so that chunks are split and joined.
+    // Grows for the first half, then shrinks, so that chunks are split and merged.
     const id = draw(600);
     if (random.next() < (step < 1500 ? 0.8 : 0.3)) {
       const values = Array.from({ length: columns }, () => (10 * draw(grid)) / grid);
@@ -82,7 +85,7 @@ test.each([
   for (const seed of [1, 2]) compareWithScan(seed, columns, ranges, grid);
 });
 
-test('of 10,000 points a search looks at few, of equal ones too', () => {
+test('a search of 10,000 points visits few of them, even among equal ones', () => {
   const random = Random.seeded(3);
   for (const grid of [1e6, 2]) {
     const points = new Points(2, [1, 1]);

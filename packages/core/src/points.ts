@@ -6,41 +6,41 @@ export interface PointSearch {
   readonly best: number;
   readonly bestTie: number;
   /**
-   * No point between these scores more; −Infinity: none will do.
+   * Upper bound of the scores in a box; −Infinity: no point qualifies.
    *
-   * @param lows least of each column, over the points in question
-   * @param highs greatest of each column
+   * @param lows lower bound of each column
+   * @param highs upper bound of each column
    */
   bound(lows: Float64Array, highs: Float64Array): number;
-  /** No point between these ties higher. @param leastId of the points in question */
+  /** Upper bound of the ties in a box. @param leastId lowest id in it */
   tieBound(lows: Float64Array, highs: Float64Array, leastId: number): number;
   look(id: number): void;
 }
 
 const CHUNK = 64;
-/** Whole numbers below 2^52. */
+/** Codes are integers below 2^52. */
 const CODE_BITS = 52;
 
 /**
- * Points of a few columns by small number, kept in chunks of such as lie near each other (Morton order). A search looks at
- * the bounds of each chunk, and into those few that may hold something better than what it has found.
+ * An index of points with few columns, in chunks of neighboring points (Morton order). A search computes a
+ * bound for each chunk and visits only those that may contain a better point than it has found.
  */
 export class Points {
   readonly #columns: number;
   readonly #ranges: readonly number[];
   readonly #bits: number;
   readonly #chunks: Chunk[] = [];
-  /** Column by column, by id. */
+  /** Values by column, then by id. */
   #values = new Float64Array(0);
-  /** Place in Morton order, by id; −1: it is not there. */
+  /** Morton code by id; −1: absent. */
   #codes = new Float64Array(0);
   /** Upper bound of each chunk during a search. */
   #bounds = new Float64Array(0);
 
   /**
-   * @param columns of each point
-   * @param ranges of the first columns, 0 to this, along which points are near each other; those of other columns, or of
-   * none at all, are next to those of the next number
+   * @param columns number of columns of each point
+   * @param ranges upper bounds of the columns that form the Morton code; without any, points are ordered by
+   * id
    */
   constructor(columns: number, ranges: readonly number[]) {
     this.#columns = columns;
@@ -52,7 +52,7 @@ export class Points {
     return id < this.#codes.length && this.#codes[id]! >= 0;
   }
 
-  /** Adds the point, or moves it. @param values a column that is missing counts as 0 */
+  /** Adds or moves a point. @param values missing columns are 0 */
   set(id: number, values: ArrayLike<number>): void {
     if (id >= this.#codes.length) this.#widen(id + 1);
     const code = this.#codeOf(values);
@@ -75,7 +75,7 @@ export class Points {
     this.#codes[id] = -1;
   }
 
-  /** Looks into chunks, the most promising first, until none can hold anything better. */
+  /** Visits chunks in descending order of their bounds until none can contain a better point. */
   search(search: PointSearch): void {
     const chunks = this.#chunks;
     if (this.#bounds.length < chunks.length) this.#bounds = grown(this.#bounds, chunks.length);
@@ -92,7 +92,7 @@ export class Points {
     }
   }
 
-  /** The chunk of highest bound that may hold something better; −1: none may. */
+  /** The chunk with the highest bound that may contain a better point; −1: none. */
   #nextFor(search: PointSearch): number {
     const { best, bestTie } = search;
     let next = -1;
@@ -117,7 +117,7 @@ export class Points {
     this.#values = grown(this.#values, this.#codes.length * this.#columns);
   }
 
-  /** Bits of the columns in turn, the highest first. */
+  /** Interleaves the bits of the columns, highest first. */
   #codeOf(values: ArrayLike<number>): number {
     const steps = 2 ** this.#bits;
     const digits = this.#ranges.map((range, column) => {
@@ -165,7 +165,7 @@ export class Points {
     else if (chunk.length < CHUNK / 4) this.#joinNext(at);
   }
 
-  /** The last chunk that begins with this or with what comes before it; −1: there is none. */
+  /** The last chunk that starts at or before this point; −1: none. */
   #chunkOf(code: number, id: number): number {
     let low = 0;
     let high = this.#chunks.length;
@@ -219,12 +219,12 @@ export class Points {
   }
 }
 
-/** Points that follow each other in order of (code, id). */
+/** A run of points in order of (code, id). */
 class Chunk {
   readonly codes = new Float64Array(CHUNK);
   readonly ids = new Int32Array(CHUNK);
   length = 0;
-  /** Its bounds are to be made anew. */
+  /** The bounds must be recomputed. */
   isLoose = true;
   readonly lows: Float64Array;
   readonly highs: Float64Array;
@@ -235,7 +235,7 @@ class Chunk {
     this.highs = new Float64Array(columns);
   }
 
-  /** Place of this point, or of the first one after it. */
+  /** Position of the point, or of the first one after it. */
   placeOf(code: number, id: number): number {
     let low = 0;
     let high = this.length;

@@ -1,4 +1,4 @@
-/** The fields that are not undefined, in their order: of what may be left out, a record has nothing rather than undefined. */
+/** Omits the fields that are undefined, and keeps the order of the others. */
 export function present<T extends object>(fields: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
   const kept: { [Name in keyof T]?: Exclude<T[Name], undefined> } = {};
   for (const name in fields) {

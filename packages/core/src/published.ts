@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** JSON Schemas by the name that an output has in its `schema` field; each is built when it is asked for. */
+/** JSON Schemas by the value of the `schema` field of an output; each is built on demand. */
 export type PublishedSchemas = ReadonlyMap<string, () => object>;
 
 /**
- * Publishes the shapes of outputs, each under the literal of its `schema` field. Objects accept no other fields.
+ * Publishes the schemas of outputs by the value of their `schema` field. Objects accept no other fields.
  *
- * @param others shapes without such a field, such as files of several kinds of lines, by name
+ * @param others schemas of outputs without such a field, by name, such as files with several kinds of lines
  */
 export function publish(
   shapes: Iterable<z.ZodObject>,

@@ -13,14 +13,14 @@ function scene(max: number) {
   return { closed, quiet, connection };
 }
 
-it('closes the connection that is quiet longest if there are too many', () => {
+it('closes the connection that has been idle longest if there are too many', () => {
   const { closed, quiet, connection } = scene(3);
   for (let i = 0; i < 5; i++) quiet.add(connection(i), 1_000 * i);
   expect(closed).toEqual([0, 1]);
   expect(quiet.size).toBe(3);
 });
 
-it('does not count connections with a request in flight, and restarts their time afterwards', () => {
+it('does not count connections with a request in flight, and restarts their idle time afterwards', () => {
   const { closed, quiet, connection } = scene(2);
   const [first, second, third, fourth] = [0, 1, 2, 3].map(connection);
   quiet.add(first!, 0);
@@ -34,7 +34,7 @@ it('does not count connections with a request in flight, and restarts their time
   expect(closed).toEqual([1, 2]);
 });
 
-it('gives new connections time for their request to arrive, up to ten times the limit', () => {
+it('gives new connections time to send a request, up to ten times the limit', () => {
   const { closed, quiet, connection } = scene(2);
   for (let i = 0; i < 20; i++) quiet.add(connection(i), 5);
   expect(closed).toEqual([]);

@@ -1,23 +1,26 @@
 import type { Millis } from './ids.js';
 
-/** A connection, as a server of HTTP sees it. */
+/** A connection of an HTTP server. */
 interface Closable {
   destroy(): unknown;
 }
 
-/** A connection may stay silent for this long, however many others there are: its request is on the way. */
+/**
+ * A connection may be silent for this long regardless of the limit, because its first request may be in
+ * flight.
+ */
 const GRACE_MS = 250;
 
 /**
- * The connections of a server that have no request under way. When there are too many, the one that has been quiet for longest
- * is closed, so that silent connections never keep a request of somebody else out.
+ * The connections of a server without a request in flight. Above the limit it closes the one that has been
+ * idle longest, so that idle connections cannot block other clients.
  */
 export class QuietConnections<C extends Closable> {
-  /** In the order in which they became quiet. */
+  /** In the order in which they became idle. */
   readonly #since = new Map<C, Millis>();
   readonly #max: number;
 
-  /** @param max quiet connections that are kept; while all of them are young, ten times as many */
+  /** @param max idle connections that are kept; up to ten times as many while all of them are new */
   constructor(max: number) {
     this.#max = max;
   }
@@ -26,7 +29,7 @@ export class QuietConnections<C extends Closable> {
     return this.#since.size;
   }
 
-  /** A connection was opened, or its answer has been sent. */
+  /** A connection was opened, or its response was sent. */
   add(connection: C, now: Millis): void {
     this.#since.delete(connection);
     this.#since.set(connection, now);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { drawIndex, Random } from './random.js';
 
 describe('seeded random numbers', () => {
-  test('equal seeds give equal streams, other seeds other ones', () => {
+  test('equal seeds give equal streams, and different seeds different ones', () => {
     const draw = (seed: number | string) =>
       Array.from(
         { length: 5 },
@@ -28,7 +28,8 @@ describe('seeded random numbers', () => {
     const random = Random.seeded('even');
     const counts = new Array<number>(10).fill(0);
     for (let i = 0; i < 100_000; i++) counts[drawIndex({ random: () => random.next() }, 10)]!++;
-    // Binomial(100,000, 0.1) has a standard deviation of 95; five of them never fail by chance.
+    // Binomial(100,000, 0.1) has a standard deviation of 95, so more than five of them are practically
+    // impossible.
     for (const count of counts) expect(Math.abs(count - 10_000)).toBeLessThan(475);
   });
 });

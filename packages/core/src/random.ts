@@ -1,6 +1,6 @@
 /**
- * The one source of randomness: sfc32 (Doty-Humphrey, PractRand), small, fast and good enough for
- * sampling workers. Everything that is drawn follows from a seed, so every run can be made again.
+ * The only source of randomness: sfc32 (Doty-Humphrey, PractRand), small, fast, and good enough to sample
+ * workers. Every draw depends only on the seed, so every run can be reproduced.
  */
 export class Random {
   #a: number;
@@ -23,7 +23,7 @@ export class Random {
     return new Random(a, b, c);
   }
 
-  /** An independent stream for one party or purpose. Takes nothing from this stream. */
+  /** An independent stream for one party or purpose. Does not advance this stream. */
   fork(label: string | number): Random {
     const [a, b, c] = hash128(`${this.#a},${this.#b},${this.#c}/${label}`);
     return new Random(a, b, c);
@@ -35,7 +35,7 @@ export class Random {
     const b = this.#b;
     const c = this.#c;
     const result = (a + b + this.#counter) | 0;
-    // All of the state stays in 32 bits, so that the engine keeps it unboxed.
+    // The state consists of 32-bit integers, which the engine keeps unboxed.
     this.#counter = (this.#counter + 1) | 0;
     this.#a = b ^ (b >>> 9);
     this.#b = (c + (c << 3)) | 0;
@@ -74,8 +74,8 @@ export function drawIndex(source: { random(): number }, count: number): number {
 }
 
 /**
- * Draws `wanted` distinct numbers from 0 … count − 1, in an order that is not random. Floyd's algorithm: as
- * many draws as numbers, for any range.
+ * Draws `wanted` distinct numbers from 0 … count − 1, in an order that is not random. Floyd's algorithm: one
+ * draw per number, for any range.
  */
 export function drawDistinct(source: { random(): number }, count: number, wanted: number): number[] {
   const drawn = new Set<number>();
@@ -86,7 +86,10 @@ export function drawDistinct(source: { random(): number }, count: number, wanted
   return [...drawn];
 }
 
-/** One step of a Fisher–Yates shuffle, in place. @returns what was drawn from `place` on, and stands there now */
+/**
+ * One step of a Fisher–Yates shuffle, in place. @returns the item drawn from `place` on, which is now at
+ * `place`
+ */
 export function drawTo<T>(
   place: number,
   items: { readonly length: number; [place: number]: T },

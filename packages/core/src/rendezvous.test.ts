@@ -7,7 +7,7 @@ const keys = Array.from({ length: 20_000 }, (_, index) => `key-${index}`);
 const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), { minLength: 2, maxLength: 12 });
 
 describe('rendezvous hashing', () => {
-  test('gives each of ten alike names a tenth of the keys, within a tenth', () => {
+  test('gives each of ten similar names a tenth of the keys, within a tenth', () => {
     const among = named(...Array.from({ length: 10 }, (_, index) => `s${index}`));
     const counts = new Map<string, number>();
     for (const key of keys) {
@@ -18,7 +18,7 @@ describe('rendezvous hashing', () => {
     expect(counts.size).toBe(10);
   });
 
-  test('moves only the keys of a name that goes, and spreads them over all others', () => {
+  test('moves only the keys of a name that leaves, and spreads them over all others', () => {
     const before = named('s0', 's1', 's2', 's3');
     const after = named('s0', 's1', 's3');
     const heirs = new Set<string>();
@@ -54,7 +54,7 @@ describe('rendezvous hashing', () => {
     expect(rendezvous('key', named('a'), new Set(['a']))).toBeUndefined();
   });
 
-  test('is the same in every version: other clients must decide the same', () => {
+  test('is the same in every version, because all clients must agree', () => {
     const among = named('s0', 's1', 's2', 's3', 's4');
     expect(['a', 'b', 'c', 'd', 'e', 'f'].map((key) => rendezvous(key, among)!.name)).toMatchInlineSnapshot(`
       [

@@ -1,13 +1,13 @@
 import { hashText, scramble } from './hash.js';
 
 /**
- * Rendezvous hashing (Thaler and Ravishankar 1998, "highest random weight"): every pair of a key and a name
- * has a weight, and a key goes to the name with which it weighs most. When a name goes, only its own keys
- * move, each to its second; when one comes, it takes its share from all. Every client that knows the same
- * names decides the same, without asking anyone.
+ * Rendezvous hashing (Thaler and Ravishankar 1998, "highest random weight"): each (key, name) pair has a
+ * weight, and a key belongs to the name with the highest weight. When a name leaves, only its keys move; when
+ * a name joins, it takes an equal share from each. All clients that know the same names agree without
+ * communication.
  */
 
-/** The named thing that the key belongs to, those excluded left out; undefined when none is left. */
+/** The item that owns the key, ignoring excluded items; undefined if none is left. */
 export function rendezvous<T extends { readonly name: string }>(
   key: string,
   among: readonly T[],
@@ -19,7 +19,7 @@ export function rendezvous<T extends { readonly name: string }>(
   for (const one of among) {
     if (excluded?.has(one.name)) continue;
     const weight = scramble(keyHash ^ scramble(hashText(one.name)));
-    // Equal weights are decided by the name, never by the order of the list.
+    // The name breaks ties, so that the order of the list does not matter.
     if (weight > bestWeight || (weight === bestWeight && one.name < best!.name)) {
       best = one;
       bestWeight = weight;

@@ -6,14 +6,15 @@ import { LIMITS } from './limits.js';
  */
 export type Resources = Readonly<Record<string, number>>;
 
-/** Needs only a slot. A shared object, so that the common case is an identity check. */
+/** The demand of a task that needs only a slot. Shared, so that the common case is an identity check. */
 export const NO_RESOURCES: Resources = Object.freeze({});
 
-/** The resource of which each whole amount is a device. */
+/** The resource whose units are devices. */
 export const GPU = 'gpu';
 
 /**
- * Maximum number of tasks of a worker, regardless of their needs.
+ * Maximum number of tasks at a worker, regardless of their demands.
+ *
  * @param slots 0: no fixed number
  */
 export function placesOf(slots: number): number {
@@ -28,12 +29,15 @@ export function fits(demand: Resources, free: Resources): boolean {
   return true;
 }
 
-/** Names are the operator's, `constructor` included: only what is really there counts. */
+/** Operators choose the names, `constructor` included, so only own properties count. */
 export function amountOf(resources: Resources, name: string): number {
   return Object.hasOwn(resources, name) ? resources[name]! : 0;
 }
 
-/** `amounts += sign · demand`, in place. Decimal fractions leave nothing behind, or what fits exactly would not fit. */
+/**
+ * Adds `sign · demand` to `amounts` in place. Rounding prevents decimal fractions from leaving residues, with
+ * which an exact fit would fail.
+ */
 export function addTo(amounts: Record<string, number>, demand: Resources, sign: 1 | -1): void {
   if (demand === NO_RESOURCES) return;
   for (const name in demand) {
@@ -45,10 +49,10 @@ export function addTo(amounts: Record<string, number>, demand: Resources, sign: 
   }
 }
 
-/** Amounts that are not whole are counted in these parts. */
+/** Fractional amounts are rounded to multiples of 1 ÷ PARTS. */
 const PARTS = 1e6;
 
-/** `cpu 2, memory 1 GiB`: for the lines people read. */
+/** Formats amounts for display: `cpu 2, memory 1 GiB`. */
 export function formatResources(resources: Resources): string {
   const parts = Object.entries(resources).map(([name, amount]) =>
     name === 'memory' ? `memory ${formatBytes(amount)}` : `${name} ${amount}`,

@@ -5,13 +5,13 @@ export const RIGHTS = ['submit', 'read-own', 'read-all', 'operate'] as const;
 
 export type Right = (typeof RIGHTS)[number];
 
-/** The key of one client. Jobs that it submits are of the user that it is named after. */
+/** The key of one client. Jobs that it submits belong to the user of the same name. */
 export interface ClientKey {
   readonly name: string;
   readonly rights: readonly Right[];
 }
 
-/** Right that a request needs for the caller's jobs, and for all jobs. */
+/** The rights that a request needs for the caller's jobs, and for all jobs. */
 interface Wanted {
   readonly own?: Right;
   readonly all: Right;
@@ -20,7 +20,7 @@ interface Wanted {
 const READING: Wanted = { own: 'read-own', all: 'read-all' };
 const CHANGING: Wanted = { own: 'submit', all: 'operate' };
 
-/** Right that each request needs; undefined: none. */
+/** The rights that each request needs; undefined: none. */
 const WANTED: { readonly [T in MessageType]?: Wanted } = {
   submit: CHANGING,
   appendTasks: CHANGING,
@@ -45,19 +45,19 @@ const WANTED: { readonly [T in MessageType]?: Wanted } = {
   takeOverFrom: { all: 'operate' },
 };
 
-/** Scope of jobs that a request of this type may concern; undefined: not permitted. */
+/** Which jobs a request of this type may access; undefined: the request is not permitted. */
 export function scopeOf({ rights }: ClientKey, type: MessageType): 'all' | 'own' | undefined {
   const wanted = WANTED[type];
   if (wanted === undefined || rights.includes(wanted.all)) return 'all';
   return wanted.own !== undefined && rights.includes(wanted.own) ? 'own' : undefined;
 }
 
-/** The user as whom alone the client may make this request; undefined: it is not limited to one. */
+/** The only user as whom the client may make this request; undefined: any user. */
 export function ownerFor(key: ClientKey | undefined, type: MessageType): string | undefined {
   return key !== undefined && scopeOf(key, type) === 'own' ? key.name : undefined;
 }
 
-/** The rights of which one would do, for a request that is refused. */
+/** The rights of which one is sufficient, for the error message of a refused request. */
 export function rightsFor(type: MessageType): readonly Right[] {
   const wanted = WANTED[type];
   return wanted === undefined ? [] : [...(wanted.own === undefined ? [] : [wanted.own]), wanted.all];

@@ -1,6 +1,9 @@
 import type { Millis } from './ids.js';
 
-/** Probability `p`, spread evenly from `from` to `to` (ms); an atom where they are equal. In order of time. */
+/**
+ * Probability `p`, uniform between `from` and `to` (ms), or an atom if they are equal. Segments are in
+ * ascending order.
+ */
 export interface Segment {
   readonly from: Millis;
   readonly to: Millis;

@@ -1,4 +1,4 @@
-/** The word as a POSIX shell takes it; quoted only where it must be. */
+/** Quotes a word for a POSIX shell if necessary. */
 export function shellWord(word: string): string {
   return /^(?:[\w@%+=:,./-]|\{\})+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

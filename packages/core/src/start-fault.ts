@@ -1,6 +1,9 @@
 import type { Outcome } from './fields/records.js';
 
-/** The system has no process, memory or file left, or no commands can be started at all: no task is to blame. */
+/**
+ * The system has run out of processes, memory or files, or cannot start commands at all: the task is not to
+ * blame.
+ */
 const OF_THE_WORKER: ReadonlySet<string> = new Set([
   'spawner-failed',
   'process-limit',
@@ -8,7 +11,10 @@ const OF_THE_WORKER: ReadonlySet<string> = new Set([
   'no-memory',
 ]);
 
-/** Faults that the task or the worker may have caused: something it names is missing or unusable, on this worker or on all. */
+/**
+ * Errors that may be the fault of the task or of the worker: something that the task names is missing or
+ * unusable, perhaps only on this worker.
+ */
 const UNCLEAR: ReadonlySet<string> = new Set([
   'no-account',
   'no-such-folder',
@@ -19,33 +25,36 @@ const UNCLEAR: ReadonlySet<string> = new Set([
   'spawn-failed',
 ]);
 
-/** Whether a run with this error never began, and if so whose fault it is, as far as one worker can tell. */
+/**
+ * Whether a run with this error never started, and if so whether the worker is to blame, as far as one worker
+ * can tell.
+ */
 export function startFaultOf(errorCode: string): 'worker' | 'unclear' | undefined {
   if (OF_THE_WORKER.has(errorCode)) return 'worker';
   return UNCLEAR.has(errorCode) ? 'unclear' : undefined;
 }
 
-/** The same outcome for a failed attempt, without blaming the task. */
+/** The same classification for the outcome of an attempt. */
 export function startFault({ kind, errorCode }: Outcome): 'worker' | 'unclear' | undefined {
   return kind === 'lost' ? startFaultOf(errorCode) : undefined;
 }
 
-/** Its worker was lost, and another task that ran there is taken to be at fault. */
+/** The worker was lost, and another task that ran there is blamed. */
 export const LOST_BESIDE_ANOTHER = 'worker-lost-beside';
 
-/** The job has ended too many workers, and this task of it had not ended: no attempt of it is to blame. */
+/** The job lost too many workers; this task had not ended, and none of its attempts is blamed. */
 export const JOB_GIVEN_UP = 'job-given-up';
 
-/** The job had not started by its deadline, and was not to start later. */
+/** The job missed its deadline before it started, and was abandoned. */
 export const DEADLINE_MISSED = 'deadline-missed';
 
 /** The job had not ended within its time limit. */
 export const TIME_LIMIT = 'time-limit';
 
-/** Another task of its gang failed, which ends the attempt for all. */
+/** Another task of its gang failed, which ended the attempt of all members. */
 export const GANG_ENDED = 'gang-ended';
 
-/** The owner ended the task voluntarily. */
+/** Whether the owner ended the task deliberately. */
 export function isOwnersEnd({ errorCode }: Outcome): boolean {
   return OWNERS_ENDS.has(errorCode);
 }
@@ -53,8 +62,8 @@ export function isOwnersEnd({ errorCode }: Outcome): boolean {
 const OWNERS_ENDS: ReadonlySet<string> = new Set([JOB_GIVEN_UP, DEADLINE_MISSED, TIME_LIMIT, GANG_ENDED]);
 
 /**
- * Whether an attempt ended without evidence about its task: it did not even kill its worker. An owner cancels
- * attempts that it considers lost; after a restart it may have forgotten that.
+ * Whether an attempt ended without evidence against its task: it did not even kill its worker. An owner
+ * cancels attempts that it considers lost; after a restart it may have forgotten that.
  */
 export function isExcused(outcome: Outcome): boolean {
   if (startFault(outcome) !== undefined || outcome.kind === 'cancelled') return true;

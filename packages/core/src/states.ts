@@ -1,4 +1,5 @@
-// Words that the machines, metrics and clients share: here, so that a process need not load the machines of other roles.
+// Names shared by the machines, metrics and clients, in a separate module so that a process does not load the
+// machines of other roles.
 
 /** Final states of tasks and jobs. */
 export const ENDS = ['completed', 'failed', 'cancelled'] as const;
@@ -8,13 +9,13 @@ export type End = (typeof ENDS)[number];
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** States of a worker. `quarantined`: it accepts no tasks for a while because none can start there. */
+/** States of a worker. `quarantined`: it accepts no tasks for a while because tasks fail to start there. */
 export const WORKER_STATES = ['active', 'draining', 'drained', 'quarantined'] as const;
 export type WorkerState = (typeof WORKER_STATES)[number];
 
 /**
- * Kinds of tasks that wait for a match: of a short or long job; of a small or large job whose pilots have not
- * ended; or planned by a central policy.
+ * Kinds of tasks that wait for a match: of a short or long job, of a small or large job whose pilots have not
+ * ended, or planned by a central policy.
  */
 export const UNMATCHED_KINDS = ['short', 'small', 'long', 'large', 'planned'] as const;
 export type UnmatchedKind = (typeof UNMATCHED_KINDS)[number];

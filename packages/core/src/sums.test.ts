@@ -12,7 +12,7 @@ test('sums and means accept numbers, or items with a selector', () => {
   expect(meanOf([])).toBeNaN();
 });
 
-test('sums go from the first to the last', () => {
+test('sums are computed from first to last', () => {
   expect(sumOf([1e16, 1, 1])).toBe(1e16);
   expect(sumOf([1, 1, 1e16])).toBe(1e16 + 2);
 });

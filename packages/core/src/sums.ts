@@ -1,4 +1,4 @@
-/** Sum of numbers, or of a number of each item; in their order, since sums of fractions depend on it. */
+/** Sum of numbers, or of a number of each item. Sums in order, because floating-point sums depend on it. */
 export function sumOf(values: ArrayLike<number>): number;
 export function sumOf<T>(items: ArrayLike<T>, of: (item: T, index: number) => number): number;
 export function sumOf(
@@ -10,14 +10,14 @@ export function sumOf(
   return sum;
 }
 
-/** Mean of numbers, or of a number of each item; NaN of none. */
+/** Mean of numbers, or of a number of each item; NaN if there are none. */
 export function meanOf(values: ArrayLike<number>): number;
 export function meanOf<T>(items: ArrayLike<T>, of: (item: T, index: number) => number): number;
 export function meanOf(items: ArrayLike<number>, of?: (item: number, index: number) => number): number {
   return (of === undefined ? sumOf(items) : sumOf(items, of)) / items.length;
 }
 
-/** By how much the second of each pair rises with the first, by least squares. */
+/** Slope of the least-squares line through the points. */
 export function slopeOf(points: readonly (readonly [at: number, value: number])[]): number {
   const [x, y] = [meanOf(points, ([at]) => at), meanOf(points, ([, value]) => value)];
   return meanOf(points, ([at, value]) => (at - x) * (value - y)) / meanOf(points, ([at]) => (at - x) ** 2);

@@ -5,17 +5,17 @@ const KINDS = { u8: Uint8Array, i32: Int32Array, u32: Uint32Array, f64: Float64A
 type Kind = keyof typeof KINDS;
 type Shape = Readonly<Record<string, Kind>>;
 
-/** Rows of numbers, each field a typed column: `table.field[row]`. A column is replaced when the table grows. */
+/** A table with one typed column per field: `table.field[row]`. Growing replaces the columns. */
 export type Table<S extends Shape> = { readonly [Name in keyof S]: InstanceType<(typeof KINDS)[S[Name]]> } & {
-  /** Rows. */
+  /** Number of rows. */
   readonly size: number;
-  /** @returns the first of so many new rows, whose numbers are 0; default: one */
+  /** Adds rows of zeros. @param rows default: one @returns the first new row */
   add(rows?: number): number;
 };
 
 /**
- * An empty table: `table({ kind: 'u8', owner: 'i32', since: 'f64' })`. What thousands of machines keep lies close together
- * in it, and so in a processor's cache, where an object for each would not.
+ * Creates an empty table: `table({ kind: 'u8', owner: 'i32', since: 'f64' })`. Columns keep the state of
+ * thousands of machines close together in memory and in the CPU cache; an object per row would not.
  */
 export function table<S extends Shape>(shape: S): Table<S> {
   return new Rows(shape) as unknown as Table<S>;

@@ -8,9 +8,9 @@ export interface TaskRange {
 }
 
 /**
- * Parses lists such as `3,7-9`. Ranges come back sorted, without overlaps.
+ * Parses lists such as `3,7-9` to sorted ranges without overlaps.
  *
- * @throws InputError naming the part that is no range
+ * @throws InputError that names the invalid part
  */
 export function parseTaskRanges(text: string): TaskRange[] {
   const ranges = text.split(',').map((part): TaskRange => {
@@ -28,9 +28,9 @@ export function parseTaskRanges(text: string): TaskRange[] {
 }
 
 /**
- * The same tasks in the fewest ranges, as one request may name them.
+ * The same tasks in the fewest ranges, for one request.
  *
- * @throws InputError for too many ranges
+ * @throws InputError if there are too many ranges
  */
 export function requestedRanges(ranges: readonly TaskRange[]): TaskRange[] {
   const merged = mergedRanges(ranges);
@@ -53,12 +53,12 @@ export function mergedRanges(ranges: readonly TaskRange[]): TaskRange[] {
   return merged;
 }
 
-/** Writes ranges as `parseTaskRanges` reads them. */
+/** Formats ranges in the syntax of `parseTaskRanges`. */
 export function formatTaskRanges(ranges: readonly TaskRange[]): string {
   return ranges.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(',');
 }
 
-/** How many tasks disjoint ranges name. */
+/** Number of tasks in disjoint ranges. */
 export function tasksInRanges(ranges: readonly TaskRange[]): number {
   return ranges.reduce((sum, { first, last }) => sum + last - first + 1, 0);
 }

@@ -10,13 +10,13 @@ it('breaks at spaces, and never within a word', () => {
   expect(wrapWords('東京 都庁', 5)).toEqual(['東京', '都庁']);
 });
 
-it('keeps commands whole that are to be copied', () => {
+it('keeps commands whole, so that they can be copied', () => {
   expect(wrapProse('it goes on; `goshawk wait a-1` waits again\n`a b`', 16)).toBe(
     ['it goes on;', '`goshawk wait a-1`', 'waits again', '`a b`'].join('\n'),
   );
 });
 
-it('shortens text of any scripts to its columns', () => {
+it('truncates text in any script to its columns', () => {
   expect(shortened('проект alpha beta', 10)).toBe('проект al…');
   const text = fc.string({
     unit: fc.constantFrom('a', ' ', 'é', 'п', '漢', '█', '😀', '\u0301'),
@@ -29,7 +29,7 @@ it('shortens text of any scripts to its columns', () => {
   );
 });
 
-it('words of others neither move the cursor, nor break, turn or hide anything of the line', () => {
+it('untrusted text cannot move the cursor, or break, reverse or hide parts of the line', () => {
   expect(plain('a\u001b[31mb\u001b]0;title\u0007c\r\nd')).toBe('abc d');
   expect(plain('\u001b]8;;http://x\u001b\\link\u001b]8;;\u001b\\ \u009b2Jx\u001bcy\u001b(0z\u001b')).toBe(
     'link xyz ',
@@ -39,7 +39,7 @@ it('words of others neither move the cursor, nor break, turn or hide anything of
   expect(plain('👩‍💻 é 東京 \u0646\u200c\u0645')).toBe('👩‍💻 é 東京 \u0646\u200c\u0645');
 });
 
-it('plain text is as wide as it looks, whatever it was made of', () => {
+it('plain text is as wide as it looks, regardless of its input', () => {
   const any = fc.string({ unit: 'binary', maxLength: 30 });
   fc.assert(
     fc.property(any, (text) => {

@@ -1,18 +1,21 @@
 import measure from 'fast-string-truncated-width';
 
-/** Escape sequences of terminals: CSI (colours, cursor), OSC (titles, links) and the short ones. */
+/** Escape sequences of terminals: CSI (colors, cursor), OSC (titles, links) and short ones. */
 const ESCAPES =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]/g;
 
 /**
- * Characters that are not seen: marks that turn the direction of writing, which would show other words than there are,
- * spaces without width, and tags. Joiners stay: they belong to emoji and to several scripts.
+ * Invisible characters: direction marks, which could disguise text, spaces without width, and tags. Joiners
+ * are kept because emoji and several scripts need them.
  */
 const UNSEEN =
   /[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
-/** Others' words on one line: without what would move the cursor, break or turn the line, hide, or change colours. */
+/**
+ * Makes untrusted text safe to print on one line: removes escape sequences, line breaks, and invisible or
+ * direction-changing characters.
+ */
 export function plain(text: string): string {
   return text
     .replaceAll(ESCAPES, '')
@@ -20,7 +23,7 @@ export function plain(text: string): string {
     .replaceAll(UNSEEN, '');
 }
 
-/** In columns of the terminal: East Asian wide characters take two, colours none. */
+/** Width in columns of the terminal: East Asian wide characters take two, escape sequences none. */
 export function cellWidth(text: string): number {
   return measure(text).width;
 }
@@ -29,8 +32,8 @@ export function cellWidth(text: string): number {
 const PIECES = /\u001b\[[\d;]*m|[\s\S]/gu;
 
 /**
- * So much of a text as has room in so many columns, with all of its colours. The library's own way to cut leaves too much of a text
- * in several scripts.
+ * Truncates text to a number of columns and keeps its colors. The library's own function leaves too much of
+ * text in several scripts.
  */
 export function cut(text: string, columns: number): string {
   if (cellWidth(text) <= columns) return text;
@@ -44,7 +47,7 @@ export function cut(text: string, columns: number): string {
   return kept;
 }
 
-/** The same with a sign that something is missing. */
+/** Like `cut`, with an ellipsis if text is removed. */
 export function shortened(text: string, columns: number): string {
   return cellWidth(text) <= columns ? text : `${cut(text, columns - 1)}…`;
 }
@@ -66,7 +69,7 @@ export function wrapWords(text: string, columns: number): string[] {
   return [...lines, line];
 }
 
-/** The same for lines that name commands: what stands in backquotes is for copying, and stays whole. */
+/** Like `wrapWords` for prose with commands: text in backquotes is never broken. */
 export function wrapProse(text: string, columns: number): string {
   const glued = text.replaceAll(/`[^`\n]*`/g, (command) => command.replaceAll(' ', '\u00a0'));
   return glued

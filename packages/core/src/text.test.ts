@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { textProblem } from './text.js';
 
-it('text with a NUL or with half a character cannot be passed on', () => {
+it('text with a NUL byte or a lone surrogate cannot be passed on', () => {
   expect(['a\0', '\ud800', 'x\udc00', '🦅', 'é', ''].map(textProblem)).toEqual([
     'a NUL byte cannot be passed to a process',
     'half of a character (a lone surrogate) cannot be passed on',

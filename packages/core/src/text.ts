@@ -1,15 +1,15 @@
-/** Why a text cannot be passed on as it is: to a process, or in UTF-8. */
+/** Explains why a text cannot be passed to a process or encoded in UTF-8; undefined if it can. */
 export function textProblem(text: string): string | undefined {
   if (text.includes('\0')) return 'a NUL byte cannot be passed to a process';
   return wellFormedProblem(text);
 }
 
-/** A half of a surrogate pair has no UTF-8: it would arrive as another character. */
+/** Checks for lone surrogates, which UTF-8 cannot encode: they would arrive as other characters. */
 export function wellFormedProblem(text: string): string | undefined {
   return text.isWellFormed() ? undefined : 'half of a character (a lone surrogate) cannot be passed on';
 }
 
-/** Bytes of the text in UTF-8. */
+/** Length of the text in UTF-8. */
 export function utf8Bytes(text: string): number {
   let bytes = 0;
   for (let index = 0; index < text.length; index++) {

@@ -28,7 +28,7 @@ it('gives limits to users and projects, with units', () => {
     limits: { cpus: 64, memory: 2 ** 30, gpus: 0, journal: 4_096 },
   });
   expect(projectGrantOf(grants, 'chemistry')).toBeUndefined();
-  // A user who takes the name of a project does not get its limits.
+  // A user who is named like a project does not get the project's limits.
   expect(grantOf(grants, '@physics')).toEqual({ weight: 1 });
 });
 

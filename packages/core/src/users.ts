@@ -4,27 +4,30 @@ import type { Millis } from './ids.js';
 import { parseBytes } from './job/bytes.js';
 import { LIMITS } from './limits.js';
 
-/** An operator's settings for a user, or for a project: all of its users together. */
+/** An operator's settings for a user, or for a project (all of its users together). */
 export interface UserGrant {
-  /** A user with twice the weight is due twice the share. 0: a project without one, whose users keep their own. */
+  /**
+   * A user with twice the weight gets twice the share. 0: a project without a weight, whose users keep their
+   * own.
+   */
   readonly weight: number;
-  /** The project that the user works for; none without one. */
+  /** The project of the user, if any. */
   readonly project?: string;
-  /** Limits that hold in the whole cluster; absent: no limit. */
+  /** Limits over the whole cluster; absent: unlimited. */
   readonly limits?: UserLimits;
 }
 
 export interface UserLimits {
-  /** Tasks that run at a time, and what they may take together: cores, bytes, GPUs. */
+  /** Maximum number of running tasks, and their total cores, bytes and GPUs. */
   readonly running?: number;
   readonly cpus?: number;
   readonly memory?: number;
   readonly gpus?: number;
   /** Tasks of accepted jobs that have not started. */
   readonly waiting?: number;
-  /** Bytes of the user's jobs in journals, ended jobs included while they are kept. */
+  /** Bytes of the user's jobs in journals, including ended jobs that are still kept. */
   readonly journal?: number;
-  /** A task may run this long. ms */
+  /** Maximum run time of a task. ms */
   readonly runTime?: Millis;
 }
 
@@ -47,9 +50,9 @@ export function projectGrantOf(grants: UserGrants, project: string | undefined):
 const PROJECT = '@';
 
 /**
- * Parses the file of `--users`: an object that has an object of settings for each user.
+ * Parses a `--users` file: a JSON object with an object of settings for each user.
  *
- * @param source for errors, which name the line and the column
+ * @param source for errors, which contain the line and column
  * @throws InputError
  */
 export function parseUsers(text: string, source: string): UserGrants {
@@ -126,7 +129,7 @@ const EXPECTED: Readonly<Record<Setting, string>> = {
   runTime: 'a duration with its unit, such as "2h"',
 };
 
-/** @returns undefined where the value is not one of the setting */
+/** @returns undefined if the value is invalid for the setting */
 function settingOf(setting: Setting, value: unknown): number | string | undefined {
   switch (setting) {
     case 'weight':
@@ -163,7 +166,7 @@ function parsedOr(parse: (text: string, what: string) => number, text: string): 
 
 const EXAMPLE = 'such as {"ann": {"weight": 3}, "*": {"weight": 1}}';
 
-/** A string, a mark, or what stands between them. */
+/** A string, a punctuation mark, or anything between them. */
 const TOKENS = /"(?:[^"\\\n]|\\.)*"|[{}[\]:,]|[^\s{}[\]:,"]+|"/g;
 
 interface Token {
@@ -171,7 +174,7 @@ interface Token {
   readonly at: number;
 }
 
-/** Reads JSON token by token: `JSON.parse` does not tell where a value stands. */
+/** Parses JSON token by token, because `JSON.parse` does not report positions of values. */
 class JsonReader {
   readonly #text: string;
   readonly #source: string;

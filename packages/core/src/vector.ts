@@ -1,23 +1,23 @@
 import { NO_RESOURCES, type Resources } from './resources.js';
 
 /**
- * Amounts by index of `ResourceNames`, whole numbers in each resource's unit: [0] slots, `memory` in bytes, every other in
- * thousandths (of a core, of a GPU). What is missing at the end counts as 0.
+ * Amounts by index of `ResourceNames`, in integer units: index 0 is slots, `memory` is in bytes, everything
+ * else in thousandths (of a core, of a GPU). Missing entries are 0.
  */
 export type Vector = readonly number[];
 
 /** Index of slots in every vector. */
 export const SLOT = 0;
 
-/** A task that needs a slot and nothing beside it. One shared object. */
+/** The demand of a task that needs only a slot. Shared. */
 export const ONE_SLOT: Vector = Object.freeze([1]);
 
-/** Names of resources, each with an index that never changes. */
+/** Assigns each resource name a permanent index. */
 export class ResourceNames {
   readonly #indices = new Map<string, number>([['slot', SLOT]]);
   readonly names: string[] = ['slot'];
 
-  /** Returns the index of a name, adding new names. */
+  /** Returns the index of a name; adds new names. */
   indexOf(name: string): number {
     const known = this.#indices.get(name);
     if (known !== undefined) return known;
@@ -25,12 +25,12 @@ export class ResourceNames {
     return this.names.push(name) - 1;
   }
 
-  /** Returns the index of a name, if it is known. */
+  /** Returns the index of a name; undefined if it is unknown. */
   find(name: string): number | undefined {
     return this.#indices.get(name);
   }
 
-  /** Demand of a task: amounts are rounded up, so that no task starts where it does not fit. */
+  /** Demand of a task. Rounds up, so that no task starts where it does not fit. */
   demandOf(resources: Resources): Vector {
     let vector: number[] | undefined;
     for (const name in resources) {
@@ -40,14 +40,14 @@ export class ResourceNames {
     return vector ?? ONE_SLOT;
   }
 
-  /** Capacity of a worker: amounts are rounded down. */
+  /** Capacity of a worker. Rounds down. */
   capacityOf(slots: number, resources: Resources): number[] {
     const vector = [slots];
     for (const name in resources) this.#set(vector, name, unitsFree(name, resources[name]!));
     return vector;
   }
 
-  /** The same amounts by name; slots are left out. */
+  /** Converts a vector to amounts by name, without slots. */
   resourcesOf(vector: Vector): Resources {
     if (vector.length === 1) return NO_RESOURCES;
     const resources: Record<string, number> = {};
@@ -65,15 +65,15 @@ export class ResourceNames {
   }
 }
 
-/** A sum of decimal fractions may be off by this much of a unit. */
+/** Tolerance for sums of decimal fractions, in units. */
 const ROUNDING = 1e-6;
 
-/** Units of a resource in each amount of 1, as vectors count it. */
+/** Units per amount of 1 of a resource. */
 export function unitsOf(name: string): number {
   return name === 'memory' ? 1 : 1_000;
 }
 
-/** Free amount of a resource in its units, rounded down. */
+/** Free amount of a resource in units, rounded down. */
 export function unitsFree(name: string, amount: number): number {
   return Math.floor(amountIn(name, amount) + ROUNDING);
 }
@@ -87,7 +87,7 @@ export function fitsIn(demand: Vector, free: Vector): boolean {
   return true;
 }
 
-/** `amounts += sign · change`, in place. */
+/** Adds `sign · change` to `amounts`, in place. */
 export function addVector(amounts: number[], change: Vector, sign: 1 | -1): void {
   while (amounts.length < change.length) amounts.push(0);
   for (let index = 0; index < change.length; index++) amounts[index]! += sign * change[index]!;

@@ -1,7 +1,7 @@
 /**
- * The vocabulary in which messages are declared. A field is plain data that says what may stand there; the
- * codec makes an encoder and a validating decoder of it, and TypeScript infers the message's type from it,
- * so that what is declared, what is sent and what is checked cannot drift apart.
+ * The field types of which messages are declared. A field is plain data that describes valid values. The
+ * codec derives an encoder and a validating decoder from it, and TypeScript infers the message type, so all
+ * three always agree.
  */
 import type { Address } from '../ids.js';
 import type { Resources } from '../resources.js';
@@ -22,7 +22,7 @@ export type FieldKind =
   | { readonly kind: 'record'; readonly fields: Fields }
   /** Any JSON-like value or byte array; the reader validates it. */
   | { readonly kind: 'open' }
-  /** Travels like `open`; `parse` throws when it is not what it should be. */
+  /** Encoded like `open`; `parse` throws if the value is invalid. */
   | { readonly kind: 'parsed'; readonly parse: (value: unknown) => unknown };
 
 export type Fields = { readonly [name: string]: FieldKind };
@@ -37,12 +37,15 @@ export type OptionalField<T> = Field<T | undefined> & { readonly kind: 'optional
 export const count: Field<number> = { kind: 'count' };
 /** A whole number of either sign. */
 export const integer: Field<number> = { kind: 'integer' };
-/** A number of milliseconds, from 0 to `LIMITS.wireMsMax`. What is less, by a clock that was set back, is sent as 0. */
+/**
+ * A number of milliseconds from 0 to `LIMITS.wireMsMax`. A negative number, from a clock that was set back,
+ * is sent as 0.
+ */
 export const number: Field<number> = { kind: 'number' };
-/** As `number`, of either sign. */
+/** Like `number`, of either sign. */
 export const signed: Field<number> = { kind: 'signed' };
 export const flag: Field<boolean> = { kind: 'flag' };
-/** One incarnation of a party; travels as its full name. */
+/** One incarnation of a party; encoded as its full name. */
 export const address: Field<Address> = { kind: 'address' };
 export const resources: Field<Resources> = { kind: 'resources' };
 export const open: Field<unknown> = { kind: 'open' };
@@ -76,7 +79,7 @@ export function record<const F extends Record<string, Field<unknown>>>(fields: F
   return { kind: 'record', fields };
 }
 
-/** A record that people and programs are shown: who makes one may leave out what is optional. */
+/** A record shown to users and programs; its optional fields may be omitted. */
 export function view<const F extends Record<string, Field<unknown>>>(fields: F): Field<View<F>> {
   return { kind: 'record', fields };
 }
@@ -95,5 +98,5 @@ export type View<F extends Record<string, Field<unknown>>> = Flat<
   Infer<Omit<F, OptionalNames<F>>> & Partial<Infer<Pick<F, OptionalNames<F>>>>
 >;
 
-/** As one type, which errors show by its fields. */
+/** Flattens an intersection, so that compiler errors list its fields. */
 type Flat<T> = { readonly [N in keyof T]: T[N] };

@@ -30,28 +30,25 @@ export const stage: Field<StageIndex> = countTo(LIMITS.stagesPerJobMax);
 export const task: Field<TaskIndex> = countTo(LIMITS.tasksPerJobMax);
 
 export const taskRange: Field<TaskRange> = record({ first: task, last: task });
-/** Slots of a worker; 0: no fixed number, as many tasks as fit its resources. */
+/** Slots of a worker; 0: no fixed number; the worker runs as many tasks as fit its resources. */
 export const slots = countTo(LIMITS.slotsMax);
 export const attempt: Field<AttemptNumber> = count;
 export const request = count;
 export const ms: Field<Millis> = number;
 
-/** Which queue of a worker an entry goes to; served in this order. */
+/** A queue of a worker; the worker serves its lanes in this order. */
 export const LANES = ['express', 'normal'] as const;
 export type Lane = (typeof LANES)[number];
 export const lane = choice(...LANES);
 
 /**
- * Part that a batch plays in its job. `judged`: the class is final. `thin`: a job with too few tasks to
- * sample. `pilots`: run first. `early`: the rest, before the pilots have ended (SLearn §5.1.2).
+ * The role of a batch in its job. `judged`: the class is final. `thin`: the job has too few tasks to sample.
+ * `pilots`: run first. `early`: other tasks, before the pilots have ended (SLearn §5.1.2).
  */
 export const BATCH_PARTS = ['judged', 'thin', 'pilots', 'early'] as const;
 export type BatchPart = (typeof BATCH_PARTS)[number];
 
-/**
- * Why a run ended. `lost`: cut short because its worker is gone or was stopped; it may run again without
- * using a retry.
- */
+/** How a run ended. `lost`: the worker failed or stopped; the task may run again without using up a retry. */
 export const OUTCOMES = ['completed', 'failed', 'timeout', 'cancelled', 'lost'] as const;
 export type OutcomeKind = (typeof OUTCOMES)[number];
 
@@ -59,15 +56,15 @@ export const outcome = view({
   kind: choice(...OUTCOMES),
   /** Return value (`module` tasks). */
   value: open,
-  /** Stable, for programs; empty when it completed. */
+  /** Stable, for programs; empty if the task completed. */
   errorCode: text(64),
-  /** One line for people; empty when it completed. */
+  /** One line for users; empty if the task completed. */
   errorMessage: line,
   exitCode: optional(integer),
   signal: optional(text(32)),
-  /** Names of the GPUs assigned to the run; absent without any. */
+  /** Names of the GPUs assigned to the run; absent if there were none. */
   gpus: optional(list(name, LIMITS.gpusMax)),
-  /** Peak memory of a command and its children; absent where it was not measured. */
+  /** Peak memory of a command and its children; absent if not measured. */
   maxRssBytes: optional(count),
 });
 /** How a run ended. */
@@ -109,7 +106,10 @@ export const probe = view({
   sizeMs: ms,
   requires,
 });
-/** A promise that some task of a batch may run at a worker. The owner decides which when it is asked. */
+/**
+ * A reservation at a worker for some task of a batch (Sparrow). Late binding: when the worker asks, the owner
+ * chooses the task.
+ */
 export type Probe = NonNullable<(typeof probe)['infer']>;
 
 export const member = record({
@@ -118,18 +118,18 @@ export const member = record({
   slots,
   capacity: resources,
   partition: choice('general', 'short'),
-  /** Takes no new work. */
+  /** Accepts no new tasks. */
   draining: flag,
-  /** Its bit in `occupied`. */
+  /** Index of its bit in `occupied`. */
   place: count,
-  /** Rack, zone, model. A central that is older does not tell. */
+  /** Rack, zone, model. Absent from an older central. */
   attributes: optional(list(attribute, LIMITS.attributesMax)),
 });
-/** A worker, as central tells it to schedulers. */
+/** A worker, as described by central to schedulers. */
 export type Member = NonNullable<(typeof member)['infer']>;
 
 export const heldRun = record({
-  /** 0: its owner has named the task, and central placed it here. */
+  /** 0: central placed this particular task here, without a match. */
   match: count,
   owner: address,
   job,
@@ -138,13 +138,13 @@ export const heldRun = record({
   attempt,
   long: flag,
   demand: resources,
-  /** The owner’s estimate of its run time; 0 if the worker does not know it. */
+  /** The owner’s estimate of its run time; 0: unknown to the worker. */
   estimateMs: ms,
-  /** It waits in the worker’s queue. */
+  /** The task waits in the worker’s queue. */
   queued: flag,
   elapsedMs: ms,
 });
-/** A run or queued task at a worker that a central sent there. */
+/** A run or queued task at a worker that central assigned to it. */
 export type HeldRun = NonNullable<(typeof heldRun)['infer']>;
 
 export const taskAttempt = record({ task, attempt });

@@ -1,9 +1,9 @@
 import { parsed } from '../fields/fields.js';
 
-/** Amounts by name, sums among them: as large as they come. */
+/** Amounts by name, including sums; no upper limit. */
 export const amounts = parsed(readAmounts);
 
-/** @throws Error when it is something else */
+/** @throws Error if the value is anything else */
 export function readAmounts(value: unknown): Readonly<Record<string, number>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Error('expected amounts by name');

@@ -28,7 +28,7 @@ describe('the begin time of a job', () => {
     expect(() => parseBegin(text, 'begin')).toThrow(/^begin: .* is neither a delay nor a time$/);
   });
 
-  it('is no delay without end', () => {
+  it('is limited to a finite delay', () => {
     expect(() => parseBegin(`${'9'.repeat(60)}d`, 'begin')).toThrow(/^begin: /);
   });
 });

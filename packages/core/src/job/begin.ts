@@ -3,7 +3,7 @@ import { InputError, quoted } from '../errors.js';
 import type { Millis } from '../ids.js';
 import { LIMITS } from '../limits.js';
 
-/** When a job may start at the earliest: so long after it was accepted, or at a time (ms since 1970). */
+/** Earliest start of a job: a delay after its acceptance, or a time (ms since 1970). */
 export type Begin = { readonly afterMs: Millis } | { readonly at: Millis };
 
 const HINT = 'write a delay, such as 2h, or a time with its zone, such as 2026-11-25T22:00:00+01:00';
@@ -14,8 +14,8 @@ const WITHOUT_ZONE = new RegExp(`^${DATE}(?:[T ]${TIME})?$`, 'i');
 const OF_DAY = new RegExp(`^${TIME.replace(String.raw`(\d\d):`, String.raw`(\d\d?):`)}$`);
 
 /**
- * `2h`, `+1h30m` (from the acceptance of the job) or an ISO 8601 time with its zone. A time without one is refused: a
- * scheduler may be in another zone than the submitter.
+ * Parses a delay from acceptance (`2h`, `+1h30m`) or an ISO 8601 time with a time zone. The zone is required
+ * because the scheduler may be in another zone than the submitter.
  *
  * @param what names the setting in the error
  * @throws InputError
@@ -24,7 +24,7 @@ export function parseBegin(text: string, what: string): Begin {
   const written = text.trim();
   if (written.length <= LIMITS.quantityLengthMax && WITH_ZONE.test(written)) {
     const at = Date.parse(written.toUpperCase());
-    // A day that its month does not have moves to the next month.
+    // JavaScript moves a day that the month does not have, such as 31 April, to the next month.
     if (Number.isFinite(at) && isDay(written)) return { at };
   } else if (/^\+?\s*\d/.test(written) && /[a-z]$/.test(written))
     return { afterMs: parseDuration(written.replace(/^\+\s*/, ''), what) };
@@ -37,6 +37,7 @@ export function parseBegin(text: string, what: string): Begin {
  * Parses a time as users write it. `22:00` is the next occurrence of that time; dates and times without a
  * zone are local. If clocks go back, the earlier future occurrence counts; a time that clocks skip moves
  * forward by the size of the jump.
+ *
  * @param now wall clock, ms since 1970
  * @param zone IANA name; default: the zone of this process
  * @throws InputError
@@ -75,7 +76,7 @@ export function beginOf(text: string, what: string, now: Millis, zone?: string):
   return written;
 }
 
-/** The month has such a day. @param text begins with a date */
+/** Whether the month has such a day. @param text starts with a date */
 function isDay(text: string): boolean {
   const [, year, month, day] = new RegExp(`^${DATE}`).exec(text)!.map(Number) as [
     number,
@@ -84,7 +85,7 @@ function isDay(text: string): boolean {
     number,
   ];
   const date = new Date(Date.UTC(2000, month - 1, day));
-  // Set apart: years below 100 would be of the last century.
+  // The Date constructor maps years below 100 to 1900–1999.
   date.setUTCFullYear(year, month - 1, day);
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }
@@ -98,7 +99,10 @@ interface Fields {
   readonly second: number;
 }
 
-/** When clocks of the zone show that, earliest first: once, or twice where they go back; never is as if they had not jumped. */
+/**
+ * Returns the times at which clocks of the zone show the fields, in ascending order: two when clocks go back.
+ * For a skipped time, returns the time that the clocks would have shown without the jump.
+ */
 function momentsOf(wanted: Fields, zone: string | undefined): Millis[] {
   const asUtc = utcOf(wanted);
   const day = 24 * 3_600_000;

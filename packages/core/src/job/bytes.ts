@@ -23,12 +23,12 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 
 /**
- * `1GiB`, `512M`, `2e9` or `1024` as a number of bytes (or of plain units: `4` cores are 4).
+ * Parses `1GiB`, `512M`, `2e9` or `1024` to a number of bytes (or of plain units: `4` cores).
  *
- * @throws InputError when the text is no amount, or more than `LIMITS.amountMax`
+ * @throws InputError if the text is not an amount or is more than `LIMITS.amountMax`
  */
 export function parseBytes(text: string, what: string): number {
-  // The pattern's time grows with the square of spaces.
+  // The regular expression is quadratic in the number of spaces, so long texts are rejected first.
   const match =
     text.length > LIMITS.quantityLengthMax ? null : /^\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*([a-z]*)\s*$/i.exec(text);
   const unit = match === null ? undefined : match[2]!.toLowerCase();

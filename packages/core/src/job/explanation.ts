@@ -8,70 +8,73 @@ import { jobSummary, predecessor, samplingView } from './view.js';
 import { WAIT_PHASES, WAITING_REASONS } from './waiting.js';
 
 /**
- * Answers to `goshawk why`: why something waits, and where the time went. Owners know their jobs, central knows who
- * stands before whom. Times are ms; those of a job count from when it was accepted.
+ * Answers of `goshawk why`: why tasks wait, and where time was spent. Owners know their jobs; central knows
+ * the order of jobs. Times are ms; times of a job are relative to its acceptance.
  */
 
 const party = text(512);
 const reason = choice(...WAITING_REASONS);
-/** Only the first hundred are reported. */
+/** Lists are truncated to this length. */
 const LISTED_MAX = 200;
 
 export const waitingGroup = view({
   class: choice(...CLASSES),
   reason,
   tasks: count,
-  /** A job of which some of them are: the one that has waited longest. */
+  /** The job that has waited longest among them. */
   example: name,
-  /** Since that was accepted. */
+  /** Time since its acceptance. */
   exampleAgeMs: ms,
 });
-/** Tasks that wait at one owner for one reason. */
+/** Tasks of one owner that wait for the same reason. */
 export type WaitingGroup = NonNullable<(typeof waitingGroup)['infer']>;
 
 const stageWait = view({
   stage: name,
   reason,
   tasks: count,
-  /** Since they might have started. */
+  /** Time since they were eligible to start. */
   waitedMs: ms,
   /** Attributes that a worker must have to run them. */
   requires,
-  /** Requirements that no eligible worker meets, where they exist, and what would help. */
+  /** Requirements that no eligible worker meets, if any, and how to meet them. */
   missing: optional(line),
 });
-/** Tasks of one job that wait for one reason. */
+/** Tasks of one job that wait for the same reason. */
 export type StageWait = NonNullable<(typeof stageWait)['infer']>;
 
 const taskStory = view({
   task,
   stage: name,
   state: text(32),
-  /** Only while it waits. */
+  /** Present only while the task waits. */
   reason: optional(reason),
   isPilot: flag,
   attempts: count,
-  /** Current or last worker. */
+  /** Worker of the current or last attempt. */
   worker: optional(party),
-  /** From when it might start, its stages before it and the pilots of its job apart, to the start of its last run, or until now. */
+  /**
+   * Time from when the task became eligible (after earlier stages and the pilots of its job) to the start of
+   * its last run, or until now.
+   */
   waitedMs: ms,
   /** Run time of the last attempt. */
   ranMs: optional(ms),
-  /** When that ended. */
+  /** When the last attempt ended. */
   endedMs: optional(ms),
 });
-/** One task of a job, as its owner knows it. */
+/** State and times of one task, as known to its owner. */
 export type TaskStory = NonNullable<(typeof taskStory)['infer']>;
 
 const waitSpread = view({ tasks: count, p50: ms, p90: ms, max: ms });
-/** How long tasks that have started had waited, by nearest rank. */
+/** Waiting times of started tasks, by nearest rank. */
 export type WaitSpread = NonNullable<(typeof waitSpread)['infer']>;
 
 const waitSum = view({
   phase: choice(...WAIT_PHASES),
   /** Number of tasks that waited for this phase. */
   tasks: count,
-  /** Over these. */
+  /** Mean over these tasks. */
   meanMs: ms,
   maxMs: ms,
 });
@@ -80,36 +83,36 @@ export type WaitSum = NonNullable<(typeof waitSum)['infer']>;
 
 export const jobExplanation = view({
   job: jobSummary,
-  /** Central's key of the job, together with the owner. */
+  /** Identifies the job at central, together with its number. */
   owner: party,
   number: count,
   sampling: optional(samplingView),
   waiting: list(stageWait, 2 * LIMITS.stagesPerJobMax * WAITING_REASONS.length),
-  /** Workers with probes of it in their queues, most first; the first hundred. */
+  /** Workers with probes of the job in their queues, most probes first; truncated. */
   probes: list(record({ worker: party, probes: count }), LISTED_MAX),
   probesOut: count,
-  /** Probes that were stolen by, or handed to, another worker than they were sent to. */
+  /** Probes that moved to another worker by stealing or by handing over. */
   probesMoved: count,
-  /** Workers that central has matched with it. */
+  /** Workers that central has matched with the job. */
   matches: count,
-  /** Tasks in queues of workers that central has chosen; the first hundred. */
+  /** Tasks queued at workers that central chose; truncated. */
   placed: list(record({ task, worker: party }), LISTED_MAX),
   waits: optional(waitSpread),
   /** Run time of attempts that failed or were lost. */
   wastedMs: ms,
-  /** The last task that ended: what the job's end waited for. */
+  /** The last task to end, which determined the end of the job. */
   last: optional(taskStory),
-  /** The task that was asked about. */
+  /** The requested task. */
   task: optional(taskStory),
-  /** Jobs that it still waits for; the first hundred. */
+  /** Unfinished jobs that it depends on; truncated. */
   after: optional(list(predecessor, LISTED_MAX)),
-  /** Waits of tasks that run or have completed, by phase in order of time. */
+  /** Waiting times of tasks that run or have completed, by phase. */
   waitSums: optional(list(waitSum, WAIT_PHASES.length)),
 });
 export type JobExplanation = NonNullable<(typeof jobExplanation)['infer']>;
 
 const startWait = view({ p10: ms, p50: ms, p90: ms, waits: count });
-/** How long it may take until the next task starts: percentiles of so many earlier waits like it. */
+/** Predicted time until the next task starts: percentiles of similar earlier waits. */
 export type StartWait = NonNullable<(typeof startWait)['infer']>;
 
 const needView = view({
@@ -118,20 +121,20 @@ const needView = view({
   kind: choice('short', 'small', 'long', 'large'),
   tasks: count,
   demand: amounts,
-  /** Time since its arrival, or since the last worker was found for it. */
+  /** Time since its arrival, or since central last found a worker for it. */
   waitedMs: ms,
-  /** Work that a free worker serves first. */
+  /** Work that is served before this job. */
   ahead: record({ jobs: count, tasks: count, workMs: ms }),
-  /** Workers that are kept for it until what is free there is enough. */
+  /** Workers kept free for it until their free resources suffice. */
   kept: count,
-  /** When and where the policy plans to start its job, where it plans ahead. */
+  /** Planned start of the job, if the policy plans ahead. */
   expected: optional(view({ inMs: ms, where: optional(line) })),
-  /** Missing where too few have waited like it. */
+  /** Absent if too few similar waits were recorded. */
   starts: optional(startWait),
   /** The policy's explanation, if it has one. */
   why: optional(line),
 });
-/** A batch of a job in central's order. */
+/** One batch in central's order. */
 export type NeedView = NonNullable<(typeof needView)['infer']>;
 
 export const centralLine = view({
@@ -139,18 +142,18 @@ export const centralLine = view({
   /** Slots of workers that accept tasks. */
   slots: count,
   freeSlots: count,
-  /** Slots that run long tasks, and how many may. */
+  /** Slots that run long tasks, and their maximum. */
   longRunning: count,
   longLimit: count,
-  /** Tasks that no worker was found for, all jobs together. */
+  /** Waiting tasks of all jobs for which central has found no worker. */
   unmatched: count,
 });
 /** The jobs waiting for workers at central, and its capacity. */
 export type CentralLine = NonNullable<(typeof centralLine)['infer']>;
 
 /**
- * How long it may take until the need is served: as its policy plans it, or if what is believed of those before it is right;
- * undefined where nothing is believed of them, since nobody said how long they take.
+ * Expected time until the job is served: the policy's plan, or the work ahead divided by the slots.
+ * undefined: the run times ahead are unknown because their estimates are missing.
  */
 export function expectedWaitMs(
   { kind, ahead, expected }: Pick<NeedView, 'kind' | 'ahead' | 'expected'>,

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { jobSpecSchema } from './spec.js';
 
-/** A job as people write it, as a JSON Schema (draft 2020-12): what editors check job files against. */
+/** A JSON Schema (draft 2020-12) of job files, with which editors validate them. */
 export function jobJsonSchema(): Record<string, unknown> {
   const schema = z.toJSONSchema(jobSpecSchema, {
     io: 'input',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      // Bytes, which an SDK may hand over as stdin, have no place in JSON.
+      // An SDK may pass stdin as bytes, which JSON cannot represent.
       if (zodSchema._zod.def.type === 'custom') jsonSchema.not = {};
     },
   });

@@ -10,11 +10,11 @@ import {
   type TaskRow,
 } from './view.js';
 
-/** Every JavaScript engine that this runs on has it. */
+/** Available in every supported JavaScript engine. */
 declare const TextDecoder: new () => { decode(bytes: Uint8Array): string };
 
 /**
- * A job in a list. Times are ISO 8601, durations in seconds; what is not known is null.
+ * A job in a list. Times are ISO 8601, durations in seconds; unknown values are null.
  *
  * @param now wall clock, ms since 1970
  */
@@ -39,7 +39,7 @@ export function summaryJson(job: JobSummary, now: Millis): Record<string, unknow
   };
 }
 
-/** `goshawk.job/1`: all there is to know about one job, but how it was submitted. */
+/** `goshawk.job/1`: everything known about one job except its submitted spec. */
 export function jobJson(job: JobDetail, now: Millis): Record<string, unknown> {
   return {
     schema: 'goshawk.job/1',
@@ -107,7 +107,7 @@ function attemptJson(job: JobDetail, attempt: AttemptView): Record<string, unkno
 /**
  * A task in a list of `goshawk.tasks/1`.
  *
- * @param submittedAt of its job
+ * @param submittedAt submission time of its job
  */
 export function taskJson(task: TaskRow, submittedAt: Millis) {
   const { index, stage, state, attempt, worker, exitCode, startedMs, runMs, maxRssBytes, error } = task;
@@ -136,9 +136,12 @@ export interface TaskResult<Value = unknown> {
   readonly index: number;
   readonly stage: string;
   readonly state: JobState;
-  /** Number of its last attempt, from 1; 0: none was made. */
+  /** Number of its last attempt, from 1; 0: no attempt. */
   readonly attempt: number;
-  /** Return value, or the JSON that a command with `returns` wrote; null otherwise and until the task has completed. */
+  /**
+   * Return value, or the JSON that a command with `returns` wrote; null for other tasks and until the task
+   * completes.
+   */
   readonly value: Value | null;
   /** Why it failed or was cancelled. */
   readonly error: {
@@ -146,9 +149,11 @@ export interface TaskResult<Value = unknown> {
     readonly message: string;
     readonly signal: string | null;
   } | null;
-  /** Exit code of an ended command. */
+  /** Exit code of a command that has ended. */
   readonly exitCode: number | null;
-  /** Location of the output: files on the worker that the job names, and the command that prints the log. */
+  /**
+   * Location of the output: files on the worker that the job specifies, and the command that prints the log.
+   */
   readonly output: { readonly stdout: string | null; readonly stderr: string | null; readonly logs: string };
 }
 

@@ -5,7 +5,7 @@ import { givenSpan } from './spec.js';
 
 const sleep = { sleep: 10 };
 
-describe('a job as people write it', () => {
+describe('parsing a job', () => {
   test('gets its defaults, numbers in ms and bytes, and one stage for a plain list of tasks', () => {
     const job = parseJobSpec({
       tasks: [sleep],
@@ -233,10 +233,10 @@ test.each([
   expect(() => parseJobSpec({ tasks: [sleep], ...fields })).toThrow(message);
 });
 
-describe('text that the system would not pass to a process', () => {
+describe('text that the system cannot pass to a process', () => {
   const run = (more: object) => parseJobSpec({ tasks: [{ exec: ['true'], ...more }] } as never, 'ann');
 
-  test('is refused by its bytes, a variable with its name', () => {
+  test('is limited in bytes, and a variable counts with its name', () => {
     for (const fits of ['x'.repeat(131_071), '€'.repeat(43_690)]) run({ exec: ['echo', fits] });
     for (const long of ['x'.repeat(131_072), '€'.repeat(43_691), '\u{1f600}'.repeat(32_768)])
       expect(() => run({ exec: ['echo', long] })).toThrow(/131071 bytes/);

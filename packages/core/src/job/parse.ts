@@ -17,7 +17,8 @@ import {
 } from './spec.js';
 
 /**
- * Validates a job and orders its stages so that they can run.
+ * Validates a job and sorts its stages topologically.
+ *
  * @param source origin for errors: a file name, or `job`
  * @throws InputError with one line that names the field
  */
@@ -60,7 +61,7 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
   };
 }
 
-/** Whether tasks of some stage start together. */
+/** Whether any stage is a gang. */
 export function hasGangs({ stages }: Pick<JobSpec, 'stages'>): boolean {
   return stages.some(({ gang }) => gang === true);
 }
@@ -70,9 +71,9 @@ function joinedValues(named: Readonly<Record<string, string | string[]>>): Recor
 }
 
 /**
- * Checks tasks that are appended to a job.
+ * Validates tasks that are appended to a job.
  *
- * @param common fields that each of them has, beside its own
+ * @param common fields shared by all of the tasks
  * @throws InputError with one line that names the task and the field
  */
 export function parseTasks(common: unknown, each: unknown, max: number): Payload[] {
@@ -99,7 +100,7 @@ export function countTasks(tasks: TaskList): number {
   return 'each' in tasks ? tasks.each.length : tasks.sleepsMs.length;
 }
 
-/** A gang that can never start. */
+/** Rejects gangs that could never start. */
 function checkGang(
   { name, tasks, gang }: StageSpec,
   maxRunning = Number.POSITIVE_INFINITY,
@@ -116,12 +117,12 @@ function checkGang(
   );
 }
 
-/** Two tasks that write one file would overwrite each other. */
+/** Rejects two tasks that would overwrite the same file. */
 function checkOutputFiles(stages: readonly StageSpec[], source: string): void {
   const written = new Set<string>();
   const take = (task: Payload, times: number): void => {
     if (!('exec' in task) || (task.stdout === undefined && task.stderr === undefined)) return;
-    // Both streams of a task may go to one file.
+    // Maps each file to its task; both streams of a task may use one file.
     const files = new Map<string, string>();
     for (const path of [task.stdout, task.stderr]) {
       if (path === undefined || path.includes('{index}')) continue;
@@ -146,7 +147,9 @@ function checkOutputFiles(stages: readonly StageSpec[], source: string): void {
   }
 }
 
-/** `a/./b//../c` is `a/c`. Links are the worker's to follow: its folders may differ. */
+/**
+ * Normalizes `a/./b//../c` to `a/c`. Symbolic links are not resolved, because folders differ between workers.
+ */
 function normalized(path: string): string {
   const parts: string[] = [];
   for (const part of path.split('/')) {
@@ -157,17 +160,17 @@ function normalized(path: string): string {
   return `${path.startsWith('/') ? '/' : ''}${parts.join('/')}`;
 }
 
-/** The first problem of a job, with the path to it: `stages[1].tasks[0]: unknown field "slep"`. */
+/** Describes the first problem of a job, with its path: `stages[1].tasks[0]: unknown field "slep"`. */
 export function describeIssue(error: z.ZodError): string {
   return firstIssue(error, unknownFields);
 }
 
-/** With the field that was meant, if one is close. */
+/** Suggests the intended field if one is similar. */
 function unknownFields(keys: readonly string[], path: readonly PropertyKey[]): string {
   const of = path.length === 0 ? 'job' : path.length === 2 && path[0] === 'stages' ? 'stage' : 'task';
   const first = shown(keys[0] ?? '');
   const fields = fieldsOf(of);
-  // A field of another kind of task than the one that is written beside it.
+  // The field belongs to another kind of task than the fields beside it.
   if (of === 'task' && fields.includes(first))
     return `${JSON.stringify(first)} cannot be combined with the other fields; ${TASK_KINDS}`;
   const begun = fields.filter(
@@ -178,7 +181,7 @@ function unknownFields(keys: readonly string[], path: readonly PropertyKey[]): s
   return meant === undefined ? line : `${line}; did you mean "${meant}"?`;
 }
 
-/** Letters at the beginning of a word that tell what is meant, as of `retry` and `retries`. */
+/** Number of leading letters that identify a field, as in `retry` and `retries`. */
 const STEM = 4;
 
 function orderStages(job: ParsedJob, source: string): StageSpec[] {

@@ -4,17 +4,17 @@ import type { InputError } from '../errors.js';
 import { LIMITS } from '../limits.js';
 import { textProblem, utf8Bytes, wellFormedProblem } from '../text.js';
 
-/** Text that arrives as it was written. @param problemOf says why it would not */
+/** Text that can be passed on unchanged. @param problemOf explains why a text cannot */
 const passable = (problemOf: (text: string) => string | undefined) =>
   z.string().superRefine((text, context) => {
     const message = problemOf(text);
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
 
-/** A name, an argument or a path: anything but a NUL byte and half a character. */
+/** A name, an argument or a path: any text without NUL bytes and lone surrogates. */
 export const passableText = () => passable(textProblem);
 
-/** The system's limit for a text passed to a process, for any characters. */
+/** The system limits the bytes, not the characters, of a text passed to a process. */
 const fits = (text: string) =>
   text.length * 3 <= LIMITS.argumentBytesMax || utf8Bytes(text) <= LIMITS.argumentBytesMax;
 const TOO_LONG = `longer than the ${LIMITS.argumentBytesMax} bytes that the system passes to a process: use stdin or a file`;
@@ -50,9 +50,9 @@ function namesVariable(name: string): boolean {
 const bytes = () => z.custom<Uint8Array>((value) => value instanceof Uint8Array, 'expected text or bytes');
 
 /**
- * A number, or text with a unit, which becomes that number.
+ * A number, or text with a unit, which is converted to a number.
  *
- * @param what begins what `parse` says is wrong; left out, since the path says it
+ * @param what prefix of the error messages of `parse`, removed here because the path already names the field
  */
 export function withUnit(what: string, parse: (text: string, what: string) => number, max: number) {
   return z.union([z.number().nonnegative().max(max), z.string()]).transform((given, context) => {
@@ -71,7 +71,7 @@ export function withUnit(what: string, parse: (text: string, what: string) => nu
 /** Placeholders for the job id, the task index and the attempt number. */
 const PLACEHOLDERS = ['{job}', '{index}', '{attempt}'];
 
-/** The set of placeholders is closed, so that a typo does not become a file name. */
+/** Unknown placeholders are rejected, so that a typo does not become a file name. */
 const outputFile = () =>
   argument()
     .min(1)
@@ -91,7 +91,7 @@ export function outputPath(
   return path.replaceAll(/\{(job|index|attempt)\}/g, (_, name: keyof typeof names) => `${names[name] ?? ''}`);
 }
 
-/** Sleep for so long: the workload of replays. */
+/** Sleeps for the given time; used to replay traces. */
 const sleepPayload = () =>
   z.strictObject({
     sleep: withUnit('sleep', parseDuration, LIMITS.durationMaxMs).describe(
@@ -99,7 +99,7 @@ const sleepPayload = () =>
     ),
   });
 
-/** Run a command: an argument vector, no shell unless asked for. */
+/** Runs a command given as an argument vector, without a shell unless requested. */
 const execPayload = () =>
   z.strictObject({
     exec: z
@@ -133,7 +133,7 @@ const execPayload = () =>
       ),
   });
 
-/** Call an exported function of an ES module with a JSON-like input; its result is the task's value. */
+/** Calls an exported function of an ES module with a JSON-like input; its result is the task's value. */
 const modulePayload = () =>
   z.strictObject({
     module: argument()
@@ -155,10 +155,10 @@ const modulePayload = () =>
     cwd: argument().min(1).optional().describe('the folder that a relative module path starts from'),
   });
 
-/** Whether a text or a name anywhere in a value is not well-formed. */
+/** Whether any string or key in a value contains a lone surrogate. */
 function hasHalfCharacter(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return wellFormedProblem(value) !== undefined;
-  // The wire has a bound for the depth, and says so.
+  // The codec limits the depth and reports values beyond it.
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array || depth > DEPTH_LOOKED_AT)
     return false;
   if (Array.isArray(value)) return value.some((each) => hasHalfCharacter(each, depth + 1));
@@ -179,7 +179,7 @@ let kindSchemas:
   | { sleep: z.ZodType<Payload>; exec: z.ZodType<Payload>; module: z.ZodType<Payload> }
   | undefined;
 
-/** The schema of the kind that a field of the payload names; where none does, of all kinds. */
+/** The schema of the kind of task that a field of the payload identifies; of all kinds if none does. */
 export function payloadSchemaOf(payload: unknown): z.ZodType<Payload> {
   kindSchemas ??= { sleep: sleepPayload(), exec: execPayload(), module: modulePayload() };
   if (typeof payload !== 'object' || payload === null) return payloadSchema;
@@ -188,12 +188,12 @@ export function payloadSchemaOf(payload: unknown): z.ZodType<Payload> {
   return 'module' in payload ? kindSchemas.module : payloadSchema;
 }
 
-/** Fields of all kinds of tasks. */
+/** All fields of all kinds of tasks. */
 export function payloadFields(): readonly string[] {
   return [sleepPayload(), execPayload(), modulePayload()].flatMap(({ shape }) => Object.keys(shape));
 }
 
-/** The work of a task. Machines carry it without looking inside. */
+/** The work of a task; opaque to the machines. */
 export type Payload = z.infer<typeof payloadSchema>;
 export type SleepPayload = z.infer<ReturnType<typeof sleepPayload>>;
 export type ExecPayload = z.infer<ReturnType<typeof execPayload>>;
@@ -201,7 +201,7 @@ export type ModulePayload = z.infer<ReturnType<typeof modulePayload>>;
 
 export const TASK_KINDS = 'a task is one of {"sleep": ms}, {"exec": [command, …]}, {"module": path}';
 
-/** Describes input that is none of the three kinds, for which no single schema has a good message. */
+/** Describes input that is none of the three kinds; a schema error would be unclear. */
 function describeNoPayload(input: unknown, known: ReadonlySet<string>): string {
   const fields = typeof input === 'object' && input !== null ? Object.keys(input) : [];
   const unknown = fields.find((field) => !known.has(field));

@@ -16,14 +16,14 @@ export interface JobQuery {
 export const JOB_QUERY_HINT =
   'for example `name:etl* user:ann state:failed since:1h`; a word alone is part of a name';
 
-/** Short for several states. */
+/** Names for groups of states. */
 const STATE_GROUPS: Readonly<Record<string, readonly JobState[]>> = {
   active: ['waiting', 'running'],
   ended: ['completed', 'failed', 'cancelled'],
 };
 
 /**
- * Reads `name:etl* user:ann state:failed,running since:1h`.
+ * Parses `name:etl* user:ann state:failed,running since:1h`.
  *
  * @param now wall clock, ms since 1970
  * @throws InputError
@@ -46,7 +46,7 @@ export function parseJobQuery(text: string, now: Millis): JobQuery {
   return query;
 }
 
-/** `a1-3`: what schedulers call jobs. */
+/** Whether a word looks like a job id, such as `a1-3`. */
 function isId(word: string): boolean {
   return /^[a-z0-9]+-\d+$/.test(word);
 }

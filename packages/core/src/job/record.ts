@@ -9,9 +9,9 @@ import type { JobSpec } from './spec.js';
 import type { JobState } from './view.js';
 
 /**
- * The records that an owner keeps about its jobs, in order of events: enough to own them again after a
- * restart. Everything else (probes, placements, running tasks) can be rediscovered. `at` is wall clock, ms
- * since 1970, because a machine's clock restarts with each process.
+ * Journal records of jobs, in order of events: everything that an owner needs to resume its jobs after a
+ * restart. Probes, placements and running tasks are not recorded because they can be rediscovered. `at` is
+ * wall clock, ms since 1970, because a machine's clock restarts with each process.
  */
 export type JobRecord =
   | {
@@ -24,24 +24,24 @@ export type JobRecord =
       readonly class: JobClass;
       readonly classifiedBy: string;
       readonly route: Route;
-      /** Mean run time of each stage's tasks, where the estimator tells stages apart. */
+      /** Mean run time of each stage's tasks, if the estimator distinguishes stages. */
       readonly stagesMs?: readonly Millis[] | undefined;
     }
   | {
-      /** The class of the job was decided, or decided again. */
+      /** The class of the job was decided or changed. */
       readonly kind: 'classified';
       readonly job: JobNumber;
       readonly at: Millis;
       readonly class: JobClass;
       readonly classifiedBy: string;
       readonly route: Route;
-      /** Mean task run time, as it is believed now. */
+      /** Current estimate of the mean task run time. */
       readonly estimateMs?: Millis | undefined;
-      /** The same of each stage, where the estimator tells stages apart. */
+      /** Estimate for each stage, if the estimator distinguishes stages. */
       readonly stagesMs?: readonly Millis[] | undefined;
     }
   | {
-      /** A run of a task is over. One that is not written down has never been heard of. */
+      /** An attempt ended. Attempts without this record are treated as if they never happened. */
       readonly kind: 'attempt';
       readonly job: JobNumber;
       readonly at: Millis;
@@ -56,18 +56,18 @@ export type JobRecord =
       readonly kind: 'cancelled';
       readonly job: JobNumber;
       readonly at: Millis;
-      /** Why its owner has cancelled it; undefined where somebody else has. */
+      /** Why the owner cancelled the job; undefined: a user did. */
       readonly reason?: string | undefined;
     }
   | { readonly kind: 'ended'; readonly job: JobNumber; readonly at: Millis; readonly state: JobState }
   | {
-      /** The job is no longer kept: nothing of it is. */
+      /** The job was deleted from the journal. */
       readonly kind: 'forgotten';
       readonly job: JobNumber;
       readonly at: Millis;
     }
   | {
-      /** An attempt that was given out did not start. */
+      /** An assigned attempt did not start. */
       readonly kind: 'declined';
       readonly job: JobNumber;
       readonly at: Millis;
@@ -75,13 +75,16 @@ export type JobRecord =
       readonly attempt: AttemptNumber;
     }
   | {
-      /** Another incarnation of the owner has it: the one before may have given each task one more attempt. */
+      /**
+       * A new incarnation of the owner resumed the job: the previous one may have started one more attempt of
+       * each task.
+       */
       readonly kind: 'resumed';
       readonly job: JobNumber;
       readonly at: Millis;
     }
   | {
-      /** A job that this one waited for has ended as it should. */
+      /** A job that this one depends on ended as required. */
       readonly kind: 'passed';
       readonly job: JobNumber;
       readonly at: Millis;
@@ -89,7 +92,7 @@ export type JobRecord =
       readonly after: string;
     }
   | {
-      /** Somebody has cancelled single tasks of it. */
+      /** A user cancelled some tasks of the job. */
       readonly kind: 'tasksCancelled';
       readonly job: JobNumber;
       readonly at: Millis;
@@ -101,16 +104,19 @@ export type JobRecord =
       readonly job: JobNumber;
       readonly at: Millis;
       readonly held: boolean;
-      /** Nothing of it starts before; undefined: that time has come, or does not count any more. Wall clock. */
+      /** No task starts earlier; undefined: no limit, or the time has passed. Wall clock. */
       readonly beginAt: Millis | undefined;
       readonly priority: Priority;
     }
   | {
-      /** Tasks of the ended job may run again, as further attempts. The choice names them, so no payload is copied. */
+      /**
+       * Tasks of the ended job run again, as further attempts. The record stores the selection, so no payload
+       * is copied.
+       */
       readonly kind: 'retried';
       readonly job: JobNumber;
       readonly at: Millis;
-      /** Key of the retry request: the same key means the same retry. */
+      /** Key of the retry request; repeated requests with the same key are one retry. */
       readonly key: string;
       readonly choice: RetryChoice;
     }
@@ -121,12 +127,12 @@ export type JobRecord =
       readonly at: Millis;
       readonly first: TaskIndex;
       readonly tasks: readonly Payload[];
-      /** As the client has it, of all tasks up to here. */
+      /** The client's digest of all tasks up to here. */
       readonly digest: string;
       readonly close: boolean;
     }
   | {
-      /** The last known owners of keys: not part of a job, stored under 0. */
+      /** The last known owners of keys: not part of a job, stored under number 0. */
       readonly kind: 'schedulers';
       readonly job: 0;
       readonly at: Millis;
@@ -135,25 +141,25 @@ export type JobRecord =
 
 export type JobRecordOf<K extends JobRecord['kind']> = Extract<JobRecord, { kind: K }>;
 
-/** Whether a scheduler's journal takes what it is given. */
+/** Whether a scheduler's journal accepts records. */
 export type JournalState =
   | { readonly kind: 'open' }
-  /** There is too little room for new jobs; those that it has are written on, from the reserve. */
+  /** Too full for new jobs; records of existing jobs are still written, using the reserve. */
   | { readonly kind: 'full'; readonly message: string }
-  /** There is no room for anything: what is appended waits, and is written when there is. */
+  /** No space left: records are queued and written when there is space. */
   | { readonly kind: 'stopped'; readonly message: string }
-  /** It does not answer at present: what is appended waits, and is written when it is back. */
+  /** Temporarily unreachable: records are queued and written when it is back. */
   | { readonly kind: 'away'; readonly message: string }
-  /** A write or a sync has failed, and nothing that was not recorded before will ever be. */
-  /** `takenOver`: another scheduler has claimed it, as planned. */
+  /** A write or sync failed permanently; nothing more will be recorded. */
+  /** `takenOver`: another scheduler has claimed the journal, as planned. */
   | { readonly kind: 'failed'; readonly message: string; readonly takenOver?: boolean };
 
-/** The job of some scheduler that has a key, where a key is one for all who share a journal. */
+/** The job that has a submission key, at any scheduler that shares the journal. */
 export interface KeyHolder {
-  /** The job's. */
+  /** Id of the job. */
   readonly id: string;
-  /** The accepted record; undefined if the job has been forgotten since. */
+  /** The acceptance record; undefined: the job has since been forgotten. */
   readonly accepted: JobRecordOf<'accepted'> | undefined;
-  /** Undefined while it has not ended. */
+  /** undefined: the job has not ended. */
   readonly ended: JobState | undefined;
 }

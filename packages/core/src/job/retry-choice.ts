@@ -3,7 +3,7 @@ import { taskRange } from '../fields/records.js';
 import { LIMITS } from '../limits.js';
 
 export const retryChoiceFields = {
-  /** Only tasks that failed, and stages that could not run because of them. Otherwise also tasks that were cancelled. */
+  /** Only failed tasks, and stages that could not run because of them; otherwise cancelled tasks, too. */
   failedOnly: optional(flag),
   /** Only these tasks. */
   tasks: optional(list(taskRange, LIMITS.taskRangesMax)),
@@ -11,5 +11,5 @@ export const retryChoiceFields = {
 
 const retryChoice = record(retryChoiceFields);
 
-/** Which tasks of an ended job run again. Without a field: all that did not complete. */
+/** Selects the tasks of an ended job to run again; by default all that did not complete. */
 export type RetryChoice = NonNullable<(typeof retryChoice)['infer']>;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { sharesByUser } from './shares.js';
 
-test('jobs of a user add up, and the weight stays that of the user', () => {
+test("the jobs of a user are summed, and the user's weight stays the same", () => {
   const job = {
     user: 'ann',
     weight: 2,

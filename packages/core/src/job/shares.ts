@@ -7,16 +7,16 @@ import { amounts } from './amounts.js';
 export const SHARES_MAX = 1_000;
 
 const jobShare = view({
-  /** If the owner is unknown: the party that submitted the job, and the job's number there. */
+  /** Id of the job. If the owner is unknown: the party that submitted it, and the job's number there. */
   id: line,
-  /** Empty: unknown. */
+  /** Empty: unknown user. */
   user: name,
   weight: number,
   running: count,
-  /** Tasks that may start and have no worker. */
+  /** Tasks that may start but have no worker. */
   waiting: count,
   has: amounts,
-  /** Undefined where this policy does not enforce shares. */
+  /** undefined: the policy does not enforce shares. */
   due: optional(amounts),
   /** The weight of its user. */
   userWeight: optional(number),
@@ -24,19 +24,19 @@ const jobShare = view({
 export type JobShare = NonNullable<(typeof jobShare)['infer']>;
 
 export const clusterShares = view({
-  /** The unit that gets equal shares, apart from weights; undefined: the policy has no shares. */
+  /** The unit that receives weighted equal shares; undefined: the policy has no shares. */
   by: optional(choice('job', 'user')),
   /** Capacity of all workers that accept tasks, slots included. */
   capacity: amounts,
-  /** Those that have most of any resource first. */
+  /** Jobs with the largest share of any resource come first. */
   jobs: list(jobShare, SHARES_MAX),
-  /** Jobs there are; the list may be shorter. */
+  /** Number of all jobs; the list may be truncated. */
   total: count,
 });
 /** Actual and fair shares of the cluster. */
 export type ClusterShares = NonNullable<(typeof clusterShares)['infer']>;
 
-/** The largest part of any resource, as a fraction of what there is. */
+/** The dominant share: the largest fraction of any resource. */
 export function largestShare(amounts: Resources, capacity: Resources): { share: number; of: string } {
   let largest = { share: 0, of: '' };
   for (const [name, there] of Object.entries(capacity)) {
@@ -46,7 +46,7 @@ export function largestShare(amounts: Resources, capacity: Resources): { share: 
   return largest;
 }
 
-/** A job, or all jobs of a user together. */
+/** A job, or all jobs of one user. */
 export interface ShareHolder extends Omit<JobShare, 'id'> {
   /** Id of the job; absent for a user. */
   readonly id?: string;

@@ -1,4 +1,4 @@
-/** Numbers of the signals that can end a command, as on Linux; workers report names. */
+/** Numbers of the signals that can end a command on Linux; workers report names. */
 export const SIGNALS: Readonly<Record<string, number>> = {
   SIGHUP: 1,
   SIGINT: 2,
@@ -37,7 +37,7 @@ export const SIGNALS: Readonly<Record<string, number>> = {
 
 const SHELL_SIGNAL_BASE = 128;
 
-/** The code that a shell gives to a command ended by this signal; undefined for a name that is none. */
+/** The exit code that a shell reports for a command ended by this signal; undefined for an unknown name. */
 export function exitCodeOfSignal(name: string): number | undefined {
   const number = Object.hasOwn(SIGNALS, name) ? SIGNALS[name] : undefined;
   return number === undefined ? undefined : SHELL_SIGNAL_BASE + number;

@@ -13,8 +13,8 @@ import { PRIORITIES, type Priority } from './priority.js';
 import { exitCodeOfSignal } from './signals.js';
 
 /**
- * The job model as people write it (job files, SDK) and as it travels. Durations are milliseconds or text
- * with a unit, amounts of memory bytes or text with a unit; `parseJobSpec` makes numbers of both.
+ * The job model of job files, the SDK and the wire. Durations are milliseconds or text with a unit, memory is
+ * bytes or text with a unit; `parseJobSpec` converts both to numbers.
  */
 
 const name = () => passableText().min(1).max(LIMITS.nameLengthMax);
@@ -111,12 +111,15 @@ const stage = () =>
 /** Version 00 with ids that are not all zeros. */
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** The field for what a process or a request was given as its span; what is none counts for nothing, as W3C has it. */
+/**
+ * Returns the `traceparent` field for a process or request. An invalid one is ignored, as W3C Trace Context
+ * requires.
+ */
 export function givenSpan(traceparent: string | undefined): { traceparent?: string } {
   return traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {};
 }
 
-/** An exit code, or the name of a signal, which becomes one. */
+/** An exit code, or the name of a signal, which is converted to one. */
 const retriedOn = () =>
   z.union([z.number().int().min(1).max(255), z.string()]).transform((given, context) => {
     if (typeof given === 'number') return given;
@@ -281,30 +284,33 @@ const jobSpecSchema = z.lazy(() =>
 
 export interface StageSpec {
   readonly name: string;
-  /** Indices of the stages that come before; always smaller than this stage's own index. */
+  /** Indices of the preceding stages; always smaller than this stage's index. */
   readonly after: readonly number[];
   readonly tasks: TaskList;
-  /** Indices of earlier stages whose values its tasks are given. */
+  /** Indices of earlier stages whose values its tasks receive. */
   readonly inputs?: readonly number[];
   readonly demand: Resources;
-  /** Attributes that a worker must have; values of which one will do are joined by commas. Absent: any worker. */
+  /** Attributes that a worker must have; alternatives are comma-separated. Absent: any worker. */
   readonly requires?: Readonly<Record<string, string>>;
-  /** Mean run time of its tasks, as the submitter believes it; absent: the job's. */
+  /** The submitter's estimate of the mean run time of its tasks; absent: the job's estimate. */
   readonly estimateMs?: number;
-  /** Its tasks start together or not at all, and one that comes to nothing ends the attempt for all. */
+  /**
+   * The stage is a gang: its tasks start together or not at all, and if one fails or is lost the attempt ends
+   * for all.
+   */
   readonly gang?: true;
 }
 
 /**
- * Many alike are a count, so that a job of 100,000 equal tasks is one object; and tasks that only sleep, as in
- * simulations, are a column of durations (ms).
+ * The tasks of a job, in compact form: equal tasks are a count, so that a job of 100,000 of them is one
+ * object, and sleep tasks, as in simulations, are an array of durations (ms).
  */
 export type TaskList =
   | { readonly count: number; readonly run: Payload }
   | { readonly each: readonly Payload[] }
   | { readonly sleepsMs: ArrayLike<number> };
 
-/** A validated job: stages in an order in which they can run, numbers in ms and bytes, defaults filled in. */
+/** A validated job: stages in topological order, numbers in ms and bytes, defaults filled in. */
 export interface JobSpec {
   readonly name: string;
   readonly user: string | undefined;
@@ -313,22 +319,25 @@ export interface JobSpec {
   readonly stages: readonly StageSpec[];
   readonly estimateMs: number | undefined;
   readonly retries: number;
-  /** Delay before the first retry; doubles with each further retry. */
+  /** Average delay before the first retry, doubled for each further retry. */
   readonly retryBackoffMs?: number;
-  /** Exit codes that are retried; absent: all failures. */
+  /** Exit codes that are retried; absent: every failure. */
   readonly retryOn?: readonly number[];
   readonly timeoutMs: number | undefined;
-  /** Tasks may be appended until it is closed, which it is when no client was heard of for so long. */
+  /**
+   * The job is open: tasks may be appended until a client closes it or no client has been active for this
+   * long.
+   */
   readonly openMs?: number;
   /** Limit for the whole job, from its first start. */
   readonly timeLimitMs?: number;
-  /** Ids of jobs that must have ended before it starts. */
+  /** Ids of jobs that must end, with any outcome, before this job starts. */
   readonly after?: readonly string[];
-  /** Those that must have completed; else it is cancelled. */
+  /** Ids of jobs that must complete before this job starts. */
   readonly afterOk?: readonly string[];
   /** The job is on hold from the start. */
   readonly hold?: true;
-  /** Nothing of it starts before. */
+  /** Earliest start of the job. */
   readonly begin?: Begin;
   readonly maxRunning: number | undefined;
   readonly deadlineMs: number | undefined;
@@ -336,24 +345,27 @@ export interface JobSpec {
   /** Absent: normal. */
   readonly priority?: Priority;
   readonly value?: number;
-  /** Values of which one will do are joined by commas. */
+  /** Preferred attributes; alternatives are comma-separated. */
   readonly prefer?: Readonly<Record<string, string>>;
-  /** Its running tasks may be killed for a job that would miss its deadline. */
+  /** Its running tasks may be killed for a job that would otherwise miss its deadline. */
   readonly preemptible?: true;
-  /** How many times as long tasks take on workers without what is preferred. */
+  /** How many times longer tasks run on workers without the preferred attributes. */
   readonly slowdown?: number;
-  /** The address that is notified of the job's end. */
+  /** The address that is notified when the job ends. */
   readonly notify?: string;
   /** The submitter's span, as W3C Trace Context writes it. */
   readonly traceparent?: string;
-  /** Retries these tasks of an ended job, under the same numbers; it has no others. Set by schedulers alone. */
+  /**
+   * Retries these tasks of an ended job, under the same numbers; the job has no other tasks. Only schedulers
+   * set it.
+   */
   readonly retryOf?: { readonly job: string; readonly tasks: readonly TaskRange[] };
 }
 
 export type JobInput = z.input<typeof jobSpecSchema>;
 export type ParsedJob = z.output<typeof jobSpecSchema>;
 
-/** Fields by where they stand: of a job, of a stage, of a task. For errors. */
+/** Names of the fields of a job, stage or task, for error messages. */
 export function fieldsOf(of: 'job' | 'stage' | 'task'): readonly string[] {
   if (of === 'task') return [...payloadFields(), 'count', 'run'];
   return Object.keys(of === 'job' ? jobSpecSchema.unwrap().shape : stage().shape);

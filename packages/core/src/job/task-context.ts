@@ -1,5 +1,6 @@
 /**
- * The second argument of a module task's function, besides its input.
+ * The second argument of a module task's function, after its input.
+ *
  * @typeParam Signal `AbortSignal`
  */
 export interface TaskContext<Signal> {
@@ -9,17 +10,20 @@ export interface TaskContext<Signal> {
   readonly index: number;
   /** Number of this attempt, from 1. */
   readonly attempt: number;
-  /** GPUs that are the task's until it ends, as its worker names them: indices, from 0. */
+  /** GPUs assigned to the task until it ends, as the worker names them: indices, from 0. */
   readonly gpus: readonly string[];
-  /** Return values of the tasks of an earlier stage, in order, if this stage names it in `inputs`; null for none. */
+  /**
+   * Return values of the tasks of an earlier stage, in task order, if this stage names it in `inputs`; null
+   * for a task without one.
+   */
   results(stage: string): readonly unknown[];
   /**
-   * Aborts when the task must end: cancelled, timed out, preempted, or its worker stops. A task that has read it then has 2 s
-   * to return; the thread of any other task ends at once.
+   * Aborts when the task must end: it was cancelled, timed out or preempted, or its worker stops. A task that
+   * has read the signal then has 2 s to return; the thread of any other task is terminated immediately.
    */
   readonly signal: Signal;
-  /** A line of the task's output. */
+  /** Writes a line to the task's output. */
   log(line: string): void;
-  /** Progress, as a line on its stderr: the final one, and others at most once per second. */
+  /** Reports progress as a line on stderr: the final one, and others at most once per second. */
   progress(done: number, total: number): void;
 }

@@ -21,18 +21,18 @@ import { PRIORITIES } from './priority.js';
 
 /**
  * The view of jobs in an owner's answers, which clients and the command print. Times are ms since acceptance
- * by the owner's clock, with one wall-clock reading.
+ * on the owner's clock; one wall-clock time relates them to the calendar.
  */
 
-/** Characters of a command that are shown. */
+/** Longer commands are truncated. In characters. */
 export const COMMAND_LENGTH_MAX = 500;
 /** Full name of a party, or the name of a worker. */
 const party = text(512);
-/** Tasks and attempts that are listed one by one. */
+/** Longer lists of tasks and attempts are truncated. */
 const LISTED_MAX = 200;
 
 export const JOB_STATES = ['waiting', 'running', 'completed', 'failed', 'cancelled'] as const;
-/** `waiting`: nothing has started; `running`: something has; the rest is final. */
+/** `waiting`: no task has started; `running`: some task has; the others are final. */
 export type JobState = (typeof JOB_STATES)[number];
 const jobState = choice(...JOB_STATES);
 
@@ -44,7 +44,7 @@ const fate = { id: name, state: choice(...JOB_FATES), tasks: count, ended: count
 export const jobFate = record(fate);
 export type FateOfJob = NonNullable<(typeof jobFate)['infer']>;
 
-/** A job that another one waits for, as far as that one's owner has heard; `ok`: it must complete. */
+/** A job that another job depends on, as known to that job's owner; `ok`: it must complete. */
 export const predecessor = view({ ...fate, ok: flag });
 export type Predecessor = NonNullable<(typeof predecessor)['infer']>;
 
@@ -58,7 +58,7 @@ const taskCounts = view({
 });
 export type TaskCounts = NonNullable<(typeof taskCounts)['infer']>;
 
-/** A folder and a path within it, with the job's id and two numbers filled in. */
+/** A folder and a path within it; the path's placeholders are filled in. */
 const outputFile = optional(text(LIMITS.pathLengthMax));
 
 const taskFailure = view({
@@ -70,9 +70,9 @@ const taskFailure = view({
   exitCode: optional(integer),
   signal: optional(text(32)),
   worker: party,
-  /** The last lines that it printed, as far as they are shown: those of stdout, then those of stderr. */
+  /** The last lines of its output: stdout, then stderr. */
   printed: optional(bytes(LIMITS.lastLinesBytesMax)),
-  /** Files of the worker that its output went to. */
+  /** Files on the worker that receive its output. */
   stdoutFile: outputFile,
   stderrFile: outputFile,
 });
@@ -85,14 +85,14 @@ const attemptView = view({
   state: choice('running', ...OUTCOMES),
   worker: party,
   startedMs: ms,
-  /** So far, when it is running. */
+  /** Run time so far, if it is running. */
   runMs: ms,
   /** Error code; absent without an error. */
   code: optional(text(64)),
   message: optional(line),
   exitCode: optional(integer),
   signal: optional(text(32)),
-  /** Names of the GPUs that it had, once it has ended; not there where it had none. */
+  /** Names of the GPUs that it used, after it has ended; absent if there were none. */
   gpus: optional(list(name, LIMITS.gpusMax)),
 });
 /** One run of a task. */
@@ -111,25 +111,25 @@ const summaryFields = {
   submittedAt: ms,
   startedMs: optional(ms),
   endedMs: optional(ms),
-  /** Deadline from submission; undefined: none. */
+  /** Deadline, relative to submission; undefined: none. */
   deadlineMs: optional(ms),
 };
 
-/** Changes that the user made since submission; among the last fields of summaries and details. */
+/** Changes that the user made since submission; summaries and details include them near their end. */
 const standingFields = {
-  /** Nothing of it starts until it is released. */
+  /** No task starts until the job is released. */
   held: optional(flag),
-  /** Nothing of it starts before. Wall clock, ms since 1970; undefined once that time has come. */
+  /** No task starts earlier. Wall clock, ms since 1970; undefined once that time has passed. */
   beginAt: optional(ms),
 };
 
-/** The job of which it retries tasks. */
+/** The job whose tasks this job retries. */
 const retryOf = optional(name);
 
 export const jobSummary = view({ ...summaryFields, ...standingFields, retryOf });
 export type JobSummary = NonNullable<(typeof jobSummary)['infer']>;
 
-/** Whether a job has met its deadline; undefined where it has none, or has neither ended nor missed it. */
+/** Whether a job met its deadline; undefined: it has none, or the outcome is still open. */
 export function metDeadline(
   { state, endedMs, deadlineMs, submittedAt }: JobSummary,
   now: number,
@@ -139,33 +139,33 @@ export function metDeadline(
   return now > submittedAt + deadlineMs ? false : undefined;
 }
 
-/** How the class of a job was found out by running some of its tasks first. */
+/** How the job was classified by running some of its tasks first. */
 export const samplingView = view({
   pilotTasks: count,
-  /** The first hundred of them. */
+  /** The pilots; truncated. */
   pilots: list(record({ task, state: text(32), runMs: ms }), LISTED_MAX),
-  /** Undefined while it is not decided. */
+  /** undefined: not decided yet. */
   decidedMs: optional(ms),
 });
 
-/** States of a stage, and of a task in a list: `blocked` is a stage that comes after another one. */
+/** States of a stage, and of a task in a list. `blocked`: an earlier stage has not completed. */
 export const STAGE_STATES = ['blocked', ...JOB_STATES] as const;
 export type StageState = (typeof STAGE_STATES)[number];
 
 const stageView = view({
   name,
-  /** One of `STAGE_STATES`; `started` and `ended` of a scheduler that is older. */
+  /** One of `STAGE_STATES`; `started` and `ended` from an older scheduler. */
   state: text(32),
   tasks: count,
-  /** Predecessors that have not ended. */
+  /** Number of preceding stages that have not completed. */
   unfinished: count,
-  /** Names of the stages that have to complete before. */
+  /** Names of the stages that must complete first. */
   after: list(name, LIMITS.stagesPerJobMax),
-  /** Mean run time of its tasks, as it is believed; undefined: nothing is known. */
+  /** Estimated mean run time of its tasks; undefined: unknown. */
   estimateMs: optional(ms),
-  /** Not there from a scheduler that is older. */
+  /** Absent from an older scheduler. */
   counts: optional(taskCounts),
-  /** Mean run time of its tasks that completed; undefined while none has. */
+  /** Mean run time of its completed tasks; undefined: none has completed. */
   meanRunMs: optional(ms),
   /** The command of its first task, truncated if long. */
   command: optional(text(COMMAND_LENGTH_MAX)),
@@ -176,19 +176,19 @@ export type StageView = NonNullable<(typeof stageView)['infer']>;
 
 export const jobDetail = view({
   ...summaryFields,
-  /** In an order in which they can run. */
+  /** Stages in topological order. */
   stages: list(stageView, LIMITS.stagesPerJobMax),
   sampling: optional(samplingView),
-  /** Runs in all, and those that failed or were lost. */
+  /** Number of all attempts, of failed ones and of lost ones. */
   attempts: record({ total: count, failed: count, lost: count }),
-  /** Those that failed or were lost, then those that run or completed; the first hundred in all. */
+  /** Failed and lost attempts, then running and completed ones; truncated. */
   attemptList: list(attemptView, LISTED_MAX),
-  /** The first of them, with the first failure's error. */
+  /** The first failed tasks, with the error of the first failure. */
   failures: list(taskFailure, LISTED_MAX),
   failuresTruncated: flag,
-  /** Mean run time of the tasks that completed. */
+  /** Mean run time of the completed tasks. */
   meanRunMs: optional(ms),
-  /** How their run times are spread, by nearest rank; there once the job has ended. */
+  /** Percentiles of their run times, by nearest rank; present once the job has ended. */
   runPercentilesMs: optional(record({ p50: ms, p90: ms, max: ms })),
   /** Run time of attempts that failed or were lost. */
   wastedMs: ms,
@@ -196,17 +196,17 @@ export const jobDetail = view({
   running: list(record({ task, attempt, worker: party, elapsedMs: ms }), LISTED_MAX),
   /** The submitted spec; present only if requested. */
   spec: optional(open),
-  /** Limit from the first start; undefined: none. */
+  /** Limit from the first start; undefined: no limit. */
   timeLimitMs: optional(ms),
   priority: choice(...PRIORITIES),
-  /** Jobs that it still waits for; the first hundred. */
+  /** Unfinished jobs that it depends on; truncated. */
   after: optional(list(predecessor, LISTED_MAX)),
-  /** Why its scheduler has cancelled it; undefined where somebody else has. */
+  /** Why the scheduler cancelled it; undefined: a user did. */
   cancelReason: optional(line),
-  /** `attemptList` leaves some out. */
+  /** `attemptList` is truncated. */
   attemptsTruncated: optional(flag),
   ...standingFields,
-  /** Clients append tasks to it. */
+  /** Clients may append tasks to it. */
   open: optional(flag),
   retryOf,
 });
@@ -214,13 +214,16 @@ export type JobDetail = NonNullable<(typeof jobDetail)['infer']>;
 
 export const jobEnd = view({
   job: jobDetail,
-  /** The start (ms since acceptance) and run time of each task's successful attempt; only for `detail`. */
+  /**
+   * Start (ms since acceptance) and run time of each task's successful attempt; only if `detail` was
+   * requested.
+   */
   starts: optional(list(signed, LIMITS.timedTasksMax)),
   runs: optional(list(signed, LIMITS.timedTasksMax)),
 });
 export type JobEnd = NonNullable<(typeof jobEnd)['infer']>;
 
-/** Events of a watched job: progress from time to time, and one end. */
+/** Events of a watched job: progress updates, and one end. */
 export type JobEvent =
   | { readonly kind: 'progress'; readonly job: JobSummary }
   | ({ readonly kind: 'ended' } & JobEnd);
@@ -230,34 +233,39 @@ export const accepted = view({
   state: jobState,
   /** A likely mistake: no current worker could run part of the job. */
   warning: optional(line),
-  /** Retries only: tasks that run again, and selected tasks that had completed and do not. */
+  /**
+   * Retries only: the number of tasks that run again, and of selected tasks that do not because they
+   * completed.
+   */
   again: optional(count),
   completed: optional(count),
 });
 
 export const appended = view({
-  /** Tasks of the job, these included. */
+  /** Tasks of the job, including these. */
   tasks: count,
   /** Digest of all tasks that the last client appended: equal digests mean equal tasks. */
   digest: text(64),
-  /** Nothing more is appended. */
+  /** No more tasks may be appended. */
   closed: flag,
   state: jobState,
 });
 
-/** Users of whom one scheduler tells what they have waiting. */
+/** Maximum number of users in a scheduler's report of waiting tasks. */
 export const QUOTAS_LISTED_MAX = 20;
 
 const userQuota = view({
   user: optional(name),
-  /** Tasks of the user that have not started, and how many may wait at this scheduler. */
+  /** Tasks of the user that have not started, and their limit at this scheduler. */
   waiting: count,
   max: count,
   scheduler: name,
 });
 export type UserQuota = NonNullable<(typeof userQuota)['infer']>;
 
-/** A place in a list of jobs: active ones, oldest first, then ended ones, latest first; equal times by id. */
+/**
+ * A position in a list of jobs: active jobs, oldest first, then ended jobs, newest first; equal times by id.
+ */
 export const jobPlace = record({
   ended: flag,
   /** Submission of an active job, end of an ended one. Wall clock, ms since 1970. */
@@ -266,13 +274,13 @@ export const jobPlace = record({
 });
 export type JobPlace = NonNullable<(typeof jobPlace)['infer']>;
 
-/** Further filters of a list of jobs; texts are patterns with `*` and `?`. */
+/** More filters of a list of jobs; texts are patterns with `*` and `?`. */
 export const jobFilter = view({
   userLike: optional(name),
   name: optional(name),
-  /** Leaves out jobs that ended earlier. Wall clock, ms since 1970. */
+  /** Excludes jobs that ended earlier. Wall clock, ms since 1970. */
   since: optional(ms),
-  /** Lists only what follows this place. */
+  /** Lists only jobs after this position. */
   after: optional(jobPlace),
 });
 
@@ -286,7 +294,7 @@ export function placeOfJob({
   return { ended, at: ended ? submittedAt + endedMs : submittedAt, id };
 }
 
-/** Compares places for sorting. */
+/** Compares two positions of a list of jobs. */
 export function comparePlaces(one: JobPlace, other: JobPlace): number {
   if (one.ended !== other.ended) return one.ended ? 1 : -1;
   if (one.at !== other.at) return one.at < other.at === one.ended ? 1 : -1;
@@ -295,26 +303,29 @@ export function comparePlaces(one: JobPlace, other: JobPlace): number {
 
 export const jobList = view({
   jobs: list(jobSummary, LIMITS.answerValuesMax),
-  /** That match the filters, listed or not. */
+  /** Number of jobs that match the filters, listed or not. */
   total: count,
-  /** Matches of the other filters by state; ended jobs that left memory count only where no name is asked for. */
+  /**
+   * Number of jobs by state, ignoring the filter by state; ended jobs that are no longer in memory count only
+   * without a filter by name.
+   */
   counts: optional(taskCounts),
-  /** The list is complete up to this place; undefined: to its end. */
+  /** The list is complete up to this position; undefined: to its end. */
   reached: optional(jobPlace),
-  /** Those who have most waiting, where a user may have only so much. */
+  /** Users with the most waiting tasks, if users have a limit. */
   quotas: optional(list(userQuota, QUOTAS_LISTED_MAX)),
 });
 
 const taskRow = view({
-  /** In the job, as in `GOSHAWK_TASK`. */
+  /** Index in the job, as in `GOSHAWK_TASK`. */
   index: task,
   stage: name,
   state: jobState,
-  /** Number of its last attempt; 0: it had none. */
+  /** Number of its last attempt; 0: no attempt. */
   attempt: count,
   /** Worker of that attempt. */
   worker: optional(party),
-  /** When that attempt started, and for how long it has run. */
+  /** Start and run time of that attempt. */
   startedMs: optional(ms),
   runMs: optional(ms),
   exitCode: optional(integer),
@@ -325,14 +336,14 @@ const taskRow = view({
 /** One task of a job. Times count from when the job was accepted. */
 export type TaskRow = NonNullable<(typeof taskRow)['infer']>;
 
-/** Tasks in one answer. */
+/** Maximum number of tasks in one answer. */
 export const TASKS_LISTED_MAX = 2_000;
 
 export const taskPage = view({
-  /** When the job was accepted. Wall clock, ms since 1970. */
+  /** Acceptance time of the job. Wall clock, ms since 1970. */
   submittedAt: ms,
   tasks: list(taskRow, TASKS_LISTED_MAX),
-  /** That match the filters, listed or not. */
+  /** Number of tasks that match the filters, listed or not. */
   total: count,
   /** Start of the next page; undefined at the end. */
   next: optional(countTo(LIMITS.tasksPerJobMax)),
@@ -349,7 +360,7 @@ const taskResult = view({
   task,
   stage: name,
   state: jobState,
-  /** Number of the last attempt; 0: none was made. */
+  /** Number of the last attempt; 0: no attempt. */
   attempt: count,
   /** Return value of a completed task. */
   value: open,
@@ -358,7 +369,7 @@ const taskResult = view({
   message: optional(line),
   exitCode: optional(integer),
   signal: optional(text(32)),
-  /** Files that a command writes in place of the log, where the job names them. */
+  /** Files that receive the output of a command instead of the log, if the job specifies them. */
   stdout: optional(text(LIMITS.pathLengthMax)),
   stderr: optional(text(LIMITS.pathLengthMax)),
 });
@@ -366,11 +377,11 @@ const taskResult = view({
 export type ResultRow = NonNullable<(typeof taskResult)['infer']>;
 
 export const resultPage = view({
-  /** By task, where tasks returned something; empty where an order was asked for. */
+  /** Values of tasks that returned one, by task; empty if an order was requested. */
   values: list(record({ task, value: open }), LIMITS.tasksPerJobMax),
   /** Start of the next page; undefined at the end. */
   next: optional(count),
-  /** In the order that was asked for. */
+  /** Results in the requested order. */
   tasks: optional(list(taskResult, LIMITS.answerValuesMax)),
 });
 export type ResultPage = NonNullable<(typeof resultPage)['infer']>;
@@ -381,13 +392,13 @@ export const logPage = view({
     record({ task, attempt, stream: choice('stdout', 'stderr'), bytes: bytes(LIMITS.outputBytesMax) }),
     LIMITS.answerValuesMax,
   ),
-  /** Give it back as `cursor` to go on. */
+  /** Pass it as `cursor` to continue. */
   next: count,
-  /** There is nothing after `next` at present. */
+  /** There is no output after `next` yet. */
   atEnd: flag,
-  /** Nothing will follow `next`: the job has ended and all is read. */
+  /** The job has ended and there is no output after `next`. */
   done: flag,
-  /** Older output was dropped to stay within the owner's memory. */
+  /** Older output was dropped to stay within the owner's memory limit. */
   dropped: flag,
 });
 /** Task output. */

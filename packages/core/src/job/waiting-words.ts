@@ -1,7 +1,7 @@
 import type { Predecessor } from './view.js';
 import type { WaitingReason, WaitPhase } from './waiting.js';
 
-/** Why tasks wait, as a person would say it, and what would help. */
+/** Explains why tasks wait, and what would help. */
 export const WAITING_WORDS: Readonly<
   Record<WaitingReason, { readonly why: string; readonly helps: string }>
 > = {
@@ -87,7 +87,10 @@ export const WAIT_PHASE_WORDS: Readonly<Record<WaitPhase, string>> = {
   retry: 'from the first attempt, which failed or was lost, to the successful one',
 };
 
-/** A job that another one waits for, and how far it is: `s1-4 (running, 40% done)`. A failed one says what would release the other. */
+/**
+ * Describes the state of a job that another job depends on: `s1-4 (running, 40% done)`. For a failed one,
+ * says how to resume the other job.
+ */
 export function predecessorWords({ id, state, tasks, ended, ok }: Predecessor): string {
   const done = state === 'running' ? `, ${Math.floor((100 * ended) / Math.max(1, tasks))}% done` : '';
   if (ok && (state === 'failed' || state === 'cancelled'))

@@ -1,6 +1,6 @@
-/** Why a task waits: a closed list. What would help is in `docs/OPERATE.md`. */
+/** Why a task waits: a closed list. `docs/OPERATE.md` says what helps. */
 export const WAITING_REASONS = [
-  /** Its stage comes after another one of its job. */
+  /** An earlier stage of the job has not completed. */
   'stage',
   /** The scheduler has restarted, and workers have not reported its running tasks yet. */
   'resuming',
@@ -8,45 +8,45 @@ export const WAITING_REASONS = [
   'job-limit',
   /** No worker is known. */
   'no-worker',
-  /** Each worker that has room for it, in all, drains or has been drained. */
+  /** Every worker that is large enough for it is draining or drained. */
   'drained',
-  /** Only central may place it, and central is silent. */
+  /** Only central can place it, and central does not respond. */
   'central-away',
-  /** The pilots of its job have not decided its class. */
+  /** The pilots have not determined the class of the job yet. */
   'pilots',
-  /** Central was asked for a worker and has not answered. */
+  /** Central has not answered the request for a worker yet. */
   'placing',
-  /** It is in the queue of the worker that central has chosen. */
+  /** It is in the queue of a worker that central chose. */
   'queued',
-  /** Its probes are in queues of workers. */
+  /** Its probes are in the queues of workers. */
   'probing',
-  /** Central knows of it, and has no free worker for it. */
+  /** Central has no free worker for it. */
   'matching',
-  /** It demands resources, central knows of it, and no free worker has so much left. */
+  /** It demands resources, and no free worker has enough of them. */
   'resources',
-  /** The next worker that has nothing to do and asks here takes it. */
+  /** The next idle worker that asks this scheduler takes it. */
   'seeking',
-  /** It has failed, and rests before it is tried again. */
+  /** It failed and is backing off before a retry. */
   'back-off',
-  /** Its job starts after another one that has not ended. */
+  /** The job depends on another job that has not ended. */
   'other-job',
-  /** The workers that are present do not have what its job requires, or not the room for it, or for its gang. */
+  /** No present worker has both the required attributes and enough room for the task, or for its gang. */
   'required',
-  /** Its user holds its job. */
+  /** The user put the job on hold. */
   'held',
-  /** Its job is to begin later. */
+  /** The begin time of the job has not come. */
   'begin',
 ] as const;
 
 export type WaitingReason = (typeof WAITING_REASONS)[number];
 
-/** Phases that a started task waited for, in order: a closed list. */
+/** The phases of a started task's wait, in order: a closed list. */
 export const WAIT_PHASES = [
-  /** Until the jobs that its job starts after had ended. */
+  /** Until the jobs that its job depends on had ended. */
   'other-job',
-  /** Until the stages before its own had. */
+  /** Until the earlier stages had completed. */
   'stage',
-  /** Until the pilots of its job decided its class. */
+  /** Until the pilots had determined the class of its job. */
   'pilots',
   /** Until it first started. */
   'worker',

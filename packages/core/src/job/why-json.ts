@@ -31,7 +31,7 @@ export function waitingJson({
   };
 }
 
-/** The cutoff between short and long jobs and its origin; null while central does not respond. */
+/** The cutoff between short and long jobs, and its origin; null while central does not respond. */
 export function cutoffJson(
   cutoff: Pick<PolicySettings, 'cutoffMs' | 'cutoffJobs'> | undefined,
 ): Record<string, unknown> {
@@ -41,7 +41,7 @@ export function cutoffJson(
   };
 }
 
-/** `goshawk.why/1`: what is known of one job's waiting. Times since its acceptance, in seconds; what is not known is null. */
+/** `goshawk.why/1`: why one job waits. Times are seconds since its acceptance; unknown values are null. */
 export function whyJson(
   explained: JobExplanation & { readonly central: CentralLine | undefined },
   cutoff: Pick<PolicySettings, 'cutoffMs' | 'cutoffJobs'> | undefined,

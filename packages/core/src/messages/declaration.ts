@@ -1,4 +1,4 @@
-/** How a message of the protocol is declared. */
+/** Declares a message of the protocol. */
 import type { Field } from '../fields/fields.js';
 
 export const ROLES = ['client', 'scheduler', 'central', 'worker'] as const;

@@ -1,9 +1,9 @@
-/** Numbers below this share what is made of them. */
+/** Objects for numbers below this are cached. */
 const SHARED = 1_024;
 
 /**
- * Caches objects for the first numbers; they must not be changed. In a simulation, most messages are
- * requests, refusals and empty answers that carry only a number.
+ * Caches the objects for small numbers; they must not be modified. In a simulation most messages are
+ * requests, refusals and empty answers that contain only a number.
  */
 export function sharedByNumber<T>(make: (number: number) => T): (number: number) => T {
   const first = Array.from({ length: SHARED }, (_, number) => make(number));

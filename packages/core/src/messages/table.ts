@@ -1,10 +1,10 @@
 /**
- * Every message of the protocol: who sends it to whom, its fields with their units, and what happens when
- * it is lost, doubled or late. Order holds between two parties while their connection lives; nothing else
- * is assumed of the network.
+ * Every message of the protocol: its sender and receiver, its fields with their units, and the effect of
+ * losing, duplicating or delaying it. Messages between two parties arrive in order while their connection
+ * lasts; machines assume nothing else about the network.
  *
- * The order of the table and of the fields is the wire format. Add at the end; raise PROTOCOL_VERSION for
- * any other change.
+ * The order of the table and of the fields defines the wire format. Append at the end; raise PROTOCOL_VERSION
+ * for any other change.
  */
 import {
   clusterView,
@@ -83,7 +83,7 @@ import { CLASSES } from '../policy/presets.js';
 import { message, type Role } from './declaration.js';
 
 function answer<T>(from: Role | readonly Role[], value: Field<T>) {
-  return message(from, 'client', 'Lost: the request comes again.', { request, value });
+  return message(from, 'client', 'Lost: the request is retried.', { request, value });
 }
 
 /** Usage that counts against the limits of a user, apart from running tasks. */
@@ -98,59 +98,67 @@ const held = record({
 export const PROTOCOL_VERSION = 10;
 
 export const MESSAGES = {
-  // ---- joining and staying: everybody ↔ central
-  register: message('worker', 'central', 'Sent again until welcomed. Doubled: the second changes nothing.', {
+  // ---- membership: workers and schedulers ↔ central
+  register: message('worker', 'central', 'Retried until welcomed. Duplicate: no effect.', {
     name,
     slots,
     capacity: resources,
     draining: flag,
-    /** `HOST:PORT` of its HTTP server as others reach it; none where there is no door, or one for its own machine only. */
+    /**
+     * `HOST:PORT` of its HTTP server; absent without a server, or if the server is reachable only locally.
+     */
     http: optional(text(512)),
-    /** Runs sent by a central, so that a restarted central knows them at once; owners report the rest. */
+    /**
+     * Runs that central placed here, so that a restarted central knows them immediately; owners report other
+     * runs.
+     */
     runs: list(heldRun, LIMITS.heldTasksMax),
     attributes: list(attribute, LIMITS.attributesMax),
   }),
-  enlist: message('scheduler', 'central', 'Sent again until welcomed. Doubled: the second changes nothing.', {
+  enlist: message('scheduler', 'central', 'Retried until welcomed. Duplicate: no effect.', {
     name,
     /** Prefix of the ids of this scheduler's jobs. */
     tag: text(32),
     /** The endpoint for clients. */
     endpoint: text(512),
-    /** Its jobs survive it: should it go, it may come back under the same tag, and what it owns goes on meanwhile. */
+    /**
+     * The scheduler's jobs survive it: if it leaves, it may return under the same tag, and its running tasks
+     * continue meanwhile.
+     */
     durable: flag,
-    /** It takes no new jobs, and will go. */
+    /** The scheduler accepts no new jobs and will leave. */
     draining: flag,
     /** See `register`. */
     http: optional(text(512)),
     /** Epoch of the journal, if others can take it over: the highest epoch owns the jobs. 0: no takeover. */
     epoch: count,
-    /** It has taken over the journal of one that is gone, and takes no jobs beside those. */
+    /** The scheduler has taken over the journal of a lost scheduler and accepts no other jobs. */
     adopted: flag,
-    /** Its incarnations before this one, as its journal knows them; the latest last. */
+    /** Previous incarnations recorded in its journal, latest last. */
     previousIncarnations: list(address, 16),
   }),
-  welcome: message(
-    'central',
-    ['worker', 'scheduler'],
-    'Lost: the other side asks again. Doubled: harmless.',
-    { settings },
-  ),
+  welcome: message('central', ['worker', 'scheduler'], 'Lost: the request is retried. Duplicate: harmless.', {
+    settings,
+  }),
   heartbeat: message(['worker', 'scheduler'], 'central', 'Several lost in a row end the lease.', {
-    /** Slots in use (workers), jobs that have not ended (schedulers). */
+    /** Slots in use (workers), unfinished jobs (schedulers). */
     busy: count,
-    /** Entries in the queue (workers), tasks that wait (schedulers). */
+    /** Queue length (workers), waiting tasks (schedulers). */
     queued: count,
   }),
   heartbeatAck: message(
     'central',
     ['worker', 'scheduler'],
-    'Several lost in a row: the party registers anew.',
+    'Several lost in a row: the party registers again.',
     {
       /** Membership version; a party with a different one sends `resync`. */
       version: count,
       /** Version of the list of key owners. */
       ownersVersion: count,
-      /** Central matches short jobs; otherwise workers and schedulers are to find each other, it has too much to do. */
+      /**
+       * Central matches short jobs. If false, central is overloaded, and workers and schedulers find each
+       * other.
+       */
       matching: flag,
     },
   ),
@@ -161,19 +169,22 @@ export const MESSAGES = {
     {},
   ),
   leave: message(['worker', 'scheduler'], 'central', 'Lost: the lease ends instead.', {}),
-  resync: message(['worker', 'scheduler'], 'central', 'Lost: asked again after the next heartbeat.', {}),
+  resync: message(['worker', 'scheduler'], 'central', 'Lost: retried after the next heartbeat.', {}),
   peers: message('central', 'worker', 'Lost: the version differs from the next acknowledgement’s; resync.', {
     version: count,
-    /** The version that this one changes; 0: `joined` is the whole list. */
+    /** The version on which this update is based; 0: `joined` is the complete list. */
     since: count,
-    /** General workers, from whom probes may be stolen (Hawk §3.6); none where nobody steals. */
+    /** General workers, from which probes may be stolen (Hawk §3.6); empty if the policy does not steal. */
     joined: list(address, LIMITS.membersMax),
     left: list(address, LIMITS.membersMax),
-    /** Schedulers that are gone: what they own ends here. */
+    /** Lost schedulers; their tasks must end. */
     ownersLost: list(address, LIMITS.membersMax),
-    /** Schedulers that are new, where workers ask schedulers for tasks. */
+    /** New schedulers, if workers ask schedulers for tasks. */
     owners: list(address, LIMITS.membersMax),
-    /** Schedulers that are away but keep their jobs: their running tasks continue, and the results are kept. */
+    /**
+     * Disconnected schedulers that keep their jobs: their running tasks continue, and results are kept for
+     * them.
+     */
     ownersAway: list(address, LIMITS.membersMax),
   }),
   members: message(
@@ -183,32 +194,42 @@ export const MESSAGES = {
     {
       version: count,
       since: count,
-      /** New workers, and those of which something changed. */
+      /** New and changed workers. */
       changed: list(member, LIMITS.membersMax),
       left: list(address, LIMITS.membersMax),
-      /** All schedulers to which keys belong: those that are there, and those that are away and keep their jobs. */
+      /** All schedulers that own keys, including disconnected ones that keep their jobs. */
       owners: list(record({ name, away: flag }), LIMITS.membersMax),
       ownersVersion: count,
     },
   ),
-  drain: message('central', 'worker', 'Lost: sent again with the next heartbeat’s answer.', { on: flag }),
-  drained: message('worker', 'central', 'Lost: the worker shows as draining until it says so again.', {}),
+  drain: message('central', 'worker', 'Lost: retried with the next heartbeat’s acknowledgement.', {
+    on: flag,
+  }),
+  drained: message(
+    'worker',
+    'central',
+    'Lost: the worker is shown as draining until it repeats the message.',
+    {},
+  ),
   usage: message('scheduler', 'central', 'Lost: the share of short work is off by one report.', {
-    /** Run time of tasks that ended since the last report. */
+    /** Run time of short tasks that ended since the last report. */
     shortMs: ms,
     longMs: ms,
-    /** Estimate × tasks, and tasks, of short jobs that arrived since then and that central does not otherwise learn of. */
+    /**
+     * Estimate × tasks, and number of tasks, of short jobs that arrived since the last report and that
+     * central does not learn about otherwise.
+     */
     cameMs: ms,
     cameTasks: count,
-    /** Jobs that completed since then, by how long their tasks took: where the cutoff is learned. */
+    /** Jobs completed since the last report, by mean task run time; the cutoff is learned from them. */
     completed: list(record({ length: count, jobs: count, workMs: ms }), LENGTHS_MAX + 1),
   }),
 
-  // ---- long jobs: owner → central → worker → owner
+  // ---- long jobs (waiting-time queue): owner → central → worker → owner
   place: message(
     'scheduler',
     'central',
-    'Sent again while a task is neither placed nor withdrawn; central knows it.',
+    'Repeated while a task is neither placed nor withdrawn; central knows it.',
     {
       job,
       stage,
@@ -222,7 +243,7 @@ export const MESSAGES = {
   assign: message(
     'central',
     'worker',
-    'Lost: the owner, which hears nothing of the task for long, asks central again. Doubled: the worker has it already.',
+    'Lost: the owner, without news of the task, asks central again. Duplicate: ignored.',
     {
       owner: address,
       job,
@@ -234,23 +255,28 @@ export const MESSAGES = {
       demand: resources,
     },
   ),
-  placed: message('central', 'scheduler', 'Lost: `place` comes again and is answered again.', {
+  placed: message('central', 'scheduler', 'Lost: `place` is retried and answered again.', {
     job,
     at: list(record({ task, attempt, worker: address }), LIMITS.tasksPerMessageMax),
   }),
   withdraw: message('scheduler', 'central', 'Lost: the task is refused when its worker asks for it.', {
     job,
   }),
-  placementStarted: message('worker', 'central', 'Lost: its waiting time is off until the task ends.', {
-    owner: address,
-    job,
-    task,
-    attempt,
-  }),
+  placementStarted: message(
+    'worker',
+    'central',
+    'Lost: the worker’s estimated waiting time is wrong until the task ends.',
+    {
+      owner: address,
+      job,
+      task,
+      attempt,
+    },
+  ),
   placementEnded: message(
     'worker',
     'central',
-    'Lost: the worker’s waiting time is too high until it is idle, or registers again.',
+    'Lost: the worker’s estimated waiting time is too high until it is idle or registers again.',
     {
       owner: address,
       job,
@@ -263,127 +289,135 @@ export const MESSAGES = {
   probe: message(
     'scheduler',
     'worker',
-    'Lost: its owner sends more when nothing is heard of any for long. Doubled: one more chance, refused when not needed.',
+    'Lost: its owner sends more probes if none is served for long. Duplicate: an extra probe, refused if unnecessary.',
     {
       job,
       stage,
       long: flag,
       lane,
       demand: resources,
-      /** Estimate × tasks that wait, where workers serve small jobs first; otherwise 0. */
+      /** Estimate × waiting tasks, if workers serve small jobs first; otherwise 0. */
       sizeMs: ms,
       requires,
     },
   ),
-  cancelProbes: message('scheduler', 'worker', 'Lost: the probe finds out when it is served.', {
+  cancelProbes: message('scheduler', 'worker', 'Lost: the probes are refused when they are served.', {
     job,
     stage,
   }),
   ask: message(
     'worker',
     'scheduler',
-    'Sent again without an answer, marked as such; the owner answers the same.',
+    'Retried until answered, marked as a retry; the owner gives the same answer.',
     {
-      /** Names the question; unique at the worker. */
+      /** Identifies the question; unique at the worker. */
       ask: count,
       again: flag,
       job,
       stage,
-      /** Which task, when central has placed it here; otherwise the owner chooses. */
+      /** The task, if central placed it here; otherwise the owner chooses. */
       placed: optional(taskAttempt),
     },
   ),
   run: message(
     'scheduler',
     'worker',
-    'Lost: asked for again by the worker that asked; of a match, central hears that the worker knows nothing of it; of a chunk, its owner asks the worker what it holds. Late: declined. Doubled: the second is recognised.',
+    'Lost: the worker repeats its question; for a match, central learns that the worker did not receive it; for a chunk, the owner audits the worker. Late: declined. Duplicate: recognized and ignored.',
     {
       /**
-       * The worker's question that this answers: an `ask`, a `seek`, or that of an `ended`. 0: nobody has asked. Further tasks
-       * in answer to the same question are a chunk: they wait behind the first one in its slot.
+       * The question that this answers: an `ask`, a `seek` or the one in an `ended`. 0: unsolicited. Further
+       * tasks for the same question form a chunk: they wait behind the first one in its slot.
        */
       ask: count,
-      /** The match of central's that this task is for; 0: central has no part in it. */
+      /** Central's match for this task; 0: central is not involved. */
       match: count,
       job,
       stage,
       task,
       attempt,
       payload: open,
-      /** The job's id, by which the task is to know it. */
+      /** Id of the job, which the task sees. */
       jobId: name,
       long: flag,
       demand: resources,
       timeoutMs: optional(ms),
-      /** It has lost workers before: nothing else is to start at this one for so long, or until it ends. */
+      /**
+       * The task has lost workers before: for this long, or until it ends, the worker starts no other task.
+       */
       apartMs: optional(ms),
-      /** How long it is believed to take, where others wait for the slot: their task may come before the end. */
+      /**
+       * Estimated run time, if other jobs wait for the slot: the worker may receive their task before this
+       * one ends.
+       */
       expectedMs: optional(ms),
-      /** How often the task has started, this time included. The task sees it as its attempt; `attempt` also counts what never started. */
+      /**
+       * How often the task has started, including this time; the task sees it as its attempt number.
+       * `attempt` also counts attempts that never started.
+       */
       execution: optional(attempt),
-      /** Values of earlier stages, a JSON line each; or why the task cannot have them. */
+      /** Values of earlier stages, one JSON line each, or why they are unavailable. */
       inputs: optional(view({ lines: text(LIMITS.inputLengthMax), problem: optional(line) })),
-      /** It is one of so many tasks that start together: it takes its slot, and waits there for `startGang`. */
+      /** The task is a member of a gang: it takes a slot and waits for `startGang`. */
       gang: optional(record({ rank: count, ranks: count })),
-      /** The user of the job. */
+      /** User of the job. */
       user: optional(name),
     },
   ),
-  none: message('scheduler', 'worker', 'Lost: asked again.', { ask: count }),
+  none: message('scheduler', 'worker', 'Lost: retried.', { ask: count }),
   ended: message(
     'worker',
     'scheduler',
-    'Sent again until confirmed. Doubled: confirmed again, counted once.',
+    'Retried until confirmed. Duplicate: confirmed again, counted once.',
     {
-      /** Names the report; unique at the worker. */
+      /** Identifies the report; unique at the worker. */
       report: count,
       job,
       task,
       attempt,
       outcome,
       runMs: ms,
-      /** Captured output that was not sent yet. */
+      /** Captured output that has not been sent yet. */
       output: list(outputChunk, 64),
-      /** All that was captured, the above included. */
+      /** Length of all captured output, including the above. */
       outputBytes: count,
-      /** The slot waits for the next task, and this is the question for it, answered as an `ask` is; 0: it does not. */
+      /** The question for the slot's next task, answered like an `ask`; 0: none. */
       ask: count,
     },
   ),
-  confirm: message('scheduler', 'worker', 'Lost: the report comes again.', { report: count }),
+  confirm: message('scheduler', 'worker', 'Lost: the report is repeated.', { report: count }),
   output: message('worker', 'scheduler', 'Lost: the output is missing from the task’s log.', {
     job,
     task,
     attempt,
-    /** Bytes that went before, of both streams. */
+    /** Bytes already sent, of both streams. */
     offset: count,
     chunk: outputChunk,
   }),
-  cancelTask: message('scheduler', 'worker', 'Sent again until the task has ended.', { job, task, attempt }),
+  cancelTask: message('scheduler', 'worker', 'Retried until the task has ended.', { job, task, attempt }),
   declined: message(
     'worker',
     'scheduler',
-    'Lost: of a probe, its owner sends more after a while; of a task, it asks the worker what it holds.',
+    'Lost: for probes, the owner sends more after a while; for a task, it audits the worker.',
     {
       job,
       stage,
-      /** So many probes will not be served here… */
+      /** This many probes will not be served here… */
       probes: count,
       /** …or this task, placed or bound, will not run here. */
       placed: optional(taskAttempt),
     },
   ),
 
-  // ---- stealing: worker ↔ worker, and what the victim tells the owners
+  // ---- stealing: worker ↔ worker; the victim notifies the owners
   steal: message('worker', 'worker', 'Lost: the thief asks the next victim after a while.', {
     round: count,
-    /** Attributes of the thief: it gets no tasks that require others. */
+    /** Attributes of the thief; it receives no tasks that require others. */
     attributes: optional(list(attribute, LIMITS.attributesMax)),
   }),
   stolen: message(
     'worker',
     'worker',
-    'Late: the probes are queued all the same. Lost: their owner sends more when nothing is heard of any for long.',
+    'Late: the probes are queued anyway. Lost: their owner sends more if none is served for long.',
     {
       round: count,
       probes: list(probe, LIMITS.stolenProbesMax),
@@ -392,7 +426,7 @@ export const MESSAGES = {
   moved: message(
     'worker',
     'scheduler',
-    'Lost or doubled: the owner looks for the probes in the wrong place, and sends more after a while.',
+    'Lost or duplicated: the owner has a wrong location of the probes, and sends more after a while.',
     {
       job,
       stage,
@@ -401,38 +435,38 @@ export const MESSAGES = {
     },
   ),
 
-  // ---- what clients ask; what they are answered is below
-  submit: message('client', 'scheduler', 'Sent again until answered; the key makes it one job.', {
+  // ---- requests of clients; the answers are below
+  submit: message('client', 'scheduler', 'Retried until answered; the key makes it idempotent.', {
     request,
-    /** Chosen by the client; the same key is the same job. */
+    /** Chosen by the client; submissions with the same key are one job. */
     key: name,
     /** The spec as submitted; the owner validates it. */
     spec: open,
   }),
-  watchJob: message('client', 'scheduler', 'Sent again as a sign of life; a watch that falls silent ends.', {
+  watchJob: message('client', 'scheduler', 'Repeated as a keep-alive; a watch without it expires.', {
     request,
     id: name,
     /** Requests start and run time of each task in the final event. */
     detail: flag,
-    /** News comes within milliseconds: the client reads results as they come. */
+    /** Report progress within milliseconds: the client reads results as they arrive. */
     soon: optional(flag),
   }),
-  unwatch: message('client', 'scheduler', 'Lost: the watch ends by itself.', { request }),
-  describeJob: message('client', 'scheduler', 'Sent again until answered.', {
+  unwatch: message('client', 'scheduler', 'Lost: the watch expires.', { request }),
+  describeJob: message('client', 'scheduler', 'Retried until answered.', {
     request,
     id: name,
     spec: flag,
   }),
-  listJobs: message('client', 'scheduler', 'Sent again until answered.', {
+  listJobs: message('client', 'scheduler', 'Retried until answered.', {
     request,
     states: list(name, 16),
     user: optional(name),
     where: optional(jobFilter),
-    /** Ended jobs to include, newest first. */
+    /** Maximum number of ended jobs, newest first. */
     endedMax: count,
     jobsMax: count,
   }),
-  readLogs: message('client', 'scheduler', 'Sent again until answered.', {
+  readLogs: message('client', 'scheduler', 'Retried until answered.', {
     request,
     id: name,
     task: optional(count),
@@ -440,113 +474,134 @@ export const MESSAGES = {
     /** Cursor: `next` of the previous answer. */
     cursor: count,
   }),
-  readResults: message('client', 'scheduler', 'Sent again until answered.', {
+  readResults: message('client', 'scheduler', 'Retried until answered.', {
     request,
     id: name,
-    /** First task whose value is wanted, or with `ended` how many were read before; where to go on is in the answer. */
+    /**
+     * First task whose value is requested, or with `ended` the number of results already read; the answer
+     * contains the next one.
+     */
     from: count,
-    /** Undefined: values alone, of completed tasks that returned something. */
+    /** undefined: only the values of completed tasks that returned one. */
     order: optional(choice(...RESULT_ORDERS)),
   }),
-  cancelJob: message('client', 'scheduler', 'Sent again until answered; cancelling twice is once.', {
+  cancelJob: message('client', 'scheduler', 'Retried until answered; idempotent.', {
     request,
     id: name,
   }),
-  retryJob: message('client', 'scheduler', 'Sent again until answered; the key makes it one retry.', {
+  retryJob: message('client', 'scheduler', 'Retried until answered; the key makes it idempotent.', {
     request,
     key: name,
     id: name,
     ...retryChoiceFields,
-    /** As a new job, which keeps the numbers of the tasks. */
+    /** Retry as a new job, which keeps the task numbers. */
     asNew: optional(flag),
   }),
-  findSchedulers: message('client', ['central', 'scheduler'], 'Sent again until answered.', { request }),
-  drainWorker: message('client', 'central', 'Sent again until answered; draining twice is once.', {
+  findSchedulers: message('client', ['central', 'scheduler'], 'Retried until answered.', { request }),
+  drainWorker: message('client', 'central', 'Retried until answered; idempotent.', {
     request,
     worker: name,
     on: flag,
   }),
-  readCounters: message('client', ['central', 'scheduler', 'worker'], 'Sent again until answered.', {
+  readCounters: message('client', ['central', 'scheduler', 'worker'], 'Retried until answered.', {
     request,
   }),
-  refused: message(['central', 'scheduler', 'worker'], 'client', 'Lost: the request comes again.', {
+  refused: message(['central', 'scheduler', 'worker'], 'client', 'Lost: the request is retried.', {
     request,
     code: text(64),
     message: line,
     hint: line,
-    /** When it is worth trying again; only where that is likely to help. */
+    /** When to retry; only if a retry is likely to succeed. */
     retryMs: optional(ms),
   }),
 
-  // ---- matching: owners say what they need, workers what is free, central brings them together
-  need: message('scheduler', 'central', 'Sent again while tasks wait; it says all, not what changed.', {
-    job,
-    stage,
-    long: flag,
-    /** That wait at their owner, and may run. 0: the job needs nobody any more. */
-    tasks: countTo(LIMITS.tasksPerJobMax),
-    /** Workers that the owner was matched with for this stage, so that those on the way are not counted twice. */
-    matches: count,
-    /** The owner’s belief of a task’s run time. */
-    estimateMs: ms,
-    demand: resources,
-    part: choice(...BATCH_PARTS),
-    /** Tasks of the job in all stages. */
-    jobTasks: countTo(LIMITS.tasksPerJobMax),
-    /** Since the owner accepted the job. */
-    ageMs: ms,
-    /** It is known that the job is long; how long, its pilots have yet to tell. */
-    estimateFollows: optional(flag),
-    /** Undefined: normal. */
-    priority: optional(choice(...PRIORITIES)),
-    requires,
-    /** Slot time of the job’s attempts that have ended; undefined: none. Who has just heard of the job knows nothing of them. */
-    attainedMs: optional(ms),
-    /** The tasks start together or not at all. */
-    gang: optional(flag),
-    /** Workers that none of the tasks may go to: attempts of them failed there. */
-    avoid: optional(list(address, LIMITS.avoidedWorkersMax)),
-    /** User of the job, where users have limits and jobs are not declared. */
-    user: optional(name),
-  }),
-  pull: message('worker', 'central', 'Sent again while a slot is free; it says all, not what changed.', {
-    /**
-     * The last matches that this worker has heard of, as many as it has slots: central cannot have made more
-     * since it last heard from it.
-     */
-    heard: list(count, LIMITS.slotsMax),
-    /** Slots that are free, and what is free beside them; of GPUs, the most that one task can have. */
-    free: countTo(LIMITS.slotsMax),
-    spare: resources,
-    /** Slots that run long tasks. */
-    long: countTo(LIMITS.slotsMax),
-    /** Run time of short tasks that completed since this was last said, where the reserve follows from it; otherwise 0. */
-    shortMs: ms,
-    /** Matches whose tasks run here. */
-    runs: list(count, LIMITS.slotsMax),
-    /** Free amounts of partly used GPUs; absent with at most one, which `spare` covers. */
-    gpuParts: optional(list(number, LIMITS.gpusMax)),
-  }),
-  matched: message(
-    'central',
+  // ---- matching: owners report needs, workers report free slots, and central matches them
+  need: message(
     'scheduler',
-    'Lost: the need is sent again, and the owner is asked what became of the match.',
+    'central',
+    'Repeated while tasks wait; it carries absolute state, not a delta.',
     {
       job,
       stage,
-      /** A slot of each of these is this job’s. Matches are numbered at each worker. */
+      long: flag,
+      /** Tasks that wait at the owner and may run. 0: the job needs no more workers. */
+      tasks: countTo(LIMITS.tasksPerJobMax),
+      /**
+       * Matches for this stage that the owner has received, so that matches in flight are not counted twice.
+       */
+      matches: count,
+      /** The owner’s estimate of a task’s run time. */
+      estimateMs: ms,
+      demand: resources,
+      part: choice(...BATCH_PARTS),
+      /** Number of tasks of the job, in all stages. */
+      jobTasks: countTo(LIMITS.tasksPerJobMax),
+      /** Time since the owner accepted the job. */
+      ageMs: ms,
+      /** The job is known to be long; its pilots have not determined the estimate yet. */
+      estimateFollows: optional(flag),
+      /** undefined: normal. */
+      priority: optional(choice(...PRIORITIES)),
+      requires,
+      /**
+       * Slot time of the job’s attempts that have ended; undefined: none. A new central would otherwise not
+       * know it.
+       */
+      attainedMs: optional(ms),
+      /** The tasks start together or not at all. */
+      gang: optional(flag),
+      /** Workers that the tasks must avoid because attempts failed there. */
+      avoid: optional(list(address, LIMITS.avoidedWorkersMax)),
+      /** User of the job, if users have limits and the policy needs no `declare`. */
+      user: optional(name),
+    },
+  ),
+  pull: message(
+    'worker',
+    'central',
+    'Repeated while a slot is free; it carries absolute state, not a delta.',
+    {
+      /**
+       * The latest matches that this worker has received, as many as it has slots: central cannot have made
+       * more since it last heard from the worker.
+       */
+      heard: list(count, LIMITS.slotsMax),
+      /** Free slots, and the resources that are free for them; of GPUs, the most that one task can get. */
+      free: countTo(LIMITS.slotsMax),
+      spare: resources,
+      /** Number of slots that run long tasks. */
+      long: countTo(LIMITS.slotsMax),
+      /**
+       * Run time of short tasks that completed since the last report, if the reserve depends on it; otherwise
+       * 0.
+       */
+      shortMs: ms,
+      /** Matches whose tasks are running here. */
+      runs: list(count, LIMITS.slotsMax),
+      /** Free amounts of partly used GPUs; absent with at most one, which `spare` covers. */
+      gpuParts: optional(list(number, LIMITS.gpusMax)),
+    },
+  ),
+  matched: message(
+    'central',
+    'scheduler',
+    'Lost: the need is repeated, and `unheard` asks the owner about the match.',
+    {
+      job,
+      stage,
+      /** One slot of each of these workers is assigned to the job. Each worker numbers its matches. */
       workers: list(record({ worker: address, match: count }), LIMITS.membersMax),
-      /** Nothing waited at central any more then. */
+      /** No other job was waiting at central at that moment. */
       calm: optional(flag),
       /** Workers that the scheduler does not know yet. */
       newcomers: optional(list(record({ worker: address, name }), LIMITS.membersMax)),
     },
   ),
-  unused: message('scheduler', 'central', 'Lost: the owner is asked again what became of the match.', {
+  unused: message('scheduler', 'central', 'Lost: `unheard` asks the owner about the match again.', {
     worker: address,
     match: count,
   }),
-  unheard: message('central', 'scheduler', 'Lost: sent again while the worker has not heard of the match.', {
+  unheard: message('central', 'scheduler', 'Lost: retried while the worker has not heard of the match.', {
     job,
     worker: address,
     match: count,
@@ -556,46 +611,48 @@ export const MESSAGES = {
   seek: message(
     'worker',
     'scheduler',
-    'Sent again without an answer, marked as such; the owner answers the same.',
+    'Retried until answered, marked as a retry; the owner gives the same answer.',
     {
-      /** Names the question; unique at the worker. */
+      /** Identifies the question; unique at the worker. */
       ask: count,
       again: flag,
-      /** Free resources besides the slot. */
+      /** Free resources apart from the slot. */
       spare: resources,
     },
   ),
   occupied: message(
     'central',
     'scheduler',
-    'Lost: probes go to workers that are long busy, until the next.',
+    'Lost: until the next bitmap, probes may go to workers that run only long tasks.',
     {
-      /** A bit for each worker, least first: every slot runs a long task. */
+      /** One bit per worker, least significant first: all of its slots run long tasks. */
       bits: bytes(Math.ceil(LIMITS.membersMax / 8)),
     },
   ),
 
-  // ---- an owner that was started again finds what its workers hold
+  // ---- a restarted owner finds out which tasks its workers hold
   resume: message(
     'scheduler',
     'worker',
-    'Sent again: until the worker has answered after a restart, and now and then of what is believed to run.',
+    'Retried until the worker answers after a restart; repeated occasionally as an audit.',
     {
-      /** Previous incarnations of the sender, whose possessions it takes over. */
+      /** Previous incarnations of the sender, whose tasks it takes over. */
       previousIncarnations: list(address, LIMITS.previousIncarnationsMax),
-      /** The number of the audit; 0: after a restart. */
+      /** Number of the audit; 0: after a restart. */
       audit: count,
     },
   ),
-  holding: message('worker', 'scheduler', 'Lost: `resume` comes again. Doubled: harmless.', {
-    /** The owner's tasks that run here, or have ended with unconfirmed reports, which follow. */
+  holding: message('worker', 'scheduler', 'Lost: `resume` is retried. Duplicate: harmless.', {
+    /**
+     * The owner's tasks that are running here, or that ended without confirmation; reports of these follow.
+     */
     tasks: list(
       record({
         job,
         task,
         attempt,
         elapsedMs: ms,
-        /** Central's match that brought the task, so that central can preempt it. Absent: none. */
+        /** The match of the task, so that central can preempt it. Absent: none. */
         match: optional(count),
       }),
       LIMITS.heldTasksMax,
@@ -604,58 +661,53 @@ export const MESSAGES = {
     audit: count,
   }),
 
-  // ---- sampling: what a job is taken for may turn out late
+  // ---- sampling: the class of a job may be decided late
   nowLong: message(
     'scheduler',
     'worker',
-    'Lost: the task counts as short until it ends, and what waits behind it is not stolen before the cutoff.',
+    'Lost: the task counts as short until it ends, and probes behind it are not stolen before the cutoff.',
     { job, task, attempt },
   ),
 
-  // ---- a cluster has one central
-  claim: message('central', 'central', 'Said again, often while one is new.', {
-    /** Workers and schedulers that were heard of lately. */
+  // ---- only one central per cluster
+  claim: message('central', 'central', 'Repeated, more often after a start.', {
+    /** Number of workers and schedulers with a recent heartbeat. */
     followers: count,
-    /** It was started a moment ago. */
+    /** The sender has just started. */
     isNew: flag,
     /** Addresses of the sender. */
     at: list(address, LIMITS.centralPlacesMax),
   }),
 
-  // ---- why something waits, and where the time went
-  explainJob: message('client', 'scheduler', 'Sent again until answered.', {
+  // ---- why tasks wait, and where time was spent
+  explainJob: message('client', 'scheduler', 'Retried until answered.', {
     request,
     id: name,
-    /** Reported individually. */
+    /** A task to report individually. */
     task: optional(count),
   }),
-  explainWaiting: message('client', 'scheduler', 'Sent again until answered.', { request }),
-  explainLine: message('client', 'central', 'Sent again until answered.', { request }),
-  explainNeed: message('client', 'central', 'Sent again until answered.', {
+  explainWaiting: message('client', 'scheduler', 'Retried until answered.', { request }),
+  explainLine: message('client', 'central', 'Retried until answered.', { request }),
+  explainNeed: message('client', 'central', 'Retried until answered.', {
     request,
-    /** Full name of the scheduler whose job it is. */
+    /** Full name of the job's scheduler. */
     owner: text(512),
     job,
   }),
 
-  // ---- workers on which nothing can be started
-  quarantine: message(
-    'worker',
-    'central',
-    'Said again with each heartbeat while it is so; forgotten when it is not.',
-    {
-      /** Why the worker takes nothing for a while; empty: it accepts tasks again. */
-      reason: text(8_192),
-    },
-  ),
-  nameTaken: message('central', ['worker', 'scheduler'], 'Lost: who wants the name asks again.', {
-    /** Full name of who has it. */
+  // ---- workers on which no task can start
+  quarantine: message('worker', 'central', 'Repeated with each heartbeat; the quarantine ends without it.', {
+    /** Why the worker accepts no tasks for now; empty: it accepts tasks again. */
+    reason: text(8_192),
+  }),
+  nameTaken: message('central', ['worker', 'scheduler'], 'Lost: the party registers again.', {
+    /** Full name of the party that has the name. */
     holder: text(512),
-    /** The tag of the journal, where the holder has that too: one of the two has a copy. */
+    /** Tag of the journal, if the other party has the same tag: one of the two uses a copy. */
     tag: optional(text(32)),
   }),
-  unfit: message('scheduler', 'worker', 'Lost: the next task that fails there says so again.', {
-    /** Evidence: the worker fails tasks that complete elsewhere. */
+  unfit: message('scheduler', 'worker', 'Lost: repeated when the next task fails there.', {
+    /** Evidence that the worker fails tasks that complete elsewhere. */
     reason: text(1_024),
   }),
 
@@ -663,93 +715,86 @@ export const MESSAGES = {
   declare: message(
     'scheduler',
     'central',
-    'Sent again with the needs of the job; it says all, not what changed.',
+    'Repeated with the needs of the job; it carries absolute state, not a delta.',
     {
       job,
       user: name,
       weight: number,
-      /** Deadline from acceptance. */
+      /** Deadline, relative to acceptance. */
       deadlineMs: optional(ms),
       /** Value of meeting the deadline; 0: the default value. */
       value: number,
       /** Attributes that its workers should have. */
       prefers: list(wish, LIMITS.attributesMax),
-      /** Since the owner accepted the job. */
+      /** Time since the owner accepted the job. */
       ageMs: ms,
       stages: list(
         view({
           tasks: countTo(LIMITS.tasksPerJobMax),
-          /** Completed, or given up. */
+          /** Tasks that completed, or that were given up. */
           ended: countTo(LIMITS.tasksPerJobMax),
-          /** Stages that must complete before. */
+          /** Stages that must complete first. */
           after: list(stage, LIMITS.stagesPerJobMax),
           demand: resources,
-          /** The owner’s belief of a task’s run time; 0: it knows nothing. */
+          /** The owner’s estimate of a task’s run time; 0: unknown. */
           estimateMs: ms,
-          /** How run times are spread, where the estimator knows; else none. */
+          /** Distribution of run times, if the estimator knows it; otherwise empty. */
           distribution: list(record({ from: ms, to: ms, p: number }), LIMITS.segmentsMax),
           requires,
-          /** Its tasks start together or not at all. */
+          /** The stage is a gang: its tasks start together or not at all. */
           gang: optional(flag),
         }),
         LIMITS.stagesPerJobMax,
       ),
-      /** Its running tasks may be ended for a job that would otherwise miss its deadline. */
+      /** Its running tasks may be killed for a job that would otherwise miss its deadline. */
       preemptible: optional(flag),
     },
   ),
-  preempt: message(
-    'central',
-    'scheduler',
-    'Lost: the policy asks again. Doubled: the second finds nothing to end.',
-    {
-      job,
-      worker: address,
-      /** The match whose task is preempted, and waits again. */
-      match: count,
-    },
-  ),
+  preempt: message('central', 'scheduler', 'Lost: the policy asks again. Duplicate: no effect.', {
+    job,
+    worker: address,
+    /** The match whose task is preempted and requeued. */
+    match: count,
+  }),
   evict: message('scheduler', 'worker', 'Lost: the policy asks again. Late: the attempt has ended.', {
     job,
     task,
     attempt,
   }),
 
-  // ---- the jobs of a scheduler that is gone are another one's
+  // ---- takeover of a lost scheduler's jobs
   takeOver: message(
     'central',
     'scheduler',
-    'Lost: said again, to this one or another. Doubled: the journal knows.',
+    'Lost: retried, with this scheduler or another. Duplicate: the epoch in the journal prevents a second takeover.',
     {
-      /** Name of the lost scheduler, whose journal had this tag and epoch. */
+      /** Name of the lost scheduler, and tag and epoch of its journal. */
       name,
       tag: text(32),
       epoch: count,
     },
   ),
-  superseded: message('central', 'scheduler', 'Lost: said again when it introduces itself again.', {
-    /** Another one has its jobs with this epoch, which is higher. */
+  superseded: message('central', 'scheduler', 'Lost: repeated when it enlists again.', {
+    /** Another scheduler has taken over its jobs with this higher epoch. */
     epoch: count,
   }),
-  takeOverFrom: message(
-    'client',
-    'central',
-    'Sent again until answered; whom nobody knows any more is gone.',
-    {
-      request,
-      /** Its name. `*`: all that are away or missing and whose journals others can read. */
-      scheduler: name,
-    },
-  ),
-  describeShares: message('client', 'central', 'Sent again until answered.', { request }),
-  describeCluster: message('client', 'central', 'Sent again until answered.', { request }),
-  listWorkers: message('client', 'central', 'Sent again until answered.', {
+  takeOverFrom: message('client', 'central', 'Retried until answered; an unknown scheduler counts as gone.', {
     request,
-    /** Cursor: `next` of the previous page; 0: the beginning. */
+    /**
+     * Name of the lost scheduler. `*`: all that are disconnected or missing and whose journals others can
+     * read.
+     */
+    scheduler: name,
+  }),
+  describeShares: message('client', 'central', 'Retried until answered.', { request }),
+  describeCluster: message('client', 'central', 'Retried until answered.', { request }),
+  listWorkers: message('client', 'central', 'Retried until answered.', {
+    request,
+    /** Cursor: `next` of the previous page; 0: the first page. */
     from: count,
   }),
 
-  // ---- what clients are answered
+  // ---- answers to clients
   accepted: answer('scheduler', accepted),
   jobSummary: answer('scheduler', jobSummary),
   jobDetail: answer('scheduler', jobDetail),
@@ -767,30 +812,30 @@ export const MESSAGES = {
   drainState: answer('central', drainState),
   takeover: answer('central', takeover),
   counters: answer(['central', 'scheduler', 'worker'], counters),
-  jobProgress: message('scheduler', 'client', 'Lost: the next one, or the renewed watch, says it.', {
+  jobProgress: message('scheduler', 'client', 'Lost: the next event, or the renewed watch, includes it.', {
     request,
     value: jobSummary,
   }),
-  jobEnded: message('scheduler', 'client', 'Lost: the watch is renewed and answered with the end.', {
+  jobEnded: message('scheduler', 'client', 'Lost: the renewed watch is answered with the end.', {
     request,
     value: jobEnd,
   }),
 
-  // ---- jobs that wait for jobs of other schedulers
-  seekOwner: message('scheduler', 'central', 'Lost: asked again while jobs of it are waited for.', {
+  // ---- jobs that depend on jobs of other schedulers
+  seekOwner: message('scheduler', 'central', 'Lost: retried while jobs depend on its jobs.', {
     tag: text(32),
   }),
-  ownerIs: message('central', 'scheduler', 'Lost: asked again.', {
+  ownerIs: message('central', 'scheduler', 'Lost: retried.', {
     tag: text(32),
-    /** Owner of the jobs with this tag; absent while it is away. */
+    /** Scheduler that owns the jobs with this tag; absent while it is disconnected. */
     owner: optional(address),
-    /** Nobody has them, and nobody who keeps them is known. */
+    /** No scheduler has these jobs, and none is known that might return with them. */
     gone: flag,
   }),
   awaitJobs: message(
     'scheduler',
     'scheduler',
-    'Sent again, ever less often, while the jobs are waited for.',
+    'Repeated, with growing intervals, while jobs depend on these.',
     {
       ids: list(name, LIMITS.awaitedMax),
     },
@@ -798,90 +843,88 @@ export const MESSAGES = {
   jobFates: message(
     'scheduler',
     'scheduler',
-    'Lost: asked for again. Sent at once, and when a job has ended.',
+    'Lost: requested again. Sent immediately, and when a job ends.',
     {
       fates: list(jobFate, LIMITS.awaitedMax),
     },
   ),
 
-  // ---- tasks one by one
-  listTasks: message('client', 'scheduler', 'Sent again until answered.', {
+  // ---- single tasks
+  listTasks: message('client', 'scheduler', 'Retried until answered.', {
     request,
     id: name,
-    /** Only tasks in these states; none: in any. */
+    /** Only tasks in these states; empty: any state. */
     states: list(name, 16),
     /** Only tasks of this stage. */
     stage: optional(name),
-    /** First index that is looked at; where to go on is in the answer. */
+    /** Index of the first task to examine; the answer contains the next one. */
     from: count,
     limit: countTo(TASKS_LISTED_MAX),
   }),
   taskPage: answer('scheduler', taskPage),
 
-  // ---- what waits is changed
+  // ---- changes to waiting jobs
   updateJob: message(
     'client',
     'scheduler',
-    'Sent again until answered; it says how things are to be. One that is older than the last of its client changes nothing.',
+    'Retried until answered; carries absolute state. A request older than the client’s last one is ignored.',
     {
       request,
       id: name,
-      /** Whether anything of it may start; false: now, also before the time at which it was to begin. */
+      /** Whether the job is on hold; false also cancels its begin time. */
       held: optional(flag),
       priority: optional(choice(...PRIORITIES)),
     },
   ),
 
   // ---- journals that schedulers share
-  journals: message(
-    'scheduler',
-    'central',
-    'Sent again every few seconds. Doubled: the second changes nothing.',
-    {
-      /** All non-empty journals in the database, with any owner. */
-      journals: list(
-        record({
-          /** Name of the scheduler that created it. */
-          name,
-          tag: text(32),
-          epoch: count,
-        }),
-        LIMITS.membersMax,
-      ),
-    },
-  ),
+  journals: message('scheduler', 'central', 'Repeated every few seconds. Duplicate: no effect.', {
+    /** All journals in the database that contain jobs, with any owner. */
+    journals: list(
+      record({
+        /** Name of the scheduler that created it. */
+        name,
+        tag: text(32),
+        epoch: count,
+      }),
+      LIMITS.membersMax,
+    ),
+  }),
 
-  // ---- jobs that clients append tasks to
+  // ---- open jobs, to which clients append tasks
   appendTasks: message(
     'client',
     'scheduler',
-    'Sent again until answered: tasks before those that the job has are its own.',
+    'Retried until answered; tasks that the job already has are skipped.',
     {
       request,
       id: name,
-      /** Index of the first of these tasks; with none, the answer says how many there are. */
+      /** Index of the first of these tasks; without tasks, the answer contains the number of tasks. */
       first: countTo(LIMITS.tasksPerJobMax),
-      /** Fields that each task has, beside its own. */
+      /** Fields shared by all of the tasks. */
       common: open,
       /** The tasks, a list. */
       each: open,
       /** Digest of all tasks of the job, including these. */
       digest: text(64),
-      /** Nothing is appended after these. */
+      /** No more tasks may be appended. */
       close: flag,
-      /** Results of tasks before this one are not asked for again: what is in memory alone is dropped. */
+      /**
+       * The client does not need results of tasks before this one again; the scheduler drops those that are
+       * only in memory.
+       */
       taken: countTo(LIMITS.tasksPerJobMax),
     },
   ),
   appended: answer('scheduler', appended),
 
-  // ---- tasks, and jobs by what they are, are cancelled
-  cancelTasks: message('client', 'scheduler', 'Sent again until answered; cancelling twice is once.', {
+  // ---- cancelling single tasks, and jobs by filter
+  cancelTasks: message('client', 'scheduler', 'Retried until answered; idempotent.', {
     request,
     id: name,
-    /** `first` to `last`, both included, by their numbers in the job; none: all of the stage, or of the job. */
+    /** Ranges of task numbers, `first` and `last` included; empty: all of the stage, or of the job. */
     tasks: list(taskRange, LIMITS.taskRangesMax),
-    /** They must be of this stage. */
+    /** Only tasks of this stage. */
     stage: optional(name),
   }),
   tasksCancelled: answer(
@@ -889,50 +932,45 @@ export const MESSAGES = {
     view({
       job: jobSummary,
       cancelled: count,
-      /** They run, and are killed. */
+      /** Tasks that are running and will be killed. */
       killing: count,
-      /** They had completed or failed before. */
+      /** Tasks that had completed or failed already. */
       ended: count,
     }),
   ),
-  cancelJobs: message(
-    'client',
-    'scheduler',
-    'Sent again until answered; the same request is answered the same.',
-    {
-      request,
-      /** Only jobs in these states; none: in any. */
-      states: list(name, 16),
-      user: optional(name),
-      /** May contain `*` and `?`. */
-      name: optional(name),
-      /** First number that is looked at; where to go on is in the answer. */
-      from: job,
-      /** Only counts. */
-      dryRun: flag,
-    },
-  ),
+  cancelJobs: message('client', 'scheduler', 'Retried until answered; idempotent.', {
+    request,
+    /** Only jobs in these states; empty: any state. */
+    states: list(name, 16),
+    user: optional(name),
+    /** A pattern with `*` and `?`. */
+    name: optional(name),
+    /** Number of the first job to examine; the answer contains the next one. */
+    from: job,
+    /** Count the jobs, but do not cancel them. */
+    dryRun: flag,
+  }),
   jobsCancelled: answer(
     'scheduler',
     view({
       jobs: count,
-      /** Tasks of theirs that had not started, and those that ran. */
+      /** Tasks of these jobs that had not started, and that were running. */
       waiting: count,
       running: count,
       next: optional(job),
     }),
   ),
 
-  // ---- gangs: all members have their slots before any starts
+  // ---- gangs: no member starts until all have slots
   gangReady: message(
     'worker',
     'scheduler',
-    'Sent again until the task starts or is cancelled. Doubled: answered again if the gang has started.',
+    'Retried until the task starts or is cancelled. Duplicate: `startGang` is repeated if the gang has started.',
     {
       job,
       task,
       attempt,
-      /** Address of this member for the others; the port is free on the worker of rank 0, and 0 on others. */
+      /** Address of this member for the others. The port is free on the worker of rank 0; 0 elsewhere. */
       host: text(512),
       port: countTo(65_535),
     },
@@ -940,33 +978,36 @@ export const MESSAGES = {
   startGang: message(
     'scheduler',
     'worker',
-    'Lost: sent again when the worker says again that it is ready. Doubled: the task runs already.',
+    'Lost: repeated in answer to the next `gangReady`. Duplicate: ignored.',
     {
       job,
       task,
       attempt,
       /** Host of each rank. */
       hosts: list(text(512), LIMITS.gangTasksMax),
-      /** Free on the host of rank 0, for the member that the others connect to. */
+      /** A free port on the host of rank 0, to which the other members connect. */
       port: countTo(65_535),
     },
   ),
 
-  // ---- a restarted central learns what is missing
+  // ---- a restarted central learns which schedulers and workers are missing
   remember: message(
     ['central', 'scheduler'],
     ['central', 'scheduler'],
-    'Lost: a restarted central learns it from another scheduler, or misses nobody.',
+    'Lost: a restarted central learns it from another scheduler, or does not know what is missing.',
     {
-      /** Schedulers with local journals, whether present, away or missing; each scheduler tells the next central of them. */
+      /**
+       * Schedulers with local journals: present, disconnected or missing. Schedulers report them to the next
+       * central.
+       */
       schedulers: list(record({ name, tag: text(32), address }), LIMITS.membersMax),
-      /** Workers that have not registered with the new central within a lease. */
+      /** Workers that did not register with the new central within a lease. */
       workers: list(name, LIMITS.membersMax),
     },
   ),
   // ---- limits of users
-  limits: message('central', 'scheduler', 'Lost: sent again after the next heartbeat. Doubled: harmless.', {
-    /** Users, `@NAME` for projects, `*` for users who are not listed. Absent amounts have no limit. */
+  limits: message('central', 'scheduler', 'Lost: retried after the next heartbeat. Duplicate: harmless.', {
+    /** Users, `@NAME` for projects, and `*` for all other users. An absent amount is unlimited. */
     holders: list(
       view({
         holder: name,
@@ -984,12 +1025,12 @@ export const MESSAGES = {
     /** Usage by jobs of all other schedulers. */
     elsewhere: list(held, LIMITS.usersListedMax),
   }),
-  holdings: message('scheduler', 'central', 'Lost: sent again with the next heartbeat. Doubled: harmless.', {
+  holdings: message('scheduler', 'central', 'Lost: retried with the next heartbeat. Duplicate: harmless.', {
     users: list(held, LIMITS.usersListedMax),
   }),
 } as const;
 
-/** Successful reply to each type of client request. */
+/** The successful reply to each request. */
 export const ANSWERS = {
   submit: ['accepted'],
   appendTasks: ['appended'],
@@ -1036,7 +1077,7 @@ const REPLIES: ReadonlySet<MessageType> = new Set<MessageType>([
   'jobEnded',
 ]);
 
-/** Replies to clients, beginning with the number of the request. */
+/** Replies to clients; each starts with the number of the request. */
 export type Reply = { [T in ReplyType]: MessageOf<T> }[ReplyType];
 export type ReplyType = AnswerType | 'refused' | 'jobProgress' | 'jobEnded';
 
@@ -1048,7 +1089,7 @@ export function isReplyType(type: MessageType): type is ReplyType {
   return REPLIES.has(type);
 }
 
-/** A client's request or its reply: not a cost of a policy. */
+/** Whether a message is a client's request or a reply, which do not count as costs of a policy. */
 export function isOfClients(type: string): boolean {
   if (!Object.hasOwn(MESSAGES, type)) return false;
   const { from, to } = MESSAGES[type as MessageType];

@@ -10,7 +10,7 @@ function lengthsOf(meansMs: readonly number[], tasks = 1): JobLengths {
   return lengths;
 }
 
-/** Means around a median, with a standard deviation of their logarithm. */
+/** Run times around a median, with this standard deviation of the logarithm. */
 function drawn(count: number, medianMs: number, spread: number, seed = 'lengths'): number[] {
   const random = Random.seeded(seed);
   const normal = () => Array.from({ length: 12 }, () => random.next()).reduce((a, b) => a + b) - 6;
@@ -39,7 +39,7 @@ describe('a cutoff', () => {
     expect(cutoffMs / p90).toBeLessThan(1.25);
   });
 
-  test('is above all jobs that are alike, if they reached it', () => {
+  test('is above all jobs if they are similar and some reached it', () => {
     const alike = drawn(200, 60_000, 0.4);
     expect(lengthsOf(alike).cutoffMs(DEFAULT_MS)).toBeGreaterThan(Math.max(...alike));
   });
@@ -54,7 +54,7 @@ describe('a cutoff', () => {
     for (const near of [cutoffMs * 1.4, cutoffMs / 1.4]) expect(lengths.cutoffMs(near)).toBe(near);
   });
 
-  test('forgets', () => {
+  test('forgets old jobs', () => {
     const lengths = lengthsOf([...drawn(900, 10, 0.2), ...drawn(100, 1_000, 0.2)]);
     expect(lengths.cutoffMs(DEFAULT_MS)).toBeLessThan(1_000);
     for (const meanMs of [...drawn(9_000, 10_000, 0.2), ...drawn(1_000, 1e6, 0.2)])
@@ -64,7 +64,7 @@ describe('a cutoff', () => {
   });
 });
 
-test('reported job lengths are the same after a transfer', () => {
+test('reported histograms are the same after a transfer', () => {
   const lengths = lengthsOf([0.2, ...drawn(150, 100, 2), 1e30]);
   const elsewhere = new JobLengths();
   elsewhere.add(lengths.counts());

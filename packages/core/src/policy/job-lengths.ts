@@ -3,51 +3,51 @@ import { sumOf } from '../sums.js';
 
 /** Jobs with a similar mean task run time. */
 export interface LengthCount {
-  /** Mean task run times of 2^(length ÷ 4) ms to a quarter of a doubling more. */
+  /** Bucket of mean task run times, from 2^(length ÷ 4) ms up to a quarter doubling more. */
   readonly length: number;
   readonly jobs: number;
-  /** Run time of their tasks. ms */
+  /** Total run time of their tasks. ms */
   readonly workMs: Millis;
 }
 
 const STEPS_PER_DOUBLING = 4;
-/** 2^50 ms: longer than anything. */
+/** 2^50 ms, longer than any task. */
 export const LENGTHS_MAX = 50 * STEPS_PER_DOUBLING;
 
-/** A cutoff is learned from so many jobs at least. */
+/** Minimum number of jobs from which a cutoff is learned. */
 export const CUTOFF_JOBS_MIN = 100;
-/** Beyond so many the past counts half, so that what comes later is heard. */
+/** Above this number of jobs all earlier counts are halved, so that recent jobs matter more. */
 const JOBS_MAX = 2_000;
-/** Long jobs are few and hold most of the work. */
+/** Long jobs are at most this fraction, and have most of the work. */
 const FEW = 0.1;
 const MOST = 0.5;
-/** More than so many are no kind among others. */
+/** A group with more than this fraction of the jobs is not one of two kinds. */
 const ALL = 0.9;
 /** If no small group has most of the work, this fraction may reach the cutoff. */
 const SOME = 0.2;
-/** Nobody is within an eightfold: these are two kinds of jobs. */
+/** An eightfold range of run times without jobs separates two kinds of jobs. */
 const GAP = 3 * STEPS_PER_DOUBLING;
-/** A cutoff that is this near to the present one is no news. */
+/** A new cutoff within this factor of the present one is ignored. */
 const NEWS = 1.5;
 
-/** How long the tasks of jobs that completed took: how many jobs, and how much work, by the mean on a logarithmic scale. */
+/** Histogram of completed jobs: their number and work, by mean task run time on a logarithmic scale. */
 export class JobLengths {
   readonly #jobs = new Float64Array(LENGTHS_MAX + 1);
   readonly #workMs = new Float64Array(LENGTHS_MAX + 1);
   #remembered = 0;
   #heard = 0;
 
-  /** Jobs that were ever heard of. */
+  /** Number of jobs ever recorded. */
   get heard(): number {
     return this.#heard;
   }
 
-  /** So many that a cutoff follows from them. */
+  /** Whether there are enough jobs to learn a cutoff. */
   get isEnough(): boolean {
     return this.#heard >= CUTOFF_JOBS_MIN;
   }
 
-  /** A job has completed whose tasks took so long. ms */
+  /** Records a completed job. @param runsMs run times of its tasks */
   completed(runsMs: Float64Array): void {
     const workMs = sumOf(runsMs);
     const length = Math.floor(STEPS_PER_DOUBLING * Math.log2(Math.max(1, workMs / runsMs.length)));
@@ -70,7 +70,7 @@ export class JobLengths {
     }
   }
 
-  /** All that is remembered, in whole jobs. */
+  /** The histogram, in whole jobs. */
   counts(): LengthCount[] {
     return [...this.#jobs.keys()]
       .map((at) => ({ length: at, jobs: Math.round(this.#jobs[at]!), workMs: this.#workMs[at]! }))
@@ -78,9 +78,9 @@ export class JobLengths {
   }
 
   /**
-   * The cutoff that divides these jobs into many short ones and the few long ones that hold most of the work.
+   * The cutoff that separates many short jobs from the few long ones with most of the work.
    *
-   * @param presentMs what it is now, and stays where these jobs say nothing else
+   * @param presentMs the current cutoff, returned if the jobs give no reason to change it
    */
   cutoffMs(presentMs: Millis): Millis {
     if (!this.isEnough) return presentMs;
@@ -89,14 +89,17 @@ export class JobLengths {
     return isNews ? learnedMs : presentMs;
   }
 
-  /** Two kinds of jobs, between which there are none: the middle of the widest such gap below most of the work, not of the jobs. */
+  /**
+   * The middle of the widest gap between two kinds of jobs, if the jobs above it have most of the work but
+   * are not most of the jobs.
+   */
   #middleOfGap(): Millis | undefined {
     const total = sumOf(this.#workMs);
     let widest = GAP - 1;
     let middle: number | undefined;
     let workMs = 0;
     let jobs = 0;
-    /** The least length that has jobs of those looked at. */
+    /** The smallest bucket examined so far that has jobs. */
     let above: number | undefined;
     for (let at = LENGTHS_MAX; at >= 0; at--) {
       if (this.#jobs[at]! < 0.5) continue;
@@ -112,7 +115,7 @@ export class JobLengths {
     return middle === undefined ? undefined : millisOf(middle);
   }
 
-  /** The longest tenth of the jobs, where it holds most of the work. */
+  /** The 90th percentile, if the longest tenth of the jobs has most of the work. */
   #topTenth(): Millis | undefined {
     let jobs = 0;
     let workMs = 0;
@@ -124,7 +127,7 @@ export class JobLengths {
     return workMs >= MOST * sumOf(this.#workMs) ? millisOf(at + 1) : undefined;
   }
 
-  /** No few jobs hold most of the work: none is long. */
+  /** The cutoff above all jobs: no small group has most of the work, so no job is long. */
   #aboveAll(presentMs: Millis): Millis {
     let reach = 0;
     let longest = 0;

@@ -1,15 +1,15 @@
 /**
- * Scheduling policies as data. A machine asks what a job's class says, never what the policy is called, so
- * a new policy of known parts is one entry here.
+ * Scheduling policies as data. Machines read a class's route, never the name of the policy, so a new
+ * combination of known parts is one entry here.
  */
 
 export const CLASSES = ['short', 'long'] as const;
-/** Short or long, by the estimate of a job's mean task run time against the cutoff (Hawk §3.3). */
+/** Class of a job: its estimated mean task run time compared with the cutoff (Hawk §3.3). */
 export type JobClass = (typeof CLASSES)[number];
 
 export type ByClass<T> = Readonly<Record<JobClass, T>>;
 
-/** One for each class. */
+/** Creates one value for each class. */
 export function byClass<T>(make: () => T): ByClass<T> {
   return Object.fromEntries(CLASSES.map((each) => [each, make()])) as Record<JobClass, T>;
 }
@@ -20,18 +20,21 @@ export type Scope = (typeof SCOPES)[number];
 
 export const ROUTES = ['probing', 'central', 'matching', 'seeking'] as const;
 
-/** How the tasks of a class find their workers, and among which. */
+/** How the tasks of a class find workers, and on which part of the cluster. */
 export interface Route {
   /**
    * `probing`: batch probing by the job's owner (Hawk §3.5). `central`: the waiting-time queue (Hawk §3.7).
-   * `matching`: the tasks stay with their owner until central matches a free worker with the job. `seeking`: the
-   * owner probes, and free workers ask schedulers whether a task waits there.
+   * `matching`: tasks stay with their owner until central matches a free worker with the job. `seeking`: the
+   * owner probes, and free workers ask schedulers for waiting tasks.
    */
   readonly by: (typeof ROUTES)[number];
   readonly over: Scope;
 }
 
-/** Which central policy decides, a name of the table in `packages/policies`, and its options; those left out have their defaults. */
+/**
+ * The central policy (a name of the table in `packages/policies`) and its options; omitted options have
+ * defaults.
+ */
 export interface DecidedBy {
   readonly policy: string;
   readonly options: Readonly<Record<string, number | string | boolean>>;
@@ -45,25 +48,25 @@ export interface Preset {
   readonly partition: boolean;
   /** Idle workers steal short probes from behind long tasks (Hawk §3.6). */
   readonly stealing: boolean;
-  /** The policy that decides which task goes where, for the classes that central matches or places. */
+  /** The policy for the classes that central matches or places. */
   readonly decidedBy: DecidedBy;
   /**
-   * The cutoff separates short and long jobs, and short ones can do without central. Otherwise the policy
-   * decides on each task by sizes, resources or deadlines.
+   * Jobs are scheduled by class, short or long, and short ones do not depend on central. Otherwise the policy
+   * places every task by size, resources or deadline.
    */
   readonly byClass: boolean;
   /** Owners declare whole jobs to central: stages, demands, estimates, deadline, weight, user. */
   readonly declares: boolean;
-  /** The tasks of a stage start together or not at all, and jobs may prefer workers by their attributes. */
+  /** Gangs start together, and jobs may prefer workers by attributes. */
   readonly gangs: boolean;
   /** A job that has not started by its deadline fails. */
   readonly abandons: boolean;
-  /** It places by what tasks need, and so takes workers without a fixed number of slots. */
+  /** The policy places tasks by their demands, so workers may have no fixed number of slots. */
   readonly packs: boolean;
 }
 
 const BY_CLASS = { byClass: true, declares: false, gangs: false, abandons: false, packs: false } as const;
-/** Goshawk’s own policy decides. */
+/** Goshawk’s policy makes all decisions of central. */
 const BY_GOSHAWK = { decidedBy: { policy: 'goshawk', options: {} }, ...BY_CLASS, packs: true } as const;
 /** Hawk’s waiting-time queue makes all decisions of central. */
 const BY_HAWK = { decidedBy: { policy: 'hawk', options: {} }, ...BY_CLASS } as const;
@@ -123,7 +126,7 @@ export const PRESETS = {
 export type PolicyName = keyof typeof PRESETS;
 export const POLICY_NAMES = Object.keys(PRESETS) as PolicyName[];
 
-/** Policies of `@goshawk/papers`, which a process loads when one of them is chosen. */
+/** Policies of `@goshawk/papers`, which a process loads on demand. */
 export const PAPER_POLICY_NAMES: readonly string[] = [
   'gs',
   'fifo-ff',
@@ -149,7 +152,7 @@ export const PAPER_POLICY_NAMES: readonly string[] = [
   'prio',
 ];
 
-/** The parts of a preset that can be disabled: Hawk's ablations (§4.4), and the matching of short jobs. */
+/** The parts of a preset that can be disabled: Hawk's ablations (§4.4), and matching of short jobs. */
 export interface Ablations {
   readonly central: boolean;
   readonly partition: boolean;
@@ -160,9 +163,9 @@ export interface Ablations {
 export const NOTHING_ABLATED: Ablations = { central: true, partition: true, stealing: true, matching: true };
 
 /**
- * A preset without the parts that are switched off: without central its classes are probed over the same
- * workers; without the partition every worker is general; without stealing nobody steals; without matching workers seek
- * short jobs.
+ * Returns a preset without the disabled parts. Without central, its classes are probed on the same workers;
+ * without partitions, every worker is general; without stealing, no worker steals; without matching, workers
+ * seek short jobs.
  */
 export function ablate(preset: Preset, keep: Ablations): Preset {
   const route = (of: Route): Route =>
@@ -177,22 +180,25 @@ export function ablate(preset: Preset, keep: Ablations): Preset {
   };
 }
 
-/** Whether central starts the tasks of a stage together where a job asks for it. */
+/** Whether central starts gangs together. */
 export function startsGangs({ gangs, decidedBy, long }: Preset): boolean {
   return gangs || (decidedBy.policy === 'goshawk' && long.by === 'matching');
 }
 
-/** Whether workers may come to ask schedulers for short tasks: always, or while central is silent; a gang waits for central. */
+/**
+ * Whether workers may ask schedulers for short tasks: always, or while central does not respond; gangs wait
+ * for central.
+ */
 export function maySeek({ short, gangs }: Preset): boolean {
   return !gangs && (short.by === 'seeking' || short.by === 'matching');
 }
 
-/** Whether workers tell central what is free there, which matches them with jobs. */
+/** Whether workers report free slots to central, which matches them with jobs. */
 export function pulls({ short, long }: Preset): boolean {
   return short.by === 'matching' || long.by === 'matching';
 }
 
-/** Whether free workers say that they are free: to central, which matches them, or to schedulers. */
+/** Whether free workers report that they are free: to central for matching, or to schedulers. */
 export function findsWork(preset: Preset): boolean {
   return maySeek(preset) || pulls(preset);
 }

@@ -9,8 +9,8 @@ import { PRESETS, type Preset, ROUTES, SCOPES } from './presets.js';
 
 export const MATCHINGS = ['auto', 'always'] as const;
 
-// Schemas are made when they are first used, of small functions: zod takes 10 ms for all of them, and who simulates
-// parses none.
+// Schemas are built lazily by small functions: building all of them takes zod 10 ms, and simulations parse
+// none.
 const ms = () => z.number().nonnegative();
 const fraction = () => z.number().min(0).max(1);
 const route = () => z.strictObject({ by: z.enum(ROUTES), over: z.enum(SCOPES) });
@@ -38,75 +38,81 @@ const common = () => ({
   }),
   /** A job whose estimated mean task run time reaches this is long. ms. */
   cutoffMs: ms(),
-  /** Number of jobs from which central learned the cutoff; 0: not yet. null: it was configured and is fixed. */
+  /** Number of jobs from which central learned the cutoff; 0: not learned yet. null: configured, so fixed. */
   cutoffJobs: z.number().int().nonnegative().nullable(),
-  /** Fraction of the workers that long tasks never use, or `auto`: the share of task seconds that short jobs had. */
+  /** Fraction of workers reserved for short tasks, or `auto`: the share of task seconds of short jobs. */
   shortPartition: z.union([fraction(), z.literal('auto')]),
   /** Probes per task (Sparrow and Hawk §4.1: 2). */
   probeRatio: z.number().min(1).max(100),
   /**
-   * `distinct`: the probes of a batch go to different workers (Sparrow). `independent`: each is drawn
-   * separately, as in the simulator of Hawk's authors, and two may go to the same worker.
+   * `distinct`: the probes of a batch go to different workers (Sparrow). `independent`: each worker is drawn
+   * separately and may be drawn twice, as in the Hawk authors' simulator.
    */
   probeDraw: z.enum(['distinct', 'independent']),
   /** Workers that an idle worker contacts in one round of stealing (Hawk §4.1: 10). */
   stealCap: z.number().int().min(1).max(100_000),
-  /** Probes taken at one steal at most. */
+  /** Maximum number of probes in one steal; null: no limit. */
   stealLimit: z.number().int().min(1).nullable(),
-  /** `never`: the next round starts when a slot becomes free again (Hawk). `backoff`: also after a while. */
+  /** `never`: the next round starts when a slot becomes free again (Hawk). `backoff`: also after a pause. */
   stealRetry: z.enum(['never', 'backoff']),
-  /** First and longest pause between rounds that found nothing; each pause doubles, with jitter. ms. */
+  /** First and longest pause between unsuccessful rounds; each pause doubles, with jitter. ms */
   stealBackoffMs: ms(),
   stealBackoffMaxMs: ms(),
 });
 
 const matching = () => ({
   /**
-   * Matching: the fraction of all slots that long tasks leave to short ones, or `auto`: what short jobs have
-   * needed lately.
+   * Matching: the fraction of slots reserved for short tasks, or `auto`: what short jobs have needed
+   * recently.
    */
   reserve: z.union([fraction(), z.literal('auto')]),
   /**
-   * Matching: whether central goes on to match short jobs when it has too much to do for it. `auto`: workers and
-   * schedulers find each other until it has less to do.
+   * Matching: whether an overloaded central continues to match short jobs. `auto`: workers and schedulers
+   * find each other until the load falls.
    */
   matching: z.enum(MATCHINGS),
 });
 
 const seekingAndPilots = () => ({
-  /** Seeking: schedulers that a free worker asks, one after another, whether a task waits there. 0: none. */
+  /** Seeking: the number of schedulers that a free worker asks in turn for a waiting task. 0: none. */
   seekCap: z.number().int().min(0).max(1_000),
   /**
-   * Seeking: how often central tells schedulers which workers have no slot but for long tasks, so that probes
-   * go elsewhere. ms; 0: never
+   * Seeking: how often central tells schedulers which workers run only long tasks, so that probes avoid them.
+   * ms; 0: never
    */
   bitmapMs: ms(),
-  /** How schedulers find out which job is long: a name of the predictor's table. */
+  /** The estimator that classifies jobs: a name of the predictor's table. */
   estimator: z.string().min(1).max(LIMITS.nameLengthMax),
   /** Fraction of a job's tasks that run first as pilots, or `adaptive` (SLearn Figure 4). */
   pilotRatio: z.union([fraction(), z.literal('adaptive')]),
-  /** Pilots of one job at most. */
+  /** Maximum number of pilots of one job. */
   pilotsMax: z.number().int().min(1).nullable(),
-  /** Fraction of the pilots that must have ended before their mean decides. */
+  /** Fraction of the pilots that must have ended before their mean counts. */
   pilotQuorum: fraction(),
-  /** Pilots are combined with recently ended jobs (SLearn §4.1), not trusted alone. */
+  /** Combine the pilots with recently ended jobs (SLearn §4.1). */
   pilotPrior: z.boolean(),
-  /** Jobs of fewer tasks are not sampled. */
+  /** Jobs with fewer tasks are not sampled. */
   thinLimit: z.number().int().min(0),
-  /** Features that make two jobs similar for estimators that learn: `user+name`. null: the predictor's default. */
+  /**
+   * Features by which learning estimators judge jobs similar, such as `user+name`. null: the predictor's
+   * default.
+   */
   features: z.array(z.string().min(1).max(LIMITS.nameLengthMax)).min(1).max(LIMITS.featuresMax).nullable(),
   /**
-   * Matching and seeking: for so long at most a slot takes tiny tasks of one scheduler one after another before
-   * others have their turn, as if they were one task. ms; 0: never
+   * Matching and seeking: maximum time for which a slot runs tiny tasks of one scheduler in a row before
+   * others have their turn. ms; 0: never
    */
   seriesMs: ms(),
-  /** When all tasks of a batch are bound: `proactive` cancels its other probes, `lazy` lets them find out. */
+  /**
+   * Once all tasks of a batch are bound: `proactive` cancels its other probes, `lazy` refuses them when they
+   * are served.
+   */
   cancel: z.enum(['proactive', 'lazy']),
 });
 
 /**
- * How a cluster schedules. Central holds them and hands them to every worker and scheduler that joins, so
- * that one cluster never runs two policies at once.
+ * How a cluster schedules. Central sends the settings to every worker and scheduler that joins, so that a
+ * cluster never runs two policies at once.
  */
 export const policySettingsSchema = z.lazy(() =>
   z.strictObject({ ...common(), ...matching(), ...seekingAndPilots() }),
@@ -115,21 +121,21 @@ export const policySettingsSchema = z.lazy(() =>
 export type PolicySettings = z.infer<typeof policySettingsSchema>;
 
 /**
- * Heartbeats, leases and the safety nets for lost messages. 0 switches one off, which only a driver with a
- * network that loses nothing may do.
+ * Heartbeats, leases and retry intervals. 0 disables one, which is safe only if the driver's network loses
+ * nothing.
  */
 export const timingsSchema = z.lazy(() =>
   z.strictObject({
     heartbeatMs: ms(),
-    /** A party that was not heard of for so long is taken for lost. */
+    /** A party without a heartbeat for this long is lost. */
     leaseMs: ms(),
-    /** A question without an answer is asked again after this. */
+    /** Interval at which unanswered questions are retried. */
     retryMs: ms(),
-    /** A question asked so often without an answer is given up. */
+    /** Maximum number of retries of one question. */
     retriesMax: z.number().int().min(1),
-    /** Time for which membership changes are collected before they are published. */
+    /** How long membership changes are collected before they are published. */
     publishMs: ms(),
-    /** How often those who watch a job hear of its progress. */
+    /** Interval of progress events for watched jobs. */
     progressMs: ms(),
   }),
 );
@@ -144,8 +150,8 @@ export const clusterSettingsSchema = z.lazy(() =>
 export type ClusterSettings = z.infer<typeof clusterSettingsSchema>;
 
 /**
- * An answer to a heartbeat comes at once, unless central is away or very busy. Who has had none for so many does
- * without central until it is heard again.
+ * A party that has had no answer for this many heartbeat intervals works without central until central
+ * responds. Answers are immediate unless central is down or overloaded.
  */
 export const SILENT_HEARTBEATS = 1.5;
 
@@ -158,7 +164,7 @@ export const LIVE_TIMINGS: Timings = {
   progressMs: 200,
 };
 
-/** For a network that neither loses nor doubles anything. */
+/** For a network that neither loses nor duplicates messages. */
 export const RELIABLE_TIMINGS: Timings = {
   heartbeatMs: 0,
   leaseMs: 0,
@@ -168,7 +174,9 @@ export const RELIABLE_TIMINGS: Timings = {
   progressMs: 0,
 };
 
-/** Hawk §4.1, SLearn §5.1; the short partition is the share of task seconds that the Google trace's short jobs have. */
+/**
+ * Hawk §4.1, SLearn §5.1; the short partition is the share of task seconds of short jobs in the Google trace.
+ */
 export const DEFAULT_POLICY: PolicySettings = {
   policy: 'hawk',
   preset: { ...PRESETS.hawk },
@@ -181,8 +189,8 @@ export const DEFAULT_POLICY: PolicySettings = {
   stealLimit: null,
   stealRetry: 'backoff',
   stealBackoffMs: 20,
-  // Doubling from 20 ms to an hour, a worker that stays idle asks 18 times 10 workers in its first hour: an
-  // idle cluster of 15,000 must not drown in steal requests, and an idle worker gets probes anyhow.
+  // With pauses that double from 20 ms to an hour, an idle worker contacts 10 workers 18 times in its first
+  // hour. Shorter pauses would flood an idle cluster of 15,000 workers with steal requests.
   stealBackoffMaxMs: 3_600_000,
   reserve: 'auto',
   matching: 'auto',
@@ -214,18 +222,18 @@ export function withCutoff(policy: PolicySettings, cutoffMs: Millis, cutoffJobs:
 
 /** @throws InputError with one line that names the setting */
 export function parseClusterSettings(value: unknown): ClusterSettings {
-  // A process reads them once or twice: without compiling a checker for that.
+  // A process parses settings once or twice, so compiling a validator would not pay off.
   const result = clusterSettingsSchema.safeParse(value, { jitless: true });
   if (!result.success) throw new InputError('bad-settings', `settings: ${firstIssue(result.error)}`);
   return result.data;
 }
 
-/** Without partitions the scope is called `all`, regardless of the route. */
+/** Without partitions the scope is always `all`. */
 export function effectiveScope(preset: Preset, scope: (typeof SCOPES)[number]): (typeof SCOPES)[number] {
   return preset.partition ? scope : 'all';
 }
 
-/** Over so much time the need of short work is averaged: 4 cutoffs, about an hour for the Google trace. */
+/** Window over which the demand of short work is averaged: 4 cutoffs, about an hour for the Google trace. */
 export function reserveWindowMs({ cutoffMs }: PolicySettings): number {
   return 4 * cutoffMs;
 }
@@ -233,7 +241,7 @@ export function reserveWindowMs({ cutoffMs }: PolicySettings): number {
 /** A job that has waited for this many cutoffs goes first, so that none starves. */
 export const PATIENCE_CUTOFFS = 20;
 
-/** For how long a job may wait before it comes first. ms; Infinity, for ever, where no job is short */
+/** How long a job may wait before it goes first. ms; Infinity if no job is short */
 export function patienceMsOf({ cutoffMs }: PolicySettings): number {
   return PATIENCE_CUTOFFS * cutoffMs || Number.POSITIVE_INFINITY;
 }
