@@ -4,27 +4,27 @@ import { join } from 'node:path';
 
 /** Joint limits of a command and its children. */
 export interface TaskLimits {
-  /** In processors. */
+  /** CPUs. */
   readonly cpu?: number;
   /** Bytes, without swap. */
   readonly memory?: number;
 }
 
 const CONTROLLERS = ['cpu', 'memory'];
-/** Bounds what a fork bomb takes, where the parent passes it on. */
+/** Limits fork bombs, if the parent delegates the controller. */
 const PIDS = 'pids';
 const PIDS_MAX = 4_096;
 const PREFIX = 'goshawk-';
 const PERIOD_US = 100_000;
-/** The least that the kernel takes. */
+/** Minimum that the kernel accepts. */
 const QUOTA_MIN_US = 1_000;
-/** A cgroup goes when its last process has been reaped. */
+/** A cgroup can be removed once its last process has been reaped. */
 const [REMOVE_PAUSE_MS, REMOVE_TRIES] = [50, 40];
 
 /**
- * Makes a cgroup (version 2) ready to have one cgroup for each command below it.
+ * Prepares a cgroup (version 2) to contain one cgroup for each command.
  *
- * @param folder of the cgroup; it has no processes of its own, and this process may write to it
+ * @param folder of the cgroup; it has no processes, and this process may write to it
  * @throws Error with one line that says what is missing
  */
 export function prepareCgroup(folder: string): void {
@@ -55,14 +55,14 @@ export function prepareCgroup(folder: string): void {
   rmdirSync(trial);
 }
 
-/** Removes cgroups of processes that died. */
+/** Removes the cgroups of dead processes. */
 function removeEmpty(folder: string): void {
   for (const name of readdirSync(folder)) {
     if (!name.startsWith(PREFIX)) continue;
     try {
       rmdirSync(join(folder, name));
     } catch {
-      // Somebody is in it.
+      // The cgroup still has processes.
     }
   }
 }
@@ -75,7 +75,7 @@ function attempt<T>(act: () => T, explained: (error: NodeJS.ErrnoException) => s
   }
 }
 
-/** The cgroup in which a process waits between its forks: below the same parent as those of commands. */
+/** Moves this process into its own cgroup, a sibling of those of commands. */
 export function enterOwnCgroup(folder: string): string {
   const own = join(folder, `${PREFIX}spawner-${process.pid}`);
   moveTo(own);
@@ -87,19 +87,19 @@ function moveTo(cgroup: string): void {
   writeFileSync(join(cgroup, 'cgroup.procs'), `${process.pid}`);
 }
 
-/** The worker's fault, and no task's. */
+/** A fault of the worker rather than of a task. */
 export class CgroupError extends Error {}
 
 /**
- * The cgroup of one command. This process goes into it to fork, and leaves it before it has limits: so nothing that the
+ * The cgroup of one command. This process enters it to fork, and leaves it before its limits are set, so that nothing that the
  * command starts is ever outside of it.
  */
 export class TaskCgroup {
   readonly #folder: string;
-  /** This process is in it, and ends nothing there: itself neither. */
+  /** Whether this process is inside; it must then not kill the cgroup. */
   #isOurs = false;
 
-  /** @param name of its own among commands that run */
+  /** @param name unique among running commands */
   constructor(parent: string, name: string) {
     this.#folder = join(parent, `${PREFIX}${name}`);
   }
@@ -107,8 +107,8 @@ export class TaskCgroup {
   /**
    * Forks in the cgroup.
    *
-   * @param home of this process
-   * @throws CgroupError, and what `fork` throws; nothing runs then
+   * @param home cgroup of this process
+   * @throws CgroupError, and the errors of `fork`; nothing runs then
    */
   forking(fork: () => ChildProcess, limits: TaskLimits, home: string): ChildProcess {
     this.#isOurs = true;
@@ -146,12 +146,12 @@ export class TaskCgroup {
     }
     if (memory === undefined) return;
     this.#write('memory.oom.group', '1');
-    // A kernel may be without swap.
+    // A kernel may have no swap accounting.
     if (readdirSync(this.#folder).includes('memory.swap.max')) this.#write('memory.swap.max', '0');
     this.#write('memory.max', `${Math.floor(memory)}`);
   }
 
-  /** Most memory that its processes had together. Bytes; undefined where the kernel does not say (before 5.19). */
+  /** Peak memory of all its processes together. Bytes; undefined before Linux 5.19. */
   get peakBytes(): number | undefined {
     try {
       return Number(readFileSync(join(this.#folder, 'memory.peak'), 'utf8'));
@@ -160,7 +160,7 @@ export class TaskCgroup {
     }
   }
 
-  /** Whether the kernel ended its processes for want of memory. */
+  /** Whether the OOM killer ended any of its processes. */
   get ranOutOfMemory(): boolean {
     try {
       return /^oom_kill [1-9]/m.test(readFileSync(join(this.#folder, 'memory.events'), 'utf8'));
@@ -169,17 +169,17 @@ export class TaskCgroup {
     }
   }
 
-  /** Ends all that is in it, also what has left the command's process group. */
+  /** Kills all its processes, including those that left the command's process group. */
   kill(): void {
     if (this.#isOurs) return;
     try {
       this.#write('cgroup.kill', '1');
     } catch {
-      // It is gone, or the kernel is older than 5.14.
+      // The cgroup is gone, or the kernel is older than 5.14.
     }
   }
 
-  /** Ends all that is in it, and removes it. */
+  /** Kills all its processes and removes it. */
   remove(): void {
     this.kill();
     this.#removeEmpty(REMOVE_TRIES);

@@ -1,10 +1,13 @@
 import { type Channel, channel } from 'node:diagnostics_channel';
 import type { Millis } from '@goshawk/core';
 
-/** `goshawk.sleep.ended`: a task that sleeps has ended by itself. To be watched as the channels of `@goshawk/transport` are. */
+/**
+ * Event of `goshawk.sleep.ended`: a sleep task ended without being killed. Subscribe to it like the channels of
+ * `@goshawk/transport`.
+ */
 export interface SleepEnded {
   readonly sleepMs: Millis;
-  /** How much longer than that it took. */
+  /** Excess over the requested time. */
   readonly lateMs: Millis;
 }
 

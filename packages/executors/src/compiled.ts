@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The path of a compiled file beside the module `from` (its `import.meta.url`), for a process or thread of its own. Tests
- * run the TypeScript sources, which Node 20 cannot start: there it is the file that the build made of them.
+ * Returns the path of a compiled file beside the module `from` (its `import.meta.url`), to run in a separate process or thread.
+ * Tests run the TypeScript sources, which Node 20 cannot start, so they use the compiled file too.
  *
- * @throws Error when the build has not been made.
+ * @throws Error if the build is missing
  */
 export function compiledFile(name: string, from: string): string {
   const here = from.endsWith('.ts') ? from.replace(/\/src\/(?!.*\/src\/)/, '/dist/') : from;

@@ -1,5 +1,5 @@
 /**
- * Variables of the worker that tasks see; `LC_*` stands for all names with that prefix. An allow-list, because a list of
+ * Variables of the worker that tasks see; `LC_*` matches all names with that prefix. This is an allow-list, because a list of
  * secrets to hide is never complete.
  */
 export const INHERITED_NAMES: readonly string[] = [
@@ -16,7 +16,7 @@ export const INHERITED_NAMES: readonly string[] = [
   'TERM',
 ];
 
-/** The part of `environment` that `names` allow. */
+/** Returns the part of `environment` that `names` allow. */
 export function inheritedEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
   names: readonly string[] = INHERITED_NAMES,

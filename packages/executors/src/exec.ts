@@ -4,11 +4,11 @@ import type { SpawnOrder } from './spawner-protocol.js';
 
 const SHELL = '/bin/sh';
 
-/** The order for the spawner: shell and environment resolved. Variables of the order win over the payload's. */
+/** Builds the order for the spawner, with shell and environment resolved. Variables of the order override the payload's. */
 export function spawnOrder(order: RunOrder, payload: ExecPayload): SpawnOrder {
   const [command, ...args] = payload.exec;
   return {
-    // $0 is the shell's name, as in a script run by it.
+    // $0 is the shell's name, as in any script.
     ...(payload.shell === true
       ? { command: SHELL, args: ['-c', command!, SHELL, ...args] }
       : { command: command!, args }),

@@ -12,38 +12,41 @@ import { SleepExecutor } from './sleep.js';
 import { ExecExecutor } from './spawner-link.js';
 
 export interface ExecutorOptions {
-  /** A folder of this machine that outlives the process; records of process groups are kept in it. */
+  /** Folder that persists after the process ends; it contains the records of process groups. */
   readonly dataFolder: string;
   /** Time between SIGTERM and SIGKILL when a command is killed. Default 2,000. */
   readonly graceMs?: number;
-  /** Modules that run at once. Default: one for each processor. */
+  /** Maximum number of modules that run at once. Default: one per processor. */
   readonly moduleThreads?: number;
-  /** Heap of one module's thread, in MiB. Default: half of what the process may use, beside what it takes itself; 1,024 at most. */
+  /**
+   * Heap of one module's thread, in MiB. Default: half of the memory that the process may use beyond its own needs, and at most
+   * 1,024.
+   */
   readonly moduleHeapMiBMax?: number;
-  /** Bytes of JSON that a module's value may take. Default 1 MiB. */
+  /** Maximum size of a module's value as JSON. Bytes. Default 1 MiB. */
   readonly valueBytesMax?: number;
   /** Permitted payloads besides sleeps. Default: everything. */
   readonly allow?: Permissions;
-  /** Folder of a cgroup (version 2), below which each command has one with its demand of cpu and memory as limits. */
+  /** Cgroup (version 2) that contains a cgroup for each command, limited by its cpu and memory demands. */
   readonly cgroup?: string | undefined;
-  /** Gives commands accounts or sandboxes of their own, and refuses modules; undefined: they run as this process. */
+  /** Runs commands under separate accounts or in sandboxes, and refuses modules; undefined: they run as this process. */
   readonly isolation?: Isolation | undefined;
-  /** Default folder of commands while it exists, then `/`. Default: that of this process. */
+  /** Default working folder of commands while it exists, then `/`. Default: that of this process. */
   readonly folder?: string | undefined;
-  /** Soft limit of open files of commands, where it is lower than this process's. Default: this process's. */
+  /** Soft limit of open files for commands, if lower than this process's. Default: this process's. */
   readonly openFiles?: number | undefined;
-  /** Names of the worker's environment that tasks see, `LC_*` for a prefix. Default: `INHERITED_NAMES`. */
+  /** Names of the worker's variables that tasks see; `LC_*` matches a prefix. Default: `INHERITED_NAMES`. */
   readonly inherit?: readonly string[];
   /** The worker's environment. Default: `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Called with what is no task's fault, in one line: for the log. */
+  /** Called with one line for the log about faults that are not a task's. */
   readonly warn?: (message: string) => void;
 }
 
 const NO_MODULES =
   'this worker keeps tasks apart from itself (--run-as), and modules run within it: submit a command, such as node FILE';
 
-/** One executor for all payloads. All the workers that a process hosts share it. */
+/** One executor for all payloads. All workers of a process share it. */
 export class Executors implements Executor {
   readonly #dataFolder: string;
   readonly #executors: Readonly<Record<ReturnType<typeof kindOf>, Executor>>;
@@ -51,7 +54,7 @@ export class Executors implements Executor {
   readonly #closeWaitMs: number;
   readonly #isIsolated: boolean;
   readonly #live = new Set<Run>();
-  /** Holds the process's event loop while anything runs; threads, pipes and processes do not, when idle. */
+  /** Keeps the event loop alive while anything runs; idle threads, pipes and processes do not. */
   readonly #hold = setInterval(() => {}, TIMER_MAX_MS).unref();
   #closing: Promise<void> | undefined;
   #onIdle: (() => void) | undefined;
@@ -108,10 +111,9 @@ export class Executors implements Executor {
   }
 
   /**
-   * Ends the commands that workers before this one, which died with their spawners, have left running.
-   * To be awaited before the first start.
+   * Kills commands left running by earlier workers that died together with their spawners. Await it before the first start.
    *
-   * @returns how many process groups were found running.
+   * @returns the number of process groups that were still running
    */
   endLeftovers(): Promise<number> {
     return endLeftovers(this.#dataFolder);

@@ -1,16 +1,17 @@
 /**
  * Frames on a byte stream between two processes of one machine:
  *
- *     u32 body length | u8 kind | u32 run | body        (little-endian)
  *
- * Both ends are this package's code of one version, so a frame is not validated beyond its length.
+ * u32 body length | u8 kind | u32 run | body        (little-endian)
+ *
+ * Both ends run the same version of this package, so only the length of a frame is validated.
  */
 const HEADER_BYTES = 9;
 
 export interface Frame {
   readonly kind: number;
   readonly run: number;
-  /** A view on received bytes; copy what outlives the call. */
+  /** A view of the receive buffer; copy what outlives the call. */
   readonly body: Buffer;
 }
 
@@ -28,7 +29,7 @@ export function encodeFrame(kind: number, run: number, ...parts: readonly Uint8A
   return frame;
 }
 
-/** Cuts a byte stream, in whatever pieces it comes, into frames. */
+/** Splits a byte stream into frames. */
 export class FrameReader {
   readonly #onFrame: (frame: Frame) => void;
   #pieces: Buffer[] = [];
@@ -42,7 +43,7 @@ export class FrameReader {
   push(piece: Buffer): void {
     this.#pieces.push(piece);
     this.#bytes += piece.length;
-    // Pieces are joined only when a frame is whole, so that a large one is not copied again and again.
+    // Chunks are joined only when a frame is complete, so that a large one is copied once.
     if (this.#bytes < this.#needed) return;
     const bytes = this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces, this.#bytes);
     let offset = 0;
@@ -66,7 +67,7 @@ interface FrameStream {
   write(bytes: Uint8Array): boolean;
 }
 
-/** Joins the frames of one turn of the event loop into one write: a system call costs more than a copy. */
+/** Batches the frames of one turn of the event loop into one write, because a system call costs more than a copy. */
 export class FrameWriter {
   readonly #stream: FrameStream;
   #frames: Buffer[] = [];
@@ -88,7 +89,7 @@ export class FrameWriter {
     this.#queuedBytes += frame.length;
   }
 
-  /** Writes what waits now, before something that blocks. */
+  /** Writes pending frames now; used before blocking calls. */
   flush(): void {
     if (this.#frames.length === 0) return;
     const frames = this.#frames;

@@ -1,12 +1,12 @@
 import { memoryOfGroups } from './process-identity.js';
 
-/** A look scans all processes, and takes at most a twentieth of the time. */
+/** Sampling interval. A sample scans all processes, and sampling takes at most a twentieth of the time. */
 const LOOK_MS = 250;
 const LOOK_SHARE = 20;
 
 /**
- * Peak memory of process groups while they run: the sum of the peaks of the processes that are there together. A group that
- * ends before the first look has none.
+ * Peak memory of running process groups: the sum of the peaks of processes that exist together. A group that ends before the
+ * first sample has none.
  */
 export class GroupMemory {
   readonly #peaks = new Map<number, number>();
@@ -17,7 +17,7 @@ export class GroupMemory {
     this.#timer ??= setTimeout(() => this.#look(), LOOK_MS).unref();
   }
 
-  /** Stops watching the group. @returns bytes; undefined where they are not known */
+  /** Stops watching the group. @returns bytes; undefined if unknown */
   take(group: number): number | undefined {
     const peak = this.#peaks.get(group);
     this.#peaks.delete(group);

@@ -1,18 +1,18 @@
 import { liveGroups, signal } from './process-identity.js';
 
-/** A look at all processes is used again for this many times the time that it took. */
+/** A scan of all processes is reused for this many times its duration. */
 const REUSE_FACTOR = 10;
 
 /**
- * Whether process groups are empty. One look scans all processes, 15 µs each: runs that are killed together share a
- * look, and looks take at most a tenth of the time.
+ * Tells whether process groups are empty. One scan covers all processes, 15 µs each: runs that are killed together share it, and
+ * scans take at most a tenth of the time.
  */
 export class GroupWatch {
   #groups: Set<number> | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #goodUntil = Number.NEGATIVE_INFINITY;
 
-  /** Whether the group has members, as seen by a look not older than `sinceMs` (by `performance.now()`). */
+  /** Returns whether the group has members, by a scan that is not older than `sinceMs` (by `performance.now()`). */
   hasMembers(group: number, sinceMs: number): boolean {
     if (!signal(-group, 0)) return false;
     const now = performance.now();

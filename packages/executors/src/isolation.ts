@@ -6,18 +6,18 @@ import { type FailedOutcome, failed, type RunOrder } from './contract.js';
 import { isWithin, mayExecute, realPathOf } from './paths.js';
 import type { SpawnOrder } from './spawner-protocol.js';
 
-/** The account and the view of the machine that a worker's commands get. */
+/** Isolation of a worker's commands: the worker's account, the user's account, or a sandbox. */
 export type RunAs = 'self' | 'user' | 'sandbox';
 
 export interface IsolationOptions {
   readonly runAs: Exclude<RunAs, 'self'>;
-  /** The cluster has keys: else users are what submitters say. */
+  /** Whether the cluster has keys; without them user names are unverified. */
   readonly hasKeys: boolean;
-  /** Files and folders that no task may see: keys, records, journals. */
+  /** Files and folders to hide from tasks: keys, records, journals. */
   readonly hidden: readonly string[];
-  /** Sandboxes have the machine's network. Default: true. */
+  /** Whether sandboxed tasks may use the network. Default: true. */
   readonly network?: boolean | undefined;
-  /** Bytes of the private /tmp of a sandbox. */
+  /** Size of the private /tmp of a sandbox. Bytes. */
   readonly tmpBytes?: number;
 }
 
@@ -27,24 +27,24 @@ interface Account {
   readonly gid: number;
   readonly home: string;
   readonly shell: string;
-  /** Command that sets limits of the account for the command after it; empty: none beyond the worker's. */
+  /** Command prefix that sets the account's limits; empty: the worker's limits apply. */
   readonly limits: readonly string[];
 }
 
-/** Lower uids are accounts of the system (UID_MIN of login.defs). */
+/** Lower uids are system accounts (UID_MIN of login.defs). */
 const UID_MIN = 1_000;
 const TMP_BYTES = 1024 * 1024 * 1024;
-/** An account is looked up again after this. ms */
+/** Accounts are cached for this long. ms */
 const ACCOUNT_AGE_MS = 30_000;
 const NOBODY = { name: 'nobody', uid: 65_534, gid: 65_534, home: '/', shell: '/bin/sh', limits: [] };
-/** Prefix of a task's variables until the task's own account has taken over: LD_PRELOAD must not reach what root runs. */
+/** Prefix of a task's variables until the switch to the task's account: LD_PRELOAD must not affect programs that run as root. */
 const PREFIX = 'GOSHAWK_ENV_';
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The system's folders are read-only in a sandbox, also where a job names one as its working folder. */
+/** System folders are read-only in a sandbox, even if a job names one as its working folder. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc', '/opt', '/nix'];
 const NEVER_WRITABLE = [...SYSTEM, '/boot', '/dev', '/proc', '/run', '/sys', '/var/lib', '/var/run'];
-/** Shared by all, and given to no task as a whole. */
+/** Shared folders, never given to one task as a whole. */
 const SHARED = ['/', '/dev/shm', '/home', '/media', '/mnt', '/srv', '/tmp', '/var', '/var/tmp'];
 /** Secrets of the machine in those. */
 const SECRETS = [
@@ -58,8 +58,8 @@ const SECRETS = [
 ];
 
 /**
- * Runs under the task's account: takes its variables, enters its folder, opens its output files there, and becomes the
- * command. The kernel then refuses files and folders that the account may not use.
+ * Runs under the task's account: sets its variables, enters its folder, opens its output files, and execs the command. The kernel
+ * thus enforces file permissions.
  */
 const SCRIPT = [
   `for n in $1; do eval "export $n=\\"\\$${PREFIX}$n\\"; unset ${PREFIX}$n"; done`,
@@ -71,7 +71,7 @@ const SCRIPT = [
   'exec "$@"',
 ].join('\n');
 
-/** Gives each command the account of its user, or a sandbox, or both. */
+/** Runs each command under its user's account, in a sandbox, or both. */
 export class Isolation {
   readonly #options: IsolationOptions;
   readonly #isRoot = process.getuid?.() === 0;
@@ -80,7 +80,7 @@ export class Isolation {
   readonly #hidden: readonly string[];
   readonly #accounts = new Map<string, { readonly at: number; readonly found: Account | undefined }>();
 
-  /** @throws InputError, in one line, where this machine or this process cannot do it */
+  /** @throws InputError, in one line, if this machine or process cannot isolate tasks */
   constructor(options: IsolationOptions) {
     this.#options = options;
     this.#setpriv = programOf('setpriv');
@@ -108,7 +108,7 @@ export class Isolation {
     this.#trySandbox();
   }
 
-  /** The order as it is started; or why it is not. `environment` is all that it would have. */
+  /** Returns the isolated order, or the reason for a refusal. `environment` is the complete environment. */
   isolate(
     order: SpawnOrder,
     { user, folder: exchanged }: Pick<RunOrder, 'user' | 'folder'>,
@@ -144,10 +144,10 @@ export class Isolation {
     };
   }
 
-  /** Returns undefined where the worker is not root: tasks then run under its account. */
+  /** Returns undefined if the worker is not root: tasks then run under its account. */
   #accountFor(user: string | undefined): Account | FailedOutcome | undefined {
     if (!this.#isRoot) return undefined;
-    // Anyone could name another user in a cluster without keys.
+    // Without keys, any client could claim any user name.
     const found = user === undefined || !this.#options.hasKeys ? undefined : this.#lookUp(user);
     if (found !== undefined) return found;
     if (this.#options.runAs === 'sandbox') return NOBODY;
@@ -158,7 +158,7 @@ export class Isolation {
     );
   }
 
-  /** An account of a person: a name that is a number would be a uid, and those of the system are no user's. */
+  /** Accepts accounts of people only: a numeric name would be a uid, and system accounts belong to no user. */
   #lookUp(user: string): Account | undefined {
     if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user)) return undefined;
     const known = this.#accounts.get(user);
@@ -211,7 +211,7 @@ export class Isolation {
       ],
       ...SYSTEM.flatMap(systemFolder),
       ...bound.flatMap((path) => ['--bind', path, path]),
-      // A folder that is named by way of a link is there by that name too.
+      // A folder that is named through a link is mounted under that name too.
       ...(folders.length > 0 && resolve(folder) !== real ? ['--bind', real, resolve(folder)] : []),
       ...this.#hidden
         .filter((path) => [...bound, ...SYSTEM].some((shown) => isWithin(path, shown)))
@@ -271,7 +271,7 @@ function accountNamed(user: string): Account | undefined {
   }
 }
 
-/** The worker made the folder for one task alone. */
+/** The worker created the folder for this task alone. */
 function giveTo({ uid, gid }: Account, folder: string): void {
   for (const name of readdirSync(folder)) chownSync(join(folder, name), uid, gid);
   chownSync(folder, uid, gid);
@@ -289,7 +289,7 @@ const LIMITS_BY_NAME: Readonly<Record<string, string>> = {
   'Max stack size': 'stack',
 };
 
-/** Sets limits that a session of the account would have (PAM), where they differ from those of this process's children. */
+/** Applies the limits of a login session (PAM) where they differ from those of this process's children. */
 function limitsOf(account: string): readonly string[] {
   const [prlimit, runuser] = [programOf('prlimit'), programOf('runuser')];
   if (prlimit === undefined || runuser === undefined) return [];
@@ -303,12 +303,12 @@ function limitsOf(account: string): readonly string[] {
     const flags = limitFlags(theirs).filter((flag) => !ours.includes(flag));
     return flags.length > 0 ? [prlimit, ...flags] : [];
   } catch {
-    // No PAM, no limits beyond the worker's.
+    // Without PAM, only the worker's limits apply.
     return [];
   }
 }
 
-/** Turns the text of `/proc/self/limits` into flags of prlimit. */
+/** Converts `/proc/self/limits` to flags of prlimit. */
 function limitFlags(text: string): string[] {
   return Object.entries(LIMITS_BY_NAME).flatMap(([name, flag]) => {
     const [, soft, hard] = new RegExp(`^${name} +(\\d+|unlimited) +(\\d+|unlimited)`, 'm').exec(text) ?? [];

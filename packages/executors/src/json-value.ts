@@ -2,13 +2,13 @@ import { VALUE_DEPTH_MAX } from './limits.js';
 import { describeThrown } from './thrown.js';
 
 type EncodedValue =
-  /** The text is undefined for a value of undefined. */
+  /** Undefined for a value of undefined. */
   | { readonly text: string | undefined }
   | { readonly problem: 'not-serialisable' | 'too-large'; readonly message: string };
 
 /**
- * A module's value as JSON. Functions, maps, NaN and the like, which JSON.stringify drops silently, are errors with a path;
- * `toJSON` and undefined properties behave as in JSON.stringify.
+ * Encodes a module's value as JSON. Functions, maps, NaN and other values that JSON.stringify drops silently are errors with a
+ * path; `toJSON` and undefined properties behave as in JSON.stringify.
  */
 export function encodeValue(value: unknown, bytesMax: number): EncodedValue {
   try {
@@ -19,7 +19,7 @@ export function encodeValue(value: unknown, bytesMax: number): EncodedValue {
     return { text };
   } catch (error) {
     if (error instanceof TooLarge) return tooLarge(bytesMax);
-    // A getter or a toJSON of the value has thrown, or the text is longer than a string can be.
+    // A getter or toJSON threw, or the text exceeds the maximum string length.
     return { problem: 'not-serialisable', message: `the value cannot be read: ${describeThrown(error)}` };
   }
 }
@@ -78,7 +78,7 @@ class Inspection {
       }
       return undefined;
     }
-    // Plain objects and instances of classes; not Map, Promise, Error, Uint8Array and the like.
+    // Plain objects and class instances; not Map, Promise, Error, Uint8Array and similar.
     const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
     if (tag !== 'Object') return `${path} is a ${tag}, which JSON cannot represent`;
     for (const [key, entry] of Object.entries(value)) {

@@ -6,10 +6,10 @@ import { type GroupRecordContents, parseRecord, RECORD_VARIABLE, recordFolder } 
 import { bootId, isAlive, signal } from './process-identity.js';
 
 /**
- * Ends the commands of workers that died together with their spawners, before the next attempts start. Records of living
- * workers, also of other processes with this folder, stay.
+ * Kills the commands of workers that died together with their spawners, before the next attempts start. Records of live workers,
+ * including other processes with this folder, stay.
  *
- * @returns how many process groups were found running and ended.
+ * @returns the number of process groups that were still running
  */
 export async function endLeftovers(dataFolder: string): Promise<number> {
   let ended = 0;
@@ -23,16 +23,16 @@ export async function endLeftovers(dataFolder: string): Promise<number> {
 }
 
 /**
- * Ends everything that a dead spawner has left running, then removes its record.
+ * Kills everything that a dead spawner left running, then removes its record.
  *
- * @returns how many process groups were found running.
+ * @returns the number of process groups that were still running
  */
 export async function endRecorded(file: string): Promise<number> {
   const record = parseRecord(await readFile(file, 'latin1').catch(() => ''));
   let groups = 0;
-  // After a boot, the numbers in the record are other processes.
+  // After a reboot, the recorded pids belong to other processes.
   if (record !== undefined && record.boot === bootId()) {
-    // A spawner whose worker is dead ends by itself, but perhaps not yet; it must start nothing more.
+    // The spawner of a dead worker ends on its own, but perhaps not yet; it must not start anything more.
     if (isAlive(record.spawner)) signal(record.spawner.pid, 'SIGKILL');
     groups = record.groups.filter(isVerifiablyAlive).length;
     await endUntilGone(record, recordIdOf(file));
@@ -42,8 +42,8 @@ export async function endRecorded(file: string): Promise<number> {
 }
 
 /**
- * Kills until nothing is found, as a process may fork before its kill. Searches the recorded groups, and environments for
- * processes that left their group, outlived its leader or were never recorded.
+ * Repeats until nothing is found, because a process may fork before it is killed. Searches the recorded groups, and the
+ * environments of processes that left their group, outlived its leader or were never recorded.
  */
 async function endUntilGone(record: GroupRecordContents, recordId: string): Promise<void> {
   const deadline = performance.now() + LEFTOVERS_WAIT_MS;
@@ -57,7 +57,7 @@ async function endUntilGone(record: GroupRecordContents, recordId: string): Prom
   }
 }
 
-/** Without a start time (no /proc) the number may be anybody's by now, and nothing is killed. */
+/** Without a start time (no /proc), the pid may belong to another process, so nothing is killed. */
 function isVerifiablyAlive(leader: { pid: number; start: number }): boolean {
   return leader.start !== 0 && isAlive(leader);
 }
@@ -68,7 +68,7 @@ async function processesOfRecord(recordId: string): Promise<number[]> {
   const found: number[] = [];
   for (const entry of entries) {
     if (!/^\d+$/.test(entry)) continue;
-    // Unreadable: another user's, or gone by now. A process that has ended has no environment.
+    // The process belongs to another user or is gone. An ended process has no environment.
     const environment = await readFile(`/proc/${entry}/environ`, 'latin1').catch(() => '');
     if (environment.startsWith(marker) || environment.includes(`\0${marker}`)) found.push(Number(entry));
   }

@@ -4,25 +4,25 @@ import { dirname, isAbsolute, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { realPathOf } from './paths.js';
 
-/** Time stamps of files are this coarse: what changed later than this before it was loaded may change unnoticed. ms */
+/** Granularity of file time stamps: a change within this time of loading may go unnoticed. ms */
 const RACY_MS = 20;
-/** More files than this are not looked at for every run: a look takes microseconds a file. */
+/** Above this many files, checks are not made for every run: a check takes microseconds per file. */
 const ALWAYS_MAX = 32;
-/** For how long a look at more files is used again. ms */
+/** Lifetime of a cached check of more files. ms */
 const REUSE_MS = 5;
-/** Specifiers of imports and requires that stand in the source as text; comments match as well, which does no harm. */
+/** Literal specifiers of imports and requires; a match in a comment does no harm. */
 const LITERAL = /\b(?:from|import|require|resolve)\b\s*\(?\s*(['"`])([^'"`\n$]+)\1/g;
-/** An import of something that is known when it runs. */
+/** An import whose specifier is computed at run time. */
 const COMPUTED = /\bimport\s*\(\s*(?!\s|'[^']*'\s*[,)]|"[^"]*"\s*[,)]|`[^`$]*`\s*[,)])/;
 const SCRIPT = /\.[cm]?[jt]s$/;
-/** Endings that `require` adds. */
+/** Extensions that `require` adds. */
 const ENDINGS = ['', '.js', '.json', '.cjs', '/index.js'];
-/** A version that no file has. */
+/** A version that matches no file. */
 const UNSURE = 'unsure';
 
 /**
- * The files of all modules that this thread has loaded, of which Node loads none again. Node lists CommonJS modules and JSON;
- * of ES modules the sources say what they import.
+ * The files of all modules that this thread has loaded and Node will not reload. Node lists CommonJS modules and JSON; for ES
+ * modules the sources are scanned for imports.
  */
 export class LoadedFiles {
   readonly #versions = new Map<string, string>();
@@ -35,7 +35,7 @@ export class LoadedFiles {
   #hasChanged = false;
   #goodUntil = 0;
 
-  /** Some module may import what no source says, so nothing tells whether that changes. */
+  /** Whether some module may import files that no source names, so that changes may go unnoticed. */
   get isIncomplete(): boolean {
     return this.#hasComputedImports;
   }
@@ -45,21 +45,21 @@ export class LoadedFiles {
     this.#sinceMs = Date.now();
   }
 
-  /** Notes a module that was imported, and all that it imports. */
+  /** Records an imported module and all its imports. */
   imported(path: string): void {
     const left = [path];
     for (let next = left.pop(); next !== undefined; next = left.pop()) left.push(...this.#add(next));
     this.ran();
   }
 
-  /** Notes what was required while a module ran. */
+  /** Records what was required during a run. */
   ran(): void {
     const paths = Object.keys(this.#cache);
     for (const path of paths.slice(this.#cached)) this.#file(path);
     this.#cached = paths.length;
   }
 
-  /** Whether a file is another one than when it was loaded. */
+  /** Whether any file has changed since it was loaded. */
   get hasChanged(): boolean {
     if (this.#versions.size > ALWAYS_MAX) {
       const now = performance.now();
@@ -80,7 +80,7 @@ export class LoadedFiles {
   #add(path: string): string[] {
     const file = realPathOf(path);
     if (file === undefined) return [];
-    // A path without links needs no second look: what takes its place is another file.
+    // A path without links needs no second lookup: its replacement is another file.
     if (file !== path) this.#links.set(path, file);
     if (this.#versions.has(file)) return [];
     this.#file(file);
@@ -91,7 +91,7 @@ export class LoadedFiles {
     } catch {
       return [];
     }
-    // Packages import what they have in ways of their own, and change seldom.
+    // Packages use their own import mechanisms and rarely change.
     if (!file.includes(`${sep}node_modules${sep}`)) this.#hasComputedImports ||= COMPUTED.test(source);
     const specifiers = new Set(Array.from(source.matchAll(LITERAL), ([, , specifier]) => specifier!));
     return [...specifiers].flatMap((specifier) => resolved(specifier, file) ?? []);
@@ -105,7 +105,7 @@ export class LoadedFiles {
   }
 }
 
-/** The path that a specifier in this file stands for, links not followed; undefined: none, or a module of Node. */
+/** Resolves a specifier of this file, without following links; undefined if it is missing or a module of Node. */
 function resolved(specifier: string, file: string): string | undefined {
   if (specifier.startsWith('file:') || specifier.startsWith('.') || isAbsolute(specifier)) {
     try {
@@ -125,7 +125,7 @@ function resolved(specifier: string, file: string): string | undefined {
   }
 }
 
-/** The change time is set by every write, also by one that sets the modification time back. */
+/** The change time is updated by every write, even one that resets the modification time. */
 function versionOf(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
   return stat === undefined ? 'none' : `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;

@@ -2,9 +2,9 @@ import { allowedBytes, MEMORY_CALM_MS, MEMORY_LOOK_MS, MEMORY_SHARE_MAX } from '
 import type { ThreadLink } from './thread-link.js';
 
 /**
- * Watches what modules take outside of the heap, such as Buffers, which V8 does not bound: without it one module ends its
- * worker, and the tasks beside it. Threads say what they have; one that computes says nothing, so the growth of the
- * process tells then.
+ * Limits modules' memory outside of the heap, such as Buffers, which V8 does not bound. Without it, one module could end its
+ * worker and all tasks beside it. Threads report their usage; one that computes cannot answer, so the growth of the process
+ * counts instead.
  */
 export class ModuleMemory {
   readonly #bytesMax: number;
@@ -13,7 +13,7 @@ export class ModuleMemory {
   #bytesBefore = 0;
   #calmUntil = 0;
 
-  /** @param heapMiBMax a module may have as much outside of the heap */
+  /** @param heapMiBMax also the limit outside of the heap */
   constructor(heapMiBMax: number, running: () => readonly ThreadLink[]) {
     this.#bytesMax = heapMiBMax * 1024 * 1024;
     this.#running = running;
@@ -40,12 +40,12 @@ export class ModuleMemory {
     }
     const bytes = process.memoryUsage.rss();
     const now = performance.now();
-    // Each may have a full heap, so what is beyond all of them is outside.
+    // Each may have a full heap, so anything beyond all of them is outside.
     const isOver = bytes - this.#bytesBefore > this.#bytesMax * (1 + running.length);
     if (now < this.#calmUntil || !(isOver || bytes > MEMORY_SHARE_MAX * allowedBytes())) return;
     const deaf = running.filter(({ isDeaf }) => isDeaf);
     if (deaf.length === 0) return;
-    // The others have been there while there was room.
+    // The others were started while there was room.
     deaf
       .reduce((last, thread) => (thread.startedAt > last.startedAt ? thread : last))
       .outgrown(this.#message());

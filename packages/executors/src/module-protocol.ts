@@ -2,12 +2,12 @@ import type { MessagePort } from 'node:worker_threads';
 import type { KillReason } from '@goshawk/core';
 import type { Failure, OutputStream } from './contract.js';
 
-/** A thread begins with it. The port is the thread's end of its link: modules have `parentPort` for themselves. */
+/** Start data of a thread. The port is the thread's end of its link: modules use `parentPort` themselves. */
 export interface ThreadData {
   readonly port: MessagePort;
 }
 
-/** One run, which the thread is to make now. */
+/** One run for the thread to start now. */
 export interface ThreadOrder {
   readonly path: string;
   readonly exportName: string;
@@ -19,34 +19,34 @@ export interface ThreadOrder {
 
 /** Messages from the worker to a thread. */
 export type ToThread =
-  /** Answered with `usage` as soon as the thread does not compute. */
+  /** Answered with `usage` once the thread does not compute. */
   | { readonly kind: 'measure' }
   | { readonly kind: 'run'; readonly order: ThreadOrder }
-  /** The run is to end: only said where it listens. */
+  /** Ends the run; sent only if it listens. */
   | { readonly kind: 'kill'; readonly reason: KillReason };
 
-/** Messages from a thread. It is `ready` once and then accepts runs; a run that arrived earlier starts then. */
+/** Messages from a thread. It sends `ready` once and then accepts runs; a run that arrived earlier starts then. */
 export type FromThread =
   | { readonly kind: 'ready' }
-  /** Bytes outside of the heap, such as those of Buffers. */
+  /** Memory outside of the heap, such as Buffers. */
   | { readonly kind: 'usage'; readonly externalBytes: number }
   | FromRun;
 
 /** Messages about a run; `ended` is the last. */
 export type FromRun =
-  /** The run wants to hear of its end. */
+  /** The run observes its abort signal. */
   | { readonly kind: 'listens' }
   | { readonly kind: 'output'; readonly stream: OutputStream; readonly bytes: Uint8Array }
-  /** A file that the thread has loaded is another one by now: it has not begun the run, and takes no more. */
+  /** A loaded file has changed: the thread has not begun the run and accepts no more. */
   | { readonly kind: 'stale' }
-  /** The ring that holds the end of a long stream, for the worker to read once the run has ended. */
+  /** The ring buffer with the end of a long stream, which the worker reads after the run has ended. */
   | { readonly kind: 'tail'; readonly stream: OutputStream; readonly memory: SharedArrayBuffer }
   | ThreadResult;
 
 export interface ThreadResult {
   readonly kind: 'ended';
   readonly runMs: number;
-  /** The thread is to run nothing more. */
+  /** Whether the thread must not run anything more. */
   readonly isSpent: boolean;
   /** JSON text of the value; undefined for a value of undefined. */
   readonly json?: string;

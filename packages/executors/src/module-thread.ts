@@ -1,4 +1,4 @@
-/** The main file of a thread that runs modules: makes one run after another, as its link says. */
+/** Main file of a thread that runs modules, one run at a time. */
 import { statSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -13,7 +13,7 @@ import { ThreadOutput } from './thread-output.js';
 import { describeThrown } from './thrown.js';
 
 const { port } = workerData as ThreadData;
-// Its own memory: a view would be cloned with all that it is a view of.
+// Copied, because posting a view clones its whole buffer.
 const output = new ThreadOutput(
   (stream, bytes) => post({ kind: 'output', stream, bytes: Uint8Array.from(bytes) }),
   (stream, memory) => post({ kind: 'tail', stream, memory }),
@@ -28,7 +28,7 @@ process.env = new Proxy(environment, {
   },
 });
 syncBuiltinESMExports();
-/** Each module that tasks of this thread have named, by its path. */
+/** Modules named by tasks of this thread, by path. */
 const loaded = new Map<string, Promise<Exports>>();
 const files = new LoadedFiles();
 /** Context of the current run. */
@@ -46,7 +46,7 @@ function post(message: FromThread): void {
 }
 
 async function run(order: ThreadOrder): Promise<void> {
-  // Node loads no file again: another thread does.
+  // Node does not reload files, so another thread must take the run.
   if (files.hasChanged) return post({ kind: 'stale' });
   files.begin();
   output.begin(order.outputBytesMax);
@@ -60,7 +60,8 @@ async function run(order: ThreadOrder): Promise<void> {
   context = undefined;
   output.end();
   files.ran();
-  // Node forgets no module, nor that one could not be loaded; and what a failed run has left behind is no other's.
+  // Node never unloads a module, nor forgets that one failed to load; and state that a failed run left behind must not affect
+  // another.
   const isSpent = 'error' in end || files.isIncomplete || loaded.size >= MODULE_THREAD_LOADS_MAX;
   post({ kind: 'ended', runMs: performance.now() - startedAt, isSpent, ...end });
 }
@@ -98,7 +99,7 @@ async function exportedFunction(order: ThreadOrder): Promise<Exported | Failure>
         message: `the module "${path}" is TypeScript or imports it, which Node.js ${process.version} does not run: compile it, or run this worker with Node.js 22.18 or later`,
       };
     }
-    // Node keeps the place of a syntax error to itself.
+    // Node's error does not contain the location of a syntax error.
     const where = thrown instanceof SyntaxError ? '; `node --check` on that machine shows where' : '';
     return {
       code: 'module-load-failed',
@@ -121,7 +122,7 @@ function isTypeScript(thrown: unknown): boolean {
   return code === 'ERR_UNKNOWN_FILE_EXTENSION' && /"\.[cm]?ts"/.test(message ?? '');
 }
 
-/** @returns undefined when there is no such file. */
+/** @returns undefined if the file does not exist */
 function exportsOf(path: string): Promise<Exports> | undefined {
   const before = loaded.get(path);
   if (before !== undefined) return before;

@@ -21,23 +21,23 @@ interface ModuleExecutorOptions {
   readonly threads: number;
   readonly heapMiBMax: number;
   readonly valueBytesMax: number;
-  /** Between the word that a run is to end, where it listens, and the end of its thread. */
+  /** Time between the abort signal, for a run that listens, and the end of its thread. */
   readonly graceMs: number;
-  /** All that modules see of the worker's environment. */
+  /** The worker's variables that modules see. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Why a module is not run, asked when its turn has come. */
+  /** Returns why a module is refused; evaluated when its turn comes. */
   refusal(path: string): string | undefined;
-  /** Called with what is no task's fault, in one line: for the log. */
+  /** Called with one line for the log about faults that are not a task's. */
   readonly warn: (message: string) => void;
 }
 
-/** Modules, in threads that start when they are needed and end when they have been idle for a while. */
+/** Runs modules in threads, which start on demand and end after an idle timeout. */
 export class ModuleExecutor implements Executor {
   readonly #options: ModuleExecutorOptions;
   /** In order. */
   #waiting = new Set<ModuleRun>();
   readonly #threads = new Set<ThreadLink>();
-  /** With those that are to end, and do so when a native call returns. */
+  /** Includes threads that end once a native call returns. */
   readonly #alive = new Set<ThreadLink>();
 
   readonly #memory: ModuleMemory;
@@ -49,7 +49,7 @@ export class ModuleExecutor implements Executor {
     );
   }
 
-  /** @throws BadPayload, of which the dispatcher (executors.ts) makes a failed run. */
+  /** @throws BadPayload, which executors.ts turns into a failed run */
   start(order: RunOrder, sink: RunSink): Run {
     const payload = order.payload as ModulePayload;
     const { graceMs, valueBytesMax } = this.#options;
@@ -84,7 +84,7 @@ export class ModuleExecutor implements Executor {
     });
     if (this.#alive.size === 0) return;
     this.#options.warn('a module is stuck in a native call: this process kills itself with SIGKILL');
-    // Node waits for its threads wherever else it ends.
+    // Otherwise Node waits at exit for threads that never end.
     process.once('exit', () => {
       if (this.#alive.size > 0) process.kill(process.pid, 'SIGKILL');
     });
@@ -115,7 +115,7 @@ export class ModuleExecutor implements Executor {
     }
   }
 
-  /** @throws Error where there are no more threads */
+  /** @throws Error if the system has no more threads */
   #startThread(): ThreadLink {
     const ending = this.#alive.size - this.#threads.size;
     if (ending >= this.#options.threads + STUCK_THREADS_MAX) {
@@ -140,12 +140,12 @@ class ModuleRun implements Run {
   readonly order: ThreadOrder;
   readonly #sink: RunSink;
   readonly #graceMs: number;
-  /** It is to get no thread any more. */
+  /** Called when the run no longer needs a thread. */
   readonly #stopWaiting: () => void;
   readonly #waitAgain: () => void;
   #thread: ThreadLink | undefined;
   #startedAt: number | undefined;
-  /** Its function looks at its signal. */
+  /** Whether its function observes the abort signal. */
   #listens = false;
   #killedFor: KillReason | undefined;
   #grace: NodeJS.Timeout | undefined;
@@ -166,7 +166,7 @@ class ModuleRun implements Run {
     this.#waitAgain = waitAgain;
   }
 
-  /** @throws DataCloneError for an input that cannot be handed to a thread */
+  /** @throws DataCloneError for an input that cannot be cloned */
   begin(thread: ThreadLink): void {
     thread.start(this);
     this.#thread = thread;
@@ -212,7 +212,7 @@ class ModuleRun implements Run {
     }
   }
 
-  /** It comes to nothing. */
+  /** The run failed before its end. */
   broke(outcome: FailedOutcome): void {
     this.#end(outcome);
   }

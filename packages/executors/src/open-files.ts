@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** Descriptors that the spawner needs for one command, and for itself. */
+/** Descriptors that the spawner needs per command, and for itself. */
 const [PER_RUN, OWN] = [3, 64];
 
-/** Soft and hard limit of open files of a process; undefined where the system does not tell, or there is none. */
+/** Returns the soft and hard limit of open files of a process; undefined if unknown or unlimited. */
 export function openFilesLimit(
   pid: number | 'self',
 ): { readonly soft: number; readonly hard: string } | undefined {
@@ -19,8 +19,8 @@ export function openFilesLimit(
 }
 
 /**
- * The soft limit that this process, or the first of its ancestors that run Node, was started with; undefined where that was
- * the first process of the machine, whose limits are its own. Node raises it to the hard limit, which breaks `select`.
+ * Returns the soft limit with which the first Node process among this process and its ancestors was started; undefined if that is
+ * the first process of the machine. Node raises it to the hard limit, which breaks `select`.
  */
 export function inheritedOpenFiles(): number | undefined {
   try {
@@ -37,7 +37,7 @@ function exeOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/exe`);
   } catch {
-    // Another user's.
+    // The process belongs to another user.
     return undefined;
   }
 }
@@ -47,21 +47,21 @@ function parentOf(pid: number): number {
 }
 
 /**
- * Gives the commands of this process the soft limit of open files that a shell would give them. This process has it too, so
- * it is raised again when more commands run than fit.
+ * Gives commands the soft limit of open files that a shell would give them. This process has it too, so it is raised when more
+ * commands run than fit.
  */
 export class OpenFiles {
   #soft = Number.POSITIVE_INFINITY;
   readonly #hard: string;
 
-  /** @param soft undefined: as it is */
+  /** @param soft undefined: unchanged */
   constructor(soft: number | undefined) {
     const now = openFilesLimit('self');
     this.#hard = now?.hard ?? '';
     if (soft !== undefined && now !== undefined && soft < now.soft && soft >= OWN + PER_RUN) this.#set(soft);
   }
 
-  /** A command is about to start beside so many. */
+  /** Raises the limit if needed for one more command. */
   makeRoom(running: number): void {
     if (PER_RUN * (running + 1) + OWN <= this.#soft) return;
     this.#set(Number.POSITIVE_INFINITY);

@@ -7,12 +7,12 @@ import { TOO_MANY_FILES } from './spawn-failure.js';
 /** Files that receive a command's output instead of pipes. Relative paths start at its working folder. */
 export type OutputPaths = Partial<Readonly<Record<OutputStream, string>>>;
 
-/** Open files. stdout and stderr of one path are one file. */
+/** Open files. If stdout and stderr have the same path, they share one file. */
 export interface OutputFiles {
   readonly descriptors: Partial<Readonly<Record<OutputStream, number>>>;
   /** Absolute. */
   readonly paths: readonly string[];
-  /** Once the command has them, or will not. */
+  /** Called once the command has inherited them, or will not start. */
   close(): void;
 }
 
@@ -21,10 +21,10 @@ const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | const
 const NULL_DEVICE = '/dev/null';
 
 /**
- * Opens the files, with the folders that are missing, each emptied of what an earlier attempt has written.
+ * Opens the files, creates missing folders, and truncates what an earlier attempt wrote.
  *
- * @param folder the command's, if it has one; it is not made
- * @returns the files, or what the run failed of
+ * @param folder the command's, if any; it is not created
+ * @returns the files, or the failure of the run
  */
 export async function openOutputFiles(
   paths: OutputPaths,
@@ -51,7 +51,7 @@ export async function openOutputFiles(
   return { descriptors, paths: [...opened.keys()], close };
 }
 
-/** The outcome, and which file may be the reason of it. */
+/** Adds the file that may have caused the failure to the outcome. */
 export async function withFullDisk(outcome: FailedOutcome, { paths }: OutputFiles): Promise<FailedOutcome> {
   for (const path of paths) {
     if (path === NULL_DEVICE) continue;
@@ -72,7 +72,7 @@ async function openFile(path: string, folder: string | undefined): Promise<FileH
   throw new Error('it is neither a file nor /dev/null');
 }
 
-/** Node's own way with missing parents never ends where the system lets nobody make a folder, as in /proc. */
+/** Node's recursive mkdir never returns where creating folders is impossible, as in /proc. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path);

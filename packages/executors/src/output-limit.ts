@@ -2,10 +2,10 @@ import type { OutputChunk, OutputStream } from './contract.js';
 import { OutputTail } from './output-tail.js';
 
 const NEWLINE = 0x0a;
-/** The share of the bytes kept of a stream that is for its end. */
+/** Fraction of a stream's limit reserved for its end. */
 const TAIL_SHARE = 1 / 8;
 
-/** One stream of a task: its first bytes are passed on, its last ones kept until it ends. */
+/** One stream of a task: its first bytes are forwarded, its last ones kept until it ends. */
 interface Stream {
   headBytes: number;
   lastByte: number;
@@ -14,8 +14,8 @@ interface Stream {
 }
 
 /**
- * Keeps both ends of what a task prints, of stdout and stderr each: the head is passed on as it comes, the tail at the end
- * of the task. Bytes between them are dropped, so the task is never blocked; a line in the same stream marks the gap.
+ * Keeps both ends of a task's stdout and stderr: the head is forwarded as it arrives, the tail at the end of the task. Bytes
+ * between them are dropped, so the task never blocks; a line in the same stream marks the gap.
  */
 export class OutputLimit {
   readonly #headBytesMax: number;
@@ -24,8 +24,8 @@ export class OutputLimit {
   readonly #streams: Readonly<Record<OutputStream, Stream>> = { stdout: newStream(), stderr: newStream() };
 
   /**
-   * @param bytesMax that are kept of each stream
-   * @param newTail makes the ring of a stream once its head is full
+   * @param bytesMax limit of each stream
+   * @param newTail creates the ring buffer of a stream once its head is full
    */
   constructor(
     bytesMax: number,
@@ -36,7 +36,7 @@ export class OutputLimit {
     this.#newTail = newTail;
   }
 
-  /** The part of a piece of output that is to be passed on now, and the mark where bytes are dropped for the first time. */
+  /** Yields the part of a chunk to forward now, and the mark when bytes are dropped for the first time. */
   *keep(name: OutputStream, bytes: Uint8Array): Generator<OutputChunk> {
     const stream = this.#streams[name];
     const head = stream.tail === undefined ? bytes.subarray(0, this.#headEnd(stream, bytes)) : NO_BYTES;
@@ -54,7 +54,7 @@ export class OutputLimit {
     yield { stream: name, bytes: Buffer.from(`${lineStart}${gapMark(name, this.#tailBytesMax)}`) };
   }
 
-  /** The tails, once nothing more comes. */
+  /** Yields the tails once the streams have ended. */
   *end(): Generator<OutputChunk> {
     for (const name of ['stdout', 'stderr'] as const) {
       const { tail } = this.#streams[name];
@@ -62,7 +62,7 @@ export class OutputLimit {
     }
   }
 
-  /** The head does not end within a character, unless that began in an earlier piece. */
+  /** The head does not end within a character, unless the character began in an earlier chunk. */
   #headEnd({ headBytes }: Stream, bytes: Uint8Array): number {
     const room = this.#headBytesMax - headBytes;
     if (bytes.length <= room) return bytes.length;
@@ -71,7 +71,7 @@ export class OutputLimit {
   }
 }
 
-/** The end of a stream: how much is missing before it, if anything, and its last bytes. */
+/** Yields the end of a stream: the number of bytes omitted before it, if any, and its last bytes. */
 export function* tailChunks(stream: OutputStream, tail: OutputTail): Generator<OutputChunk> {
   const { omittedBytes, bytes } = tail.read();
   if (omittedBytes > 0) {

@@ -3,8 +3,8 @@ const WRITTEN = 1;
 const HEADER_BYTES = 2 * BigInt64Array.BYTES_PER_ELEMENT;
 
 /**
- * The last bytes of one stream, in a ring. The memory may be shared with a thread that is terminated while it writes:
- * `read` then leaves out the bytes that were being overwritten.
+ * The last bytes of one stream, in a ring buffer. The memory may be shared with a thread that is terminated during a write:
+ * `read` then omits the bytes that were being overwritten.
  */
 export class OutputTail {
   readonly #counts: BigInt64Array;
@@ -20,7 +20,7 @@ export class OutputTail {
     return new SharedArrayBuffer(HEADER_BYTES + bytesMax);
   }
 
-  /** Whether bytes have been overwritten. */
+  /** Whether bytes were overwritten. */
   get isOver(): boolean {
     return this.#count(WRITTEN) > this.#ring.length;
   }
@@ -38,7 +38,7 @@ export class OutputTail {
     Atomics.store(this.#counts, WRITTEN, BigInt(written));
   }
 
-  /** The last bytes, from the start of a character where it cuts one, and how many came before them. */
+  /** Returns the last bytes, from a character boundary on, and the number of bytes before them. */
   read(): { readonly omittedBytes: number; readonly bytes: Uint8Array } {
     const end = this.#count(WRITTEN);
     const start = Math.max(0, end - this.#ring.length);
@@ -60,10 +60,10 @@ export class OutputTail {
   }
 }
 
-/** A UTF-8 character has three bytes at most after its first. */
+/** A UTF-8 character has at most three bytes after its first. */
 const CONTINUATION_BYTES_MAX = 3;
 
-/** How many bytes from `from` on continue a UTF-8 character that begins before it. */
+/** Returns how many bytes from `from` on continue a UTF-8 character that begins before it. */
 export function continuationBytes(bytes: Uint8Array, from = 0): number {
   let count = 0;
   while (count < CONTINUATION_BYTES_MAX && (bytes[from + count] ?? 0) >> 6 === 0b10) count++;

@@ -1,7 +1,7 @@
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { sep } from 'node:path';
 
-/** Resolves links; undefined where there is no such path, or where it may not be seen. */
+/** Resolves links; undefined if the path does not exist or is not accessible. */
 export function realPathOf(path: string): string | undefined {
   try {
     return realpathSync(path);
@@ -10,12 +10,12 @@ export function realPathOf(path: string): string | undefined {
   }
 }
 
-/** Whether a path is the folder, or lies below it. */
+/** Returns whether a path is the folder, or lies below it. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** Whether this process may run the file, or enter the folder. */
+/** Returns whether this process may run the file, or enter the folder. */
 export function mayExecute(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);

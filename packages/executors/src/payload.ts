@@ -2,7 +2,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecPayload, ModulePayload } from '@goshawk/core';
 
-/** A payload that keeps to its schema and cannot be run all the same; the message names the field. */
+/** A payload that matches its schema but cannot be run; the message names the field. */
 export class BadPayload extends Error {
   override readonly name = 'BadPayload';
 }
@@ -13,7 +13,7 @@ export function checkExec({ exec, cwd }: ExecPayload): void {
     throw new BadPayload(`cwd must be an absolute path, not "${cwd}"`);
 }
 
-/** The absolute path of a module payload's file. */
+/** Returns the absolute path of a module payload's file. */
 export function modulePath({ module, cwd }: ModulePayload): string {
   if (module.startsWith('file:')) {
     try {

@@ -4,7 +4,7 @@ import type { ExecPayload, ModulePayload, Payload } from '@goshawk/core';
 import { isWithin, realPathOf } from './paths.js';
 import { modulePath } from './payload.js';
 
-/** `false`: none; `true`: any; a list: these and nothing else. */
+/** `false`: none; `true`: any; a list: only these. */
 type Permission = boolean | readonly string[];
 
 export interface Permissions {
@@ -17,14 +17,17 @@ export interface Permissions {
 type Admission = { readonly payload: Payload } | { readonly refusal: string };
 
 /**
- * The permissions of a worker. With a list of commands, a submitter chooses a command and its arguments, but
- * no shell, files or variables: with `LD_PRELOAD`, `PATH` or `NODE_OPTIONS` any command could run anything.
+ * The permissions of a worker. With a list of commands, a submitter chooses a command and its arguments, but no shell, files or
+ * variables: with `LD_PRELOAD`, `PATH` or `NODE_OPTIONS` any command could run anything.
  */
 export class Gate {
   readonly #exec: Permission;
   readonly #modules: readonly string[] | boolean;
 
-  /** @throws RangeError for a listed path that is not absolute; Error for a listed module that is not there */
+  /**
+   * @throws RangeError for a listed path that is not absolute
+   * @throws Error for a listed module that does not exist
+   */
   constructor({ exec = true, module = true }: Permissions) {
     for (const path of [exec, module].flatMap((listed) => (typeof listed === 'boolean' ? [] : listed))) {
       if (!isAbsolute(path)) throw new RangeError(`"${path}" is not an absolute path`);
@@ -33,7 +36,7 @@ export class Gate {
     this.#modules = typeof module === 'boolean' ? module : module.map((path) => realpathSync(path));
   }
 
-  /** Why the payload is not run; or the payload as it is run: of listed modules, by the file that was looked at. */
+  /** Returns the reason for a refusal, or the payload to run; for listed modules that names the checked file. */
   admit(payload: Payload): Admission {
     if ('sleep' in payload) return { payload };
     if ('module' in payload) return this.#admitModule(payload);
@@ -41,7 +44,7 @@ export class Gate {
     return refusal === undefined ? { payload } : { refusal };
   }
 
-  /** Why a module that was let through is not run after all: its file is another one by now. */
+  /** Returns why an admitted module is refused after all: its file has changed. */
   changedSince(path: string): string | undefined {
     if (typeof this.#modules === 'boolean') return undefined;
     const real = realPathOf(path);

@@ -3,19 +3,22 @@ import { join } from 'node:path';
 import { bootId, type ProcessIdentity, processIdentity } from './process-identity.js';
 
 /**
- * The process groups of a spawner, for the death of processes: lines of fixed width, one write an entry, never synced, as a
- * reboot ends the groups anyway.
+ * Records the process groups of a spawner, for cleanup after crashes: fixed-width lines, one write per entry, never synced,
+ * because a reboot ends the groups anyway.
  *
- *     goshawk-process-groups/1 BOOT WORKER-PID:START SPAWNER-PID:START
- *     PID START        a group's leader, and so the group's number
- *                      (blank: free)
+ *
+ * goshawk-process-groups/1 BOOT WORKER-PID:START SPAWNER-PID:START
+ * PID START        a group's leader, and so the group's number
+ * (blank: free)
  */
 const FORMAT = 'goshawk-process-groups/1';
 const HEADER_BYTES = 128;
 const ENTRY_BYTES = 32;
 const BLANK_ENTRY = `${' '.repeat(ENTRY_BYTES - 1)}\n`;
 
-/** Every task sees it in its environment, its children too: whose they are, whatever group they moved to. */
+/**
+ * Variable in the environment of every task and its children. It identifies their worker, even if they leave their process group.
+ */
 export const RECORD_VARIABLE = 'GOSHAWK_PROCESS_RECORD';
 
 export interface GroupRecordContents {
@@ -25,7 +28,7 @@ export interface GroupRecordContents {
   readonly groups: readonly ProcessIdentity[];
 }
 
-/** Folder of the records within a worker's data folder. */
+/** Returns the folder of the records within a worker's data folder. */
 export function recordFolder(dataFolder: string): string {
   return join(dataFolder, 'process-groups');
 }
@@ -34,14 +37,14 @@ export function recordFile(dataFolder: string, recordId: string): string {
   return join(recordFolder(dataFolder), `${recordId}.txt`);
 }
 
-/** Makes an empty record. @throws Error of the file system. */
+/** Creates an empty record. @throws Error of the file system. */
 export function createRecord(file: string, worker: ProcessIdentity, spawner: ProcessIdentity): void {
   const header = `${FORMAT} ${bootId() || '-'} ${worker.pid}:${worker.start} ${spawner.pid}:${spawner.start}`;
   mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 });
   writeFileSync(file, `${header.padEnd(HEADER_BYTES - 1)}\n`, { mode: 0o600 });
 }
 
-/** undefined when the text is not a record, or only the beginning of one. */
+/** Returns undefined if the text is not a record, or only the beginning of one. */
 export function parseRecord(text: string): GroupRecordContents | undefined {
   const [header = '', ...entries] = text.split('\n');
   const match = /^(\S+) (\S+) (\d+):(\d+) (\d+):(\d+) *$/.exec(header);
@@ -53,15 +56,15 @@ export function parseRecord(text: string): GroupRecordContents | undefined {
   const groups: ProcessIdentity[] = [];
   for (const entry of entries) {
     const [, pid, start] = /^(\d+) (\d+) *$/.exec(entry) ?? [];
-    // Group 1 and 0 are not tasks, whatever a damaged file says: kill(-1) would be everything.
+    // Groups 0 and 1 are never tasks, even if a damaged file says so: kill(-1) would kill everything.
     if (pid !== undefined && Number(pid) > 1) groups.push({ pid: Number(pid), start: Number(start) });
   }
   return { boot: match[2] === '-' ? '' : match[2]!, worker: identity(3), spawner: identity(5), groups };
 }
 
 /**
- * The spawner's hand on its record. When the disk is full the commands go on without it: it matters only
- * if the worker and its spawner die at the same time.
+ * The spawner's handle of its record. If the disk is full, commands run without it: it matters only if the worker and its spawner
+ * die at the same time.
  */
 export class GroupRecord {
   readonly #file: string;
@@ -76,7 +79,7 @@ export class GroupRecord {
     this.#onFirstError = onFirstError;
   }
 
-  /** Records a group by its leader. @returns the slot to give back when the group is ended. */
+  /** Records a group by its leader. @returns the slot to free when the group has ended */
   add(pid: number): number {
     const start = processIdentity(pid)?.start ?? 0;
     const slot = this.#freeSlots.pop() ?? this.#slots++;
@@ -89,7 +92,7 @@ export class GroupRecord {
     this.#freeSlots.push(slot);
   }
 
-  /** Nothing is left to end: takes the file away. */
+  /** Deletes the file once nothing is left to clean up. */
   delete(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * A process for good: numbers of processes come round again (within a minute where 32,768 is their
- * maximum and tasks are tiny), a number and a start time do not.
+ * Identifies a process permanently. Pids are reused (within a minute if the maximum is 32,768 and tasks are tiny); a pid with its
+ * start time is not.
  */
 export interface ProcessIdentity {
   readonly pid: number;
@@ -10,13 +10,13 @@ export interface ProcessIdentity {
   readonly start: number;
 }
 
-/** undefined when there is no such process, or no /proc. A process that has ended is still there until it is reaped. */
+/** Returns undefined if there is no such process, or no /proc. An ended process exists until it is reaped. */
 export function processIdentity(pid: number): ProcessIdentity | undefined {
   const stat = statOf(pid);
   return stat === undefined ? undefined : { pid, start: startOf(stat) };
 }
 
-/** Whether this very process is there and has not ended. Without a start time: whether the number is taken. */
+/** Returns whether this process exists and has not ended. Without a start time: whether the pid is in use. */
 export function isAlive(identity: ProcessIdentity): boolean {
   if (identity.start === 0) return signal(identity.pid, 0);
   const stat = statOf(identity.pid);
@@ -24,10 +24,10 @@ export function isAlive(identity: ProcessIdentity): boolean {
 }
 
 /**
- * Numbers of the process groups that have a member which has not ended. `kill(-group, 0)` also finds
- * members that nobody has reaped, and where process 1 is not an init (in many containers) they stay.
+ * Returns the process groups with a member that has not ended. `kill(-group, 0)` also finds zombies, which stay if process 1 is
+ * not an init, as in many containers.
  *
- * @returns undefined without /proc.
+ * @returns undefined without /proc
  */
 export function liveGroups(): Set<number> | undefined {
   const pids = processNumbers();
@@ -40,9 +40,7 @@ export function liveGroups(): Set<number> | undefined {
   return groups;
 }
 
-/**
- * Peak resident memory of the processes that are in these groups now, summed by group. Bytes; nothing without /proc.
- */
+/** Returns the peak resident memory of the current processes of these groups, summed by group. Bytes; empty without /proc. */
 export function memoryOfGroups(groups: { has(group: number): boolean }): Map<number, number> {
   const sums = new Map<number, number>();
   for (const pid of processNumbers() ?? []) {
@@ -63,7 +61,7 @@ function processNumbers(): string[] | undefined {
   }
 }
 
-/** `VmHWM` of proc(5); a process that has ended has none. */
+/** Reads `VmHWM` of proc(5); an ended process has none. */
 function peakBytesOf(pid: string): number {
   try {
     const [, kibibytes = '0'] =
@@ -74,7 +72,7 @@ function peakBytesOf(pid: string): number {
   }
 }
 
-/** Sends a signal to a process, or with a negative number to a group. False when there is none. */
+/** Signals a process, or a group by its negated number. @returns false if it does not exist */
 export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name);
@@ -100,7 +98,7 @@ function statOf(pid: number | string): string | undefined {
   }
 }
 
-/** Fields of /proc/PID/stat after the command's name, which is in parentheses and may hold anything. */
+/** Returns the fields of /proc/PID/stat after the command's name, which is in parentheses and may contain anything. */
 function fieldsAfterName(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }

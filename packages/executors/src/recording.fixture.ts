@@ -2,7 +2,7 @@ import type { Payload } from '@goshawk/core';
 import type { TaskLimits } from './cgroup.js';
 import type { Executor, Outcome, OutputStream, Run, RunSink } from './contract.js';
 
-/** A sink that keeps what it is told, for tests of executors. */
+/** A sink that records its calls, for tests of executors. */
 export class RecordingSink implements RunSink {
   /** Names of the calls, in order; output in a row once. */
   readonly calls: string[] = [];
@@ -46,7 +46,7 @@ export class RecordingSink implements RunSink {
 }
 
 /**
- * For a shell: returns when the process that it has started last has a session of its own, as `setsid` gives it; before,
+ * For a shell: returns when the process that it has started last has a separate session, as `setsid` gives it; before,
  * it ends with the group.
  */
 export const UNTIL_ESCAPED = `until [ "$(cut -d' ' -f6 /proc/$!/stat)" = $! ]; do :; done`;

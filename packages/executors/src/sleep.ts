@@ -3,12 +3,12 @@ import { sleepEnded } from './channels.js';
 import type { Executor, Run, RunOrder, RunSink } from './contract.js';
 
 /**
- * Below this, a sleep polls each turn of the event loop: timers have a resolution of 1 ms and may fire 1 ms early, and a
- * second timer would end 1 ms late.
+ * Shorter sleeps poll each turn of the event loop: timers have a resolution of 1 ms and may fire 1 ms early, and a second timer
+ * would end 1 ms late.
  */
 const TURN_BELOW_MS = 0.25;
 
-/** Sleeps end 0 to 1 ms after their time, as far as the event loop is free, and never before it. */
+/** Sleeps end 0 to 1 ms late if the event loop is free, and never early. */
 export class SleepExecutor implements Executor {
   readonly #runs = new Set<Run>();
 

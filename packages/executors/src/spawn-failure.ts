@@ -46,7 +46,7 @@ function explain(error: NodeJS.ErrnoException, attempt: Attempt): [FailureCode, 
   }
 }
 
-/** The system says ENOENT for a missing folder, command and interpreter alike: look which it is. */
+/** The system reports ENOENT for a missing folder, command or interpreter alike; find out which. */
 function explainPath(errorCode: string, { command, cwd, env }: Attempt): [FailureCode, string] {
   if (cwd !== undefined) {
     const folder = statOf(cwd);
@@ -80,7 +80,7 @@ function findCommand(command: string, cwd: string | undefined, path = '/usr/bin:
   return candidates.find((file) => statOf(file)?.isFile());
 }
 
-/** undefined as well when a folder on the way may not be entered. */
+/** Also undefined if a parent folder may not be entered. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path);

@@ -28,16 +28,17 @@ interface SpawnedRunSink {
 }
 
 /**
- * Turns of the event loop without a byte after which a pipe held by somebody else counts as read. The
- * first may be the rest of the turn in which the end was seen; each further one polls every pipe.
+ * Number of event loop turns without a byte after which a pipe that another process holds open counts as drained. The first may be the
+ * rest of the turn in which the process ended; each further one polls every pipe.
  */
 const QUIET_TURNS = 3;
 
 /**
- * One command inside the spawner. The run ends with its own process: its group is killed, and a pipe that other processes
- * hold is read once and closed.
+ * One command inside the spawner. The run ends with its main process: its group is killed, and pipes that other processes hold
+ * are drained once and closed.
  *
- *     starting ──▶ running ──process ends──▶ [killed: its group may use the grace time] ──▶ draining ──▶ ended
+ *
+ * starting ──▶ running ──process ends──▶ [killed: its group may use the grace time] ──▶ draining ──▶ ended
  */
 export class SpawnedRun {
   readonly #sink: SpawnedRunSink;
@@ -117,7 +118,7 @@ export class SpawnedRun {
       spawn(order.command, order.args, {
         ...(order.cwd === undefined ? {} : { cwd: order.cwd }),
         env: environment,
-        detached: true, // a session, so a process group, of its own
+        detached: true, // a new session, and so a new process group
         stdio: [
           order.hasStdin ? 'pipe' : 'ignore',
           descriptors.stdout ?? 'pipe',
@@ -129,7 +130,7 @@ export class SpawnedRun {
       const place = this.#place;
       child = place === undefined ? fork() : place.cgroup.forking(fork, place.limits, place.home);
     } catch (error) {
-      // Some errors of the system come by throwing (E2BIG), the others by the event below.
+      // Some system errors are thrown (E2BIG); the others arrive as the event below.
       if (error instanceof CgroupError) this.#endUnstarted(failed('process-limit', error.message));
       else fail(error as NodeJS.ErrnoException);
       return;
@@ -144,7 +145,7 @@ export class SpawnedRun {
     // Sampling scans all processes; the kernel keeps the peak of a cgroup.
     if (this.#place?.cgroup.peakBytes === undefined) this.#memory.add(child.pid);
     this.#follow(child);
-    // A command that does not read its input, or ends before the end of it, is in its right (EPIPE).
+    // A command may ignore its input or end before reading all of it (EPIPE).
     child.stdin?.on('error', () => {});
     child.stdin?.end(stdin);
   }
@@ -155,14 +156,14 @@ export class SpawnedRun {
     if (this.#pid === 0) return; // its files are being opened
     this.#killedAt = performance.now();
     signal(-this.#pid, 'SIGTERM');
-    signal(-this.#pid, 'SIGCONT'); // one that is stopped can only then act on the other
+    signal(-this.#pid, 'SIGCONT'); // a stopped process acts on SIGTERM only after SIGCONT
     this.#graceTimer = setTimeout(() => {
       this.#graceOver = true;
       this.#endGroup();
     }, this.#graceMs);
   }
 
-  /** Ends the group at once and without a report: there is nobody left to report to. */
+  /** Kills the group at once, without a report: the worker is gone. */
   abandon(): void {
     if (this.#pid !== 0) this.#endGroup();
   }
@@ -181,7 +182,7 @@ export class SpawnedRun {
   #follow(child: ChildProcess): void {
     this.#read('stdout', child.stdout);
     this.#read('stderr', child.stderr);
-    child.on('error', () => {}); // only ever of child.kill(), which is not used
+    child.on('error', () => {}); // only by child.kill(), which is not used
     child.once('exit', (code, signalName) => {
       this.#exit = { code, signal: signalName, runMs: performance.now() - this.#startedAt };
       this.#afterExit();
@@ -199,7 +200,9 @@ export class SpawnedRun {
     pipe?.on('error', () => {});
   }
 
-  /** A killed group whose leader is gone keeps its grace: a shell dies at once, its child may be saving its work. */
+  /**
+   * A killed group whose leader has ended keeps its grace period: a shell dies at once, while its child may be saving its work.
+   */
   #afterExit(): void {
     if (
       this.#killReason !== undefined &&
@@ -242,7 +245,7 @@ export class SpawnedRun {
     else void withFullDisk(outcome, this.#files).then(report);
   }
 
-  /** The demand that the command has exceeded, if that is why it ended. */
+  /** Returns the exceeded memory demand if that ended the command. */
   #memoryExceeded(): number | undefined {
     const { cgroup, limits } = this.#place ?? {};
     return cgroup?.ranOutOfMemory ? limits?.memory : undefined;

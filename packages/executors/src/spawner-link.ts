@@ -33,8 +33,8 @@ import {
 } from './spawner-protocol.js';
 
 /**
- * Memory is what makes a spawn slow. These keep V8's heap tight and give back what a burst has taken;
- * without them and MALLOC_ENVIRONMENT a flood of output left 60 MB behind, and a third of the speed.
+ * Memory slows down forks. These flags keep V8's heap small and release memory after a burst; without them and MALLOC_ENVIRONMENT
+ * a flood of output cost 60 MB and a third of the speed.
  */
 const SPAWNER_FLAGS = [
   '--optimize-for-size',
@@ -46,7 +46,7 @@ const SPAWNER_FLAGS = [
 interface ExecExecutorOptions {
   readonly dataFolder: string;
   readonly graceMs: number;
-  /** All that the spawner and its commands inherit. */
+  /** The environment that the spawner and its commands inherit. */
   readonly environment: Readonly<Record<string, string>>;
   readonly warn: (message: string) => void;
   /** See `ExecutorOptions`. */
@@ -56,7 +56,7 @@ interface ExecExecutorOptions {
   readonly isolation?: Isolation | undefined;
 }
 
-/** A run that the spawner has not been given. */
+/** A run that was not sent to the spawner yet. */
 interface WaitingRun {
   readonly order: SpawnOrder;
   readonly stdin: Uint8Array | undefined;
@@ -65,11 +65,11 @@ interface WaitingRun {
 
 interface GivenRun {
   readonly sink: RunSink;
-  /** Undefined before the spawner has said so. */
+  /** Undefined until the spawner reports the start. */
   readonly startedAt: number | undefined;
 }
 
-/** One spawner process, from its start to its death. */
+/** One spawner process. */
 interface Spawner {
   readonly process: ChildProcess;
   readonly stream: Socket;
@@ -79,15 +79,15 @@ interface Spawner {
 }
 
 /**
- * Commands: the worker's end of the link to its spawner, which the first run starts, also after a spawner died. Runs of a
- * dead spawner fail (`spawner-lost`); runs that it had not received go to the next.
+ * Runs commands through a spawner process, which starts with the first run and restarts after a crash. Runs of a dead spawner
+ * fail (`spawner-lost`); runs that it had not received go to the next.
  */
 export class ExecExecutor implements Executor {
   readonly #options: ExecExecutorOptions;
   // Each run is in one of these, by its number.
   /** In order. */
   readonly #waiting = new Map<number, WaitingRun>();
-  /** Given to the spawner, which has not answered. */
+  /** Sent to the spawner and not answered. */
   readonly #sent = new Map<number, GivenRun>();
   readonly #started = new Map<number, GivenRun>();
   #nextRun = 1;
@@ -98,7 +98,7 @@ export class ExecExecutor implements Executor {
     this.#options = options;
   }
 
-  /** @throws BadPayload, of which the dispatcher (executors.ts) makes a failed run. */
+  /** @throws BadPayload, which executors.ts turns into a failed run */
   start(order: RunOrder, sink: RunSink): Run {
     const payload = order.payload as ExecPayload;
     checkExec(payload);
@@ -125,7 +125,7 @@ export class ExecExecutor implements Executor {
     }
   }
 
-  /** Ends the spawner. Runs that were killed and have not ended by now are given up. */
+  /** Ends the spawner. Killed runs that have not ended by then are abandoned. */
   async close(): Promise<void> {
     const spawner = this.#spawner;
     this.#spawner = undefined;
@@ -167,7 +167,7 @@ export class ExecExecutor implements Executor {
         {
           env: { ...MALLOC_ENVIRONMENT, ...this.#options.environment, [RECORD_VARIABLE]: recordId },
           cwd: '/',
-          detached: true, // Ctrl-C on the worker's terminal is not for the spawner
+          detached: true, // Ctrl-C on the worker's terminal must not reach the spawner
           stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
         },
       );
@@ -203,7 +203,7 @@ export class ExecExecutor implements Executor {
     stream.on('data', (bytes: Buffer) => reader.push(bytes));
     stream.on('error', lost);
     stream.on('close', lost);
-    // Not at its `exit`: what it has said before is still to be read. The stream ends with the process.
+    // Not at `exit`: pending messages are still to be read. The stream ends with the process.
     child.on('error', lost);
     // An idle spawner does not keep the worker's process alive; runs do (see executors.ts).
     child.unref();
@@ -240,8 +240,8 @@ export class ExecExecutor implements Executor {
   }
 
   /**
-   * The spawner is dead, or its stream is, which comes to the same. Its commands are ended before their
-   * runs are reported as failed: the report may start them again.
+   * The spawner or its stream is dead, which is equivalent. Its commands are killed before their runs are reported as failed,
+   * because the report may restart them.
    */
   #lost(spawner: Spawner): void {
     if (this.#spawner !== spawner) return;
@@ -249,7 +249,7 @@ export class ExecExecutor implements Executor {
     spawner.process.kill('SIGKILL');
     spawner.stream.destroy();
     const given = this.#takeGiven();
-    // Runs that come from now on are for the next one, which may be ready.
+    // New runs go to the next spawner, which may be ready.
     const refused = spawner.ready ? [] : this.#takeWaiting();
     this.#options.warn(`the spawner process died; ${given.length} runs are lost`);
     this.#cleaning = endRecorded(spawner.recordFile).then(() => {
@@ -265,7 +265,7 @@ export class ExecExecutor implements Executor {
     return waiting;
   }
 
-  /** Takes the runs from the spawner, whose later messages no longer count. */
+  /** Takes the runs from the spawner, whose later messages are ignored. */
   #takeGiven(): GivenRun[] {
     const given = [...this.#sent.values(), ...this.#started.values()];
     this.#sent.clear();
@@ -279,7 +279,7 @@ function endAll(runs: readonly GivenRun[], outcome: Outcome): void {
     sink.ended(outcome, startedAt === undefined ? 0 : performance.now() - startedAt);
 }
 
-/** Closes the link, at which the spawner ends its commands and itself; does it for one that cannot. */
+/** Closes the link, which makes the spawner kill its commands and exit. Kills a spawner that does not respond. */
 async function endSpawner({ process: child, stream, recordFile: file }: Spawner): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     await new Promise<void>((resolve) => {

@@ -32,7 +32,7 @@ export interface SpawnOrder {
   readonly files?: OutputPaths;
   /** Limits of the command, if the spawner has cgroups. */
   readonly limits?: TaskLimits;
-  /** Without it the command's stdin is /dev/null, which also saves a pipe. */
+  /** Without it, the command's stdin is /dev/null, which also saves a pipe. */
   readonly hasStdin: boolean;
 }
 
@@ -58,10 +58,7 @@ export interface SpawnerSettings {
 /** The descriptor on which the spawner finds its end of the stream. */
 export const LINK_DESCRIPTOR = 3;
 
-/**
- * Makes glibc's allocator return large blocks to the system when they are freed, rather than keep them
- * for later. For the spawner alone; its commands do not get it.
- */
+/** Makes glibc's allocator return freed large blocks to the system. For the spawner alone; its commands do not get it. */
 export const MALLOC_ENVIRONMENT: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: '1',
   MALLOC_MMAP_THRESHOLD_: '32768',
@@ -97,7 +94,7 @@ export function outputBody(stream: OutputStream, bytes: Uint8Array): Uint8Array[
   return [STREAM_NUMBER[stream], bytes];
 }
 
-/** `bytes` is a copy: a view would keep the whole buffer that was read, often 64 KiB, for a few bytes. */
+/** `bytes` is a copy: a view would retain the whole receive buffer, often 64 KiB. */
 export function readOutputBody(body: Buffer): { stream: OutputStream; bytes: Uint8Array } {
   return { stream: body[0] === 1 ? 'stdout' : 'stderr', bytes: new Uint8Array(body.subarray(1)) };
 }

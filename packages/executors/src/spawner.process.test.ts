@@ -45,7 +45,7 @@ async function expectGone(processes: readonly ProcessIdentity[]): Promise<void> 
   await expect.poll(() => processes.filter(isAlive)).toEqual([]);
 }
 
-/** Another worker process with a long command in it: one in the task's group, one in a session of its own. */
+/** Another worker process with a long command in it: one in the task's group, one in a separate session. */
 async function startWorker(): Promise<{ worker: ChildProcess; commands: ProcessIdentity[] }> {
   const source = `
     import { Executors } from ${JSON.stringify(pathToFileURL(compiledFile('./index.js', import.meta.url)).href)};

@@ -1,6 +1,6 @@
 /**
- * The spawner, a small process that starts the commands of one worker: forking blocks 1 ms at 50 MB and 10 ms at 200 MB. It
- * imports only files beside it. When its link closes, it ends its process groups and itself.
+ * The spawner, a small process that starts the commands of one worker: forking blocks for 1 ms at 50 MB and 10 ms at 200 MB. It
+ * imports only files beside it. When its link closes, it kills its process groups and exits.
  */
 import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -40,14 +40,14 @@ const watch = new GroupWatch();
 const memory = new GroupMemory();
 const home = settings.cgroup === undefined ? undefined : enterOwnCgroup(settings.cgroup);
 
-/** Starts that wait for their turn, in order. */
+/** Queued starts, in order. */
 const waiting = new Map<number, Buffer>();
 const live = new Map<number, SpawnedRun>();
 let pumping = false;
 
 /**
- * One fork a turn of the event loop: the ends and the output of running commands are seen in between,
- * and each start is reported when it has happened rather than with the last of a batch.
+ * One fork per turn of the event loop: ends and output of running commands are handled in between, and each start is reported at
+ * once rather than with the last of a batch.
  */
 function pump(): void {
   writer.flush();
@@ -96,7 +96,7 @@ function environmentOf(order: SpawnOrder): Record<string, string | undefined> {
   return { ...inherited, ...order.env, [RECORD_VARIABLE]: settings.recordId };
 }
 
-/** The worker does not keep up with what the tasks print: let them wait, as any slow reader would. */
+/** The worker cannot keep up with the output of tasks: block them, as any slow reader would. */
 function pauseOutput(): void {
   writer.flush();
   for (const run of live.values()) run.pauseOutput();

@@ -16,7 +16,7 @@ export class ThreadContext implements TaskContext<AbortSignal> {
   #isListening = false;
   #reportedAt = Number.NEGATIVE_INFINITY;
 
-  /** @param listens says that the signal is looked at, and the end of the thread may wait for it */
+  /** @param listens reports that the run observes its signal, so that its thread ends only after the grace period */
   constructor(env: Readonly<Record<string, string>>, listens: () => void) {
     const { GOSHAWK_JOB = '', GOSHAWK_TASK = '0', GOSHAWK_ATTEMPT = '1', GOSHAWK_GPUS = '' } = env;
     this.job = GOSHAWK_JOB;

@@ -8,28 +8,28 @@ import { describeThrown } from './thrown.js';
 
 interface ThreadLinkOptions {
   readonly heapMiBMax: number;
-  /** All that its modules see of the worker's environment. */
+  /** The worker's variables that modules see. */
   readonly environment: Readonly<Record<string, string>>;
   onIdle(): void;
-  /** It runs nothing more. May be said twice. */
+  /** Called when the thread accepts no more runs, possibly more than once. */
   onSpent(thread: ThreadLink): void;
-  /** There is no such thread any more. */
+  /** Called when the thread has ended. */
   onGone(thread: ThreadLink): void;
 }
 
-/** A run in a thread: hears what the thread says of it up to `ended`, or that the thread is gone. */
+/** A run in a thread. Receives the thread's events up to `ended`, or the loss of the thread. */
 interface LinkedRun {
   readonly order: ThreadOrder;
-  /** The thread has it and runs nothing else. */
+  /** The thread has started the run. */
   started(): void;
   heard(message: FromRun): void;
-  /** The thread has not begun it and takes no more: another one has to. */
+  /** The thread refused the run before it began; use another thread. */
   again(): void;
   broke(outcome: FailedOutcome): void;
 }
 
 /**
- * The worker's end of the link to a thread, which has a run at a time. Neither keeps the worker's process alive: runs do (see
+ * The worker's end of the link to a thread, which runs one task at a time. Neither keeps the worker's process alive: runs do (see
  * executors.ts).
  */
 export class ThreadLink {
@@ -44,7 +44,7 @@ export class ThreadLink {
   #externalBytes = 0;
   #thrown: unknown;
 
-  /** @throws Error of the system, which has no thread to give */
+  /** @throws Error of the system if it has no thread left */
   constructor(options: ThreadLinkOptions) {
     this.#options = options;
     const { port1, port2 } = new MessageChannel();
@@ -79,17 +79,17 @@ export class ThreadLink {
     return this.#run === undefined;
   }
 
-  /** When its run began. */
+  /** Start time of its run. */
   get startedAt(): number {
     return this.#startedAt;
   }
 
-  /** Bytes outside of the heap, when it was asked last. */
+  /** Memory outside of the heap at the last report. Bytes. */
   get externalBytes(): number {
     return this.#externalBytes;
   }
 
-  /** It has not answered for two looks: it computes. */
+  /** Whether it missed two checks because it computes. */
   get isDeaf(): boolean {
     return this.#unanswered > 2;
   }
@@ -98,14 +98,14 @@ export class ThreadLink {
     if (this.#unanswered++ === 0) this.#post({ kind: 'measure' });
   }
 
-  /** Ends the thread, for its run takes too much memory. */
+  /** Ends the thread because its run takes too much memory. */
   outgrown(message: string): void {
     const run = this.#run;
     void this.end();
     run?.broke(failed('out-of-memory', message));
   }
 
-  /** @throws DataCloneError for an input that cannot be handed to a thread */
+  /** @throws DataCloneError for an input that cannot be cloned */
   start(run: LinkedRun): void {
     this.#post({ kind: 'run', order: run.order });
     clearTimeout(this.#idleTimer);
@@ -116,19 +116,19 @@ export class ThreadLink {
     if (this.#isReady) run.started();
   }
 
-  /** Says to the run that it is to end. */
+  /** Aborts the run. */
   kill(reason: KillReason): void {
     this.#post({ kind: 'kill', reason });
   }
 
-  /** Ends the thread, loops without an end included; a blocking native call first returns. */
+  /** Ends the thread, even in an endless loop; a blocking native call must return first. */
   async end(): Promise<void> {
     clearTimeout(this.#idleTimer);
     this.#run = undefined;
     this.#port.close();
     this.#options.onSpent(this);
     const gone = this.#worker.terminate();
-    // It keeps the process again as soon as it is to end.
+    // `terminate` has made the thread keep the process alive again.
     this.#worker.unref();
     await gone;
   }
@@ -164,13 +164,13 @@ export class ThreadLink {
     }
   };
 
-  /** Idle from now on. */
+  /** Becomes idle. */
   #rest(): void {
     this.#idleTimer = setTimeout(() => this.end(), MODULE_THREAD_IDLE_MS).unref();
   }
 
   #exited(code: number): void {
-    // The thread's last words may still be on their way.
+    // The thread's last messages may still be in flight.
     this.#port.off('message', this.#heard);
     for (let left = receiveMessageOnPort(this.#port); left; left = receiveMessageOnPort(this.#port)) {
       const message = left.message as FromThread;

@@ -3,12 +3,12 @@ import { OutputLimit } from './output-limit.js';
 import { OutputTail } from './output-tail.js';
 
 type Post = (stream: OutputStream, bytes: Uint8Array) => void;
-/** Hands over the memory of a tail, from which the worker reads it however the thread ends. */
+/** Hands over the shared memory of a tail, which the worker can read however the thread ends. */
 type PostTail = (stream: OutputStream, memory: SharedArrayBuffer) => void;
 
 /**
- * Takes what a module prints (console, process.stdout, process.stderr) away from the worker's own
- * output. The limit is kept here in the thread, so that a flood is dropped before it is copied.
+ * Separates the output of modules (console, process.stdout, process.stderr) from the worker's. The limit applies here in the
+ * thread, so that a flood is dropped before it is copied.
  */
 export class ThreadOutput {
   readonly #post: Post;
@@ -22,7 +22,7 @@ export class ThreadOutput {
     process.stderr.write = this.#writeOf('stderr');
   }
 
-  /** From now on output belongs to one run, also what callbacks of the one before print. */
+  /** From now on all output belongs to this run, including that of callbacks of the previous one. */
   begin(bytesMax: number): void {
     this.#limit = new OutputLimit(bytesMax, (stream, tailBytesMax) => {
       const memory = OutputTail.memory(tailBytesMax);

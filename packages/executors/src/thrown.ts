@@ -1,6 +1,6 @@
 import { ERROR_MESSAGE_LENGTH_MAX } from './limits.js';
 
-/** Describes a thrown value, which may be anything, in one line: what it is, and where it was thrown. */
+/** Describes a thrown value of any type in one line: what it is, and where it was thrown. */
 export function describeThrown(thrown: unknown): string {
   let text: string;
   try {

@@ -23,15 +23,15 @@ export interface Backup {
   readonly damaged: number;
 }
 
-/** Its modification time is that of the last backup of the journal beside it. */
+/** Its modification time is that of the journal's last backup. */
 const MARK = 'last-backup';
 
 /**
- * Writes the readable records of a journal to `TAG.jsonl` in a folder, as `journal export` prints them, and reads them
- * back. The file of an earlier backup is replaced only then. Of a journal with damaged records the file is
- * `TAG.damaged.jsonl`, so that the last whole backup stays.
+ * Writes the readable records of a journal to `TAG.jsonl` in a folder, as `journal export` prints them, and verifies the file
+ * before it replaces an earlier backup. A journal with damaged records goes to `TAG.damaged.jsonl`, so that the last complete
+ * backup stays.
  *
- * @throws JournalError `backup-failed` when what was read back differs
+ * @throws JournalError `backup-failed` if the file differs when read back
  */
 export async function backUp(journal: JournalReader, folder: string): Promise<Backup> {
   const { tag } = journal.identity;
@@ -61,7 +61,7 @@ export async function backUp(journal: JournalReader, folder: string): Promise<Ba
   }
 }
 
-/** @returns how many lines are on the disk now */
+/** @returns the number of lines that are durable */
 function writeLines(path: string, texts: Iterable<string>): number {
   let lines = 0;
   const fd = openSync(path, 'w', 0o600);
@@ -84,7 +84,7 @@ export function markBackedUp(journalFolder: string, at: number): void {
   utimesSync(mark, at / 1_000, at / 1_000);
 }
 
-/** Time since the journal in a folder was last backed up; undefined: never. @param now ms since 1970 */
+/** Returns the time since the last backup of the journal in a folder; undefined: never. @param now ms since 1970 */
 export function backupAgeOf(journalFolder: string, now: number): Millis | undefined {
   const at = statSync(join(journalFolder, MARK), { throwIfNoEntry: false })?.mtimeMs;
   return at === undefined ? undefined : Math.max(0, now - at);

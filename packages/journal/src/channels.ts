@@ -1,10 +1,10 @@
 import { type Channel, channel } from 'node:diagnostics_channel';
 import type { Millis } from '@goshawk/core';
 
-/** `goshawk.journal.committed`: a group is durable. To be watched as the channels of `@goshawk/transport` are. */
+/** Event of `goshawk.journal.committed`: a group is durable. Subscribe to it like the channels of `@goshawk/transport`. */
 export interface JournalCommitted {
   readonly records: number;
-  /** Time since the group was submitted to the disk. */
+  /** Time since the write was submitted. */
   readonly tookMs: Millis;
 }
 

@@ -2,7 +2,7 @@ import type { Histogram, JobNumber, JobRecord, JournalState, KeyHolder, Millis }
 import type { Damaged } from './reading.js';
 
 export interface JournalListener {
-  /** The first `count` records that were appended since the journal was opened are on the disk. */
+  /** The first `count` records appended since opening are durable. */
   recorded(count: number): void;
   stateChanged(state: JournalState): void;
   /**
@@ -20,7 +20,7 @@ export interface JournalMetrics {
   readonly usedBytes: number;
   /** Free space of the disk; undefined if it is not monitored. */
   readonly freeBytes: number | undefined;
-  /** Time since the last backup; undefined: none is known. */
+  /** Time since the last backup; undefined: no backup is known. */
   readonly backupAgeMs: Millis | undefined;
   readonly recordsAppended: number;
   readonly recordsWritten: number;
@@ -36,11 +36,11 @@ export interface JournalMetrics {
 export interface Journal {
   /** Epoch of the ownership, higher for each owner. 0 if it cannot be taken over. */
   readonly epoch: number;
-  /** Prefix of the ids of all jobs in it; drawn when it was made. */
+  /** Prefix of all job ids in the journal, drawn at its creation. */
   readonly tag: string;
-  /** The addresses, by name, of those who had this journal before, the latest last. */
+  /** Addresses of the earlier owners, by name, latest last. */
   readonly previousIncarnations: readonly string[];
-  /** The highest number of a job that was ever written down, or passed over; 0 when none was. */
+  /** The highest job number that was ever recorded or skipped; 0 if none. */
   readonly lastJob: number;
   /**
    * The records at opening time, each with its place: job by job, each beginning with its acceptance. Read
@@ -49,12 +49,12 @@ export interface Journal {
    */
   entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]>;
   /**
-   * Writes down who has the journal from now on, and returns when that is on the disk.
+   * Records a new owner of the journal, and returns when that is durable.
    *
-   * @param skipped so many numbers of jobs are passed over, beside those that may not have been written down; default 0
+   * @param skipped number of job numbers to skip, beside those that may be in use but unrecorded; default 0
    */
   begin(self: string, skipped?: number): Promise<void>;
-  /** To be called once, before anything is appended. */
+  /** Call it once, before anything is appended. */
   listen(listener: JournalListener): void;
   /** @returns the record's place */
   append(record: JobRecord): number;
@@ -63,18 +63,18 @@ export interface Journal {
    * be read synchronously have none: callers must keep what they need.
    */
   readonly recall: ((job: JobNumber, place: number) => JobRecord | undefined) | undefined;
-  /** All records of a job, on the disk or not, with their places; those that cannot be read are left out. */
+  /** All records of a job, durable or pending, with their places; unreadable ones are omitted. */
   readonly recallJob: ((job: JobNumber) => Iterable<readonly [place: number, record: JobRecord]>) | undefined;
   readonly state: JournalState;
-  /** For how long nothing was written while records wait for the disk; 0 while none does. */
+  /** Time without a write while records are pending; 0 if none are. */
   readonly unwrittenMs: Millis;
   metrics(): JournalMetrics;
-  /** How long commits took. ms */
+  /** Duration of commits. ms */
   readonly commitMs: Histogram;
   /**
-   * Commits what was appended, and lets others have the journal.
+   * Commits pending records, and releases the journal.
    *
-   * @param onWritten called between the two, when the last was recorded: nothing can be recalled after it
+   * @param onWritten called between the two, when the last record is durable: nothing can be read after it
    */
   close(onWritten?: () => void): Promise<void>;
 }

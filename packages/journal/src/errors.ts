@@ -1,20 +1,20 @@
 import { InputError } from '@goshawk/core';
 
 type JournalErrorCode =
-  /** Another process has it. */
+  /** Another process owns it. */
   | 'journal-in-use'
-  /** A newer version of Goshawk has written it. */
+  /** A newer version of Goshawk wrote it. */
   | 'journal-newer'
   /** It cannot be read. */
   | 'journal-damaged'
   | 'no-journal'
   /** The folder cannot be used. */
   | 'journal-folder'
-  /** The URL of a journal in PostgreSQL cannot be used. */
+  /** The URL of a PostgreSQL journal is invalid. */
   | 'journal-url'
   /** A backup cannot be read back. */
   | 'backup-failed'
-  /** PostgreSQL does not answer, or does not let us in. */
+  /** PostgreSQL does not answer, or refuses the connection. */
   | 'journal-unreachable';
 
 /** A journal cannot be opened or read. The message is for people. */
@@ -26,7 +26,7 @@ export class JournalError extends InputError {
   }
 }
 
-/** Another scheduler has claimed the journal: nothing is wrong with it. */
+/** Another scheduler has claimed the journal, which is intact. */
 export class TakenOver extends Error {
   override name = 'TakenOver';
 

@@ -17,13 +17,13 @@ const CLAIM = /^owner-[0-9a-f]{16}\.sock$/;
 const EARLY = '.early';
 const TRIES = 8;
 const PAUSE_MS = 60;
-/** Portable limit of a socket path. */
+/** Portable maximum of a socket path. */
 const PATH_BYTES_MAX = 100;
-/** Until the owner of a folder has said who it is. It may be stopped. */
+/** Timeout for the owner's self-description; the owner may be suspended. */
 const INTRODUCTION_MS = 300;
 
 export interface FolderClaim {
-  /** Others may have the folder. */
+  /** Releases the folder. */
   release(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export interface FolderClaim {
 interface Purpose {
   /** Description of the owner for later claimants, besides its process; evaluated for each request. */
   readonly about?: () => string;
-  /** @param owner what it says of itself; empty when it is stopped, and says nothing */
+  /** @param owner its self-description; empty if it is suspended and does not answer */
   inUse(folder: string, owner: string): InputError;
 }
 
@@ -47,8 +47,8 @@ const FOR_JOURNAL: Purpose = {
 /**
  * Claims a folder for this process.
  *
- * @throws the error of the purpose when a living process has it: of a journal, JournalError `journal-in-use`;
- *   JournalError `journal-folder` when the file system knows no sockets
+ * @throws the error of the purpose if a live process has it, such as JournalError `journal-in-use`; JournalError `journal-folder`
+ * if the file system does not support sockets
  */
 export async function claimFolder(folder: string, purpose: Purpose = FOR_JOURNAL): Promise<FolderClaim> {
   let owner = '';
@@ -67,7 +67,7 @@ export async function claimFolder(folder: string, purpose: Purpose = FOR_JOURNAL
   throw purpose.inUse(folder, owner);
 }
 
-/** Whether a living process has a folder, at this moment; only `claimFolder` makes it one's own. Changes nothing. */
+/** Returns whether a live process owns a folder at this moment, without claiming it. */
 export async function isClaimed(folder: string): Promise<boolean> {
   return existsSync(folder) && (await livingOther(folder, '', () => {})) !== undefined;
 }
@@ -78,8 +78,8 @@ interface Claim {
 }
 
 /**
- * Removes sockets of processes that died before listening. A live process whose name disappears yields: the
- * folder has an owner.
+ * Removes sockets of processes that died before listening. A live process whose name disappears yields, because the folder has an
+ * owner.
  */
 function removeEarly(folder: string): void {
   for (const name of readdirSync(folder)) {
@@ -88,14 +88,14 @@ function removeEarly(folder: string): void {
   }
 }
 
-/** @returns undefined where the owner of the folder has taken the early name away */
+/** @returns undefined if the owner of the folder has removed the early name */
 async function listen(folder: string, about: Purpose['about']): Promise<Claim | undefined> {
   const name = `owner-${randomBytes(8).toString('hex')}.sock`;
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.end(`process ${process.pid} on ${hostname()}${about === undefined ? '' : `, ${about()}`}`);
   });
-  // Only one that listens bears a name that others look at: it is never taken for the socket of a dead process.
+  // Only a listening socket gets a name that others check: it is never mistaken for that of a dead process.
   const early = `${name}${EARLY}`;
   try {
     await withShortPath(folder, early, (path) => listening(server, path));
@@ -133,8 +133,8 @@ function listening(server: Server, path: string): Promise<void> {
 }
 
 /**
- * @param onDead called with each socket that a process has left behind
- * @returns what another living process says of itself; undefined when there is none
+ * @param onDead called with each socket that a dead process left behind
+ * @returns the self-description of another live process; undefined if there is none
  */
 async function livingOther(
   folder: string,
@@ -150,7 +150,7 @@ async function livingOther(
   return undefined;
 }
 
-/** @returns undefined when nobody listens there any more */
+/** @returns undefined if no process listens there */
 function introductionAt(path: string): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     let said = '';
@@ -167,7 +167,7 @@ function introductionAt(path: string): Promise<string | undefined> {
     socket.on('end', () => done(said));
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') return done(undefined);
-      // Its queue of connections is full, or it ended in the middle of a word: somebody is or was there just now.
+      // Its connection queue is full, or it ended during the answer: the process is alive or was until now.
       if (error.code === 'EAGAIN' || error.code === 'ECONNRESET' || error.code === 'EPIPE') return done(said);
       clearTimeout(patience);
       reject(error);
@@ -175,7 +175,7 @@ function introductionAt(path: string): Promise<string | undefined> {
   });
 }
 
-/** Paths of sockets are short everywhere; Linux has a short one for every folder that is open. */
+/** Socket paths are limited; on Linux every open folder has a short alias. */
 async function withShortPath<T>(folder: string, name: string, use: (path: string) => Promise<T>): Promise<T> {
   const path = join(folder, name);
   if (Buffer.byteLength(path) <= PATH_BYTES_MAX || process.platform !== 'linux') return use(path);

@@ -14,7 +14,7 @@ import { TakenOver } from './errors.js';
 import type { Filed } from './reading.js';
 import { encodeRecord } from './record-codec.js';
 
-/** One appended record. Of a job that is forgotten everything goes: there are no bytes. */
+/** One appended record. An entry without bytes deletes all records of its job. */
 export interface Entry {
   readonly job: JobNumber;
   readonly place: number;
@@ -41,18 +41,18 @@ function encodedEntry(record: JobRecord, place: number): Entry {
   }
 }
 
-/** How a group commit gets on after this turn of the event loop, and after a while. */
+/** Schedules the next commit after this turn of the event loop, and later retries. */
 export interface Pace {
   soon(action: () => void): void;
   later(action: () => void): void;
-  /** ms; default: the process's clock. */
+  /** Clock in ms; default: the process's clock. */
   now?(): Millis;
 }
 
 /** The bounds range from a battery-backed disk to one that hangs. ms */
 const COMMIT_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000];
 
-/** Until it is asked again whether there is room. ms */
+/** Interval of retries when there is no room. ms */
 const ROOM_PAUSE_MS = 500;
 
 const IN_REAL_TIME: Pace = {
@@ -67,19 +67,19 @@ const STOPPED: JournalState = {
 };
 
 /**
- * Group commit, which all journals share: one group at a time is in flight to the disk, and records appended
- * meanwhile form the next. One record waits for one sync, and so do a thousand in one turn of the event loop.
+ * Group commit, which all journals share: one group at a time is being written, and records appended meanwhile form the next. A
+ * thousand records in one turn of the event loop wait for one sync, just as a single one does.
  */
 export abstract class GroupCommit {
   state: JournalState = OPEN;
-  /** While it is not stopped. */
+  /** State of the storage, unless writing has stopped. */
   #stateBelow: JournalState = OPEN;
   appended = 0;
   written = 0;
   commits = 0;
   lastCommitMs: Millis = 0;
   longestCommitMs: Millis = 0;
-  /** When something was written last, or when the first record that waits for the disk was appended. */
+  /** Time of the last write, or of the oldest pending append. */
   #waitsSince: Millis = 0;
   readonly commitMs = new Histogram(COMMIT_BOUNDS_MS);
   /** Place of the next record, greater than all before. Set after reading the existing records. */
@@ -87,7 +87,7 @@ export abstract class GroupCommit {
   protected listener: JournalListener | undefined;
   readonly #pace: Pace;
   #waiting: Entry[] = [];
-  /** The group that is on its way. */
+  /** The group in flight. */
   #group: readonly Entry[] = [];
   #isBusy = false;
   #isClosed = false;
@@ -99,8 +99,8 @@ export abstract class GroupCommit {
   }
 
   /**
-   * Returns when all of a group is durable, or when there was no room and nothing of it is written: it is given again after
-   * a while. A failure is final: what is on the disk after it nobody knows.
+   * Resolves when the whole group is durable, or with nothing written if there is no room; the group is then retried. A failure
+   * is final, because the state of the disk is unknown after it.
    */
   protected abstract write(group: readonly Entry[]): Promise<'written' | 'no room'>;
 
@@ -108,10 +108,10 @@ export abstract class GroupCommit {
     this.listener = listener;
   }
 
-  /** @returns the record's place @throws InputError `record-too-large` where it cannot be encoded: nothing is appended then */
+  /** @returns the record's place @throws InputError `record-too-large` if it cannot be encoded: nothing is appended then */
   append(record: JobRecord): number {
     invariant(this.nextPlace !== undefined, 'the journal was written before it was read');
-    // A record that cannot be encoded throws here: it has no place, and counts nowhere.
+    // Throws for a record that cannot be encoded, before it gets a place.
     const entry = encodedEntry(record, this.nextPlace);
     const place = this.nextPlace++;
     if (this.#isClosed) return place;
@@ -125,7 +125,7 @@ export abstract class GroupCommit {
     return place;
   }
 
-  /** For how long nothing was written while records wait for the disk; 0 while none does. */
+  /** Time without a write while records are pending; 0 if none are. */
   get unwrittenMs(): Millis {
     return this.appended === this.written || this.#isClosed ? 0 : this.#now() - this.#waitsSince;
   }
@@ -134,12 +134,12 @@ export abstract class GroupCommit {
     return this.#pace.now?.() ?? performance.now();
   }
 
-  /** Returns the bytes at a place if they are not on disk yet. */
+  /** Returns the bytes at a place if they are not durable yet. */
   at(place: number): Buffer | undefined {
     return entryAt(this.#waiting, place)?.bytes ?? entryAt(this.#group, place)?.bytes;
   }
 
-  /** All that was appended of a job, in the order of writing. @param onDisk what is there of it */
+  /** Returns all appended records of a job, in order. @param onDisk those that are durable */
   of(job: JobNumber, onDisk: readonly Filed[]): Iterable<Filed> {
     const filed = new Map(onDisk.map((each) => [each[2], each]));
     for (const list of [this.#group, this.#waiting]) {
@@ -149,21 +149,21 @@ export abstract class GroupCommit {
     return filed.values();
   }
 
-  /** There is no room for new jobs, or it does not answer; undefined: that is over. What has failed stays so. */
+  /** Sets that there is no room for new jobs, or that the storage does not answer; undefined: resolved. Failure is permanent. */
   setState(kind: 'full' | 'away', message: string | undefined): void {
     this.#stateBelow = message === undefined ? OPEN : { kind, message };
     if (this.state !== STOPPED) this.#change(this.#stateBelow);
   }
 
-  /** Nothing will be written any more. */
+  /** Stops writing permanently. */
   fail(error: Error): void {
     if (!this.#isClosed) this.#fail(error);
   }
 
   /**
-   * Waits until nothing waits for the disk, and then ends what is below: once, however often it is asked.
+   * Waits until no record is pending, and then closes the storage; idempotent.
    *
-   * @param withinMs what is not written by then is given up
+   * @param withinMs timeout after which pending records are abandoned
    */
   end(below: () => Promise<void>, withinMs?: Millis): Promise<void> {
     this.#ended ??= this.#end(below, withinMs);
@@ -179,8 +179,8 @@ export abstract class GroupCommit {
   }
 
   /**
-   * Resolves when no record waits for the disk: all are durable, or writing has failed, or the disk is full,
-   * for which closing does not wait. Unconfirmed work is repeated.
+   * Resolves when no record is pending: all are durable, writing has failed, or the disk is full. Closing does not wait for
+   * space; unacknowledged work is repeated.
    */
   #idle(): Promise<void> {
     if (!this.#isBusy || this.state.kind === 'failed') {
@@ -192,7 +192,7 @@ export abstract class GroupCommit {
     });
   }
 
-  /** @param sizes of where groups go */
+  /** @param sizes of the storage */
   protected metricsWith(
     sizes: Pick<JournalMetrics, 'fileBytes' | 'usedBytes' | 'freeBytes' | 'backupAgeMs'>,
   ): JournalMetrics {
@@ -207,12 +207,12 @@ export abstract class GroupCommit {
     };
   }
 
-  /** It ends, or has ended. */
+  /** Whether it is closing or closed. */
   get isEnding(): boolean {
     return this.#ended !== undefined;
   }
 
-  /** Nothing is written any more, and the listener hears nothing. */
+  /** Stops writing and notifying the listener. */
   abandon(): void {
     this.#isClosed = true;
     this.listener = undefined;
@@ -253,7 +253,7 @@ export abstract class GroupCommit {
     this.#settle();
   }
 
-  /** After a sync that failed the system may call the next one good without having written anything. */
+  /** After a failed sync the system may report success for the next one without having written anything. */
   #fail(error: Error): void {
     this.#waiting = [];
     const takenOver = error instanceof TakenOver ? { takenOver: true } : {};
@@ -274,7 +274,7 @@ export abstract class GroupCommit {
   }
 }
 
-/** Places grow. */
+/** Places are in ascending order. */
 function entryAt(entries: readonly Entry[], place: number): Entry | undefined {
   let low = 0;
   let high = entries.length;

@@ -6,10 +6,10 @@ import { FORMAT } from './record-codec.js';
 export interface Identity {
   readonly format: number;
   readonly tag: string;
-  /** Version of Goshawk that wrote to it last, for people. */
+  /** Version of Goshawk that last wrote to it, for display. */
   readonly version: string;
   readonly formers: readonly string[];
-  /** The highest number of a job that is forgotten, or that may have been given and never recorded. */
+  /** The highest job number that is forgotten, or that may have been used without a record. */
   readonly lastJob: number;
 }
 
@@ -21,8 +21,8 @@ export function newIdentity(tag: string, version: string): Identity {
 }
 
 /**
- * @param lastJob the highest number that was ever written down, or passed over
- * @param skipped so many numbers more are passed over, but for the first owner
+ * @param lastJob the highest number that was ever recorded or skipped
+ * @param skipped how many more numbers to skip, except for the first owner
  */
 export function succeededBy(
   identity: Identity,
@@ -32,8 +32,8 @@ export function succeededBy(
   skipped: number,
 ): Identity {
   const formers = [...identity.formers.filter((former) => former !== self), self].slice(-FORMERS_MAX);
-  // The one that begins passes over what the one before it may have given and not recorded; the next must do so as
-  // well, even if nothing is recorded until then.
+  // A new owner skips the numbers that its predecessor may have used without a record. Its successor must skip them too, even if
+  // nothing is recorded until then.
   const passedOver = identity.formers.length === 0 ? 0 : LIMITS.unrecordedJobsMax + skipped;
   return { ...identity, format: FORMAT, version, formers, lastJob: lastJob + passedOver };
 }

@@ -2,13 +2,13 @@ import { InputError, type JobRecord } from '@goshawk/core';
 import { decodeRecord, encodeRecord, RECORD_KINDS } from './record-codec.js';
 
 /**
- * The records of what `goshawk journal export` has printed: a line of JSON each, of one journal.
+ * Parses the output of `goshawk journal export`: JSON lines of one journal.
  *
- * @throws InputError that says which line is none
+ * @throws InputError that names the invalid line
  */
 export function parseExport(text: string): { readonly tag: string; readonly records: JobRecord[] } {
   const records: JobRecord[] = [];
-  /** Stages of the current job. */
+  /** Number of stages of the current job. */
   let stages = 0;
   let tag: string | undefined;
   for (const [index, line] of text.split('\n').entries()) {
@@ -51,7 +51,7 @@ function parseLine(line: string, number: number): { readonly id: string; readonl
     (kind !== 'appended' || Array.isArray(record.tasks));
   if (!isRecord || !hasParts) throw bad(number, 'is not a job record');
   try {
-    // Round-trips the record as a journal would.
+    // Encodes and decodes the record as a journal would.
     return { id, record: decodeRecord(encodeRecord(record)) };
   } catch {
     throw bad(number, 'is not a job record');

@@ -20,10 +20,10 @@ export { ROOM_LIMITS, type RoomLimits } from './room.js';
 export { type SentGroup, SentGroups } from './sent-groups.js';
 
 /**
- * The journals that can be read at a place, to be closed by the caller.
+ * Opens the journals at a place; the caller closes them.
  *
- * @param place the folder of one, or a URL of PostgreSQL with those of all schedulers
- * @param tag there, only the one whose job ids begin so
+ * @param place a journal's folder, or a URL of PostgreSQL with the journals of all schedulers
+ * @param tag only the journal with this prefix of job ids
  * @throws JournalError
  */
 export async function journalsAt(place: string, tag?: string): Promise<JournalReader[]> {

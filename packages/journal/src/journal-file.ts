@@ -17,9 +17,9 @@ const packr = new Packr({ useRecords: false });
 /** The readable part of a journal: all of it, if it is sound. */
 export interface Salvage {
   readonly identity: Identity | undefined;
-  /** Job after job; each as a scheduler may start from it. */
+  /** Job by job, each complete enough for a scheduler to load. */
   readonly records: readonly JobRecord[];
-  /** Records that cannot be read, or stand where they should not. */
+  /** Records that are unreadable or misplaced. */
   readonly damaged: readonly Damaged[];
   /** Problems of the file itself. */
   readonly problems: readonly string[];
@@ -29,7 +29,7 @@ export function hasJournal(folder: string): boolean {
   return existsSync(join(folder, FILE));
 }
 
-/** @throws JournalError `no-journal`, `journal-damaged` for a file that is none */
+/** @throws JournalError `no-journal`, `journal-damaged` if the file is not a journal */
 export function openJournalFile(folder: string): LmdbFile {
   if (!hasJournal(folder)) {
     throw new JournalError(
@@ -46,8 +46,8 @@ export function openJournalFile(folder: string): LmdbFile {
 }
 
 /**
- * Looks at every page before lmdb does: its native code takes what is on the disk as it is, and ends the process, or
- * never ends, over a page that is damaged. Reads the file once; does not change it.
+ * Validates every page before lmdb reads it: lmdb's native code trusts the file, and crashes or hangs on a damaged page. Reads
+ * the file once and does not change it.
  *
  * @throws JournalError `journal-damaged`
  */
@@ -62,7 +62,7 @@ export function checkJournalFile(folder: string): void {
   }
 }
 
-/** The same of a file that is open. @throws DamagedFileError */
+/** The same for an open file. @throws DamagedFileError */
 export function checkFile(file: LmdbFile): void {
   const counts = file.check();
   const others = [...counts.keys()].filter((name) => name !== IDENTITY && name !== RECORDS);
@@ -79,7 +79,7 @@ export function damagedJournal(folder: string, problem: string, cause?: unknown)
   );
 }
 
-/** Reads all that can be read. */
+/** Reads everything that is readable. */
 export function salvage(file: LmdbFile, folder: string): Salvage {
   const problems: string[] = [];
   const entries = [...file.entries((problem) => problems.push(problem))];
@@ -88,7 +88,7 @@ export function salvage(file: LmdbFile, folder: string): Salvage {
     const strays = [...file.stray()].map((stray) => ({ ...stray, tree: '' }));
     entries.push(...strays, ...(file.knowsFreePages() ? [] : file.entries(() => {}, file.previous)));
   }
-  // The names of trees may be damaged, or not known.
+  // The names of trees may be damaged or unknown.
   const isRecord = ({ tree, key }: Entry): boolean => tree === RECORDS || recordKeyOf(key) !== undefined;
   const found = entries.filter(isRecord);
   const isIdentity = ({ tree, key }: Entry): boolean => tree === IDENTITY || nameOf(key) === IDENTITY;
@@ -102,7 +102,7 @@ export function salvage(file: LmdbFile, folder: string): Salvage {
   return { identity: knownIdentity(identity, folder), records, damaged, problems };
 }
 
-/** Undefined when it is lost. @throws JournalError `journal-newer` */
+/** Returns undefined if the identity is lost. @throws JournalError `journal-newer` */
 export function knownIdentity(bytes: Buffer | undefined, folder: string): Identity | undefined {
   try {
     return checkIdentity(unpackIdentity(bytes), folder);
@@ -112,7 +112,7 @@ export function knownIdentity(bytes: Buffer | undefined, folder: string): Identi
   }
 }
 
-/** By their keys, each once. */
+/** Sorts by key, and removes duplicates. */
 function inOrder(entries: readonly Entry[]): readonly Entry[] {
   const byKey = new Map(entries.map((entry) => [entry.key.toString('latin1'), entry]));
   return [...byKey.values()].sort((a, b) => Buffer.compare(a.key, b.key));
@@ -123,7 +123,7 @@ export function filedOf({ key, value }: Pick<Entry, 'key' | 'value'>): Filed {
   return [job, value, place];
 }
 
-/** Undefined for bytes that are none. */
+/** Returns undefined for invalid bytes. */
 export function unpackIdentity(bytes: Buffer | undefined): unknown {
   try {
     return bytes && packr.unpack(bytes);

@@ -1,25 +1,25 @@
 import { endOf, type HeapCount, isList, isMap, openedAt, PackedError } from './packed.js';
 
-/** Makes a value of its bytes. */
+/** Decodes a value from its bytes. */
 type Unpack = (bytes: Buffer) => unknown;
 
-/** A pointer to a payload that is there already. In bytes. */
+/** Size of a pointer to a shared payload. Bytes. */
 const SHARED_BYTES = 8;
 
-/** Making a record would take more of the heap than it may. */
+/** Decoding a record would exceed the heap limit. */
 export class TooLargeError extends Error {
   override name = 'TooLargeError';
 }
 
-/** A list of payloads, by its place in the bytes of a record. */
+/** A list of payloads, by its offset in the bytes of a record. */
 export interface PackedList {
   readonly count: number;
   readonly first: number;
 }
 
 /**
- * Reads a record part by part. Older versions wrote one copy of the payload for each task of a job, up to a gigabyte of
- * them: payloads that are alike become one object here, and what still is too large is not made at all.
+ * Decodes a record part by part. Older versions wrote one copy of the payload per task of a job, up to a gigabyte: identical
+ * payloads become one shared object here, and a record that is still too large is not decoded at all.
  */
 export class LargeRecord {
   readonly #bytes: Buffer;
@@ -37,9 +37,9 @@ export class LargeRecord {
   }
 
   /**
-   * The values of the list that the record is.
+   * Decodes the values of the record's list.
    *
-   * @param nameOf of the value at this place, given those before it; of one named `skipped` nothing is made
+   * @param nameOf returns the name of the value at this place, given those before it; a value named `skipped` is not decoded
    * @throws PackedError, TooLargeError
    */
   values(nameOf: (place: number, before: readonly unknown[]) => string | undefined): unknown[] {
@@ -59,14 +59,14 @@ export class LargeRecord {
     return values;
   }
 
-  /** The payloads one by one; one that is like the one before it is the same object. */
+  /** Yields the payloads one by one; a payload equal to the previous one is the same object. */
   *payloadsOf({ count, first }: PackedList): Iterable<unknown> {
     const bytes = this.#bytes;
     let at = first;
     let size = 0;
     let payload: unknown;
     for (let index = 0; index < count; index++) {
-      // No value begins with another one, so one that has the same bytes ends where the other one did.
+      // No encoding is a prefix of another, so a value that starts with the same bytes has the same end.
       const isSame =
         index > 0 && at + size <= bytes.length && bytes.compare(bytes, at, at + size, at - size, at) === 0;
       if (isSame) this.#take(SHARED_BYTES);
@@ -133,7 +133,7 @@ export class LargeRecord {
     const taken = this.#heap.bytes - before;
     this.#heap.bytes = before;
     this.#take(taken);
-    // A copy: byte arrays that are made of it would keep the whole record in memory.
+    // A copy: byte arrays in the value would keep the whole record in memory.
     return this.#unpack(Buffer.from(this.#bytes.subarray(at, end)));
   }
 

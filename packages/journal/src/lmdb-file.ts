@@ -2,20 +2,20 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { sumOf } from '@goshawk/core';
 
 /**
- * lmdb's file read as bytes, without its native code, which ends the process over a page that is not as it should be.
- * Nothing is mapped or written, each page is looked at once, and what is wrong is said. The layout is that of lmdb
- * 1.0 as lmdb-js has it (`mdb.c`: MDB_page_header, MDB_meta, MDB_db, MDB_node).
+ * Reads lmdb's file as bytes, without its native code, which crashes on a damaged page. Nothing is mapped or written, each page
+ * is visited once, and damage is reported. The layout is that of lmdb 1.0 as lmdb-js has it (`mdb.c`: MDB_page_header, MDB_meta,
+ * MDB_db, MDB_node).
  */
 export class LmdbFile {
   /** Size of a page. Bytes. */
   readonly pageSize: number;
   /** The snapshot that lmdb would open. */
   readonly meta: Meta;
-  /** The one before it, whose pages have not been used again. */
+  /** The snapshot before it, whose pages have not been reused. */
   readonly previous: Meta;
   readonly #file: number;
   readonly #size: number;
-  /** Which pages have been seen, so that none is used twice and no circle is followed for ever. */
+  /** Pages visited so far, to detect shared pages and cycles. */
   readonly #seen: Uint8Array;
   #free: ReadonlySet<number> | undefined;
 
@@ -28,7 +28,7 @@ export class LmdbFile {
     this.#seen = new Uint8Array(Math.min(this.meta.lastPage + 1, this.pageCount));
   }
 
-  /** @throws DamagedFileError when it is no file of lmdb, or shorter than it says */
+  /** @throws DamagedFileError if it is not a file of lmdb, or is truncated */
   static open(path: string): LmdbFile {
     const file = openSync(path, 'r');
     try {
@@ -40,7 +40,7 @@ export class LmdbFile {
     }
   }
 
-  /** How many whole pages there are. */
+  /** Number of complete pages. */
   get pageCount(): number {
     return Math.floor(this.#size / this.pageSize);
   }
@@ -49,22 +49,22 @@ export class LmdbFile {
     return this.#size;
   }
 
-  /** Pages that the trees reached in the last read. */
+  /** Size of the pages that the trees reached in the last read. */
   get usedBytes(): number {
     return sumOf(this.#seen) * this.pageSize;
   }
 
-  /** The latest transaction that is in the file by now. */
+  /** Returns the latest transaction in the file now. */
   latestTransaction(): number {
     const [first, second] = readMetas(this.#file, this.#size) as [Meta, Meta];
     return Math.max(first.transaction, second.transaction);
   }
 
   /**
-   * Looks at every page that lmdb may ever follow: trees, values of many pages, and the list of free pages.
+   * Validates every page that lmdb may ever follow: trees, values of several pages, and the list of free pages.
    *
-   * @returns how many entries each tree has
-   * @throws DamagedFileError for the first thing that is wrong
+   * @returns the number of entries of each tree
+   * @throws DamagedFileError for the first fault
    */
   check(): ReadonlyMap<string, number> {
     const fail: OnDamage = (problem) => {
@@ -80,15 +80,15 @@ export class LmdbFile {
   }
 
   /**
-   * The entries of all trees, each in order; of what is damaged, the rest.
+   * Yields the entries of all trees, each in order, and skips damaged parts.
    *
-   * @param onDamage called with each part that is left out
+   * @param onDamage called with each skipped part
    */
   *entries(onDamage: OnDamage, meta: Meta = this.meta): Iterable<Entry> {
     for (const [tree, { key, value }] of this.#all(onDamage, meta)) yield { tree, key, value: value() };
   }
 
-  /** The same, with values that are not read: together they may be gigabytes. */
+  /** The same without reading the values: together they may be gigabytes. */
   *#all(onDamage: OnDamage, { main }: Meta): Iterable<readonly [tree: string, leaf: Leaf]> {
     this.#seen.fill(0);
     const trees: [name: string, tree: Tree][] = [];
@@ -101,16 +101,15 @@ export class LmdbFile {
     }
   }
 
-  /** Whether the list of free pages can be read. To be asked after `entries`. */
+  /** Returns whether the list of free pages is readable. Call it after `entries`. */
   knowsFreePages(): boolean {
     this.#free ??= this.#freePages();
     return this.#free !== undefined;
   }
 
   /**
-   * Entries of leaf pages that no tree was found to lead to and that are in use, in the order of the file: what is left
-   * of trees whose upper pages are gone. Where nobody knows which pages are free, only of those that the last
-   * transaction has written. To be called after `entries`.
+   * Yields the entries of leaf pages that are in use but that no tree leads to, in file order: the remains of trees whose upper
+   * pages are lost. If the free pages are unknown, only pages of the last transaction are considered. Call it after `entries`.
    */
   *stray(): Iterable<Omit<Entry, 'tree'>> {
     const knowsFree = this.knowsFreePages();
@@ -132,7 +131,7 @@ export class LmdbFile {
     closeSync(this.#file);
   }
 
-  /** In order of keys; of an unsound page or subtree, nothing. */
+  /** Yields leaves in order of keys, and skips unsound pages and subtrees. */
   *#leaves(tree: Tree, onDamage: OnDamage): Iterable<Leaf> {
     const counted = { branches: 0, leaves: 0, overflow: 0, entries: 0 };
     let isWhole = true;
@@ -168,7 +167,7 @@ export class LmdbFile {
     if (isWhole && !agrees) onDamage(`a tree has ${counted.entries} entries and should have ${tree.entries}`);
   }
 
-  /** The pages that a branch page leads to. */
+  /** Returns the pages that a branch page points to. */
   #below(step: Step, tree: Tree): Step[] {
     const branches = this.#take(step, tree, (page, bytes) => this.#branchesIn(page, bytes));
     return branches.map(({ child, key }, i) => ({
@@ -179,7 +178,7 @@ export class LmdbFile {
     }));
   }
 
-  /** The nodes of a page that is used once. */
+  /** Returns the nodes of a page, which must be visited only once. */
   #take<N extends Node>(step: Step, tree: Tree, nodesIn: (page: number, bytes: Buffer) => readonly N[]) {
     const { page, depth } = step;
     this.#mark({ page, pages: 1 });
@@ -213,7 +212,7 @@ export class LmdbFile {
     return this.#nodesIn(page, bytes, BRANCH, (at, key) => ({
       key,
       bytes: NODE + key.length,
-      // The flags of a branch are the upper part of a page's number.
+      // The flags of a branch are the upper part of its page number.
       child: bytes.readUInt32LE(at) + bytes.readUInt16LE(at + 4) * 2 ** 32,
     }));
   }
@@ -245,8 +244,8 @@ export class LmdbFile {
   }
 
   /**
-   * @param nodeAt a node that begins at this byte of the page, with this key
-   * @throws DamagedFileError for a page that is not what it is taken for
+   * @param nodeAt reads a node that begins at this byte of the page, with this key
+   * @throws DamagedFileError for a page of another kind
    */
   #nodesIn<N extends Node>(
     page: number,
@@ -272,7 +271,7 @@ export class LmdbFile {
       spans.push([at, node.bytes + (node.bytes & 1)]);
       nodes.push(node);
     }
-    // Entries lie one behind the other, to the end of the page.
+    // Entries are contiguous up to the end of the page.
     let end = upper;
     for (const [at, size] of spans.sort(([a], [b]) => a - b)) {
       if (at !== end) throw damage(page, 'has entries that overlap');
@@ -288,7 +287,7 @@ export class LmdbFile {
     return this.#read(at, size);
   }
 
-  /** Undefined when nobody knows which pages are free. */
+  /** Returns undefined if the free pages are unknown. */
   #freePages(): ReadonlySet<number> | undefined {
     let isWhole = true;
     const free = new Set<number>();
@@ -308,7 +307,7 @@ export class LmdbFile {
     }
   }
 
-  /** @throws DamagedFileError for a page that is not there, or says that it is another, or of later */
+  /** @throws DamagedFileError for a page that is missing, names another page number, or belongs to a later transaction */
   #page(page: number): Buffer {
     if (page < META_PAGES || page >= this.#seen.length) throw damage(page, 'is not in the file');
     return this.#checked(page, this.#read(page * this.pageSize, this.pageSize));
@@ -320,7 +319,7 @@ export class LmdbFile {
     return bytes;
   }
 
-  /** Zeros beyond the end of the file. */
+  /** Bytes beyond the end of the file are zero. */
   #read(at: number, size: number): Buffer {
     const bytes = Buffer.alloc(size);
     readSync(this.#file, bytes, 0, size, at);
@@ -346,7 +345,7 @@ function sound<T>(read: () => T, onDamage: OnDamage = () => {}): T | undefined {
   }
 }
 
-/** One of the two first pages: what there was after one transaction. */
+/** One of the first two pages: the state after one transaction. */
 interface Meta {
   readonly pageSize: number;
   readonly lastPage: number;
@@ -372,7 +371,7 @@ interface Tree {
   readonly root: number;
 }
 
-/** So many pages from here. */
+/** A contiguous block of pages. */
 interface Block {
   readonly page: number;
   readonly pages: number;
@@ -392,12 +391,12 @@ interface Leaf extends Node {
   readonly isTree: boolean;
   /** Size of the value. Bytes. */
   readonly size: number;
-  /** Overflow pages of a value too large for a page of its tree. */
+  /** Overflow pages of a value that is too large for a page of its tree. */
   readonly overflow: Block | undefined;
   readonly value: () => Buffer;
 }
 
-/** A page that a tree leads to, and between which keys it has to be. */
+/** A page to visit, with the range that its keys must lie in. */
 interface Step {
   readonly page: number;
   readonly depth: number;
@@ -421,7 +420,7 @@ const META = 8;
 const BIG = 1;
 const SUB_TREE = 2;
 const INTEGER_KEYS = 8;
-/** More pages than any disk has; lmdb writes all ones for a tree without any. */
+/** An impossible page number; lmdb writes all ones for an empty tree. */
 const NO_PAGE = Number(0xffff_ffff_ffff_ffffn);
 
 const MAGIC = 0xbeef_c0de;
@@ -477,7 +476,7 @@ function treeAt(bytes: Buffer, at: number): Tree {
   };
 }
 
-/** @throws DamagedFileError unless keys rise, and lie between those of the pages beside it */
+/** @throws DamagedFileError unless keys ascend, and lie between those of the neighboring pages */
 function checkOrder(
   { page, from, to }: Step,
   nodes: readonly Node[],
@@ -485,7 +484,7 @@ function checkOrder(
   isInteger: boolean,
 ): void {
   const compare = isInteger ? byInteger : Buffer.compare;
-  // The first key of a branch is not looked at, and may be empty.
+  // The first key of a branch is ignored and may be empty.
   const first = isLeaf ? 0 : 1;
   if (isInteger && nodes.slice(first).some(({ key }) => key.length !== 8))
     throw damage(page, 'has a key that cannot be');
@@ -504,7 +503,9 @@ function byInteger(a: Buffer, b: Buffer): number {
   return number64(a, 0) - number64(b, 0);
 }
 
-/** A list of pages: its length, then pages, nothing (0), or the length of a block as a negative number and its first page. */
+/**
+ * A list of pages: its length, followed by pages, nothing (0), or the length of a block as a negative number and its first page.
+ */
 function* blocksIn(list: Buffer, onDamage: OnDamage): Iterable<Block> {
   const length = list.length < 8 ? -1 : Number(list.readBigInt64LE(0));
   if (length < 0 || (length + 1) * 8 > list.length) return onDamage(FREE_LIST_DAMAGED);
@@ -516,7 +517,7 @@ function* blocksIn(list: Buffer, onDamage: OnDamage): Iterable<Block> {
   }
 }
 
-/** Names of trees end in a zero, or not. */
+/** Names of trees may end in a zero. */
 export function nameOf(key: Buffer): string {
   return key.toString('latin1').replace(/\0$/, '');
 }
@@ -525,7 +526,7 @@ function pagesOf(size: number, pageSize: number): number {
   return Math.floor((HEADER - 1 + size) / pageSize) + 1;
 }
 
-/** A value too large for a number is too large for a file. */
+/** An out-of-range number is too large for any file. */
 function number64(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
 }

@@ -10,7 +10,7 @@ import { type Damaged, type Filed, readAgain, soundRecords } from './reading.js'
 import { type FreeBytes, freeBytesOf, ROOM_LIMITS, Room, type RoomLimits } from './room.js';
 
 interface LmdbJournalOptions {
-  /** On a local disk; made if it is not there. One scheduler has it at a time. */
+  /** On a local disk; created if missing. One scheduler owns it at a time. */
   readonly folder: string;
   /** Draws the prefix of job ids of a new journal. */
   readonly newTag: () => string;
@@ -18,14 +18,14 @@ interface LmdbJournalOptions {
   readonly version: string;
   readonly room?: RoomLimits;
   readonly freeBytes?: FreeBytes;
-  /** Called with what the journal goes on without. */
+  /** Called with non-fatal problems. */
   readonly warn?: (message: string) => void;
 }
 
 /**
- * Opens the journal of a folder for this process alone, and makes it if there is none.
+ * Opens the journal of a folder for this process alone, and creates it if missing.
  *
- * @throws JournalError when another process has it, a newer version has written it, or it cannot be read
+ * @throws JournalError if another process owns it, a newer version wrote it, or it cannot be read
  */
 export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Journal> {
   const { folder, newTag, version, room = ROOM_LIMITS, freeBytes = freeBytesOf } = options;
@@ -34,7 +34,7 @@ export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Jour
   let store: LmdbStore | undefined;
   try {
     if (!hasJournal(folder)) {
-      // On some disks that are full lmdb does not fail: the process is killed where it writes.
+      // On some full disks lmdb does not fail: the process is killed during the write.
       if (freeBytes(folder) < room.stopBelow) throw noRoom(folder);
       await LmdbStore.draft(folder, newIdentity(newTag(), version), []);
       putDraftInPlace(folder);
@@ -49,7 +49,7 @@ export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Jour
   }
 }
 
-/** The store without the room that forgotten jobs have left; as it was, where the disk has no room for a copy. */
+/** Returns the store compacted, or unchanged if the disk has no room for a copy. */
 async function compacted(store: LmdbStore, options: LmdbJournalOptions): Promise<LmdbStore> {
   const { folder, room = ROOM_LIMITS, freeBytes = freeBytesOf, warn = () => {} } = options;
   const needed = 2 * store.sizes().usedBytes + room.stopBelow;
@@ -94,7 +94,7 @@ class LmdbJournal extends GroupCommit implements Journal {
       problem: () => store.problem,
     };
     this.#room = new Room(options.folder, options.room ?? ROOM_LIMITS, space, (problem) => {
-      // Asked as often as the disk: a reader that was killed keeps pages from being used again, and the file grows.
+      // A killed reader prevents pages from being reused, so the file would grow. Checked as often as the disk.
       if (!this.isEnding) store.clearDeadReaders();
       this.setState('full', problem);
     });
@@ -123,7 +123,7 @@ class LmdbJournal extends GroupCommit implements Journal {
     readAgain(this.at(place) ?? this.#store.at(job, place), job);
 
   readonly recallJob = (job: JobNumber): Iterable<readonly [place: number, record: JobRecord]> =>
-    // Damage was reported at opening, and costs no more now than then.
+    // Damage was reported at opening, and need not be reported again.
     soundRecords(this.of(job, this.#store.of(job)), () => {});
 
   protected async write(group: readonly Entry[]): Promise<'written' | 'no room'> {
@@ -137,7 +137,7 @@ class LmdbJournal extends GroupCommit implements Journal {
       this.#identity = identity ?? this.#identity;
       return 'written';
     }
-    // It was filled since it was looked at: the next look gives the reserve back.
+    // The disk has filled up since the last check: check now, which releases the reserve.
     this.#room.look();
     return 'no room';
   }

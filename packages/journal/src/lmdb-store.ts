@@ -19,16 +19,16 @@ import type { Filed } from './reading.js';
 import { BadRecordError, decodeHead, encodeRecord } from './record-codec.js';
 import { keyBytes, recordKeyOf } from './record-key.js';
 
-/** A file that is written whole before it takes the place of the journal's. */
+/** A complete new file that is about to replace the journal's. */
 const DRAFT = `${FILE}.new`;
 const DRAFT_LOCK = `${DRAFT}-lock`;
 
-/** A file that is larger than this and mostly empty is written anew when it is opened. In bytes. */
+/** Larger files that are mostly empty are compacted on opening. Bytes. */
 const COMPACT_ABOVE = 16 * 1024 * 1024;
 
 /**
- * A journal's file. Every commit is one lmdb transaction that has been synced when it returns (`overlappingSync` off),
- * so there is nothing to repair after a crash: what was not committed never was.
+ * The file of a journal. Every commit is one lmdb transaction that is synced when it returns (`overlappingSync` off), so no
+ * repair is needed after a crash.
  */
 export class LmdbStore {
   readonly #folder: string;
@@ -39,34 +39,34 @@ export class LmdbStore {
 
   private constructor(folder: string, file: string) {
     this.#folder = folder;
-    // lmdb leaves the mode of what it makes to the umask.
+    // lmdb creates files with the umask's mode.
     closeSync(openSync(join(folder, file), 'a', 0o600));
     this.#root = open({
       path: join(folder, file),
       noSubdir: true,
       overlappingSync: false,
-      // Its own batching makes a promise that nobody can hear, so that a failed commit would end the process.
+      // lmdb's own batching creates a promise that cannot be observed, so a failed commit would end the process.
       eventTurnBatching: false,
       maxDbs: 2,
     });
     this.#identity = this.#root.openDB(IDENTITY, { encoding: 'binary' });
-    // Keys as bytes: one that is damaged must not throw where it is decoded.
+    // Keys are bytes, because decoding a damaged key must not throw.
     this.#records = this.#root.openDB(RECORDS, { encoding: 'binary', keyEncoding: 'binary' });
     chmodSync(join(folder, `${file}-lock`), 0o600);
     this.#inode = statSync(join(folder, file)).ino;
   }
 
-  /** Opens the file once it is known to be sound. @throws JournalError */
+  /** Opens the file once it has been validated. @throws JournalError */
   static open(folder: string): LmdbStore {
     checkJournalFile(folder);
     return attempt(folder, () => {
-      // The folder is private already; the file stays so where it is copied.
+      // The folder is private already; the file stays private when copied.
       chmodSync(join(folder, FILE), 0o600);
       return new LmdbStore(folder, FILE);
     });
   }
 
-  /** Writes a file that `putDraftInPlace` makes the journal's. @throws JournalError */
+  /** Writes a file that `putDraftInPlace` turns into the journal's. @throws JournalError */
   static async draft(folder: string, identity: Identity, records: readonly JobRecord[]): Promise<void> {
     removeDraft(folder);
     const store = attempt(folder, () => new LmdbStore(folder, DRAFT));
@@ -83,7 +83,7 @@ export class LmdbStore {
     return checkIdentity(unpackIdentity(this.#identity.get(IDENTITY)), this.#folder);
   }
 
-  /** Returns when it is on the disk. */
+  /** Returns when it is durable. */
   writeIdentity(identity: Identity): void {
     attempt(this.#folder, () =>
       this.#root.transactionSync(() => this.#identity.putSync(IDENTITY, packIdentity(identity))),
@@ -99,7 +99,7 @@ export class LmdbStore {
     return 0;
   }
 
-  /** By job, then in the order of writing. The bytes are the reader's to keep. */
+  /** Yields records by job, then in the order of writing. The reader owns the bytes. */
   *read(): Iterable<Filed> {
     for (const entry of this.#records.getRange()) yield filedOf(entry);
   }
@@ -122,9 +122,9 @@ export class LmdbStore {
     });
   }
 
-  /** One transaction, one sync. @returns whether there was room; if not, nothing of it is written */
+  /** Writes a group in one transaction with one sync. @returns whether there was room; if not, nothing is written */
   async write(group: readonly Entry[], identity: Identity | undefined): Promise<boolean> {
-    // A transaction that is not committed yet cannot be read: what would go at once is not written.
+    // An uncommitted transaction cannot be read, so records that would be deleted immediately are not written.
     const forgotten = new Set(group.flatMap(({ job, bytes }) => (bytes === undefined ? [job] : [])));
     const writes: Promise<boolean>[] = [];
     const committed = this.#root.batch(() => {
@@ -154,7 +154,7 @@ export class LmdbStore {
     return { fileBytes, usedBytes: pages * (stats.pageSize ?? 0) };
   }
 
-  /** Writes to a file that was moved or removed are lost with this process. */
+  /** Writes to a moved or removed file are lost with this process. */
   get problem(): string | undefined {
     const path = join(this.#folder, FILE);
     if (statSync(path, { throwIfNoEntry: false })?.ino === this.#inode) return undefined;
@@ -166,23 +166,23 @@ export class LmdbStore {
     try {
       this.#root.readerCheck();
     } catch {
-      // They are there the next time.
+      // The next check will release them.
     }
   }
 
-  /** Room that forgotten jobs have left in the file, which new records take before it grows. Bytes. */
+  /** Space of deleted records in the file, which new records reuse before the file grows. Bytes. */
   get spareBytes(): number {
     const { fileBytes, usedBytes } = this.sizes();
     return Math.max(0, fileBytes - usedBytes);
   }
 
-  /** Most of the file is room that forgotten jobs have left. */
+  /** Whether most of the file is space of deleted records. */
   get isWorthCompacting(): boolean {
     const { fileBytes, usedBytes } = this.sizes();
     return fileBytes > COMPACT_ABOVE && usedBytes < fileBytes / 2;
   }
 
-  /** Writes the file anew beside it, without the room that is not used. */
+  /** Rewrites the file without unused space. */
   async compact(): Promise<void> {
     const draft = join(this.#folder, DRAFT);
     removeDraft(this.#folder);
@@ -205,7 +205,7 @@ export class LmdbStore {
   }
 }
 
-/** ENOSPC and EDQUOT: no room on the disk, or none within a quota. A transaction that meets them leaves the file as it was. */
+/** ENOSPC and EDQUOT: no room on the disk, or none within a quota. Such a transaction leaves the file unchanged. */
 const NO_ROOM: ReadonlySet<number> = new Set([constants.errno.ENOSPC, constants.errno.EDQUOT]);
 
 /** The system's error message arrives separately from the failure. */
@@ -220,7 +220,7 @@ async function causeOf(error: unknown): Promise<unknown> {
 
 /** @throws JournalError `journal-folder` */
 export function makeJournalFolder(folder: string): void {
-  // Jobs hold what their submitters gave them, passwords in variables among it.
+  // Jobs contain submitters' data, including passwords in variables.
   attempt(folder, () => makeFolder(fs, folder, 0o700));
 }
 
@@ -233,7 +233,7 @@ function isRecordOf(bytes: Buffer, job: JobNumber): boolean {
   }
 }
 
-/** Keeps lmdb from writing to the pages of the snapshots from now on. */
+/** Prevents lmdb from overwriting the pages of the pinned snapshots. */
 export interface Pin {
   release(): Promise<void>;
 }
@@ -250,7 +250,7 @@ export function pinSnapshot(folder: string): Pin {
   };
 }
 
-/** The file that was written last takes the place of the journal's, and stays there. */
+/** Replaces the journal's file by the draft, durably. */
 export function putDraftInPlace(folder: string): void {
   renameSync(join(folder, DRAFT), join(folder, FILE));
   rmSync(join(folder, DRAFT_LOCK), { force: true });
@@ -287,7 +287,7 @@ export function noRoom(folder: string, options?: ErrorOptions): JournalError {
   );
 }
 
-/** Returns once what was written to a file, or to a folder's list of files, is on the disk. */
+/** Syncs a file, or a folder's list of files. */
 export function syncFile(path: string): void {
   const file = openSync(path, 'r');
   try {

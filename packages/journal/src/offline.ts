@@ -30,22 +30,22 @@ export interface JournalSummary {
   readonly lastAt: Millis | undefined;
 }
 
-/** A journal that is looked at and not changed, wherever it is; its scheduler may be at work meanwhile. */
+/** A read-only view of a journal, wherever it is; its scheduler may be running. */
 export interface JournalReader {
   readonly identity: Identity;
-  /** In PostgreSQL: the scheduler that has it, and since how many owners. */
+  /** In PostgreSQL: the scheduler that owns it, and the number of owners so far. */
   readonly holder?: string;
   readonly epoch?: number;
   /** All readable records, as in `Journal`; damage is reported. */
   entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]>;
-  /** The same without what large records hold; with the bytes of each. */
+  /** The same without the content of large records, and with the bytes of each. */
   heads(
     onDamage: (damaged: Damaged) => void,
   ): Iterable<readonly [place: number, head: RecordHead, bytes: Buffer]>;
   /** Returns the size of the file, and the used part once it has been read. Bytes. */
   sizes(): Pick<JournalSummary, 'fileBytes' | 'usedBytes'>;
   /**
-   * Says what is wrong with the file: then `entries` may have left out more than single records.
+   * Reports damage to the file itself, in which case `entries` may have omitted more than single records.
    *
    * @throws JournalError `journal-damaged`
    */
@@ -53,7 +53,7 @@ export interface JournalReader {
   close(): Promise<void>;
 }
 
-/** Reads everything and says which records are damaged. */
+/** Reads everything, and reports damaged records. */
 export function verify(journal: JournalReader) {
   const damaged: Damaged[] = [];
   let records = 0;
@@ -65,7 +65,7 @@ export function verify(journal: JournalReader) {
   return { records, jobs, damaged };
 }
 
-/** All that can be read as lines of JSON, in parts: a record may be larger than the heap. */
+/** Yields everything readable as JSON lines, in chunks, because a record may exceed the heap. */
 export function* exportLines(journal: JournalReader, onDamage: (damaged: Damaged) => void): Iterable<string> {
   const { tag } = journal.identity;
   for (const [, , bytes] of journal.heads(onDamage)) yield* jsonOf(bytes, ({ job }) => `${tag}-${job}`);
@@ -97,7 +97,7 @@ export function summaryOf(journal: JournalReader): JournalSummary {
   return { tag, format, version, formers, ...sizes, jobs, jobsEnded, records, firstAt, lastAt };
 }
 
-/** One in a folder. The file is read as bytes: however damaged it is, this ends. */
+/** A journal in a folder. The file is read as bytes, so even a damaged one cannot crash or hang the reader. */
 export class OfflineJournal implements JournalReader {
   readonly identity: Identity;
   readonly #folder: string;

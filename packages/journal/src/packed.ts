@@ -1,20 +1,20 @@
-/** The bytes are no MessagePack. */
+/** The bytes are not MessagePack. */
 export class PackedError extends Error {
   override name = 'PackedError';
 }
 
-/** Counts what values made of MessagePack take of the heap, estimated. */
+/** Estimates the heap size of values in MessagePack. */
 export interface HeapCount {
   bytes: number;
 }
 
-// These are sizes of V8's objects on 64-bit machines. Keys, which are shared, count as texts, and objects less for that.
+// Sizes of V8's objects on 64-bit machines. Keys, which are shared, count as texts, and objects correspondingly less.
 const OBJECT_BYTES = 40;
 const LIST_BYTES = 40;
 const TEXT_BYTES = 24;
 const SLOT_BYTES = 8;
 
-/** @returns where the value that begins at `at` ends. Makes no values, and takes any depth. @throws PackedError */
+/** @returns the end of the value that begins at `at`, without decoding it, at any depth @throws PackedError */
 export function endOf(bytes: Buffer, at: number, heap?: HeapCount): number {
   let values = 1;
   while (values > 0) {
@@ -42,7 +42,10 @@ export function endOf(bytes: Buffer, at: number, heap?: HeapCount): number {
   return at;
 }
 
-/** How many values follow the head of a list or map, in pairs there, and where. @throws PackedError for another value */
+/**
+ * Returns the number of values of a list or map (pairs count twice), and the offset of the first. @throws PackedError for another
+ * value
+ */
 export function openedAt(bytes: Buffer, at: number): { readonly count: number; readonly next: number } {
   const code = bytes[at] ?? 0xc1;
   if (code >= 0x80 && code < 0xa0) return { count: code & 0x0f, next: at + 1 };
@@ -61,7 +64,7 @@ export function isList(code: number | undefined): boolean {
   return code !== undefined && ((code >= 0x90 && code < 0xa0) || code === 0xdc || code === 0xdd);
 }
 
-/** Bytes behind the code of values of one length: numbers, and extensions with their type. */
+/** Bytes after the code of fixed-length values: numbers, and extensions with their type. */
 const FIXED: Readonly<Record<number, number>> = {
   202: 4,
   203: 8,
@@ -80,7 +83,7 @@ const FIXED: Readonly<Record<number, number>> = {
   216: 17,
 };
 
-/** Behind the code: a length, what it counts, and the type of an extension. */
+/** Bytes after the code: a length, the counted bytes, and the type of an extension. */
 function lengthOf(bytes: Buffer, at: number, code: number): number {
   const isExtension = code >= 0xc7 && code <= 0xc9;
   const size = code >= 0xd9 ? code - 0xd9 : (code - 0xc4) % 3;

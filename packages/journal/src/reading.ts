@@ -1,15 +1,15 @@
 import type { JobNumber, JobRecord } from '@goshawk/core';
 import { BadRecordError, decodeHead, decodeRecord, type RecordHead } from './record-codec.js';
 
-/** A record that cannot be read, or should not be where it is. */
+/** A record that is unreadable or misplaced. */
 export interface Damaged {
   readonly job: JobNumber;
-  /** Which of the job's records, from 0. */
+  /** Index of the record within its job, from 0. */
   readonly place: number;
   readonly problem: string;
 }
 
-/** A record's bytes, the job that they were filed under, undefined when that cannot be read, and where. */
+/** A record's bytes, the job that they were filed under (undefined if unreadable), and the place. */
 export type Filed = readonly [job: number | undefined, bytes: Buffer, place: number];
 
 /**
@@ -23,7 +23,7 @@ export function* soundRecords(
   for (const [place, record] of sound(filed, onDamage, decodeRecord)) yield [place, record];
 }
 
-/** The same, of which large records are not made. */
+/** The same without decoding large records. */
 export function soundHeads(
   filed: Iterable<Filed>,
   onDamage: (damaged: Damaged) => void,
@@ -72,7 +72,7 @@ function misplaced(record: RecordHead, before: RecordHead | undefined): string |
   return isOver ? `"${record.kind}" follows its end` : undefined;
 }
 
-/** Decodes a record of the job; undefined for one that is damaged, missing, or of another job. */
+/** Decodes a record of the job; undefined if it is damaged, missing, or of another job. */
 export function readAgain(bytes: Buffer | undefined, job: JobNumber): JobRecord | undefined {
   if (bytes === undefined) return undefined;
   try {

@@ -7,10 +7,11 @@ import { LargeRecord, type PackedList, TooLargeError } from './large-record.js';
 import { PackedError } from './packed.js';
 
 /**
- * A record as bytes: four of CRC-32 over the rest, then a MessagePack array of kind, job, time and the kind's own
- * fields by position, up to the last that has a value. The order of kinds and fields is the format: add at the end. A field that is added is skipped by
- * who does not know it, and has a value in `decodeRecord` for older records. For anything else, a new kind too, raise
- * `FORMAT`, so that older versions refuse the journal rather than take it for damaged; and read the older ones.
+ * The binary format of a record: CRC-32 of the rest (4 bytes), then a MessagePack array of kind, job, time and the kind's own
+ * fields by position, up to the last one with a value. The order of kinds and fields is the format: add at the end. Older
+ * versions skip an added field, and `decodeRecord` sets its default for older records. For any other change, including a new
+ * kind, raise `FORMAT`, so that older versions refuse the journal rather than treat it as damaged, and keep reading older
+ * formats.
  */
 const FIELDS = {
   accepted: ['key', 'spec', 'class', 'classifiedBy', 'route', 'stagesMs'],
@@ -49,7 +50,7 @@ const packr = new Packr({
   int64AsType: 'number',
 } as ConstructorParameters<typeof Packr>[0]);
 
-/** The bytes are no record: the disk has lost or changed them, or they never were one. */
+/** The bytes are not a record: they were lost, changed, or never were one. */
 export class BadRecordError extends Error {
   override name = 'BadRecordError';
 }
@@ -67,17 +68,17 @@ export function encodeRecord(record: JobRecord): Buffer {
   return bytes;
 }
 
-/** A record of more bytes is read part by part. */
+/** Larger records are decoded part by part. Bytes. */
 const LARGE_BYTES = 1024 * 1024;
-/** One record may take this share of the heap: more than all jobs that a scheduler with the same heap accepts. */
+/** Maximum fraction of the heap for one record: more than the total of jobs that a scheduler with the same heap accepts. */
 const RECORD_HEAP_SHARE = 0.4;
 
 /** Fields that every record has. */
 export type RecordHead = Pick<JobRecord, 'kind' | 'job' | 'at'>;
 
 /**
- * @param heapMax estimated bytes that the record may take; default: its share of this process's heap
- * @throws BadRecordError for bytes that are no record, or one that takes more
+ * @param heapMax estimated heap size that the record may take; default: a fraction of this process's heap
+ * @throws BadRecordError for an invalid record, or one that exceeds the limit
  */
 export function decodeRecord(bytes: Buffer, heapMax?: number): JobRecord {
   const packed = checked(bytes);
@@ -86,7 +87,7 @@ export function decodeRecord(bytes: Buffer, heapMax?: number): JobRecord {
   return recordOf(readingPacked(() => new LargeRecord(packed, unpackPart, most).values(fieldAt)));
 }
 
-/** The same without a record that is large: its bytes are looked at, and nothing is made of them. @throws BadRecordError */
+/** The same without decoding large records; their bytes are only validated. @throws BadRecordError */
 export function decodeHead(bytes: Buffer): RecordHead {
   const packed = checked(bytes);
   if (packed.length <= LARGE_BYTES) return recordOf(unpack(packed));
@@ -94,7 +95,7 @@ export function decodeHead(bytes: Buffer): RecordHead {
   return readingPacked(() => headOf(new LargeRecord(packed, unpackPart, HEAD_HEAP_MAX).values(isHead)));
 }
 
-/** The record as a line of JSON that begins with its job's id, in parts. @throws BadRecordError */
+/** Yields the record as a line of JSON that begins with its job's id, in chunks. @throws BadRecordError */
 export function* jsonOf(bytes: Buffer, id: (head: RecordHead) => string): Iterable<string> {
   const packed = checked(bytes);
   if (packed.length <= LARGE_BYTES) {
@@ -102,7 +103,7 @@ export function* jsonOf(bytes: Buffer, id: (head: RecordHead) => string): Iterab
     yield `${JSON.stringify({ id: id(record), ...record })}\n`;
     return;
   }
-  // Lists of payloads are left out at first, and written one payload after another where their places are.
+  // Lists of payloads are replaced by marks, and then written one payload at a time.
   const mark = randomUUID();
   const lists: PackedList[] = [];
   const large = new LargeRecord(
@@ -134,7 +135,7 @@ export function* jsonOf(bytes: Buffer, id: (head: RecordHead) => string): Iterab
   yield '\n';
 }
 
-/** In characters. */
+/** Characters. */
 const CHUNK_LENGTH = 64 * 1024;
 
 const HEAD_FIELDS = 3;
@@ -166,7 +167,7 @@ function recordOf(values: readonly unknown[]): JobRecord {
   return record as unknown as JobRecord;
 }
 
-/** The field of a record at this place, where it may hold payloads. */
+/** Returns the field of a record at this place if it may contain payloads. */
 function fieldAt(place: number, before: readonly unknown[]): string | undefined {
   const kind = KINDS[before[0] as number];
   if (kind !== 'accepted' && kind !== 'appended') return undefined;
@@ -197,7 +198,7 @@ function unpack(packed: Buffer): unknown[] {
   return values;
 }
 
-/** MessagePack knows lists, but no columns of numbers. */
+/** MessagePack has lists, but no columns of numbers. */
 function plainSpec(spec: JobSpec): unknown {
   const stages = spec.stages.map(({ tasks, ...stage }) => ({
     ...stage,
@@ -206,7 +207,7 @@ function plainSpec(spec: JobSpec): unknown {
   return { ...spec, stages };
 }
 
-/** Restores fields that every spec has and that were omitted as `undefined`. */
+/** Restores fields that were omitted because they were `undefined`. */
 function fullSpec(spec: JobSpec): JobSpec {
   return {
     ...NOT_GIVEN,

@@ -10,7 +10,7 @@ import { LmdbStore, makeJournalFolder, putDraftInPlace } from './lmdb-store.js';
 
 interface RepairOptions {
   readonly folder: string;
-  /** Draws the prefix of job ids, where the journal does not say its own any more. */
+  /** Draws the prefix of job ids, if the journal's own is lost. */
   readonly newTag: () => string;
   /** Version of Goshawk. */
   readonly version: string;
@@ -23,9 +23,9 @@ interface Repaired extends Salvage {
 }
 
 /**
- * Makes a new journal of what can be read of a damaged one, and keeps that beside it.
+ * Creates a new journal from what is readable of a damaged one, and keeps the damaged file beside it.
  *
- * @throws JournalError when a process has the journal, or nothing of it can be read
+ * @throws JournalError if a process owns the journal, or nothing is readable
  */
 export async function repairJournal({ folder, newTag, version }: RepairOptions): Promise<Repaired> {
   try {
@@ -59,10 +59,10 @@ export async function repairJournal({ folder, newTag, version }: RepairOptions):
 }
 
 /**
- * Makes a journal of records, as `export` gives them, in a folder that has none.
+ * Creates a journal from records, as `export` prints them, in a folder that has none.
  *
  * @param records of each job from its acceptance on
- * @throws JournalError when there is a journal
+ * @throws JournalError if there is a journal
  */
 export async function importJournal(
   folder: string,
@@ -96,12 +96,12 @@ function beyondRepair(folder: string, problem: string): JournalError {
 /** The former owner is unknown, but a journal without one would inherit nothing. */
 const SOMEBODY = 'tcp://127.0.0.1:1!s.unknown/0';
 
-/** Numbers that may have been given after the last record are passed over. */
+/** Skips numbers that may have been used after the last record. */
 export function succeeding(identity: Identity, records: readonly JobRecord[]): Identity {
   return { ...identity, formers: [SOMEBODY], lastJob: highest(records) + LIMITS.unrecordedJobsMax };
 }
 
-/** A job whose records are all gone had a number, too, and it is not given again. */
+/** The numbers of jobs whose records are all lost must not be reused. */
 function withNumbersOf(identity: Identity, { damaged, records }: Salvage): Identity {
   const known = Math.max(identity.lastJob, highest(records));
   // The number of a damaged record may be damaged itself.
@@ -113,10 +113,10 @@ function highest(of: readonly { readonly job: JobNumber }[]): JobNumber {
   return of.reduce((most, { job }) => Math.max(most, job), 0);
 }
 
-/** @returns where the old file is */
+/** @returns the path of the old file */
 function replace(folder: string): string {
   const kept = join(folder, `${FILE}.damaged-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);
-  // A second name for it: cut off at any point, the journal has a file in its place.
+  // A second link to it: the journal has a file at its path at every moment.
   linkSync(join(folder, FILE), kept);
   putDraftInPlace(folder);
   return kept;

@@ -3,13 +3,13 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Millis, untilNextPeriod } from '@goshawk/core';
 
-/** Free space of the disk under a journal. In bytes. */
+/** Limits of the free disk space under a journal. Bytes. */
 export interface RoomLimits {
-  /** With less than this, no new jobs: what is left is for the ends of those that are there. */
+  /** Below this free space, new jobs are refused: the rest is for completing accepted ones. */
   readonly fullBelow: number;
   /** Below this free space, writes stop. */
   readonly stopBelow: number;
-  /** Kept in a file, and given back when the disk gets full. */
+  /** Size of a file that is deleted to free space when the disk is full. */
   readonly reserve: number;
   /** Check interval. */
   readonly everyMs: Millis;
@@ -33,9 +33,9 @@ export const freeBytesOf: FreeBytes = (folder) => {
 /** Free space of a journal's file and disk. Bytes. */
 interface Space {
   readonly freeBytes: FreeBytes;
-  /** Room inside the file, which is used again before it grows. */
+  /** Unused space inside the file, which is reused before it grows. */
   readonly spareBytes: () => number;
-  /** Why no new jobs are to be written there, however much room there is. */
+  /** Reason to refuse new jobs regardless of free space. */
   readonly problem: () => string | undefined;
 }
 
@@ -49,7 +49,7 @@ export class Room {
   readonly #space: Space;
   readonly #changed: (problem: string | undefined) => void;
   #timer: NodeJS.Timeout | undefined;
-  /** Undefined: it cannot be seen. */
+  /** Undefined: unknown. */
   #free: number | undefined;
   #filling: Promise<void> | undefined;
   #unfit: string | undefined;
@@ -80,7 +80,7 @@ export class Room {
   /** Whether the disk has space for this many bytes of records on any pages. */
   hasRoomFor(bytes: number): boolean {
     if (this.#hasMoreThan(this.#limits.fullBelow + 4 * bytes)) return true;
-    // It is close: what was seen a second ago will not do.
+    // Space is short, so the last measurement is too old.
     this.look();
     return this.#hasMoreThan(this.#limits.stopBelow + 4 * bytes);
   }
@@ -89,7 +89,7 @@ export class Room {
     try {
       this.#lookAtDisk();
     } catch (error) {
-      // Until it can be seen again: what was accepted is written on, or fails where it is written.
+      // Unknown until it can be measured again: accepted work is written anyway, and may fail.
       this.#free = undefined;
       this.#changed(`cannot check the disk of ${this.#folder}: ${(error as Error).message}`);
     }
@@ -103,7 +103,7 @@ export class Room {
     return this.#free === undefined || this.#free > bytes;
   }
 
-  /** At whole periods of the process's clock, when it is awake for other things that are due then. */
+  /** At whole periods of the process's clock, together with other periodic work. */
   #lookLater(): void {
     const inMs = untilNextPeriod(this.#limits.everyMs, performance.now());
     this.#timer = setTimeout(() => {
@@ -127,7 +127,7 @@ export class Room {
     }
     this.#free = free;
     const room = free + this.#space.spareBytes();
-    // The reserve that was just given back is no reason to take new jobs.
+    // The released reserve must not admit new jobs.
     const isFull = room < fullBelow + (this.#reserved() > 0 ? 0 : reserve);
     this.#changed(this.#unfit ?? this.#space.problem() ?? (isFull ? this.#fullWith(room) : undefined));
   }
@@ -145,7 +145,7 @@ export class Room {
     return stats?.isFile() ? stats.size : 0;
   }
 
-  /** Written out, since a file with a hole reserves nothing. Where it may not (a quota), no new jobs. */
+  /** Filled with data, because a sparse file reserves nothing. If that fails (a quota), new jobs are refused. */
   async #fill(bytes: number): Promise<void> {
     try {
       const file = await open(this.#reserveFile, 'w', 0o600);

@@ -3,14 +3,14 @@ import type { Entry } from './group-commit.js';
 
 /** A group as sent to a journal that others may take over. */
 export interface SentGroup {
-  /** Groups are numbered, so that one that is sent twice is written once. */
+  /** Sequence number, so that a group that is sent twice is written once. */
   readonly number: number;
   readonly kept: readonly Entry[];
-  /** Jobs of which nothing is to be left. */
+  /** Jobs to delete. */
   readonly forgotten: readonly number[];
 }
 
-/** A key that another job has. */
+/** A key that belongs to another job. */
 interface TakenKey {
   readonly job: JobNumber;
   readonly key: string;
@@ -20,11 +20,11 @@ interface TakenKey {
  * The protocol of one owner's writes to a shared journal: the same over PostgreSQL and in fault injection.
  */
 export class SentGroups {
-  /** Jobs whose key another one has: nothing is written of them. */
+  /** Jobs whose key belongs to another job: nothing is written for them. */
   readonly #taken = new Set<number>();
   #number: number;
 
-  /** @param written so many groups, by all owners */
+  /** @param written number of groups so far, by all owners */
   constructor(written: number) {
     this.#number = written;
   }
@@ -37,7 +37,7 @@ export class SentGroups {
     return { number: ++this.#number, kept, forgotten: [...forgotten] };
   }
 
-  /** The group is written but for these jobs. */
+  /** The group was written except for these jobs. */
   answered({ kept }: SentGroup, jobs: readonly number[]): TakenKey[] {
     return jobs.map((job) => {
       this.#taken.add(job);

@@ -4,5 +4,5 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string;
 };
 
-/** Version of this package and of all of Goshawk. */
+/** Version of Goshawk. */
 export const VERSION = version;

@@ -1,11 +1,11 @@
-/** The log. A pino logger is one. */
+/** The logger interface, which pino implements. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
   fatal(fields: object, message: string): void;
-  /** A logger that adds `fields` to each of its lines. */
+  /** Returns a logger that adds `fields` to each of its lines. */
   child(fields: Record<string, unknown>): Logger;
 }
 

@@ -1,10 +1,13 @@
-/** Types of elements, as PostgreSQL numbers them. */
+/** PostgreSQL's type numbers of elements. */
 const INT8 = 20;
 const BYTEA = 17;
-/** Dimensions, whether there are nulls, the type, and of the one dimension its length and first index. Bytes. */
+/**
+ * The header: number of dimensions, whether there are nulls, the type, and the length and first index of the only dimension.
+ * Bytes.
+ */
 const HEAD = 20;
 
-/** `bigint[]` in PostgreSQL's binary format, so that neither side has to go by way of text. @param values whole numbers, not negative */
+/** Encodes `bigint[]` in PostgreSQL's binary format, which saves the conversion to text. @param values nonnegative integers */
 export function int8Array(values: readonly number[]): Buffer {
   const bytes = headed(INT8, values.length, 12 * values.length, false);
   let at = HEAD;
@@ -17,7 +20,7 @@ export function int8Array(values: readonly number[]): Buffer {
   return bytes;
 }
 
-/** `bytea[]` in PostgreSQL's binary format; undefined is null. */
+/** Encodes `bytea[]` in PostgreSQL's binary format; undefined is null. */
 export function byteaArray(values: readonly (Buffer | undefined)[]): Buffer {
   let size = 0;
   let hasNulls = false;
@@ -34,7 +37,7 @@ export function byteaArray(values: readonly (Buffer | undefined)[]): Buffer {
   return bytes;
 }
 
-/** An array without elements has no dimension. */
+/** An empty array has no dimension. */
 function headed(type: number, length: number, size: number, hasNulls: boolean): Buffer {
   const bytes = Buffer.allocUnsafe(HEAD + size);
   bytes.writeInt32BE(1, 0);

@@ -57,15 +57,14 @@ select job, place, body from (
 const LOOK_MS = 1_000;
 /** Time for writing pending records when a journal closes. ms */
 const CLOSE_MS = 1_000;
-/** The session of a process that was killed is let go of within this. ms */
+/** Timeout after which the session of a killed process is gone. ms */
 const SESSION_MS = 2_000;
 const SESSION_LOOK_MS = 100;
 
 /**
- * The journals of one scheduler's process in PostgreSQL, over one connection: its own, and those it has taken
- * over. Ownership is a row with an epoch. A new owner raises the epoch, and writes with the previous one
- * fail. This protects the jobs; an additional session lock only keeps two processes with the same name from
- * displacing each other.
+ * The journals of one scheduler's process in PostgreSQL, over one connection: its own and adopted ones. Ownership is a row with
+ * an epoch. A new owner raises the epoch, and writes with the previous one fail (fencing). An additional session lock only
+ * prevents two processes with one name from displacing each other.
  */
 export class PostgresJournals {
   readonly promise: CommitPromise;
@@ -74,7 +73,7 @@ export class PostgresJournals {
   readonly #open = new Set<PostgresJournal>();
   readonly #timer: NodeJS.Timeout;
   #isLooking = false;
-  /** It is time for another look, and the last has had no answer: it may be older than a stop of this process. */
+  /** A check is due while the last one is unanswered: its answer may predate a suspension of this process. */
   #isDue = false;
   #isClosing = false;
 
@@ -95,7 +94,7 @@ export class PostgresJournals {
     this.#timer.unref();
   }
 
-  /** @throws JournalError when it cannot be had, or its schema is not this version's */
+  /** @throws JournalError if it cannot be reached, or its schema has another version */
   static async open(options: PostgresOptions): Promise<PostgresJournals> {
     const link = new Link(parseJournalUrl(options.url), `goshawk ${options.name}`);
     try {
@@ -109,9 +108,9 @@ export class PostgresJournals {
   }
 
   /**
-   * The scheduler's own journal: the one that it had before, or a new one where it had none or another has taken it over.
+   * Opens the scheduler's own journal, or a new one if it has none or another scheduler has taken it over.
    *
-   * @throws JournalError `journal-in-use` when another process of this name has it
+   * @throws JournalError `journal-in-use` if another process with this name owns it
    */
   async own(): Promise<SharedJournal> {
     const { name, newTag, version } = this.#options;
@@ -137,11 +136,11 @@ export class PostgresJournals {
       tag,
       claim,
     ]);
-    // Somebody has drawn the same.
+    // The drawn tag is already in use.
     return made === undefined ? this.own() : this.#opened(made);
   }
 
-  /** Those that this scheduler had taken over before it was started again. */
+  /** Opens the journals that this scheduler had adopted before it restarted. */
   async adopted(): Promise<SharedJournal[]> {
     const rows = await this.#link.ask<Row>('select * from goshawk.journals where holder = $1 and adopted', [
       this.#options.name,
@@ -160,7 +159,7 @@ export class PostgresJournals {
     return this.#claim(tag, epoch, true);
   }
 
-  /** All that have anything in them, by the scheduler that made each. */
+  /** Returns all nonempty journals, by the scheduler that created each. */
   async all(): Promise<{ name: string; tag: string; epoch: number }[]> {
     const rows = await this.#link.ask<Pick<Row, 'tag' | 'home' | 'epoch'>>(
       `select tag, home, epoch from goshawk.journals j
@@ -186,7 +185,7 @@ export class PostgresJournals {
     );
   }
 
-  /** Those that are open are closed first. */
+  /** Closes open journals first. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#isClosing = true;
@@ -203,7 +202,7 @@ export class PostgresJournals {
     );
     const [row] = await this.#link.ask<Row>('select * from goshawk.journals where tag = $1', [tag]);
     if (row?.claim === claim) return this.#opened(row);
-    // It stays with its owner, where this version cannot read it.
+    // It stays with its owner if this version cannot read it.
     if (Number(row?.epoch) === epoch) checkIdentity(identityOf(row!), this.#link.shown);
     return undefined;
   }
@@ -223,7 +222,7 @@ export class PostgresJournals {
     return journal;
   }
 
-  /** The previous owner of this epoch is gone, since its session would hold the lock. */
+  /** A lock that can be acquired proves that the previous owner of this epoch is gone. */
   async #waitForSession({ tag, epoch }: Row): Promise<void> {
     const until = performance.now() + SESSION_MS;
     while (!(await this.#lock(tag, Number(epoch)))) {
@@ -252,7 +251,7 @@ export class PostgresJournals {
     this.#isDue = this.#isLooking;
     if (this.#isLooking || this.#open.size === 0) return;
     this.#isLooking = true;
-    // Others may be opened until there is an answer.
+    // More journals may be opened before the answer arrives.
     const asked = [...this.#open];
     try {
       const rows = await this.#link.ask<{ tag: string; epoch: string; holder: string; bytes: number }>(
@@ -267,7 +266,7 @@ export class PostgresJournals {
         if (row === undefined || Number(row.epoch) > journal.epoch) journal.fence(row?.holder);
       }
     } catch {
-      // It was closed meanwhile, or a write will say what is wrong.
+      // It was closed meanwhile, or the next write will report the problem.
     } finally {
       this.#isLooking = false;
     }
@@ -275,11 +274,11 @@ export class PostgresJournals {
   }
 }
 
-/** One that others may take over. */
+/** A journal that others may take over. */
 export interface SharedJournal extends Journal {
-  /** The scheduler that made it. */
+  /** The scheduler that created it. */
   readonly home: string;
-  /** Closes it for good: where nothing is left in it, nobody has to have it. */
+  /** Closes it permanently, and releases an empty one. */
   discard(): Promise<void>;
 }
 
@@ -297,7 +296,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
   readonly epoch: number;
   readonly previousIncarnations: readonly string[];
   readonly lastJob: number;
-  /** Not readable synchronously: callers keep what they need. */
+  /** Not readable synchronously, so callers keep what they need. */
   readonly recall = undefined;
   readonly recallJob = undefined;
   /** Size of all journals at the last check. */
@@ -348,7 +347,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     if (rows.length === 0) throw inUse(this.#link.shown, this.tag);
   }
 
-  /** One statement, which is one round trip and one transaction. It may be sent twice, and is written once. */
+  /** One statement, which is one round trip and one transaction. It may be sent twice, but is applied once. */
   protected async write(group: readonly Entry[]): Promise<'written'> {
     const sent = this.#groups.next(group);
     const taken = await writeGroup(this.#link, this, sent).catch(async (error: { code?: unknown }) => {
@@ -359,7 +358,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     return 'written';
   }
 
-  /** Another one has the journal. */
+  /** Another scheduler has taken the journal over. */
   fence(holder: string | undefined): void {
     this.fail(fenced(holder));
   }
@@ -415,9 +414,8 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
 }
 
 /**
- * All records of a journal, in pages: of all at once the answer could take longer than one is waited for, and what this process
- * writes meanwhile would wait for it. Records are added behind those of their job, and go with it: of each job this is what
- * there was at one moment.
+ * Reads all records of a journal in pages: a single query could exceed the timeout and would block writes of this process.
+ * Records are appended per job and deleted with it, so each job is a consistent snapshot.
  */
 export async function filedUnder(link: Link, tag: string): Promise<Filed[]> {
   const filed: Filed[] = [];
@@ -432,10 +430,10 @@ export async function filedUnder(link: Link, tag: string): Promise<Filed[]> {
 }
 
 /**
- * Writes a group, by the function of the schema.
+ * Writes a group with the schema's function.
  *
- * @returns jobs whose key another one has
- * @throws what PostgreSQL says, `FENCED` for an epoch that does not hold
+ * @returns jobs whose key another job has
+ * @throws errors of PostgreSQL, `FENCED` for a stale epoch
  */
 export async function writeGroup(
   link: Link,

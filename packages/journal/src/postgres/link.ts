@@ -3,28 +3,28 @@ import pg from 'pg';
 import { JournalError } from '../errors.js';
 import type { JournalUrl } from './url.js';
 
-/** For a host that does not answer, before the next one is tried. ms */
+/** Connection timeout per host. ms */
 const CONNECT_MS = 2_000;
-/** Silence after which the server counts as away; it may only be slow. ms */
+/** Silence after which the server counts as unavailable; it may only be slow. ms */
 const SLOW_MS = 2_000;
-/** Without an answer for so long the connection is given up, and another one made. ms */
+/** Silence after which the connection is replaced. ms */
 const ANSWER_MS = 10_000;
-/** Between two tries, the first and the last. ms */
+/** Delay between two attempts, first and longest. ms */
 const PAUSE_MS = { first: 20, last: 200 };
 
-/** Lets the server notice that this machine is gone, and release its locks. */
+/** Let the server notice that this machine is gone, and release its locks. */
 const KEEPALIVES =
   '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c idle_in_transaction_session_timeout=10000';
 
 interface LinkEvents {
-  /** It does not answer; undefined: it does again. */
+  /** The server is unavailable; undefined: available again. */
   away(problem: string | undefined): void;
-  /** There is another connection than before: what belonged to the last one is gone. */
+  /** The connection was replaced: session state is lost. */
   connected?(): void;
 }
 
 interface QueryOptions {
-  /** Statements that are run often are prepared under a name. */
+  /** Frequent statements are prepared under a name. */
   readonly name?: string;
 }
 
@@ -40,7 +40,7 @@ export class Link {
   #connecting: Promise<pg.Client> | undefined;
   #host = 0;
   #problem: string | undefined;
-  /** One question at a time is with the server. */
+  /** At most one query is in flight. */
   #turn: Promise<unknown> = Promise.resolve();
   readonly #closing = new AbortController();
 
@@ -57,7 +57,7 @@ export class Link {
     return this.#closing.signal.aborted;
   }
 
-  /** Why nothing is answered at present. */
+  /** Reason why queries are not answered at present. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -66,7 +66,7 @@ export class Link {
     return this.#url.shown;
   }
 
-  /** @throws JournalError `journal-unreachable` when it cannot be had at once */
+  /** @throws JournalError `journal-unreachable` if it cannot connect at once */
   async open(): Promise<void> {
     try {
       await this.#connected();
@@ -81,9 +81,9 @@ export class Link {
   }
 
   /**
-   * Asks until there is an answer.
+   * Repeats a query until it is answered.
    *
-   * @throws what is wrong with the question itself; `LinkClosed`
+   * @throws errors of the query itself; `LinkClosed`
    */
   async ask<Row>(text: string, values: readonly unknown[] = [], options: QueryOptions = {}): Promise<Row[]> {
     for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS.last)) {
@@ -107,7 +107,7 @@ export class Link {
     }
   }
 
-  /** Questions that have no answer end with `LinkClosed`. */
+  /** Unanswered queries end with `LinkClosed`. */
   async close(): Promise<void> {
     this.#closing.abort();
     const client = this.#client;
@@ -141,7 +141,7 @@ export class Link {
     return this.#connecting;
   }
 
-  /** The host that was used last comes first. */
+  /** Tries the host of the last connection first. */
   async #connect(): Promise<pg.Client> {
     const { hosts } = this.#url;
     let problem: unknown;
@@ -217,7 +217,7 @@ export class Link {
   }
 }
 
-/** Nobody waits for an answer any more. */
+/** The link was closed during a query. */
 class LinkClosed extends Error {
   override name = 'LinkClosed';
 
@@ -226,7 +226,9 @@ class LinkClosed extends Error {
   }
 }
 
-/** The question is wrong, and would be each time: its data, its words, its size, what it may not break, or Goshawk's own refusal. */
+/**
+ * Returns whether retrying is pointless: invalid data or syntax, a size limit, a violated constraint, or Goshawk's own refusal.
+ */
 function isOurs(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return (

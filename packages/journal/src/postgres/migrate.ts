@@ -6,7 +6,7 @@ import { MIGRATIONS, SCHEMA_VERSION } from './schema.js';
 export interface CommitPromise {
   readonly server: string;
   readonly synchronousCommit: string;
-  /** Standbys that have to have it as well; empty: none. */
+  /** Standbys that must also store a commit; empty: none. */
   readonly standbys: string;
   readonly fsync: string;
 }

@@ -11,13 +11,13 @@ import { Link } from './link.js';
 import { checkSchema, migrate } from './migrate.js';
 import { parseJournalUrl } from './url.js';
 
-/** Records that go to PostgreSQL at once. */
+/** Number of records per insert. */
 const CHUNK = 1_000;
 
 /**
- * All journals in a PostgreSQL.
+ * Opens all journals in a database.
  *
- * @param tag only the one whose job ids begin so
+ * @param tag only the journal with this prefix of job ids
  * @throws JournalError
  */
 export async function storedJournals(url: string, tag?: string): Promise<JournalReader[]> {
@@ -43,7 +43,7 @@ export async function storedJournals(url: string, tag?: string): Promise<Journal
         entries: (onDamage) => soundRecords(filed, onDamage),
         heads: (onDamage) => soundHeads(filed, onDamage),
         sizes: () => ({ fileBytes: bytes, usedBytes: bytes }),
-        // PostgreSQL looks after its own files.
+        // PostgreSQL checks its own files.
         check: () => {},
         close: async () => {},
       });
@@ -56,13 +56,13 @@ export async function storedJournals(url: string, tag?: string): Promise<Journal
 
 /** The owner of a journal. */
 export interface JournalOwner {
-  /** The scheduler that made it. */
+  /** The scheduler that created it. */
   readonly name: string;
   readonly tag: string;
-  /** The scheduler that has it, or had it last. */
+  /** The scheduler that owns it, or owned it last. */
   readonly holder: string;
   readonly epoch: number;
-  /** The process of that scheduler is connected to the database. */
+  /** Whether that scheduler is connected to the database. */
   readonly isHeld: boolean;
 }
 
@@ -97,10 +97,10 @@ export async function journalOwners(url: string): Promise<JournalOwner[]> {
 }
 
 /**
- * Makes a journal of records, as `export` gives them, for a scheduler, which looks after them from its next start on.
+ * Creates a journal from records, as `export` prints them, for a scheduler to load at its next start.
  *
  * @param records of each job from its acceptance on
- * @throws JournalError when there is one of these jobs, or another job has one of their keys
+ * @throws JournalError if one of these jobs exists, or another job has one of their keys
  */
 export async function importStored(
   url: string,
@@ -114,7 +114,7 @@ export async function importStored(
   try {
     await link.open();
     await checkSchema(link);
-    // Nobody has it before it is whole.
+    // It gets an owner only when it is complete.
     await link.ask(
       `insert into goshawk.journals (tag, home, holder, adopted, claim, format, version, formers, last_job)
        values ($1, $2, '', true, $3, $4, $5, $6, $7) on conflict do nothing`,
@@ -154,7 +154,7 @@ export async function importStored(
   }
 }
 
-/** Makes the schema, or brings it to this version. @returns the version before; 0: there was none */
+/** Creates the schema, or upgrades it to this version. @returns the previous version; 0: there was none */
 export async function initStore(url: string): Promise<number> {
   const link = new Link(parseJournalUrl(url), 'goshawk journal');
   try {

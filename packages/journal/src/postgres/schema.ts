@@ -1,7 +1,7 @@
 /** Version of the tables below. A scheduler needs exactly this version; `goshawk journal init` upgrades older ones. */
 export const SCHEMA_VERSION = 2;
 
-/** SQLSTATE of what is written for an epoch that does not hold. */
+/** SQLSTATE of a write with a stale epoch. */
 export const FENCED = 'GH001';
 
 /**

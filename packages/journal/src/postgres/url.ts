@@ -10,7 +10,7 @@ export interface JournalUrl {
   readonly password: string | undefined;
   readonly database: string | undefined;
   readonly tls: Tls;
-  /** For people: without the password. */
+  /** For display: without the password. */
   readonly shown: string;
 }
 
@@ -18,9 +18,9 @@ export interface JournalUrl {
 type Tls =
   | false
   | {
-      /** The server’s certificate has to be signed by somebody known. */
+      /** Whether the server's certificate must be signed by a trusted authority. */
       readonly rejectUnauthorized: boolean;
-      /** And be the host’s. */
+      /** Whether the certificate must also match the host. */
       readonly checksHost: boolean;
       readonly ca?: string;
       readonly cert?: string;
@@ -82,7 +82,7 @@ export function parseJournalUrl(text: string): JournalUrl {
   };
 }
 
-/** The URL for people: `postgres://…` where it cannot be read, since any part of it may be the password. */
+/** Returns the URL for display: `postgres://…` if it is invalid, because any part of it may be the password. */
 export function shownJournalUrl(text: string): string {
   try {
     return parseJournalUrl(text).shown;
@@ -91,11 +91,11 @@ export function shownJournalUrl(text: string): string {
   }
 }
 
-/** @param userInfo `USER:PASSWORD@`, or nothing; parts of the query go before it, as in libpq */
+/** @param userInfo `USER:PASSWORD@`, or empty; query parameters take precedence, as in libpq */
 function credentials(userInfo: string, settings: URLSearchParams): Pick<JournalUrl, 'user' | 'password'> {
   let found: { readonly user?: string | undefined; readonly password?: string | undefined };
   try {
-    // Spaces would make it encode the whole text once more.
+    // With spaces, it would encode the whole text again.
     found = parse(`postgres://${userInfo.replaceAll(' ', '%20')}host/`);
   } catch (error) {
     throw bad('its user name or password has a bad percent escape', error);

@@ -12,12 +12,12 @@ import { basename, dirname, join } from 'node:path';
 import { InputError, makeFolder } from '@goshawk/core';
 import type { MailLogger } from '@goshawk/transport';
 
-/** A file of this size is renamed, and another one begun. */
+/** The file is rotated when it reaches this size. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
-/** Renamed files that are kept. */
+/** Maximum number of rotated files. */
 const KEPT_MAX = 10;
 
-/** An audit log on disk, to which several processes may append: each line is one write, and none is lost when they rotate. */
+/** An audit log on disk, to which several processes may append. Each line is one write, so no line is lost during rotation. */
 export class AuditFile {
   readonly #path: string;
   readonly #logger: MailLogger;
@@ -27,7 +27,7 @@ export class AuditFile {
   #inode = 0;
   #isFailing = false;
 
-  /** @throws InputError for a file that cannot be written */
+  /** @throws InputError if the file cannot be written */
   constructor(path: string, logger: MailLogger, bytesMax = FILE_BYTES_MAX, keptMax = KEPT_MAX) {
     this.#path = path;
     this.#logger = logger;
@@ -46,7 +46,7 @@ export class AuditFile {
     }
   }
 
-  /** Appends one line. A disk that is full stops no scheduler: the log of the process says so. */
+  /** Appends one line. Failures, such as a full disk, are logged and do not stop the scheduler. */
   write(entry: object): void {
     try {
       this.#follow();
@@ -69,12 +69,12 @@ export class AuditFile {
     this.#inode = fstatSync(this.#file).ino;
   }
 
-  /** Another process, or logrotate, may have renamed the file. */
+  /** Another process, or logrotate, may have rotated the file. */
   #follow(): void {
     const stats = statSync(this.#path, { throwIfNoEntry: false });
     if (this.#file === undefined || stats?.ino !== this.#inode) return this.#open();
     if (stats.size < this.#bytesMax) return;
-    // A name of its own: of two processes that rotate at once neither replaces the other's file.
+    // The name is unique, so that two processes that rotate at once do not overwrite each other's file.
     const at = new Date().toISOString().replaceAll(':', '');
     renameSync(this.#path, `${this.#path}.${at}-${process.pid}-${rotations++}`);
     this.#open();
@@ -87,5 +87,5 @@ export class AuditFile {
 
 const ROTATED = /\.\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z-\d+-\d+$/;
 
-/** Counts the files that this process has renamed. */
+/** Number of files that this process has rotated. */
 let rotations = 0;

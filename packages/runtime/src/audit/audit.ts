@@ -1,24 +1,24 @@
 import type { Address, Message } from '@goshawk/core';
 
-/** A line records who asked for what, and how that ended. */
+/** One audited request: the requester, the action and the outcome. */
 export interface AuditEntry {
   readonly schema: 'goshawk.audit/1';
   readonly at: string;
   readonly action: string;
   readonly outcome: 'done' | 'refused';
-  /** Says why a request was refused. */
+  /** Error code of a refused request. */
   readonly code?: string | undefined;
-  /** The name of the client's own key; `client` for `client.key`; null without keys. */
+  /** Name of the client's key; `client` for the shared `client.key`; null without keys. */
   readonly key: string | null;
-  /** The client's connection, and the address that its key connected from last, where that is known. */
+  /** The client's connection, and the last known address of its key. */
   readonly client: string;
   readonly from: string | null;
-  /** The party that was asked. */
+  /** The party that received the request. */
   readonly by: string;
   readonly [about: string]: unknown;
 }
 
-/** Requests that change something, by the message that makes them. */
+/** Audited requests, by message type. */
 const ACTIONS: Readonly<Partial<Record<Message['type'], string>>> = {
   submit: 'submit',
   appendTasks: 'append',
@@ -31,21 +31,21 @@ const ACTIONS: Readonly<Partial<Record<Message['type'], string>>> = {
   takeOverFrom: 'takeover',
 };
 
-/** Requests that wait for their answer, at most: the answers of those before are not audited twice. */
+/** Maximum number of requests that await an answer. The oldest is dropped first and its answer is not audited. */
 const PENDING_MAX = 100_000;
 
 export interface AuditSources {
   readonly write: (entry: AuditEntry) => void;
   readonly keyOf: (client: Address) => string | null;
-  /** The user in whose name alone the client may do this, whatever it says; undefined: any. */
+  /** Returns the only user for whom the client may act; undefined allows any. */
   readonly ownerOf: (client: Address, type: Message['type']) => string | undefined;
   readonly nameOf: (client: Address) => string;
   readonly addressOf: (client: Address) => string | undefined;
 }
 
 /**
- * Sees what a party of this process is asked and answers, and writes a line for each request that changes something or is
- * refused for want of a right, once it is answered.
+ * Observes requests to the parties of this process and their answers. Each request that changes something, or is refused for lack
+ * of permission, is logged once it is answered.
  */
 export class Audit {
   readonly #sources: AuditSources;
@@ -63,7 +63,7 @@ export class Audit {
     this.#pending.delete(oldest!);
   }
 
-  /** A client asked for what its key has no right to. */
+  /** Records a request that the client's key does not permit. */
   forbidden(from: Address, message: Message, by: string): void {
     if ('request' in message) this.#pending.delete(`${from} ${message.request}`);
     this.#write(from, message, { outcome: 'refused', code: 'not-allowed' }, by);
@@ -76,7 +76,7 @@ export class Audit {
     if (message === undefined) return;
     this.#pending.delete(id);
     if (answer.type === 'refused') {
-      // The client retries, and that attempt is recorded.
+      // The client will retry, and the retry is recorded.
       if (answer.retryMs !== undefined) return;
       return this.#write(to, message, { outcome: 'refused', code: answer.code }, by);
     }
@@ -101,12 +101,12 @@ export class Audit {
   }
 }
 
-/** A line about what no client has asked for. */
+/** Builds a line for an event that no client requested. */
 export function auditedEvent(action: string, by: string, about: object): object {
   return { schema: 'goshawk.audit/1', at: new Date().toISOString(), action, by, ...about };
 }
 
-/** Names and numbers, and nothing that may be secret: no commands, no variables. */
+/** Returns names and numbers only. Commands and variables may be secret. */
 function about(message: Message): object {
   const fields = message as unknown as Record<string, unknown>;
   const spec = fields.spec as { name?: unknown; user?: unknown } | undefined;

@@ -7,7 +7,7 @@ import { counted, journalReadings, type Readings, schedulerReadings, together } 
 import { JournalPort } from './journal-port.js';
 import { type DaemonProcess, FIRST_PARTY } from './process.js';
 
-/** One scheduler of a process: its own, or one whose jobs it looks after. */
+/** One scheduler of a process: its own, or an adopted one. */
 export interface Role {
   readonly index: number;
   readonly name: string;
@@ -15,18 +15,18 @@ export interface Role {
   readonly adopted: boolean;
 }
 
-/** How the part of one scheduler in a process may end. */
+/** Callbacks at the end of one scheduler in a process. */
 interface Ends {
-  /** Another one has its jobs. */
+  /** Another process owns the journal. */
   superseded(): void;
   drained(): void;
-  /** The jobs of its journal that have not ended are here. */
+  /** Number of unfinished jobs in the journal. */
   inherited(jobs: number): void;
 }
 
 export type HostScheduler = (role: Role, ends: Ends) => Hosted<Scheduler>;
 
-/** The schedulers of one process that look after the jobs of those that are gone. */
+/** The schedulers in this process that adopted the jobs of dead schedulers. */
 export class AdoptedSchedulers {
   readonly #shared: PostgresJournals;
   readonly #process: Pick<DaemonProcess, 'nameOf' | 'host'>;
@@ -34,9 +34,9 @@ export class AdoptedSchedulers {
   readonly #logger: Logger;
   readonly #parties = new Map<Hosted<Scheduler>, JournalPort>();
   #lastIndex = FIRST_PARTY;
-  /** Tags of journals that are being taken over. */
+  /** Tags of journals whose takeover is in progress. */
   readonly #taking = new Set<string>();
-  /** One after the other, in the order in which central asks for them. */
+  /** Takeovers run one at a time, in the order of central's requests. */
   #taken: Promise<unknown> = Promise.resolve();
   /** Readings of schedulers that are no longer adopted. */
   #former: Readings = {};
@@ -53,7 +53,7 @@ export class AdoptedSchedulers {
     this.#logger = logger;
   }
 
-  /** Unless somebody else is sooner. @param gone name of the scheduler that had the journal */
+  /** Takes over a journal unless another scheduler is faster. @param gone name of the scheduler that owned the journal */
   takeOver(gone: string, tag: string, epoch: number): void {
     if (this.#taking.has(tag)) return;
     this.#taking.add(tag);
@@ -88,7 +88,7 @@ export class AdoptedSchedulers {
     port.serve(party.enter, lost);
   }
 
-  /** Why they cannot do their work. */
+  /** Reasons why the adopted schedulers are not ready. */
   get notReady(): readonly string[] {
     return [...this.#parties.values()].flatMap(({ notReady }) => notReady);
   }

@@ -12,29 +12,29 @@ import { followUsersFile, type UsersFile } from './users-file.js';
 
 export type SolverReply = { readonly solution: ProgramSolution } | { readonly error: string };
 
-/** Solves the problems of policies that plan ahead; `@goshawk/papers` has one. */
+/** Solves the optimization problems of planning policies; `@goshawk/papers` has an implementation. */
 export interface ProblemSolver {
-  /** @param answer called once, unless a later program replaces this one */
+  /** @param answer called once, unless a later program supersedes this one */
   solve(program: Program, answer: (reply: SolverReply) => void): void;
   close(): void;
 }
 
 export interface CentralOptions extends ProcessOptions {
   readonly name?: string;
-  /** For all who join. */
+  /** Settings that every member receives when it joins. */
   readonly settings: ClusterSettings;
-  /** Names of schedulers that are missed, in lists and alerts, where they are not there. */
+  /** Names of schedulers that lists and alerts report as missing when they are absent. */
   readonly expectedSchedulers?: readonly string[] | undefined;
-  /** Weights and limits of users; read again when the file changes. */
+  /** Weights and limits of users; reloaded when the file changes. */
   readonly usersFile?: UsersFile | undefined;
-  /** For policies that plan ahead; closed with the process. */
+  /** Solver of planning policies; closed with the process. */
   readonly solver?: ProblemSolver | undefined;
 }
 
 /**
  * Starts the central scheduler in this process.
  *
- * @throws InputError when it cannot listen where it should
+ * @throws InputError if it cannot listen on its endpoint
  */
 export async function startCentral(options: CentralOptions): Promise<Daemon> {
   const process = await openProcess('central', options);
@@ -112,13 +112,13 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
     endpoint,
     joined: Promise.resolve(),
     ended: process.ended,
-    // Central owns nothing that would have to be finished first.
+    // Central runs no tasks, so there is nothing to finish.
     drain: stop,
     stop,
   };
 }
 
-/** Each time that there are twice as many: a policy may throw at every turn. */
+/** Logs at each doubling, because a policy may throw every turn. */
 function tellFailures(logger: CentralOptions['logger'], policy: string): (error: unknown) => void {
   let failures = 0;
   return (error) => {
@@ -131,7 +131,7 @@ function tellFailures(logger: CentralOptions['logger'], policy: string): (error:
   };
 }
 
-/** The machine, with a watch on what it does at the end of each turn, when its policy plans. */
+/** Returns the machine; if its policy plans, the end of each turn is timed. */
 function timed<M extends Machine>(machine: M, times: PlanningTimes): M {
   const settle = machine.settle?.bind(machine);
   if (settle !== undefined) machine.settle = (now) => times.turn(() => settle(now));

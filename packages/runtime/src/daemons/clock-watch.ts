@@ -3,12 +3,12 @@ import type { Logger } from '@goshawk/transport';
 import { nowAndThen } from './now-and-then.js';
 
 const LOOK_MS = 5_000;
-/** Clocks that are kept right by small steps are no news. */
+/** Smaller differences are ordinary clock corrections. */
 const JUMP_MIN_MS = 1_000;
 
 /**
- * Notices when the wall clock was set, or the machine suspended: the clock that machines go by stands still meanwhile,
- * so that both differ by another amount than before.
+ * Detects a changed wall clock or a suspended machine: either one changes the offset between the wall clock and the process
+ * clock.
  */
 export class ClockWatch {
   readonly #logger: Logger;
@@ -32,7 +32,7 @@ export class ClockWatch {
   }
 }
 
-/** Looks now and then until the process ends. */
+/** Checks the clock periodically until the process ends. */
 export function watchClock(logger: Logger, now: () => Millis, ended: Promise<unknown>): void {
   const offsetMs = (): Millis => Date.now() - now();
   const watch = new ClockWatch(logger, offsetMs());

@@ -3,7 +3,7 @@ import { counted, formatDuration } from '@goshawk/core';
 import type { Logger } from '@goshawk/transport';
 import { StoryLog } from './story-log.js';
 
-/** Writes in central's log what becomes of the members of the cluster. */
+/** Logs membership changes of the cluster in central's log. */
 export function clusterLog(logger: Logger): (event: ClusterEvent) => void {
   const log = new StoryLog(logger);
   return (event) => {

@@ -1,16 +1,16 @@
 import type { CloseReason } from './process.js';
 
-/** One of Goshawk's processes, started. */
+/** A running Goshawk process. */
 export interface Daemon {
   readonly role: 'central' | 'scheduler' | 'worker';
   /** The endpoint for peers. */
   readonly endpoint: string;
-  /** Resolves when it belongs to its cluster; at once for central. */
+  /** Resolves when the process has joined its cluster; at once for central. */
   readonly joined: Promise<void>;
-  /** Resolves when it has ended, for whatever reason. */
+  /** Resolves when the process has ended, for any reason. */
   readonly ended: Promise<CloseReason>;
-  /** Takes nothing new, finishes what it has, says goodbye and ends. */
+  /** Accepts no new work, finishes running work, deregisters and ends. */
   drain(): Promise<void>;
-  /** Ends now: kills what runs, says goodbye. */
+  /** Ends now: kills running tasks and deregisters. */
   stop(): Promise<void>;
 }

@@ -9,18 +9,18 @@ import { jsonPieces } from './json-pieces.js';
 const SCHEMA = 'goshawk.learnt/1';
 const NAME = 'goshawk.learnt/';
 
-/** How often it is written: what a crash loses. To look at it all takes the scheduler's time, some ms a megabyte. */
+/** Write interval; a crash loses this much learning. Serializing takes several ms of the scheduler's time per megabyte. */
 const KEEP_EACH_MS = 300_000;
-/** PostgreSQL may be away, and a process that is to end has seconds. ms */
+/** PostgreSQL may be unreachable, and a terminating process has only seconds. ms */
 const CLOSE_MS = 2_000;
 
-/** Storage of the state, written atomically. */
+/** Storage of the estimator state, written atomically. */
 export interface EstimatorStateStore {
-  /** For people. */
+  /** Display name. */
   readonly name: string;
-  /** Undefined: nothing is kept there. */
+  /** Undefined if nothing is stored. */
   read(): Promise<string | undefined>;
-  /** In pieces: the scheduler has its turn between two of them. */
+  /** Writes in chunks, between which the scheduler handles other events. */
   write(pieces: Iterable<string>): Promise<void>;
 }
 
@@ -32,14 +32,14 @@ export class EstimatorStateFile {
   readonly #store: EstimatorStateStore;
   readonly #logger: Logger;
   #read: () => EstimatorStates | undefined = () => undefined;
-  /** Could not be written down. */
+  /** Latest state that could not be written. */
   #unwritten: EstimatorStates | undefined;
   #isGivenUp = false;
   #timer: NodeJS.Timeout | undefined;
-  /** One write after another. */
+  /** Serializes writes. */
   #written: Promise<void> = Promise.resolve();
 
-  /** @param place a file, or whatever keeps it */
+  /** @param place path of a file, or another store */
   constructor(place: string | EstimatorStateStore, logger: Logger) {
     this.#store = typeof place === 'string' ? fileStore(place) : place;
     this.#logger = logger;
@@ -55,9 +55,9 @@ export class EstimatorStateFile {
   }
 
   /**
-   * Writes it down now and then, and once more at `close`.
+   * Saves the state periodically, and once more at `close`.
    *
-   * @param read what is learned by now; undefined where nothing was since the last call
+   * @param read returns the state; undefined if unchanged since the last call
    */
   keep(read: () => EstimatorStates | undefined, eachMs = KEEP_EACH_MS): void {
     this.#read = read;
@@ -71,7 +71,7 @@ export class EstimatorStateFile {
     this.#isGivenUp = true;
   }
 
-  /** Writes down what was learned last, and waits for that for `CLOSE_MS` at most. */
+  /** Saves the latest state, and waits at most `CLOSE_MS`. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#write();
@@ -109,7 +109,7 @@ function fileStore(file: string): EstimatorStateStore {
   };
 }
 
-/** Beside the journals that all schedulers share. */
+/** Stores the state beside the journals that all schedulers share. */
 export function sharedStore(journals: PostgresJournals): EstimatorStateStore {
   return {
     name: 'what is learned, in PostgreSQL,',
@@ -125,7 +125,7 @@ export function sharedStore(journals: PostgresJournals): EstimatorStateStore {
   };
 }
 
-/** The new value or the old one, whatever happens meanwhile. */
+/** Replaces the file atomically: readers see the old or the new content. */
 async function replaceFile(file: string, pieces: Iterable<string>): Promise<void> {
   const partial = `${file}.partial`;
   try {

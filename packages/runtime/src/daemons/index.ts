@@ -14,7 +14,7 @@ export type { SchedulerOptions } from './scheduler.js';
 export { readUsersFile } from './users-file.js';
 export type { WorkersOptions } from './workers.js';
 
-// A process is of one role: what the others are made of is not loaded, which a hundred workers feel in their memory.
+// A process has one role. The modules of other roles are not loaded, which saves memory with a hundred workers per machine.
 
 export async function startCentral(options: CentralOptions): Promise<Daemon> {
   return (await import('./central.js')).startCentral(options);

@@ -7,7 +7,7 @@ type Effects = Required<
   Pick<SchedulerEnvironment, 'jobAccepted' | 'jobDecided' | 'taskBound' | 'attemptEnded' | 'jobEnded'>
 >;
 
-/** Writes a job's life in a few lines of its scheduler's log. @param workerOf the name of the worker of a task */
+/** Logs the main events of each job in its scheduler's log. @param workerOf returns the name of a task's worker */
 export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => string): Effects {
   const log = new StoryLog(logger);
   return {
@@ -45,7 +45,7 @@ function classOf({ class: of, classifiedBy, estimateMs }: Job): object {
   return { class: of, classifiedBy, ...(estimateMs !== undefined && { estimateMs: Math.round(estimateMs) }) };
 }
 
-/** Without the message, which may show what the task has printed. */
+/** Omits the message, which may contain output of the task. */
 export function endOf({ kind, errorCode, exitCode, signal }: Outcome): object {
   return { outcome: kind, code: errorCode, exitCode, signal };
 }

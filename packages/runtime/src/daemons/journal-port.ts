@@ -10,17 +10,17 @@ const LEFT_OUT_LOGGED_MAX = 20;
 
 /** Location of the jobs: in a folder on a local disk, for this scheduler alone, or in `postgres://…`, shared with others. */
 export type JournalPlace = ({ readonly folder: string } | { readonly url: string }) & {
-  /** Version of Goshawk, for readers of the journal. */
+  /** Goshawk version, recorded for readers of the journal. */
   readonly version: string;
 };
 
-/** A disk that takes longer than this for one group of records counts as stalled. ms */
+/** A disk that takes longer than this to write one group of records counts as stalled. ms */
 const STALLED_MS = 5_000;
 
-/** Few enough for 9 million starts, and for ids of ten digits. */
+/** Small enough for 9 million starts and for ids of ten digits. */
 const SKIPPED_MAX = 1_000_000_000;
 
-/** Letters and digits that cannot be taken for one another. */
+/** Letters and digits that are hard to confuse. */
 const LETTERS = '23456789abcdefghjkmnpqrstuvwxyz';
 const TAG_LENGTH = 5;
 
@@ -29,7 +29,7 @@ export function newTag(): string {
   return Array.from({ length: TAG_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 }
 
-/** @throws JournalError when the folder cannot be had, or what is in it cannot be read */
+/** @throws JournalError if the folder cannot be locked or its content cannot be read */
 export async function openInFolder(folder: string, version: string, logger: Logger): Promise<Journal> {
   // Loaded on use: most processes of a cluster have no journal.
   const { openLmdbJournal } = await import('@goshawk/journal');
@@ -40,7 +40,7 @@ export async function openInFolder(folder: string, version: string, logger: Logg
   return journal;
 }
 
-/** @throws JournalError when PostgreSQL cannot be had, or its schema is not this version's */
+/** @throws JournalError if PostgreSQL cannot be reached or its schema has another version */
 export async function openShared(
   url: string,
   version: string,
@@ -57,13 +57,13 @@ export async function openShared(
   return journals;
 }
 
-/** Connects a scheduler to its journal: records one way, and word of what is durable the other. */
+/** Connects a scheduler to its journal: forwards records, and reports what is durable. */
 export class JournalPort<J extends Journal = Journal> {
   readonly journal: J;
   readonly #logger: Logger;
   /**
-   * Numbers of jobs that are passed over. A folder may be put back to an earlier state, which nothing in it shows: drawn at
-   * each start, the numbers of one past are hardly those of another.
+   * Number of job ids to skip. A folder may be restored to an earlier state without a trace; random skips make it unlikely that
+   * ids are reused.
    */
   readonly #skipped = randomInt(SKIPPED_MAX);
 
@@ -72,7 +72,7 @@ export class JournalPort<J extends Journal = Journal> {
     this.#logger = logger;
   }
 
-  /** The records of an earlier owner; none in a new journal. Read once. */
+  /** Returns the records of an earlier owner; empty for a new journal. May be read once. */
   inheritance(addressNamed: (name: string) => Address, now: Millis): Inheritance | undefined {
     const { previousIncarnations, lastJob } = this.journal;
     const entries = this.#entries();
@@ -83,12 +83,12 @@ export class JournalPort<J extends Journal = Journal> {
         lastJob: lastJob + this.#skipped,
         previousIncarnations: previousIncarnations.map(addressNamed),
       };
-    // There are none, and it has to be read before it is written to.
+    // The journal is empty, but it must be read before the first write.
     for (const _ of entries);
     return undefined;
   }
 
-  /** Without those that are damaged, which the log names. */
+  /** Skips damaged records, which the log names. */
   *#entries(): Inheritance['entries'] {
     let leftOut = 0;
     const canRecall = this.journal.recall !== undefined;
@@ -128,7 +128,7 @@ export class JournalPort<J extends Journal = Journal> {
     return this.journal.begin(self, this.#skipped);
   }
 
-  /** @param onFailure the journal takes nothing any more: to end the process */
+  /** @param onFailure called when the journal accepts no more records, to end the process */
   serve(enter: Enter<Scheduler>, onFailure: (error: Error) => void): void {
     const changed = (state: JournalState): void => {
       enter(`journal ${state.kind}`, (scheduler, now) => scheduler.journalChanged(state, now));

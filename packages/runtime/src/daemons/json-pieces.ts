@@ -1,4 +1,4 @@
-/** Elements of an array that are written at a time. */
+/** Number of array elements written at a time. */
 const ELEMENTS = 256;
 
 /** Yields the JSON of plain values in chunks, so that the process can do other work in between. */

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 
 const LOGGING = new URL('../../dist/daemons/logging.js', import.meta.url).href;
-/** Logs 8 MB, says how many lines it has dropped, and logs again when it is told to. */
+/** Logs 8 MB, says how many lines it has dropped, and logs again on request. */
 const TALKER = `
   import { createInterface } from 'node:readline';
   const { createLogger, droppedLogLines } = await import(${JSON.stringify(LOGGING)});

@@ -7,22 +7,22 @@ import { fstatSync, writeSync } from 'node:fs';
 type Write = (bytes: Buffer) => number;
 
 /**
- * Log lines to a file, a terminal or a pipe. A line that cannot be written is dropped and counted: a full disk or a
- * reader that stands still ends no daemon and holds none up.
+ * Writes log lines to a file, a terminal or a pipe. A line that cannot be written is dropped and counted: a full disk or a
+ * stalled reader neither ends nor blocks the daemon.
  */
 export class LogSink {
   readonly #write: Write;
   #dropped = 0;
   #droppedInARow = 0;
   #isTorn = false;
-  /** Called after the first line that is written again. */
+  /** Called after the first line that is written again after a failure. */
   onRecovered: (dropped: number) => void = () => {};
 
   constructor(write: Write) {
     this.#write = write;
   }
 
-  /** Lines that nobody will read. */
+  /** Number of dropped lines. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -50,11 +50,14 @@ export class LogSink {
 /** Maximum size of lines waiting for the reader of a pipe. Bytes. */
 const WAITING_BYTES_MAX = 1024 * 1024;
 
-/** stderr as a sink writes to it: a pipe takes what fits and keeps the rest in memory, anything else takes all at once. */
+/**
+ * Returns a sink for stderr. A pipe accepts as much as it has room for, and the rest waits in memory; other targets accept
+ * everything at once.
+ */
 export function toStderr(): Write {
   const stats = fstatSync(2);
   if (!stats.isFIFO() && !stats.isSocket()) return (bytes) => writeSync(2, bytes);
-  // The listener is needed where this is not the command: a reader that has gone is no error.
+  // Outside of the command, a reader that closed the pipe would raise an error here.
   process.stderr.on('error', () => {});
   return (bytes) => {
     if (process.stderr.writableLength > WAITING_BYTES_MAX) throw new Error('its reader is stuck');

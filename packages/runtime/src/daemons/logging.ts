@@ -5,12 +5,12 @@ import { LogSink, toStderr } from './log-sink.js';
 
 let stderr: LogSink | undefined;
 
-/** Lines of this process's log that could not be written. */
+/** Number of log lines that this process could not write. */
 export function droppedLogLines(): number {
   return stderr?.dropped ?? 0;
 }
 
-/** The logger of a daemon: JSON lines on stderr, or lines for people when that is a terminal. */
+/** Creates the logger of a daemon: JSON lines on stderr, or readable lines on a terminal. */
 export function createLogger(level: LogLevel, fields: Record<string, unknown> = {}): pino.Logger {
   stderr ??= new LogSink(toStderr());
   const logger = loggerTo(stderr, level, fields, process.stderr.isTTY === true);
@@ -27,7 +27,7 @@ function loggerTo(
 ): pino.Logger {
   const options = { level, base: fields, timestamp: pino.stdTimeFunctions.isoTime };
   if (!isForPeople) return pino(options, sink);
-  // Loaded where somebody looks at it: most daemons are nobody's foreground, and a hundred share a machine.
+  // Loaded only for terminals: most daemons have none, and a hundred may share a machine.
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty');
   const pretty = prettyFactory({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', colorize: true });
   return pino(options, { write: (line) => sink.write(pretty(JSON.parse(line))) });

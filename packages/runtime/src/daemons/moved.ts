@@ -11,10 +11,10 @@ interface Listening {
 const PAUSE_MS = 5_000;
 
 /**
- * Ends a process whose machine has a new address, such as a container in another network: peers would look for it at the old
- * one. A restart announces the new one.
+ * Ends a process whose machine has a new address, such as a container in another network, because peers would look for it at the
+ * old one. A restart announces the new one.
  *
- * @param endpoint where others look for it
+ * @param endpoint advertised endpoint
  */
 export function endWhenMoved(
   { bind, advertise, logger }: Listening,

@@ -2,7 +2,7 @@ import { type Logger, ThrottledLog } from '@goshawk/transport';
 
 const LOG_INTERVAL_MS = 60_000;
 
-/** Central refuses a party whose name, or whose journal, another one has that is there. */
+/** Handles central's refusal of a party whose name or journal belongs to another live party. */
 export class NameTaken {
   readonly #name: string;
   readonly #log: ThrottledLog;
@@ -13,12 +13,12 @@ export class NameTaken {
     this.#log = new ThrottledLog(logger, LOG_INTERVAL_MS);
   }
 
-  /** Central's last refusal; valid until the party has joined. */
+  /** Central's last refusal; valid until the party joins. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** @param tag of the journal, where the holder has that too */
+  /** @param tag tag of the journal, if the holder owns that too */
   tell(holder: string, tag?: string): void {
     const line =
       tag === undefined

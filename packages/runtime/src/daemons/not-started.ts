@@ -1,9 +1,9 @@
 import type { Logger } from '@goshawk/transport';
 
-/** Lines that are remembered, so that none is written twice. */
+/** Number of remembered lines, to avoid duplicates. */
 const JOBS_MAX = 1_000;
 
-/** Says in the log what tasks could not be started for: once for each job and reason, however many tasks it has. */
+/** Logs why tasks could not be started: once for each job and reason. */
 export class NotStarted {
   readonly #logger: Logger;
   readonly #logged = new Set<string>();

@@ -6,27 +6,26 @@ import type { Job } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
 
 export interface NotifyOptions {
-  /** Hosts that jobs may have notified, as globs. */
+  /** Hosts that notifications may be sent to, as globs. */
   readonly hosts: readonly string[];
-  /** Key of the signature; undefined: notifications are not signed. */
+  /** Signing key; undefined: notifications are not signed. */
   readonly secret?: string | undefined;
-  /** Shell command that runs for each job that has ended, with the notification on stdin. */
+  /** Shell command that runs for each ended job, with the notification on stdin. */
   readonly command?: string | undefined;
 }
 
-/** Delays before the second attempt and the following ones. ms */
+/** Delays before the second and later attempts. ms */
 const PAUSES_MS = [1_000, 5_000, 25_000, 125_000];
 const ANSWER_MS = 10_000;
 const COMMAND_MS = 60_000;
-/** Notifications that are sent or wait for another attempt; further ones are dropped, and the log says so. */
+/** Maximum number of notifications in flight or waiting for a retry; more are dropped and logged. */
 const PENDING_MAX = 1_000;
-/** Commands that run at a time. */
+/** Maximum number of concurrent commands. */
 const COMMANDS_MAX = 4;
 
 /**
- * Tells others that jobs have ended: a POST to the address that the job names, and a command of the operator.
- * An address that does not take it is tried again for some minutes. A notification that is pending when the
- * scheduler ends is lost.
+ * Notifies others of ended jobs: a POST to the URL that the job names, and the operator's command. Failed requests are retried
+ * for several minutes. Pending notifications are lost when the scheduler ends.
  */
 export class Notifier {
   readonly #options: NotifyOptions;
@@ -56,7 +55,7 @@ export class Notifier {
     if (command !== undefined) this.#queue(job.id, command, body);
   }
 
-  /** The host may have been allowed when the job was submitted, and not any more. */
+  /** The host may have been allowed at submission and no longer be. */
   #isAllowed(job: string, url: string): boolean {
     if (isHostAllowed(url, this.#options.hosts)) return true;
     this.#logger.warn(
@@ -158,17 +157,17 @@ export class Notifier {
       });
       child.once('error', (error) => ended(error.message));
       child.once('exit', (code, signal) => ended(code === 0 ? undefined : `it ended with ${signal ?? code}`));
-      // A command that reads nothing closes the pipe.
+      // A command that does not read stdin closes the pipe.
       child.stdin.on('error', () => {});
       child.stdin.end(`${body}\n`);
     } catch (error) {
-      // There is no pipe if the process has no free descriptor.
+      // Without free descriptors, there is no pipe.
       ended((error as Error).message);
     }
   }
 }
 
-/** The value of `X-Goshawk-Signature`: `t=SECONDS,sha256=HEX`, an HMAC of `SECONDS.BODY`. */
+/** Returns the value of `X-Goshawk-Signature`: `t=SECONDS,sha256=HEX`, an HMAC of `SECONDS.BODY`. */
 export function signatureOf(secret: string, seconds: number, body: string): string {
   return `t=${seconds},sha256=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 }

@@ -1,9 +1,9 @@
 import type { Millis } from '@goshawk/core';
 
 /**
- * Looks each time that so long has passed since the last look, until `ended`. Keeps no process alive.
+ * Calls a function repeatedly until `ended`, with a pause after each call. Does not keep the process alive.
  *
- * @param pauseMs how long, or what says it before each look
+ * @param pauseMs the pause, or a function that returns the next one
  */
 export function nowAndThen(
   pauseMs: Millis | (() => Millis),

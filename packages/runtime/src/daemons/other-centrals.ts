@@ -19,8 +19,8 @@ const PAUSE_MS = 10_000;
 const DISPUTE_LOG_INTERVAL_MS = 60_000;
 
 /**
- * Addresses of this process besides its advertised name, which another process may share: all addresses of
- * the machine if it listens on all.
+ * Addresses of this process besides its advertised name, which another process may share: all addresses of the machine if it
+ * listens on all.
  */
 export function ownPlaces(bind: string, advertised: string): string[] {
   const port = parseEndpoint(bind).port || parseEndpoint(advertised).port;
@@ -32,7 +32,7 @@ export function ownPlaces(bind: string, advertised: string): string[] {
   );
 }
 
-/** Logs and handles another central for all or part of this cluster, and problems that only central can see. */
+/** Logs and handles another central for all or part of this cluster, and problems that only central can detect. */
 export function ifThereIsAnother(
   process: Pick<DaemonProcess, 'fail'>,
   logger: Logger,
@@ -62,7 +62,7 @@ export function ifThereIsAnother(
   };
 }
 
-/** A warning of two processes that claim one address, neither of which has found that out by itself. */
+/** Returns a warning about two processes that claim one address, neither of which has detected the conflict. */
 export function disputeLine({
   endpoint,
   claimants,
@@ -71,12 +71,11 @@ export function disputeLine({
 }
 
 /**
- * Looks every now and then whether another central is behind the name of this one. What follows from it is the
- * machine's to say.
+ * Checks periodically whether another central is reachable under this one's name; the machine decides what follows.
  *
- * @param advertised where this central is reached
- * @param own as `ownPlaces` says
- * @param found called with the places where another one may be
+ * @param advertised advertised endpoint of this central
+ * @param own addresses from `ownPlaces`
+ * @param found called with the addresses where another central may be
  */
 export function lookForOtherCentrals(
   advertised: string,
@@ -86,7 +85,7 @@ export function lookForOtherCentrals(
 ): void {
   let looks = 0;
   const look = async (): Promise<void> => {
-    // A name that cannot be resolved leads nobody to another central either.
+    // If a name does not resolve, no peer reaches another central through it either.
     const places = await endpointsBehind(advertised).catch((): string[] => []);
     const others = places.filter((place) => !own.includes(place) && place !== advertised);
     if (others.length > 0) found(others);

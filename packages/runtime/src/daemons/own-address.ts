@@ -2,14 +2,14 @@ import { InputError, type Millis } from '@goshawk/core';
 import type { Logger, Mailbox } from '@goshawk/transport';
 import { nowAndThen } from './now-and-then.js';
 
-/** So many looks in a row must find another one: what stands between may lead astray once. */
+/** Consecutive checks that must find another process; one alone may be misled by a proxy. */
 const LOOKS = 3;
-/** Between two looks, once the process is up. ms */
+/** Check interval once the process is up. ms */
 const PAUSE_MS: Millis = 30_000;
 
 /**
- * Refuses to start where another process is reached at the address that this one is to advertise: others would take both for
- * one process, and what runs at the other for lost.
+ * Refuses to start if another process answers at the advertised address: peers would take both for one process, and the tasks of
+ * the other for lost.
  *
  * @throws InputError
  */
@@ -17,7 +17,7 @@ export async function checkOwnAddress(mailbox: Mailbox): Promise<void> {
   if (await isAnothers(mailbox)) throw claimedTwice(mailbox.endpoint);
 }
 
-/** A second address may appear later; an unreachable process only does harm, so it ends with the same error. */
+/** A conflict may appear later. An unreachable process only does harm, so it ends with the same error. */
 export function endWhenAnothers(
   mailbox: Mailbox,
   logger: Logger,

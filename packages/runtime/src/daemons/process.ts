@@ -37,50 +37,50 @@ export interface ProcessOptions {
   readonly bind: string;
   /** Address for peers, if it differs from the listen address. */
   readonly advertise?: string | undefined;
-  /** Encrypt what comes and goes, and keep out who has no key of the cluster. */
+  /** Encrypts all traffic, and rejects peers without a key of the cluster. */
   readonly keys?: KeyRing | undefined;
-  /** Listen beyond loopback without keys. */
+  /** Allows listening beyond loopback without keys. */
   readonly insecure?: boolean | undefined;
-  /** File to which a line goes for each request that changes something, each refusal, and each change of keys. */
+  /** Audit log: a line for each request that changes something, each refusal, and each change of keys. */
   readonly auditLog?: string | undefined;
   /** Address of the HTTP server; none by default. */
   readonly http?: HttpOptions | undefined;
   readonly logger: Logger;
 }
 
-/** Why a daemon ended: it was asked to, or it can do its work no more. */
+/** Reason why a daemon ended: on request, or because it can no longer work. */
 export type CloseReason = { readonly kind: 'closed' } | { readonly kind: 'failed'; readonly error: Error };
 
 /** The base of every daemon: one mailbox, and one host that drives its machines. */
 export interface DaemonProcess {
   readonly mailbox: Mailbox;
   readonly host: Host;
-  /** Undefined where jobs are not traced. */
+  /** Undefined if tracing is off. */
   readonly tracing: Tracing | undefined;
-  /** `HOST:PORT` where others may look at this process. */
+  /** `HOST:PORT` of the HTTP server as other processes reach it. */
   readonly http: string | undefined;
   readonly ended: Promise<CloseReason>;
-  /** The address of a party of this process. */
+  /** Returns the address of a party of this process. */
   addressOf(index: number): Address;
-  /** The full name of a party of this process. */
+  /** Returns the full name of a party of this process. */
   nameOf(index: number): string;
-  /** The address of a party by its full name. */
+  /** Returns the address of a party by its full name. */
   addressNamed(name: string): Address;
-  /** The address of the central scheduler that is at an endpoint now. */
+  /** Returns the address of the central scheduler that is now at an endpoint. */
   centralAt(endpoint: string): Address;
-  /** Why the process at an endpoint does not take our connection, in words; undefined where it does, or nobody is there. */
+  /** Explains why the process at an endpoint rejects our connection; undefined if it accepts it or does not answer. */
   refusalBy(endpoint: string): string | undefined;
-  /** Sets the view of the HTTP server, which reports starting until then. */
+  /** Sets the view of the HTTP server, which reports "starting" until then. */
   show(view: () => RoleView): void;
   close(): Promise<void>;
-  /** Ends at once: nothing that this process would say is worth anything. */
+  /** Ends the process at once, without sending pending messages. */
   fail(error: Error): void;
 }
 
 /**
  * Opens the mailbox and the host of this process.
  *
- * @throws InputError when the endpoint cannot be listened at, or should not be without keys
+ * @throws InputError if it cannot listen on the endpoint, or must not without keys
  */
 export async function openProcess(role: Role, options: ProcessOptions): Promise<DaemonProcess> {
   checkEndpoint(options.bind);
@@ -105,7 +105,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
       else refusals.set(endpoint, describeAuthFailure(endpoint, why));
     },
   });
-  // Centrals behind one name follow different rules, since they come and go with it.
+  // Several centrals may share one advertised name; other-centrals.ts handles that.
   const isAdvertised = options.advertise !== undefined && role !== 'central';
   if (isAdvertised) await closedUnless(mailbox, checkOwnAddress(mailbox));
   let end: (reason: CloseReason) => void = () => {};
@@ -115,7 +115,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   const close = async (reason: CloseReason): Promise<void> => {
     host.close();
     await http?.close();
-    // A failed process must not send its remaining messages.
+    // A failed process must not send its pending messages.
     await mailbox.close(reason.kind === 'failed' ? 0 : undefined);
     await tracing?.close();
     auditFile?.close();
@@ -199,7 +199,7 @@ async function openHttp(
   return server;
 }
 
-/** Keys that were replaced or revoked count from then on, without a restart. */
+/** Applies replaced and revoked keys without a restart. */
 function followKeys(
   { keys, logger }: ProcessOptions,
   mailbox: Mailbox,
@@ -234,7 +234,7 @@ function followKeys(
   void ended.then(end);
 }
 
-/** @throws what `checked` throws, with nothing left open */
+/** Closes the mailbox if `checked` rejects, and rethrows. */
 async function closedUnless(mailbox: Mailbox, checked: Promise<void>): Promise<void> {
   try {
     await checked;
@@ -261,7 +261,7 @@ function refuseToBeOpenToAll({ bind, keys, insecure }: ProcessOptions): void {
   );
 }
 
-/** @throws InputError for a name that no message could hold */
+/** @throws InputError if the name does not fit in a message */
 export function checkName(name: string): void {
   if (name !== '' && name.length <= LIMITS.nameLengthMax) return;
   throw new InputError(
@@ -280,7 +280,7 @@ export function checkEndpoint(endpoint: string): string {
   return endpoint;
 }
 
-/** Errors of the mailbox stem from command options. */
+/** Mailbox errors stem from command options. */
 function refusal(error: unknown): unknown {
   if (!(error instanceof MailboxError)) return error;
   return new InputError(error.code.toLowerCase().replaceAll('_', '-'), error.message, '', { cause: error });
@@ -289,7 +289,7 @@ function refusal(error: unknown): unknown {
 const STARTING: RoleView = { notReady: ['it is starting'], readings: () => ({}) };
 
 /**
- * Messages for `/readyz` before joining a cluster.
+ * Returns the messages for `/readyz` before the process joins a cluster.
  * @param cause if known
  */
 export function notJoined(cause: string | undefined): readonly string[] {
@@ -301,7 +301,7 @@ export function notJoined(cause: string | undefined): readonly string[] {
 /** Party 0 of a process: central, a scheduler, or its first worker. */
 export const FIRST_PARTY = 0;
 
-/** Resolves when `isJoined` says so; machines are asked, since they call nobody. Warns once where that takes long. */
+/** Resolves when `isJoined` returns true. Polls, because machines have no callbacks. Warns once if joining takes long. */
 export function whenJoined(
   isJoined: () => boolean,
   ended: Promise<unknown>,

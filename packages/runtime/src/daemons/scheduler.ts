@@ -36,45 +36,44 @@ export interface SchedulerOptions extends ProcessOptions {
   readonly name: string;
   /** Central's endpoint. */
   readonly central: string;
-  /** Location of the jobs; without it they are lost when the process exits. */
+  /** Location of the journal; without it, jobs are lost when the process exits. */
   readonly journal?: JournalPlace | undefined;
   /**
-   * The file where it keeps what its estimators have learned; without it they begin anew with the process. Where schedulers
-   * share a journal that is kept there.
+   * File with the estimator state; without it, the estimators start from scratch. Schedulers that share a journal store the state
+   * there.
    */
   readonly estimatorStateFile?: string | undefined;
-  /** Estimators that are asked about every job and have no say. */
+  /** Estimators that run in shadow: they are scored on every job but their estimates are not used. */
   readonly shadow?: readonly string[] | undefined;
-  /** Jobs kept after their end. */
+  /** Maximum number of ended jobs kept. */
   readonly endedJobsMax?: number | undefined;
-  /** For so long. ms */
+  /** Retention of ended jobs. ms */
   readonly endedJobsKeepMs?: Millis | undefined;
-  /** Bytes of task output kept, over all jobs. */
+  /** Maximum size of task output kept, over all jobs. Bytes. */
   readonly logBytesMax?: number | undefined;
-  /** Jobs that have not ended, more of which are refused. */
+  /** Maximum number of unfinished jobs; more are refused. */
   readonly activeJobsMax?: number | undefined;
-  /** Tasks of one user that have not started; jobs with more of them are refused. */
+  /** Maximum number of unstarted tasks per user; jobs that exceed it are refused. */
   readonly userWaitingTasksMax?: number | undefined;
-  /** Receives a notice when jobs have ended. */
+  /** Notifications about ended jobs. */
   readonly notify?: NotifyOptions | undefined;
 }
 
-/** Until the timings of the cluster are known. ms */
+/** Retry interval until the cluster's timings are known. ms */
 const ENLIST_RETRY_MS = 500;
 const ENDED_JOBS_MAX = 10_000;
-/** Jobs of a journal that was taken over are kept for so long after their end, unless it was said for how long. ms */
+/** Retention of ended jobs in an adopted journal, unless configured. ms */
 const ADOPTED_KEPT_MS = 24 * 3_600_000;
 /** Fraction of the heap for a scheduler's state; the rest is for messages in flight and the garbage collector. */
 const HEAP_SHARE = 0.5;
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
-/** How often central hears whose journals are in the database. ms */
+/** Interval at which central receives the owners of the journals in the database. ms */
 const JOURNALS_LOOK_MS = 5_000;
 
 /**
  * Starts one scheduler in this process.
  *
- * @throws InputError when it cannot listen where it should, cannot have its journal, or what it had learned is of a newer
- *   version
+ * @throws InputError if it cannot listen on its endpoint, cannot open its journal, or its estimator state is of a newer version
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Daemon> {
   const { logger, name } = options;
@@ -126,7 +125,7 @@ async function openJournals({ journal: place, name, logger }: SchedulerOptions):
 }
 
 /**
- * Sends replies that are durable by now before closing.
+ * Sends the replies that are durable by now, then closes.
  * @param onWritten for a journal that stays readable until then
  */
 async function closeJournals({ own, shared }: Journals, onWritten?: () => void): Promise<void> {
@@ -138,7 +137,7 @@ interface Parts {
   readonly process: DaemonProcess;
   readonly journals: Journals;
   readonly stateFile: EstimatorStateFile | undefined;
-  /** Content of that file. */
+  /** Initial states of the estimators. */
   readonly estimatorStates: EstimatorStates;
 }
 
@@ -276,7 +275,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       inherited: (jobs) => logger.info({ jobs }, 'recovered the jobs of the journal'),
     },
   );
-  // The first job that is parsed takes 10 ms, in which the schema is made: before a client waits for it.
+  // The first call of `parseJobSpec` builds the schema, which takes 10 ms. Do it before a client waits.
   parseJobSpec({ tasks: [{ sleep: 0 }] });
   stateFile?.keep(() => machine.takeEstimatorStates());
   own?.serve(enter, (error) => process.fail(error));

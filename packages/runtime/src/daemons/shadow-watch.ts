@@ -3,8 +3,8 @@ import { Scoreboard } from '@goshawk/predictor';
 import { type Job, TaskState } from '@goshawk/scheduler';
 
 /**
- * Estimators in shadow of a scheduler: they hear of each job that it accepts, and of each that ends, and it hears
- * nothing of them. What they score is among its counters, so that the scores of all schedulers add up.
+ * Runs estimators in shadow of a scheduler: they observe each accepted and ended job, and do not influence it. Their scores are
+ * counters of the scheduler, so scores of several schedulers add up.
  */
 export class ShadowWatch {
   readonly #names: readonly string[];
@@ -13,8 +13,8 @@ export class ShadowWatch {
   #board: Scoreboard | undefined;
 
   /**
-   * @param names of estimators that there are
-   * @param policy asked once there is a job; what it says of cutoff and pilots then holds for all
+   * @param names of existing estimators
+   * @param policy called when the first job arrives; its cutoff and pilots apply to all
    */
   constructor(names: readonly string[], seed: string, policy: () => PolicySettings) {
     this.#names = names;
@@ -38,7 +38,7 @@ export class ShadowWatch {
     });
   }
 
-  /** Counts by estimator. */
+  /** Returns counts by estimator. */
   counts(): Readonly<Record<string, unknown>> {
     return this.#board?.counts() ?? {};
   }

@@ -1,4 +1,4 @@
-/** The main file of the thread that watches the event loop of a process. */
+/** Main file of the thread that watches the event loop of a process. */
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { BEAT_MS, type Watched } from './stall-watch.js';
@@ -10,7 +10,7 @@ const { beats, policy } = workerData as Watched;
 let last = -1;
 let stoodMs = 0;
 
-/** Levels as in the rest of the log. */
+/** Log levels as in pino. */
 const LEVELS = { error: 50, fatal: 60 };
 
 function say(level: keyof typeof LEVELS, msg: string): void {
@@ -25,11 +25,11 @@ function say(level: keyof typeof LEVELS, msg: string): void {
   try {
     writeSync(2, `${line}\n`);
   } catch {
-    // Nobody reads it, or the disk is full.
+    // The reader is gone, or the disk is full.
   }
 }
 
-// Counted in its own turns: a process that was stopped as a whole has had none.
+// The age is counted in ticks of this thread: a suspended process has had none.
 setInterval(() => {
   const beat = Atomics.load(beats, 0);
   stoodMs = beat === last ? stoodMs + BEAT_MS : 0;

@@ -3,7 +3,7 @@ import { compiledFile } from '@goshawk/executors';
 
 /** Data for the watching thread. */
 export interface Watched {
-  /** One number, which goes up as long as the event loop turns. */
+  /** Counter that increases while the event loop turns. */
   readonly beats: Int32Array;
   /** Policy whose code may block, if any. */
   readonly policy: string;
@@ -13,8 +13,8 @@ export interface Watched {
 export const BEAT_MS = 500;
 
 /**
- * Watches from another thread whether the event loop turns. A policy of one's own that never returns keeps the process from
- * everything else, a signal to end included: this thread says so, and ends the process when it lasts.
+ * Watches the event loop from another thread. A custom policy that never returns blocks the process, including its signal
+ * handlers; this thread logs that, and ends the process if it lasts.
  */
 export function watchForStalls(policy: string, ended: Promise<unknown>): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

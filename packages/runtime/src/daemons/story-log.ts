@@ -1,6 +1,6 @@
 import type { Logger } from '@goshawk/transport';
 
-/** Lines of one kind in a window; the rest are counted, and one line at its end says how many there were. */
+/** Maximum number of lines of one kind per window; a line at its end counts the rest. */
 const LINES_MAX = 20;
 const WINDOW_MS = 10_000;
 
@@ -10,7 +10,7 @@ interface Window {
   heldBack: number;
 }
 
-/** Writes what happens at level info, and keeps a storm of one kind from filling the disk. */
+/** Logs events at level info, with a rate limit per kind. */
 export class StoryLog {
   readonly #logger: Logger;
   readonly #clock: () => number;
@@ -22,7 +22,7 @@ export class StoryLog {
     this.#clock = clock;
   }
 
-  /** @param kind of a closed list: it is the field `event` of the line */
+  /** @param kind from a closed list; the field `event` of the line */
   tell(kind: string, fields: object, message: string, level: 'info' | 'warn' = 'info'): void {
     const window = this.#window(kind);
     if (window.lines < LINES_MAX) {
@@ -33,7 +33,7 @@ export class StoryLog {
     if (++window.heldBack === 1) setTimeout(() => this.#window(kind), WINDOW_MS).unref();
   }
 
-  /** The present one. What the last one held back is told now. */
+  /** Returns the current window. Reports the lines that the previous one suppressed. */
   #window(kind: string): Window {
     const now = this.#clock();
     const known = this.#windows.get(kind);

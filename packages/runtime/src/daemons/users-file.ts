@@ -5,11 +5,11 @@ import { fileVersion, type Logger, watchFile } from '@goshawk/transport';
 export interface UsersFile {
   readonly path: string;
   readonly grants: UserGrants;
-  /** Version of the file when it was read. */
+  /** Version of the file at the time it was read. */
   readonly version: string | undefined;
 }
 
-/** @throws InputError with the line and column of what is wrong */
+/** @throws InputError with line and column of the fault */
 export function readUsersFile(path: string): UsersFile {
   const version = fileVersion(path);
   let text: string;
@@ -26,7 +26,7 @@ export function readUsersFile(path: string): UsersFile {
   return { path, grants: parseUsers(text, path), version };
 }
 
-/** Applies the file again whenever it changes. What cannot be read changes nothing, and is logged. @returns ends it */
+/** Reloads the file whenever it changes. An invalid file changes nothing and is logged. @returns a function that stops */
 export function followUsersFile(
   { path, version }: UsersFile,
   logger: Logger,

@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 
-/** Clocks that are read one after the other, and kept right by small steps, differ by less. */
+/** Smaller differences stem from reading two clocks in sequence and from gradual clock corrections. */
 const STEADY_MS = 50;
 
 /**

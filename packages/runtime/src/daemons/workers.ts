@@ -41,24 +41,24 @@ import {
 import { StoryLog } from './story-log.js';
 
 export interface WorkersOptions extends ProcessOptions {
-  /** One worker each. */
+  /** Names of the workers, one each. */
   readonly names: readonly string[];
-  /** 0: no fixed number. */
+  /** 0: unlimited. */
   readonly slots: number;
-  /** Resources that the tasks of one worker share, besides slots. */
+  /** Resources besides slots that the tasks of one worker share. */
   readonly capacity: Resources;
-  /** Attributes of each worker, in order of names: rack, zone, model. Default: none. */
+  /** Attributes of each worker, such as rack, zone and model, in the order of names. Default: none. */
   readonly attributes?: readonly (readonly Attribute[])[];
-  /** Names of the GPUs for tasks, by index; undefined: the index. */
+  /** Names of the GPUs as tasks see them, by index; default: the index. */
   readonly gpuNames?: readonly string[] | undefined;
   /** Central's endpoint. */
   readonly central: string;
-  /** A folder of this machine that outlives the process. */
+  /** Folder that persists after the process ends. */
   readonly dataFolder: string;
   readonly executors?: Omit<ExecutorOptions, 'dataFolder' | 'warn' | 'isolation'>;
   /** Default: `self`. */
   readonly runAs?: RunAs | undefined;
-  /** Tasks in sandboxes have the machine's network. Default: true. */
+  /** Whether sandboxed tasks may use the network. Default: true. */
   readonly network?: boolean | undefined;
   /** Files and folders hidden from tasks, besides `dataFolder`. */
   readonly hidden?: readonly string[] | undefined;
@@ -72,15 +72,15 @@ function noSlots(policy: string): InputError {
   );
 }
 
-/** Host of `tcp://HOST:PORT`. */
+/** Returns the host of `tcp://HOST:PORT`. */
 function hostOf(endpoint: string): string {
   return endpoint.replace(/^tcp:\/\//, '').replace(/:\d+$/, '');
 }
 
-/** Until the timings of the cluster are known. ms */
+/** Retry interval until the cluster's timings are known. ms */
 const REGISTER_RETRY_MS = 500;
 
-/** Creates a worker's log lines. */
+/** Creates the log lines of a worker. */
 function logsOf(
   name: string,
   taken: NameTaken,
@@ -92,7 +92,7 @@ function logsOf(
   };
 }
 
-/** Says what the number of workers in this process would not survive. */
+/** Warns if the memory is too small for the number of workers in this process. */
 export function tellOfMemory(
   { names, slots, logger, executors }: Pick<WorkersOptions, 'names' | 'slots' | 'logger' | 'executors'>,
   allowed: number,
@@ -109,9 +109,9 @@ export function tellOfMemory(
 }
 
 /**
- * Before anything is open that would keep the process.
+ * Runs before anything is opened that would keep the process alive.
  *
- * @throws InputError for what is no name or no endpoint, and when nothing can be written down
+ * @throws InputError for an invalid name or endpoint, or a data folder that is not writable
  */
 async function checkGiven(options: WorkersOptions): Promise<void> {
   for (const name of options.names) checkName(name);
@@ -132,7 +132,7 @@ async function checkGiven(options: WorkersOptions): Promise<void> {
   }
 }
 
-/** @throws InputError where commands can have no cgroups below it */
+/** @throws InputError if commands cannot have cgroups below the folder */
 function checkCgroup(folder: string | undefined): void {
   if (folder === undefined) return;
   try {
@@ -148,9 +148,9 @@ function checkCgroup(folder: string | undefined): void {
 }
 
 /**
- * Starts workers in this process; they share its mailbox and its executors.
+ * Starts workers in this process; they share its mailbox and executors.
  *
- * @throws InputError when it cannot listen where it should
+ * @throws InputError if it cannot listen on its endpoint
  */
 export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const { logger, names, slots, capacity } = options;
@@ -184,8 +184,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   const process = await openProcess('worker', options);
   const { tracing } = process;
   const central = process.centralAt(options.central);
-  // Workers that drain for good and have not finished; an operator's drain, which can be taken back, is
-  // nobody's end.
+  // Workers that drain in order to end. A drain by an operator, which can be undone, does not end a worker.
   const draining = new Map<string, () => void>();
   const tallies = new RunTallies();
   const notStarted = new NotStarted(logger);
@@ -260,7 +259,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     },
     stop: async () => {
       for (const { enter } of workers) enter('kill all', (worker) => worker.killAll('shutdown'));
-      // The ends of what was killed are reported before the mailbox closes.
+      // The ends of killed tasks are reported before the mailbox closes.
       await executor.close();
       await leave();
     },

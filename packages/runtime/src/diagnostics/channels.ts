@@ -1,7 +1,7 @@
 import { type Channel, channel } from 'node:diagnostics_channel';
 import type { Millis } from '@goshawk/core';
 
-/** `goshawk.timer.fired`: a machine's timer. To be watched as the channels of `@goshawk/transport` are. */
+/** Event of `goshawk.timer.fired`: a machine's timer. Subscribe to it like the channels of `@goshawk/transport`. */
 export interface TimerFired {
   readonly timer: string;
   readonly lateMs: Millis;

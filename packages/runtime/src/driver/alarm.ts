@@ -1,13 +1,13 @@
 import { type Millis, TIMER_MAX_MS } from '@goshawk/core';
 
-/** Rings once, at a time of its host's clock or a little later, never in the call that sets it. */
+/** Fires once, at a time of its host's clock or slightly later, never within the call that sets it. */
 export interface Alarm {
-  /** Moves it if it is set already. */
+  /** Sets the alarm, or moves it. */
   setFor(at: Millis, ring: () => void): void;
   clear(): void;
 }
 
-/** A timer of Node's. It may ring early by the host's clock: Node counts from the start of its turn. */
+/** An alarm by Node's timers. It may fire early by the host's clock, because Node counts from the start of its turn. */
 export class NodeAlarm implements Alarm {
   readonly #clock: () => Millis;
   #timer: NodeJS.Timeout | undefined;
@@ -19,7 +19,7 @@ export class NodeAlarm implements Alarm {
 
   setFor(at: Millis, ring: () => void): void {
     clearTimeout(this.#timer);
-    // Rounded up, since Node rounds down.
+    // Rounded up, because Node rounds down.
     const delayMs = Math.min(Math.max(1, Math.ceil(at - this.#clock())), TIMER_MAX_MS);
     this.#timer = setTimeout(ring, delayMs);
   }

@@ -3,38 +3,38 @@ import type { Body } from '@goshawk/transport';
 
 /** The part of a mailbox that a host uses. */
 export interface Post {
-  /** Calls back with everything that arrives for the party of this index. */
+  /** Delivers all messages for the party of this index. */
   register(index: number, deliver: (from: Address, body: unknown) => void): void;
-  /** Nothing is delivered to this index any more. */
+  /** Stops deliveries to this index. */
   unregister(index: number): void;
   /**
-   * Never waits, and never throws for what the network does; order holds between two parties.
+   * Never blocks, and never throws for network failures. Messages between two parties stay in order.
    *
-   * @param mayWait it may leave a moment later, with what is sent there next
+   * @param mayWait the message may be sent later, together with the next one
    */
   send(fromIndex: number, to: Address, body: Body, mayWait?: boolean): void;
-  /** Reports whether earlier messages to the party wait for a connection. */
+  /** Returns whether earlier messages to the party wait for a connection. */
   holdsBack?(to: Address): boolean;
 }
 
 export interface PartyOptions {
-  /** Its index in this process, and with that its address. */
+  /** Index of the party in this process, which determines its address. */
   readonly index: number;
-  /** In logs and counters, and for its random numbers. */
+  /** Name for logs, counters and the seed of its random numbers. */
   readonly name: string;
   readonly role: Role;
 }
 
-/** Lets something happen to a machine through an entry that only its kind has. `event` is for the log. */
+/** Calls an entry of a machine that only its kind has. `event` is for the log. */
 export type Enter<M> = (event: string, entry: (machine: M, now: Millis) => void) => void;
 
-/** Makes a machine; `enter` may be used as soon as it is made. */
+/** Builds a machine; `enter` may be used once it is built. */
 export type BuildMachine<M extends Machine<never>> = (environment: Environment, enter: Enter<M>) => M;
 
-/** A machine of this process, and the way to its other entries. */
+/** A machine of this process, with access to its other entries. */
 export interface Hosted<M> {
   readonly machine: M;
   readonly enter: Enter<M>;
-  /** Nothing reaches the machine any more. */
+  /** Stops all input to the machine. */
   remove(): void;
 }

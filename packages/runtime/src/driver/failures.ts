@@ -1,12 +1,12 @@
-/** Causes that are remembered. */
+/** Maximum number of remembered causes. */
 const CAUSES_MAX = 1_000;
 
-/** Numbers the causes for which messages were refused, by which a client's error leads to its line in the log. */
+/** Numbers the causes of refused messages, so that a client's error leads to its line in the log. */
 export class Failures {
   readonly #numbers = new Map<string, number>();
   #last = 0;
 
-  /** The same for the same cause, as long as it is remembered. */
+  /** Returns the same number for the same cause while it is remembered. */
   numberOf(cause: string): number {
     const known = this.#numbers.get(cause);
     if (known !== undefined) return known;

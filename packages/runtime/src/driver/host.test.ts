@@ -51,7 +51,7 @@ class TestPost implements Post {
   }
 }
 
-/** Writes down all that happens to it, and does what the test wants then. */
+/** Records its inputs, and reacts as the test requires. */
 class Recorder implements Machine {
   readonly seen: string[] = [];
   readonly environment: Environment;
@@ -482,7 +482,7 @@ describe('what is read from outside', () => {
       central: { ...nothing, sent: { heartbeatAck: 2 }, received: { heartbeat: 2 } },
       idle: nothing,
     });
-    // The machine is told its own: it answers who asks for them.
+    // The machine can read its own counters, to answer requests for them.
     expect(machine.environment.counted?.()).toEqual({ messages: host.counters().central });
   });
 

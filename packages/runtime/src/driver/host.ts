@@ -20,31 +20,31 @@ import { Party } from './party.js';
 import { TimerQueue } from './timers.js';
 
 export interface HostOptions {
-  /** Calls back when what came at one time has been handed over; after the microtasks of a frame unless given. */
+  /** Schedules a callback after all messages that arrived together were delivered; default: after the microtasks of a frame. */
   readonly endOfTurn?: ((settle: () => void) => void) | undefined;
   readonly mailbox: Post;
   readonly names: AddressNames;
-  /** All random numbers of this process's machines follow from it and from their names. */
+  /** Seed of all random numbers of this process's machines, together with their names. */
   readonly seed: number | string;
   readonly logger: Logger;
   /**
-   * A machine has contradicted itself. Called once, after the line in the log; from then on nothing moves in this host.
-   * To end the process with a code that is not 0.
+   * Called once, after the log line, when a machine breaks an invariant. Nothing runs in this host afterwards; exit with a
+   * nonzero code.
    */
   readonly onFatal: (error: InvariantError) => void;
-  /** Role of a party, if known: messages that it may not send or receive are refused. */
+  /** Returns the role of a party, if known. Messages that the role may not send or receive are refused. */
   readonly roleOf?: (party: Address) => Role | undefined;
-  /** The key of its own that a client has shown; nobody has one unless given. */
+  /** Returns the individual key of a client; default: none. */
   readonly clientKeyOf?: ((party: Address) => ClientKey | undefined) | undefined;
-  /** Sees what clients ask and are answered. */
+  /** Observes client requests and their answers. */
   readonly audit?: Audit | undefined;
   /** Monotonic, ms. */
   readonly clock?: () => Millis;
-  /** Alarm on that clock; Node's timers unless a test controls time. */
+  /** Alarm on that clock; default: Node's timers. */
   readonly alarm?: Alarm;
 }
 
-/** A peer that sends what is no message is logged once in so long. */
+/** Minimum interval between log lines about invalid messages of one peer. */
 const COMPLAINT_INTERVAL_MS = 10_000;
 
 /**
@@ -65,9 +65,9 @@ export class Host {
   readonly #parties: Party[] = [];
   /** Totals of removed machines, since counters must not decrease. */
   #removed: MessageCounters | undefined;
-  /** Inputs that came while a machine was at work. */
+  /** Inputs that arrived during another step. */
   readonly #waiting = new Deque<readonly [Party, Input]>();
-  /** Parties that got something in this turn. */
+  /** Parties that received something in this turn. */
   readonly #unsettled = new Set<Party>();
   readonly #endOfTurn: (settle: () => void) => void;
   #working = false;
@@ -88,9 +88,9 @@ export class Host {
   }
 
   /**
-   * Builds a machine, gives it the mail of its index, and starts it.
+   * Builds a machine, subscribes it to its index, and starts it.
    *
-   * @param build gets the machine's environment, and the way to entries that the host does not know
+   * @param build receives the machine's environment, and access to entries that the host does not know
    */
   add<M extends Machine<never>>(options: PartyOptions, build: BuildMachine<M>): Hosted<M> {
     const enter: Enter<M> = (event, entry) =>
@@ -128,13 +128,13 @@ export class Host {
     return { machine: party.machine as M & Machine, enter, remove };
   }
 
-  /** The connection to these parties broke. */
+  /** Reports a broken connection to these parties. */
   disconnected(from: readonly Address[]): void {
     for (const address of from)
       for (const party of this.#parties) this.#take(party, { kind: 'disconnected', from: address });
   }
 
-  /** How much later than due timers fired. ms */
+  /** Delay of fired timers. ms */
   get lateMs(): Histogram {
     return this.#timers.lateMs;
   }
@@ -147,7 +147,7 @@ export class Host {
     };
   }
 
-  /** Nothing reaches a machine any more. The mailbox is its owner's to close. */
+  /** Stops all input to all machines. The owner closes the mailbox. */
   close(): void {
     this.#ended = true;
     this.#timers.close();

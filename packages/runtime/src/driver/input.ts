@@ -8,32 +8,32 @@ import {
   type Millis,
 } from '@goshawk/core';
 
-/** One of the entries that only some kind of machine has. */
+/** An entry that only some kinds of machine have. */
 export type EntryPoint = (machine: Machine, now: Millis) => void;
 
-/** The inputs of a machine: each is one call of an entry. */
+/** Inputs of a machine: each is one call of an entry. */
 export type Input =
   | { readonly kind: 'start' }
   | { readonly kind: 'message'; readonly from: Address; readonly message: Message }
   | { readonly kind: 'timer'; readonly timer: string; readonly key: number }
   | { readonly kind: 'disconnected'; readonly from: Address }
-  /** All that came at one time has been handed over. */
+  /** All inputs that arrived together were delivered. */
   | { readonly kind: 'settle' }
   | { readonly kind: 'event'; readonly event: string; readonly entry: EntryPoint };
 
-/** Inputs that may be lost without harm to a machine. */
+/** Inputs that a machine can lose without harm. */
 export type Losable = Extract<Input, { readonly kind: 'message' | 'disconnected' }>;
 
 export function mayBeLost(input: Input): input is Losable {
   return input.kind === 'message' || input.kind === 'disconnected';
 }
 
-/** Characters of a text field that are shown. */
+/** Maximum length of a text field in a log line. */
 const TEXT_SHOWN_MAX = 80;
 
 /**
- * One line by which an input is known in the log. Payloads, results and output are left out: they are
- * the users' own, may be long, and may hold what nobody should read in a log.
+ * Describes an input in one log line. Payloads, results and output are omitted: they belong to users, may be long, and may be
+ * secret.
  */
 export function describeInput(input: Input, nameOf: (address: Address) => string): string {
   switch (input.kind) {

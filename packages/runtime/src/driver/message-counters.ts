@@ -1,19 +1,19 @@
 import { MESSAGE_TYPES, type MessageType } from '@goshawk/core';
 
-/** Messages by type; types without any are left out. */
+/** Messages by type; types without messages are omitted. */
 export type MessageCounts = { readonly [T in MessageType]?: number };
 
 /** Counters of one machine since it was added. */
 export interface MachineCounters {
-  /** Handed to the mailbox, which counts by itself what it cannot deliver. */
+  /** Passed to the mailbox, which counts undeliverable messages separately. */
   readonly sent: MessageCounts;
-  /** Given to the machine. */
+  /** Delivered to the machine. */
   readonly received: MessageCounts;
-  /** Arrived for it, but were no messages, or none that their sender may send. */
+  /** Arrived for it, but invalid or not permitted for their sender. */
   readonly refused: number;
-  /** It wanted to send them, but they were not as declared. */
+  /** Not sent, because they violate their declaration. */
   readonly unsendable: number;
-  /** The machine threw on them, and went on. */
+  /** The machine threw on them and continued. */
   readonly failed: number;
   /** Timers that fired. */
   readonly wakes: number;

@@ -34,15 +34,15 @@ interface PartyContext {
 }
 
 /**
- * One machine with its environment and mail. An invalid message, received or sent, is counted, logged and dropped, as if the
- * network had lost it: one bad line must not end the process.
+ * One machine with its environment and messages. An invalid message, received or sent, is counted, logged and dropped, as if the
+ * network had lost it: one bad message must not end the process.
  */
 export class Party {
   readonly name: string;
   readonly role: Role;
   readonly machine: Machine;
   readonly counters = new MessageCounters();
-  /** It is in this host no more. */
+  /** Whether it was removed from its host. */
   isGone = false;
   readonly #index: number;
   readonly #context: PartyContext;
@@ -68,7 +68,7 @@ export class Party {
     });
   }
 
-  /** Calls the entry that an input is for. Throws what the machine throws. */
+  /** Calls the entry for an input. Rethrows exceptions of the machine. */
   step(input: Input, now: Millis): void {
     switch (input.kind) {
       case 'start':
@@ -87,7 +87,7 @@ export class Party {
     }
   }
 
-  /** Whether the machine is none the worse for what it threw. */
+  /** Returns whether the machine's invariants still hold after it threw. */
   isSound(thrown: Error): boolean {
     if (thrown instanceof InvariantError) return false;
     try {
@@ -98,7 +98,7 @@ export class Party {
     }
   }
 
-  /** Says to a client that its request cannot be served, here or by another. @param failure in the log */
+  /** Tells a client that its request cannot be served. @param failure its number in the log */
   refuse(to: Address, message: Message, failure: number): void {
     if (!MESSAGES[message.type].from.some((role) => role === 'client')) return;
     this.#answer(to, message, {
@@ -108,7 +108,7 @@ export class Party {
     });
   }
 
-  /** The message in a body that arrived; nothing when it is none, or none that its sender may send. */
+  /** Decodes a body that arrived; undefined if it is invalid or not permitted for its sender. */
   open(from: Address, body: unknown): Message | undefined {
     const { codec, roleOf, nameOf, complaints } = this.#context;
     try {
@@ -128,7 +128,7 @@ export class Party {
     }
   }
 
-  /** Whether the key of its own that a client has shown, if it has, is good for this. */
+  /** Returns whether the client's individual key, if it has one, permits this message. */
   #isAllowed(from: Address, message: Message): boolean {
     const { clientKeyOf, roleOf } = this.#context;
     if (clientKeyOf === undefined || roleOf(from) !== 'client') return true;
@@ -168,7 +168,7 @@ export class Party {
     }
     this.counters.sent(message.type);
     audit?.answered(to, message, this.name);
-    // Confirmed messages are sent again only after a second, and nobody waits for them.
+    // An unacknowledged message is sent again only after a second, and no one waits for the acknowledgement.
     mailbox.send(this.#index, to, body, message.type === 'confirm');
   }
 }

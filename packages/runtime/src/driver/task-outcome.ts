@@ -2,17 +2,17 @@ import { COMPLETED, CUT_SHORT, type Outcome, startFaultOf } from '@goshawk/core'
 import type { FailureCode, Outcome as RunOutcome } from '@goshawk/executors';
 import { openProblem } from '@goshawk/transport';
 
-/** Lengths as declared by the message `ended`. */
+/** Length limits, as declared by the message `ended`. */
 const ERROR_CODE_LENGTH_MAX = 64;
 const ERROR_MESSAGE_LENGTH_MAX = 4_096;
 const SIGNAL_LENGTH_MAX = 32;
 
-/** Failures that say nothing of the task: what should have run it was gone, or was going. */
+/** Failures of the environment rather than the task: the executor was gone or closing. */
 const NOT_THE_TASKS_FAULT: ReadonlySet<FailureCode> = new Set(['executor-closed', 'spawner-lost']);
 
 /**
- * How an executor's run ended, in the words of the protocol. Whatever it is, it can be sent: text is cut to
- * what a message may carry, and a value that cannot travel makes the task a failed one that says why.
+ * Converts the outcome of an executor's run to the protocol. The result can always be sent: text is truncated to the limits, and
+ * a value that cannot be serialized becomes a failure that says why.
  */
 export function taskOutcome(outcome: RunOutcome): Outcome {
   switch (outcome.kind) {
@@ -20,7 +20,7 @@ export function taskOutcome(outcome: RunOutcome): Outcome {
       return completed(outcome.value, outcome.exitCode);
     case 'failed': {
       const { code, message } = outcome.error;
-      // Whether a start that failed is the task's fault is for its owner to find out.
+      // The owner decides whether a failed start is the task's fault.
       const isNot = NOT_THE_TASKS_FAULT.has(code) || startFaultOf(code) !== undefined;
       const kind = isNot ? 'lost' : 'failed';
       return unsuccessful(kind, code, message, outcome.exitCode, outcome.signal);
@@ -38,7 +38,10 @@ function completed(value: unknown, exitCode: number | undefined): Outcome {
   return { ...COMPLETED, value, exitCode };
 }
 
-/** @param code stable, for programs; `message` for people */
+/**
+ * @param code stable, for programs
+ * @param message for people
+ */
 export function failedOutcome(code: string, message: string): Outcome {
   return unsuccessful('failed', code, message);
 }

@@ -5,12 +5,12 @@ import { type Alarm, NodeAlarm } from './alarm.js';
 /** The timers of one machine, each named by (timer, key). */
 export interface NamedTimers {
   /**
-   * Calls the machine at `at` or a little later, never before and never from within; moves the timer if it is
-   * set already. Timers of one time fire in the order in which they were set; one for the past is one for now.
+   * Calls the machine at `at` or slightly later, never within this call. Moves an existing timer. Timers of one time fire in the
+   * order in which they were set; a time in the past means now.
    */
   set(timer: string, key: number, at: Millis): void;
   clear(timer: string, key: number): void;
-  /** Clears all; none is set any more. */
+  /** Clears all timers. */
   close(): void;
 }
 
@@ -24,12 +24,12 @@ interface Entry {
   readonly key: number;
   readonly ids: Map<number, number>;
   readonly wake: Wake;
-  /** Counts what is set. */
+  /** Order of setting. */
   sequence: number;
 }
 
 /**
- * All timers of a process in one heap with one alarm: most timers are moved or cleared before they fire, which costs a few
+ * All timers of a process in one heap with one alarm. Most timers are moved or cleared before they fire, which costs a few
  * comparisons here.
  */
 export class TimerQueue {
@@ -40,12 +40,12 @@ export class TimerQueue {
   readonly #freeIds: number[] = [];
   readonly #alarm: Alarm;
   /**
-   * How much later than due the first timer of each round fired. That is the delay of the event loop, measured where it
-   * matters and without a timer of its own, which would wake an idle process for nothing.
+   * Delay of the first timer of each round. It measures the delay of the event loop without an extra timer, which would wake an
+   * idle process.
    */
   readonly lateMs = new Histogram(LATE_BOUNDS_MS);
   #sequence = 0;
-  /** When the alarm wakes us. Never later than the first entry is due, maybe earlier. */
+  /** Time of the alarm. Never later than the first entry is due, possibly earlier. */
   #armedFor: Millis = Number.POSITIVE_INFINITY;
   #closed = false;
 
@@ -59,7 +59,7 @@ export class TimerQueue {
     return this.#heap.size;
   }
 
-  /** @param wake called for each timer that is due, with its name */
+  /** @param wake called with the name of each timer that is due */
   forMachine(wake: Wake): NamedTimers {
     const byTimer = new Map<string, Map<number, number>>();
     let isClosed = false;
@@ -93,7 +93,7 @@ export class TimerQueue {
     };
   }
 
-  /** Nothing fires any more. */
+  /** Nothing fires afterwards. */
   close(): void {
     this.#closed = true;
     this.#alarm.clear();
@@ -108,7 +108,7 @@ export class TimerQueue {
     this.#freeIds.push(id);
   }
 
-  /** Leaves an alarm alone that comes early enough: it will find nothing due and arm the next one. */
+  /** Keeps an alarm that fires too early: it will find nothing due and set the next one. */
   #arm(): void {
     const at = this.#heap.topKey();
     if (at >= this.#armedFor || this.#closed) return;
@@ -127,7 +127,7 @@ export class TimerQueue {
     this.#arm();
   };
 
-  /** Fires what is due first, in order, unless one clears or moves another. @returns how many were due */
+  /** Fires the due timers in order, unless one clears or moves another. @returns their number */
   #fireNext(): number {
     const at = this.#heap.topKey();
     const due: [id: number, entry: Entry][] = [];

@@ -34,31 +34,31 @@ import type { Enter, Hosted, PartyOptions } from './contract.js';
 import type { Host } from './host.js';
 import { failedOutcome, taskOutcome } from './task-outcome.js';
 
-/** A machine with the entries through which a worker hears of its tasks. */
+/** A machine with the entries that report task events to a worker. */
 export type WorkerEntries = Machine<never> &
   Pick<Worker, 'taskStarted' | 'taskOutput' | 'taskEnded'> &
   Partial<Pick<Worker, 'portFound'>>;
 
 export interface WorkerOptions extends Omit<PartyOptions, 'role'> {
-  /** May be shared by all workers of the process. Closing it is its owner's. */
+  /** May be shared by all workers of the process. The owner closes it. */
   readonly executor: Executor;
-  /** Names of the GPUs for tasks, by index; an index is its own name where it has none. */
+  /** Names of the GPUs as tasks see them, by index; default: the index. */
   readonly gpuNames?: readonly string[] | undefined;
-  /** Absent where runs are not traced. */
+  /** Absent if runs are not traced. */
   readonly traceparentOf?: TraceparentOf | undefined;
-  /** Hears of each end that the machine hears of. */
+  /** Called for each end that is reported to the machine. */
   readonly onRunEnded?: RunEnded;
-  /** The worker drains, and holds nothing any more. */
+  /** Called when a draining worker has nothing left. */
   readonly onDrained: () => void;
 }
 
 /** The parent of a task's spans, in W3C Trace Context format. */
 export type TraceparentOf = (order: TaskOrder) => string;
 
-/** The end of a run, with what was ordered. */
+/** The end of a run, with its order. */
 export type RunEnded = (order: TaskOrder, outcome: Outcome, runMs: number, now: number) => void;
 
-/** Adds a worker to a host, with the executor as its hands. */
+/** Adds a worker to a host; the executor runs its tasks. */
 export function addWorker<M extends WorkerEntries>(
   host: Host,
   options: WorkerOptions,
@@ -77,13 +77,13 @@ export function addWorker<M extends WorkerEntries>(
   });
 }
 
-/** One for each run, and told apart by being another object. */
+/** One per run, compared by object identity. */
 interface CurrentRun {
-  /** Undefined for an order that could not even be started. */
+  /** Undefined if the order could not be started. */
   run: Run | undefined;
-  /** Names of those that are its own. */
+  /** Names of the GPUs assigned to the run. */
   readonly gpus: readonly string[];
-  /** Folder of the files that a command exchanges with its worker; it goes with the run. */
+  /** Folder of the files that a command exchanges with its worker; deleted with the run. */
   folder?: string;
 }
 
@@ -103,7 +103,7 @@ class WorkerPort {
 
   execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand: Resources = NO_RESOURCES): void {
     const { executor, gpuNames, traceparentOf } = this.#options;
-    // The machine gives a slot away only when its task has ended; if not, nobody waits for that task.
+    // The machine reassigns a slot only after its task has ended; otherwise that task no longer matters.
     this.#bySlot.get(slot)?.run?.kill('cancelled');
     const names = gpus?.map((gpu) => gpuNames?.[gpu] ?? `${gpu}`);
     const current: CurrentRun = { run: undefined, gpus: names ?? [] };
@@ -155,7 +155,7 @@ class WorkerPort {
   #ended(slot: number, order: TaskOrder, current: CurrentRun, outcome: Outcome, runMs: number): void {
     if (current.folder !== undefined) rmSync(current.folder, { recursive: true, force: true });
     this.#report(slot, current, 'taskEnded', (worker, now) => {
-      // Before the machine hears of it, since it may give the slot its next task at once.
+      // Before the machine learns of it, because it may immediately start the next task in the slot.
       this.#bySlot.delete(slot);
       this.#options.onRunEnded?.(order, outcome, runMs, now);
       const gpus = current.gpus.map((name) => name.slice(0, LIMITS.nameLengthMax));
@@ -163,7 +163,7 @@ class WorkerPort {
     });
   }
 
-  /** Asked when the machine is about to hear of it, not when it happened: it may have to wait its turn. */
+  /** `isCurrent` is evaluated when the machine is about to learn of the event, not when it happened, because it may be queued. */
   #report(
     slot: number,
     current: CurrentRun,
@@ -177,9 +177,9 @@ class WorkerPort {
 }
 
 /**
- * Makes the folder for values of earlier stages and for the command's own value, and names the files to the run.
+ * Creates the folder for inputs from earlier stages and for the command's result, and sets the variables that name the files.
  *
- * @returns why it cannot
+ * @returns the reason of a failure
  */
 function exchangeFiles(
   lines: string | undefined,
@@ -207,14 +207,14 @@ function resultFile(folder: string): string {
   return join(folder, 'result.json');
 }
 
-/** The end of a command with what it wrote to its file: its value, or of one that failed `{"error": "why"}`. */
+/** Completes the outcome of a command with its result file: the value, or `{"error": "why"}` for a failed command. */
 function withResult(outcome: RunOutcome, file: string): RunOutcome {
   if (outcome.kind === 'killed') return outcome;
   const isFailed = outcome.kind === 'failed';
   let descriptor: number | undefined;
   try {
     if (!existsSync(file)) return outcome;
-    // A command under another account must not have this process read a file for it by a link.
+    // A command under another account must not make this process read a file through a link.
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const { size: bytes, nlink } = fstatSync(descriptor);
     if (nlink > 1) throw new Error('it is a link to another file');
@@ -242,7 +242,7 @@ type MutableOrder = Omit<RunOrder, 'env' | 'folder'> & {
   folder?: string;
 };
 
-/** For programs whose tasks find each other: torchrun, mpirun. */
+/** For programs whose tasks need to find each other: torchrun, mpirun. */
 function gangEnvironment({ rank, ranks, hosts = [], port = 0 }: GangPlace): Record<string, string> {
   return {
     GOSHAWK_RANK: `${rank}`,
@@ -252,7 +252,7 @@ function gangEnvironment({ rank, ranks, hosts = [], port = 0 }: GangPlace): Reco
   };
 }
 
-/** The order for the executor. The payload comes unchecked from the submitter. */
+/** Builds the order for the executor. The payload is not validated yet. */
 function runOrder(
   { payload, jobId, task, attempt, execution = attempt, gang, user }: TaskOrder,
   gpus: string | undefined,

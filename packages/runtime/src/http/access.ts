@@ -2,23 +2,23 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isLoopbackName } from '@goshawk/core';
 
-/** Why a request was turned away. */
+/** Reason why a request was rejected. */
 export type HttpRefusal = 'token' | 'host';
 
-/** Paths for load balancers and kubelets, which have no token and learn nothing. */
+/** Paths for load balancers and kubelets, which have no token. They reveal nothing. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 
 /**
- * Checks access by token. Without a token HTTP is on loopback only, and the `Host` header must name loopback, against DNS
+ * Checks access by token. Without a token, HTTP listens on loopback only, and the `Host` header must name loopback, against DNS
  * rebinding.
  */
 export class Access {
   readonly #tokenHash: Buffer | undefined;
   readonly #isLoopback: boolean;
-  /** Only the open paths are served, for lack of a token. */
+  /** Whether only the open paths are served, because no token is set. */
   readonly isSealed: boolean;
 
-  /** @param isSealed whether a token is needed on loopback too */
+  /** @param isSealed whether a token is required on loopback too */
   constructor(token: string | undefined, isLoopback: boolean, isSealed: boolean) {
     this.#tokenHash = token === undefined ? undefined : hashOf(token);
     this.#isLoopback = isLoopback;
@@ -33,7 +33,7 @@ export class Access {
     return undefined;
   }
 
-  /** Takes as long for a token that is nearly right as for any other. */
+  /** Compares in constant time. */
   #hasToken(authorization: string | undefined): boolean {
     const given = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1] ?? '';
     return timingSafeEqual(hashOf(given), this.#tokenHash!);

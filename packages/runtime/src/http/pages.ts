@@ -7,7 +7,7 @@ import type { HttpCounters, Page, Pages } from './server.js';
 export interface Shown extends CommonSources {
   readonly role: Role;
   readonly endpoint: string;
-  /** Whether what is sent is encrypted. */
+  /** Whether traffic is encrypted. */
   readonly hasKeys: boolean;
   /** The view of the role's machines. */
   view(): RoleView;
@@ -17,7 +17,7 @@ export interface Shown extends CommonSources {
 export interface RoleView {
   /** Reasons why the process is not ready; empty if it is. */
   readonly notReady: readonly string[];
-  /** Only asked for metrics. */
+  /** Evaluated only for `/metrics`. */
   readings(): Readings;
   /** HTTP addresses of all processes of the cluster; only central has them. */
   scrapeTargets?(): readonly ScrapeTarget[];

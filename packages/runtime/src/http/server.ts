@@ -19,10 +19,10 @@ const HTTP_LIMITS = {
   headersTimeoutMs: 5_000,
   requestTimeoutMs: 10_000,
   keepAliveMs: 5_000,
-  /** Connections without a request in flight; beyond that the one that has been quiet for longest is closed. */
+  /** Maximum number of connections without a request in flight; the one that has been idle longest is closed first. */
   quietConnectionsMax: 128,
   requestsPerConnectionMax: 1_000,
-  /** Characters of a path that is looked up; there is none half as long. */
+  /** Maximum length of a path; real ones are shorter than half of this. */
   pathLengthMax: 256,
 } as const;
 
@@ -40,11 +40,11 @@ export interface HttpOptions {
   readonly bind: string;
   /** Bearer token required of every request; without one, loopback only. */
   readonly token?: string | undefined;
-  /** Serves only liveness and readiness where there is no token: other accounts have no key of this cluster. */
+  /** Serves only liveness and readiness without a token: other local accounts have no key of this cluster. */
   readonly isSealed?: boolean | undefined;
-  /** Beyond loopback without a token. */
+  /** Allows listening beyond loopback without a token. */
   readonly insecure?: boolean | undefined;
-  /** File that the port is written to, for other processes of the machine. */
+  /** File that receives the port number, for other processes of the machine. */
   readonly portFile?: string | undefined;
 }
 
@@ -61,10 +61,9 @@ export interface HttpServer {
 }
 
 /**
- * A server by which one may look: pages that are made when they are asked for, no files, nothing that
- * changes anything. Requests have no bodies.
+ * A read-only HTTP server. Pages are rendered on request; no files are served, and requests have no bodies.
  *
- * @throws InputError when it cannot listen there, or would be open to all, or cannot write its port down
+ * @throws InputError if it cannot listen there, would be open to the network, or cannot write the port file
  */
 export async function openHttpServer(
   options: HttpOptions,
@@ -78,8 +77,8 @@ export async function openHttpServer(
   const access = new Access(options.token, isLoopback, options.isSealed ?? false);
   const quiet = new QuietConnections<Socket>(HTTP_LIMITS.quietConnectionsMax);
   const shown = pages(counters);
-  // Taken so, and not imported: an import reads every export, and those which are there for browsers' sake make Node load
-  // undici: 13 MB and 60 ms in each process (Node 24).
+  // `getBuiltinModule` avoids an import, which reads every export; the browser-compatible ones make Node load undici: 13 MB and
+  // 60 ms per process (Node 24).
   const { createServer } = process.getBuiltinModule('node:http');
   const server = createServer(
     {
@@ -130,7 +129,7 @@ interface HandlerContext {
   readonly quiet: QuietConnections<Socket>;
 }
 
-/** Connections with an answer under way. */
+/** Connections with a response in progress. */
 const busy = new WeakSet<Socket>();
 
 function answer(
@@ -139,7 +138,7 @@ function answer(
   { access, counters, pages, quiet }: HandlerContext,
 ): void {
   const { socket } = request;
-  // Pages are made at once: of what is sent before an answer, a thousand would hold the process up.
+  // Pages are rendered synchronously, so a thousand pipelined requests would block the process.
   if (socket.destroyed || busy.has(socket)) return void socket.destroy();
   busy.add(socket);
   quiet.delete(socket);
@@ -162,7 +161,7 @@ function answer(
   send(request, response, pageAt(pages, path));
 }
 
-/** A page that cannot be made, such as of a disk that is gone, ends no process. */
+/** A page that fails, for example because a disk is gone, must not end the process. */
 function pageAt(pages: Pages, path: string): Page {
   try {
     const page = Object.hasOwn(pages, path) ? pages[path]!() : undefined;
@@ -189,14 +188,14 @@ function send(request: IncomingMessage, response: ServerResponse, { status, type
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     'content-security-policy': "default-src 'none'",
-    // Nobody reads what else is sent.
+    // The rest of the request is not read.
     ...(hasBody ? { connection: 'close' } : {}),
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
   });
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-/** The path as it is asked for: paths are names here, and none of them leads to a file. */
+/** Returns the path of the request. Paths are names of pages and never lead to files. */
 function pathOf(url: string): string {
   const end = url.indexOf('?');
   return (end < 0 ? url : url.slice(0, end)).slice(0, HTTP_LIMITS.pathLengthMax);

@@ -14,14 +14,14 @@ const ROLES = ['central', 'scheduler', 'worker'] as const;
 export const JOURNAL_STATES = ['open', 'full', 'away', 'failed'] as const;
 const PARTITIONS = ['general', 'short'] as const;
 
-/** The values that a label may have: a closed list, or a word for the one value that each process has. */
+/** Values of a label: a closed list, or a placeholder for the one value of each process. */
 type LabelValues = readonly string[] | { readonly one: string };
 
 export interface MetricSpec {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly labels?: Readonly<Record<string, LabelValues>>;
-  /** All machines of one process say the same: it does not add up. */
+  /** All machines of one process report the same value, so it does not add up. */
   readonly alike?: true;
   /** Roles that have the metric. */
   readonly of: readonly (typeof ROLES)[number][] | 'scheduler with a journal';
@@ -57,8 +57,8 @@ function of<Name extends string>(
 }
 
 /**
- * All metrics; the roles, `docs/METRICS.md` and the tests' lint read this table. Names follow Prometheus, and labels have closed
- * lists of values: no series for single jobs, tasks, workers or users.
+ * All metrics; the roles, `docs/METRICS.md` and the lint test read this table. Names follow Prometheus, and labels have closed
+ * lists of values: no series per job, task, worker or user.
  */
 export const METRICS = {
   ...of(ROLES, {

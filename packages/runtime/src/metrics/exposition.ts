@@ -3,7 +3,7 @@ import { METRICS, type MetricName, type MetricSpec } from './catalogue.js';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Histograms are of ms, and shown in seconds. */
+/** Histograms are recorded in ms and exported in seconds. */
 export interface Sample {
   readonly labels: Labels;
   readonly value: number | Histogram;
@@ -14,7 +14,7 @@ export type Reading = number | Histogram | readonly Sample[];
 /** Values of a process's metrics. */
 export type Readings = { readonly [Name in MetricName]?: Reading | undefined };
 
-/** Prometheus's text format, in the order of the catalogue. */
+/** Returns Prometheus's text format, in the order of the catalogue. */
 export function exposition(readings: Readings): string {
   let text = '';
   for (const [name, { help, kind }] of Object.entries(METRICS) as [MetricName, MetricSpec][]) {

@@ -11,9 +11,9 @@ export interface CommonSources {
   readonly mailbox: MailboxCounters;
   /** Counters by machine name. */
   machines(): Readonly<Record<string, MachineCounters>>;
-  /** How much later than due timers fired. ms */
+  /** Delay of fired timers. ms */
   readonly lateMs: Histogram;
-  /** Lines of the log that could not be written. */
+  /** Number of log lines that could not be written. */
   droppedLogLines(): number;
 }
 

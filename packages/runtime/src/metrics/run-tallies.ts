@@ -12,7 +12,7 @@ export class RunTallies {
   );
   readonly runMs: ByClass<Histogram> = byClass(() => new Histogram(RUN_BOUNDS_MS));
 
-  /** @param long its job was taken for long when it started */
+  /** @param long whether the job was classified as long at its start */
   runEnded(long: boolean, kind: OutcomeKind, runMs: Millis): void {
     const jobClass = long ? 'long' : 'short';
     this.ended[jobClass][kind]++;

@@ -2,7 +2,7 @@ import { Histogram } from '@goshawk/core';
 import { METRICS, type MetricName, type MetricSpec } from './catalogue.js';
 import { type Reading, type Readings, type Sample, samplesOf } from './exposition.js';
 
-/** Readings of several machines as those of one process: they add up, but for what all of them see alike. */
+/** Combines the readings of several machines of a process. Values add up unless all machines see the same one. */
 export function together(all: readonly Readings[]): Readings {
   const names = new Set(all.flatMap((readings) => Object.keys(readings) as MetricName[]));
   return Object.fromEntries(
@@ -20,7 +20,7 @@ export function counted(readings: Readings): Readings {
   return Object.fromEntries(entries.filter(([name]) => METRICS[name].kind !== 'gauge'));
 }
 
-/** One sample for each combination of labels. */
+/** Returns one sample for each combination of labels. */
 function merged(samples: readonly Sample[], areAlike: boolean): Sample[] {
   const byLabels = new Map<string, Sample>();
   for (const sample of samples) {

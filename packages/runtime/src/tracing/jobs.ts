@@ -7,7 +7,7 @@ type Effects = Required<Pick<SchedulerEnvironment, 'jobDecided' | 'taskBound' | 
 /** Spans of an owner's jobs: the job, its classification, and for each attempt its wait and run. */
 export class JobTracing {
   readonly #tracing: Tracing;
-  /** By job, since when tasks wait that have been tried before. */
+  /** Start of the wait of tasks that are retried, by job. */
   readonly #waitingAgain = new Map<Job, Map<number, Millis>>();
 
   constructor(tracing: Tracing) {

@@ -7,9 +7,9 @@ type Variables = Readonly<Record<string, string | undefined>>;
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] as const;
 
 /**
- * Traces, where OpenTelemetry's variables say to whom; nothing of it is loaded where they do not.
+ * Opens tracing if OpenTelemetry's variables configure it; otherwise nothing is loaded.
  *
- * @throws InputError when the endpoint is none
+ * @throws InputError if the endpoint is invalid
  */
 export async function openTracing(
   role: string,

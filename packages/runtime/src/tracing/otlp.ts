@@ -22,15 +22,15 @@ import { BasicTracerProvider, BatchSpanProcessor, type IdGenerator } from '@open
 import { VERSION } from '../version.js';
 import { type Spanned, spanIdOf, type Tracing, traceIdOf } from './spans.js';
 
-/** Longest wait at the end for a silent collector. ms */
+/** Maximum wait for a silent collector at the end. ms */
 const CLOSE_MS = 2_000;
 const COMPLAINT_INTERVAL_MS = 60_000;
-/** A clock that is corrected bit by bit is let be. ms */
+/** Smaller offsets are gradual clock corrections and are ignored. ms */
 const CLOCK_OFF_MAX_MS = 100;
-/** Jobs whose roots are remembered, since each task asks for them. */
+/** Maximum number of jobs whose root spans are cached. */
 const ROOTS_MAX = 10_000;
 
-/** Gives each span the ids that are set for it. */
+/** Assigns predetermined ids to spans. */
 class GivenIds implements IdGenerator {
   traceId = '';
   spanId = '';
@@ -44,10 +44,7 @@ class GivenIds implements IdGenerator {
   }
 }
 
-/**
- * Spans to a collector over OTLP/HTTP. Where it is, which jobs are sampled, how much waits at most and what else is
- * said of the process, is for OpenTelemetry's own variables.
- */
+/** Exports spans over OTLP/HTTP. OpenTelemetry's variables set the endpoint, sampling, queue size and resource attributes. */
 export class OtlpTracing implements Tracing {
   readonly #ids = new GivenIds();
   readonly #provider: BasicTracerProvider;
@@ -72,7 +69,7 @@ export class OtlpTracing implements Tracing {
     });
     this.#provider = new BasicTracerProvider({
       idGenerator: this.#ids,
-      // The environment's attributes are merged last, but before our names.
+      // The environment's attributes override the defaults, but not our names.
       resource: defaultResource()
         .merge(own)
         .merge(detectResources({ detectors: [envDetector] })),
@@ -104,8 +101,7 @@ export class OtlpTracing implements Tracing {
   }
 
   /**
-   * Wall-clock time at the origin of the process clock: the same for all spans, so that they align, until the
-   * clock is set.
+   * Wall-clock time at the origin of the process clock. It is the same for all spans, so that they align, until the clock is set.
    */
   #wallAtZero(): Millis {
     const off = Date.now() - performance.now() - this.#zeroMs;
@@ -119,8 +115,8 @@ export class OtlpTracing implements Tracing {
   }
 
   /**
-   * A span whose parent another process may send. The sampler decides by the trace's id, equally in all processes; the span
-   * asked about is never ended, so never sent. Undefined for unsampled jobs.
+   * Returns a context whose parent span another process may export. The sampler decides by trace id, equally in all processes;
+   * the placeholder span is never ended, so it is never exported. Undefined for unsampled jobs.
    */
   #below(job: string, parent: Spanned['key']) {
     const root = this.#root(job);
@@ -141,7 +137,7 @@ export class OtlpTracing implements Tracing {
   }
 }
 
-/** @param traceparent as a job has been checked to have it */
+/** @param traceparent already validated by the job schema */
 function contextOf(traceparent: string): SpanContext {
   const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };

@@ -8,19 +8,19 @@ const ASKED_MAX = 20_000;
 /** Spans of central's work, derived from its messages. */
 export class PlacementTracing {
   readonly #tracing: Tracing;
-  /** How schedulers begin the ids of their jobs. */
+  /** Prefixes of job ids, by scheduler. */
   readonly #tags = new Map<Address, string>();
-  /** Since when workers are needed, or a task is to be placed, by owner and job and what of it. */
+  /** Time since when workers are needed or a task is to be placed, by owner, job and stage or task. */
   readonly #asked = new Map<string, Millis>();
   #now: Millis = 0;
-  /** Tells spans of a batch apart, also from those of a central before this one. */
+  /** Distinguishes spans of a batch, also across restarts of central. */
   #nextMatch = Math.floor(performance.timeOrigin);
 
   constructor(tracing: Tracing) {
     this.#tracing = tracing;
   }
 
-  /** Central's environment, with an ear at what it sends. */
+  /** Wraps central's environment to observe the messages that it sends. */
   listenTo<E extends Environment<never>>(environment: E): E {
     const send = (to: Address, message: Message): void => {
       this.#sent(to, message);
@@ -29,7 +29,7 @@ export class PlacementTracing {
     return { ...environment, send };
   }
 
-  /** Central itself, with an ear at what it gets. */
+  /** Wraps central to observe the messages that it receives. */
   around(central: Central): Machine<Parameters<Central['wake']>[0]> {
     return {
       start: (now) => central.start(now),
@@ -90,7 +90,7 @@ export class PlacementTracing {
       to: this.#now,
       attributes: { 'goshawk.stage': stage, 'goshawk.workers': workers.length },
     });
-    // Time from which the stage's remaining need counts.
+    // Start of the stage's remaining need.
     this.#asked.set(key, this.#now);
   }
 

@@ -7,7 +7,7 @@ export function traceparentOfRun(tracing: Tracing, { jobId, task, attempt }: Tas
   return tracing.traceparentOf(jobId, `run ${task}/${attempt}`);
 }
 
-/** The run of a task at its worker, below the attempt, which is a span of its owner. */
+/** Records the run of a task at its worker as a child of the attempt, which its owner records. */
 export function traceRun(
   tracing: Tracing,
   worker: string,

@@ -2,26 +2,26 @@ import { createHash } from 'node:crypto';
 
 /** The subject of a span, which determines its id in every process. */
 type SpanKey =
-  /** The whole of a job; all others are below it. */
+  /** The whole job; the parent of all others. */
   | 'job'
-  /** How it was found out what the job is. */
+  /** The classification of the job. */
   | 'classify'
   /** The wait of a task for its attempt of this number. */
   | `queue ${number}/${number}`
-  /** The attempt, from when a worker was given it to when its owner knew of its end. */
+  /** The attempt, from its assignment to a worker until its owner learned of its end. */
   | `attempt ${number}/${number}`
-  /** The run itself, at the worker. */
+  /** The run at the worker. */
   | `run ${number}/${number}`
-  /** Central's search for workers: stage, and a number that tells the searches apart. */
+  /** Central's search for workers: stage, and a number that distinguishes searches. */
   | `match ${number}/${number}`
-  /** Central's choice of a worker for a task that it places. */
+  /** Central's choice of a worker for one task. */
   | `place ${number}/${number}`;
 
-/** Something that has happened to a job. Times are of this process's clock. ms */
+/** An interval in the life of a job. Times are of this process's clock. ms */
 export interface Spanned {
   /** Id of the job. */
   readonly job: string;
-  /** Its first word is the span's name. */
+  /** Its first word is the name of the span. */
   readonly key: SpanKey;
   readonly parent: SpanKey | undefined;
   readonly from: number;
@@ -29,22 +29,22 @@ export interface Spanned {
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
   /** The error, if there was one. */
   readonly error?: string | undefined;
-  /** A span of somebody else that this one came of, as W3C Trace Context writes it. */
+  /** The external parent span, as W3C Trace Context. */
   readonly cameOf?: string | undefined;
 }
 
 /** Receives spans. */
 export interface Tracing {
   add(span: Spanned): void;
-  /** The parent that a span's children name, as W3C Trace Context writes it. */
+  /** Returns the parent for child spans, as W3C Trace Context. */
   traceparentOf(job: string, key: SpanKey): string;
-  /** Sends what has not been sent, if that does not take long. */
+  /** Exports pending spans, within a time limit. */
   close(): Promise<void>;
 }
 
 /**
- * The ids of traces and spans follow from the job, the task and the attempt, which every process knows that has to do
- * with them. So what three processes say joins into one trace, and no message has to carry anything for that.
+ * Ids of traces and spans are derived from job, task and attempt, which every process involved knows. So the spans of three
+ * processes join into one trace, and messages need no extra fields.
  */
 export function traceIdOf(job: string): string {
   return digest(`goshawk job ${job}`).slice(0, 32);

@@ -1,7 +1,6 @@
 /**
- * Messages ↔ what stands on the wire: `[code, field, field, …]`, where the code is the message's place in
- * the table and the fields come in the order of their declaration. Everything here is made of the table;
- * nothing is learned from a peer.
+ * Converts between messages and their wire format `[code, field, field, …]`: the code is the message's index in the table, and
+ * fields are in the order of declaration. Everything is compiled from the table; nothing is learned from a peer.
  */
 import {
   type Fields,
@@ -16,7 +15,7 @@ import { DecodeError, EncodeError, Misfit } from './errors.js';
 import { type AddressNames, compileLayout, decodeInto, encodeInto, type Layout } from './fields.js';
 import { roleProblem } from './roles.js';
 
-/** A message as the mailbox carries it: plain values, to be packed. */
+/** A message in wire format: plain values, ready to be packed. */
 export type Body = readonly unknown[];
 
 interface MessageCodec {
@@ -39,8 +38,9 @@ export class Codec {
   }
 
   /**
-   * @param from who sends it and `to` to whom, where that is known
-   * @throws EncodeError when the message is not what the table declares
+   * @param from role of the sender, if known
+   * @param to role of the recipient, if known
+   * @throws EncodeError if the message does not match its declaration
    */
   encode(message: Message, from?: Role, to?: Role): Body {
     const codec = this.#byType.get(message.type);

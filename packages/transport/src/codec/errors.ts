@@ -1,7 +1,4 @@
-/**
- * A message that is not what its declaration says. There are two, because they accuse different people: a
- * `DecodeError` the peer that sent it, an `EncodeError` ourselves.
- */
+/** A message that does not match its declaration: a `DecodeError` is the peer's fault, an `EncodeError` is ours. */
 class MessageError extends Error {
   /** Path in the message, e.g. `probe.demand.memory` or `members.changed[3].slots`. */
   readonly path: string;
@@ -15,11 +12,11 @@ class MessageError extends Error {
   }
 }
 
-/** A peer sent data that is not a message, or not one that it may send. */
+/** A peer sent data that is not a message, or a message that it may not send. */
 export class DecodeError extends MessageError {
   override name = 'DecodeError';
 
-  /** Without a stack, which would tell about us, and costs ten times what reading the message does. */
+  /** Has no stack trace: capturing one costs ten times as much as decoding. */
   constructor(path: string, problem: string) {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
@@ -34,8 +31,8 @@ export class EncodeError extends MessageError {
 }
 
 /**
- * How a problem travels from the field that found it out to the door, gathering its path on the way. Not an
- * `Error`: a peer that sends nonsense must not cost us a stack trace for each field of it.
+ * Carries a problem from the field that detected it to the entry point, and collects its path on the way. Not an `Error`: invalid
+ * input from a peer must not cost a stack trace per field.
  */
 export class Misfit {
   readonly problem: string;
@@ -61,7 +58,7 @@ export function misfit(expected: string, value: unknown): never {
   throw new Misfit(`expected ${expected}, got ${describe(value)}`);
 }
 
-/** Passes on what was thrown while `segment` was looked at. */
+/** Rethrows an error of the field `segment`, with the segment added to its path. */
 export function rethrowUnder(segment: string, thrown: unknown): never {
   throw thrown instanceof Misfit ? thrown.under(segment) : thrown;
 }

@@ -13,21 +13,21 @@ import {
   textCheck,
 } from './scalars.js';
 
-/** Names of parties ↔ the handles that machines know them by. */
+/** Maps names of parties to the handles that machines use, and back. */
 export interface AddressNames {
   /**
-   * The handle of the party of this name, the same each time.
+   * Returns the handle of the party, the same each time.
    *
-   * @throws when it is no name of a party
+   * @throws if it is not the name of a party
    */
   intern(name: string): Address;
-  /** Undefined for a handle that names nobody, or nobody any more. */
+  /** Undefined for an unknown or forgotten handle. */
   nameOf(address: Address): string | undefined;
 }
 
 /**
- * How one field stands on the wire. Both directions check: `decode` because a peer is never trusted, `encode`
- * so that a message that nobody would accept is noticed where it was made.
+ * The codec of one field. Both directions check: `decode` because peers are not trusted, `encode` so that an invalid message is
+ * detected where it was created.
  */
 interface FieldCodec {
   /** @throws Misfit */
@@ -36,7 +36,7 @@ interface FieldCodec {
   decode(wire: unknown): unknown;
 }
 
-/** Makes the two closures of a field, once; nothing of the description is looked at again later. */
+/** Compiles the codec of a field, once; the description is not read again later. */
 function compileField(field: FieldKind, names: AddressNames): FieldCodec {
   switch (field.kind) {
     case 'count':
@@ -82,7 +82,7 @@ function compileBytes(lengthMax: number): FieldCodec {
     if (value.length > lengthMax) throw new Misfit(`${value.length} bytes are more than ${lengthMax}`);
     return value;
   };
-  // A copy, since what was received is a view of a whole frame, which it would keep alive.
+  // A copy, because the received view would keep its whole frame alive.
   return { encode: check, decode: (wire) => new Uint8Array(check(wire)) };
 }
 
@@ -119,7 +119,7 @@ function compileChoice(of: readonly string[]): FieldCodec {
   };
 }
 
-/** Absent is nil; older peers leave it out at the end of a message altogether. */
+/** Absent fields are nil; older peers omit them at the end of a message. */
 function compileOptional(of: FieldCodec): FieldCodec {
   return {
     encode: (value) => (value === undefined ? null : of.encode(value)),
@@ -160,7 +160,7 @@ function compileRecord(fields: Fields, names: AddressNames): FieldCodec {
   };
 }
 
-/** Fields in the order in which they are declared, which is the order on the wire. */
+/** Fields in the order of declaration, which is the order on the wire. */
 export interface Layout {
   readonly names: readonly string[];
   readonly codecs: readonly FieldCodec[];
@@ -185,12 +185,11 @@ export function encodeInto(wire: unknown[], layout: Layout, from: Readonly<Recor
 }
 
 /**
- * Reads the fields of a body from place `at` on and sets them on `into`, always all of them and in the
- * declared order, so that every message of a type has one shape for the machines that read it.
+ * Reads the fields of a body from index `at` on and sets them on `into`, always all and in the declared order, so that all
+ * messages of a type have one shape for V8.
  *
- * Fields may be added at the end of a declaration without a new version of the protocol: what an older peer
- * does not send is absent (and refused unless it is optional), what a newer one sends beyond ours is not
- * looked at.
+ * Fields may be added at the end of a declaration without a new protocol version: fields missing from an older peer are absent
+ * (and refused unless optional), and additional fields of a newer one are ignored.
  *
  * @throws Misfit
  */
@@ -211,7 +210,7 @@ export function decodeInto<T extends Record<string, unknown>>(
   return into;
 }
 
-/** `[value]`, or nil for `undefined`, which is something else than `null`: a task may return either. */
+/** `[value]`, or nil for `undefined`, because `null` is a distinct value: a task may return either. */
 function encodeOpen(value: unknown): unknown {
   return value === undefined ? null : [checkOpen(value)];
 }
@@ -222,7 +221,7 @@ function decodeOpen(wire: unknown): unknown {
   return takeOpen(wire[0]);
 }
 
-/** @param parse from the declaration; it throws one line for people */
+/** @param parse from the declaration; throws a one-line message */
 function parsing(parse: (value: unknown) => unknown): (wire: unknown) => unknown {
   return (wire) => {
     const value = decodeOpen(wire);

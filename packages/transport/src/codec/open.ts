@@ -6,14 +6,13 @@
 import { Misfit, misfit, rethrowUnder } from './errors.js';
 
 /**
- * Lists and objects inside each other; also what ends a value that contains itself. With the message around
- * it, such a value stays within what the mailbox takes.
+ * Maximum nesting of lists and objects, which also catches cycles. Within its message, such a value fits the mailbox's limits.
  */
 export const OPEN_DEPTH_MAX = 24;
-/** Values and keys inside one open value: within the mailbox's limit for a frame, too. */
+/** Maximum number of values and keys in one open value, within the mailbox's limit for a frame. */
 export const OPEN_NODES_MAX = 900_000;
 
-/** Why a value cannot travel, and where in it; `undefined` when it can. */
+/** Returns why and where a value is not serializable; `undefined` if it is. */
 export function openProblem(value: unknown): string | undefined {
   try {
     checkOpen(value);
@@ -101,7 +100,7 @@ function countNode(state: Walk): void {
   if (++state.nodes > OPEN_NODES_MAX) throw new Misfit(`more than ${OPEN_NODES_MAX} values`);
 }
 
-/** Keys are the sender's own text. */
+/** Keys are chosen by the sender. */
 function shorten(key: string): string {
   return key.length <= 40 ? key : `${key.slice(0, 39)}…`;
 }

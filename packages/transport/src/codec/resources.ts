@@ -1,7 +1,7 @@
 import { LIMITS, NO_RESOURCES, type Resources } from '@goshawk/core';
 import { Misfit, misfit, rethrowUnder } from './errors.js';
 
-/** `[name, amount, name, amount, …]`; most tasks need nothing, and then it is nil. */
+/** `[name, amount, name, amount, …]`; nil for no resources, as for most tasks. */
 export function encodeResources(value: unknown): unknown {
   if (value === NO_RESOURCES) return null;
   if (typeof value !== 'object' || value === null) misfit('resources', value);
@@ -14,7 +14,7 @@ export function encodeResources(value: unknown): unknown {
   return wire.length === 0 ? null : wire;
 }
 
-/** Gives `NO_RESOURCES` itself for none, since machines tell it by identity. */
+/** Returns `NO_RESOURCES` itself for none, because machines compare it by identity. */
 export function decodeResources(wire: unknown): Resources {
   if (wire === null || wire === undefined) return NO_RESOURCES;
   if (!Array.isArray(wire) || wire.length % 2 !== 0) misfit('pairs of names and amounts', wire);

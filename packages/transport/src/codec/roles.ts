@@ -8,8 +8,8 @@ interface Ways {
 const WAYS: readonly Ways[] = MESSAGE_TYPES.map((type) => MESSAGES[type]);
 
 /**
- * Why a message of this code may not go this way: `a client may not send it, only a scheduler`. `undefined`
- * when it may, or when it is not known who the two are.
+ * Returns why a message of this code may not be sent this way: `a client may not send it, only a scheduler`. `undefined` if it
+ * may, or if the roles are unknown.
  */
 export function roleProblem(code: number, from: Role | undefined, to: Role | undefined): string | undefined {
   const ways = WAYS[code]!;

@@ -1,8 +1,8 @@
 import { type FieldKind, type Fields, MESSAGE_TYPES, MESSAGES } from '@goshawk/core';
 
 /**
- * The wire format as text, a line a message: `13 place(job:count,…)`. A test keeps a copy of it, so that
- * nobody changes what older processes understand without noticing.
+ * Returns the wire format as text, one line per message: `13 place(job:count,…)`. A golden test detects accidental
+ * incompatibility with older processes.
  */
 export function wireFormat(): string {
   return MESSAGE_TYPES.map(

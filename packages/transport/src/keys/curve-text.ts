@@ -1,11 +1,11 @@
 /**
- * Z85 (ZeroMQ RFC 32), in which ZeroMQ takes keys as text: five characters for each four bytes. Key files hold
- * base64url, which survives shells, YAML and URLs.
+ * Z85 (ZeroMQ RFC 32), ZeroMQ's text format of keys: five characters per four bytes. Key files use base64url, which is safe in
+ * shells, YAML and URLs.
  */
 const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#';
 const BASE = DIGITS.length;
 
-/** @param bytes a multiple of four of them */
+/** @param bytes a multiple of four bytes */
 export function z85(bytes: Buffer): string {
   let text = '';
   for (let at = 0; at < bytes.length; at += 4) {

@@ -5,7 +5,7 @@ import { newSecret, publicOf } from './raw-keys.js';
 /** The key files of a cluster, one for each role. */
 export type ClusterKeys = Readonly<Record<Role, KeyFile>>;
 
-/** New keys for a new cluster. */
+/** Generates the keys of a new cluster. */
 export function generateKeys(): ClusterKeys {
   return toFiles([newGeneration(1)]);
 }
@@ -13,12 +13,12 @@ export function generateKeys(): ClusterKeys {
 export type RotationStep = 'prepared' | 'switched' | 'finished';
 
 /**
- * One step of a rotation; after each, all processes are restarted, in any order and one at a time. Two keys
- * are accepted all the while, and a process that has taken a step works with one that has not:
+ * Performs one step of a rotation. After each step all processes are restarted one at a time, in any order. Two keys are accepted
+ * during the rotation, so processes before and after a step work together:
  *
- * - prepared: everybody knows the new keys, and uses the old ones;
- * - switched: everybody uses the new keys, and accepts the old ones;
- * - finished: the old ones are forgotten.
+ * - prepared: all processes accept the new keys and use the old ones;
+ * - switched: all processes use the new keys and accept the old ones;
+ * - finished: the old keys are deleted.
  */
 export function rotate(files: ClusterKeys): { files: ClusterKeys; step: RotationStep } {
   const [inUse, other] = files.central.generations;
@@ -44,7 +44,7 @@ export function addClient(files: ClusterKeys, key: ClientKey): { files: ClusterK
   };
 }
 
-/** Takes a client's key from it. @returns undefined: there is no such client */
+/** Revokes a client's key. @returns undefined if the client does not exist */
 export function removeClient(files: ClusterKeys, name: string): ClusterKeys | undefined {
   if (!clientsIn(files).some((client) => client.name === name)) return undefined;
   return withClients(files, (clients) => clients.filter((client) => client.name !== name));
@@ -55,7 +55,7 @@ export function clientsIn(files: ClusterKeys): readonly NamedClient[] {
   return files.central.clients ?? [];
 }
 
-/** Makes a new `client.key`: the one that was before is worth nothing from then on. */
+/** Generates a new `client.key` and invalidates the previous one. */
 export function replaceClientKey(files: ClusterKeys): ClusterKeys {
   const secrets = files.client.generations.map(() => newSecrets());
   return mapFiles(files, (generations, role) =>
@@ -67,7 +67,7 @@ export function replaceClientKey(files: ClusterKeys): ClusterKeys {
   );
 }
 
-/** The key file of such a client, updated to match those of the processes it talks to. */
+/** Returns the client's key file, updated to match those of the processes that it talks to. */
 export function followRotation({ name, generations }: KeyFile, files: ClusterKeys): KeyFile {
   return clientFile(name!, generations[0]!.secret, files);
 }
@@ -89,7 +89,7 @@ function withClients(
   return byRole((role) => (role === 'client' ? files.client : { ...files[role], clients }));
 }
 
-/** The same for every role, but for the secret. */
+/** The same for every role, except the secret. */
 type GenerationByRole = Readonly<Record<Role, KeyGeneration>>;
 
 function newGeneration(number: number): GenerationByRole {

@@ -19,21 +19,21 @@ export interface KeyFile {
 export interface NamedClient extends ClientKey, KeyTexts {}
 
 export interface KeyGeneration {
-  /** 1 for the first keys of a cluster, and one more with each rotation. */
+  /** 1 for the first keys of a cluster, incremented by each rotation. */
   readonly number: number;
   readonly secret: KeyTexts;
   readonly public: Readonly<Record<Role, KeyTexts>>;
 }
 
 export interface KeyTexts {
-  /** X25519: what sockets encrypt and authenticate by. */
+  /** X25519: encrypts and authenticates connections. */
   readonly curve: string;
-  /** Ed25519: what a process signs its name and role by. */
+  /** Ed25519: signs the name and role of a process. */
   readonly sign: string;
 }
 
 export const KEY_SCHEMA = 'goshawk.keys/1';
-/** One in use, one to come or to go. */
+/** The current generation, and the next or previous one. */
 const GENERATIONS_MAX = 2;
 
 /** @param name of a client with an individual key */
@@ -43,14 +43,14 @@ export function keyFileName(role: Role, name?: string): string {
 
 const CLIENT_NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/;
 
-/** The name goes into the names of processes, of files, and of users. */
+/** The name appears in names of processes, files and users. */
 export function isClientName(name: unknown): name is string {
   return typeof name === 'string' && name !== 'client' && CLIENT_NAME.test(name);
 }
 
 /**
- * @param source for errors, which never repeat what the file says: it is secret
- * @throws InputError that says what is wrong with it
+ * @param source for errors, which never repeat the content, because it is secret
+ * @throws InputError that names the problem
  */
 export function parseKeyFile(text: string, source: string): KeyFile {
   let value: unknown;

@@ -14,12 +14,12 @@ import type { ClusterKeys } from './generate.js';
 import { type KeyFile, keyFileName, parseKeyFile } from './key-file.js';
 import { type KeyRing, keyRing } from './key-ring.js';
 
-/** Nobody but its owner reads or writes a secret. */
+/** Only the owner may read or write a secret. */
 const FORBIDDEN_MODE = 0o077;
-/** Kubernetes hands secrets to a pod as files of root that the pod's group may read. */
+/** Kubernetes mounts secrets as files of root that the pod's group may read. */
 const FORBIDDEN_MODE_OF_ROOT = 0o037;
 const WRITABLE_BY_OTHERS = 0o022;
-/** A key file has some 2 KB. */
+/** A key file has about 2 KB. */
 const BYTES_MAX = 64 * 1024;
 
 /** Location of a process's keys. */
@@ -31,15 +31,14 @@ export interface KeySource {
 }
 
 /**
- * The keys of a process of this role; undefined when no source was given.
+ * Returns the keys of a process of this role; undefined if no source was given.
  *
- * @throws InputError when there are none, somebody else could have read or written them, or they are another
- * role's
+ * @throws InputError if there are none, other users could have read or written them, or they belong to another role
  */
 export function readKeys({ path, text }: KeySource, role: Role): KeyRing | undefined {
   if (path !== undefined) {
     const file = keyPath(path, role);
-    // First: a change while it is read is seen by who watches it.
+    // Read the version first: the watcher then detects a change during the read.
     const version = fileVersion(file);
     return { ...ringOf(readKeyFile(file), file, role), path: file, version };
   }
@@ -48,7 +47,7 @@ export function readKeys({ path, text }: KeySource, role: Role): KeyRing | undef
   return ringOf(parseKeyFile(text, source), source, role);
 }
 
-/** Another one for each file that stands there; undefined: there is none to be seen. */
+/** Returns a value that changes with the file at this path; undefined if it is not visible. */
 export function fileVersion(path: string): string | undefined {
   try {
     const { ino, size, mtimeMs, ctimeMs } = statSync(path);
@@ -120,7 +119,7 @@ function modeOf({ mode }: Pick<Stats, 'mode'>): string {
   return (mode & 0o777).toString(8).padStart(4, '0');
 }
 
-/** @throws InputError when one of them is missing or unfit, or they are not of one cluster */
+/** @throws InputError if a file is missing or invalid, or the files belong to different clusters */
 export function readKeyFolder(folder: string): ClusterKeys {
   const keys = Object.fromEntries(
     ROLES.map((role) => [role, readKeyFile(join(folder, keyFileName(role)))]),
@@ -141,14 +140,14 @@ function publicPart({ generations }: KeyFile): string {
   );
 }
 
-/** The key files of single clients in a folder. @throws InputError for one that is none */
+/** Reads the key files of individual clients in a folder. @throws InputError for an invalid one */
 export function readClients(folder: string): KeyFile[] {
   return readdirSync(folder)
     .filter((file) => /^client\..+\.key$/.test(file))
     .map((file) => readKeyFile(join(folder, file)));
 }
 
-/** The key files that are in a folder already. */
+/** Returns the key files that exist in a folder. */
 export function keysIn(folder: string): string[] {
   return ROLES.map((role) => join(folder, keyFileName(role))).filter((path) => existsSync(path));
 }
@@ -171,7 +170,7 @@ export function writeKeyFolder(folder: string, keys: ClusterKeys, clients: reado
       flag: 'wx',
     });
   }
-  // Keys that lie in a project's folder must not be committed with it.
+  // Keys in a project's folder must not be committed.
   writeFileSync(join(folder, '.gitignore'), '*\n', { mode: 0o600 });
   for (const [, path] of paths) renameSync(draftOf(path), path);
 }

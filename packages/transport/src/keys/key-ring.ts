@@ -7,19 +7,19 @@ import { privateKey, publicKey, publicOf } from './raw-keys.js';
 /** The keys of one process, ready for use. */
 export interface KeyRing {
   readonly role: Role;
-  /** The first is in use; the second, while keys are rotated, is accepted. */
+  /** The first is in use; the second is accepted during a rotation. */
   readonly generations: readonly [Keys, ...Keys[]];
   /** Name of a client with an individual key. */
   readonly name: string | undefined;
-  /** Clients that have, by name. */
+  /** Clients with individual keys, by name. */
   readonly clients: ReadonlyMap<string, ClientKey & PeerKeys>;
-  /** The file that it was read from, which may change, and which one that was (`fileVersion`). */
+  /** The file that the keys were read from, which may change, and its version (`fileVersion`). */
   readonly path?: string | undefined;
   readonly version?: string | undefined;
 }
 
 export interface Keys {
-  /** In Z85, as ZeroMQ takes them. */
+  /** In Z85, as ZeroMQ expects them. */
   readonly curve: { readonly publicKey: string; readonly secretKey: string };
   readonly signing: KeyObject;
   readonly peers: Readonly<Record<Role, PeerKeys>>;
@@ -31,7 +31,7 @@ interface PeerKeys {
   readonly verifying: KeyObject;
 }
 
-/** @throws InputError when its secrets are not those of its role */
+/** @throws InputError if its secret keys are not those of its role */
 export function keyRing(file: KeyFile, source: string): KeyRing {
   const [inUse, ...others] = file.generations.map((generation) => readKeys(generation, file.role, source));
   const clients = (file.clients ?? []).map(

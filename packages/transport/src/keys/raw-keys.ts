@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 
 /**
- * Keys of 32 bytes, as files hold them, and as Node's crypto takes them. X25519 is what CURVE encrypts and
- * authenticates by; Ed25519 is what a process signs by who it is.
+ * Keys of 32 bytes, as in files, and as Node's crypto expects them. X25519 keys encrypt and authenticate connections (CURVE);
+ * Ed25519 keys sign identities.
  */
 type KeyKind = 'x25519' | 'ed25519';
 
@@ -23,7 +23,7 @@ export function newSecret(kind: KeyKind): Buffer {
   return privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-KEY_BYTES);
 }
 
-/** The public key that belongs to a secret one. */
+/** Derives the public key from a secret key. */
 export function publicOf(kind: KeyKind, secret: Buffer): Buffer {
   return createPublicKey(privateKey(kind, secret))
     .export({ format: 'der', type: 'spki' })

@@ -4,15 +4,15 @@ import type { KeyRing } from './key-ring.js';
 const LOOK_MS = 2_000;
 
 /**
- * Looks every few seconds whether the file was replaced or changed.
+ * Checks every few seconds whether the file was replaced or changed.
  *
- * @param seen its version when it was read; see `fileVersion`
- * @returns ends it
+ * @param seen its version at the time of reading; see `fileVersion`
+ * @returns a function that stops watching
  */
 export function watchFile(path: string, seen: string | undefined, onChange: () => void): () => void {
   const timer = setInterval(() => {
     const present = fileVersion(path);
-    // While it is being replaced there may be none for a moment.
+    // The file may be absent for a moment during replacement.
     if (present === undefined || present === seen) return;
     seen = present;
     onChange();
@@ -21,10 +21,10 @@ export function watchFile(path: string, seen: string | undefined, onChange: () =
 }
 
 /**
- * Reads the keys anew when their file has changed. Keys that did not come from a file stay as they are.
+ * Reloads the keys when their file changes. Keys from another source stay the same.
  *
- * @param onProblem what is there is not a key file of this role: the keys stay as they are
- * @returns ends it
+ * @param onProblem called if the new content is not a key file of this role: the keys stay the same
+ * @returns a function that stops watching
  */
 export function watchKeys(
   { path, role, version }: KeyRing,

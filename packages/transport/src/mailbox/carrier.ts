@@ -1,20 +1,20 @@
 import type { PackedFrame } from './frame.js';
 
 export type Transmission =
-  /** ZeroMQ has it, or the party has. */
+  /** ZeroMQ or the party has accepted it. */
   | 'sent'
-  /** Not now: the peer does not keep up. */
+  /** Retry later: the peer cannot keep up. */
   | 'full'
-  /** Never: there is no way to the peer any more. */
+  /** Permanent failure: the peer is no longer reachable. */
   | 'gone';
 
-/** How frames get to one peer. Asked for one transmission at a time. */
+/** Sends frames to one peer. At most one send is in flight. */
 export interface Carrier {
-  /** The connection stands; undefined where that is not watched. */
+  /** Whether the connection is established; undefined if that is not monitored. */
   readonly isStanding?: boolean | undefined;
   transmit(frame: PackedFrame): Promise<Transmission>;
-  /** Connects anew, with the keys of the present; only where there are keys. */
+  /** Reconnects with the current keys; present only if there are keys. */
   rekey?(): void;
-  /** Closes; what ZeroMQ holds may still leave for `lingerMs`. A transmission under way ends as `gone`. */
+  /** Closes the connection; ZeroMQ may send its queue for `lingerMs`. A send in flight ends as `gone`. */
   close(lingerMs: number): void;
 }

@@ -1,16 +1,16 @@
-/** Why mail was not sent, or did not reach its party; counted in messages. */
+/** Reasons why messages were not sent or delivered; counted in messages. */
 export const DROP_REASONS = [
   /** The peer's queue is full. */
   'overflow',
-  /** It did not fit into a frame. */
+  /** It exceeds the size of a frame. */
   'tooLarge',
-  /** It had no form on the wire. */
+  /** It is not serializable. */
   'unencodable',
-  /** Nobody has this address. */
+  /** The address is unknown. */
   'unknownAddress',
-  /** It was for an incarnation that was superseded. */
+  /** It was for a superseded incarnation. */
   'superseded',
-  /** There is no connection to the peer, and there will be none. */
+  /** There is and will be no connection to the peer. */
   'unreachable',
   /** The mailbox was closed. */
   'closed',
@@ -20,33 +20,33 @@ export const DROP_REASONS = [
 
 export type DropReason = (typeof DROP_REASONS)[number];
 
-/** Why something that arrived was not even opened, or not delivered; counted in frames. */
+/** Reasons why a received frame was not decoded or not delivered; counted in frames. */
 export const REFUSAL_REASONS = [
-  /** The sender does not say which process it is, or cannot prove it. */
+  /** The sender does not name its process, or cannot prove its identity. */
   'unknownSender',
-  /** It is larger than a frame may be. */
+  /** It exceeds the maximum size. */
   'tooLarge',
-  /** It is not a frame of this version of the protocol. */
+  /** It is not a frame of this protocol version. */
   'malformed',
   /** It is for another incarnation. */
   'wrongTarget',
-  /** It is from an incarnation that was superseded. */
+  /** It is from a superseded incarnation. */
   'oldSender',
-  /** Its sender says that it lives where this process does. */
+  /** Its sender claims the address of this process. */
   'sameAddress',
 ] as const;
 
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** Why a connection was refused before anything was said over it; counted in attempts. */
+/** Reasons why a connection was rejected during the handshake; counted in attempts. */
 export const REJECTION_REASONS = [
   /** It offers no key. */
   'noKey',
-  /** Its key is none of this cluster's, or of a role that has no business here. */
+  /** Its key does not belong to this cluster, or its role may not connect here. */
   'unknownKey',
-  /** It does not know this process's key. */
+  /** It does not have this process's public key. */
   'wrongServerKey',
-  /** It does not speak version 3 of ZeroMQ's protocol, or broke off. */
+  /** It does not speak version 3 of ZeroMQ's protocol, or disconnected. */
   'malformed',
 ] as const;
 
@@ -58,7 +58,7 @@ export interface Traffic {
   bytes: number;
 }
 
-/** A mailbox's account of itself; everything but the two gauges only grows. */
+/** Counters of a mailbox; all but the two gauges only increase. */
 export interface MailboxCounters {
   readonly sent: Traffic;
   readonly received: Traffic;
@@ -67,13 +67,13 @@ export interface MailboxCounters {
   readonly dropped: Record<DropReason, number>;
   readonly refused: Record<RefusalReason, number>;
   readonly rejections: Record<RejectionReason, number>;
-  /** How often all connections to this process were cut, since one of them took memory without end. */
+  /** How often all connections to this process were closed because one of them used memory without limit. */
   cuts: number;
   /** Messages whose handler threw. */
   handlerErrors: number;
-  /** Gauge: processes that this one has an open connection to. */
+  /** Gauge: connections that this process has made. */
   outboundConnections: number;
-  /** Gauge: connections that others have to this process. */
+  /** Gauge: connections that others have made to this process. */
   inboundConnections: number;
 }
 

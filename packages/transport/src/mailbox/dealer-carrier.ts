@@ -11,15 +11,15 @@ import { hearEvents } from './monitor.js';
 import { receive } from './receive.js';
 import { dealerOptions } from './socket-options.js';
 
-/** Why a process that listens does not take our connection. */
+/** Reasons why a listening process rejects our connection. */
 export type AuthFailure =
   /** The peer requires keys, and this process has none. */
   | 'keyNeeded'
-  /** The peer has no keys, but must prove itself with one. */
+  /** The peer has no keys, and this process requires one. */
   | 'keyUnknown'
-  /** It knows none of our keys, or we none of its. */
+  /** The peer knows none of our keys, or we none of its keys. */
   | 'keyRefused'
-  /** It takes connections and closes them before it has greeted: it is not there, and something before it is. */
+  /** Connections are accepted and closed before the greeting: a proxy accepts them, but the process is not there. */
   | 'closed';
 
 const PROBLEMS: Readonly<Record<AuthFailure, string>> = {
@@ -35,33 +35,32 @@ export function describeAuthFailure(endpoint: string, why: AuthFailure): string 
   return `${endpoint} ${PROBLEMS[why]}`;
 }
 
-/** One has keys, the other has none. */
+/** One side has keys, the other has none. */
 function isMismatch(error: Error): boolean {
   return (error as NodeJS.ErrnoException).code === 'ERR_ZMTP_MECHANISM_MISMATCH';
 }
 
-/** Pauses between two rounds grow so often, and then stay within `reconnectIntervalMaxMs` anyhow. */
+/** Maximum number of doublings of the retry delay, which `reconnectIntervalMaxMs` also limits. */
 const PAUSE_DOUBLINGS_MAX = 16;
 
 interface DealerOptions {
   readonly endpoint: string;
-  /** How to connect by the keys of the present, to be tried in turn. */
+  /** Returns the ways to connect with the current keys, to be tried in turn. */
   readonly ways: () => readonly DialOption[];
   readonly limits: MailboxLimits;
   readonly log: ThrottledLog;
-  /** Called when every way was refused, and with undefined once one is not. */
+  /** Called when every way was rejected, and with undefined once one is accepted. */
   readonly onAuthFailure: (why: AuthFailure | undefined) => void;
-  /** Called when a connection that stood breaks, some milliseconds after the peer has ended; costs two more sockets. */
+  /** Called when an established connection breaks, some milliseconds after the peer has ended; costs two more sockets. */
   readonly onBroken?: (() => void) | undefined;
-  /** For a client: takes what the peer answers over this connection, and what its key has proven it to be. */
+  /** For a client: receives the peer's replies on this connection, with the role that its key proves. */
   readonly receiver?: (parts: readonly Buffer[], proven: Role | undefined) => number;
 }
 
 /**
- * Carries frames to a listening process. Retries forever if it is unreachable. With keys there may be several
- * ways to connect: during rotation a peer uses old or new keys. After a refusal the next way gets a new
- * socket, so that state of the last attempt is not mistaken for the new one. (ZeroMQ itself would give up
- * after some refusals, and retry after others.)
+ * Sends frames to a listening process. Retries forever if it is unreachable. With keys there may be several ways to connect:
+ * during a rotation a peer uses old or new keys. After a rejection the next way gets a new socket, so that state of the last
+ * attempt is not mistaken for the new one. (ZeroMQ itself would give up after some rejections, and retry after others.)
  */
 export class DealerCarrier implements Carrier {
   readonly #options: DealerOptions;
@@ -70,22 +69,22 @@ export class DealerCarrier implements Carrier {
   readonly #redialTimer: NodeJS.Timeout | undefined;
   #socket: Dealer;
   #dialled: string | undefined;
-  /** Which of the ways is tried, or was accepted. */
+  /** Index of the way that is being tried or was accepted. */
   #way = 0;
-  /** Ways that were refused since the last that was not. */
+  /** Consecutive rejections. */
   #refusals = 0;
   #retryTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
-  /** With keys, mail is kept back until a way was accepted: it would be lost with the socket of another. */
+  /** With keys, messages wait until a way is accepted: they would be lost with the socket of a rejected one. */
   #isAccepted = false;
   readonly #isWatched: boolean;
   #stands = false;
-  /** A frame waits until the socket takes it. */
+  /** Whether a frame waits until the socket accepts it. */
   #isSending = false;
   #accepted: Promise<void> | undefined;
   #onAccepted: () => void = () => {};
 
-  /** @throws InvalidEndpointError, or ZeroMQ's error if there are no more sockets to be had. */
+  /** @throws InvalidEndpointError, or ZeroMQ's error if no more sockets are available */
   constructor(options: DealerOptions) {
     const { endpoint, limits } = options;
     this.#hasName = hasHostName(parseEndpoint(endpoint));
@@ -112,7 +111,7 @@ export class DealerCarrier implements Carrier {
       } catch (error) {
         if (this.#isClosed) return 'gone';
         const { code, message } = error as NodeJS.ErrnoException;
-        // The socket has made way for another one, which takes the frame; or its connection broke as it became writable.
+        // The socket was replaced, and its successor takes the frame; or its connection broke when it became writable.
         if (socket.closed || code === 'EAGAIN') continue;
         log.warn(endpoint, 'send', `cannot send to ${endpoint}: ${message}`);
         return 'gone';
@@ -133,7 +132,7 @@ export class DealerCarrier implements Carrier {
     this.#onAccepted();
   }
 
-  /** Connects anew, with the keys of the present. What ZeroMQ holds is lost, as with any connection that breaks. */
+  /** Reconnects with the current keys. Messages queued in ZeroMQ are lost, as with any broken connection. */
   rekey(): void {
     if (this.#isClosed || !this.#isKeyed) return;
     clearTimeout(this.#retryTimer);
@@ -151,7 +150,7 @@ export class DealerCarrier implements Carrier {
     return this.#isClosed ? Promise.resolve() : this.#accepted;
   }
 
-  /** @throws ZeroMQ's error if there are no more sockets to be had. */
+  /** @throws ZeroMQ's error if no more sockets are available */
   #openSocket(): Dealer {
     const { endpoint, limits, log, receiver } = this.#options;
     const ways = this.#options.ways();
@@ -183,7 +182,7 @@ export class DealerCarrier implements Carrier {
         break;
       case 'disconnect':
         this.#isAccepted = false;
-        // A handshake that fails ends in the same event, and then there was nobody to lose.
+        // A failed handshake ends in the same event, but then no peer was lost.
         if (this.#stands) {
           this.#stands = false;
           this.#options.onBroken?.();
@@ -206,9 +205,9 @@ export class DealerCarrier implements Carrier {
   }
 
   /**
-   * Tries the next way: at once as long as there is one that was not tried, then with growing pauses.
+   * Tries the next way: immediately while there are untried ones, then with exponential backoff.
    *
-   * @param keyed why, where we have keys
+   * @param keyed the reason, if we have keys
    */
   #refused(keyed: 'keyUnknown' | 'keyRefused' | 'closed'): void {
     const { limits } = this.#options;
@@ -245,7 +244,7 @@ export class DealerCarrier implements Carrier {
     this.#retryTimer = setTimeout(() => this.#reopen(), pauseMs).unref();
   }
 
-  /** Opens the next socket, or tries again where there is none to be had now. */
+  /** Opens the next socket, or retries later if none is available. */
   #reopen(): void {
     const { endpoint, limits, log } = this.#options;
     try {
@@ -258,8 +257,8 @@ export class DealerCarrier implements Carrier {
   }
 
   /**
-   * A process that was moved to another machine keeps its host name, and gets another address. The socket is not asked whether
-   * it is writable: the answer takes what would have woken a send that waits, which then waits for ever.
+   * A process that moved to another machine keeps its host name but has a new address. The socket's writability is not checked:
+   * that would consume the event that wakes a waiting send, which would then hang.
    */
   #redial(): void {
     const isCut = this.#isWatched ? !this.#stands : this.#isSending;

@@ -10,7 +10,7 @@ import {
   placeOf,
 } from './party-name.js';
 
-/** A process that was spoken to or heard from. */
+/** A process that sent or received messages. */
 export interface KnownProcess {
   readonly name: string;
   readonly endpoint: string;
@@ -18,11 +18,11 @@ export interface KnownProcess {
   /** Role according to the name. */
   readonly role: Role | undefined;
   readonly place: string;
-  /** How ZeroMQ knows its connection to us; of a client that was heard from. */
+  /** Routing id of its connection to us, for a client that sent something. */
   routingId: string | undefined;
   /** Its parties, by index. */
   readonly parties: Map<number, Address>;
-  /** When it was last spoken to or heard from, as a count of such occasions. */
+  /** Logical time of the last message to or from it. */
   lastUse: number;
 }
 
@@ -32,10 +32,9 @@ interface KnownParty {
 }
 
 /**
- * Maps party names to addresses and back. Memory is bounded: parties known to be gone are forgotten, and at
- * `partiesMax` the longest-silent ones are evicted, clients first, because they disappear unannounced while
- * machines keep the addresses of others. Parties of this process are never evicted. Addresses are not reused,
- * so a stale one names nobody.
+ * Maps party names to addresses and back. Memory is bounded: parties known to be gone are forgotten, and at `partiesMax` the
+ * least recently used ones are evicted, clients first, because they disappear without notice while machines keep the addresses of
+ * others. Parties of this process are never evicted. Addresses are not reused, so a stale address is detected.
  */
 export class Directory {
   readonly #parties = new Map<Address, KnownParty>();
@@ -45,7 +44,7 @@ export class Directory {
   #kept: string | undefined;
   readonly #partiesMax: number;
 
-  /** @throws RangeError unless there is room for two parties. */
+  /** @throws RangeError unless there is room for two parties */
   constructor(partiesMax: number = DEFAULT_LIMITS.partiesMax) {
     if (!(partiesMax >= 2)) {
       throw new RangeError(`a directory must have room for 2 parties at least, not ${partiesMax}`);
@@ -53,7 +52,7 @@ export class Directory {
     this.#partiesMax = partiesMax;
   }
 
-  /** Parties that are known. */
+  /** Number of known parties. */
   get size(): number {
     return this.#parties.size;
   }
@@ -66,7 +65,7 @@ export class Directory {
     return this.internParty(process, parsed.index);
   }
 
-  /** The address that a name has, without giving it one. */
+  /** Returns the address of a name without assigning one. */
   find(name: string): Address | undefined {
     const parsed = parsePartyName(name);
     return this.#processes.get(parsed.process)?.parties.get(parsed.index);
@@ -77,12 +76,12 @@ export class Directory {
     return party && partyName(party.process.name, party.index);
   }
 
-  /** How ZeroMQ knows the connection that a client was last heard over. */
+  /** Returns the routing id of a client's latest connection. */
   routingIdOf(process: string): string | undefined {
     return this.#processes.get(process)?.routingId;
   }
 
-  /** The role that a party claims by its name; proven by what it sends where there are keys. */
+  /** Returns the role that a party claims by its name; with keys its messages prove the role. */
   roleOf(address: Address): Role | undefined {
     return this.#parties.get(address)?.process.role;
   }
@@ -93,7 +92,7 @@ export class Directory {
     return party;
   }
 
-  /** @returns undefined for what is no name of a process. */
+  /** @returns undefined if it is not the name of a process */
   process(name: string): KnownProcess | undefined {
     const known = this.#processes.get(name);
     if (known !== undefined) {
@@ -133,15 +132,15 @@ export class Directory {
     if (party.process.parties.size === 0) this.#processes.delete(party.process.name);
   }
 
-  /** Pins a process, so that it is never evicted. */
+  /** Exempts a process from eviction. */
   keep(process: string): void {
     this.#kept = process;
   }
 
   /**
-   * Makes room for a sixteenth at once, so that a full directory does not sort for every message.
+   * Evicts a sixteenth at once, so that a full directory is not sorted for every message.
    *
-   * @param forWhom has mail to deliver: it goes last
+   * @param forWhom has messages to deliver, and is evicted last
    */
   #evict(forWhom: KnownProcess): void {
     const target = this.#partiesMax - Math.ceil(this.#partiesMax / 16);

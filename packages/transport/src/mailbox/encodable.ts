@@ -4,11 +4,11 @@ import type { MailboxLimits } from './limits.js';
 type EncodableLimits = Pick<MailboxLimits, 'frameBytesMax' | 'frameValuesMax' | 'nestingMax'>;
 
 /**
- * Proves that a value arrives as what it is, before any of it is written. msgpackr would make arrays of sets
- * and maps of instances of classes, write floats as bytes, and follow a cycle to the end of the stack.
+ * Checks that a value survives encoding unchanged, before anything is written. msgpackr would turn sets into arrays and class
+ * instances into maps, write floats as bytes, and overflow the stack on cycles.
  *
- * @returns how many values it consists of, itself and keys included.
- * @throws UnencodableError; FrameTooLargeError if no encoding could make it fit.
+ * @returns the number of values in it, itself and keys included
+ * @throws UnencodableError; FrameTooLargeError if it cannot fit
  */
 export function checkEncodable(value: unknown, limits: EncodableLimits): number {
   const survey = new Survey(limits);
@@ -18,7 +18,7 @@ export function checkEncodable(value: unknown, limits: EncodableLimits): number 
 
 class Survey {
   values = 0;
-  /** Size of text and binary; a unit of text takes at least one byte. */
+  /** Minimum encoded size of text and binary; a UTF-16 unit takes at least one byte. */
   #bytes = 0;
   readonly #limits: EncodableLimits;
 

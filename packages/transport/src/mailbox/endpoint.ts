@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { InvalidEndpointError, UnresolvableHostError } from './errors.js';
 
-/** An address to listen at. */
+/** An address to listen on. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
@@ -12,7 +12,7 @@ export interface Endpoint {
 const TCP = /^tcp:\/\/(\[[^\]]+\]|\*|[\w.-]+):([0-9]{1,5})$/;
 const PORT_MAX = 65_535;
 
-/** @throws InvalidEndpointError that says what is expected. */
+/** @throws InvalidEndpointError with the expected format */
 export function parseEndpoint(text: string): Endpoint {
   const tcp = TCP.exec(text);
   if (tcp === null) {
@@ -24,19 +24,19 @@ export function parseEndpoint(text: string): Endpoint {
   return { host: host.replace(/^\[|\]$/g, ''), port };
 }
 
-/** Whether listening there means listening on every interface; nobody can connect to such a host. */
+/** Returns whether the host means every interface; it is not a host to connect to. */
 export function isWildcard({ host }: Endpoint): boolean {
   return ['*', '0.0.0.0', '::'].includes(host);
 }
 
-/** Whether the address behind the endpoint can change. */
+/** Returns whether the address behind the endpoint can change. */
 export function hasHostName(endpoint: Endpoint): boolean {
   return !isWildcard(endpoint) && isIP(endpoint.host) === 0;
 }
 
 /**
- * The endpoint with its host as an IP address. ZeroMQ resolves names in the one thread that moves all
- * bytes, and says nothing when it fails; so they are resolved here. IPv4 is preferred.
+ * Returns the endpoint with its host as an IP address. ZeroMQ resolves names in its only I/O thread and does not report failures,
+ * so they are resolved here. IPv4 is preferred.
  *
  * @throws UnresolvableHostError
  */
@@ -54,7 +54,7 @@ export async function resolveEndpoint(text: string): Promise<string> {
   throw new UnresolvableHostError(text, host);
 }
 
-/** All addresses that the endpoint may lead to, as endpoints. @throws when its name cannot be resolved */
+/** Returns all addresses that the endpoint resolves to, as endpoints. @throws if its name cannot be resolved */
 export async function endpointsBehind(text: string): Promise<string[]> {
   const endpoint = parseEndpoint(text);
   if (!hasHostName(endpoint)) return [text];
@@ -62,7 +62,7 @@ export async function endpointsBehind(text: string): Promise<string[]> {
   return addresses.map(({ address }) => formatTcp(address, endpoint.port));
 }
 
-/** The endpoints at which a process is reached that listens there: at each of the addresses if it listens everywhere. */
+/** Returns the endpoints of a process that listens there: one for each address if it listens on all interfaces. */
 export function endpointOn(bind: string, port: number, addresses: readonly string[]): string[] {
   const endpoint = parseEndpoint(bind);
   const hosts = isWildcard(endpoint) ? addresses : [endpoint.host];
@@ -70,11 +70,11 @@ export function endpointOn(bind: string, port: number, addresses: readonly strin
 }
 
 export function formatTcp(host: string, port: number): string {
-  // Neither a name nor an IPv4 address has a colon. Node's own test for IPv6 takes 3 ms to compile.
+  // Names and IPv4 addresses have no colon. Node's own test for IPv6 takes 3 ms to compile.
   return `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Loaded where there is a name to look up: most endpoints are numbers. */
+/** Loaded on demand, because most endpoints are IP addresses. */
 async function lookup(host: string): Promise<LookupAddress[]> {
   const dns = await import('node:dns/promises');
   return dns.lookup(host, { all: true });

@@ -10,21 +10,21 @@ const WHOLE_PARTS = 2;
 const REOPEN_PAUSE_MS = 50;
 
 /**
- * Receives on connections that peers made. Closes all of them if they use memory without bound, or if a peer
- * sends multipart messages; peers then reconnect.
+ * Receives on inbound connections. Closes all of them if they use memory without limit or a peer sends multipart messages; peers
+ * then reconnect.
  */
 export class Entrance {
   readonly #listener: Listener;
   readonly #attendance: Omit<Attendance, 'reading'>;
   readonly #reading: Reading = { isIdle: false };
-  /** The endpoint is free again, once the inlet was closed. */
+  /** Resolves once the socket was closed and the endpoint is free again. */
   #isFreed: Promise<void> = Promise.resolve();
   #isCutting = false;
   #isGuarded = false;
   #isClosing = false;
   #fuseTimer: NodeJS.Timeout | undefined;
 
-  /** @param role of this process; undefined: its memory is not watched */
+  /** @param role of this process; undefined: its memory is not monitored */
   constructor(listener: Listener, role: Role | undefined, attendance: Omit<Attendance, 'reading'>) {
     this.#listener = listener;
     this.#attendance = attendance;
@@ -32,12 +32,12 @@ export class Entrance {
     if (role !== undefined) this.#watchMemory(role);
   }
 
-  /** Closes all inbound connections. If already closed, the socket reopens with the current keys. */
+  /** Closes all inbound connections. The socket reopens with the current keys. */
   cut(): void {
     if (!this.#isCutting && !this.#isClosing) void this.#cut(0);
   }
 
-  /** It is about to be closed. */
+  /** Disables `cut` before closing. */
   cutNoMore(): void {
     this.#isClosing = true;
     clearTimeout(this.#fuseTimer);
@@ -61,7 +61,7 @@ export class Entrance {
     });
   }
 
-  /** Somebody sends messages of parts: all connections are cut, and a guard looks at what comes over the next. */
+  /** A peer sends multipart messages: close all connections, and proxy the next ones. */
   #setGuard(): void {
     if (this.#isGuarded || !this.#listener.canBeGuarded) return;
     this.#isGuarded = true;
@@ -77,7 +77,7 @@ export class Entrance {
     if (memory === undefined) return;
     const { counters, log } = this.#attendance;
     const fuse = new Fuse(heapMax());
-    // Tasks of workers may take memory in threads, which nobody can tell from that of connections.
+    // Tasks of a worker may use memory in threads, which is indistinguishable from that of connections.
     const isObscured = (): boolean => role === 'worker' && threadsAlive() > 0;
     isObscured();
     const look = (): void => {
@@ -91,7 +91,7 @@ export class Entrance {
       void this.#cut(shutMs, () => fuse.settled(memory()));
     };
     const lookLater = (): void => {
-      // At whole periods, as what else is done now and then: the process wakes once for all of it.
+      // Aligned to whole periods, like other periodic work, so that the process wakes once for all of it.
       this.#fuseTimer = setTimeout(
         () => {
           look();
@@ -103,12 +103,12 @@ export class Entrance {
     lookLater();
   }
 
-  /** @param shutMs others may come back after so long */
+  /** @param shutMs time until peers may reconnect */
   async #cut(shutMs: Millis, settled: () => void = () => {}): Promise<void> {
     const { inlet } = this.#listener;
     this.#isCutting = true;
     inlet.close();
-    // These timers keep the process alive: while it does not listen, perhaps nothing else does.
+    // These timers keep the process alive: while it does not listen, nothing else may.
     await Promise.all([this.#isFreed, delay(shutMs)]);
     settled();
     while (!this.#isClosing) {

@@ -1,4 +1,4 @@
-/** Base of all errors of the transport; `code` is for programs, the message for people. */
+/** Base class of all transport errors; `code` is for programs, the message for people. */
 export abstract class MailboxError extends Error {
   abstract readonly code: string;
 }
@@ -15,7 +15,7 @@ export class AddressInUseError extends MailboxError {
   }
 }
 
-/** The endpoint is well formed, but this machine cannot listen there. */
+/** The endpoint is valid, but this machine cannot listen there. */
 export class AddressUnavailableError extends MailboxError {
   override readonly name = 'AddressUnavailableError';
   readonly code = 'ADDRESS_UNAVAILABLE';
@@ -54,13 +54,13 @@ export class InvalidPartyNameError extends MailboxError {
   }
 }
 
-/** A value that has no form on the wire; a fault of the sender's own code. */
+/** A value that is not serializable; a fault of the sender's code. */
 export class UnencodableError extends MailboxError {
   override readonly name = 'UnencodableError';
   readonly code = 'UNENCODABLE';
 }
 
-/** A message that does not fit into one frame. */
+/** A message that exceeds the size of a frame. */
 export class FrameTooLargeError extends MailboxError {
   override readonly name = 'FrameTooLargeError';
   readonly code = 'FRAME_TOO_LARGE';

@@ -20,7 +20,7 @@ import {
   processName,
 } from './party-name.js';
 
-/** The body is the handler's own, but binary in it is a view of the frame: to be copied rather than kept. */
+/** The handler owns the body, but binary values in it are views of the frame: copy what you keep. */
 export type Handler = (from: Address, body: unknown) => void;
 
 interface FrameReceiverOptions {
@@ -33,9 +33,9 @@ interface FrameReceiverOptions {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   readonly log: ThrottledLog;
-  /** Called when a message to this process's own address arrives. */
+  /** Called when a message from this process to itself arrives over the network. */
   readonly onOwn: () => void;
-  /** Another incarnation than before was heard at its place. */
+  /** Called when another incarnation appears at a process's endpoint. */
   readonly onSuccessor: (sender: ProcessName) => void;
 }
 
@@ -43,16 +43,16 @@ const UNPRINTABLE = /[^\x20-\x7e]/g;
 const SHOWN_NAME_LENGTH = 80;
 
 /**
- * Entry point of all frames. A frame is opened, checked and addressed here, once; invalid frames are counted,
- * logged at a limited rate, and dropped. Peer input never throws.
+ * Entry point of all frames. A frame is decoded, checked and addressed here, once; invalid frames are counted, logged at a
+ * limited rate, and dropped. Peer input never throws.
  */
 export class FrameReceiver {
   readonly #options: FrameReceiverOptions;
   readonly #handlers: (Handler | undefined)[] = [];
-  /** Names that a frame for any incarnation here may carry. */
+  /** Accepted target names for any incarnation of this process. */
   readonly #anyTargets: ReadonlySet<string>;
   readonly #ownPlace: string | undefined;
-  /** Messages from before the first registration, which wait for it: a starting process misses nothing. */
+  /** Messages that arrived before the first registration are buffered, so that a starting process misses nothing. */
   #early: (readonly Buffer[])[] | undefined = [];
   #earlyBytes = 0;
   #isClosed = false;
@@ -63,7 +63,7 @@ export class FrameReceiver {
     // A peer that claims no role has the role of its key.
     const role = claimedRole({ endpoint: options.process, incarnation });
     const roles = role === undefined ? ROLES : [role];
-    // Centrals behind one name tell each other who stays.
+    // Centrals behind one name negotiate which one stays.
     this.#ownPlace = role === 'central' ? undefined : placeOf(parseProcessName(options.process)!);
     this.#anyTargets = new Set([ANY_INCARNATION, ...roles.map(anyIncarnationOf)]);
   }
@@ -137,7 +137,7 @@ export class FrameReceiver {
     if (frame !== undefined) this.#deliver(this.#options.process, frame);
   }
 
-  /** Nobody but a process itself, that looks who is there, has this address; what it sends itself goes another way. */
+  /** Only this process, when it probes itself, sends from this address; its other messages to itself take another path. */
   #fromOwnPlace({ name, endpoint, incarnation }: Recognised): 0 {
     if (incarnation === this.#options.incarnation) {
       this.#options.onOwn();
@@ -235,14 +235,14 @@ export class FrameReceiver {
 
   #handleWatched(handler: Handler, from: Address, name: string, letter: Mail): void {
     const [fromIndex, toIndex, body] = letter;
-    // Before the handler has it: the body is used up then.
+    // Read before the handler consumes the body.
     const code: unknown = Array.isArray(body) ? body[0] : undefined;
     const startedAt = performance.now();
     this.#handle(handler, from, letter);
     messageHandled.publish({ from: name, fromIndex, to: this.#options.process, toIndex, code, startedAt });
   }
 
-  /** Before any handler runs: a handler may forget parties, and must not find a half-known process. */
+  /** Resolved before any handler runs: a handler may forget parties, and must not find a half-known process. */
   #addressesOf(name: string, mail: readonly Mail[], routingId: string | undefined): Address[] {
     const { directory } = this.#options;
     const process = directory.process(name) as KnownProcess;

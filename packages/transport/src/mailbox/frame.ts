@@ -6,30 +6,31 @@ import { type Packed, pack, unpack } from './msgpack.js';
 import { isIncarnation, isPartyIndex } from './party-name.js';
 
 /**
- * A frame: all that one process has to say to another at one time.
+ * A frame: all messages from one process to another at one time.
  *
- *     [ [ version, target, sender ],  [ from, to, body ],  [ from, to, body ],  … ]
  *
- * - version: core's `PROTOCOL_VERSION`, raised with the messages; another version is not read;
- * - target: incarnation that the mail is for, or `*`; any other process drops the frame;
- * - sender: incarnation of the sender where the connection does not say it (replies to clients), else nil;
+ * [ [ version, target, sender ],  [ from, to, body ],  [ from, to, body ],  … ]
+ *
+ * - version: core's `PROTOCOL_VERSION`, raised with the messages; other versions are rejected;
+ * - target: incarnation that the messages are for, or `*`; any other process drops the frame;
+ * - sender: incarnation of the sender if the connection does not tell (replies to clients), else nil;
  * - from, to: indices of parties in their processes;
- * - body: what the codec above has made of a message.
+ * - body: a message, encoded by the codec.
  */
 
 /** Levels of nesting around a body. */
 const FRAME_NESTING = 2;
 const HEAD_FIELDS = 3;
 const MAIL_FIELDS = 3;
-/** Values of a frame beside its messages, and of a message beside its body. */
+/** Number of values in a frame beside its messages, and in a message beside its body. */
 const HEAD_VALUES = 1 + HEAD_FIELDS;
 const MESSAGE_VALUES = MAIL_FIELDS;
-/** Says that an array follows; its count takes the next 4 bytes. */
+/** Array header with a 4-byte count. */
 const ARRAY_32 = 0xdd;
 const ARRAY_32_BYTES = 5;
 
 const INITIAL_BYTES = 512;
-/** Buffers of frames that have left, for those to come: a writer that has nothing to say keeps none. */
+/** Recycled buffers of sent frames: an idle writer holds none. */
 const spares: Buffer[] = [];
 const SPARES_MAX = 64;
 const SPARE_BYTES_MAX = 32 * 1024;
@@ -52,11 +53,11 @@ export interface OpenedFrame {
 /**
  * Packs messages into frames, as long as they have one target and fit.
  *
- * Messages are packed when they are added, so bodies may change afterwards, and into one buffer of ours: a
- * frame that waits for long keeps no memory but its own.
+ * Messages are packed when they are added, so bodies may change afterwards. They are packed into a shared buffer: a frame that
+ * waits long keeps only its own memory.
  */
 export class FrameWriter {
-  /** The frame that is not finished; empty where there is none. */
+  /** The unfinished frame; empty if there is none. */
   #bytes = NOTHING;
   #length = 0;
   #messageCount = 0;
@@ -68,24 +69,24 @@ export class FrameWriter {
   readonly #limits: MailboxLimits;
   readonly #onFrame: (frame: PackedFrame) => void;
 
-  /** @param onFrame is given each frame that is finished. */
+  /** @param onFrame receives each finished frame */
   constructor(sender: string | null, limits: MailboxLimits, onFrame: (frame: PackedFrame) => void) {
     this.#sender = sender;
     this.#limits = limits;
     this.#onFrame = onFrame;
   }
 
-  /** Bytes of the frame that is not finished. */
+  /** Size of the unfinished frame. Bytes. */
   get size(): number {
     return this.#messageCount === 0 ? 0 : this.#length;
   }
 
-  /** Messages in the frame that is not finished. */
+  /** Number of messages in the unfinished frame. */
   get messages(): number {
     return this.#messageCount;
   }
 
-  /** @throws UnencodableError; FrameTooLargeError if the message fits into no frame. */
+  /** @throws UnencodableError; FrameTooLargeError if the message exceeds the size of a frame */
   add(target: string, from: number, to: number, body: unknown): void {
     if (target !== this.#target) {
       this.finish();
@@ -106,7 +107,7 @@ export class FrameWriter {
     if (this.#length >= this.#limits.frameBytesTarget) this.finish();
   }
 
-  /** Finishes the frame, if there is anything in it. */
+  /** Finishes the frame unless it is empty. */
   finish(): void {
     const messages = this.#messageCount;
     const target = this.#target;
@@ -121,7 +122,7 @@ export class FrameWriter {
   /**
    * Drops the frame unless its target is to be kept.
    *
-   * @returns how many messages were dropped.
+   * @returns the number of dropped messages
    */
   discard(isKept: (target: string) => boolean): number {
     const messages = this.#messageCount;
@@ -161,7 +162,7 @@ export class FrameWriter {
   }
 }
 
-/** All that comes before the first message; how many follow is written when the frame is finished. */
+/** Builds everything before the first message; the count of messages is written when the frame is finished. */
 function headFor(target: string, sender: string | null): Buffer {
   const packed = pack([PROTOCOL_VERSION, target, sender]);
   const head = Buffer.alloc(ARRAY_32_BYTES + packed.end - packed.start);
@@ -170,7 +171,7 @@ function headFor(target: string, sender: string | null): Buffer {
 }
 
 /**
- * All or nothing: no message of a frame is delivered unless the whole frame is sound.
+ * Decodes a frame. All or nothing: no message is delivered unless the whole frame is valid.
  *
  * @throws MalformedFrameError
  */

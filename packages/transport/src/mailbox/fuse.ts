@@ -5,23 +5,23 @@ import type { Worker } from 'node:worker_threads';
 import type { Millis } from '@goshawk/core';
 
 const MEBI = 1024 * 1024;
-/** Received bytes without a pending message above which a peer must be sending without end: 16 frames of maximum size. */
+/** Received bytes without a complete message above which a peer must be sending an endless one: 16 frames of maximum size. */
 const GATHERED_MAX = 256 * MEBI;
-/** The same within a minute of the last time, when somebody is at it: 4 of them. */
+/** The limit within a minute of the last cut, when an attack is likely: 4 of them. */
 const GATHERED_AGAIN_MAX = 64 * MEBI;
 /** Time constant for forgetting received bytes; slower growth is caught by the next limit. */
 const FORGET_MS = 5_000;
-/** A process that looks so much later than it should was busy, and may have had and given back anything meanwhile. */
+/** A process that checks this much too late was busy, and may have used and freed any memory meanwhile. */
 const BUSY_MS = 200;
-/** Beyond so much in any case. */
+/** Absolute limit of unread bytes. */
 const UNREAD_MAX = 1_024 * MEBI;
-/** 64 bytes of a part of one byte are some 300 of the heap once it is read, and the heap has other things to hold. */
+/** 64 bytes that arrive in parts of one byte take some 300 of the heap once read, and the heap has other contents. */
 const HEAP_OF_GATHERED = 6;
 /** Check intervals while memory grows, in which an endless sender adds some 30 MB, and while it does not. */
 const LOOK_MS = 50;
 const QUIET_LOOK_MS = 250;
 const GROWTH_MIN = MEBI;
-/** The door stays shut until what was cut is freed, and twice as long each time when it happens again within a minute. */
+/** Time before reconnections are accepted, until the memory is freed; doubled each time within a minute. */
 const SHUT_MS = 200;
 const SHUT_MAX_MS = 5_000;
 const AGAIN_MS = 60_000;
@@ -34,17 +34,16 @@ export interface Memory {
 }
 
 /**
- * Tells when the connections of this process take memory without end.
+ * Detects when inbound connections use memory without limit.
  *
- * ZeroMQ bounds the frames that wait to be read and the bytes of each part of one, but not the parts: what it gathers of
- * a frame that never ends is nowhere to be seen but in the memory of the process. With keys the mark of a part is
- * encrypted, so that nobody in front could see it either.
+ * ZeroMQ limits the number of unread frames and the size of each part, but not the number of parts: an endless multipart message
+ * is visible only in the memory of the process. With keys the marker of a part is encrypted, so a proxy could not see it either.
  */
 export class Fuse {
   #base: number | undefined;
   /** Memory that JavaScript has freed but that stays resident for a while. */
   #explained = 0;
-  /** Bytes received recently while no message was pending. */
+  /** Bytes received recently without a complete message. */
   #gathered = 0;
   #last: (Memory & { readonly isIdle: boolean; readonly at: Millis }) | undefined;
   #blewAt: Millis = Number.NEGATIVE_INFINITY;
@@ -53,20 +52,20 @@ export class Fuse {
   readonly #gatheredMax: number;
   readonly #unreadMax: number;
 
-  /** @param heapMax to how much the heap of this process may grow. Bytes. */
+  /** @param heapMax maximum heap of this process. Bytes. */
   constructor(heapMax: number) {
     this.#gatheredMax = Math.min(GATHERED_MAX, heapMax / HEAP_OF_GATHERED);
     this.#unreadMax = Math.min(UNREAD_MAX, heapMax);
   }
 
-  /** For how long to look at nothing: an idle process is woken by little else. */
+  /** Time until the next check; longer when idle, to avoid wake-ups. */
   get pauseMs(): Millis {
     return this.#pauseMs;
   }
 
   /**
-   * @param isIdle whether all frames that have come in whole have been read
-   * @returns for how long the connections are to be cut; undefined: they are not
+   * @param isIdle whether all complete frames have been read
+   * @returns how long to keep connections closed; undefined: no cut is needed
    */
   look(memory: Memory, isIdle: boolean, now: Millis): Millis | undefined {
     const { resident, accounted } = memory;
@@ -82,7 +81,7 @@ export class Fuse {
     return this.#shutMs;
   }
 
-  /** The connections were cut: what is resident all the same is not theirs. */
+  /** Connections were cut: the remaining resident memory is not theirs. */
   settled({ resident, accounted }: Memory): void {
     this.#base = resident - accounted;
     this.#explained = accounted;
@@ -103,7 +102,7 @@ export class Fuse {
   }
 }
 
-/** The memory of this process, as a function that costs few microseconds; undefined where only Linux could tell. */
+/** Returns a function that reads the memory of this process in a few microseconds; undefined except on Linux. */
 export function memoryReader(): (() => Memory) | undefined {
   let statm: number;
   const text = Buffer.alloc(128);
@@ -125,14 +124,14 @@ export function memoryReader(): (() => Memory) | undefined {
   };
 }
 
-/** To how much the heap of this process may grow, as it was started. Bytes. */
+/** Returns the maximum heap of this process, as configured at its start. Bytes. */
 export function heapMax(): number {
   return getHeapStatistics().heap_size_limit;
 }
 
 let threads: number | undefined;
 
-/** How many threads this process has started that have not ended, since this was first asked. */
+/** Returns the number of live threads started by this process since the first call. */
 export function threadsAlive(): number {
   if (threads === undefined) {
     threads = 0;

@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
 import { parseEndpoint } from './endpoint.js';
 
-/** ZMTP peers send this first, before they know anything about the other side. */
+/** First byte of a ZMTP greeting, sent before anything is known about the peer. */
 const SIGNATURE = 0xff;
 
 /**
- * Whether a process that speaks our protocol listens at the endpoint: it greets at once. A proxy without a backend, or the
- * port of a container that is being started, takes the connection and closes it without a word.
+ * Returns whether a process that speaks our protocol listens at the endpoint: it sends a greeting at once. A proxy without a
+ * backend, or the port of a starting container, accepts the connection and closes it without data.
  */
 export function greets(endpoint: string, timeoutMs: number): Promise<boolean> {
   const { host, port } = parseEndpoint(endpoint);

@@ -9,21 +9,21 @@ import { type Attendance, type Inlet, SocketInlet } from './inlet.js';
 import type { MailboxLimits } from './limits.js';
 import { PassingFrames } from './passing-frames.js';
 
-/** Unread data that may have passed on a connection: number of frames, and of frames of maximum size. */
+/** Limits for unread data on a connection: number of frames, and number of frames of maximum size. */
 const UNREAD_FRAMES_MAX = 64;
 const UNREAD_LARGEST_MAX = 3;
-/** When nothing of that could be read from one look to the next but one, it is one message of so many parts. */
+/** If none of it could be read between two checks, it is one message of many parts. */
 const LOOK_MS: Millis = 1_000;
 /** The routing id, and a frame. */
 const WHOLE_PARTS = 2;
 
-/** Limit for Unix socket names: the system has room for some 100 bytes. */
+/** Limit for Unix socket names: the system has room for about 100 bytes. */
 const PATH_BYTES_MAX = 80;
 
-/** Unix sockets are available. */
+/** Whether Unix sockets are available. */
 export const CAN_GUARD = process.platform !== 'win32';
 
-/** A folder that nobody else may enter, for the sockets behind a guard; undefined where there can be none. */
+/** Creates a private folder for the sockets behind the proxy; undefined if that is impossible. */
 export function guardFolder(): string | undefined {
   if (!CAN_GUARD || Buffer.byteLength(tmpdir()) > PATH_BYTES_MAX) return undefined;
   try {
@@ -37,9 +37,9 @@ interface GuardOptions {
   readonly host: string;
   readonly port: number;
   readonly limits: MailboxLimits;
-  /** For the sockets behind it; it goes with the guard. */
+  /** Private folder for the inner sockets; deleted with the proxy. */
   readonly folder: string;
-  /** A socket that listens nowhere. @throws when there are no more */
+  /** Opens a socket that does not listen. @throws if no more are available */
   readonly open: () => Router;
 }
 
@@ -60,7 +60,7 @@ export class Guard implements Inlet {
   #attended: (attendance: Attendance) => void = () => {};
   #isClosed = false;
 
-  /** @throws while somebody else has the endpoint */
+  /** @throws while another process has the endpoint */
   static async open(options: GuardOptions): Promise<Guard> {
     const guard = new Guard(options);
     try {
@@ -144,13 +144,13 @@ export class Guard implements Inlet {
 
 interface PassageListener {
   onHeard(routingId: string): void;
-  /** @param routingId empty when nothing was heard of it */
+  /** @param routingId empty if the peer sent nothing */
   onGone(routingId: string): void;
   onParts(): void;
   onForeign(): void;
 }
 
-/** One connection: `outer` is the peer's, `inner` leads to a socket that has no other. */
+/** One connection: `outer` is the peer's, `inner` leads to a dedicated socket. */
 class Passage {
   readonly socket: SocketInlet;
   readonly freed: Promise<void>;

@@ -21,9 +21,9 @@ import {
  * without the secret key cannot reply.
  */
 export interface Identification {
-  /** Most bytes that the name of a process may have. */
+  /** Maximum size of the name of a process. Bytes. */
   readonly nameBytesMax: number;
-  /** How to dial a process: to be tried in this order, over and over, until one of them is accepted. */
+  /** Returns the ways to connect to a process, tried round-robin until one is accepted. */
   dialOptionsFor(peer: Dialled): readonly DialOption[];
   /** Returns the peer behind a routing id; undefined if it claims none or cannot prove it. */
   recognise(routingId: string): Recognised | undefined;
@@ -50,12 +50,12 @@ export interface Recognised extends ProcessName {
   readonly name: string;
 }
 
-/** Without keys, claims are not verified. */
+/** Identification without keys: claims are not verified. */
 export class Unproven implements Identification {
   readonly nameBytesMax = PROCESS_NAME_BYTES_MAX;
   readonly #options: readonly DialOption[];
 
-  /** @param process name of this one */
+  /** @param process name of this process */
   constructor(process: string) {
     this.#options = [{ routingId: process }];
   }
@@ -74,10 +74,10 @@ export class Unproven implements Identification {
 const MARK = '#';
 /** An Ed25519 signature as base64url. */
 const SIGNATURE_LENGTH = 86;
-/** Connections that are remembered: verified ones, and refused ones; any other costs a verification a frame. */
+/** Maximum number of cached connections, both verified and rejected; any other needs a verification per frame. */
 const KNOWN_MAX = 65_536;
 const REFUSED_MAX = 1_024;
-/** Central is asked for by many names (a service, an address), and there is one. */
+/** Central has many names (a service, an address), and there is only one central. */
 const ANYWHERE = '';
 
 /** Roles that may send to a role, by the message table, and the role itself, to detect two at one address. */
@@ -88,7 +88,7 @@ export function rolesHeardBy(role: Role): readonly Role[] {
   return ROLES.filter((other) => other === role || heard.includes(other));
 }
 
-/** With keys, names are signed, and dialled with the key of the role that they claim. */
+/** Identification with keys: names are signed, and connections use the public key of the role that a name claims. */
 export class Proven implements Identification {
   readonly nameBytesMax = PROCESS_NAME_BYTES_MAX - MARK.length - SIGNATURE_LENGTH;
   readonly #process: string;
@@ -112,7 +112,7 @@ export class Proven implements Identification {
     this.#refused.clear();
   }
 
-  /** A client may be given the endpoint of central or of a scheduler, and does not know of which. */
+  /** A client may be configured with the endpoint of central or of a scheduler, without knowing which. */
   dialOptionsFor({ endpoint, role }: Dialled): readonly DialOption[] {
     const roles: readonly Role[] = role === undefined ? ['central', 'scheduler'] : [role];
     return this.#ring.generations.flatMap((keys) => roles.map((to) => this.#dialOption(keys, to, endpoint)));
@@ -179,7 +179,7 @@ function remember<T>(map: Map<string, T>, key: string, value: T, sizeMax: number
   map.set(key, value);
 }
 
-/** Endpoints that were configured have aliases: those of central, and all that clients use. */
+/** Configured endpoints have aliases: those of central, and all that clients use. */
 function addressee(from: Role, to: Role, endpoint: string): string {
   return to === 'central' || from === 'client' || isClientEndpoint(endpoint) ? ANYWHERE : endpoint;
 }

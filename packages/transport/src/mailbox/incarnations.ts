@@ -6,7 +6,7 @@ const NONE: ReadonlyMap<string, number> = new Map();
 const LAST_WORDS_MS = 5_000;
 const DISPUTES_MAX = 8;
 
-/** Two processes go on speaking from one place. */
+/** Two processes that both send from one place. */
 interface Dispute {
   readonly place: string;
   readonly current: string;
@@ -16,14 +16,14 @@ interface Dispute {
 interface Succession {
   current: string;
   heardMs: number;
-  /** Incarnations that were superseded, and when; the latest last. */
+  /** Superseded incarnations with the time of their replacement, latest last. */
   readonly retired: Map<string, number>;
 }
 
 type Standing =
-  /** It speaks for its endpoint, as before. */
+  /** It is the current incarnation, as before. */
   | 'current'
-  /** It speaks for its endpoint from now on; another one did before. */
+  /** It replaces the previous incarnation. */
   | 'successor'
   /** It was superseded. */
   | 'retired';
@@ -70,17 +70,17 @@ export class Incarnations {
     return 'successor';
   }
 
-  /** Returns the incarnation heard last at a place; undefined if none was. */
+  /** Returns the latest incarnation at a place; undefined if there is none. */
   currentAt(place: string): string | undefined {
     return this.#successions.get(place)?.current;
   }
 
-  /** The incarnations that were superseded at a place; kept current. */
+  /** Returns the superseded incarnations of a place, as a live view. */
   retiredAt(place: string): ReadonlyMap<string, number> {
     return this.#successions.get(place)?.retired ?? NONE;
   }
 
-  /** Places from which two have spoken within the grace time. */
+  /** Returns places from which two incarnations sent within the grace period. */
   disputes(nowMs: number): readonly Dispute[] {
     return [...this.#disputed.values()].filter(({ heardMs }) => nowMs - heardMs < this.#graceMs);
   }

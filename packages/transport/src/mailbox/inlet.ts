@@ -6,7 +6,7 @@ import { watchConnections } from './monitor.js';
 import { type Reading, type Receiver, receive } from './receive.js';
 import type { RejectedConnections } from './rejected-connections.js';
 
-/** Reads from an inlet. */
+/** Callbacks of a reader. */
 export interface Attendance {
   readonly receiver: Receiver;
   readonly limits: MailboxLimits;
@@ -16,18 +16,18 @@ export interface Attendance {
   readonly reading: Reading;
 }
 
-/** The socket that a process is reached through. */
+/** The socket through which a process receives. */
 export interface Inlet {
   readonly closed: boolean;
-  /** Rejects at once, with the code of ZeroMQ, when the peer is gone or does not read. */
+  /** Rejects at once, with ZeroMQ's code, if the peer is gone or does not read. */
   send(routingId: string, frame: Buffer): Promise<void>;
-  /** @param lingerMs what is queued may leave for so long */
+  /** @param lingerMs time for sending what is queued */
   close(lingerMs?: number): void;
-  /** Reads it until it is closed. @returns when its endpoint is free again, after it was closed */
+  /** Reads until the socket is closed. @returns when the endpoint is free again */
   attend(attendance: Attendance): Promise<void>;
 }
 
-/** One socket of ZeroMQ for all who connect. */
+/** One ZeroMQ socket for all peers. */
 export class SocketInlet implements Inlet {
   readonly #router: Router;
 

@@ -1,56 +1,55 @@
 /**
- * Every bound of the mailbox, in one place.
+ * All limits of the mailbox.
  *
- * Nothing here is tuned for one machine: each bound says what one bad peer may cost, and the relations
- * between them are checked when a mailbox is opened.
+ * None depends on the machine: each limit bounds the cost of one bad peer. Their relations are checked when a mailbox is opened.
  */
 export interface MailboxLimits {
   /** Largest frame, in bytes, that is sent or accepted. One message must fit into one frame. */
   readonly frameBytesMax: number;
-  /** A frame that has gathered this many bytes is closed, and a new one begun. */
+  /** A frame of this size is closed, and a new one begun. */
   readonly frameBytesTarget: number;
-  /** Most values (numbers, strings, arrays, …) in one frame; a byte of a frame can cost 64 of memory. */
+  /** Most values (numbers, strings, arrays, …) in one frame; a byte of a frame can take 64 bytes of memory. */
   readonly frameValuesMax: number;
   /** Deepest nesting of arrays and maps in a message body. */
   readonly nestingMax: number;
-  /** Most bytes that wait for one peer, outside ZeroMQ; may be exceeded by at most one message. */
+  /** Maximum size of the queue for one peer, outside ZeroMQ; may be exceeded by one message. */
   readonly peerQueueBytesMax: number;
-  /** Most messages that wait for one peer, outside ZeroMQ. */
+  /** Maximum length of the queue for one peer, outside ZeroMQ. */
   readonly peerQueueMessagesMax: number;
-  /** The same for what waits for one client, and for all of them. A client asks again for what it misses. */
+  /** Maximum size of the queue for one client, and for all clients. A client repeats a request whose reply is lost. */
   readonly replyQueueBytesMax: number;
   readonly repliesBytesMax: number;
-  /** Frames that ZeroMQ holds for one connection, on each side. */
+  /** Frames that ZeroMQ queues for one connection, on each side. */
   readonly highWaterMark: number;
-  /** Those that it holds for a client: answers are long, and there are many clients, who may not read. */
+  /** The same for replies to a client: they are large, and there are many clients, which may not read. */
   readonly replyHighWaterMark: number;
-  /** Messages that are handled before other work of the event loop gets its turn. */
+  /** Messages handled before other work of the event loop runs. */
   readonly turnMessagesMax: number;
-  /** A connection over which nothing was sent for so long is closed. */
+  /** Idle timeout of outbound connections. */
   readonly idleMs: number;
-  /** First and longest pause between two attempts to connect. */
+  /** First and longest delay between two attempts to connect. */
   readonly reconnectIntervalMs: number;
   readonly reconnectIntervalMaxMs: number;
-  /** Interval at which the system probes a quiet connection, and the timeout after which it gives up. */
+  /** TCP keepalive: the probe interval of an idle connection, and the timeout. */
   readonly keepaliveIntervalMs: number;
   readonly keepaliveTimeoutMs: number;
-  /** A connection that has not said who it is within this time is closed. */
+  /** Timeout of the handshake. */
   readonly handshakeTimeoutMs: number;
-  /** One line of log about connections that were refused in this time. */
+  /** Minimum interval between log lines about rejected connections. */
   readonly rejectionsLogIntervalMs: number;
-  /** How often the host name of a peer that cannot be reached is looked up again. */
+  /** Interval for resolving the host name of an unreachable peer again. */
   readonly redialIntervalMs: number;
-  /** A reply that finds its client's connection full is tried again after so long. */
+  /** Retry delay of a reply when the client's connection is full. */
   readonly replyRetryMs: number;
-  /** How long a superseded incarnation counts as dead, regardless of what still arrives from it. */
+  /** How long a superseded incarnation counts as dead, even if frames still arrive from it. */
   readonly incarnationGraceMs: number;
-  /** Longest time that closing waits for queued mail, and again for what ZeroMQ holds. */
+  /** Longest wait on close for queued messages, and again for ZeroMQ's queue. */
   readonly closeFlushMs: number;
-  /** One line of log for each peer and cause in this time. */
+  /** Minimum interval between log lines for one peer and cause. */
   readonly logIntervalMs: number;
-  /** Most parties whose names are remembered. */
+  /** Maximum number of parties in the directory. */
   readonly partiesMax: number;
-  /** Most ZeroMQ sockets of this operating-system process. With keys a connection takes three: two watch it. */
+  /** Maximum number of ZeroMQ sockets in this process. With keys a connection takes three: two monitor it. */
   readonly socketsMax: number;
 }
 
@@ -94,7 +93,7 @@ export const PROCESS_NAME_BYTES_MAX = 255;
 /**
  * Fills in defaults.
  *
- * @throws RangeError that names the limit and what it must be.
+ * @throws RangeError that names the limit and its allowed values
  */
 export function completeLimits(given: Partial<MailboxLimits> = {}): MailboxLimits {
   const limits: MailboxLimits = { ...DEFAULT_LIMITS, ...given };

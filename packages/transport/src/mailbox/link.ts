@@ -13,11 +13,11 @@ interface LinkParts {
   readonly carrier: Carrier;
   /** Counts sent messages. */
   readonly traffic: Traffic;
-  /** Incarnations of the peer that were superseded; kept current by their owner. */
+  /** Superseded incarnations of the peer, as a live view. */
   readonly retired: ReadonlyMap<string, unknown>;
 }
 
-/** Why a link took nothing. */
+/** Reason why a message was not accepted. */
 type LinkRefusal = Refusal | typeof SUPERSEDED;
 
 const SUPERSEDED = { reason: 'superseded' } as const;
@@ -29,14 +29,14 @@ interface LinkContext {
 }
 
 /**
- * The way to one peer process: an outbox and the pump that empties it, one frame at a time.
+ * The send path to one peer process: an outbox and a loop that empties it, one frame at a time.
  *
- * What is sent in one turn of the event loop is one frame (as far as it fits), because the pump starts
- * only at the end of the turn. While a frame is on its way, further turns gather in the next one, so the
- * slower the peer, the larger the frames: no timer and no setting is needed to batch under load.
+ * Messages sent in one turn of the event loop share a frame if they fit, because the loop starts at the end of the turn. While a
+ * frame is in flight, messages collect in the next one, so a slower peer gets larger frames: batching under load needs no timer
+ * and no setting.
  */
 export class Link {
-  /** It has mail, or overflow to report, at the end of this turn. */
+  /** Whether it has messages or an overflow to report at the end of this turn. */
   isDue = false;
   lastUsedMs = performance.now();
   readonly peer: string;
@@ -63,12 +63,12 @@ export class Link {
     return this.#outbox.isEmpty && !this.#isPumping && !this.isDue;
   }
 
-  /** Nobody is at the other end; false where that is not watched. */
+  /** Whether the connection is lost; false if that is not monitored. */
   get isBroken(): boolean {
     return this.#carrier.isStanding === false;
   }
 
-  /** It has mail, which waits for a connection. */
+  /** Whether messages wait for a connection. */
   get isHeldBack(): boolean {
     return !this.isIdle && this.isBroken;
   }
@@ -80,7 +80,7 @@ export class Link {
     return refusal;
   }
 
-  /** The turn is over: what it has sent may leave. */
+  /** Ends the turn: its messages may be sent. */
   flush(nowMs: number): void {
     this.isDue = false;
     this.lastUsedMs = nowMs;
@@ -94,16 +94,16 @@ export class Link {
   }
 
   /**
-   * Another incarnation lives at the endpoint from now on: mail for those that it superseded is dropped.
+   * Another incarnation is at the endpoint from now on: messages for superseded ones are dropped.
    *
-   * @param retired those that were superseded, kept current by their owner.
+   * @param retired superseded incarnations, as a live view
    */
   supersede(retired: ReadonlyMap<string, unknown>): void {
     this.#retired = retired;
     this.#context.counters.dropped.superseded += this.#outbox.discard((target) => !retired.has(target));
   }
 
-  /** Resolves when nothing waits. */
+  /** Resolves when the queue is empty. */
   drained(): Promise<void> {
     if (this.#outbox.isEmpty) return Promise.resolve();
     return new Promise((resolve) => {
@@ -111,7 +111,7 @@ export class Link {
     });
   }
 
-  /** Keys have changed. */
+  /** Reconnects with the current keys. */
   rekey(): void {
     this.#carrier.rekey?.();
   }
@@ -124,7 +124,7 @@ export class Link {
 
   async #pump(): Promise<void> {
     this.#isPumping = true;
-    // Once the link is due again, the end of that turn starts the pump with all that the turn has sent.
+    // Once more messages are due, the end of that turn restarts the loop with all of them.
     while (!this.isDue && !this.#isClosed) {
       const frame = this.#outbox.next();
       if (frame === undefined) break;

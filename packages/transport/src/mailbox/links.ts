@@ -19,7 +19,7 @@ interface LinksOptions {
   readonly process: string;
   readonly endpoint: string;
   readonly incarnation: string;
-  /** Listener that replies to clients go through; undefined in a client. */
+  /** Listener for replies to clients; undefined in a client. */
   readonly listener: Listener | undefined;
   readonly directory: Directory;
   readonly receiver: FrameReceiver;
@@ -28,28 +28,25 @@ interface LinksOptions {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   readonly log: ThrottledLog;
-  /** A listening process requires a different key or any key; undefined once it accepts this one. */
+  /** Called when a listening process requires another key or any key, and with undefined once it accepts this one. */
   readonly onAuthFailure: (endpoint: string, why: AuthFailure | undefined) => void;
-  /** The connection to the process at a place broke. Called for central only. */
+  /** Called when the connection to the process at a place broke; only for central. */
   readonly onBroken: (endpoint: string, place: string) => void;
 }
 
-/** How long mail waits that may. ms */
+/** Maximum delay of messages that may wait. ms */
 const WAIT_MS = 20;
 
-/**
- * All ways out of this process, each opened when something is sent there first and closed when nothing
- * was for long; and the end of the turn, at which they are flushed.
- */
+/** All outbound connections. Each opens on its first message and closes when idle. They are flushed at the end of a turn. */
 export class Links {
   readonly #options: LinksOptions;
-  /** Links by place; clients, which have none, by endpoint. */
+  /** The key is the place, or the endpoint for clients, which have none. */
   readonly #links = new Map<string, Link>();
-  /** Those that this process dialled. */
+  /** Those that this process dialed. */
   readonly #outbound = new Set<Link>();
   readonly #replies: SharedRoom;
   #due: Link[] = [];
-  /** Links whose messages may be delayed for a moment. */
+  /** Those whose messages may be delayed for a moment. */
   readonly #waiting = new Set<Link>();
   #waitTimer: NodeJS.Timeout | undefined;
   readonly #sweepTimer: NodeJS.Timeout;
@@ -60,7 +57,7 @@ export class Links {
     this.#sweepTimer = setInterval(() => this.#closeIdle(), options.limits.idleMs / 2).unref();
   }
 
-  /** @returns undefined, and the reason is logged, if there is no way to the process. */
+  /** @returns undefined if the process is unreachable, which is logged */
   to(process: KnownProcess): Link | undefined {
     return this.#links.get(process.place) ?? this.#sameServer(process) ?? this.#open(process);
   }
@@ -90,12 +87,12 @@ export class Links {
   }
 
   /**
-   * The link has something for the end of this turn.
+   * Schedules a flush at the end of this turn.
    *
-   * The end is the immediate, not the end of the microtasks: ZeroMQ hands out all that has arrived in one
-   * run of microtasks, and what is sent in answer to ten frames then leaves in one. Where 16 processes send
-   * to one that passes their messages on, that is 2.3 µs of processor for a message instead of 7.1 and 240,000
-   * of them a second instead of 80,000; a lone request and reply take the same 0.06 ms either way.
+   * The end is the immediate, not the end of the microtasks: ZeroMQ delivers everything that has arrived in one run of
+   * microtasks, so the answers to ten frames leave in one. If 16 processes send to one that forwards their messages, that takes
+   * 2.3 µs of CPU per message instead of 7.1, and reaches 240,000 messages per second instead of 80,000; a single request and
+   * reply take 0.06 ms either way.
    */
   schedule(link: Link): void {
     if (link.isDue) return;
@@ -103,7 +100,7 @@ export class Links {
     if (this.#due.push(link) === 1) setImmediate(() => this.#flush());
   }
 
-  /** The link has something that leaves with what is sent there next, or in a moment. */
+  /** Schedules a flush with the next message to the process, or after a short delay. */
   scheduleLater(link: Link): void {
     this.#waiting.add(link);
     this.#waitTimer ??= setTimeout(() => this.#waitNoLonger(), WAIT_MS).unref();
@@ -115,19 +112,19 @@ export class Links {
     this.#waiting.clear();
   }
 
-  /** A successor was heard at its place. */
+  /** Handles a new incarnation at a place. */
   supersede(successor: ProcessName): void {
     const place = placeOf(successor);
     const link = this.#links.get(place) ?? this.#sameServer(successor);
     link?.supersede(this.#options.incarnations.retiredAt(place));
   }
 
-  /** Connections that this process has made are made anew, with the keys of the present. */
+  /** Reconnects outbound connections with the current keys. */
   rekey(): void {
     for (const link of this.#outbound) link.rekey();
   }
 
-  /** Lets what waits leave for at most `flushMs`, then closes. */
+  /** Sends queued messages for at most `flushMs`, then closes. */
   async close(flushMs: number): Promise<void> {
     clearInterval(this.#sweepTimer);
     clearTimeout(this.#waitTimer);
@@ -160,7 +157,7 @@ export class Links {
       this.#links.set(place, link);
       return link;
     } catch (error) {
-      // A peer can name any endpoint, and sockets can run out; neither is a reason to stop.
+      // A peer can name any endpoint, and sockets can run out; neither must stop the process.
       const { code, message } = error as NodeJS.ErrnoException;
       const sockets = `cannot open more than ${this.#options.limits.socketsMax} sockets`;
       const hint = code === 'EMFILE' ? `; raise the number of open files (ulimit -n); ${sockets}` : '';
@@ -169,7 +166,7 @@ export class Links {
     }
   }
 
-  /** @throws if there is no such endpoint, no way to it, or no more sockets. */
+  /** @throws if the endpoint is invalid or unreachable, or no more sockets are available */
   #create({ endpoint, name, place, role, routingId }: KnownProcess): Link {
     const options = this.#options;
     const { counters, limits, log, incarnation } = options;
@@ -205,7 +202,7 @@ export class Links {
       limits,
       log,
       onAuthFailure: (why: AuthFailure | undefined) => onAuthFailure(endpoint, why),
-      // Everybody follows central. To watch all peers would take three sockets for each of ten thousand workers.
+      // All processes follow central. Monitoring all peers would take three sockets for each of ten thousand workers.
       onBroken: role === 'central' ? () => onBroken(endpoint, place) : undefined,
     };
     return listener === undefined
@@ -217,8 +214,8 @@ export class Links {
   }
 
   /**
-   * Connections that nothing was sent over for long are closed, and opened again on demand. A client keeps
-   * those that stand: what it waits for comes back over them.
+   * Closes outbound connections that are idle; they reopen on demand. A client keeps established ones, because replies arrive
+   * over them.
    */
   #closeIdle(): void {
     const { limits, counters, listener } = this.#options;

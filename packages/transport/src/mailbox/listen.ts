@@ -12,21 +12,20 @@ export interface Listener {
   readonly inlet: Inlet;
   /** The endpoint for peers. */
   readonly endpoint: string;
-  /** Whether a guard can stand there. */
+  /** Whether the multipart proxy is available. */
   readonly canBeGuarded: boolean;
   /**
-   * Listens where the one before did, which must have let go of it.
+   * Listens again on the same endpoint, which the previous socket must have released.
    *
-   * @throws while somebody else has the endpoint
+   * @throws while another process has the endpoint
    */
   reopen(isGuarded: boolean): Promise<void>;
 }
 
 /**
- * @param bind where to listen; port 0 for any that is free.
- * @param advertise where peers connect to, if it differs; needed where `bind` is every interface and this machine has
- * more than one address.
- * @param keyed admits only those with a key.
+ * @param bind where to listen; port 0 for any free one
+ * @param advertise address for peers, if different; required if `bind` is every interface and this machine has several addresses
+ * @param keyed admits only peers with a key
  * @throws AddressInUseError, AddressUnavailableError, UnresolvableHostError, InvalidEndpointError
  */
 export async function listen(
@@ -72,7 +71,7 @@ export async function listen(
   return listener;
 }
 
-/** The endpoint that is advertised to others has the port that was given by the system where it says 0. */
+/** Returns the advertised endpoint; port 0 becomes the port that the system assigned. */
 function withPort(advertised: Endpoint, text: string, bound: Endpoint): string {
   return advertised.port === 0 ? formatTcp(advertised.host, bound.port) : text;
 }

@@ -3,10 +3,9 @@ import type { Carrier, Transmission } from './carrier.js';
 import type { PackedFrame } from './frame.js';
 
 /**
- * Carries frames to parties of the same process: through the same encoding, the same bounds and the same
- * door as everybody else's, only not through a socket. So a message that works here works between
- * processes, and no two parties ever share an object. It costs about what `structuredClone` would: 0.35 µs
- * for a message of five fields in a frame of a hundred, where that takes 0.45.
+ * Delivers frames to parties of the same process through the same encoding, limits and entry point as between processes, but
+ * without a socket. So a message that works here works between processes, and parties never share an object. It costs about as
+ * much as `structuredClone`: 0.35 µs for a message of five fields in a frame of a hundred, compared with 0.45.
  */
 export class LocalCarrier implements Carrier {
   readonly #deliver: (bytes: Buffer) => void;
@@ -22,6 +21,6 @@ export class LocalCarrier implements Carrier {
   }
 
   close(): void {
-    // There is nothing to close.
+    // Nothing to close.
   }
 }

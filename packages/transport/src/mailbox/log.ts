@@ -6,8 +6,8 @@ export type MailLogger = Pick<Logger, 'debug' | 'warn' | 'error'>;
 const CAUSES_MAX = 1_000;
 
 /**
- * Lets one line per peer and cause through in each interval, with the number of suppressed ones: a
- * misbehaving peer must not fill the disk.
+ * Logs one line per peer and cause in each interval, with the number of suppressed ones: a misbehaving peer must not fill the
+ * disk.
  */
 export class ThrottledLog {
   readonly #logger: MailLogger;
@@ -19,7 +19,7 @@ export class ThrottledLog {
     this.#intervalMs = intervalMs;
   }
 
-  /** Peers and causes that are remembered. */
+  /** Number of remembered peers and causes. */
   get size(): number {
     return this.#causes.size;
   }
@@ -35,7 +35,7 @@ export class ThrottledLog {
     if (heldBack !== undefined) this.#logger.error({ heldBack, ...fields }, message);
   }
 
-  /** @returns the number of lines suppressed since the last; undefined: this one is suppressed, too. */
+  /** @returns the number of lines suppressed since the last one; undefined: this one is suppressed, too */
   #pass(key: string): number | undefined {
     const nowMs = performance.now();
     const seen = this.#causes.get(key);

@@ -32,22 +32,22 @@ import type { ZapDomain } from './zap.js';
 export interface MailboxOptions {
   /** Listen address: `tcp://HOST:PORT`, port 0 for any. Without it the process is a client. */
   readonly bind?: string;
-  /** Address for peers, if it differs from the listen address; port 0 stands for the actual port. */
+  /** Address for peers, if it differs from the listen address; port 0 means the actual port. */
   readonly advertise?: string;
-  /** Drawn at the start of the process; tells it from those that were at its endpoint before. */
+  /** Drawn at the start of the process; distinguishes it from earlier processes at its endpoint. */
   readonly incarnation: string;
-  /** Encrypts all that comes and goes, and keeps out who has no key of the cluster. */
+  /** Encrypts all traffic, and rejects peers without a key of the cluster. */
   readonly keys?: KeyRing;
   readonly limits?: Partial<MailboxLimits>;
   readonly directory?: Directory;
   readonly logger: MailLogger;
-  /** Called when a process that was dialled does not take the connection because of keys; undefined once it does. */
-  /** Called with counts by reason, once in a while, when connections were refused. */
+  /** Called when a dialed process rejects the connection because of keys, and with undefined once it accepts. */
+  /** Called at intervals with the number of rejected connections by reason. */
   readonly onRejected?: (attempts: object) => void;
   readonly onAuthFailure?: (endpoint: string, why: AuthFailure | undefined) => void;
   /**
-   * Called when the connection to a central that was heard breaks, which it does within milliseconds of its end, with its
-   * parties. It may be there all the same.
+   * Called with its parties when the connection to central breaks, within milliseconds of the end of its process. Central may
+   * still be alive.
    */
   readonly onDisconnected?: (parties: readonly Address[]) => void;
 }
@@ -62,19 +62,18 @@ interface Parts {
   readonly keyed: Keyed | undefined;
   readonly listener: Listener | undefined;
   readonly zap: ZapDomain | undefined;
-  /** The address that each admitted key last connected from. */
+  /** Address that each admitted key last connected from. */
   readonly addresses: ReadonlyMap<string, string>;
 }
 
 /**
- * Moves messages between *parties*, of which a process may hold many, over one ROUTER socket for all that
- * comes in and one DEALER for each peer that something goes out to.
+ * Moves messages between *parties*, of which a process may have many, over one ROUTER socket for inbound traffic and one DEALER
+ * per peer for outbound traffic.
  *
- * What a process sends to another in one turn of the event loop leaves as one frame at the end of that
- * turn. Between two parties messages stay in order; they may be lost when a process ends, a connection
- * breaks or a bound is reached, and are never delivered to another incarnation than they were meant for.
- * Bodies are JSON-like values and binary, see `msgpack.ts`; they are encoded when sent, so no object is
- * shared, not between parties of one process either.
+ * Messages that a process sends to another in one turn of the event loop leave as one frame at its end. Messages between two
+ * parties stay in order. They may be lost when a process ends, a connection breaks or a limit is reached, and are never delivered
+ * to another incarnation than intended. Bodies are JSON-like values and binary, see `msgpack.ts`; they are encoded when sent, so
+ * parties never share an object, even within a process.
  */
 export class Mailbox {
   /** Endpoint of the process: `tcp://…`, or `client:…` if it does not listen. */
@@ -89,7 +88,7 @@ export class Mailbox {
   readonly #log: ThrottledLog;
   readonly #parts: Parts;
   readonly #identification: Identification;
-  /** A client has none. */
+  /** Undefined in a client. */
   readonly #entrance: Entrance | undefined;
   #ownArrived = false;
   readonly #incarnations: Incarnations;
@@ -98,8 +97,8 @@ export class Mailbox {
   /**
    * Opens the mailbox of this process.
    *
-   * @throws AddressInUseError, AddressUnavailableError, UnresolvableHostError, InvalidEndpointError;
-   * RangeError for limits that contradict each other, or an incarnation that is none or not its keys' role.
+   * @throws AddressInUseError, AddressUnavailableError, UnresolvableHostError, InvalidEndpointError; RangeError for contradictory
+   * limits, or an incarnation that is invalid or does not match its keys' role
    */
   static async open(options: MailboxOptions): Promise<Mailbox> {
     const { bind, advertise, incarnation, keys } = options;
@@ -124,7 +123,7 @@ export class Mailbox {
     let listener: Listener | undefined;
     try {
       if (bind !== undefined) {
-        // A client, which should start fast, needs neither.
+        // Loaded on demand: a client, which should start fast, needs neither.
         const [{ listen }, { enterZapDomain }] = await Promise.all([
           import('./listen.js'),
           import('./zap.js'),
@@ -198,15 +197,15 @@ export class Mailbox {
       });
   }
 
-  /** The address of a party of this process. */
+  /** Returns the address of a party of this process. */
   addressOf(index: number): Address {
     return this.directory.intern(partyName(this.process, index));
   }
 
   /**
-   * Mail for the party with this index goes to the handler.
+   * Delivers messages for the party with this index to the handler.
    *
-   * @throws RangeError if the index is taken, or not a whole number of `0 .. PARTY_INDEX_MAX`.
+   * @throws RangeError if the index is taken, or not an integer in `0 .. PARTY_INDEX_MAX`
    */
   register(index: number, handler: Handler): void {
     checkIndex(index);
@@ -221,11 +220,11 @@ export class Mailbox {
   /**
    * Sends one message. The body is encoded at once and may be changed afterwards.
    *
-   * @param fromIndex the party that sends; answers go to it.
-   * @param mayWait it leaves with what is sent to that process next, or in 20 ms: to send it alone would wake its threads
-   * @returns 'accepted' if it will leave unless the peer, the connection or this process ends before; or
-   * why it was dropped, which is counted, too.
-   * @throws RangeError if `fromIndex` is not the index of a party.
+   * @param fromIndex the sending party, which receives replies
+   * @param mayWait send it with the next message to that process, or after 20 ms, to save the process a wake-up
+   * @returns 'accepted' if it will be sent unless the peer, the connection or this process ends before; else why it was dropped,
+   * which is also counted
+   * @throws RangeError if `fromIndex` is not the index of a party
    */
   send(fromIndex: number, to: Address, body: readonly unknown[], mayWait = false): SendResult {
     checkIndex(fromIndex);
@@ -236,8 +235,8 @@ export class Mailbox {
   }
 
   /**
-   * The keys of this process are others from now on. Who holds one that counts no more loses its connection, and so do all
-   * others for a moment; who may connect that could not before needs nothing else.
+   * Replaces the keys of this process. Peers with a revoked key lose their connection, and all others reconnect; newly admitted
+   * peers can connect at once.
    *
    * @throws RangeError for keys of another role
    */
@@ -255,7 +254,7 @@ export class Mailbox {
     if (isOther || hasEnded(admittedBy(before), admittedBy(ring))) this.#entrance?.cut();
   }
 
-  /** The individual key that a client has shown; undefined for the cluster's key, or if it is not a client. */
+  /** Returns the individual key of a client; undefined for the cluster's key, or if it is not a client. */
   clientKeyOf(from: Address): ClientKey | undefined {
     const { keyed } = this.#parts;
     const process = keyed && this.directory.partyAt(from)?.process;
@@ -312,10 +311,10 @@ export class Mailbox {
   }
 
   /**
-   * Closes the mailbox: takes no more, lets queued mail leave for a while, and drops the rest. Mail for peers that do not
-   * take it never keeps the process alive for longer.
+   * Closes the mailbox: accepts no more messages, sends the queued ones for a while, and drops the rest. Peers that do not read
+   * cannot delay it further.
    *
-   * @param flushMs default: `closeFlushMs`; 0 where nothing that is queued counts any more
+   * @param flushMs default: `closeFlushMs`; 0 to drop everything
    */
   close(flushMs = this.#parts.limits.closeFlushMs): Promise<void> {
     this.#closing ??= this.#shutDown(flushMs);
@@ -374,7 +373,7 @@ function identify({ incarnation, keys }: MailboxOptions, endpoint: string): Iden
   return identification;
 }
 
-/** Public keys of those whom a process of this role hears from, in Z85. */
+/** Returns the public keys of the peers from which a process of this role accepts messages, in Z85. */
 function admittedBy({ role, generations, clients }: KeyRing): ReadonlySet<string> {
   const heard = rolesHeardBy(role);
   const named = heard.includes('client') ? [...clients.values()].map(({ curve }) => curve) : [];
@@ -389,7 +388,7 @@ function hasEnded(before: ReadonlySet<string>, now: ReadonlySet<string>): boolea
   return [...before].some((key) => !now.has(key));
 }
 
-/** Admits keys of the roles that this one receives from. */
+/** Admits keys of the roles that may send to this one. */
 function admission(keyed: Keyed, rejected: RejectedConnections, addresses: Map<string, string>) {
   let { ring } = keyed;
   let admitted = admittedBy(ring);

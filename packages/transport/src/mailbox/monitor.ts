@@ -17,7 +17,7 @@ async function hearAll(events: AsyncIterable<Event>, heard: (event: Event) => vo
   for await (const event of events) heard(event);
 }
 
-/** ZeroMQ's events may come late. A refusal that is heard of after the time of a suspect would count twice. */
+/** ZeroMQ's events may be late. A rejection reported after the suspicion period would count twice. */
 const EVENTS_LATE_MS = 2_000;
 
 /**
@@ -35,7 +35,7 @@ export function watchConnections(
   rejected: RejectedConnections,
 ): Promise<void> {
   let connections = 0;
-  /** Accepted, and ZeroMQ has said neither that they have shaken hands nor that they could not. */
+  /** Accepted connections whose handshake has neither succeeded nor failed yet. */
   let undecided = 0;
   let suspects = 0;
   let timer: NodeJS.Timeout | undefined;

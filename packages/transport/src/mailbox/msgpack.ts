@@ -3,34 +3,32 @@ import { MalformedFrameError } from './errors.js';
 import { checkWellFormed, type WellFormedLimits } from './well-formed.js';
 
 /**
- * The MessagePack subset of this protocol: JSON plus binary. `checkEncodable` and `checkWellFormed` enforce it
- * on the two sides; msgpackr does the rest.
+ * The MessagePack subset of this protocol: JSON plus binary. `checkEncodable` and `checkWellFormed` enforce it on the two sides;
+ * msgpackr does the rest.
  *
  * Encoding of values:
- * - whole numbers of 32 bits as integers, all others as 64-bit floats: integers beyond 2^53 arrive as the
- *   double that they were, NaN and ±Infinity as such, −0 as 0;
- * - `undefined` in an array (a hole, too) as nil, so it arrives as null; a property that is `undefined` is
- *   omitted;
+ * - 32-bit integers as integers, all other numbers as 64-bit floats: integers beyond 2^53 arrive as the
+ * nearest double, NaN and ±Infinity unchanged, −0 as 0;
+ * - `undefined` in an array (or a hole) as nil, so it arrives as null; a property that is `undefined` is
+ * omitted;
  * - lone surrogates in a string arrive as U+FFFD;
- * - a `Uint8Array` arrives as a `Buffer`, which is one, and is a view of its frame (the codec
- *   copies it);
- * - anything else (Date, Map, Set, BigInt, functions, symbols, class instances) is refused by the sender,
- *   and so is a property named `__proto__`.
+ * - a `Uint8Array` arrives as a `Buffer`, which is a view of its frame (the codec copies it);
+ * - anything else (Date, Map, Set, BigInt, functions, symbols, class instances) is rejected by the sender,
+ * and so is a property named `__proto__`.
  *
- * This uses msgpackr's build without native code, because its strings are independent copies. The native part
- * yields slices of up to 6 KB of a frame's text: 100,000 stored ids, one per frame, used 357 MB instead of 8.
- * The cost is 0.1 µs for a string of 16 to 64 characters. It is a separate instance, which extensions registered
- * by other code do not affect, and it compiles no code.
+ * This uses msgpackr's build without native code, because its strings are independent copies. The native part yields slices of up
+ * to 6 KB of a frame's text: 100,000 stored ids, one per frame, used 357 MB instead of 8. The cost is 0.1 µs for a string of 16
+ * to 64 characters. It is a separate instance, which extensions registered by other code do not affect, and it compiles no code.
  */
 const OPTIONS = {
-  // Objects as maps, never as records: nothing that one frame says changes how the next is read.
+  // Objects as maps, never as records: a frame must not change how the next one is decoded.
   useRecords: false,
   // Maps of any size, in the shortest form.
   variableMapSize: true,
   encodeUndefinedAsNil: true,
   skipValues: [undefined],
   useToJSON: false,
-  // Other implementations may write small numbers so.
+  // Other implementations may encode small numbers this way.
   int64AsType: 'number' as const,
 };
 
@@ -40,7 +38,7 @@ const SCRATCH_BYTES = 8 << 10;
 
 const packr = new Packr(OPTIONS);
 
-/** Bytes `start .. end` of a buffer that is used again: to be copied before anything else is packed. */
+/** Bytes `start .. end` of a reused buffer: copy them before packing anything else. */
 export interface Packed extends Buffer {
   readonly start: number;
   readonly end: number;
@@ -53,13 +51,13 @@ export function pack(value: unknown): Packed {
   return packed;
 }
 
-/** @throws MalformedFrameError unless the bytes are exactly one value of the subset. */
+/** @throws MalformedFrameError unless the bytes are exactly one value of the subset */
 export function unpack(bytes: Uint8Array, limits: WellFormedLimits): unknown {
   checkWellFormed(bytes, limits);
   try {
     return packr.unpack(bytes);
   } catch (cause) {
-    // Well-formed, and still not one of ours: a map of which a key is an array, a map or binary.
+    // Well-formed but invalid here: a map with an array, a map or binary as a key.
     throw new MalformedFrameError((cause as Error).message, { cause });
   }
 }

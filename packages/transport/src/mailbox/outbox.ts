@@ -2,28 +2,28 @@ import { FrameTooLargeError, UnencodableError } from './errors.js';
 import { FrameWriter, type PackedFrame } from './frame.js';
 import type { MailboxLimits } from './limits.js';
 
-/** Why `Outbox.add` took nothing. */
+/** Reason why `Outbox.add` rejected a message. */
 export type Refusal =
   /** The peer's queue is full. */
   | { readonly reason: 'overflow' }
-  /** The message does not fit into a frame. */
+  /** The message exceeds the size of a frame. */
   | { readonly reason: 'tooLarge'; readonly error: FrameTooLargeError }
-  /** The message has no form on the wire. */
+  /** The message is not serializable. */
   | { readonly reason: 'unencodable'; readonly error: UnencodableError };
 
 const OVERFLOW: Refusal = { reason: 'overflow' };
 
-/** Byte budget that several outboxes share; a frame that is still being filled does not count. */
+/** Byte budget shared by several outboxes; an unfinished frame does not count. */
 export interface SharedRoom {
   bytes: number;
   readonly bytesMax: number;
 }
 
 /**
- * Mail that waits for one peer process: a queue of packed frames and one that is still being filled.
+ * The queue for one peer process: packed frames and one that is still being filled.
  *
- * A frame has one target incarnation, so mail to another one begins a new frame; order is kept. What
- * `next` gave out counts as waiting until `settle`, since until then nobody else holds it.
+ * A frame has one target incarnation, so a message to another one begins a new frame; order is preserved. A frame from `next`
+ * counts as queued until `settle`.
  */
 export class Outbox {
   readonly #packed: PackedFrame[] = [];
@@ -35,8 +35,8 @@ export class Outbox {
   #packedMessages = 0;
 
   /**
-   * @param sender incarnation to put into each frame, or null where the connection says it.
-   * @param replies of all clients together; undefined where the peer is none.
+   * @param sender incarnation to put into each frame, or null if the connection tells it
+   * @param replies budget of all clients together; undefined if the peer is not a client
    */
   constructor(sender: string | null, limits: MailboxLimits, replies?: SharedRoom) {
     this.#limits = limits;
@@ -45,12 +45,12 @@ export class Outbox {
     this.#writer = new FrameWriter(sender, limits, (frame) => this.#enqueue(frame));
   }
 
-  /** Bytes that wait, framing included. */
+  /** Size of the queue, framing included. */
   get bytes(): number {
     return this.#packedBytes + this.#writer.size;
   }
 
-  /** Messages that wait. */
+  /** Number of queued messages. */
   get messages(): number {
     return this.#packedMessages + this.#writer.messages;
   }
@@ -59,7 +59,7 @@ export class Outbox {
     return this.messages === 0;
   }
 
-  /** @returns nothing if the message was taken. */
+  /** @returns undefined if the message was accepted */
   add(target: string, from: number, to: number, body: unknown): Refusal | undefined {
     const shared = this.#shared;
     const isFull = this.messages >= this.#limits.peerQueueMessagesMax || this.bytes >= this.#bytesMax;
@@ -74,13 +74,13 @@ export class Outbox {
     }
   }
 
-  /** Takes the oldest frame; its mail waits until `settle`. */
+  /** Takes the oldest frame, which counts as queued until `settle`. */
   next(): PackedFrame | undefined {
     if (this.#packed.length === 0) this.#writer.finish();
     return this.#packed.shift();
   }
 
-  /** The frame was sent, or given up. */
+  /** The frame was sent or abandoned. */
   settle(frame: PackedFrame): void {
     this.#packedBytes -= frame.bytes.length;
     this.#share(-frame.bytes.length);
@@ -88,10 +88,10 @@ export class Outbox {
   }
 
   /**
-   * Drops what waits, a frame that was given out excepted.
+   * Drops queued messages, except the frame in flight.
    *
-   * @param isKept which targets to spare; none by default.
-   * @returns how many messages were dropped.
+   * @param isKept targets to keep; none by default
+   * @returns the number of dropped messages
    */
   discard(isKept: (target: string) => boolean = () => false): number {
     let dropped = this.#writer.discard(isKept);

@@ -6,7 +6,7 @@ import { InvalidEndpointError } from './errors.js';
 export type Interfaces = ReturnType<typeof networkInterfaces>;
 
 /**
- * Endpoint for peers of a process that listens here: a wildcard becomes the only address of this machine.
+ * Returns the endpoint for peers of a process that listens here: a wildcard becomes the only address of this machine.
  * @throws InvalidEndpointError if the machine has several addresses or none
  */
 export function reachableAt(text: string, interfaces?: Interfaces): string {
@@ -22,10 +22,10 @@ export function reachableAt(text: string, interfaces?: Interfaces): string {
 }
 
 /**
- * Whether this machine has lost the address that it was advertised to others by, and has another one in its place.
+ * Returns whether this machine has lost its advertised address and has another one instead.
  *
- * @param advertised as `reachableAt` has said
- * @returns the new address; undefined while the old one is there, and while there is none at all: it may come back
+ * @param advertised from `reachableAt`
+ * @returns the new address; undefined while the old one exists, and while there is none at all, because it may return
  */
 export function movedTo(advertised: string, interfaces?: Interfaces): string | undefined {
   const endpoint = parseEndpoint(advertised);
@@ -34,10 +34,10 @@ export function movedTo(advertised: string, interfaces?: Interfaces): string | u
 }
 
 /**
- * The addresses at which others may find this machine: those of its interfaces but loopback, and without those that
- * mean nothing beyond a link. A container or a pod has one, as a rule.
+ * Returns the addresses at which others may reach this machine: those of its interfaces, without loopback and link-local ones. A
+ * container or a pod usually has one.
  *
- * @param family of the interfaces that are listened at
+ * @param family of the listening socket
  */
 function ownAddresses(family: 4 | 6, interfaces: Interfaces = networkInterfaces()): string[] {
   const addresses = Object.values(interfaces).flatMap((each) => each ?? []);

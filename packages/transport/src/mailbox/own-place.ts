@@ -19,14 +19,14 @@ interface Look {
   hasArrived(): boolean;
 }
 
-/** Counted in turns of the event loop, so that a process that stood still does not take itself for another. */
+/** Counted in turns of the event loop, so that a suspended process does not mistake itself for another. */
 const TURN_MS = 50;
 const TURNS_TO_CONNECT = 20;
 const TURNS_TO_ARRIVE = 20;
 
 /**
- * Sends a frame over the network to the advertised address. If it is accepted but does not arrive here,
- * another process receives all messages for this one.
+ * Sends a frame over the network to the advertised address. If it is accepted but does not arrive here, another process receives
+ * all messages for this one.
  */
 export async function lookAtOwnPlace(look: Look): Promise<Reached> {
   for (const way of look.ways) {
@@ -57,7 +57,7 @@ async function lookBy(way: DialOption, look: Look): Promise<Reached> {
     }
     return undefined;
   } catch {
-    // A name that leads nowhere leads to nobody else either.
+    // If the name does not resolve, it does not lead to another process either.
     return undefined;
   } finally {
     socket.close();

@@ -5,16 +5,16 @@ import { PARTY_INDEX_MAX, PROCESS_NAME_BYTES_MAX } from './limits.js';
 /**
  * Names on the wire.
  *
- *     process   <endpoint>!<incarnation>              tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT
- *     client    client:<id>!<incarnation>             client:9dKqv3…!V1StGXR8_Z5jdHi6B-myT
- *               client:<key>.<id>!<incarnation>       with an individual key, which has a name
- *     party     <process>/<index>                     tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT/3
  *
- * An incarnation begins with the letter of its role. That is a claim; where there are keys it is proven by them
- * (`identification.ts`).
+ * process   <endpoint>!<incarnation>              tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT
+ * client    client:<id>!<incarnation>             client:9dKqv3…!V1StGXR8_Z5jdHi6B-myT
+ * client:<key>.<id>!<incarnation>       with an individual key, which has a name
+ * party     <process>/<index>                     tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT/3
  *
- * The incarnation `*` means the current process at the endpoint: used by a process that knows an endpoint from
- * its configuration and has received nothing from it yet; `c.*` is the current central there.
+ * An incarnation begins with the letter of its role. That is a claim, which keys prove if there are any (`identification.ts`).
+ *
+ * The incarnation `*` means the current process at the endpoint: a process uses it for an endpoint from its configuration until
+ * the first message arrives from there; `c.*` is the current central there.
  */
 export const ANY_INCARNATION = '*';
 
@@ -32,7 +32,7 @@ export interface ProcessName {
 export interface PartyName {
   /** Name of the process. */
   readonly process: string;
-  /** Which party of the process, `0 .. PARTY_INDEX_MAX`. */
+  /** Index of the party in its process, `0 .. PARTY_INDEX_MAX`. */
   readonly index: number;
 }
 
@@ -49,39 +49,39 @@ export function clientEndpoint(id: string, key?: string): string {
   return CLIENT_PREFIX + (key === undefined ? id : `${key}.${id}`);
 }
 
-/** Name of the individual key that a client claims. */
+/** Returns the name of the individual key that a client claims. */
 export function claimedKey({ endpoint }: ProcessName): string | undefined {
   const dot = isClientEndpoint(endpoint) ? endpoint.indexOf('.') : -1;
   return dot < 0 ? undefined : endpoint.slice(CLIENT_PREFIX.length, dot);
 }
 
-/** A client binds nothing, and is reached only through the connection that it made. */
+/** Returns whether it is a client, which does not listen and is reachable only through its own connection. */
 export function isClientEndpoint(endpoint: string): boolean {
   return endpoint.startsWith(CLIENT_PREFIX);
 }
 
-/** The incarnation of a process of this role; a client's needs no letter, its endpoint tells. */
+/** Returns the incarnation of a process of this role; that of a client has no letter, because its endpoint tells. */
 export function incarnationOf(role: Role, id: string): string {
   return role === 'client' ? id : `${role.charAt(0)}.${id}`;
 }
 
-/** Any incarnation with this role. */
+/** Returns a wildcard for any incarnation with this role. */
 export function anyIncarnationOf(role: Role): string {
   return incarnationOf(role, ANY_INCARNATION);
 }
 
-/** Names the current process there, not a specific one. */
+/** Returns whether it names the current process rather than a specific one. */
 export function isAnyIncarnation(incarnation: string): boolean {
   return incarnation.endsWith(ANY_INCARNATION);
 }
 
-/** The role that a process claims by its name; undefined when it claims none. */
+/** Returns the role that a process claims by its name; undefined if it claims none. */
 export function claimedRole({ endpoint, incarnation }: ProcessName): Role | undefined {
   if (isClientEndpoint(endpoint)) return 'client';
   return incarnation.charAt(1) === '.' ? ROLE_OF_LETTER[incarnation.charAt(0)] : undefined;
 }
 
-/** Place and role of a process, which identify it across incarnations. */
+/** Returns the place and role of a process, which identify it across incarnations. */
 export function placeOf(process: ProcessName): string {
   const role = claimedRole(process);
   return role === undefined || role === 'client' ? process.endpoint : `${role} ${process.endpoint}`;
@@ -91,7 +91,7 @@ export function isIncarnation(value: unknown): value is string {
   return typeof value === 'string' && INCARNATION.test(value);
 }
 
-/** @returns undefined for what is no name of a process; names come from peers. */
+/** @returns undefined for an invalid name; names come from peers */
 export function parseProcessName(name: string): ProcessName | undefined {
   const mark = name.lastIndexOf('!');
   const incarnation = name.slice(mark + 1);

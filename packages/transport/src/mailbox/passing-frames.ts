@@ -13,23 +13,22 @@ const LONG_HEAD_BYTES = 9;
 export type Verdict = 'passes' | 'has parts' | 'is foreign';
 
 /**
- * Follows the frames of a connection as its bytes pass, as ZMTP 3 has them (RFC 23): a greeting of 64 bytes, then frames of
- * a flag, a size of 1 or 8 bytes, and as many bytes. With keys the mark of a part is encrypted, and frames can be
- * counted only.
+ * Parses the ZMTP 3 frames of a connection (RFC 23) as its bytes pass: a greeting of 64 bytes, then frames of a flag, a size of 1
+ * or 8 bytes, and a body. With keys the marker of a part is encrypted, so frames can only be counted.
  */
 export class PassingFrames {
-  /** Bytes of each frame that was not read; commands of ZMTP are none. */
+  /** Sizes of unread frames; ZMTP commands are not included. */
   readonly #unread: number[] = [];
   #unreadBytes = 0;
   readonly #greeting = Buffer.alloc(GREETING_BYTES);
   #greeted = 0;
   readonly #head = Buffer.alloc(LONG_HEAD_BYTES);
   #headed = 0;
-  /** Bytes of the current frame's body still to pass. */
+  /** Remaining bytes of the current frame's body. */
   #left = 0;
   #isCommand = false;
 
-  /** Frames that have passed, in part or whole, and were not read. */
+  /** Number of frames that have passed, in part or whole, and were not read. */
   get unread(): number {
     return this.#unread.length;
   }
@@ -66,7 +65,7 @@ export class PassingFrames {
     return 'passes';
   }
 
-  /** Judges by the bytes received so far. */
+  /** Returns whether the bytes so far can be our protocol. */
   #isOurs(): boolean {
     const isZmtp = this.#greeting[0] === 0xff;
     return isZmtp && (this.#greeted <= VERSION_AT || this.#greeting[VERSION_AT]! >= VERSION_MIN);
@@ -87,7 +86,7 @@ export class PassingFrames {
   }
 
   #count(bytes: number): void {
-    // A frame can be read before this process has seen all of it leave.
+    // A frame can be read before this process has counted all of it.
     if (this.#unread.length === 0) return;
     this.#unread[this.#unread.length - 1]! += bytes;
     this.#unreadBytes += bytes;

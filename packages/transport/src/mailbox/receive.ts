@@ -3,23 +3,23 @@ import type { Dealer, Router } from 'zeromq';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
 
-/** Whether a socket has handed out all that has come in. */
+/** Whether a socket has delivered everything that has arrived. */
 export interface Reading {
   isIdle: boolean;
 }
 
-/** @returns how many messages were handled; 0 for a frame that was refused. */
+/** @returns the number of handled messages; 0 for a rejected frame */
 export type Receiver = (parts: readonly Buffer[]) => number;
 
 const PAUSE_AFTER_ERROR_MS = 100;
-/** A frame that is refused costs about as much as so many messages; who sends nothing else must get turns, too. */
+/** Cost of a rejected frame in messages; a peer that sends only those must get bounded turns, too. */
 const REFUSED_WEIGHT = 10;
 
 /**
  * Reads a socket until it is closed; no error ends it before.
  *
- * ZeroMQ hands out what has arrived without a pause, so after a bounded number of messages the rest of
- * the event loop gets its turn: timers, other sockets, and the sending of the answers.
+ * ZeroMQ delivers arrived messages without a pause, so after a bounded number the event loop continues: timers, other sockets,
+ * and sending of replies.
  */
 export async function receive(
   socket: Router | Dealer,

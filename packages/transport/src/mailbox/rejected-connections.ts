@@ -31,7 +31,7 @@ export class RejectedConnections {
     this.#onTold = onTold;
   }
 
-  /** @param address of the peer, if known. */
+  /** @param address of the peer, if known */
   refused(reason: RejectionReason, address?: string): void {
     this.#counters.rejections[reason]++;
     this.#sinceLine.set(reason, (this.#sinceLine.get(reason) ?? 0) + 1);

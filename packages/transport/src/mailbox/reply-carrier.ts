@@ -4,10 +4,10 @@ import type { Listener } from './listen.js';
 import type { ThrottledLog } from './log.js';
 
 /**
- * Carries frames to a client, back through the connection that the client made to this process.
+ * Sends frames to a client over the connection that the client made to this process.
  *
- * The ROUTER is shared by all clients and set to fail at once rather than to wait (`socket-options.ts`),
- * so a send never is in flight when the next one is made, and a client that does not read holds up nobody.
+ * All clients share the ROUTER, which is set to fail at once rather than block (`socket-options.ts`), so sends never overlap, and
+ * a client that does not read delays no other.
  */
 export class ReplyCarrier implements Carrier {
   readonly #listener: Listener;
@@ -15,7 +15,7 @@ export class ReplyCarrier implements Carrier {
   readonly #routingId: () => string;
   readonly #log: ThrottledLog;
 
-  /** @param client its connection of the present: one that it makes with new keys has another routing id */
+  /** @param client its current connection: with new keys it has another routing id */
   constructor(listener: Listener, client: { name: string; routingId: () => string }, log: ThrottledLog) {
     this.#listener = listener;
     this.#client = client.name;
@@ -39,6 +39,6 @@ export class ReplyCarrier implements Carrier {
   }
 
   close(): void {
-    // The connection is the client's, and the socket is shared.
+    // The connection belongs to the client, and the socket is shared.
   }
 }

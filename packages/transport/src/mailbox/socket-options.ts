@@ -27,7 +27,7 @@ function commonOptions(limits: MailboxLimits) {
     tcpKeepaliveIdle: intervalSeconds,
     tcpKeepaliveInterval: intervalSeconds,
     tcpKeepaliveCount: Math.max(1, Math.round(keepaliveTimeoutMs / keepaliveIntervalMs) - 1),
-    // The same for what was sent and is not acknowledged.
+    // The same for unacknowledged data.
     tcpMaxRetransmitTimeout: keepaliveTimeoutMs,
     handshakeInterval: limits.handshakeTimeoutMs,
   };
@@ -35,23 +35,23 @@ function commonOptions(limits: MailboxLimits) {
 
 /** Settings that a listening socket needs to admit only authorized peers. */
 export interface Keyed {
-  /** The one of the present. */
+  /** The current keys. */
   ring: KeyRing;
   zapDomain: string;
 }
 
 /**
- * The socket that a process is reached at.
+ * Options of the listening socket.
  *
- * - handover: a peer that connects again under its name takes over from its broken connection;
- * - mandatory, and no time to wait: a reply to a client that is gone or full fails at once and for that
- *   client alone, instead of vanishing or of holding up the replies to others;
- * - a client that does not read loses its connection after `keepaliveTimeoutMs`, and with it what waits there: the
- *   system counts a window that stays closed as no answer;
- * - zapEnforceDomain: nobody is admitted unless somebody was asked. Without it ZeroMQ takes any key where it
- *   finds no ZAP handler;
- * - zapDomain without keys, where nobody needs to be asked: with one, ZeroMQ refuses versions 1 and 2 of its protocol.
- *   libzmq 4.3.5 ends the process when the first word of such a peer comes while the socket is being closed.
+ * - handover: a peer that reconnects under its name replaces its broken connection;
+ * - mandatory, without a send timeout: a reply to a client that is gone or full fails at once and for that
+ * client alone, instead of vanishing or delaying replies to others;
+ * - a client that does not read loses its connection after `keepaliveTimeoutMs`, with its queue: the system
+ * treats a zero window as no answer;
+ * - zapEnforceDomain: rejects peers unless a ZAP handler admits them. Without it ZeroMQ accepts any key if there
+ * is no ZAP handler;
+ * - zapDomain without keys, although no peer is checked: with one, ZeroMQ rejects versions 1 and 2 of its protocol.
+ * libzmq 4.3.5 ends the process when the first bytes of such a peer arrive while the socket is being closed.
  */
 export function routerOptions(limits: MailboxLimits, keyed: Keyed | undefined): SocketOptions<Router> {
   const [inUse] = keyed?.ring.generations ?? [];
@@ -95,7 +95,7 @@ export function dealerOptions(
   };
 }
 
-/** Takes effect before the first socket only; ZeroMQ's own default is 1,023 sockets. */
+/** Effective before the first socket only; ZeroMQ's own default is 1,023 sockets. */
 export function prepareContext(limits: MailboxLimits): void {
   context.maxSockets = Math.min(limits.socketsMax, context.maxSocketsLimit);
 }

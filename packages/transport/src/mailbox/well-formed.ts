@@ -8,16 +8,16 @@ export interface WellFormedLimits {
 }
 
 /**
- * Proves that bytes from outside are exactly one value of plain MessagePack within bounds, before any of it
- * is built. It takes a quarter of the time that building does.
+ * Checks that untrusted bytes are exactly one value of plain MessagePack within limits, before anything is constructed. It takes
+ * a quarter of the time of construction.
  *
- * Why not look at what msgpackr has built from them: then it is too late.
- * - Extensions do more than construct. A frame of 188 KB that says a thousand times that its strings are
- *   bundled at the end takes 0.4 s to read, and one of 16 MiB most of an hour; others define what the bytes
- *   after them mean, or what two values share. msgpackr has no setting without them. We have none, so each
- *   is malformed.
- * - An empty map is one byte of a frame and 64 of memory: a frame of 16 MiB can ask for a gigabyte.
- * - Nesting is read by recursion.
+ * Checking the result of msgpackr would be too late:
+ * - Extensions do more than construct values. A frame of 188 KB that declares a thousand times that its
+ * strings are bundled at the end takes 0.4 s to read, and one of 16 MiB most of an hour; others define the
+ * meaning of the following bytes, or values that are shared. msgpackr has no setting to disable them. This
+ * protocol uses none, so each is malformed.
+ * - An empty map is one byte of a frame and 64 of memory: a frame of 16 MiB can request a gigabyte.
+ * - Nesting is parsed recursively.
  *
  * @throws MalformedFrameError
  */
@@ -42,7 +42,7 @@ class Scan {
     if (rest > 0) throw new MalformedFrameError(`${rest} bytes after the end of the value`);
   }
 
-  /** Passes one value, with all that is in it. */
+  /** Skips one value with its content. */
   #value(depth: number): void {
     const token = this.#bytes[this.#position++];
     if (token === undefined) throw pastTheEnd();
@@ -100,7 +100,7 @@ class Scan {
     }
   }
 
-  /** Passes what is in an array or a map: so many values, keys included. */
+  /** Skips the content of an array or a map: `count` values, keys included. */
   #container(count: number, depth: number): void {
     const { valuesMax, nestingMax } = this.#limits;
     this.#values += count;
@@ -109,7 +109,7 @@ class Scan {
     for (let i = 0; i < count; i++) this.#value(depth + 1);
   }
 
-  /** Passes `size` bytes, and gives the number that they are. */
+  /** Skips `size` bytes, and returns them as a number. */
   #uint(size: number): number {
     const start = this.#position;
     this.#skip(size);

@@ -4,18 +4,17 @@ import { z85 } from '../keys/curve-text.js';
 import { KEYLESS_DOMAIN } from './socket-options.js';
 
 /**
- * Admission of connections: for each CURVE connection ZeroMQ asks a socket of this process, with the peer's
- * public key (ZAP, RFC 27). All sockets of a process share that address, so each mailbox has a domain that
- * identifies its requests.
+ * Admission of connections: for each CURVE connection ZeroMQ sends the peer's public key to a socket of this process (ZAP, RFC
+ * 27). All sockets of a process share that address, so each mailbox has a domain that identifies its requests.
  */
 const ENDPOINT = 'inproc://zeromq.zap.01';
 const VERSION = '1.0';
 const ADMITTED = '200';
 const REFUSED = '400';
-/** A socket that was closed lets go of its endpoint at ZeroMQ's leisure. */
+/** ZeroMQ releases the endpoint of a closed socket at an arbitrary time. */
 const BIND_TURNS_MAX = 10_000;
 
-/** Says whether who holds this key (Z85) may connect; `address` is where the connection comes from. */
+/** Returns whether the owner of this key (Z85) may connect; `address` is the connection's source. */
 type Admission = (publicKey: string, address: string) => boolean;
 
 const admissions = new Map<string, Admission>();
@@ -27,7 +26,7 @@ export interface ZapDomain {
   leave(): void;
 }
 
-/** Resolves once questions of the domain are answered; a socket must not be bound before. */
+/** Resolves once requests of the domain are answered; a socket must not be bound before. */
 export async function enterZapDomain(admission: Admission): Promise<ZapDomain> {
   const name = `goshawk-${++lastDomain}`;
   admissions.set(name, admission);
@@ -73,7 +72,7 @@ async function serve(router: Router): Promise<void> {
   }
 }
 
-/** @returns undefined for what is no question of ZeroMQ's. */
+/** @returns undefined if it is not a request of ZeroMQ */
 function answerTo(parts: readonly Buffer[]): (Buffer | string)[] | undefined {
   const [asker, delimiter, version, request, domain, address, , mechanism, key] = parts;
   if (
