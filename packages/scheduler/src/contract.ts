@@ -1,7 +1,9 @@
-import type { Address, Environment, JobNumber, JobRecord, Millis, Outcome, TaskIndex } from '@goshawk/core';
-import type { Job } from './job/job.js';
+import type { Address, Environment, JobNumber, JobRecord, Millis } from '@goshawk/core';
+import type { JobObserver } from './job/job-events.js';
+import type { JobTimer } from './job/job-timers.js';
 
 export type SchedulerTimer =
+  | JobTimer
   /** Go on with what is done in pieces. */
   | 'piece'
   /** Enlist, or renew the lease. */
@@ -12,24 +14,14 @@ export type SchedulerTimer =
   | 'progress'
   /** Tell central how much short and long work has been done. */
   | 'usage'
-  /** Ask again what the pilots of a job say. */
-  | 'weigh'
   /** Ask again what has become of jobs of others that jobs here wait for. */
   | 'predecessors'
-  /** The deadline of a job has come. */
-  | 'deadline'
-  /** The time limit of a job has passed. */
-  | 'timeLimit'
-  /** An open job may have been left by its clients. */
-  | 'open'
   /** Slots were held for long enough. */
   | 'held'
-  /** A task that failed has rested. */
-  | 'retry'
   /** A job may begin that was to begin later. */
   | 'begin';
 
-export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
+export interface SchedulerEnvironment extends Environment<SchedulerTimer>, JobObserver {
   /**
    * Writes down what must outlive this process, and returns the place where it will be. The entry `recorded` says when
    * it is durable. A driver without it keeps jobs for as long as the process lives, and nothing waits.
@@ -48,16 +40,6 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer> {
   leftInJournal?(job: string, bytes: number): void;
   /** The jobs of the incarnations before are here. */
   inherited?(jobs: number): void;
-  /** A job was accepted, and nothing has become of it yet. */
-  jobAccepted?(job: Job): void;
-  /** The job's class was decided by its pilots. */
-  jobDecided?(job: Job, now: Millis): void;
-  /** A worker was given a task: the attempt that it is in is under way. */
-  taskBound?(job: Job, task: TaskIndex, now: Millis): void;
-  /** An attempt that counts has ended; nothing has become of that yet. */
-  attemptEnded?(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void;
-  /** A job has reached its end; its record is complete and will not change. */
-  jobEnded(job: Job): void;
   /** Central wants this process to take over the journal of a scheduler that is gone. */
   takeOver?(name: string, tag: string, epoch: number): void;
   /** Another one has this one’s journal, with a higher epoch: nothing that this one says counts. */
@@ -143,24 +125,4 @@ export interface Inheritance {
   readonly previousIncarnations: readonly Address[];
   /** So many records are taken in at a time. */
   readonly piece?: number | undefined;
-}
-
-/** Counted since the start. */
-export interface SchedulerCounters {
-  jobsAccepted: number;
-  jobsEnded: number;
-  tasksBound: number;
-  tasksCompleted: number;
-  tasksFailed: number;
-  /** Attempts that failed and were tried again. */
-  retries: number;
-  /** Attempts that were cut short with their worker. */
-  lost: number;
-  probesSent: number;
-  /** Probes that were taken back before a worker served them. */
-  probesRecalled: number;
-  /** Probes that were answered "none left". */
-  asksRefused: number;
-  /** Reports of attempts that no longer count. */
-  staleReports: number;
 }

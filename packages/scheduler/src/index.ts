@@ -1,5 +1,6 @@
 export type { SchedulerStanding } from './api/snapshot.js';
 export * from './contract.js';
 export { Job, TASK_STATE_NAMES, TaskState } from './job/job.js';
+export type { JobObserver, SchedulerCounters } from './job/job-events.js';
 export type { Tallies } from './job/tallies.js';
 export { Scheduler } from './scheduler.js';

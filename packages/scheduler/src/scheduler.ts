@@ -13,25 +13,19 @@ import {
   type PolicySettings,
 } from '@goshawk/core';
 import { ClientApi } from './api/client-api.js';
-import { type SchedulerStanding, standingOf } from './api/snapshot.js';
+import { circumstancesOf, type SchedulerStanding, standingOf } from './api/snapshot.js';
 import { type Impossible, whyImpossible } from './cluster/admission.js';
-import { beat, limitsHeard, membersChanged, welcomed } from './cluster-news.js';
 import {
   type EstimatorStates,
   JOB_LENGTHS,
   type SchedulerConfig,
-  type SchedulerCounters,
   type SchedulerEnvironment,
   type SchedulerTimer,
 } from './contract.js';
 import type { Job } from './job/job.js';
+import type { SchedulerCounters } from './job/job-events.js';
 import type { Tallies } from './job/tallies.js';
-import { accept } from './life/intake.js';
-import { keyTaken } from './life/submissions.js';
 import { SchedulerParts } from './parts.js';
-import { holding, takeIn } from './restarting.js';
-import { sweep } from './sweeping.js';
-import { attemptEnded, declined, gangReady, placed, preempted, printed } from './task-news.js';
 
 /**
  * The scheduler: owns jobs from submission to result. A batch of short tasks is probed and bound late, one
@@ -48,6 +42,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     this.#parts = new SchedulerParts(config, env);
     this.#clientApi = new ClientApi(this.#parts);
+    const { events, overload, predecessors, draining } = this.#parts;
+    events.listen(overload, this.#clientApi.watching, predecessors, draining);
     this.#isInheriting = config.inheritance !== undefined;
   }
 
@@ -59,12 +55,12 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   *#begin(): Iterable<number> {
-    const { config, env, cluster, jobs, pieces } = this.#parts;
-    yield* takeIn(this.#parts);
+    const { config, env, cluster, jobs, pieces, restarting, draining } = this.#parts;
+    yield* restarting.takeIn();
     this.#isInheriting = false;
     if (config.inheritance !== undefined) env.inherited?.(jobs.activeCount);
     cluster.enlist(pieces.now);
-    this.#parts.tellIfDrained();
+    draining.tellIfDrained();
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -81,36 +77,36 @@ export class Scheduler implements Machine<SchedulerTimer> {
         s.cluster.hasFreeSlot(from, now);
         return s.binder.seek(from, message, now);
       case 'ended':
-        attemptEnded(s, from, message, now);
+        s.taskNews.ended(from, message, now);
         return s.binder.continueSeries(from, message, now);
       case 'gangReady':
-        return gangReady(s, from, message);
+        return s.taskNews.gangReady(from, message);
       case 'output':
-        return printed(s, from, message);
+        return s.taskNews.output(from, message);
       case 'declined':
-        return declined(s, from, message, now);
+        return s.taskNews.declined(from, message, now);
       case 'moved':
         return s.routing.moved(from, message, now);
       case 'placed':
-        return placed(s, from, message, now);
+        return s.taskNews.placed(from, message, now);
       case 'preempt':
-        return preempted(s, from, message);
+        return s.taskNews.preempted(from, message);
       case 'holding':
-        return holding(s, from, message, now);
+        return s.restarting.holding(from, message, now);
       case 'occupied':
         if (from === s.cluster.central) s.cluster.members.setOccupied(message.bits);
         return;
       case 'members':
-        return membersChanged(s, from, message, now);
+        return s.clusterNews.membersChanged(from, message, now);
       case 'remember':
         return s.cluster.remember(from, message);
       case 'welcome':
-        return welcomed(s, from, message, now);
+        return s.clusterNews.welcomed(from, message, now);
       case 'heartbeatAck':
         if (s.cluster.acknowledged(from, message, s.keys.version, now)) s.routing.reliefChanged(now);
         return;
       case 'limits':
-        if (from === s.cluster.central) limitsHeard(s, message, now);
+        if (from === s.cluster.central) s.clusterNews.limitsHeard(message, now);
         return;
       case 'notRegistered':
         return s.cluster.answeredUnregistered(from, now);
@@ -140,17 +136,17 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'piece':
         return s.pieces.goOn(now);
       case 'heartbeat':
-        return beat(s, this.#startedAt, now);
+        return s.clusterNews.beat(this.#startedAt, now);
       case 'sweep':
-        return sweep(s, now);
+        return s.retries.sweep(now);
       case 'progress':
-        return s.watching.tellNews(key, now);
+        return this.#clientApi.watching.tellNews(key, now);
       case 'usage':
         return s.usage.tell(s.cluster.central, now);
       case 'predecessors':
         return s.predecessors.wake(now);
       case 'held':
-        return s.binder.letGo(now);
+        return s.assigner.letGo(now);
       case 'begin':
         return s.holds.wake(now);
       case 'weigh':
@@ -190,7 +186,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
    * other. Said before the acceptance counts as recorded, so that nothing of the job was started.
    */
   keyTaken(number: JobNumber, by: KeyHolder): void {
-    keyTaken(this.#parts, number, by);
+    this.#parts.submissions.keyTaken(number, by);
   }
 
   /** Whether the journal takes what is written. While it does not, refusals say why. */
@@ -207,7 +203,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
    * @param key chosen by the client; a key that is known gives the job that has it
    */
   submit(spec: JobSpec, key: string | undefined, now: Millis): Job {
-    return accept(this.#parts, spec, key, now);
+    return this.#parts.intake.accept(spec, key, now);
   }
 
   /** Why no worker could ever run a stage of this job; undefined when some could. */
@@ -223,7 +219,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** Takes no more jobs; `env.drained()` follows when those it has are done. */
   drain(): void {
     this.#parts.cluster.drain();
-    if (!this.#isInheriting) this.#parts.tellIfDrained();
+    if (!this.#isInheriting) this.#parts.draining.tellIfDrained();
   }
 
   /** Says goodbye, so that nobody has to wait for the lease to end. */
@@ -276,7 +272,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** How things stand now: a few steps for each job that has not ended. */
   standing(now: Millis): SchedulerStanding {
-    return standingOf(this.#parts.jobs.active(), this.#parts.circumstances(now), now);
+    const { jobs, cluster, recovery } = this.#parts;
+    return standingOf(jobs.active(), circumstancesOf(cluster, recovery, now), now);
   }
 
   /** Nothing was heard of central for some heartbeats. */
@@ -310,8 +307,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
   checkInvariants(): void {
     // The ends of some inherited jobs have yet to be reported.
     if (this.#isInheriting) return;
-    const { routing, jobs } = this.#parts;
-    routing.offers.checkInvariants();
+    const { assigner, jobs } = this.#parts;
+    assigner.offers.checkInvariants();
     for (const job of jobs.active()) job.checkInvariants();
   }
 }

@@ -1,24 +1,22 @@
 import { LIMITS, type Millis } from '@goshawk/core';
-import { type Circumstances, circumstancesOf } from './api/snapshot.js';
 import { Cluster } from './cluster/cluster.js';
 import { SweepTimer } from './cluster/sweep-timer.js';
 import { UnfitWorkers } from './cluster/unfit-workers.js';
 import { Usage } from './cluster/usage.js';
-import {
-  JOB_LENGTHS,
-  type SchedulerConfig,
-  type SchedulerCounters,
-  type SchedulerEnvironment,
-} from './contract.js';
+import { JOB_LENGTHS, type SchedulerConfig, type SchedulerEnvironment } from './contract.js';
+import { Answers } from './durability/answers.js';
 import { JobStore } from './durability/job-store.js';
 import { Ledger } from './durability/ledger.js';
 import { type MemoryShares, sharesOf } from './durability/memory-shares.js';
+import { Pieces } from './durability/pieces.js';
 import { Quotas } from './durability/quotas.js';
 import { type RebuildContext, rebuiltJob } from './durability/rebuild.js';
 import { Recovery } from './durability/recovery.js';
+import { RunningTaskAudit } from './durability/running-task-audit.js';
 import type { Trace } from './durability/traces.js';
 import { Unwritten } from './durability/unwritten.js';
 import { CrashesByProgram } from './job/crashes.js';
+import { JobEvents, type SchedulerCounters } from './job/job-events.js';
 import { Tallies } from './job/tallies.js';
 
 /**
@@ -42,6 +40,7 @@ export class SchedulerState {
     staleReports: 0,
   };
   readonly tallies = new Tallies();
+  readonly events: JobEvents;
   readonly crashes = new CrashesByProgram();
   readonly unfit: UnfitWorkers;
   readonly shares: MemoryShares;
@@ -52,6 +51,9 @@ export class SchedulerState {
   readonly unwritten = new Unwritten();
   readonly quotas: Quotas;
   readonly recovery: Recovery;
+  readonly audit: RunningTaskAudit;
+  readonly pieces: Pieces;
+  readonly answers: Answers;
   readonly sweepTimer: SweepTimer;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
@@ -61,6 +63,7 @@ export class SchedulerState {
       rebuiltJob(env.recallJob!(number), this.rebuildContext(endedAt));
     this.config = config;
     this.env = env;
+    this.events = new JobEvents(env, this.counters, this.tallies);
     this.shares = sharesOf(config.memoryBytes ?? LIMITS.schedulerBytesMax);
     this.cluster = new Cluster(config, env);
     this.unfit = new UnfitWorkers(env, this.cluster.members);
@@ -69,19 +72,12 @@ export class SchedulerState {
     const random = () => env.random();
     this.jobs = new JobStore(config, lastJob, this.shares, this.ledger, random, env.recallJob && recall);
     this.quotas = new Quotas(this.jobs);
-    this.recovery = new Recovery(
-      env,
-      this.jobs,
-      this.cluster.members,
-      inheritance?.previousIncarnations ?? [],
-      lastJob,
-    );
+    const previousIncarnations = inheritance?.previousIncarnations ?? [];
+    this.recovery = new Recovery(env, this.jobs, this.cluster.members, previousIncarnations, lastJob);
+    this.audit = new RunningTaskAudit(this.jobs, this.ledger, previousIncarnations);
+    this.pieces = new Pieces(env, inheritance?.piece);
+    this.answers = new Answers(this.ledger);
     this.sweepTimer = new SweepTimer(env, this.cluster);
-  }
-
-  /** Returns the facts that explain why a task waits. */
-  circumstances(now: Millis): Circumstances {
-    return circumstancesOf(this.cluster, this.recovery, now);
   }
 
   /** Returns the context for rebuilding jobs. @param now no record about them is later */

@@ -7,8 +7,9 @@ import {
   matchesGlob,
   setLatest,
 } from '@goshawk/core';
+import type { JobStore } from '../durability/job-store.js';
 import type { Job } from '../job/job.js';
-import type { SchedulerParts } from '../parts.js';
+import type { Cancelling } from '../life/cancelling.js';
 
 type Answer = MessageOf<'jobsCancelled'>['value'];
 
@@ -20,19 +21,21 @@ const CLIENTS_MAX = 1_000;
 
 /** Cancels jobs by their users, names and states. */
 export class BulkCancelling {
-  readonly #parts: SchedulerParts;
+  readonly #jobs: JobStore;
+  readonly #cancelling: Cancelling;
   /** A request that comes again gets the same answer: what it has cancelled is counted once. */
   readonly #answered = new Map<Address, { readonly request: number; readonly answer: Answer }>();
 
-  constructor(parts: SchedulerParts) {
-    this.#parts = parts;
+  constructor(jobs: JobStore, cancelling: Cancelling) {
+    this.#jobs = jobs;
+    this.#cancelling = cancelling;
   }
 
   /** @param onlyOf the user whose jobs alone the client may cancel; undefined: anybody's */
   cancel(from: Address, message: MessageOf<'cancelJobs'>, onlyOf: string | undefined, now: Millis): Answer {
     const known = this.#answered.get(from);
     if (known?.request === message.request) return known.answer;
-    const matching = [...this.#parts.jobs.active()].filter(
+    const matching = [...this.#jobs.active()].filter(
       (job) => job.number >= message.from && !job.cancelling && isMeant(job, message, onlyOf),
     );
     const chosen = matching.slice(0, JOBS_MAX);
@@ -41,7 +44,7 @@ export class BulkCancelling {
     for (const job of chosen) {
       waiting += job.counts.waiting;
       running += job.counts.running;
-      if (!message.dryRun) this.#parts.cancelling.cancel(job, now);
+      if (!message.dryRun) this.#cancelling.cancel(job, now);
     }
     const answer = { jobs: chosen.length, waiting, running, next: matching[JOBS_MAX]?.number };
     setLatest(this.#answered, from, { request: message.request, answer }, CLIENTS_MAX);

@@ -14,19 +14,22 @@ import type { Refusal } from '../durability/ledger.js';
 import type { IsOwner } from '../durability/traces.js';
 import { isAnswerable, type Weight, weigh } from '../job/heap-bytes.js';
 import { type Job, TaskState } from '../job/job.js';
-import { append } from '../life/appending.js';
-import { LEFT_OUT, retry, submit } from '../life/submissions.js';
-import { cancelTasks } from '../life/task-cancelling.js';
+import { LEFT_OUT } from '../life/submissions.js';
 import type { SchedulerParts } from '../parts.js';
 import { BulkCancelling, notCancellable } from './bulk-cancelling.js';
 import { explain, waitingGroups } from './explaining.js';
 import { listJobs } from './job-list.js';
+import { JobViews } from './job-views.js';
 import { QueryBudget } from './query-budget.js';
+import { circumstancesOf } from './snapshot.js';
 import { taskPage } from './task-list.js';
+import { Watching } from './watching.js';
 
 /** Client requests about jobs. */
 export class ClientApi {
+  readonly watching: Watching;
   readonly #parts: SchedulerParts;
+  readonly #views: JobViews;
   readonly #budget = new QueryBudget();
   readonly #bulk: BulkCancelling;
   /** The user whose jobs alone the request at hand may be about. */
@@ -34,7 +37,9 @@ export class ClientApi {
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
-    this.#bulk = new BulkCancelling(parts);
+    this.#views = new JobViews(parts, parts.predecessors);
+    this.watching = new Watching(parts, this.#views);
+    this.#bulk = new BulkCancelling(parts.jobs, parts.cancelling);
   }
 
   receive(from: Address, message: Message, now: Millis): void {
@@ -42,14 +47,14 @@ export class ClientApi {
     this.#onlyOf = ownerFor(s.env.clientKeyOf?.(from), message.type);
     switch (message.type) {
       case 'submit':
-        return submit(s, from, message, this.#onlyOf, now);
+        return s.submissions.submit(from, message, this.#onlyOf, now);
       case 'watchJob':
         return this.#withJob(from, message, (job) => {
-          if (!s.watching.watch(from, message, job, now))
+          if (!this.watching.watch(from, message, job, now))
             s.answers.refuse(from, message.request, TOO_MANY_WATCH);
         });
       case 'unwatch':
-        return s.watching.unwatch(from, message.request);
+        return this.watching.unwatch(from, message.request);
       case 'describeJob':
         return this.#withJob(from, message, (job) => this.#describe(from, message, job, now));
       case 'explainJob':
@@ -71,18 +76,18 @@ export class ClientApi {
       case 'readResults':
         return this.#withJob(from, message, (job) => this.#readResults(from, message, job));
       case 'appendTasks':
-        return this.#withJob(from, message, (job) => append(s, from, message, job, now));
+        return this.#withJob(from, message, (job) => s.appending.append(from, message, job, now));
       case 'cancelJob':
         return this.#withJob(from, message, (job) => {
           s.cancelling.cancel(job, now);
-          s.answers.acknowledge(from, message.request, 'jobSummary', s.views.summary(job));
+          s.answers.acknowledge(from, message.request, 'jobSummary', this.#views.summary(job));
         });
       case 'cancelTasks':
         return this.#withJob(from, message, (job) => {
-          const outcome = cancelTasks(s, job, message, now);
+          const outcome = s.cancelling.cancelTasks(job, message, now);
           if ('code' in outcome) return s.answers.refuse(from, message.request, outcome);
           s.answers.acknowledge(from, message.request, 'tasksCancelled', {
-            job: s.views.summary(job),
+            job: this.#views.summary(job),
             ...outcome,
           });
         });
@@ -92,10 +97,10 @@ export class ClientApi {
         return this.#withJob(from, message, (job) => {
           const refusal = s.holds.update(from, message, job, now);
           if (refusal !== undefined) s.answers.refuse(from, message.request, refusal);
-          else s.answers.acknowledge(from, message.request, 'jobSummary', s.views.summary(job));
+          else s.answers.acknowledge(from, message.request, 'jobSummary', this.#views.summary(job));
         });
       case 'retryJob':
-        return this.#withJob(from, message, (job) => retry(s, from, message, job, now));
+        return this.#withJob(from, message, (job) => s.submissions.retry(from, message, job, now));
       case 'findSchedulers':
         return s.answers.answer(from, message.request, 'introduction', {
           name: s.config.name,
@@ -147,9 +152,10 @@ export class ClientApi {
   }
 
   #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): void {
-    const { answers, views } = this.#parts;
+    const { answers } = this.#parts;
     const weight = spec ? weigh(job.spec) : NOTHING;
-    if (isAnswerable(weight)) return answers.answer(from, request, 'jobDetail', views.detail(job, now, spec));
+    if (isAnswerable(weight))
+      return answers.answer(from, request, 'jobDetail', this.#views.detail(job, now, spec));
     answers.refuse(from, request, {
       code: 'spec-too-long',
       message: `the specification of ${job.id} is too long for one answer: ${weight.values} values, ${weight.bytes} bytes of text`,
@@ -164,13 +170,13 @@ export class ClientApi {
       const message = `${job.id} has no task ${task}`;
       return answers.refuse(from, request, { code: 'unknown-task', message, hint });
     }
-    answers.answer(from, request, 'jobExplanation', explain(this.#parts, job, task, now));
+    answers.answer(from, request, 'jobExplanation', explain(this.#parts, this.#views, job, task, now));
   }
 
   /** Results of a running job wait for the disk: a restart never takes back what a client has read. */
   #readResults(from: Address, { request, from: first, order }: MessageOf<'readResults'>, job: Job): void {
-    const { answers, views } = this.#parts;
-    const page = views.results(job, first, order);
+    const { answers } = this.#parts;
+    const page = this.#views.results(job, first, order);
     if (job.hasEnded || order === undefined) answers.answer(from, request, 'resultPage', page);
     else answers.acknowledge(from, request, 'resultPage', page);
   }
@@ -204,7 +210,7 @@ export class ClientApi {
         : (of?: string) =>
             owners.every((each) => each === of) &&
             (userLike === undefined || matchesGlob(userLike, of ?? ''));
-    const { recalled, ...listing } = listJobs(this.#parts, message, isOwner);
+    const { recalled, ...listing } = listJobs(this.#parts, this.#views, message, isOwner);
     this.#budget.took(jobs.count + READING_COST * recalled);
     answers.answer(from, message.request, 'jobList', { ...listing, ...this.#quotas(isOwner) });
   }
@@ -238,9 +244,9 @@ export class ClientApi {
   }
 
   #explainWaiting(from: Address, request: number, now: Millis): void {
-    const { jobs, answers } = this.#parts;
+    const { jobs, answers, cluster, recovery } = this.#parts;
     this.#budget.took(EXPLAINING_COST * jobs.activeCount);
-    const groups = waitingGroups(jobs.active(), this.#parts.circumstances(now), now);
+    const groups = waitingGroups(jobs.active(), circumstancesOf(cluster, recovery, now), now);
     answers.answer(from, request, 'waitingGroups', groups);
   }
 }

@@ -14,8 +14,8 @@ import type { Stage } from '../job/batch.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { LISTED_MAX } from '../job/task-reports.js';
 import type { SchedulerParts } from '../parts.js';
-import { samplingOf } from './job-views.js';
-import { type Circumstances, type Waits, waitsOf } from './snapshot.js';
+import { type JobViews, samplingOf } from './job-views.js';
+import { type Circumstances, circumstancesOf, type Waits, waitsOf } from './snapshot.js';
 import { readyAt, readyBefore, waitSpread, waitSums } from './wait-times.js';
 
 /** Waiting tasks by class and reason, largest groups first. */
@@ -43,16 +43,17 @@ export function waitingGroups(
 /** Why a job waits, and where its time went so far. */
 export function explain(
   s: SchedulerParts,
+  views: JobViews,
   job: Job,
   task: TaskIndex | undefined,
   now: Millis,
 ): JobExplanation {
-  const circumstances = s.circumstances(now);
+  const circumstances = circumstancesOf(s.cluster, s.recovery, now);
   const waits = waitsOf(job, circumstances);
   const story = (of: number): TaskStory => storyOf(s, job, of, waits, now);
   const last = lastEnded(job);
   return {
-    job: s.views.summary(job),
+    job: views.summary(job),
     owner: s.env.nameOf(s.config.self),
     number: job.number,
     sampling: samplingOf(job),

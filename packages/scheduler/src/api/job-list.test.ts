@@ -10,7 +10,8 @@ import {
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Job } from '../job/job.js';
-import { listJobs } from './job-list.js';
+import { type JobListing, listJobs } from './job-list.js';
+import type { JobViews } from './job-views.js';
 
 /** A wall clock that rounds the sums of times. */
 const WALL_OFFSET_MS = 1_764_000_000_000.123;
@@ -35,14 +36,8 @@ function partsOf(log: readonly Logged[]) {
   const ended = jobs
     .filter(({ endedAt }) => endedAt !== undefined)
     .sort((one, other) => other.endedAt! - one.endedAt!);
-  const summary = ({ id, state, acceptedAt, endedAt }: Job): JobSummary =>
-    ({
-      ...{ id, state, submittedAt: acceptedAt + WALL_OFFSET_MS },
-      endedMs: endedAt === undefined ? undefined : endedAt - acceptedAt,
-    }) as JobSummary;
   return {
     config: { wallOffsetMs: WALL_OFFSET_MS },
-    views: { summary },
     jobs: {
       active: () => jobs.filter(({ state }) => !isFinal(state)),
       endedNewestFirst: (states: readonly JobState[]) =>
@@ -55,6 +50,22 @@ function partsOf(log: readonly Logged[]) {
       endedCount: (of: JobState) => ended.filter(({ state }) => state === of).length,
     },
   } as unknown as Parameters<typeof listJobs>[0];
+}
+
+const views = {
+  summary: ({ id, state, acceptedAt, endedAt }: Job) =>
+    ({
+      ...{ id, state, submittedAt: acceptedAt + WALL_OFFSET_MS },
+      endedMs: endedAt === undefined ? undefined : endedAt - acceptedAt,
+    }) as JobSummary,
+} as JobViews;
+
+function listed(
+  log: readonly Logged[],
+  message: MessageOf<'listJobs'>,
+  isOwner?: Parameters<typeof listJobs>[3],
+): JobListing {
+  return listJobs(partsOf(log), views, message, isOwner);
 }
 
 const logs = fc.uniqueArray(
@@ -106,7 +117,7 @@ describe('a list of jobs', () => {
               ...(since === undefined ? {} : { since }),
               ...(after === undefined ? {} : { after }),
             };
-            const page = listJobs(partsOf(log), ask({ states, where, jobsMax }), isOwner);
+            const page = listed(log, ask({ states, where, jobsMax }), isOwner);
             seen.push(...page.jobs.map(({ id }) => id));
             if (name === undefined) {
               expect(page.total).toBe(wanted.length);
@@ -133,7 +144,7 @@ describe('a list of jobs', () => {
       job(3, 'running', 4),
       job(5, 'waiting', 2),
     ];
-    const { jobs } = listJobs(partsOf(log), ask({}), undefined);
+    const { jobs } = listed(log, ask({}));
     expect(jobs.map(({ id }) => id)).toEqual(['s-5', 's-3', 's-2', 's-1']);
   });
 });

@@ -14,7 +14,8 @@ import {
 import type { IsOwner, Trace } from '../durability/traces.js';
 import { Page } from '../job/heap-bytes.js';
 import type { Job } from '../job/job.js';
-import type { SchedulerParts } from '../parts.js';
+import type { SchedulerState } from '../state.js';
+import type { JobViews } from './job-views.js';
 
 /** Ended jobs that one list reads back from the journal. */
 const RECALLED_MAX = 200;
@@ -39,7 +40,8 @@ export interface JobListing {
  * @param isOwner undefined: jobs of all users
  */
 export function listJobs(
-  { jobs, views, config: { wallOffsetMs } }: Pick<SchedulerParts, 'jobs' | 'views' | 'config'>,
+  { jobs, config: { wallOffsetMs } }: Pick<SchedulerState, 'jobs' | 'config'>,
+  views: JobViews,
   { states, where = {}, endedMax, jobsMax }: MessageOf<'listJobs'>,
   isOwner: IsOwner | undefined,
 ): JobListing {

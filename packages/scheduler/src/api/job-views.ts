@@ -10,7 +10,6 @@ import {
   type Millis,
   nearestRank,
   outputPath,
-  type Predecessor,
   present,
   type RESULT_ORDERS,
   type ResultPage,
@@ -26,6 +25,7 @@ import type { Stage } from '../job/batch.js';
 import { Page } from '../job/heap-bytes.js';
 import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { LISTED_MAX, type Recall } from '../job/task-reports.js';
+import type { Predecessors } from '../life/predecessors.js';
 import type { SchedulerState } from '../state.js';
 import { SHOWN } from './task-list.js';
 
@@ -35,12 +35,11 @@ const PRINTED_MAX = 5;
 /** Jobs as clients see them. */
 export class JobViews {
   readonly #s: SchedulerState;
-  /** The jobs that a job still waits for. */
-  readonly #predecessorsOf: (job: Job) => Predecessor[];
+  readonly #predecessors: Predecessors;
 
-  constructor(s: SchedulerState, predecessorsOf: (job: Job) => Predecessor[]) {
+  constructor(s: SchedulerState, predecessors: Predecessors) {
     this.#s = s;
-    this.#predecessorsOf = predecessorsOf;
+    this.#predecessors = predecessors;
   }
 
   summary(job: Job): JobSummary {
@@ -112,7 +111,7 @@ export class JobViews {
       spec: withSpec ? job.spec : undefined,
       timeLimitMs: job.spec.timeLimitMs,
       priority: job.priority,
-      after: job.isAwaiting && !job.hasEnded ? this.#predecessorsOf(job) : undefined,
+      after: job.isAwaiting && !job.hasEnded ? this.#predecessors.of(job) : undefined,
       cancelReason: job.cancelReason,
       ...(job.isOpen ? { open: true } : {}),
       // Last: V8 takes 20 us for a literal of so many fields that begins with others' (0.3 us).

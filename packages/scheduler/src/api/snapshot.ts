@@ -43,7 +43,7 @@ export function circumstancesOf(cluster: Cluster, recovery: Recovery, now: Milli
     hasWorkers: members.size > 0,
     isCentralSilent: cluster.isSilent(now),
     isDrained: (scope, needs) => isDrained(members, scope, needs),
-    whatIsMissing: (over, stage, job) => whatIsMissing(over, stage, job, cluster),
+    whatIsMissing: (scope, stage, job) => whyUnmet(job, stage, scope, cluster),
     holds: (job) => recovery.holds(job),
   };
 }
@@ -125,23 +125,6 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
     note(batch, 'job-limit', batch.waiting - mayStart);
   }
   return waits;
-}
-
-/** Whether no task of the job runs, and no worker has what its next stages require. */
-export function isUnmet(job: Job, cluster: Cluster): boolean {
-  if (job.runningCount > 0 || cluster.members.size === 0) return false;
-  const next = job.stages.filter(({ unfinished, blockers }) => unfinished > 0 && blockers === 0);
-  return (
-    next.length > 0 &&
-    next.every(({ spec }) => whatIsMissing(job.route.over, spec, job, cluster) !== undefined)
-  );
-}
-
-/** Needs of a stage that the workers of the scope do not meet, in words. */
-function whatIsMissing(over: Scope, stage: StageSpec, job: Job, cluster: Cluster): string | undefined {
-  if (!cluster.isReady) return undefined;
-  const wishes = { prefer: job.spec.prefer, jobClass: job.class, over };
-  return whyUnmet(stage, wishes, cluster.policy, cluster.members);
 }
 
 /** Each waiting task in one batch: the rest of a sampled job is counted with its stage. */

@@ -1,5 +1,4 @@
 import {
-  counted,
   JOB_STATES,
   type JobState,
   type MessageOf,
@@ -13,6 +12,7 @@ import type { Refusal } from '../durability/ledger.js';
 import type { Stage } from '../job/batch.js';
 import { Page } from '../job/heap-bytes.js';
 import { type Job, TaskState } from '../job/job.js';
+import { noSuchStage } from '../life/cancelling.js';
 import type { SchedulerState } from '../state.js';
 
 /** Failures that are read back from the journal for one answer: each is a read of the disk. */
@@ -73,19 +73,6 @@ export function taskPage(
     next,
   };
 }
-
-/** A request names a stage that the job does not have. */
-export function noSuchStage(job: Job, name: string): Refusal {
-  const names = job.stages.slice(0, STAGES_NAMED).map(({ spec }) => spec.name);
-  const more = job.stages.length > names.length ? `, … (${counted(job.stages.length, 'stage')})` : '';
-  return {
-    code: 'unknown-stage',
-    message: `${job.id} has no stage ${quoted(name)}`,
-    hint: `its stages are ${names.join(', ')}${more}`,
-  };
-}
-
-const STAGES_NAMED = 10;
 
 function countOf(job: Job, first: number, end: number, isWanted: readonly boolean[]): number {
   const { states } = job.tasks;

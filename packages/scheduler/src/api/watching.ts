@@ -1,5 +1,6 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { Job } from '../job/job.js';
+import type { JobListener } from '../job/job-events.js';
 import type { SchedulerState } from '../state.js';
 import type { JobViews } from './job-views.js';
 import { JobWatches } from './job-watches.js';
@@ -9,7 +10,7 @@ const SOON = 1;
 const SOON_MS = 10;
 
 /** Tells clients how the jobs that they watch come along, and how they ended. */
-export class Watching {
+export class Watching implements JobListener {
   readonly #s: SchedulerState;
   readonly #views: JobViews;
   readonly #watches = new JobWatches();

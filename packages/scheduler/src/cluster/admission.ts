@@ -16,7 +16,9 @@ import {
   startsGangs,
 } from '@goshawk/core';
 import { possibleClasses } from '../job/classify.js';
+import type { Job } from '../job/job.js';
 import { couldFit, mayMeet, missingRequirement, roomFor, whyTooLarge, withoutSlots } from './able-workers.js';
+import type { Cluster } from './cluster.js';
 import type { Members } from './members.js';
 
 /** For the submitter. */
@@ -60,18 +62,28 @@ export function whyImpossible(
  * known.
  */
 export function whyUnmet(
+  job: Pick<Job, 'spec' | 'class'>,
   stage: StageSpec,
-  of: { readonly prefer: JobSpec['prefer'] | undefined; readonly jobClass: JobClass; readonly over: Scope },
-  policy: PolicySettings,
-  members: Members,
+  over: Scope,
+  cluster: Cluster,
 ): string | undefined {
-  if (members.size === 0) return undefined;
-  const { prefer, jobClass, over } = of;
+  const { members } = cluster;
+  if (!cluster.isReady || members.size === 0) return undefined;
+  const { prefer } = job.spec;
   return (
     missingRequirement(members, over, stage) ??
     whyTooLarge(members, stage.demand) ??
-    whyOutside(members, over, jobClass, stage.demand) ??
-    whyNoGang({ stages: [stage], ...present({ prefer }) }, policy, members)?.message
+    whyOutside(members, over, job.class, stage.demand) ??
+    whyNoGang({ stages: [stage], ...present({ prefer }) }, cluster.policy, members)?.message
+  );
+}
+
+/** Whether no task of the job runs, and no worker has what its next stages require. */
+export function isUnmet(job: Job, cluster: Cluster): boolean {
+  if (job.runningCount > 0 || cluster.members.size === 0) return false;
+  const next = job.stages.filter(({ unfinished, blockers }) => unfinished > 0 && blockers === 0);
+  return (
+    next.length > 0 && next.every(({ spec }) => whyUnmet(job, spec, job.route.over, cluster) !== undefined)
   );
 }
 

@@ -2,24 +2,19 @@ import {
   type Address,
   AddressNumbers,
   type AttemptNumber,
-  fits,
   type MessageOf,
   type Millis,
   NO_RESOURCES,
   NOBODY,
   type Resources,
-  sharedByNumber,
   type TaskIndex,
 } from '@goshawk/core';
 import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { JobEvents } from '../job/job-events.js';
-import { watchTimeLimit } from '../job/job-timers.js';
 import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
-import { Avoidance } from './avoidance.js';
+import { type Assigner, mayGive } from './assigner.js';
 import type { Delivery } from './delivery.js';
-import { type HeldSlot, HeldSlots } from './held-slots.js';
 import { matchArrived, tellUnused } from './needing.js';
 import type { Offer } from './offers.js';
 import type { Routing } from './routing.js';
@@ -41,30 +36,26 @@ type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'unheard'>;
 export class Binder {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
-  readonly #held: HeldSlots;
-  readonly #avoidance: Avoidance;
+  readonly #assigner: Assigner;
   readonly #delivery: Delivery;
   readonly #sampler: Sampler;
-  readonly #events: JobEvents;
   readonly #questions = new LastNumbers();
   #central: Address = NOBODY;
   /** The latest matches, by the numbers of `#central`. */
   #matches = new LastNumbers();
 
-  constructor(s: SchedulerState, routing: Routing, delivery: Delivery, sampler: Sampler, events: JobEvents) {
+  constructor(s: SchedulerState, routing: Routing, assigner: Assigner, delivery: Delivery, sampler: Sampler) {
     this.#s = s;
     this.#routing = routing;
-    this.#held = new HeldSlots(s.cluster);
-    this.#avoidance = new Avoidance(s);
+    this.#assigner = assigner;
     this.#delivery = delivery;
     this.#sampler = sampler;
-    this.#events = events;
   }
 
   /** The workers are gone: should they come back, their questions and matches are numbered anew. */
   forget(workers: ReadonlySet<Address>): void {
     this.#questions.forget(workers);
-    while (this.#held.take(({ worker }) => workers.has(worker)) !== undefined);
+    while (this.#assigner.held.take(({ worker }) => workers.has(worker)) !== undefined);
     this.#matches.forget(workers);
   }
 
@@ -124,7 +115,7 @@ export class Binder {
   seek(from: Address, { ask, spare }: MessageOf<'seek'>, now: Millis): void {
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
     if (!this.#isToBeServed(from, assignment, now)) return;
-    const offer = this.#routing.offers.first(spare, now, this.#suits(from, now));
+    const offer = this.#assigner.offers.first(spare, now, this.#suits(from, now));
     if (offer === undefined) this.#routing.prober.hints.add(from);
     else this.#routing.prober.hints.delete(from);
     this.#serve(from, assignment, offer, now);
@@ -143,15 +134,15 @@ export class Binder {
     const spare = job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES;
     const offer = this.#nextInSeries(job?.spec.user, spare, from, now);
     // While something waits anywhere, a slot does not wait.
-    if (offer === undefined && this.#held.mayHold && this.#routing.offers.size === 0)
-      return this.#hold({ worker: from, ask, spare }, now);
+    if (offer === undefined && this.#assigner.held.mayHold && this.#assigner.offers.size === 0)
+      return this.#assigner.hold({ worker: from, ask, spare }, now);
     this.#serve(from, assignment, offer, now);
     if (offer !== undefined) this.#giveBehind(offer.job, from, assignment, spare, now);
   }
 
   /** The first in order, if it is tiny. While several users wait, central decides whose turn it is. */
   #nextInSeries(user: string | undefined, spare: Resources, worker: Address, now: Millis): Offer | undefined {
-    const { offers } = this.#routing;
+    const { offers } = this.#assigner;
     const { shareBy } = this.#s.cluster.policy.preset.decidedBy.options;
     if (shareBy !== 'none' && offers.hasOthersThan(user)) return undefined;
     return offers.firstIfTiny(spare, now, this.#suits(worker, now));
@@ -163,7 +154,7 @@ export class Binder {
    * (guided self-scheduling, Polychronopoulos and Kuck 1987).
    */
   #giveBehind(first: Job, worker: Address, assignment: Assignment, spare: Resources, now: Millis): void {
-    const { offers } = this.#routing;
+    const { offers } = this.#assigner;
     const { members, policy } = this.#s.cluster;
     let leftMs = CHUNK_SHARE * policy.seriesMs - first.meanRunMs!;
     let left = Math.min(CHUNK_TASKS_MAX - 1, Math.floor(offers.waiting / (2 * members.slotCount)));
@@ -175,31 +166,6 @@ export class Binder {
       if (leftMs < 0 || !this.#give(offer.job, offer.batch, worker, assignment, now)) return;
       this.#afterProbe(offer.job, offer.batch, now);
     }
-  }
-
-  #hold(slot: HeldSlot, now: Millis): void {
-    this.#held.hold(slot, now);
-    this.#s.env.setTimer('held', 0, this.#held.nextAt);
-  }
-
-  /** Held slots take what has come. */
-  giveHeld(job: Job, batch: Batch, now: Millis): void {
-    while (!this.#held.isEmpty && batch.waiting > 0 && mayGive(job)) {
-      const slot = this.#held.take(
-        ({ worker, spare }) =>
-          fits(batch.spec.demand, spare) && this.#avoidance.hasTaskFor(job, batch, worker, now),
-      );
-      if (slot === undefined) break;
-      const assignment: Assignment = { by: AssignedBy.ask, number: slot.ask };
-      if (!this.#give(job, batch, slot.worker, assignment, now)) return this.#none(slot.worker, slot.ask);
-      if (batch.waiting === 0) this.#routing.allBound(job, batch, now);
-    }
-  }
-
-  /** Nothing has come for these slots: they are central's again. */
-  letGo(now: Millis): void {
-    for (const { worker, ask } of this.#held.takeOverdue(now)) this.#none(worker, ask);
-    if (!this.#held.isEmpty) this.#s.env.setTimer('held', 0, this.#held.nextAt);
   }
 
   /** Central has found workers for a batch: each gets the next task, or is given back to central. */
@@ -267,24 +233,16 @@ export class Binder {
       if (this.#isNew(from, assignment.number, now)) return true;
       for (const job of this.#s.jobs.at(from)) if (this.#delivery.again(job, from, assignment)) return false;
     }
-    this.#held.take((slot) => slot.worker === from && slot.ask === assignment.number);
-    this.#none(from, assignment.number);
+    this.#assigner.held.take((slot) => slot.worker === from && slot.ask === assignment.number);
+    this.#assigner.none(from, assignment.number);
     return false;
   }
 
   #serve(from: Address, assignment: Assignment, offer: Offer | undefined, now: Millis): void {
-    if (offer === undefined) return this.#none(from, assignment.number);
+    if (offer === undefined) return this.#assigner.none(from, assignment.number);
     const { job, batch } = offer;
-    if (!this.#give(job, batch, from, assignment, now)) this.#none(from, assignment.number);
+    if (!this.#give(job, batch, from, assignment, now)) this.#assigner.none(from, assignment.number);
     this.#afterProbe(job, batch, now);
-  }
-
-  #suits(worker: Address, now: Millis): (offer: Offer) => boolean {
-    return ({ job, batch }) => this.#avoidance.hasTaskFor(job, batch, worker, now);
-  }
-
-  #none(worker: Address, ask: number): void {
-    this.#s.env.send(worker, nothingFor(ask));
   }
 
   /** The question comes for the first time. */
@@ -297,7 +255,7 @@ export class Binder {
   #refuse(worker: Address, ask: number): void {
     this.#s.counters.asksRefused++;
     this.#routing.prober.hints.add(worker);
-    this.#none(worker, ask);
+    this.#assigner.none(worker, ask);
   }
 
   /**
@@ -307,7 +265,7 @@ export class Binder {
   #nextFor(job: Job, batch: Batch, from: Address, isNew: boolean, now: Millis): TaskIndex {
     if (!isNew) return -1;
     this.#routing.prober.used(batch, from, 1);
-    return mayGive(job) ? this.#take(job, batch, from, now) : -1;
+    return mayGive(job) ? this.#assigner.take(job, batch, from, now) : -1;
   }
 
   /** The placed task that asks, or −1 when it is not the attempt that counts, or runs elsewhere. */
@@ -330,38 +288,20 @@ export class Binder {
 
   /** The next task of the batch goes to a worker that has not asked for this batch. @returns false when none waits */
   #give(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): boolean {
-    const task = this.#take(job, batch, worker, now);
-    if (task < 0) return false;
-    this.#bind(job, task, worker, assignment, now);
+    if (this.#assigner.give(job, batch, worker, assignment, now) < 0) return false;
+    if (job.isUndecided) this.#sampler.look(job, now);
     return true;
   }
 
-  /** The next task of the batch that may go to the worker, as a new attempt, or −1. */
-  #take(job: Job, batch: Batch, worker: Address, now: Millis): TaskIndex {
-    if (this.#avoidance.isBarred(batch, worker)) return -1;
-    const task = job.waiting.take(batch, this.#avoidance.filterFor(job, batch, worker, now));
-    if (task >= 0) job.tasks.nextAttempt(task);
-    return task;
-  }
-
   #bind(job: Job, task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
-    const batch = job.waiting.batchOf(task);
-    job.bound(task, worker, assignment, now);
-    if (job.spec.timeLimitMs !== undefined) watchTimeLimit(job, this.#s.env);
-    this.#events.bound(job, task, now);
-    if (job.maySeek) this.#routing.offers.update(job, batch, now);
-    this.#delivery.deliver(job, task, now);
+    this.#assigner.bind(job, task, worker, assignment, now);
     if (job.isUndecided) this.#sampler.look(job, now);
-    this.#events.changed(job, now);
+  }
+
+  #suits(worker: Address, now: Millis): (offer: Offer) => boolean {
+    return ({ job, batch }) => this.#assigner.hasTaskFor(job, batch, worker, now);
   }
 }
-
-function mayGive(job: Job): boolean {
-  return job.isWritten && !job.hasEnded && !job.cancelling && job.headroom > 0;
-}
-
-/** The answer to a question for which there is no task. */
-const nothingFor = sharedByNumber((ask): MessageOf<'none'> => ({ type: 'none', ask }));
 
 /**
  * Which numbered messages come for the first time: questions of workers, and their matches. They are numbered upwards and

@@ -40,7 +40,7 @@ function samplerOf(estimatorStates?: EstimatorStates, refused: string[] = []): S
     estimatorStateRefused: (estimator: string, message: string) => refused.push(`${estimator}: ${message}`),
   };
   const state = { env, config: { estimatorStates } } as unknown as SchedulerState;
-  return new Sampler(state, {} as never, {} as never);
+  return new Sampler(state, {} as never);
 }
 
 describe('a scheduler’s history of run times', () => {

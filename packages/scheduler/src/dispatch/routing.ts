@@ -3,6 +3,7 @@ import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { Sample } from '../job/sample.js';
 import type { SchedulerState } from '../state.js';
+import type { Assigner } from './assigner.js';
 import {
   needsNone,
   tellDecided,
@@ -13,7 +14,7 @@ import {
   tellNeedsAgain,
   withdraw,
 } from './needing.js';
-import { Offers } from './offers.js';
+import type { Offers } from './offers.js';
 import { doubtPlaced, placeAgain, placeTasks } from './placing.js';
 import { hasProbed, isSilent } from './probe-watch.js';
 import { Prober } from './probing.js';
@@ -31,14 +32,13 @@ export class Routing {
   readonly prober: Prober;
   readonly offers: Offers;
   readonly #s: SchedulerState;
-  readonly #giveHeld: (job: Job, batch: Batch, now: Millis) => void;
+  readonly #assigner: Assigner;
 
-  /** @param giveHeld gives what has come to slots that are held for it */
-  constructor(s: SchedulerState, giveHeld: (job: Job, batch: Batch, now: Millis) => void) {
+  constructor(s: SchedulerState, assigner: Assigner) {
     this.#s = s;
     this.prober = new Prober(s);
-    this.offers = new Offers(s.cluster);
-    this.#giveHeld = giveHeld;
+    this.offers = assigner.offers;
+    this.#assigner = assigner;
   }
 
   /** Nothing of the job is to be given out yet: it waits for others, its user holds it, what of it runs has yet to be said, or it is not written. */
@@ -127,8 +127,8 @@ export class Routing {
     // Possibly long tasks go only to their probes: seeking workers get tasks known to be short.
     if (this.#maySeek(job) && batch === batch.own) {
       this.offers.update(job, batch, now);
-      if (!job.isUndecided) this.#giveHeld(job, batch, now);
-      if (batch.waiting === 0) return;
+      if (!job.isUndecided) this.#assigner.giveHeld(job, batch, now);
+      if (batch.waiting === 0) return this.allBound(job, batch, now);
     }
     this.#s.sweepTimer.arm(now);
     if (!job.needsCentral) return this.prober.topUp(job, batch);

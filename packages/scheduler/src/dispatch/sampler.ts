@@ -21,7 +21,6 @@ import type { EstimatorStates } from '../contract.js';
 import type { Stage } from '../job/batch.js';
 import { decide, decideBy, UNDECIDED } from '../job/classify.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { JobEvents } from '../job/job-events.js';
 import { Sample } from '../job/sample.js';
 import type { SchedulerState } from '../state.js';
 import type { Routing } from './routing.js';
@@ -34,7 +33,6 @@ import { slowdownAt } from './slowdown.js';
 export class Sampler {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
-  readonly #events: JobEvents;
   /** State of inactive estimators. */
   readonly #estimatorStates: Record<string, unknown>;
   #policy: PolicySettings | undefined;
@@ -42,10 +40,9 @@ export class Sampler {
   /** Since `takeEstimatorStates` was last called. */
   #hasLearned = false;
 
-  constructor(s: SchedulerState, routing: Routing, events: JobEvents) {
+  constructor(s: SchedulerState, routing: Routing) {
     this.#s = s;
     this.#routing = routing;
-    this.#events = events;
     this.#estimatorStates = { ...s.config.estimatorStates };
   }
 
@@ -152,7 +149,7 @@ export class Sampler {
   #decide(job: Job, sample: Sample, estimate: Estimate, now: Millis): void {
     job.decide(decideBy(estimate, this.#policy!), now);
     this.#s.ledger.classified(job, now);
-    this.#events.decided(job, now);
+    this.#s.events.decided(job, now);
     this.#tellThatLong(job);
     this.#routing.decided(job, sample, now);
   }

@@ -1,7 +1,8 @@
 import type { Address, MessageOf, Millis, TaskIndex } from '@goshawk/core';
 import { type Job, TaskState } from '../job/job.js';
 import { attemptKey } from '../job/task-table.js';
-import type { SchedulerState } from '../state.js';
+import type { JobStore } from './job-store.js';
+import type { Ledger } from './ledger.js';
 
 /**
  * Whether what is believed to run does run. A task may have been given out and never have come, and the news that its
@@ -9,7 +10,9 @@ import type { SchedulerState } from '../state.js';
  * something for long are asked now and then what they hold, as after a restart.
  */
 export class RunningTaskAudit {
-  readonly #s: SchedulerState;
+  readonly #jobs: JobStore;
+  readonly #ledger: Ledger;
+  readonly #previousIncarnations: readonly Address[];
   /** Workers that were asked and have not answered. */
   readonly #asked = new Set<Address>();
   #askedAt: Millis = Number.NEGATIVE_INFINITY;
@@ -18,8 +21,10 @@ export class RunningTaskAudit {
   /** Tasks running since before this time should have reached the worker when it was asked. */
   #since: Millis = Number.NEGATIVE_INFINITY;
 
-  constructor(s: SchedulerState) {
-    this.#s = s;
+  constructor(jobs: JobStore, ledger: Ledger, previousIncarnations: readonly Address[]) {
+    this.#jobs = jobs;
+    this.#ledger = ledger;
+    this.#previousIncarnations = previousIncarnations;
   }
 
   /**
@@ -28,7 +33,7 @@ export class RunningTaskAudit {
    * @returns whether anything is believed to run
    */
   start(pauseMs: Millis, now: Millis): boolean {
-    const running = [...this.#s.jobs.active()].filter(({ runningCount }) => runningCount > 0);
+    const running = [...this.#jobs.active()].filter(({ runningCount }) => runningCount > 0);
     if (running.length === 0 || now - this.#askedAt < pauseMs) return running.length > 0;
     this.#askedAt = now;
     this.#since = now - pauseMs;
@@ -37,10 +42,10 @@ export class RunningTaskAudit {
     for (const job of running) {
       for (const task of tasksSince(job, this.#since)) this.#asked.add(job.tasks.workerOf(task));
     }
-    const previousIncarnations = this.#s.config.inheritance?.previousIncarnations ?? [];
+    const previousIncarnations = this.#previousIncarnations;
     // Behind what waits until it is durable, of which those may be that it asks after.
     for (const worker of this.#asked)
-      this.#s.ledger.send(worker, { type: 'resume', previousIncarnations, audit: this.#round });
+      this.#ledger.send(worker, { type: 'resume', previousIncarnations, audit: this.#round });
     return true;
   }
 
@@ -59,7 +64,7 @@ export class RunningTaskAudit {
     const missing: { job: Job; task: TaskIndex }[] = [];
     if (audit !== this.#round || !this.#asked.delete(from)) return missing;
     const held = new Set(tasks.map(attemptKey));
-    for (const job of this.#s.jobs.active()) {
+    for (const job of this.#jobs.active()) {
       for (const task of tasksSince(job, this.#since)) {
         if (job.tasks.workerOf(task) === from && !held.has(attemptKey(job.tasks.ref(task))))
           missing.push({ job, task });

@@ -1,68 +1,104 @@
 import type { Millis, Outcome, TaskIndex } from '@goshawk/core';
-import type { Watching } from '../api/watching.js';
-import type { Overload } from '../life/overload.js';
-import type { SchedulerState } from '../state.js';
 import type { Job } from './job.js';
+import type { Tallies } from './tallies.js';
 
-/** Events of jobs for observers: the driver, counters, and watching clients. */
+/** The process around the scheduler sees jobs through these calls. */
+export interface JobObserver {
+  /** The scheduler accepted the job and has not acted on it yet. */
+  jobAccepted?(job: Job): void;
+  /** The pilots of the job have decided its class. */
+  jobDecided?(job: Job, now: Millis): void;
+  /** A worker was given the task: its current attempt is in flight. */
+  taskBound?(job: Job, task: TaskIndex, now: Millis): void;
+  /** An attempt that counts has ended; its consequences follow. */
+  attemptEnded?(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void;
+  /** The job has ended; its record is complete and will not change. */
+  jobEnded(job: Job): void;
+}
+
+/** A part of the scheduler that follows jobs. */
+export interface JobListener {
+  /** Something about the job is new. */
+  changed?(job: Job, now: Millis): void;
+  ended?(job: Job, now: Millis): void;
+}
+
+/** Counts since the start. */
+export interface SchedulerCounters {
+  jobsAccepted: number;
+  jobsEnded: number;
+  tasksBound: number;
+  tasksCompleted: number;
+  tasksFailed: number;
+  /** Attempts that failed and were tried again. */
+  retries: number;
+  /** Attempts that were cut short with their worker. */
+  lost: number;
+  probesSent: number;
+  /** Probes that were taken back before a worker served them. */
+  probesRecalled: number;
+  /** Probes that were answered "none left". */
+  asksRefused: number;
+  /** Reports of attempts that no longer count. */
+  staleReports: number;
+}
+
+/** The source of counts, traces and updates: tells the observer and the listeners what happens to jobs. */
 export class JobEvents {
-  readonly #s: SchedulerState;
-  readonly #overload: Overload;
-  readonly #watching: Watching;
-  readonly #mayBeStuck: () => void;
+  readonly #observer: JobObserver;
+  readonly #counters: SchedulerCounters;
+  readonly #tallies: Tallies;
+  #listeners: readonly JobListener[] = [];
 
-  /** @param mayBeStuck called when nothing of a job runs any more that its user holds */
-  constructor(s: SchedulerState, overload: Overload, watching: Watching, mayBeStuck: () => void) {
-    this.#s = s;
-    this.#overload = overload;
-    this.#watching = watching;
-    this.#mayBeStuck = mayBeStuck;
+  constructor(observer: JobObserver, counters: SchedulerCounters, tallies: Tallies) {
+    this.#observer = observer;
+    this.#counters = counters;
+    this.#tallies = tallies;
+  }
+
+  /** Sets the listeners, which are called in this order. */
+  listen(...listeners: readonly JobListener[]): void {
+    this.#listeners = listeners;
   }
 
   /** All counts, as groups that add up over several schedulers. */
   get counted() {
-    return { ...this.#s.counters, ...this.#s.tallies.counted };
+    return { ...this.#counters, ...this.#tallies.counted };
   }
 
   accepted(job: Job): void {
-    this.#s.counters.jobsAccepted++;
-    this.#s.env.jobAccepted?.(job);
+    this.#counters.jobsAccepted++;
+    this.#observer.jobAccepted?.(job);
   }
 
-  /** It was decided what the job is, by its pilots. */
   decided(job: Job, now: Millis): void {
-    this.#s.env.jobDecided?.(job, now);
+    this.#observer.jobDecided?.(job, now);
   }
 
-  /** A worker was given the task. */
   bound(job: Job, task: TaskIndex, now: Millis): void {
-    this.#s.counters.tasksBound++;
-    this.#s.tallies.taskBound(job, task, now);
-    this.#s.env.taskBound?.(job, task, now);
+    this.#counters.tasksBound++;
+    this.#tallies.taskBound(job, task, now);
+    this.#observer.taskBound?.(job, task, now);
   }
 
-  /** An attempt that counts has ended; nothing has become of that yet. */
   attemptEnded(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
-    this.#s.env.attemptEnded?.(job, task, outcome, runMs, now);
+    this.#observer.attemptEnded?.(job, task, outcome, runMs, now);
   }
 
   taskEnded(job: Job, end: 'completed' | 'failed'): void {
-    if (end === 'completed') this.#s.counters.tasksCompleted++;
-    else this.#s.counters.tasksFailed++;
-    this.#s.tallies.taskEnded(job, end);
+    if (end === 'completed') this.#counters.tasksCompleted++;
+    else this.#counters.tasksFailed++;
+    this.#tallies.taskEnded(job, end);
   }
 
   ended(job: Job, now: Millis): void {
-    this.#s.counters.jobsEnded++;
-    this.#s.tallies.jobEnded(job, now);
-    this.#s.env.jobEnded(job);
-    this.#overload.jobEnded(now);
-    this.#watching.ended(job, now);
+    this.#counters.jobsEnded++;
+    this.#tallies.jobEnded(job, now);
+    this.#observer.jobEnded(job);
+    for (const listener of this.#listeners) listener.ended?.(job, now);
   }
 
-  /** Something about the job is new. */
   changed(job: Job, now: Millis): void {
-    this.#watching.changed(job, now);
-    if (job.isHeld && job.runningCount === 0) this.#mayBeStuck();
+    for (const listener of this.#listeners) listener.changed?.(job, now);
   }
 }

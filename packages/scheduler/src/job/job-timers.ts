@@ -1,23 +1,34 @@
 import type { Environment, Millis, PolicySettings } from '@goshawk/core';
-import type { SchedulerTimer } from '../contract.js';
 import type { Job } from './job.js';
 
 // Timers of one job. To set one again does no harm.
 
+export type JobTimer =
+  /** The deadline of the job has come. */
+  | 'deadline'
+  /** The time limit of the job has passed. */
+  | 'timeLimit'
+  /** Clients may have abandoned the open job. */
+  | 'open'
+  /** The back-off of a failed task is over. */
+  | 'retry'
+  /** The pilots may tell more than at the last look. */
+  | 'weigh';
+
 /** Sets the deadline timer if the policy abandons late jobs. */
-export function watchDeadline(job: Job, { preset }: PolicySettings, env: Environment<SchedulerTimer>): void {
+export function watchDeadline(job: Job, { preset }: PolicySettings, env: Environment<JobTimer>): void {
   if (preset.abandons && job.spec.deadlineMs !== undefined)
     env.setTimer('deadline', job.number, job.deadlineAt);
 }
 
 /** Called when a job's first start may have become known. */
-export function watchTimeLimit(job: Job, env: Environment<SchedulerTimer>): void {
+export function watchTimeLimit(job: Job, env: Environment<JobTimer>): void {
   const { timeLimitAt } = job;
   if (timeLimitAt < Number.POSITIVE_INFINITY) env.setTimer('timeLimit', job.number, timeLimitAt);
 }
 
 /** Tasks that failed rest before they are tried again. */
-export function watchRest(job: Job, env: Environment<SchedulerTimer>): void {
+export function watchRest(job: Job, env: Environment<JobTimer>): void {
   const { nextAt } = job.resting;
   if (nextAt < Number.POSITIVE_INFINITY) env.setTimer('retry', job.number, nextAt);
 }
@@ -27,12 +38,12 @@ export function openUntil({ isOpen, heardAt, spec }: Job): Millis {
   return isOpen ? heardAt + spec.openMs! : Number.POSITIVE_INFINITY;
 }
 
-export function watchOpen(job: Job, env: Environment<SchedulerTimer>): void {
+export function watchOpen(job: Job, env: Environment<JobTimer>): void {
   if (job.isOpen) env.setTimer('open', job.number, openUntil(job));
 }
 
 /** The job has ended. */
-export function clearTimers({ spec, number, isUndecided }: Job, env: Environment<SchedulerTimer>): void {
+export function clearTimers({ spec, number, isUndecided }: Job, env: Environment<JobTimer>): void {
   if (spec.deadlineMs !== undefined) env.clearTimer('deadline', number);
   if (spec.retryBackoffMs !== undefined) env.clearTimer('retry', number);
   if (spec.timeLimitMs !== undefined) env.clearTimer('timeLimit', number);

@@ -1,8 +1,28 @@
-import { type Address, type Millis, NOBODY, type TaskIndex } from '@goshawk/core';
+import {
+  type Address,
+  counted,
+  type MessageOf,
+  type Millis,
+  mergedRanges,
+  NOBODY,
+  quoted,
+  type TaskIndex,
+  type TaskRange,
+} from '@goshawk/core';
 import type { Routing } from '../dispatch/routing.js';
+import type { Refusal } from '../durability/ledger.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
+
+/** Outcome of cancelling tasks. */
+export interface CancelledTasks {
+  readonly cancelled: number;
+  /** They run, and are killed. */
+  readonly killing: number;
+  /** They had completed or failed before. */
+  readonly ended: number;
+}
 
 /** Ends jobs that somebody cancels: what waits at once, what runs as soon as its worker has killed it. */
 export class Cancelling {
@@ -33,6 +53,27 @@ export class Cancelling {
     this.#endings.endIfDone(job, now);
   }
 
+  /** Cancels single tasks of a job, which goes on with the others; stages after them cannot run any more. */
+  cancelTasks(job: Job, message: MessageOf<'cancelTasks'>, now: Millis): CancelledTasks | Refusal {
+    const ranges = rangesOf(job, message);
+    if ('code' in ranges) return ranges;
+    if (!job.hasEnded && !job.cancelling && job.cancelTasks(ranges)) {
+      this.#s.ledger.tasksCancelled(job, ranges, now);
+      for (const { first, last } of ranges) {
+        for (let task = first; task <= last && !job.hasEnded; task++) {
+          const state = job.tasks.stateOf(task);
+          if (state === TaskState.running || state === TaskState.placed)
+            this.cancelAt(job.tasks.workerOf(task), job, task);
+          if (state < TaskState.running) this.#endings.cancelled(job, task, now);
+        }
+      }
+      if (!job.hasEnded) this.#routing.fewerWait(job, now);
+      this.#s.sweepTimer.arm(now);
+      this.#s.events.changed(job, now);
+    }
+    return countIn(job, ranges);
+  }
+
   /** Tells the workers of what still runs once more. */
   repeat(job: Job): void {
     for (const task of job.tasks.in(TaskState.running))
@@ -45,3 +86,51 @@ export class Cancelling {
     this.#s.ledger.send(worker, { type: 'cancelTask', ...job.tasks.ref(task) });
   }
 }
+
+function rangesOf(
+  job: Job,
+  { tasks, stage: name }: MessageOf<'cancelTasks'>,
+): readonly TaskRange[] | Refusal {
+  const stage = name === undefined ? undefined : job.stages.find(({ spec }) => spec.name === name);
+  if (name !== undefined && stage === undefined) return noSuchStage(job, name);
+  const first = stage?.first ?? 0;
+  const last = stage === undefined ? job.taskCount - 1 : stage.first + stage.count - 1;
+  if (tasks.length === 0) return [{ first, last }];
+  const outside = tasks.find((range) => range.first < first || range.last > last || range.first > range.last);
+  if (outside === undefined) return mergedRanges(tasks);
+  const whose = name === undefined ? job.id : `stage ${quoted(name)} of ${job.id}`;
+  const wrong = outside.first < first ? outside.first : outside.last;
+  return {
+    code: 'unknown-task',
+    message: `${whose} has no task ${wrong}`,
+    hint: `its ${counted(last - first + 1, 'task')} ${first === last ? `is ${first}` : `are ${first} to ${last}`}, as \`goshawk tasks\` numbers them`,
+  };
+}
+
+function countIn(job: Job, ranges: readonly TaskRange[]): CancelledTasks {
+  let cancelled = 0;
+  let killing = 0;
+  let ended = 0;
+  for (const { first, last } of ranges) {
+    for (let task = first; task <= last; task++) {
+      const state = job.tasks.stateOf(task);
+      if (state === TaskState.cancelled) cancelled++;
+      else if (job.tasks.isFinal(task)) ended++;
+      else killing++;
+    }
+  }
+  return { cancelled, killing, ended };
+}
+
+/** A request names a stage that the job does not have. */
+export function noSuchStage(job: Job, name: string): Refusal {
+  const names = job.stages.slice(0, STAGES_NAMED).map(({ spec }) => spec.name);
+  const more = job.stages.length > names.length ? `, … (${counted(job.stages.length, 'stage')})` : '';
+  return {
+    code: 'unknown-stage',
+    message: `${job.id} has no stage ${quoted(name)}`,
+    hint: `its stages are ${names.join(', ')}${more}`,
+  };
+}
+
+const STAGES_NAMED = 10;

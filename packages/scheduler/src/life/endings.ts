@@ -15,7 +15,6 @@ import type { AttemptEnd } from '../job/attempt-history.js';
 import type { Stage } from '../job/batch.js';
 import { whyBroken } from '../job/gang.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { JobEvents } from '../job/job-events.js';
 import { clearTimers, openUntil, watchOpen, watchRest } from '../job/job-timers.js';
 import { ABANDONED, GIVEN_UP, howEnded, outOfTime } from '../job/outcomes.js';
 import type { SchedulerState } from '../state.js';
@@ -41,27 +40,15 @@ export class Endings {
   readonly #routing: Routing;
   readonly #sampler: Sampler;
   readonly #abandoned: AbandonedAttempts;
-  readonly #events: JobEvents;
-  readonly #hasEnded: (job: Job, now: Millis) => void;
   #isFailingAlike = false;
   /** Its tasks fail one after another: none of them is to be given out meanwhile. */
   #givenUp: Job | undefined;
 
-  /** @param hasEnded for jobs that wait for the end of a job */
-  constructor(
-    s: SchedulerState,
-    routing: Routing,
-    sampler: Sampler,
-    abandoned: AbandonedAttempts,
-    events: JobEvents,
-    hasEnded: (job: Job, now: Millis) => void,
-  ) {
+  constructor(s: SchedulerState, routing: Routing, sampler: Sampler, abandoned: AbandonedAttempts) {
     this.#s = s;
     this.#routing = routing;
     this.#sampler = sampler;
     this.#abandoned = abandoned;
-    this.#events = events;
-    this.#hasEnded = hasEnded;
   }
 
   /** Judges a reported end by other workers' reports about the job and by the available memory. */
@@ -91,7 +78,7 @@ export class Endings {
   /** An attempt that counts has ended: before anybody hears of it. Notes where it is written down. */
   writeDown(job: Job, end: AttemptEnd, now: Millis): void {
     const { task, outcome, runMs } = end;
-    this.#events.attemptEnded(job, task, outcome, runMs, now);
+    this.#s.events.attemptEnded(job, task, outcome, runMs, now);
     if (this.#s.ledger.isKept)
       end.place = this.#s.ledger.attemptEnded(job, end, this.#workerOf(job, task), now);
   }
@@ -231,8 +218,7 @@ export class Endings {
     const { completed } = job.counts;
     if (completed > 0 && completed === job.taskCount) this.#s.usage.jobCompleted(job.tasks.runMs, now);
     this.#s.jobs.ended(job, now);
-    this.#events.ended(job, now);
-    this.#hasEnded(job, now);
+    this.#s.events.ended(job, now);
   }
 
   /** Something the job needs is missing: identical tasks fail at once instead of being tried one by one. */
@@ -328,7 +314,7 @@ export class Endings {
     if (job.hasEnded) return;
     if (restMs === 0) this.#routing.find(job, job.waiting.batchOf(task), now);
     else if (job.isLimited) this.#routing.findAll(job, now);
-    this.#events.changed(job, now);
+    this.#s.events.changed(job, now);
   }
 
   /** A task has come to its end: what waited for that may go on. */
@@ -336,7 +322,7 @@ export class Endings {
     const stage = job.dag.stageOf(task);
     job.set(task, state);
     if (state !== TaskState.cancelled)
-      this.#events.taskEnded(job, state === TaskState.completed ? 'completed' : 'failed');
+      this.#s.events.taskEnded(job, state === TaskState.completed ? 'completed' : 'failed');
     if (job.sample?.heeds(task)) this.#sampler.look(job, now);
     if (stage.unfinished === 0) {
       this.#routing.prober.batchIsBound(job, stage);
@@ -345,7 +331,7 @@ export class Endings {
     if (job.isLimited && job !== this.#givenUp) this.#routing.findAll(job, now);
     this.endIfDone(job, now);
     this.abandonIfLate(job, now);
-    this.#events.changed(job, now);
+    this.#s.events.changed(job, now);
   }
 
   /** A scheduler that takes the jobs over has to know from the journal that a stage may run, or would not take what runs of it. */

@@ -3,7 +3,6 @@ import type { Routing } from '../dispatch/routing.js';
 import { NOT_READY, type Refusal } from '../durability/ledger.js';
 import { Hold } from '../job/hold.js';
 import { type Job, TaskState } from '../job/job.js';
-import type { JobEvents } from '../job/job-events.js';
 import type { SchedulerState } from '../state.js';
 import type { Cancelling } from './cancelling.js';
 import type { Endings } from './endings.js';
@@ -23,7 +22,6 @@ export class Holds {
   readonly #routing: Routing;
   readonly #cancelling: Cancelling;
   readonly #endings: Endings;
-  readonly #events: JobEvents;
   /** Those that begin at some time. */
   readonly #later = new Set<Job>();
   /** By client, the number of the last request that was heeded. */
@@ -31,18 +29,11 @@ export class Holds {
   /** When the timer is set for; Infinity: it is not. */
   #wakesAt: Millis = Number.POSITIVE_INFINITY;
 
-  constructor(
-    s: SchedulerState,
-    routing: Routing,
-    cancelling: Cancelling,
-    endings: Endings,
-    events: JobEvents,
-  ) {
+  constructor(s: SchedulerState, routing: Routing, cancelling: Cancelling, endings: Endings) {
     this.#s = s;
     this.#routing = routing;
     this.#cancelling = cancelling;
     this.#endings = endings;
-    this.#events = events;
   }
 
   /** The job was accepted, or read back from the journal. */
@@ -88,7 +79,7 @@ export class Holds {
       else if (hold.beginAt <= wallNow) {
         this.#later.delete(job);
         if (hold.set(hold.isHeld, undefined, now)) this.#start(job, now);
-        else this.#events.changed(job, now);
+        else this.#s.events.changed(job, now);
       }
     }
     this.#arm(now);
@@ -110,7 +101,7 @@ export class Holds {
     else job.hold.set(true, job.hold.beginAt, now);
     this.#s.ledger.updated(job, now);
     if (!wasHeld) this.#takeBack(job);
-    this.#events.changed(job, now);
+    this.#s.events.changed(job, now);
   }
 
   /** Nobody looks for workers for it any more; what central has placed and has not started waits here again. */
@@ -135,7 +126,7 @@ export class Holds {
     job.released(now);
     this.#routing.released(job, now);
     this.#endings.abandonIfLate(job, now);
-    this.#events.changed(job, now);
+    this.#s.events.changed(job, now);
   }
 
   #setPriority(job: Job, priority: Priority, now: Millis): void {
@@ -143,6 +134,6 @@ export class Holds {
     job.priority = priority;
     this.#s.ledger.updated(job, now);
     this.#routing.reordered(job, now);
-    this.#events.changed(job, now);
+    this.#s.events.changed(job, now);
   }
 }

@@ -1,78 +1,104 @@
 import type { JobSpec, Millis, RetryChoice } from '@goshawk/core';
+import type { Routing } from '../dispatch/routing.js';
+import type { Sampler } from '../dispatch/sampler.js';
 import { arrivingJobOf } from '../job/arriving.js';
 import { decide } from '../job/classify.js';
 import { holdOf } from '../job/hold.js';
 import { Job } from '../job/job.js';
 import { watchDeadline, watchOpen } from '../job/job-timers.js';
 import type { Reopening } from '../job/reopening.js';
-import type { SchedulerParts } from '../parts.js';
+import type { SchedulerState } from '../state.js';
+import type { Holds } from './holds.js';
+import type { Predecessors } from './predecessors.js';
 
-/**
- * Makes a job of what was submitted, writes it down and starts to look for workers.
- *
- * @param key chosen by the client; a key that is known gives the job that has it
- * @throws InputError where the journal cannot write it
- */
-export function accept(s: SchedulerParts, spec: JobSpec, key: string | undefined, now: Millis): Job {
-  const { cluster, jobs, ledger, sampler } = s;
-  const known = key === undefined ? undefined : jobs.byKey(key, spec.user);
-  if (known !== undefined) return known;
-  const arriving = arrivingJobOf(spec, now + s.config.wallOffsetMs);
-  const judgement = sampler.judge(arriving, spec);
-  const { number, id } = jobs.nextName();
-  const decision = decide(judgement, cluster.policy);
-  const hold = holdOf(spec, now, now + s.config.wallOffsetMs);
-  const job = new Job({ number, id, key, spec, arriving, judgement, decision, acceptedAt: now, hold });
-  job.history.shareCrashes(s.crashes.known(() => job.history.program));
-  if (judgement.kind === 'sample') sampler.start(job, judgement);
-  job.heardAt = now;
-  // First, since a record that cannot be encoded throws: nothing is known of the job then.
-  ledger.accepted(job, now);
-  jobs.add(job);
-  if (ledger.isShared) s.unwritten.add(job);
-  else s.events.accepted(job);
-  if (!job.isAwaiting) s.routing.startJob(job, now);
-  // Cluster-wide keys are decided only when the record is written.
-  if (ledger.isShared)
-    ledger.whenDurable((then) => {
-      if (jobs.byNumber(number) === job) s.events.accepted(job);
-      isWritten(s, job, then);
-    }, now);
-  else watchDeadline(job, cluster.policy, s.env);
-  watchOpen(job, s.env);
-  if (job.isAwaiting) s.predecessors.hold(job, now);
-  s.holds.watch(job, now);
-  return job;
-}
+/** Makes jobs of what was submitted. */
+export class Intake {
+  readonly #s: SchedulerState;
+  readonly #routing: Routing;
+  readonly #sampler: Sampler;
+  readonly #predecessors: Predecessors;
+  readonly #holds: Holds;
 
-/**
- * Runs tasks of an ended job again, as further attempts. Nothing is given out before the retry is on the disk: after a crash
- * the job would have ended, and its tasks would run unknown to anybody.
- */
-export function reopen(
-  s: SchedulerParts,
-  job: Job,
-  reopening: Reopening,
-  { key, choice }: { readonly key: string; readonly choice: RetryChoice },
-  now: Millis,
-): void {
-  const { jobs, ledger } = s;
-  ledger.retried(job, key, choice, now);
-  jobs.reopen(job, () => job.reopen(reopening, key, now));
-  s.unwritten.add(job);
-  // Pilots are drawn before workers are looked for, or probes would go out for tasks that wait for them.
-  s.sampler.resume(job, now);
-  if (job.isAwaiting) s.predecessors.hold(job, now);
-  else s.routing.startJob(job, now);
-  s.holds.watch(job, now);
-  ledger.whenDurable((then) => isWritten(s, job, then), now);
-}
+  constructor(
+    s: SchedulerState,
+    routing: Routing,
+    sampler: Sampler,
+    predecessors: Predecessors,
+    holds: Holds,
+  ) {
+    this.#s = s;
+    this.#routing = routing;
+    this.#sampler = sampler;
+    this.#predecessors = predecessors;
+    this.#holds = holds;
+  }
 
-function isWritten(s: SchedulerParts, job: Job, now: Millis): void {
-  const questions = s.unwritten.settled(job);
-  const isTheirs = s.jobs.byNumber(job.number) === job;
-  for (const ask of questions) ask(now);
-  if (!isTheirs || job.cancelling || job.hasEnded) return;
-  s.routing.findAll(job, now);
-  watchDeadline(job, s.cluster.policy, s.env);
+  /**
+   * Makes a job of what was submitted, writes it down and starts to look for workers.
+   *
+   * @param key chosen by the client; a key that is known gives the job that has it
+   * @throws InputError where the journal cannot write it
+   */
+  accept(spec: JobSpec, key: string | undefined, now: Millis): Job {
+    const { cluster, jobs, ledger } = this.#s;
+    const known = key === undefined ? undefined : jobs.byKey(key, spec.user);
+    if (known !== undefined) return known;
+    const arriving = arrivingJobOf(spec, now + this.#s.config.wallOffsetMs);
+    const judgement = this.#sampler.judge(arriving, spec);
+    const { number, id } = jobs.nextName();
+    const decision = decide(judgement, cluster.policy);
+    const hold = holdOf(spec, now, now + this.#s.config.wallOffsetMs);
+    const job = new Job({ number, id, key, spec, arriving, judgement, decision, acceptedAt: now, hold });
+    job.history.shareCrashes(this.#s.crashes.known(() => job.history.program));
+    if (judgement.kind === 'sample') this.#sampler.start(job, judgement);
+    job.heardAt = now;
+    // First, since a record that cannot be encoded throws: nothing is known of the job then.
+    ledger.accepted(job, now);
+    jobs.add(job);
+    if (ledger.isShared) this.#s.unwritten.add(job);
+    else this.#s.events.accepted(job);
+    if (!job.isAwaiting) this.#routing.startJob(job, now);
+    // Cluster-wide keys are decided only when the record is written.
+    if (ledger.isShared)
+      ledger.whenDurable((then) => {
+        if (jobs.byNumber(number) === job) this.#s.events.accepted(job);
+        this.#isWritten(job, then);
+      }, now);
+    else watchDeadline(job, cluster.policy, this.#s.env);
+    watchOpen(job, this.#s.env);
+    if (job.isAwaiting) this.#predecessors.hold(job, now);
+    this.#holds.watch(job, now);
+    return job;
+  }
+
+  /**
+   * Runs tasks of an ended job again, as further attempts. Nothing is given out before the retry is on the disk: after a crash
+   * the job would have ended, and its tasks would run unknown to anybody.
+   */
+  reopen(
+    job: Job,
+    reopening: Reopening,
+    { key, choice }: { readonly key: string; readonly choice: RetryChoice },
+    now: Millis,
+  ): void {
+    const { jobs, ledger } = this.#s;
+    ledger.retried(job, key, choice, now);
+    jobs.reopen(job, () => job.reopen(reopening, key, now));
+    this.#s.unwritten.add(job);
+    // Pilots are drawn before workers are looked for, or probes would go out for tasks that wait for them.
+    this.#sampler.resume(job, now);
+    if (job.isAwaiting) this.#predecessors.hold(job, now);
+    else this.#routing.startJob(job, now);
+    this.#holds.watch(job, now);
+    ledger.whenDurable((then) => this.#isWritten(job, then), now);
+  }
+
+  #isWritten(job: Job, now: Millis): void {
+    const questions = this.#s.unwritten.settled(job);
+    const isTheirs = this.#s.jobs.byNumber(job.number) === job;
+    for (const ask of questions) ask(now);
+    if (!isTheirs || job.cancelling || job.hasEnded) return;
+    this.#routing.findAll(job, now);
+    watchDeadline(job, this.#s.cluster.policy, this.#s.env);
+  }
 }

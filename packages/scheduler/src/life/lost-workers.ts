@@ -3,39 +3,54 @@ import type { JobStore } from '../durability/job-store.js';
 import { type Job, TaskState } from '../job/job.js';
 import { LOST, LOST_BESIDE } from '../job/outcomes.js';
 import { attemptKey } from '../job/task-table.js';
-import type { SchedulerParts } from '../parts.js';
+import type { SchedulerState } from '../state.js';
+import type { AbandonedAttempts } from './abandoned-attempts.js';
+import type { Endings } from './endings.js';
+
+/** Ends the attempts that ran on lost workers. */
+export class LostWorkers {
+  readonly #s: SchedulerState;
+  readonly #endings: Endings;
+  readonly #abandoned: AbandonedAttempts;
+
+  constructor(s: SchedulerState, endings: Endings, abandoned: AbandonedAttempts) {
+    this.#s = s;
+    this.#endings = endings;
+    this.#abandoned = abandoned;
+  }
+
+  /**
+   * Handles tasks of lost workers. A task that ran alone on one is charged; otherwise all running tasks are.
+   */
+  loseTasks(workers: ReadonlySet<Address>, now: Millis): void {
+    const lost = tasksAt(workers, this.#s.jobs);
+    const suspects = suspectsOf(lost, this.#s.cluster.timings.leaseMs, now);
+    for (const { job, task, worker } of lost) {
+      // The task ended when its job was abandoned.
+      if (job.tasks.isFinal(task) || job.tasks.workerOf(task) !== worker) continue;
+      if (job.tasks.stateOf(task) === TaskState.placed) {
+        this.#endings.declined(job, task, now);
+        continue;
+      }
+      const { program } = job.history;
+      if (program !== undefined) job.history.shareCrashes(this.#s.crashes.of(program));
+      const others = suspects.get(worker);
+      const isBeside = others !== undefined && !others.has(attemptKey(job.tasks.ref(task)));
+      const gang = job.gangStageOf(task)?.gang;
+      const outcome = gang?.broken ?? (isBeside ? LOST_BESIDE : LOST);
+      const runMs = now - job.tasks.startedAt[task]!;
+      this.#abandoned.add(job, task);
+      const end = { task, outcome, runMs, place: undefined };
+      this.#endings.writeDown(job, end, now);
+      this.#endings.ended(job, end, now);
+    }
+  }
+}
 
 interface LostTask {
   readonly job: Job;
   readonly task: TaskIndex;
   readonly worker: Address;
-}
-
-/**
- * Handles tasks of lost workers. A task that ran alone on one is charged; otherwise all running tasks are.
- */
-export function loseTasks(s: SchedulerParts, workers: ReadonlySet<Address>, now: Millis): void {
-  const lost = tasksAt(workers, s.jobs);
-  const suspects = suspectsOf(lost, s.cluster.timings.leaseMs, now);
-  for (const { job, task, worker } of lost) {
-    // The task ended when its job was abandoned.
-    if (job.tasks.isFinal(task) || job.tasks.workerOf(task) !== worker) continue;
-    if (job.tasks.stateOf(task) === TaskState.placed) {
-      s.endings.declined(job, task, now);
-      continue;
-    }
-    const { program } = job.history;
-    if (program !== undefined) job.history.shareCrashes(s.crashes.of(program));
-    const others = suspects.get(worker);
-    const isBeside = others !== undefined && !others.has(attemptKey(job.tasks.ref(task)));
-    const gang = job.gangStageOf(task)?.gang;
-    const outcome = gang?.broken ?? (isBeside ? LOST_BESIDE : LOST);
-    const runMs = now - job.tasks.startedAt[task]!;
-    s.abandoned.add(job, task);
-    const end = { task, outcome, runMs, place: undefined };
-    s.endings.writeDown(job, end, now);
-    s.endings.ended(job, end, now);
-  }
 }
 
 function tasksAt(gone: ReadonlySet<Address>, jobs: JobStore): LostTask[] {

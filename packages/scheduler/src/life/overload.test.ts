@@ -43,7 +43,7 @@ class Bench {
   end(job: Job): void {
     (job as { endedAt: number | undefined }).endedAt = this.now;
     this.jobs.ended(job, this.now);
-    this.overload.jobEnded(this.now);
+    this.overload.ended(job, this.now);
   }
 }
 

@@ -2,6 +2,8 @@ import { LIMITS, type Millis, type OverloadReason } from '@goshawk/core';
 import type { LoadLimits } from '../contract.js';
 import type { JobStore } from '../durability/job-store.js';
 import type { Refusal } from '../durability/ledger.js';
+import type { Job } from '../job/job.js';
+import type { JobListener } from '../job/job-events.js';
 
 export const DEFAULT_LOAD_LIMITS: Omit<LoadLimits, 'activeBytesMax'> = {
   activeJobsMax: LIMITS.activeJobsMax,
@@ -35,7 +37,7 @@ const TOO_LARGE = {
  * That time is when as many jobs will have ended as were refused since the last one did, at the pace at which
  * they end. So those who are refused together do not come back together.
  */
-export class Overload {
+export class Overload implements JobListener {
   readonly #jobs: JobStore;
   readonly #limits: LoadLimits;
   readonly #random: () => number;
@@ -50,7 +52,7 @@ export class Overload {
     this.#random = random;
   }
 
-  jobEnded(now: Millis): void {
+  ended(_job: Job, now: Millis): void {
     if (this.#lastEndAt !== undefined) this.#pace += NEWEST_WEIGHT * (now - this.#lastEndAt - this.#pace);
     this.#lastEndAt = now;
     this.#refusedSinceEnd = Math.max(0, this.#refusedSinceEnd - 1);

@@ -14,6 +14,7 @@ import {
 import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
 import type { Job } from '../job/job.js';
+import type { JobListener } from '../job/job-events.js';
 import type { SchedulerState } from '../state.js';
 import type { Cancelling } from './cancelling.js';
 import type { Endings } from './endings.js';
@@ -41,7 +42,7 @@ interface Owner {
  * Jobs that start after others. Until these have ended nothing of them is looked for. What has ended is found out here for a
  * job of this scheduler, and by asking its owner for one of another: central says who that is at present.
  */
-export class Predecessors {
+export class Predecessors implements JobListener {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
   readonly #sampler: Sampler;

@@ -145,8 +145,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no-census',
     what: 'nobody asks whether what is believed to run does run',
-    file: 'scheduler/restarting',
-    find: 'for (const { job, task } of s.audit.missing(from, message))\n        s.delivery.send(job, task);',
+    file: 'scheduler/life/restarting',
+    find: 'for (const { job, task } of this.#s.audit.missing(from, message))\n            this.#delivery.send(job, task);',
     replace: '',
   },
   {

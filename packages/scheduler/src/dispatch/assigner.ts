@@ -1,0 +1,99 @@
+import {
+  type Address,
+  fits,
+  type MessageOf,
+  type Millis,
+  sharedByNumber,
+  type TaskIndex,
+} from '@goshawk/core';
+import type { Batch } from '../job/batch.js';
+import type { Job } from '../job/job.js';
+import { watchTimeLimit } from '../job/job-timers.js';
+import { AssignedBy, type Assignment } from '../job/task-table.js';
+import type { SchedulerState } from '../state.js';
+import { Avoidance } from './avoidance.js';
+import type { Delivery } from './delivery.js';
+import { type HeldSlot, HeldSlots } from './held-slots.js';
+import { Offers } from './offers.js';
+
+/** Assigns waiting tasks to workers, and to slots that are held for them. `Binder` and `Routing` decide which. */
+export class Assigner {
+  readonly offers: Offers;
+  readonly held: HeldSlots;
+  readonly #s: SchedulerState;
+  readonly #avoidance: Avoidance;
+  readonly #delivery: Delivery;
+
+  constructor(s: SchedulerState, delivery: Delivery) {
+    this.#s = s;
+    this.offers = new Offers(s.cluster);
+    this.held = new HeldSlots(s.cluster);
+    this.#avoidance = new Avoidance(s);
+    this.#delivery = delivery;
+  }
+
+  /** The next task of the batch goes to a worker that has not asked for this batch. @returns the task, or −1 */
+  give(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): TaskIndex {
+    const task = this.take(job, batch, worker, now);
+    if (task >= 0) this.bind(job, task, worker, assignment, now);
+    return task;
+  }
+
+  /** The next task of the batch that may go to the worker, as a new attempt, or −1. */
+  take(job: Job, batch: Batch, worker: Address, now: Millis): TaskIndex {
+    if (this.#avoidance.isBarred(batch, worker)) return -1;
+    const task = job.waiting.take(batch, this.#avoidance.filterFor(job, batch, worker, now));
+    if (task >= 0) job.tasks.nextAttempt(task);
+    return task;
+  }
+
+  bind(job: Job, task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
+    const batch = job.waiting.batchOf(task);
+    job.bound(task, worker, assignment, now);
+    if (job.spec.timeLimitMs !== undefined) watchTimeLimit(job, this.#s.env);
+    this.#s.events.bound(job, task, now);
+    if (job.maySeek) this.offers.update(job, batch, now);
+    this.#delivery.deliver(job, task, now);
+    this.#s.events.changed(job, now);
+  }
+
+  /** Whether a waiting task of the batch may go to the worker, which nobody has sent. */
+  hasTaskFor(job: Job, batch: Batch, worker: Address, now: Millis): boolean {
+    return this.#avoidance.hasTaskFor(job, batch, worker, now);
+  }
+
+  hold(slot: HeldSlot, now: Millis): void {
+    this.held.hold(slot, now);
+    this.#s.env.setTimer('held', 0, this.held.nextAt);
+  }
+
+  /** Held slots take what has come. */
+  giveHeld(job: Job, batch: Batch, now: Millis): void {
+    while (!this.held.isEmpty && batch.waiting > 0 && mayGive(job)) {
+      const slot = this.held.take(
+        ({ worker, spare }) => fits(batch.spec.demand, spare) && this.hasTaskFor(job, batch, worker, now),
+      );
+      if (slot === undefined) break;
+      const assignment: Assignment = { by: AssignedBy.ask, number: slot.ask };
+      if (this.give(job, batch, slot.worker, assignment, now) < 0) return this.none(slot.worker, slot.ask);
+    }
+  }
+
+  /** Nothing has come for these slots: they are central's again. */
+  letGo(now: Millis): void {
+    for (const { worker, ask } of this.held.takeOverdue(now)) this.none(worker, ask);
+    if (!this.held.isEmpty) this.#s.env.setTimer('held', 0, this.held.nextAt);
+  }
+
+  /** Tells the worker that there is no task for its question. */
+  none(worker: Address, ask: number): void {
+    this.#s.env.send(worker, nothingFor(ask));
+  }
+}
+
+/** Whether tasks of the job may be given out at all. */
+export function mayGive(job: Job): boolean {
+  return job.isWritten && !job.hasEnded && !job.cancelling && job.headroom > 0;
+}
+
+const nothingFor = sharedByNumber((ask): MessageOf<'none'> => ({ type: 'none', ask }));

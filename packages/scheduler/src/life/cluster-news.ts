@@ -1,0 +1,131 @@
+import { type Address, LIMITS, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
+import type { Binder } from '../dispatch/binder.js';
+import type { Delivery } from '../dispatch/delivery.js';
+import type { Routing } from '../dispatch/routing.js';
+import type { Sampler } from '../dispatch/sampler.js';
+import type { JobStore } from '../durability/job-store.js';
+import { watchDeadline } from '../job/job-timers.js';
+import type { SchedulerState } from '../state.js';
+import type { AbandonedAttempts } from './abandoned-attempts.js';
+import type { Draining } from './draining.js';
+import type { Keys } from './keys.js';
+import type { LostWorkers } from './lost-workers.js';
+import type { Restarting } from './restarting.js';
+
+/** Handles central’s welcome and limits, heartbeats, and workers that join and leave. */
+export class ClusterNews {
+  readonly #s: SchedulerState;
+  readonly #binder: Binder;
+  readonly #delivery: Delivery;
+  readonly #routing: Routing;
+  readonly #sampler: Sampler;
+  readonly #abandoned: AbandonedAttempts;
+  readonly #draining: Draining;
+  readonly #keys: Keys;
+  readonly #lostWorkers: LostWorkers;
+  readonly #restarting: Restarting;
+
+  constructor(
+    s: SchedulerState,
+    binder: Binder,
+    delivery: Delivery,
+    routing: Routing,
+    sampler: Sampler,
+    abandoned: AbandonedAttempts,
+    draining: Draining,
+    keys: Keys,
+    lostWorkers: LostWorkers,
+    restarting: Restarting,
+  ) {
+    this.#s = s;
+    this.#binder = binder;
+    this.#delivery = delivery;
+    this.#routing = routing;
+    this.#sampler = sampler;
+    this.#abandoned = abandoned;
+    this.#draining = draining;
+    this.#keys = keys;
+    this.#lostWorkers = lostWorkers;
+    this.#restarting = restarting;
+  }
+
+  welcomed(from: Address, message: MessageOf<'welcome'>, now: Millis): void {
+    const { cluster, usage } = this.#s;
+    const { heardAt, timings, isCutOff } = cluster;
+    const isNew = cluster.welcomed(from, message, now);
+    const { policy } = cluster;
+    this.#sampler.adopt(policy);
+    if (!isNew) {
+      usage.adopt(policy, now);
+      return isCutOff ? this.#routing.centralIsBack(now) : undefined;
+    }
+    this.#s.quotas.forget();
+    for (const job of this.#s.jobs.active()) watchDeadline(job, policy, this.#s.env);
+    usage.startAnew(from, policy, now);
+    this.#routing.tellAnotherCentral(now);
+    if (this.#delivery.centralChanged(heardAt, timings.leaseMs, now)) this.#s.sweepTimer.arm(now);
+  }
+
+  /** It is time for a heartbeat. @param startedAt when this process was */
+  beat(startedAt: Millis, now: Millis): void {
+    const { cluster, jobs } = this.#s;
+    this.#workersLost(cluster.dropMissingWorkers(), now);
+    jobs.forgetOld(now);
+    // Nothing is left of the jobs that it has adopted, and clients have had the time to ask for them.
+    const isOver = this.#s.config.adopted === true && jobs.isEmpty && this.#s.ledger.isDurable;
+    if (isOver && now - startedAt > LIMITS.endedAgeMinMs) {
+      cluster.retire();
+      return this.#s.env.drained();
+    }
+    cluster.beat(jobs.activeCount, () => waitingTasks(jobs), now);
+    if (cluster.central !== NOBODY && this.#s.quotas.areShared)
+      this.#s.env.send(cluster.central, { type: 'holdings', users: this.#s.quotas.holdings() });
+    this.#routing.doWithoutCentral(now);
+    this.#draining.tellIfStuck(now);
+  }
+
+  /** Central says which limits users have. It has to know whose jobs those are that wait already. */
+  limitsHeard(message: MessageOf<'limits'>, now: Millis): void {
+    const wereSet = this.#s.quotas.areSet;
+    this.#s.quotas.heard(message);
+    if (!wereSet && this.#s.quotas.areSet) this.#routing.centralIsBack(now);
+  }
+
+  /** Workers have come, or are gone. */
+  membersChanged(from: Address, message: MessageOf<'members'>, now: Millis): void {
+    const { cluster, ledger } = this.#s;
+    if (from !== cluster.central) return;
+    cluster.heard(now);
+    const gone = cluster.members.apply(message);
+    if (gone === undefined) return this.#s.env.send(from, { type: 'resync' });
+    if (!ledger.isShared) this.#keys.onMembers(from, message, now);
+    else this.#keys.listed(message);
+    this.#workersLost(gone, now);
+    const mayAskAgain = this.#s.recovery.workersJoined(message.changed, now);
+    this.#restarting.startIfRecovered(now);
+    if (mayAskAgain) this.#s.sweepTimer.arm(now);
+    this.#abandoned.cameBack(message.changed);
+    // Those that came may be what a batch has waited for.
+    if (message.changed.length > 0) this.#routing.findForThoseThatProbe(now);
+  }
+
+  #workersLost(addresses: readonly Address[], now: Millis): void {
+    if (addresses.length === 0) return;
+    const gone = new Set(addresses);
+    this.#binder.forget(gone);
+    for (const job of this.#s.jobs.active()) for (const batch of job.batches) batch.probes.drop(gone);
+    this.#lostWorkers.loseTasks(gone, now);
+    this.#s.unfit.lost(gone);
+    for (const job of [...this.#s.jobs.active()]) this.#routing.findAll(job, now);
+    this.#s.recovery.lost(gone);
+    this.#restarting.startIfRecovered(now);
+    this.#s.audit.lost(gone);
+  }
+}
+
+/** Jobs on hold or with unfinished predecessors need no workers yet. */
+function waitingTasks(jobs: JobStore): number {
+  let waiting = 0;
+  for (const job of jobs.active()) if (!job.isAwaiting && !job.isHeld) waiting += job.tasks.waiting;
+  return waiting;
+}

@@ -1,0 +1,142 @@
+import type { Address, MessageOf, Millis } from '@goshawk/core';
+import { taskPlaced } from '../dispatch/placing.js';
+import type { Routing } from '../dispatch/routing.js';
+import type { AttemptEnd } from '../job/attempt-history.js';
+import { AssignedBy, TaskState } from '../job/task-table.js';
+import type { SchedulerState } from '../state.js';
+import type { AbandonedAttempts } from './abandoned-attempts.js';
+import type { Cancelling } from './cancelling.js';
+import type { Endings } from './endings.js';
+
+/** Handles messages about tasks from workers and central. */
+export class TaskNews {
+  readonly #s: SchedulerState;
+  readonly #routing: Routing;
+  readonly #endings: Endings;
+  readonly #abandoned: AbandonedAttempts;
+  readonly #cancelling: Cancelling;
+
+  constructor(
+    s: SchedulerState,
+    routing: Routing,
+    endings: Endings,
+    abandoned: AbandonedAttempts,
+    cancelling: Cancelling,
+  ) {
+    this.#s = s;
+    this.#routing = routing;
+    this.#endings = endings;
+    this.#abandoned = abandoned;
+    this.#cancelling = cancelling;
+  }
+
+  /** An attempt has ended at its worker. */
+  ended(from: Address, message: MessageOf<'ended'>, now: Millis): void {
+    const { task, attempt } = message;
+    const job = this.#s.jobs.byNumber(message.job);
+    const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
+    // Its worker keeps it, and sends it again.
+    if (counts ? this.#s.ledger.isBehind : this.#s.recovery.awaits(from)) return;
+    const gang = counts ? job.gangStageOf(task)?.gang : undefined;
+    if (gang !== undefined && message.outcome.kind === 'completed' && !job!.cancelling) {
+      const { unfinished } = job!.dag.stageOf(task);
+      if (gang.waitsForOthers(task, unfinished, (then) => this.#takeEnd(from, message, then))) return;
+    }
+    this.#takeEnd(from, message, now);
+    if (gang?.areAllCompleted) for (const goOn of gang.takeCompleted()) goOn(now);
+  }
+
+  #takeEnd(from: Address, message: MessageOf<'ended'>, now: Millis): void {
+    const { task, attempt, runMs } = message;
+    const job = this.#s.jobs.byNumber(message.job);
+    const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
+    const outcome = counts ? this.#endings.judged(job, task, message.outcome) : message.outcome;
+    const end: AttemptEnd = { task, outcome, runMs, place: undefined };
+    if (counts) this.#endings.writeDown(job, end, now);
+    // The worker forgets a report that is confirmed.
+    if (this.#s.cluster.timings.retryMs > 0)
+      this.#s.ledger.send(from, { type: 'confirm', report: message.report });
+    if (!counts) {
+      this.#s.counters.staleReports++;
+      return this.#abandoned.settled(from, message);
+    }
+    const execution = job.tasks.executions[task]!;
+    for (const chunk of message.output)
+      this.#s.jobs.logs.append(job.number, job.spec.user, task, execution, chunk);
+    job.history.reports.isBrief = this.#s.jobs.isShort;
+    this.#endings.ended(job, end, now);
+    if (!job.hasEnded) this.#s.jobs.weigh(job);
+  }
+
+  /** A member of a gang has its slot. All start once all have. */
+  gangReady(from: Address, message: MessageOf<'gangReady'>): void {
+    const { task, attempt } = message;
+    if (this.#s.recovery.awaits(from)) return;
+    const job = this.#s.jobs.byNumber(message.job);
+    const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
+    const stage = counts ? job.gangStageOf(task) : undefined;
+    if (stage === undefined || stage.gang!.broken !== undefined || job!.cancelling) {
+      const { job: number } = message;
+      return this.#s.ledger.send(from, { type: 'cancelTask', job: number, task, attempt });
+    }
+    const gang = stage.gang!;
+    const { isStarted } = gang;
+    gang.ready(task, message);
+    const where = gang.start(stage.unfinished);
+    if (where === undefined) return;
+    for (const member of isStarted ? [task] : job!.membersOut(stage))
+      this.#s.ledger.send(job!.tasks.workerOf(member), {
+        type: 'startGang',
+        ...job!.tasks.ref(member),
+        ...where,
+      });
+  }
+
+  /** A running task has printed something. */
+  output(from: Address, message: MessageOf<'output'>): void {
+    const { task, attempt, chunk } = message;
+    const job = this.#s.jobs.byNumber(message.job);
+    if (job === undefined || job.hasEnded || !job.tasks.isRunning(task, attempt, from)) return;
+    this.#s.jobs.logs.append(job.number, job.spec.user, task, job.tasks.executions[task]!, chunk);
+  }
+
+  /** A worker gives back what it has not started: probes, or a task. */
+  declined(from: Address, message: MessageOf<'declined'>, now: Millis): void {
+    const job = this.#s.jobs.byNumber(message.job);
+    if (job === undefined || job.hasEnded) return;
+    if (message.placed === undefined) {
+      const batch = job.batches[message.stage];
+      if (batch !== undefined) this.#routing.givenBack(job, batch, from, message.probes, now);
+      return;
+    }
+    const { task, attempt } = message.placed;
+    this.#abandoned.settled(from, { job: message.job, task, attempt });
+    if (task >= job.taskCount || job.tasks.attempts[task] !== attempt || job.tasks.isFinal(task)) return;
+    const state = job.tasks.stateOf(task);
+    if (state !== TaskState.placing && job.tasks.workers[task] !== from) return;
+    if (state === TaskState.waiting) return;
+    this.#endings.declined(job, task, now);
+  }
+
+  /** Central has chosen workers for tasks. */
+  placed(from: Address, message: MessageOf<'placed'>, now: Millis): void {
+    const job = this.#s.jobs.byNumber(message.job);
+    if (job === undefined || this.#s.cluster.isFormerCentral(from)) return;
+    for (const { task, attempt, worker } of message.at) {
+      if (task >= job.taskCount) continue;
+      taskPlaced(job, task, attempt, worker);
+      this.#s.cluster.members.met(worker, now);
+      if (job.isCancelling(task) && job.tasks.states[task] === TaskState.cancelled)
+        this.#cancelling.cancelAt(worker, job, task);
+    }
+  }
+
+  /** Central's policy wants the room of a task: it ends there, and waits again. */
+  preempted(from: Address, message: MessageOf<'preempt'>): void {
+    const { worker, match } = message;
+    const job = this.#s.jobs.byNumber(message.job);
+    if (job === undefined || from !== this.#s.cluster.central) return;
+    const task = job.tasks.assigned(worker, { by: AssignedBy.match, number: match });
+    if (task >= 0) this.#s.ledger.send(worker, { type: 'evict', ...job.tasks.ref(task) });
+  }
+}
