@@ -86,7 +86,7 @@ class Bench {
     });
   }
 
-  /** Before that nothing is placed. */
+  /** No task is placed before that. */
   haveAllJoined(): void {
     this.now = Math.max(this.now, LIVE_TIMINGS.heartbeatMs);
   }
@@ -150,7 +150,7 @@ test('when the long task of a worker has ended, the partition that was too small
   expect(bench.partitions()).toEqual({ w11: 'short', w12: 'general' });
 });
 
-test('reports of a placed task count only from its worker', () => {
+test('reports about a placed task count only from its worker', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);
   bench.register(W2);
@@ -163,7 +163,7 @@ test('reports of a placed task count only from its worker', () => {
   expect(bench.central.placedTasks).toBe(0);
 });
 
-test('a start without a free slot implies a lost end', () => {
+test('a start without a free slot implies that the report of an end was lost', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);
   bench.place(2);
@@ -173,7 +173,7 @@ test('a start without a free slot implies a lost end', () => {
   expect(bench.central.placedTasks).toBe(1);
 });
 
-test('tasks that were placed are answered again, with the same worker', () => {
+test('repeated placements are answered again, with the same worker', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);
   bench.register(W2);
@@ -240,7 +240,7 @@ test('a policy without placement still places tasks of an earlier policy, beside
   }
 });
 
-test('a late report of an older attempt changes nothing', () => {
+test('a late report of an older attempt has no effect', () => {
   const bench = new Bench({ shortPartition: 0 });
   bench.register(W1);
   bench.enlist(OWNER, 'first');
@@ -274,7 +274,7 @@ test('a suspended central gives members time to report again', () => {
   expect(bench.central.standing(bench.now).workers).toHaveLength(0);
 });
 
-test('a central that has overslept waits for owners that are away as if it had not', () => {
+test('a suspended central does not count its suspension as absence of disconnected owners', () => {
   const bench = new Bench();
   const enlist: Message = {
     type: 'enlist',
@@ -327,7 +327,7 @@ test('pages of workers list each permanent member exactly once', () => {
     const { workers, next }: MessageOf<'workerPage'>['value'] = bench.take('workerPage')[0]!.value;
     expect(workers.length).toBeLessThanOrEqual(WORKERS_PER_PAGE);
     listed.push(...workers.map(({ name }) => name));
-    // One that was listed goes, one comes, between any two pages.
+    // Between any two pages, one listed worker leaves and one joins.
     bench.receive(all[listed.length - 1]!, { type: 'leave' });
     bench.register((10_000 + listed.length) as Address);
     from = next;
@@ -336,7 +336,7 @@ test('pages of workers list each permanent member exactly once', () => {
   expect(listed.filter((name) => stayed.includes(name)).sort()).toEqual(stayed.sort());
 });
 
-test('a heartbeat of a stranger is answered as such', () => {
+test('a heartbeat of an unknown party is answered with `notRegistered`', () => {
   const bench = new Bench();
   bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
   expect(bench.take('notRegistered')).toHaveLength(1);
@@ -373,7 +373,7 @@ describe('workers that may ask schedulers for tasks', () => {
     enlist(bench, third, 's');
     publish(bench);
     expect(owners(bench)).toEqual([{ owners: [third], ownersLost: [second] }]);
-    // Registering again is not news to workers.
+    // Workers need no update when a scheduler registers again.
     enlist(bench, third, 's');
     publish(bench);
     expect(owners(bench)).toEqual([]);
@@ -390,7 +390,7 @@ describe('workers that may ask schedulers for tasks', () => {
   });
 });
 
-test('lists the HTTP address of each process once, including schedulers that are away', () => {
+test('lists the HTTP address of each process once, including disconnected schedulers', () => {
   const bench = new Bench();
   const [worker, same, without] = [10, 11, 12] as [Address, Address, Address];
   const register = {
@@ -427,7 +427,7 @@ test('lists the HTTP address of each process once, including schedulers that are
   expect(bench.central.scrapeTargets).toEqual(scrapeTargets);
 });
 
-test('a place that is free goes to the next worker', () => {
+test('a free row goes to the next worker', () => {
   const bench = new Bench();
   bench.receive(OWNER, {
     type: 'enlist',
@@ -501,7 +501,7 @@ test('short work that central only knows from reports counts in the reserve', ()
     return bench.take('matched').flatMap(({ workers }) => workers).length;
   };
   expect(long(0)).toBe(95);
-  // 5 slots' work over a window of four cutoffs, and four roots of that.
+  // 5 slots of work over a window of four cutoffs, and four square roots of that.
   expect(long(5 * 4_000)).toBe(86);
 });
 
@@ -543,15 +543,15 @@ test('a durable scheduler is lost if another one without its jobs takes its name
   bench.register(W1);
   bench.enlist(OWNER, 'first');
   toldOf();
-  // Started again with its journal: what runs of its jobs goes on.
+  // Restarted with its journal: its running tasks continue.
   bench.enlist(CLIENT, 'first');
   expect(toldOf()).toEqual({ lost: [], away: [OWNER] });
-  // Restarted without them: the results will never be needed.
+  // Restarted without its journal: the results will never be needed.
   bench.enlist(W3, 'second');
   expect(toldOf()).toEqual({ lost: [CLIENT], away: [] });
 });
 
-test('clients learn of a new scheduler after the other schedulers, and of a returning one at once', () => {
+test('clients learn of a new scheduler after the other schedulers, and of a returning one immediately', () => {
   const bench = new Bench();
   const listed = () => {
     bench.receive(CLIENT, { type: 'findSchedulers', request: 1 });
@@ -625,7 +625,7 @@ test('a scheduler that enlists again resends its needs, and ended jobs are dropp
   expect(bench.central.pendingTasks).toBe(2);
 });
 
-test('a scheduler that says that it drains keeps what waits', () => {
+test('a scheduler that reports that it drains keeps its waiting tasks', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.enlist(OWNER, 'first');
   bench.receive(OWNER, { ...NEED, job: 1 });

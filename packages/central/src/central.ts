@@ -29,8 +29,8 @@ import { LOOK_MS, LoadShedding } from './dispatch/load-shedding.js';
 import { OccupiedNews } from './dispatch/occupied-news.js';
 
 /**
- * The central scheduler: keeps the membership, and its policy assigns tasks to workers. It owns no jobs, and
- * its state can be rebuilt from messages.
+ * The central scheduler: keeps the membership, and assigns tasks to workers by its policy. It owns no jobs, and can
+ * rebuild its state from messages.
  */
 export class Central implements Machine<CentralTimer> {
   readonly #config: CentralConfig;
@@ -48,9 +48,9 @@ export class Central implements Machine<CentralTimer> {
   readonly #rivals: Rivals;
   readonly #cutoff: LearnedCutoff;
   readonly #holdings = new Holdings();
-  /** Users had limits, of which a scheduler may not know that they are gone. */
+  /** Users had limits, and some scheduler may not know yet that they were removed. */
   #wereLimited = false;
-  /** Workers say what is free there. */
+  /** Workers report free slots. */
   readonly #pulls: boolean;
 
   constructor(config: CentralConfig, env: CentralEnvironment) {
@@ -81,7 +81,7 @@ export class Central implements Machine<CentralTimer> {
     this.#occupied = new OccupiedNews(env, this.#members.registry, this.#dispatcher.books, config.settings);
   }
 
-  // ---- entries
+  // ---- inputs
 
   start(now: Millis): void {
     this.#rivals.start(now);
@@ -134,7 +134,7 @@ export class Central implements Machine<CentralTimer> {
         return this.#members.quarantine(from, message.reason, now);
       case 'usage':
         if (this.#isUnregistered(from)) return;
-        // If run times are unknown at arrival, workers report those of short tasks.
+        // If run times are unknown at arrival, the reserve is sized by what workers report of short tasks.
         if (this.#config.settings.policy.estimator === 'given') this.#dispatcher.shortCame(message.cameMs);
         this.#shedding.came(message.cameTasks);
         this.#learnCutoff(message);
@@ -198,7 +198,7 @@ export class Central implements Machine<CentralTimer> {
           this.#dispatcher.shares(({ owner, number }) => this.#members.idOf(owner, number)),
         );
       default:
-        // Meant for another role: nothing here waits for it.
+        // A message for another role.
         return;
     }
   }
@@ -218,12 +218,12 @@ export class Central implements Machine<CentralTimer> {
     }
   }
 
-  /** The answer to a problem that was handed to the solver. */
+  /** The solver's answer. */
   solved(id: number, answer: SolverAnswer, _now: Millis): void {
     this.#dispatcher.solved(id, answer);
   }
 
-  /** The operator has changed what users are granted. */
+  /** The operator has changed the grants of users. */
   grant(grants: UserGrants): void {
     this.#wereLimited ||= this.#holdings.isLimited;
     this.#grant(grants);
@@ -249,7 +249,7 @@ export class Central implements Machine<CentralTimer> {
     );
   }
 
-  /** Central matches short jobs: it is not overloaded, or limits on what runs need it to. */
+  /** Central matches short jobs if it is not overloaded, or if limits on running tasks require it. */
   get #isMatching(): boolean {
     return this.#shedding.isMatching || this.#dispatcher.hasLimits;
   }
@@ -258,7 +258,7 @@ export class Central implements Machine<CentralTimer> {
     this.#members.disconnected(from, now);
   }
 
-  /** Stages of which a task could start, and that the policy has left waiting: for checks. */
+  /** Stages that could start but that the policy has left waiting; for checks. */
   startable(now: Millis): StageView[] {
     return this.#dispatcher.startable(now);
   }
@@ -267,7 +267,7 @@ export class Central implements Machine<CentralTimer> {
     this.#dispatcher.settle(now);
   }
 
-  /** Announces this central at these places: another one there would have to stop, or this one. */
+  /** Contacts these addresses of this cluster: if another central is there, one of the two must exit. */
   lookForOthers(places: readonly Address[], now: Millis): void {
     this.#rivals.look(places, now);
   }
@@ -277,18 +277,18 @@ export class Central implements Machine<CentralTimer> {
     this.#members.checkInvariants();
   }
 
-  // ---- how things stand
+  // ---- status
 
   get counters(): CentralCounters {
     return { ...this.#counters, tasksPlaced: this.#dispatcher.tasksPlaced };
   }
 
-  /** Tasks that wait here for a worker. */
+  /** Number of tasks that wait here for a worker. */
   get pendingTasks(): number {
     return this.#dispatcher.waitingTasks;
   }
 
-  /** A snapshot for observers of the process: a few steps per worker. */
+  /** A snapshot for metrics: a few steps per worker. */
   standing(now: Millis): CentralStanding {
     const missing = this.#members.expected.missing(now);
     const shared = [...this.#members.away.all()].filter(({ epoch }) => epoch > 0).length;
@@ -312,12 +312,12 @@ export class Central implements Machine<CentralTimer> {
     return scrapeTargetsOf(this.#members.registry, this.#members.away);
   }
 
-  /** Slots that are kept for tasks on their way. */
+  /** Number of slots reserved for matches in flight. */
   get openMatches(): number {
     return this.#dispatcher.openMatches;
   }
 
-  /** Tasks that were placed and are not known to have ended. */
+  /** Number of placed tasks that are not known to have ended. */
   get placedTasks(): number {
     return this.#dispatcher.placedTasks;
   }
@@ -334,7 +334,7 @@ export class Central implements Machine<CentralTimer> {
     } as Counters;
   }
 
-  /** How planning has gone so far, by name. */
+  /** Statistics of planning, by name. */
   get planning(): Readonly<Record<string, number>> {
     return this.#dispatcher.planning;
   }

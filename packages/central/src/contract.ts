@@ -11,40 +11,40 @@ import type {
 import type { SolverProblem } from '@goshawk/policies';
 
 export type CentralTimer =
-  /** Look for leases that have ended. */
+  /** Check for expired leases. */
   | 'lease'
-  /** Tell changes of the membership. */
+  /** Publish changes of the membership. */
   | 'publish'
-  /** The policy asked for this time. */
+  /** Plan at the time that the policy requested. */
   | 'plan'
-  /** Tell schedulers which workers are occupied. */
+  /** Publish which workers are occupied by long tasks. */
   | 'occupied'
-  /** See whether there is too much to do. */
+  /** Check for overload. */
   | 'relief';
 
 export interface CentralEnvironment extends Environment<CentralTimer> {
   /**
-   * For how long the process has been busy since its start. ms. Central takes what it cannot keep up with by this; a
-   * driver in which work takes no time has none.
+   * How long the process has been busy since its start, by which central detects overload. ms. Absent in drivers in
+   * which processing takes no time.
    */
   readonly busyMs?: (() => Millis) | undefined;
-  /** Hands a problem to a solver, whose answer comes by the entry `solved`. A driver without a solver has none. */
+  /** Sends a problem to a solver, whose answer arrives through `solved`. Absent without a solver. */
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
-  /** Receives exceptions of a custom policy; central continues. Without this handler it ends. */
+  /** Receives exceptions of a custom policy; central then continues. Without it, central ends. */
   readonly policyFailed?: ((error: unknown) => void) | undefined;
-  /** Another central has the cluster: the process is to end, and say so. */
+  /** Another central runs this cluster; the process must exit and report the error. */
   readonly superseded?: ((error: Error) => void) | undefined;
-  /** Another central has this many followers, and so has this one: neither exits automatically. */
+  /** Another central and this one both have followers, so neither exits automatically. */
   readonly contested?: ((other: string, followers: number) => void) | undefined;
-  /** Problems that the driver sees and an operator must fix, one line each. */
+  /** Problems that only the driver sees and an operator must fix, one line each. */
   readonly warnings?: (() => readonly string[]) | undefined;
   /** An event in the cluster for the operator's log. */
   readonly happened?: ((event: ClusterEvent) => void) | undefined;
-  /** The journal of a scheduler does not know the incarnation that central has heard last: it is of an earlier time. */
+  /** A scheduler's journal lacks its last known incarnation: it was reset to an earlier state. */
   readonly journalWentBack?: ((scheduler: string) => void) | undefined;
 }
 
-/** Changes of members, by name. */
+/** Changes of the membership, by name. */
 export type ClusterEvent =
   | {
       readonly kind: 'worker-joined';
@@ -58,7 +58,7 @@ export type ClusterEvent =
       readonly address: string;
       readonly cause: LossCause;
       readonly silentMs: Millis;
-      /** Ids of jobs of which tasks ran there: some of them. */
+      /** Ids of some of the jobs whose tasks ran there. */
       readonly jobs: readonly string[];
       readonly tasks: number;
     }
@@ -114,19 +114,19 @@ export type ClusterEvent =
   | { readonly kind: 'cutoff-changed'; readonly fromMs: Millis; readonly toMs: Millis }
   | { readonly kind: 'task-preempted'; readonly job: string; readonly worker: string };
 
-/** Its lease expired; another process replaced it; an operator requested it. */
+/** `lease`: its lease expired. `replaced`: another process took its name. `takeover`: an operator requested it. */
 export type LossCause = 'lease' | 'replaced' | 'takeover';
 
 export interface CentralConfig {
   readonly name: string;
-  /** Names of schedulers that are missed where they are not there. */
+  /** Names of schedulers that count as missing when absent. */
   readonly expectedSchedulers?: readonly string[] | undefined;
   readonly self: Address;
   /** Additional addresses where another central can reach it. */
   readonly at?: readonly Address[] | undefined;
   /** Settings for all parties that join. */
   readonly settings: ClusterSettings;
-  /** Grants of the users (`--users`); without them all have the same weight. */
+  /** Grants of the users (`--users`); absent: equal weights. */
   readonly users?: UserGrants | undefined;
 }
 
@@ -137,27 +137,27 @@ export interface ScrapeTarget {
   readonly at: string;
 }
 
-/** How things stand in the cluster, as central knows it. */
+/** State of the cluster as known to central, for metrics. */
 export interface CentralStanding {
-  /** Workers by partition and state, in that order; those that there are none of are left out. */
+  /** Numbers of workers by partition and state; empty combinations are omitted. */
   readonly workers: readonly CountedWorkers[];
-  /** Those that were lost within the last hour and have not come back. */
+  /** Workers lost within the last hour that have not returned. */
   readonly lostWorkers: number;
   readonly schedulers: number;
-  /** Schedulers that are gone and are expected back, since they keep a journal. */
+  /** Disconnected schedulers that are expected to return, because they keep a journal. */
   readonly schedulersAway: number;
-  /** Schedulers that are expected and have not come since central was started. */
+  /** Expected schedulers that have not registered since central started. */
   readonly schedulersMissing: number;
-  /** Journals of away or missing schedulers that others can read. */
+  /** Shared journals of disconnected or missing schedulers. */
   readonly unownedJournals: number;
-  /** Tasks that were placed and are not known to have ended. */
+  /** Placed tasks that are not known to have ended. */
   readonly placedTasks: number;
-  /** Tasks that no worker can take at present. */
+  /** Tasks that no worker can run at present. */
   readonly pendingTasks: number;
-  /** Tasks that wait for a worker to be matched with, by what is known of them. */
+  /** Tasks that wait for a match, by kind. */
   readonly unmatchedTasks: Readonly<Partial<Record<UnmatchedKind, number>>>;
   readonly matches: number;
-  /** It matches short jobs; if not, it has too much to do. */
+  /** Central matches short jobs; false: it is overloaded. */
   readonly isMatching: boolean;
 }
 
@@ -168,7 +168,7 @@ export interface CountedWorkers {
   readonly slots: number;
 }
 
-/** Counted since the start. */
+/** Counters since the start. */
 export interface CentralCounters {
   tasksPlaced: number;
   workersJoined: number;

@@ -1,6 +1,6 @@
 /**
- * Sums over resource vectors. Amounts are compared with a tolerance relative to what there is: shares and sums of
- * demands are rounded, and a task that fits exactly has to fit.
+ * Arithmetic on resource vectors. Comparisons have a tolerance relative to the whole amount, because shares and sums
+ * of demands are rounded and an exact fit must still fit.
  */
 
 /** Amounts by resource index. */
@@ -8,7 +8,7 @@ export type Amounts = ArrayLike<number>;
 
 export const TOLERANCE = 1e-9;
 
-/** @param whole what the tolerance is relative to, by resource; at least the size of `free` */
+/** @param whole scale of the tolerance, by resource; at least the size of `free` */
 export function fitsWithin(demand: Amounts, free: Amounts, whole: Amounts): boolean {
   for (let r = 0; r < demand.length; r++) {
     if (demand[r]! > (free[r] ?? 0) + TOLERANCE * (whole[r] ?? 0)) return false;
@@ -16,7 +16,7 @@ export function fitsWithin(demand: Amounts, free: Amounts, whole: Amounts): bool
   return true;
 }
 
-/** How many of one demand fit, at most `wanted`. */
+/** How many tasks of this demand fit, up to `wanted`. */
 export function countWithin(demand: Amounts, free: Amounts, whole: Amounts, wanted: number): number {
   let count = wanted;
   for (let r = 0; r < demand.length; r++) {
@@ -30,7 +30,7 @@ export function addAmounts(to: Float64Array, amounts: Amounts, times: number): v
   for (let r = 0; r < to.length; r++) to[r]! += times * (amounts[r] ?? 0);
 }
 
-/** The largest fraction of what there is; resources of which there is none, or no end, do not count. */
+/** The largest used fraction of any resource. Resources with a capacity of 0 or infinity do not count. */
 export function dominantShare(used: Amounts, whole: Amounts): number {
   let share = 0;
   for (let r = 0; r < whole.length; r++) {
@@ -39,7 +39,7 @@ export function dominantShare(used: Amounts, whole: Amounts): number {
   return share;
 }
 
-/** The sum of the fractions of what there is: the size of a task when all resources count alike. */
+/** The sum of the fractions of all resources: the size of a task if all resources count equally. */
 export function sumOfShares(demand: Amounts, whole: Amounts): number {
   let sum = 0;
   for (let r = 0; r < whole.length; r++) {
@@ -48,7 +48,7 @@ export function sumOfShares(demand: Amounts, whole: Amounts): number {
   return sum;
 }
 
-/** Tetris' alignment: the dot product of what a task needs and what is free, both as fractions of `whole`. */
+/** Tetris' alignment: the dot product of the demand and the free amounts, both as fractions of `whole`. */
 export function alignment(demand: Amounts, free: Amounts, whole: Amounts): number {
   let sum = 0;
   for (let r = 0; r < whole.length; r++) {

@@ -1,27 +1,27 @@
 import type { Millis } from '@goshawk/core';
 import type { RunEnd, RunView, StageView } from './contract.js';
 
-/** The mean of recent tasks forgets this much with each that ends. */
+/** Decay of the mean of recent tasks, per task that ends. */
 const FORGOTTEN = 1 / 50;
 /** Number of observed tasks that the owner's estimate weighs as much as. */
 const PRIOR_TASKS = 1;
 
-/** Tasks of one stage that were seen. */
+/** Observed tasks of one stage. */
 interface Seen {
   ended: number;
   endedMs: Millis;
   running: number;
-  /** Sum of when they started. */
+  /** Sum of their start times. */
   startedMs: Millis;
 }
 
 /**
- * How long tasks run, as far as anybody knows: what the owner estimates, raised by what the stage's own tasks have shown. A
- * task that still runs has shown that it takes at least as long as it has run. Where nobody estimates, tasks run as long as
- * the stage's own did, else as recent ones.
+ * Estimates how long tasks run: the owner's estimate, raised by observations of the stage. A running task proves that
+ * it takes at least as long as it has run. Without an owner's estimate the mean of the stage counts, and without that
+ * the mean of recent tasks.
  */
 export class Beliefs {
-  /** Kept for as long as the books keep the stage. */
+  /** Kept as long as the books keep the stage. */
   readonly #seen = new WeakMap<StageView, Seen>();
   #recentMs: Millis = 0;
 
@@ -42,7 +42,7 @@ export class Beliefs {
     this.#recentMs += (ranMs - this.#recentMs) * (this.#recentMs === 0 ? 1 : FORGOTTEN);
   }
 
-  /** Mean run time of the stage's tasks. */
+  /** Estimated mean run time of the stage's tasks. */
   taskMs(stage: StageView, now: Millis): Millis {
     const { estimateMs } = stage;
     const seen = this.#seen.get(stage);
@@ -54,7 +54,7 @@ export class Beliefs {
     return seen.ended > 0 ? shownMs / tasks : Math.max(this.#recentMs, tasks > 0 ? shownMs / tasks : 0);
   }
 
-  /** When the run is expected to end: one that has outlived its estimate is taken to be halfway, again and again. */
+  /** When the run is expected to end. Each time a run exceeds its expected length, the expectation is doubled. */
   endOf({ stage, startedAt }: RunView, now: Millis): Millis {
     const ranMs = now - startedAt;
     let lastsMs = stage.estimateMs > 0 ? stage.estimateMs : this.taskMs(stage, now);
@@ -62,7 +62,7 @@ export class Beliefs {
       const known = beyond(stage, ranMs);
       if (known !== undefined) return startedAt + known;
       if (lastsMs <= 0) lastsMs = 1;
-      // News of an end may be on its way: a little late is not yet wrong.
+      // The report of an end takes time to arrive, so a small delay does not count.
       while (ranMs > LATE * lastsMs + LATE_MS) lastsMs *= 2;
     }
     return Math.max(now + 1, startedAt + lastsMs);
@@ -81,7 +81,7 @@ export class Beliefs {
 const LATE = 1.05;
 const LATE_MS = 10;
 
-/** Mean of what the distribution says of tasks that have run for so long; undefined where it says nothing. */
+/** Expected run time, by the distribution, of tasks that have run for this long; undefined without information. */
 function beyond({ distribution = [] }: StageView, ranMs: Millis): Millis | undefined {
   let mass = 0;
   let sum = 0;
@@ -95,7 +95,7 @@ function beyond({ distribution = [] }: StageView, ranMs: Millis): Millis | undef
   return mass > 0 ? sum / mass : undefined;
 }
 
-/** The run time that so large a part of tasks does not exceed, relative to the mean that is believed. */
+/** Quantile of the run time, scaled to the current estimate of the mean. */
 export function quantileMs({ distribution = [], estimateMs }: StageView, part: number): Millis {
   let sum = 0;
   for (const { from, to, p } of distribution) {

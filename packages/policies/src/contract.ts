@@ -11,187 +11,194 @@ import type {
 } from '@goshawk/core';
 
 /**
- * The contract of central policies. Central keeps one set of books: jobs with their stages, workers, runs. A policy
- * hears what has changed in them, and plans into a draft, which changes the books at once and refuses what does not fit.
+ * The contract of central policies. Central keeps one set of books: jobs with their stages, workers and runs. A
+ * policy receives the changes and plans into a draft, which updates the books immediately and refuses whatever does
+ * not fit.
  *
- * A policy is deterministic and pure. What it keeps beside the books (an order, a heap, virtual queues) follows from the
- * news alone. It is asked once a turn, when something has changed, and when the time it asked for has come.
+ * A policy is deterministic and pure. Any state it keeps in addition to the books (an order, a heap, virtual queues)
+ * must follow from the changes alone. It plans once per turn, when something has changed or at the time that it
+ * requested.
  */
 export interface CentralPolicy {
   /**
-   * Reports the changes since the last call: ended runs first, then workers, jobs and stages, and replies of
-   * the solver. Each group is in order of time.
+   * Receives the changes since the last call: ended runs first, then workers, jobs and stages, then replies of the
+   * solver, each group in order of time.
    */
   heard(news: readonly News[], now: Millis): void;
-  /** Starts, preempts and expects what it wants by way of the draft. */
+  /** Starts and preempts tasks, and records expected starts, through the draft. */
   plan(cluster: ClusterView, draft: Draft, now: Millis): void;
-  /** Why the stage waits, for `why`: a reason of the closed list, and one sentence of facts. */
+  /** Explains for `why` why the stage waits: a reason of the closed list, and one sentence of facts. */
   explain?(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined;
-  /** `explain` gives a reason for every task that fits and does not start; without one, free room is a fault. */
+  /**
+   * `explain` gives a reason for every task that fits and does not start; if it gives none, idle capacity is a fault.
+   */
   readonly explainsAll?: boolean;
-  /** Returns who is entitled to what, for `shares`; a policy that does not share fairly has none. */
+  /** Returns fair shares, for `shares`; absent if the policy has none. */
   shares?(cluster: ClusterView): PolicyShares | undefined;
-  /** Returns the order of service, for `why` and metrics; a policy without one order has none. */
+  /** Returns the order of service, for `why` and metrics; absent if the policy has no single order. */
   line?(now: Millis): QueueLine;
-  /** How it has gone so far, for reports: counts by name. */
+  /** Statistics for reports, by name. */
   readonly tally?: Readonly<Record<string, number>>;
-  /** Throws `InvariantError` when its own books contradict themselves or the cluster's. */
+  /** Throws `InvariantError` if the policy's state contradicts itself or the books. */
   checkInvariants?(cluster: ClusterView): void;
 }
 
 export type News =
-  /** Takes work for the first time, or again. */
+  /** Accepts tasks for the first time, or again. */
   | { readonly kind: 'opened'; readonly worker: WorkerView }
-  /** Drains, or is quarantined: what runs there goes on, nothing new starts. */
+  /** Draining or quarantined: running tasks continue, no new tasks start. */
   | { readonly kind: 'closed'; readonly worker: WorkerView }
-  /** There is more room at the worker than before, for whatever reason. */
+  /** The worker has more room than before, for any reason. */
   | { readonly kind: 'freed'; readonly worker: WorkerView }
-  /** There is less room at the worker than its runs leave, by its own account. */
+  /** The worker reports less room than its runs leave. */
   | { readonly kind: 'shrank'; readonly worker: WorkerView }
-  /** Its runs have ended as `lost` before this. */
+  /** The worker's runs ended as `lost` before this. */
   | { readonly kind: 'left'; readonly worker: WorkerView }
-  /** Runs there without this policy's doing: another central started it, or another policy. */
+  /** A run that this policy did not start: another central or another policy did. */
   | { readonly kind: 'found'; readonly run: RunView }
-  /** It was queued at its worker, and has started there. */
+  /** A run that was queued at its worker has started. */
   | { readonly kind: 'began'; readonly run: RunView }
   | { readonly kind: 'ended'; readonly run: RunView; readonly how: RunEnd }
   | { readonly kind: 'arrived'; readonly job: JobView }
-  /** Its estimate, class, weight or deadline. */
+  /** The estimate, class, weight or deadline has changed. */
   | { readonly kind: 'changed'; readonly job: JobView }
-  /** Nothing of it waits or runs, or its owner has withdrawn it. */
+  /** No task of the job waits or runs, or its owner has withdrawn it. */
   | { readonly kind: 'gone'; readonly job: JobView }
-  /** The tasks of the stage that wait without a worker are others than before; read `stage.waiting`. */
+  /** The tasks of the stage that wait without a worker have changed; read `stage.waiting`. */
   | { readonly kind: 'waiting'; readonly stage: StageView }
-  /** Short work that came without a job of these books: estimate × tasks, or what ran of it, in slot time. */
+  /**
+   * Short work that arrived without a job in these books, in slot time: estimate × tasks, or the run time of its
+   * tasks.
+   */
   | { readonly kind: 'shortWork'; readonly workMs: Millis }
   | { readonly kind: 'solved'; readonly id: SolveId; readonly answer: SolverAnswer };
 
 /**
- * `done`: its slot is free, the task may have completed or failed. `declined`: it never started, the task waits again.
- * `lost`: its worker is gone. `preempted`: by this policy.
+ * `done`: the slot is free; the task may have completed or failed. `declined`: the task never started and waits
+ * again. `lost`: the worker is gone. `preempted`: this policy preempted it.
  */
 export type RunEnd = 'done' | 'declined' | 'lost' | 'preempted';
 
 /**
- * A job of which a task waits or runs, or will, where owners declare jobs. Objects of the books are the same ones for as
- * long as what they stand for exists, and change.
+ * A job with waiting or running tasks, or one that its owner has declared. Books objects are mutable and keep their
+ * identity as long as the thing they describe exists.
  */
 export interface JobView {
-  /** Small and dense; given out again after `gone` was heard. */
+  /** Small and dense; reused after `gone` has been heard. */
   readonly id: number;
   readonly owner: Address;
-  /** Its number at its owner. */
+  /** Number of the job at its owner. */
   readonly number: number;
-  /** When its owner accepted it, by the clock of central. */
+  /** When its owner accepted it, on central's clock. */
   readonly arrivedAt: Millis;
-  /** Empty: unknown. */
+  /** Empty: unknown user. */
   readonly user: string;
-  /** Its priority is a factor of it. */
+  /** Weight of the job, which includes its priority. */
   readonly weight: number;
   /** Weight of its user: twice the weight means twice the share. Default: 1. */
   readonly userWeight: number;
-  /** Its running tasks may be ended for a job that would otherwise miss its deadline. */
+  /** Its running tasks may be killed for a job that would otherwise miss its deadline. */
   readonly preemptible: boolean;
   readonly priority: Priority;
   /** The deadline on central's clock; Infinity: none. */
   readonly deadlineAt: Millis;
   /** Value of meeting the deadline; 0: the policy's default. */
   readonly value: number;
-  /** Attributes that a worker should have; empty: no preference. */
+  /** Preferred attributes of workers; empty: no preference. */
   readonly prefers: Attributes;
-  /** Its class as its owner judges it. */
+  /** Its class, as judged by its owner. */
   readonly long: boolean;
-  /** In all stages. */
+  /** Number of tasks in all stages. */
   readonly tasks: number;
-  /** Tasks that run, or are on their way to a worker. */
+  /** Number of running tasks, including those in flight to a worker. */
   readonly running: number;
-  /** In an order in which they can run. Where owners do not declare jobs: those that were heard of. */
+  /** Stages in topological order; if owners do not declare jobs, only those that central has heard of. */
   readonly stages: readonly StageView[];
   readonly runs: ReadonlySet<RunView>;
-  /** Slot time that its tasks have had. */
+  /** Slot time that its tasks have received. */
   attainedMs(now: Millis): Millis;
 }
 
 /**
- * Tasks of one job that are alike. The pilots of a job that is sampled are a stage of their own, of part `pilots`, which
- * is not among `job.stages`; while they run, the rest of the job has part `early`.
+ * Similar tasks of one job. The pilots of a sampled job are a separate stage with part `pilots`, which is not in
+ * `job.stages`; while they run, the rest of the job has part `early`.
  */
 export interface StageView {
-  /** Small and dense; given out again after the job is gone. */
+  /** Small and dense; reused after the job is gone. */
   readonly id: number;
   readonly job: JobView;
-  /** At its owner. */
+  /** Index of the stage at its owner. */
   readonly index: StageIndex;
   readonly part: BatchPart;
   /** Indices of the stages that must complete first. */
   readonly after: readonly number[];
-  /** In all; 0 where owners do not declare jobs. */
+  /** Number of all tasks; 0 if owners do not declare jobs. */
   readonly tasks: number;
-  /** Completed or given up for good, as far as is known; 0 where owners do not declare jobs. */
+  /** Tasks known to be completed or given up; 0 if owners do not declare jobs. */
   readonly ended: number;
-  /** May start, and have no worker. */
+  /** Tasks that may start and have no worker. */
   readonly waiting: number;
   readonly running: number;
-  /** Amounts by index of `ClusterView.resources`; [0] is slots, 1 for every task. */
+  /** Amounts by index of `ClusterView.resources`; [0] is slots and always 1. */
   readonly demand: Vector;
-  /** Mean run time of its tasks as the owner believes it; 0: nothing is known. */
+  /** The owner's estimate of the mean run time; 0: unknown. */
   readonly estimateMs: Millis;
-  /** The job is long; how long its tasks run, its pilots have yet to tell. */
+  /** The job is known to be long; its pilots have not determined the estimate yet. */
   readonly estimateFollows: boolean;
   /** Distribution of run times, if the estimator knows it. */
   readonly distribution: readonly Segment[] | undefined;
-  /** When its first task that waits came, or a worker was last found for one. */
+  /** When the first waiting task arrived, or when a worker was last found for one. */
   readonly waitsSince: Millis;
-  /** Attributes that a worker must have to run a task of it; undefined: any worker may. See `mayRun`. */
+  /** Attributes that a worker must have to run the tasks; undefined: any worker is eligible. See `mayRun`. */
   readonly requires: Attributes | undefined;
-  /** Its tasks start together or not at all. */
+  /** The tasks start together or not at all. */
   readonly gang: boolean;
-  /** Workers that its owner had no task for just now, mostly since a retry is to go elsewhere; undefined: none. */
+  /** Workers that its owner declined recently, usually because a retry must avoid them; undefined: none. */
   readonly declinedBy: ReadonlyMap<WorkerView, Millis> | undefined;
 }
 
 export interface WorkerView {
-  /** Small and dense; given out again after `left` was heard. Lower ids joined earlier, reuse aside. */
+  /** Small and dense; reused after `left` has been heard. Lower ids joined earlier, except for reused ids. */
   readonly id: number;
   readonly address: Address;
   readonly attributes: Attributes;
   readonly capacity: Vector;
-  /** Capacity less what runs there or is on its way there; of GPUs, the most that one task can have. */
+  /** Capacity less running tasks and tasks in flight; of GPUs, the most that one task can get. */
   readonly free: Vector;
-  /** Tasks of this demand for which there is room side by side. */
+  /** Number of tasks of this demand that fit at the same time. */
   roomFor(demand: Vector): number;
-  /** Takes work. */
+  /** Accepts new tasks. */
   readonly open: boolean;
-  /** Runs, those on their way included, in the order in which they came. */
+  /** Runs, including those in flight, in order of arrival. */
   readonly runs: readonly RunView[];
 }
 
 export interface RunView {
-  /** Small and dense; given out again after `ended` was heard. */
+  /** Small and dense; reused after `ended` has been heard. */
   readonly id: number;
   readonly stage: StageView;
   readonly worker: WorkerView;
-  /** When it was started, as far as central knows: the policy's start, or what the worker says. */
+  /** When the run started, as far as central knows: the policy's start, or the worker's report. */
   readonly startedAt: Millis;
-  /** It was placed in the worker's own queue, and has not started: it takes no room yet. */
+  /** Queued at the worker and not started: it takes no resources yet. */
   readonly isQueued: boolean;
-  /** The worker has said that it is there. */
+  /** The worker has confirmed the run. */
   readonly isConfirmed: boolean;
-  /** The policy has asked for its end: its room is taken until that is heard. */
+  /** The policy has requested its preemption; it keeps its resources until it ends. */
   readonly isPreempted: boolean;
 }
 
 export type { Attributes };
 
 export interface ClusterView {
-  /** Names of the resources, `slot` first. A vector's tail that is missing counts as 0. */
+  /** Names of the resources, `slot` first. Missing entries at the end of a vector are 0. */
   readonly resources: readonly string[];
-  /** All that joined, those that take no work included, in order of id. */
+  /** All registered workers, including closed ones, in order of id. */
   readonly workers: Iterable<WorkerView>;
-  /** Sum of the capacity of those that take work. */
+  /** Total capacity of the open workers. */
   readonly capacity: Vector;
   readonly jobs: Iterable<JobView>;
-  /** Grows with every change. */
+  /** Incremented by every change. */
   readonly version: number;
 }
 
@@ -199,43 +206,53 @@ export interface Draft {
   /**
    * Starts one waiting task of the stage at the worker.
    *
-   * @returns the run; undefined where nothing waits, the worker is closed or lacks what is required, the demand does not fit, or
-   *   several tasks of a gang wait
+   * @returns the run; undefined if no task waits, the worker is closed or lacks a required attribute, the demand does
+   * not fit, or the stage is a gang with several waiting tasks
    */
   start(stage: StageView, worker: WorkerView): RunView | undefined;
   /**
-   * Queues one waiting task of the stage at the worker, whatever is free there (Hawk §3.7). Only tasks that their owner has
-   * named can be queued: those of classes whose route is `central`.
+   * Queues one waiting task of the stage at the worker, regardless of free resources (Hawk §3.7). Only tasks that
+   * their owner has named can be queued: those of classes with the route `central`.
    *
-   * @returns the run; undefined where no such task waits, the worker is closed or lacks what is required, or could never hold the demand
+   * @returns the run; undefined if no such task waits, or if the worker is closed, lacks a required attribute or is
+   * too small
    */
   place(stage: StageView, worker: WorkerView): RunView | undefined;
-  /** Starts all of these or none; of a stage that is a gang, all tasks that wait. @returns the runs, in order */
+  /** Starts all of these or none; for a gang, all waiting tasks. @returns the runs, in order */
   gang(
     starts: readonly { readonly stage: StageView; readonly worker: WorkerView }[],
   ): readonly RunView[] | undefined;
-  /** Kills the run; its task waits again, as another attempt that is counted against nobody. Its room is free when it has ended; it may be asked for again. */
+  /**
+   * Kills the run; its task waits again as another attempt, which does not count as a retry. Its resources are free
+   * once it has ended. Repeated requests are harmless.
+   */
   preempt(run: RunView): void;
-  /** For `why`: the job is expected to start then and there. @throws InputError where that is no time, or no text */
+  /**
+   * Records for `why` when and where the job is expected to start. @throws InputError if the time or the text is
+   * invalid
+   */
   expect(job: JobView, at: Millis, where?: string): void;
-  /** Ask again at this time, though nothing else may have changed. The least of several counts. @throws InputError unless it is after now */
+  /**
+   * Requests another plan at this time even if nothing changes; the earliest requested time counts. @throws
+   * InputError unless it is after now
+   */
   again(at: Millis): void;
-  /** Hands a problem to the solver; `solved` is heard when there is an answer. One problem at a time: a later one replaces it. */
+  /** Hands a problem to the solver, whose answer arrives as `solved`. A new problem replaces an unanswered one. */
   solve(problem: SolverProblem): SolveId;
 }
 
 export type SolveId = number;
 
-/** Maximise cost · x subject to rows; see `three-sigma/formulate`. */
+/** Maximize cost · x subject to rows; see `three-sigma/formulate`. */
 export interface SolverProblem {
-  /** Version of the books for which it was made. */
+  /** Version of the books on which the problem is based. */
   readonly version: number;
   readonly model: unknown;
 }
 
 export type SolverAnswer =
   | { readonly kind: 'solution'; readonly version: number; readonly solution: unknown }
-  /** It failed or overstayed. */
+  /** The solver failed or exceeded its time. */
   | { readonly kind: 'none'; readonly version: number; readonly error: string };
 
 export interface PolicyExplanation {
@@ -243,41 +260,41 @@ export interface PolicyExplanation {
   readonly sentence: string;
 }
 
-/** Shares of the cluster, as the policy deals them out. */
+/** Fair shares of the cluster under the policy. */
 export interface PolicyShares {
-  /** Unit of equal shares, apart from weights. */
+  /** Unit that receives weighted equal shares. */
   readonly by: 'job' | 'user';
   /** Fair share by resource index; empty for an unknown job. */
   dueTo(job: JobView): ArrayLike<number>;
 }
 
-/** The order in which a policy serves what waits. */
+/** The order in which a policy serves waiting stages. */
 export interface QueueLine {
   /** Kind of the stage: its class, or `small` or `large` while its pilots run. */
   kindOf(stage: StageView): UnmatchedKind;
   comesBefore(one: StageView, other: StageView): boolean;
-  /** Workers that are kept for the stage until what is free there is enough. */
+  /** Number of workers kept for the stage until their free resources suffice. */
   keptFor(stage: StageView): number;
-  /** Long tasks that run, and how many may. */
+  /** Number of running long tasks, and their limit. */
   readonly longRunning: number;
   readonly longLimit: number;
 }
 
-/** The description of a policy, read by the table, help texts, fuzz draws and docs. */
+/** The description of a policy, from which the table, help texts, fuzz tests and docs are generated. */
 export interface PolicyModule<Options extends PolicyOptions = PolicyOptions> {
-  /** One line. */
+  /** One line for help texts. */
   readonly title: string;
-  /** It hands problems to a solver, at most one in each of its cycles: its option `cycleMs`. */
+  /** The policy uses a solver, with at most one problem per cycle: its option `cycleMs`. */
   readonly solves?: boolean;
   /** Owners declare whole jobs: stages, predecessors, demands, estimates, deadline, weight, user. */
   readonly declares: boolean;
-  /** The tasks of a stage start together or not at all, and jobs may prefer workers by their attributes. */
+  /** Gangs start together, and jobs may prefer workers by attributes. */
   readonly gangs?: boolean;
-  /** Whether a job that has not started by its deadline fails. Its owner sees to it, whose clock counts. */
+  /** Whether a job that has not started by its deadline fails. Its owner enforces this, by its clock. */
   abandons?(options: Options): boolean;
-  /** It places by what tasks need, and so takes workers without a fixed number of slots. */
+  /** The policy places tasks by their demands, so workers may have no fixed number of slots. */
   readonly packs?: boolean;
-  /** Every option with its default, its bounds, and one line of help. */
+  /** Every option with its default, bounds and one line of help. */
   readonly options: { readonly [N in keyof Options]: PolicyOption<Options[N]> };
   make(options: Options, context: PolicyContext): CentralPolicy;
 }
@@ -287,18 +304,18 @@ export type PolicyOptions = Readonly<Record<string, number | string | boolean>>;
 export interface PolicyOption<T> {
   readonly default: T;
   readonly help: string;
-  /** Numbers: bounds, both ends included. */
+  /** Bounds of a number, inclusive. */
   readonly min?: number;
   readonly max?: number;
-  /** The flag that says it, where there is one of its own: it depends on more than its value. */
+  /** A command-line flag that sets it, if it has a dedicated one; then more than its value depends on the flag. */
   readonly flag?: string;
-  /** It is a size of jobs, or several joined by commas: where a replay makes run times smaller, it is made so too. */
+  /** The value is a job size, or several separated by commas; a replay that scales run times scales it, too. */
   readonly scales?: boolean;
-  /** Texts: the values there are. */
+  /** Permitted values of a text. */
   readonly choices?: readonly T[];
 }
 
-/** The values of options that are described so, `as const`. */
+/** The option values for descriptions declared `as const`. */
 export type ValuesOf<Described> = {
   readonly [N in keyof Described]: Described[N] extends { readonly choices: readonly (infer Choice)[] }
     ? Choice
@@ -310,13 +327,13 @@ export type ValuesOf<Described> = {
 type Widened<T> = T extends number ? number : T extends boolean ? boolean : string;
 
 export interface PolicyContext {
-  /** A job whose estimate reaches this is long. ms; another one later, where central learns it */
+  /** A job with this estimate or more is long. ms; changes if central learns the cutoff */
   readonly cutoffMs: Millis;
-  /** Run times are known when a job arrives, by its submitter or an oracle. */
+  /** Run times are known when a job arrives, from its submitter or an oracle. */
   readonly sizesAreGiven: boolean;
-  /** Fraction of the slots that long tasks leave to short ones, or `auto`. */
+  /** Fraction of slots reserved for short tasks, or `auto`. */
   readonly reserve: number | 'auto';
-  /** Within this all workers come back to a new central. ms; none: at once */
+  /** Time within which workers register with a new central. ms; absent: immediately */
   readonly joinMs?: Millis;
   /** The next number of a seeded stream, uniform in [0, 1). */
   random(): number;

@@ -2,15 +2,15 @@ import { drawIndex, SLOT, type Vector } from '@goshawk/core';
 import type { StageView, WorkerView } from './contract.js';
 import { fitsNow } from './fitting.js';
 
-/** Workers drawn before all are looked at. */
+/** Number of random draws before all workers are examined. */
 const TRIES = 8;
-/** Workers of which the tightest is taken. */
+/** Number of workers from which the tightest fit is taken. */
 const CANDIDATES = 32;
 
-/** The workers that take work and have a free slot, from whom one can be drawn at random. */
+/** The open workers with a free slot, from which one can be drawn at random. */
 export class FreeWorkers {
   readonly #list: WorkerView[] = [];
-  /** Place in the list by id, or −1. */
+  /** Position in the list by id; −1: not in the list. */
   readonly #places: number[] = [];
   /** Free slots by id. */
   readonly #slotsOf: number[] = [];
@@ -19,7 +19,7 @@ export class FreeWorkers {
   readonly #unitsOf: number[] = [];
   #units = 0;
 
-  /** @param unitsIn counts what is free at a worker; default: slots */
+  /** @param unitsIn counts the free units of a worker; default: slots */
   constructor(unitsIn: (worker: WorkerView) => number = ({ free }) => free[SLOT]!) {
     this.#unitsIn = unitsIn;
   }
@@ -32,7 +32,7 @@ export class FreeWorkers {
     return this.#units;
   }
 
-  /** In no order. */
+  /** In no particular order. */
   get all(): readonly WorkerView[] {
     return this.#list;
   }
@@ -41,7 +41,7 @@ export class FreeWorkers {
     return (this.#slotsOf[worker.id] ?? 0) > 0;
   }
 
-  /** Puts the worker on the list, or takes it off, by what is free there. */
+  /** Adds, updates or removes the worker, depending on its free slots. */
   update(worker: WorkerView): void {
     const place = this.#places[worker.id] ?? -1;
     const slots = worker.open ? Math.max(0, worker.free[SLOT]!) : 0;
@@ -64,8 +64,8 @@ export class FreeWorkers {
   }
 
   /**
-   * A worker with room for a task of the stage, or undefined: at random where the task needs a slot alone; else, of a few
-   * drawn at random, the one with the least to spare, so that large tasks find room elsewhere.
+   * A worker with room for a task of the stage; undefined: none. A random one if the task needs only a slot;
+   * otherwise the tightest fit of a random sample, which leaves room for large tasks elsewhere.
    */
   find(
     stage: StageView,
@@ -105,12 +105,12 @@ export class FreeWorkers {
   }
 }
 
-/** Whether its tasks ask for more than a slot. */
+/** Whether its tasks demand more than a slot. */
 export function isDemanding({ demand }: StageView): boolean {
   return demand.length > 1;
 }
 
-/** Sum over resources of the share that is free. */
+/** Sum of the free fractions of all resources. */
 function freeShare(free: Vector, capacity: Vector): number {
   let share = 0;
   for (let index = 0; index < capacity.length; index++)

@@ -5,7 +5,7 @@ import { BookedDraft } from './books/draft.js';
 import type { CentralPolicy, ClusterView, Draft } from './contract.js';
 import { GuardedPolicy } from './guarded.js';
 
-/** Two workers of a slot, and jobs of this many tasks in order of arrival. */
+/** Two workers with one slot, and jobs with these numbers of tasks in order of arrival. */
 function booksWith(...jobs: number[]): ClusterBooks {
   const books = new ClusterBooks();
   for (const address of [10, 11]) {
@@ -36,7 +36,7 @@ const firstOf = (cluster: ClusterView) => ({
 });
 
 describe('a policy that throws', () => {
-  it('is told of and counted; what it had started holds, and the rest goes by arrival', () => {
+  it('is reported and counted; its starts stand, and other tasks start in order of arrival', () => {
     const { policy, draft, thrown, started } = turn(
       (cluster, to) => {
         const { stage, worker } = firstOf(cluster);
@@ -51,7 +51,7 @@ describe('a policy that throws', () => {
     expect(draft.againAt).toBe(1_005);
   });
 
-  it('while it hears of news, still plans', () => {
+  it('in `heard` still plans', () => {
     const books = booksWith(1);
     const thrown: unknown[] = [];
     const inner: CentralPolicy = {
@@ -71,7 +71,7 @@ describe('a policy that throws', () => {
     expect(draft.started).toHaveLength(1);
   });
 
-  it('of gangs has nothing started in its place', () => {
+  it('with gangs gets no substitute starts', () => {
     const { started, draft } = turn(
       () => {
         throw new Error('lost my way');
@@ -98,7 +98,7 @@ describe('a policy that throws', () => {
   });
 });
 
-describe('what it says of itself can be told to others', () => {
+describe('what it reports is validated:', () => {
   const saying = (inner: Partial<CentralPolicy>) =>
     new GuardedPolicy({ heard() {}, plan() {}, ...inner }, false, () => {});
 
@@ -129,7 +129,7 @@ describe('what it says of itself can be told to others', () => {
   });
 });
 
-describe('what breaks the contract is refused singly', () => {
+describe('each violation of the contract is refused individually', () => {
   it.each<[string, (draft: Draft, cluster: ClusterView) => void, RegExp]>([
     ['a time that is not to come', (draft) => draft.again(5), /again: 5 is not after now/],
     ['no time', (draft) => draft.again(Number.NaN), /again: NaN/],
@@ -144,7 +144,7 @@ describe('what breaks the contract is refused singly', () => {
     expect(thrown).toEqual([expect.stringMatching(message)]);
   });
 
-  it('a start where nothing is free', () => {
+  it('a start without free room', () => {
     const { draft, thrown } = turn((cluster, to) => {
       const { stage, worker } = firstOf(cluster);
       expect(to.start(stage, worker)).toBeDefined();

@@ -13,26 +13,26 @@ import type {
 } from './contract.js';
 import { fitsNow, needsOf } from './fitting.js';
 
-/** A policy that threw is asked again after this, though nothing has changed. ms */
+/** A policy that threw plans again after this time even if nothing has changed. ms */
 const AGAIN_MS: Millis = 1_000;
 
 /**
- * A policy of one's own that can end nobody: what it throws is reported and counted, what it has planned by then holds, and
- * what waits is started in the order of arrival, where it fits.
+ * Isolates central from faults of a custom policy: exceptions are reported and counted, what it has planned so far
+ * stands, and the other waiting tasks start in order of arrival if they fit.
  */
 export class GuardedPolicy implements CentralPolicy {
   readonly #inner: CentralPolicy;
   readonly #failed: (error: unknown) => void;
-  /** Stages that wait, by job, in the order in which they came. */
+  /** Waiting stages by job, in order of arrival. */
   readonly #waiting = new Map<JobView, Set<StageView>>();
-  /** It is to plan in no other way than its own: its tasks start together. */
+  /** The policy starts gangs together, so a fallback must not start their tasks individually. */
   readonly #gangs: boolean;
   #failures = 0;
   /** Absent if the policy has no order. */
   readonly line?: (now: Millis) => QueueLine;
   readonly shares?: (cluster: ClusterView) => PolicyShares;
 
-  /** @param failed gets what was thrown; where it throws itself, so does this */
+  /** @param failed receives the exception; if it throws, the call throws */
   constructor(inner: CentralPolicy, gangs: boolean, failed: (error: unknown) => void) {
     this.#inner = inner;
     this.#gangs = gangs;
@@ -106,7 +106,7 @@ export class GuardedPolicy implements CentralPolicy {
 
   #planByArrival(cluster: ClusterView, draft: Draft): void {
     const free = [...cluster.workers].filter(isFree);
-    // An owner may decline a worker, and is not to be offered the same one for ever.
+    // Starts at a different worker each time, because an owner may decline one repeatedly.
     const first = this.#failures % Math.max(1, free.length);
     let workers = [...free.slice(first), ...free.slice(0, first)];
     const fitNowhere = new Set<string>();

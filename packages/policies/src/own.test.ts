@@ -3,8 +3,8 @@ import { addOwnPolicy, makePolicy, policyModule, presetNamed } from './table.js'
 
 const whole = { title: 'mine', declares: true, options: {}, make: () => ({ heard() {}, plan() {} }) };
 
-describe('a policy of one’s own', () => {
-  it('is known by its name and by its path', () => {
+describe('a custom policy', () => {
+  it('has a name and a path', () => {
     addOwnPolicy('./mine.js', '/there/mine.js', {
       ...whole,
       options: { pace: { default: 2, min: 1, help: 'how fast' } },

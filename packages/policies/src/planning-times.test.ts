@@ -19,7 +19,7 @@ test.each(['in the turn that made it', 'after it'])('a problem that is handed ou
   times.turn(() => {
     now += 2;
   });
-  // Nothing was asked, and nothing is counted.
+  // A turn without a problem is not counted.
   times.turn(() => {
     now += 100;
   });

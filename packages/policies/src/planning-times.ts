@@ -14,8 +14,8 @@ export interface PlanningSpread {
 }
 
 /**
- * How long a policy with a solver plans: `formulate` until a problem is handed out, `solve` until there is an answer,
- * `extract` until it is acted upon, and the whole cycle. A driver tells it what happens, and when by its own clock.
+ * Measures how long a policy with a solver plans: `formulate` until it hands out a problem, `solve` until the answer,
+ * `extract` until the plan is applied, and the whole cycle. The driver reports these events by its clock.
  */
 export class PlanningTimes {
   readonly #now: () => Millis;
@@ -29,13 +29,13 @@ export class PlanningTimes {
     this.#now = now;
   }
 
-  /** A problem is handed to the solver: in the turn that made it, or after it. */
+  /** The policy handed a problem to the solver. */
   asked(): void {
     this.#askedAt = this.#now();
     this.#formulated = this.#lastTurn;
   }
 
-  /** Its answer is there. */
+  /** The answer has arrived. */
   answered(): void {
     if (this.#askedAt === undefined) return;
     this.#solved = this.#now() - this.#askedAt;
@@ -59,7 +59,7 @@ export class PlanningTimes {
     if (this.#askedAt !== asked) this.#formulated = took;
   }
 
-  /** Undefined before the first cycle. */
+  /** undefined before the first cycle. */
   read(): Readonly<Record<Part, PlanningSpread>> | undefined {
     const { formulate, solve, extract, cycle } = this.#taken;
     if (cycle.length === 0) return undefined;
@@ -78,7 +78,7 @@ export class PlanningTimes {
   }
 }
 
-/** @param values in any order, one or more */
+/** @param values in any order, at least one */
 export function spreadOf(values: readonly Millis[]): PlanningSpread {
   const sorted = Float64Array.from(values).sort();
   return {

@@ -1,8 +1,8 @@
 import type { SolverAnswer } from './contract.js';
 
 /**
- * A mixed integer program: maximise `cost · x` where `rowLower ≤ A x ≤ rowUpper` and `0 ≤ x ≤ upper`, all x whole
- * numbers. Arrays only, so that it can be handed to a thread.
+ * A mixed integer program: maximize `cost · x` subject to `rowLower ≤ A x ≤ rowUpper` and `0 ≤ x ≤ upper`, with all x
+ * integers. It consists of arrays, so that it can be sent to a thread.
  */
 export interface Program {
   readonly columns: number;
@@ -11,31 +11,34 @@ export interface Program {
   readonly upper: Float64Array;
   readonly rowLower: Float64Array;
   readonly rowUpper: Float64Array;
-  /** A by rows: the entries of row r are those from `starts[r]` to `starts[r + 1]`. */
+  /** A in row-major sparse form: the entries of row r are `starts[r]` to `starts[r + 1]`. */
   readonly starts: Int32Array;
   readonly indices: Int32Array;
   readonly values: Float64Array;
-  /** A feasible x to begin with. */
+  /** A feasible x as a starting point. */
   readonly seed: Float64Array | undefined;
   readonly limits: ProgramLimits;
 }
 
 export interface ProgramLimits {
-  /** Iterations of linear programs after which the best solution so far is taken: work, not time. */
+  /**
+   * Maximum number of simplex iterations, after which the best solution so far is used. Counts work instead of time,
+   * to be reproducible.
+   */
   readonly lpIterationsMax: number;
-  /** Distance from the proven bound, as a share of the objective, at which it stops. */
+  /** Stops at this gap to the proven bound, relative to the objective. */
   readonly relativeGap: number;
 }
 
 export interface ProgramSolution {
-  /** Values by column. */
+  /** Solution by column. */
   readonly values: Float64Array;
   readonly objective: number;
-  /** No solution is worth more. */
+  /** Upper bound of the objective. */
   readonly bound: number;
 }
 
-/** Solves at once. Throws where it cannot. */
+/** Solves synchronously. Throws if it fails. */
 export type SolveProgram = (program: Program) => ProgramSolution;
 
 /** Reply of a synchronous solver to a policy. */
@@ -47,7 +50,7 @@ export function answerOf(solve: SolveProgram, version: number, program: Program)
   }
 }
 
-/** Rows as they are built, one after another. */
+/** Builds rows one by one. */
 export class RowBuilder {
   readonly #starts = [0];
   readonly #indices: number[] = [];
@@ -60,7 +63,7 @@ export class RowBuilder {
     this.#values.push(value);
   }
 
-  /** Ends the row of what was added since the last one. */
+  /** Ends the row that consists of the entries added since the last call. */
   end(lower: number, upper: number): void {
     this.#starts.push(this.#indices.length);
     this.#lower.push(lower);
@@ -79,7 +82,7 @@ export class RowBuilder {
   }
 }
 
-/** The entries of A by columns. */
+/** A in column-major sparse form. */
 export interface ByColumn {
   readonly starts: Int32Array;
   readonly rows: Int32Array;

@@ -3,10 +3,10 @@ import { dominantShare } from './amounts.js';
 import type { RunView, StageView, WorkerView } from './contract.js';
 import { fitsEver, togetherOf } from './fitting.js';
 
-/** Reservations at a time: each is of one of the first that fit nowhere. */
+/** Maximum number of reservations: one for each of the first stages that fit nowhere. */
 export const RESERVATIONS_MAX = 8;
 
-/** Workers among which the place of one task is looked for. */
+/** Number of workers considered for one reservation. */
 const SAMPLE = 64;
 
 /** Draws a random sample of workers if there are many. */
@@ -18,37 +18,37 @@ export function sampleOf(
   return Array.from({ length: SAMPLE }, () => workers[drawIndex(source, workers.length)]!);
 }
 
-/** Room that a reservation keeps at one worker. */
+/** Resources reserved at one worker. */
 interface Room {
   /** Demand of the reserved tasks. */
   readonly needed: Vector;
-  /** Amount left beside them at the time of the reservation, which others may use without limit. */
+  /** Amount left beside them at the start of the reservation, which other tasks may use without a time limit. */
   readonly spare: number[];
 }
 
-/** A stage, or a whole gang, will start there and then at the latest. */
+/** A stage, or a whole gang, will start at these workers at this time at the latest. */
 export interface Reservation {
   readonly stage: StageView;
   readonly at: Millis;
   readonly rooms: ReadonlyMap<WorkerView, Room>;
-  /** Its room was made by ending other tasks. */
+  /** The room was made by preempting other tasks. */
   readonly isForced: boolean;
 }
 
-/** When runs end, as far as anybody knows. */
+/** When runs are expected to end. */
 export interface Ends {
   endOf(run: RunView, now: Millis): Millis;
   taskMs(stage: StageView, now: Millis): Millis;
 }
 
 /**
- * Reservations as in EASY backfilling: what fits nowhere has the place where it will fit first. Other tasks may run there if
- * they end before that time, or take what will be left beside it.
+ * Reservations as in EASY backfilling: a stage that fits nowhere reserves the place where it will fit first. Other
+ * tasks may run there if they end earlier or use only what will be left over.
  */
 export class Reservations {
   readonly #ends: Ends;
   #all: Reservation[] = [];
-  /** Those of the last plan, by stage. */
+  /** Reservations of the last plan, by stage. */
   #before = new Map<StageView, Reservation>();
   readonly #at = new Map<WorkerView, Reservation>();
 
@@ -72,7 +72,7 @@ export class Reservations {
     return this.#at.get(worker);
   }
 
-  /** Room is held there for another stage, for which tasks were ended. */
+  /** Whether room there is reserved for another stage, for which tasks were preempted. */
   isForcedAt(worker: WorkerView, stage: StageView): boolean {
     const reservation = this.#at.get(worker);
     return reservation?.isForced === true && reservation.stage !== stage;
@@ -83,7 +83,10 @@ export class Reservations {
     for (const worker of reservation.rooms.keys()) this.#at.set(worker, reservation);
   }
 
-  /** All but those for which tasks were ended are made anew, and keep their places where these are still good. */
+  /**
+   * Drops all reservations except forced ones. They are made again in this plan, in their old places if these are
+   * still good.
+   */
   renew(): void {
     this.#before = new Map(this.#all.map((each) => [each.stage, each]));
     const kept = this.#all.filter(({ isForced }) => isForced);
@@ -98,7 +101,7 @@ export class Reservations {
       if (this.#at.get(worker) === reservation) this.#at.delete(worker);
   }
 
-  /** Whether tasks of the stage may start at the worker without holding up whom it is reserved for. */
+  /** Whether a task of the stage may start at the worker without delaying a reservation. */
   admits(stage: StageView, worker: WorkerView, now: Millis): boolean {
     if (this.#all.length === 0) return true;
     const reservation = this.#at.get(worker);
@@ -116,7 +119,7 @@ export class Reservations {
     return worker.free.map((amount, index) => Math.min(amount, spare[index] ?? 0));
   }
 
-  /** A task has started there. */
+  /** A task has started at the worker. */
   started(stage: StageView, worker: WorkerView, now: Millis): void {
     const reservation = this.#all.length === 0 ? undefined : this.#at.get(worker);
     if (reservation === undefined || reservation.stage === stage) return;
@@ -125,32 +128,31 @@ export class Reservations {
   }
 
   /**
-   * The reservation of a stage: where and when it was before, else where it will fit first. Estimates may be wrong, and a place
-   * that changed with every plan would never become free.
+   * The reservation of a stage: the previous one if possible, otherwise where the stage will fit first. Estimates are
+   * unreliable, and a place that moved with every plan would never become free.
    *
-   * @param workers among which to look
+   * @param workers candidates
    */
   placeFor(stage: StageView, workers: readonly WorkerView[], now: Millis): Reservation | undefined {
     const before = this.#before.get(stage);
     const same = before && this.earliest(stage, [...before.rooms.keys()], now);
     if (same === undefined) return this.earliest(stage, workers, now);
-    // A promised time stays; otherwise a task that overruns its estimate would admit more of its kind.
+    // Keeps the promised time; otherwise a task that overruns its estimate would admit more of its kind.
     return { ...same, at: Math.min(same.at, before!.at) };
   }
 
   /**
-   * The reservation of the earliest time at which all tasks of the stage that start together will fit, at workers that are
-   * not reserved.
+   * The earliest reservation for all tasks of the stage that must start together, on workers without reservations.
    *
-   * @param workers among which to look
-   * @returns undefined where that is never, as far as anybody knows
+   * @param workers candidates
+   * @returns undefined if it would never fit, as far as is known
    */
   earliest(stage: StageView, workers: readonly WorkerView[], now: Millis): Reservation | undefined {
     const together = togetherOf(stage);
     const steps: { readonly at: Millis; readonly worker: WorkerView }[] = [];
     for (const worker of workers) {
       if (!worker.open || this.#at.has(worker) || !fitsEver(stage, worker)) continue;
-      // Its owner would decline this worker again: the room would be held for nobody.
+      // The owner would decline this worker again, so the reservation would be useless.
       if (stage.declinedBy?.has(worker)) continue;
       for (const at of this.#timesOfRoom(stage, worker, together, now)) steps.push({ at, worker });
     }
@@ -163,12 +165,14 @@ export class Reservations {
     return { stage, at, rooms: this.#rooms(stage, counts, at, now), isForced: false };
   }
 
-  /** Room that is held for the stage at these workers from now on, so many tasks at each. */
+  /** Reserves room at these workers immediately, with a number of tasks for each. */
   forced(stage: StageView, counts: ReadonlyMap<WorkerView, number>, now: Millis): Reservation {
     return { stage, at: now, rooms: this.#rooms(stage, counts, now, now), isForced: true };
   }
 
-  /** Which part of the cluster's resources, at most, the reservation leaves idle until its time, as a mean over what it needs. */
+  /**
+   * Upper bound of the share of the cluster that the reservation leaves idle, averaged over the resources it needs.
+   */
   idleShare({ stage: { demand }, rooms }: Reservation, capacity: Vector): number {
     let idle = 0;
     for (const { free } of rooms.keys()) idle += dominantShare(free.slice(0, demand.length), capacity);
@@ -179,7 +183,7 @@ export class Reservations {
     return now + this.#ends.taskMs(stage, now) <= at;
   }
 
-  /** When a first, a second, … task will fit there, at most so many. */
+  /** When the first, second, … task will fit there, up to `together` tasks. */
   #timesOfRoom(stage: StageView, worker: WorkerView, together: number, now: Millis): Millis[] {
     const free = [...worker.free];
     const times: Millis[] = [];

@@ -1,25 +1,25 @@
 import { IndexedHeap } from '@goshawk/core';
 import type { StageView } from './contract.js';
 
-/** Waiting stages in the order of a key, the least first; of equals, the one that came first. */
+/** Waiting stages in ascending order of a key; ties in order of arrival. */
 export class StageOrder {
-  /** Dense, so that many small orders take little memory: ids of stages are those of all orders. */
+  /** Dense local ids, so that many small orders use little memory; stage ids are global. */
   readonly #slots = new Map<StageView, number>();
   readonly #freeSlots: number[] = [];
   readonly #stages: (StageView | undefined)[] = [];
-  /** When each came, by slot. */
+  /** Order of arrival, by slot. */
   readonly #arrivals: number[] = [];
   readonly #heap = new IndexedHeap(this.#arrivals);
-  /** Passed over, with their keys. */
+  /** Skipped stages, with their keys. */
   readonly #passedOver: { readonly stage: StageView; readonly key: number }[] = [];
   #came = 0;
 
-  /** Those that are passed over are left out. */
+  /** Number of stages, without skipped ones. */
   get size(): number {
     return this.#heap.size;
   }
 
-  /** Those that are passed over count too. */
+  /** Number of stages, including skipped ones. */
   get total(): number {
     return this.#slots.size;
   }
@@ -44,7 +44,7 @@ export class StageOrder {
     this.#freeSlots.push(slot);
   }
 
-  /** Infinity where the stage does not wait. */
+  /** Infinity if the stage does not wait. */
   keyOf(stage: StageView): number {
     const slot = this.#slots.get(stage);
     return (slot === undefined ? undefined : this.#heap.keyOf(slot)) ?? Number.POSITIVE_INFINITY;
@@ -54,12 +54,12 @@ export class StageOrder {
     return this.#heap.size === 0 ? undefined : this.#stages[this.#heap.top()];
   }
 
-  /** Infinity where nothing waits. */
+  /** Infinity if no stage waits. */
   get firstKey(): number {
     return this.#heap.topKey();
   }
 
-  /** The first leaves the order until all that were passed over are taken back. */
+  /** Skips the first stage until all skipped stages are restored. */
   passOverFirst(): void {
     const slot = this.#heap.top();
     this.#passedOver.push({ stage: this.#stages[slot]!, key: this.#heap.topKey() });

@@ -21,9 +21,9 @@ export const CENTRAL_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
   hawk,
 };
 
-/** Policies that this process has loaded: those of the papers by name, those of files by absolute path. */
+/** Policies loaded by this process: paper policies by name, custom ones by absolute path. */
 const LOADED_POLICIES = new Map<string, PolicyModule>();
-/** Presets of loaded policies by the name that options have for them. */
+/** Presets of loaded policies by their name on the command line. */
 const LOADED_PRESETS = new Map<string, Preset>();
 
 /** Registers policies of another package, which are named in `PAPER_POLICY_NAMES` of core. */
@@ -52,12 +52,12 @@ export function addOwnPolicy(name: string, path: string, exported: unknown): voi
   addPolicy(name, path, checkedPolicy(name, exported));
 }
 
-/** Whether a file that somebody has named decides. */
+/** Whether a custom policy decides. */
 export function isOwnPolicy({ decidedBy }: Preset): boolean {
   return decidedBy !== undefined && isFile(decidedBy.policy);
 }
 
-/** Every policy by its name: those of known parts, and those that one of these policies decides. */
+/** All presets: the fixed ones, and one for each policy module. */
 const ALL_PRESETS: Readonly<Record<string, Preset>> = {
   ...PRESETS,
   ...Object.fromEntries(
@@ -67,10 +67,10 @@ const ALL_PRESETS: Readonly<Record<string, Preset>> = {
   ),
 };
 
-/** Names that `--policy` takes; those of the papers are loaded when they are chosen. */
+/** Names accepted by `--policy`; paper policies are loaded on demand. */
 export const ALL_POLICY_NAMES: readonly string[] = [...Object.keys(ALL_PRESETS), ...PAPER_POLICY_NAMES];
 
-/** @throws InputError that names the policies there are */
+/** @throws InputError that lists the policies */
 export function presetNamed(name: string): Preset {
   if (Object.hasOwn(ALL_PRESETS, name)) return ALL_PRESETS[name]!;
   const loaded = LOADED_PRESETS.get(name);
@@ -84,7 +84,7 @@ export function presetNamed(name: string): Preset {
   );
 }
 
-/** Every job by central, which this policy decides about. */
+/** A preset in which central schedules all jobs with this policy. */
 function presetOf(policy: string, { title, declares, gangs = false, packs = false }: PolicyModule): Preset {
   return {
     title,
@@ -101,7 +101,7 @@ function presetOf(policy: string, { title, declares, gangs = false, packs = fals
   };
 }
 
-/** The preset with these options of its policy, and what follows from them. */
+/** The preset with these policy options and the settings that follow from them. */
 export function decidedWith(preset: Preset, options: PolicyOptions): Preset {
   const { policy } = preset.decidedBy;
   const module = policyModule(policy);
@@ -109,7 +109,7 @@ export function decidedWith(preset: Preset, options: PolicyOptions): Preset {
   return { ...preset, decidedBy: { policy, options }, abandons };
 }
 
-/** Module of central's policy, with the preset's options. */
+/** The module of central's policy, with the preset's options. */
 export function deciderOf({ decidedBy: { policy, options } }: Preset): {
   readonly module: PolicyModule;
   readonly options: PolicyOptions;
@@ -117,12 +117,12 @@ export function deciderOf({ decidedBy: { policy, options } }: Preset): {
   return { module: policyModule(policy), options };
 }
 
-/** So many cycles without an answer. */
+/** Number of cycles without an answer after which a solver is restarted. */
 const HANGING_CYCLES = 10;
 
 /**
- * For how long a solver may be silent before it is taken to hang. The policy does without it after a cycle; to end one that is only
- * slow would have the next one load and warm up, which is slower. ms; undefined: none is asked
+ * Time after which a silent solver is considered hung. The policy continues without an answer after one cycle;
+ * restarting a merely slow solver would cost more than waiting. ms; undefined: no solver
  */
 export function solverTimeoutMs(preset: Preset): Millis | undefined {
   const { module, options } = deciderOf(preset);
@@ -130,7 +130,7 @@ export function solverTimeoutMs(preset: Preset): Millis | undefined {
   return module.solves ? HANGING_CYCLES * cycleMs : undefined;
 }
 
-/** @throws InputError that names the policies there are */
+/** @throws InputError that lists the policies */
 export function policyModule(name: string): PolicyModule {
   const loaded = LOADED_POLICIES.get(name);
   if (loaded !== undefined) return loaded;
@@ -159,16 +159,16 @@ function notInstalled(name: string): InputError {
 }
 
 /**
- * The policy with these options; those that are left out have their defaults.
+ * Creates the policy with these options; omitted ones have defaults.
  *
- * @throws InputError that names an option that is unknown or out of its bounds
+ * @throws InputError that names an unknown or invalid option
  */
 export function makePolicy(name: string, given: PolicyOptions, context: PolicyContext): CentralPolicy {
   const module = policyModule(name);
   return module.make(optionsOf(name, module, given), context);
 }
 
-/** @throws InputError that names an option that is unknown or out of its bounds */
+/** @throws InputError that names an unknown or invalid option */
 export function optionsOf(policy: string, module: PolicyModule, given: PolicyOptions): PolicyOptions {
   const known = Object.keys(module.options);
   for (const name of Object.keys(given)) {
@@ -206,12 +206,12 @@ function check(
 }
 
 /**
- * The policy by which central decides in a cluster of these settings.
+ * Creates central's policy for these settings.
  *
- * @param cutoffMs at present, where central learns it
- * @param joinMs within which all workers come back to a new central
- * @param failed gets what a policy of one's own throws; without it, that is thrown on
- * @throws InputError later, when it plans and there is nobody to tell
+ * @param cutoffMs current cutoff, if central learns it
+ * @param joinMs time within which workers register with a new central
+ * @param failed receives exceptions of a custom policy; without it they propagate
+ * @throws InputError later, if the policy plans something invalid and no handler is given
  */
 export function policyOf(
   { policy: name, reserve, estimator, preset }: PolicySettings,

@@ -40,14 +40,14 @@ export interface BenchSettings {
   readonly context?: Partial<PolicyContext>;
 }
 
-/** Books, a policy that plans after each change, and workers that run what they get until they are told to end it. */
+/** Books, a policy that plans after each change, and workers that run tasks until the test ends them. */
 export class PolicyBench {
   readonly books = new ClusterBooks();
   readonly policy: CentralPolicy;
   now: Millis = 0;
-  /** When the policy asked to be asked again. */
+  /** The time for which the policy requested another plan. */
   againAt: Millis = Number.POSITIVE_INFINITY;
-  /** Starts that it asked for and that could not be made. */
+  /** Number of refused starts. */
   refused = 0;
   #started: BookedRun[] = [];
 
@@ -78,13 +78,13 @@ export class PolicyBench {
     return this.books.job(OWNER, job)!.stageAt(index)!;
   }
 
-  /** As an owner's `need`, and what follows from it. */
+  /** Reports a need and ends the turn. */
   need(job: number, need: Need): void {
     this.say(job, need);
     this.settle();
   }
 
-  /** The same, with more to come in this turn. */
+  /** Reports a need without ending the turn. */
   say(job: number, need: Need): void {
     const { stage: index = 0, tasks = 1, estimateMs = 100, long = false, part = 'judged' } = need;
     const {
@@ -112,13 +112,13 @@ export class PolicyBench {
     this.settle();
   }
 
-  /** One task of the job ends; `at` tells where, or else it is where the job was started first. */
+  /** Ends one task of the job, at the given worker or where the job started first. */
   end(job: number, how: RunEnd = 'done', at?: number): void {
     this.books.end(this.runOf(job, at), how, this.now);
     this.settle();
   }
 
-  /** A worker on which the job runs is gone. */
+  /** Removes a worker on which the job runs. */
   lose(job: number): void {
     this.books.removeWorker(this.runOf(job).worker, this.now);
     this.settle();
@@ -129,14 +129,14 @@ export class PolicyBench {
     return runs.find(({ worker }) => at === undefined || worker.address === at)!;
   }
 
-  /** One of all tasks that run ends. */
+  /** Ends one of all running tasks. */
   endAny(draw: number): void {
     const runs = [...this.books.workers].flatMap((worker) => worker.runs);
     this.books.end(runs[draw % runs.length]!, 'done', this.now);
     this.settle();
   }
 
-  /** The turn is over: the policy hears what has changed, and plans. */
+  /** Ends the turn: the policy receives the changes and plans. */
   settle(): void {
     this.policy.heard(this.books.takeNews(), this.now);
     const draft = new BookedDraft(this.books, 1, this.now);
@@ -148,7 +148,7 @@ export class PolicyBench {
     this.policy.checkInvariants?.(this.books);
   }
 
-  /** Tasks of the job that run. */
+  /** Number of running tasks of the job. */
   count(job: number): number {
     return this.books.job(OWNER, job)?.running ?? 0;
   }
@@ -157,18 +157,18 @@ export class PolicyBench {
     return this.books.runCount;
   }
 
-  /** Jobs in the order in which their tasks were started since this was asked last. */
+  /** Jobs in the order of task starts since the last call. */
   take(): number[] {
     return this.takePlaces().map(([job]) => job);
   }
 
-  /** The same with the worker of each. */
+  /** The same, with the worker of each start. */
   takePlaces(): (readonly [job: number, worker: number])[] {
     return this.#started.splice(0).map(({ stage, worker }) => [stage.job.number, worker.address] as const);
   }
 }
 
-/** Running tasks of two users of weights 1 and 3, then of 3 and 1, as the operator changes them. */
+/** Running tasks of two users with weights 1 and 3, then 3 and 1 after the operator changes them. */
 export function sharesOverNewWeights(bench: PolicyBench): [first: number, second: number][] {
   bench.say(1, { tasks: 200, user: 'ann' });
   bench.say(2, { tasks: 200, user: 'ben' });

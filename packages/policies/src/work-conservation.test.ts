@@ -3,7 +3,7 @@ import type { CentralPolicy } from './contract.js';
 import { PolicyBench } from './testing.fixture.js';
 import { startable, WorkConservation } from './work-conservation.js';
 
-/** Starts nothing, and has no reason not to. */
+/** Starts nothing, without giving a reason. */
 const IDLE: CentralPolicy = { heard() {}, plan() {}, explainsAll: true, explain: () => undefined };
 
 function waitingStages(bench: PolicyBench) {
@@ -11,7 +11,7 @@ function waitingStages(bench: PolicyBench) {
 }
 
 describe('work conservation', () => {
-  it('finds a stage that could start, and none for which there is no room', () => {
+  it('finds a stage that could start, and none without room', () => {
     const bench = new PolicyBench('goshawk', 1);
     bench.say(1, { tasks: 1 });
     const stages = waitingStages(bench);
@@ -21,7 +21,7 @@ describe('work conservation', () => {
     expect(startable(waitingStages(bench), IDLE, bench.books, 0)).toEqual([]);
   });
 
-  it('takes a reason that the policy gives for one, and does not judge policies that do not explain all', () => {
+  it("accepts the policy's reasons, and does not judge policies that do not explain all", () => {
     const bench = new PolicyBench('goshawk', 1);
     bench.say(1, { tasks: 1 });
     const held: CentralPolicy = { ...IDLE, explain: () => ({ reason: 'reserve', sentence: 'limit' }) };
@@ -30,7 +30,7 @@ describe('work conservation', () => {
       expect(startable(waitingStages(bench), policy, bench.books, 0)).toEqual([]);
   });
 
-  it('complains of a stage only once it has stayed startable for longer than news may take', () => {
+  it('reports a stage only after it has stayed startable for longer than messages take', () => {
     const bench = new PolicyBench('goshawk', 1);
     bench.say(1, { tasks: 1 });
     const stages = waitingStages(bench);

@@ -3,10 +3,10 @@ import type { CentralPolicy, ClusterView, StageView, WorkerView } from './contra
 import { countIn, fitsNow, togetherOf } from './fitting.js';
 
 /**
- * Stages of which a task could start now: there is room for it, and by its own account (`explain`) the policy has no reason to
- * hold it back. Policies that do not explain all are not judged.
+ * Stages that could start now: there is room, and the policy gives no reason (`explain`) to hold them back. Policies
+ * that do not explain everything are not judged.
  *
- * @param waiting all stages that wait
+ * @param waiting all waiting stages
  */
 export function startable(
   waiting: readonly StageView[],
@@ -32,22 +32,22 @@ function hasRoomFor(stage: StageView, workers: readonly WorkerView[]): boolean {
   return false;
 }
 
-/** A job with a deadline waits for a worker that it prefers. */
+/** A job with a deadline may wait for a preferred worker. */
 function mayWaitForPreferred({ job: { deadlineAt, prefers } }: StageView): boolean {
   return deadlineAt < Number.POSITIVE_INFINITY && Object.keys(prefers).length > 0;
 }
 
-/** Watches that no stage stays startable: that no capacity is free while a task that fits it waits. */
+/** Verifies that no stage stays startable, that is, that no room is free while a task that fits it waits. */
 export class WorkConservation {
   readonly #graceMs: Millis;
   #since = new Map<StageView, Millis>();
 
-  /** @param graceMs for news that is on its way: three round trips */
+  /** @param graceMs time for messages in flight: three round trips */
   constructor(graceMs: Millis) {
     this.#graceMs = graceMs;
   }
 
-  /** @returns what is wrong, in a line, if anything is */
+  /** @returns one line that describes a violation, if there is one */
   look(stages: readonly StageView[], now: Millis): string | undefined {
     const since = this.#since;
     this.#since = new Map(stages.map((stage) => [stage, since.get(stage) ?? now]));

@@ -8,9 +8,9 @@ export interface KeptTask {
   readonly entry: Entry;
 }
 
-/** Slots of a worker that will soon be free, and the tasks that arrived for them: at most one per slot. */
+/** Slots of a worker that will soon be free, and the tasks that arrived early for them: at most one per slot. */
 export class Ahead {
-  /** Whether central knows that the slot is free, by slots with a foreseen end. */
+  /** Slots with a predicted end; the value tells whether central knows that the slot is free. */
   readonly #announced = new Map<number, boolean>();
   #kept: readonly KeptTask[] = [];
 
@@ -26,12 +26,12 @@ export class Ahead {
     this.#announced.set(slot, true);
   }
 
-  /** The slot counts as free although its task runs. */
+  /** Whether the slot counts as free although its task still runs. */
   isAnnounced(slot: number): boolean {
     return this.#announced.get(slot) === true;
   }
 
-  /** The task in the slot has ended, or will not do so soon. */
+  /** The task in the slot has ended, or will not end soon. */
   forget(slot: number): void {
     this.#announced.delete(slot);
   }
@@ -42,7 +42,7 @@ export class Ahead {
     return count;
   }
 
-  /** Slots that count as free, less those that have their next task. */
+  /** Number of slots that count as free, less those with a next task. */
   get open(): number {
     return this.announcedCount - this.#kept.length;
   }
@@ -55,7 +55,7 @@ export class Ahead {
     this.#kept = [...this.#kept, task];
   }
 
-  /** Those that match are kept no longer. */
+  /** Removes and returns the matching tasks. */
   take(matches: (task: KeptTask) => boolean): readonly KeptTask[] {
     const taken = this.#kept.filter(matches);
     if (taken.length > 0) this.#kept = this.#kept.filter((task) => !taken.includes(task));
@@ -73,7 +73,7 @@ export class Ahead {
   }
 }
 
-/** Whether the task is kept here. */
+/** Whether this is the kept task. */
 export function isTask(
   { owner, message }: KeptTask,
   from: Address,

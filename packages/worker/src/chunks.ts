@@ -8,12 +8,12 @@ interface HeldEnd {
 }
 
 /**
- * Tiny tasks that one question of a slot was answered with: the first runs there, the others wait behind it, each for the end
- * of the one before. By the number of the question.
+ * Tiny tasks received in answer to one question of a slot: the first runs in the slot, and each of the others waits
+ * for the end of the one before. Keyed by question.
  */
 export class Chunks {
   readonly #waiting = new Map<number, KeptTask[]>();
-  /** Ends behind which another task of a chunk runs: they are reported together. */
+  /** Ends of tasks that another task of the chunk follows; they are reported together. */
   #ends: HeldEnd[] = [];
 
   add(ask: number, task: KeptTask): void {
@@ -22,12 +22,12 @@ export class Chunks {
     else waiting.push(task);
   }
 
-  /** The one that is next; undefined: none waits. */
+  /** The next waiting task; undefined: none. */
   first(ask: number): KeptTask | undefined {
     return this.#waiting.get(ask)?.[0];
   }
 
-  /** The next one, which waits no longer. */
+  /** Removes and returns the next waiting task. */
   next(ask: number): KeptTask | undefined {
     const waiting = this.#waiting.get(ask);
     const next = waiting?.shift();
@@ -35,14 +35,14 @@ export class Chunks {
     return next;
   }
 
-  /** All that waits behind this one. */
+  /** Removes and returns all waiting tasks of the chunk. */
   takeRest(ask: number): readonly KeptTask[] {
     const waiting = this.#waiting.get(ask) ?? [];
     this.#waiting.delete(ask);
     return waiting;
   }
 
-  /** Those that match wait no longer. */
+  /** Removes and returns the matching tasks. */
   take(matches: (task: KeptTask) => boolean): readonly KeptTask[] {
     const taken = this.tasks().filter(matches);
     for (const [ask, waiting] of taken.length === 0 ? [] : this.#waiting) {
@@ -59,19 +59,19 @@ export class Chunks {
     return false;
   }
 
-  /** @returns whether it is the first that waits to be reported */
+  /** @returns whether it is the first unreported end */
   hold(end: HeldEnd): boolean {
     return this.#ends.push(end) === 1;
   }
 
-  /** They wait no longer. */
+  /** Removes and returns the unreported ends. */
   takeEnds(): readonly HeldEnd[] {
     const ends = this.#ends;
     if (ends.length > 0) this.#ends = [];
     return ends;
   }
 
-  /** The next task of each, by the question. */
+  /** The next task of each chunk, with the question. */
   *firsts(): Iterable<[number, KeptTask]> {
     for (const [ask, [first]] of this.#waiting) yield [ask, first!];
   }

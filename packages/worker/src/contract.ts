@@ -11,33 +11,35 @@ import type {
 export type WorkerTimer =
   /** Register, or renew the lease. */
   | 'heartbeat'
-  /** Look for questions and reports that nobody answered. */
+  /** Retry unanswered questions and unconfirmed reports. */
   | 'sweep'
   /** Try to steal again. */
   | 'steal'
-  /** The task in slot `key` has run for as long as it may. */
+  /** The task in slot `key` has reached its time limit. */
   | 'taskTimeout'
-  /** Send what the task in slot `key` has printed. */
+  /** Send the output of the task in slot `key`. */
   | 'output'
   /** The task in slot `key` is about to end, or should have ended. */
   | 'ahead'
-  /** Look whether a task of the chunk that answered question `key` takes long. */
+  /** Check whether a task of the chunk that answered question `key` is not tiny. */
   | 'chunk'
-  /** Report the ends of tasks behind which others of their chunks run. */
+  /** Report ends of tasks that other tasks of their chunks follow. */
   | 'ends'
-  /** Tell central of a slot that has been free for a while. */
+  /** Report to central a slot that has been free for a while. */
   | 'pull'
-  /** Undrain, after a pause. */
+  /** End the quarantine. */
   | 'quarantine';
 
 /** A task for an executor to run. */
 export interface TaskOrder {
   readonly payload: unknown;
-  /** By which the task is to know its job, itself and this attempt. */
+  /** Identity of the task, as the task itself sees it. */
   readonly jobId: string;
   readonly task: TaskIndex;
   readonly attempt: AttemptNumber;
-  /** How often the task has started, this time included: the attempt that the task itself sees. As `attempt` where it is missing. */
+  /**
+   * How often the task has started, this time included; the task sees it as its attempt number. Absent: `attempt`.
+   */
   readonly execution?: AttemptNumber | undefined;
   /** Return values of earlier stages; undefined: none. */
   readonly inputs?: MessageOf<'run'>['inputs'];
@@ -45,73 +47,73 @@ export interface TaskOrder {
   readonly user?: string | undefined;
   /** The job counts as long. */
   readonly long: boolean;
-  /** The worker kills the task when it has run for so long, counted from `taskStarted`. */
+  /** The worker kills the task after this time, counted from `taskStarted`. */
   readonly timeoutMs: number | undefined;
   /** Undefined outside of a gang. */
   readonly gang?: GangPlace | undefined;
 }
 
-/** The place of a task in its gang, and where the members are. */
+/** The rank of a task in its gang, and the hosts of all members. */
 export interface GangPlace {
   readonly rank: number;
   readonly ranks: number;
   /** Hosts by rank; undefined until the gang has started. */
   readonly hosts?: readonly string[];
-  /** Free on the host of rank 0. */
+  /** A free port on the host of rank 0. */
   readonly port?: number;
 }
 
 export interface WorkerEnvironment extends Environment<WorkerTimer> {
   /**
-   * Starts a task in a slot; `taskStarted`, `taskOutput` and `taskEnded` come back through the worker's entries.
+   * Starts a task in a slot; the executor then calls `taskStarted`, `taskOutput` and `taskEnded` of the worker.
    *
-   * @param gpus indexes of those that are the task's until it ends; undefined: the worker has none to give
-   * @param demand what is set apart for the task, beside its slot
+   * @param gpus indices assigned to the task until it ends; undefined: the worker has no GPUs
+   * @param demand resources assigned to the task, besides its slot
    */
   execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand?: Resources): void;
   /** Ends the task in a slot; `taskEnded` follows. */
   kill(slot: number, reason: KillReason): void;
-  /** Finds a free port; `portFound` follows. Without this method port 0 is sent. */
+  /** Finds a free port and calls `portFound`. Without this method port 0 is sent. */
   findPort?(slot: number): void;
-  /** The worker takes nothing for a while. @param reason one line for people */
+  /** The worker accepts nothing for a while. @param reason one line for users */
   quarantined?(reason: string, forMs: number): void;
-  /** Another worker has the name; this one goes on asking for it. */
+  /** Another worker has the name; this one keeps trying to register. */
   nameTaken?(holder: string): void;
-  /** The cluster's policy takes no worker without a fixed number of slots: this one can do nothing there. */
+  /** The cluster's policy requires a fixed number of slots, so this worker is useless there. */
   needsSlots?(policy: string): void;
-  /** The worker drains and holds nothing any more: neither tasks nor reports. */
+  /** The worker is draining and has no tasks and unconfirmed reports left. */
   drained(): void;
 }
 
 export interface WorkerConfig {
   readonly name: string;
-  /** Its own address, as others see it. */
+  /** The address of this worker. */
   readonly self: Address;
-  /** Tasks that run at a time; 0: no fixed number, as many as fit its resources. */
+  /** Maximum number of running tasks; 0: as many as fit its resources. */
   readonly slots: number;
-  /** Resources that tasks share, besides slots. */
+  /** Resources shared by its tasks, besides slots. */
   readonly capacity: Resources;
   /** Rack, zone, model. */
   readonly attributes?: readonly { readonly name: string; readonly value: string }[] | undefined;
   /** The central to register with. */
   readonly central: Address;
-  /** Between attempts to register, before the cluster's own timings are known. ms; 0: never again. */
+  /** Interval between registration attempts until the cluster's timings are known. ms; 0: no retry */
   readonly registerRetryMs: number;
-  /** `HOST:PORT` where others may look at its process over HTTP. */
+  /** `HOST:PORT` of the HTTP server of its process. */
   readonly http?: string | undefined;
-  /** Host under which tasks of other workers reach those of this one. */
+  /** Host at which tasks on other workers reach tasks on this one. */
   readonly host?: string | undefined;
 }
 
-/** How things stand at a worker. */
+/** Current state of a worker, for metrics. */
 export interface WorkerStanding {
   /** 0: no fixed number. */
   readonly slots: number;
-  /** Slots that serve long work, and short work: a task, or a question for one. */
+  /** Slots in use by long and by short work: running a task, or asking for one. */
   readonly busy: { readonly long: number; readonly short: number };
-  /** Probes and placed tasks that wait. */
+  /** Queued probes and placed tasks. */
   readonly queued: number;
-  /** Ends of tasks that their owners have not confirmed. */
+  /** Unconfirmed reports of ended tasks. */
   readonly unconfirmed: number;
 }
 
@@ -119,14 +121,14 @@ export interface WorkerStanding {
 export interface WorkerCounters {
   tasksStarted: number;
   tasksEnded: number;
-  /** Victims asked, as a thief. */
+  /** Victims that this worker asked as a thief. */
   stealAttempts: number;
-  /** …of which so many gave something. */
+  /** Victims that gave something. */
   stealSuccesses: number;
-  /** Probes taken from others. */
+  /** Probes stolen from others. */
   probesMoved: number;
-  /** Entries that were given back unserved. */
+  /** Entries returned without being served. */
   declined: number;
-  /** Pauses in which it took nothing: it could start nothing, failed what others complete, or had stood still. */
+  /** Quarantines: tasks could not start, tasks failed that complete elsewhere, or the process was suspended. */
   pauses: number;
 }

@@ -16,7 +16,7 @@ const [CENTRAL, SUCCESSOR, OWNER] = [1, 2, 3] as [Address, Address, Address];
 const { heartbeatMs } = LIVE_TIMINGS;
 
 /**
- * An idle worker that pulls, with everybody else played by the test.
+ * An idle worker that pulls; the test plays all other parties.
  *
  * @param holdsBack whether its driver has no connection to central
  */
@@ -52,7 +52,7 @@ function setUp(holdsBack = () => false) {
   return { worker, welcome, take };
 }
 
-test('a worker whose connection to central breaks seeks at once, and registers again', () => {
+test('a worker that loses its connection to central seeks immediately, and registers again', () => {
   const { worker, take } = setUp();
   worker.disconnected(CENTRAL, 1);
   expect(take()).toEqual([
@@ -65,7 +65,7 @@ test('it repeats the registration with each heartbeat until it is welcomed', () 
   const { worker, welcome, take } = setUp();
   worker.disconnected(CENTRAL, 1);
   take();
-  // Sent before it broke.
+  // Central sent this before the connection broke.
   worker.receive(CENTRAL, { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true }, 2);
   worker.wake('heartbeat', 0, heartbeatMs);
   expect(take()).toEqual([{ to: DOOR, type: 'register' }]);
@@ -87,18 +87,18 @@ test('it does not repeat the registration while the first one waits for a connec
   expect(take()).toEqual([{ to: DOOR, type: 'register' }]);
 });
 
-test('a replacement central gets a full report, and the end of its predecessor changes nothing', () => {
+test('a new central gets a full report, and a late notice about its predecessor changes nothing', () => {
   const { worker, welcome, take } = setUp();
   worker.disconnected(CENTRAL, 1);
   take();
   worker.receive(SUCCESSOR, welcome, 2);
-  // Reports since the previous connection ended went to the current central.
+  // Reports since the previous disconnection went to the current central.
   expect(take()).toEqual([{ to: SUCCESSOR, type: 'pull' }]);
   worker.disconnected(CENTRAL, 3);
   expect(take()).toEqual([]);
 });
 
-test('a second notice, a notice about another party, and one before joining change nothing', () => {
+test('a repeated notice, a notice about another party, and one before joining change nothing', () => {
   const { worker, take } = setUp();
   worker.disconnected(OWNER, 1);
   expect(take()).toEqual([]);

@@ -5,21 +5,21 @@ import { giveBackTask } from './giving-back.js';
 import type { WorkerParts } from './parts.js';
 import type { WorkerState } from './state.js';
 
-// A slot whose task is about to end is said to be free a moment before, so that the next task is here when it ends.
+// Reports a slot as free shortly before its task ends, so that the next task arrives in time.
 
-/** For a pull, a match and a task to be on their way. */
+/** Time for a pull, a match and a task to arrive. */
 const LEAD_MS = 5;
 /** Maximum fraction of the task's expected run time. */
 const LEAD_SHARE = 0.1;
-/** A slot that is not free so many leads after it was said to be is not free. */
+/** Number of leads after which a task that was expected to end no longer counts as ending. */
 const PATIENCE_LEADS = 2;
 
-/** The owner of a task that begins in the slot knows how long it takes, and somebody waits for the slot. */
+/** Predicts the end of the task that starts in the slot, if its owner gave an estimate because other tasks wait. */
 export function foresee(w: WorkerState, slot: number, expectedMs: Millis, now: Millis): void {
-  // 0: a policy decides on each task when its slot is free.
+  // 0: the policy decides each task when its slot is free.
   if (w.seriesMs === 0) return;
   const since = w.memory.slots.since[w.slots.rowOf(slot)]!;
-  // The end of a tiny task asks for the next one itself.
+  // The end of a tiny task already requests the next one.
   if (now - since + 2 * expectedMs < w.seriesMs) return;
   w.ahead.foresee(slot);
   w.env.setTimer('ahead', slot, now + expectedMs - leadMs(expectedMs));
@@ -51,14 +51,14 @@ export function endCame(w: WorkerState, slot: number): boolean {
   return wasAnnounced;
 }
 
-/** @returns whether there were any */
+/** @returns whether any task was returned */
 export function giveBackKept(w: WorkerState, matches: (task: KeptTask) => boolean = () => true): boolean {
   const taken = [...(w.knownAhead?.take(matches) ?? []), ...(w.knownChunks?.take(matches) ?? [])];
   for (const { owner, message } of taken) giveBackTask(w, owner, message, message.stage);
   return taken.length > 0;
 }
 
-/** @returns whether it was kept here */
+/** @returns whether the task was kept here */
 export function giveBackKeptTask(w: WorkerState, owner: Address, task: TaskRef): boolean {
   return giveBackKept(w, (kept) => isTask(kept, owner, task));
 }

@@ -3,8 +3,8 @@ import { giveBackTask } from './giving-back.js';
 import type { HeldMember } from './memory.js';
 import type { WorkerState } from './state.js';
 
-// A member of a gang takes its slot, says that it is ready, and starts when its owner says that all members are. Until then
-// nothing of it runs, so it can be given back like any task that has not started.
+// A gang member takes its slot, reports that it is ready, and starts when its owner says that all members are. Until
+// then it does not run, so it can be returned like any unstarted task.
 
 /** The member has its slot. */
 export function holdMember(w: WorkerState, slot: number, message: MessageOf<'run'>, now: Millis): void {
@@ -16,7 +16,7 @@ export function holdMember(w: WorkerState, slot: number, message: MessageOf<'run
   w.armSweep(now);
 }
 
-/** @param port 0: none was found, which the task will notice */
+/** @param port 0: no free port was found, and the task will fail to use it */
 export function portFound(w: WorkerState, slot: number, port: number, now: Millis): void {
   const member = w.memory.members.get(w.slots.rowOf(slot));
   if (member === undefined || member.port !== undefined) return;
@@ -24,7 +24,7 @@ export function portFound(w: WorkerState, slot: number, port: number, now: Milli
   sayReady(w, slot, member, now);
 }
 
-/** @returns the member that waited in the slot and is to start; undefined: none does */
+/** @returns the member that waited in the slot and now starts; undefined: none */
 export function takeMember(w: WorkerState, slot: number): MessageOf<'run'> | undefined {
   const { members } = w.memory;
   if (members.size === 0) return undefined;
@@ -34,7 +34,7 @@ export function takeMember(w: WorkerState, slot: number): MessageOf<'run'> | und
   return member?.message;
 }
 
-/** The slot is free again, if a member waited there. @returns whether one did */
+/** Frees the slot of a waiting member. @returns whether there was one */
 export function giveBackMember(w: WorkerState, slot: number): boolean {
   const message = takeMember(w, slot);
   if (message === undefined) return false;
@@ -44,7 +44,7 @@ export function giveBackMember(w: WorkerState, slot: number): boolean {
   return true;
 }
 
-/** @returns whether there were any */
+/** @returns whether any member was returned */
 export function giveBackMembers(w: WorkerState, isMeant: (owner: Address) => boolean = () => true): boolean {
   const slots = heldSlots(w).filter((slot) => isMeant(w.slots.taskAt(slot).owner));
   for (const slot of slots) giveBackMember(w, slot);
@@ -52,7 +52,8 @@ export function giveBackMembers(w: WorkerState, isMeant: (owner: Address) => boo
 }
 
 /**
- * Repeats the message to owners that have not replied.
+ * Repeats the ready message to owners that have not replied.
+ *
  * @returns whether any member waits
  */
 export function sweepMembers(w: WorkerState, now: Millis): boolean {

@@ -2,10 +2,10 @@ import type { Address } from '@goshawk/core';
 import type { Entry, TaskRef } from './entry.js';
 import type { WorkerState } from './state.js';
 
-// Returning work that will not run here: the owner must find another worker, and central must stop counting
-// the task in this worker's waiting time.
+// Returns work that will not run here: its owner must find another worker, and central must stop counting the task in
+// this worker's waiting time.
 
-/** Probes and placed tasks. One message for all probes of a batch. */
+/** Returns probes and placed tasks, with one message per batch of probes. */
 export function giveBack(w: WorkerState, entries: readonly Entry[]): void {
   const batches = new Map<string, { entry: Entry; probes: number }>();
   for (const entry of entries) {
@@ -26,7 +26,7 @@ export function giveBack(w: WorkerState, entries: readonly Entry[]): void {
   }
 }
 
-/** A task that its owner believes to be here, bound or placed. */
+/** Returns a task that its owner considers to be here, bound or placed. */
 export function giveBackTask(
   w: WorkerState,
   owner: Address,
@@ -37,7 +37,7 @@ export function giveBackTask(
   w.env.send(owner, { type: 'declined', job, stage, probes: 0, placed: { task, attempt } });
 }
 
-/** The owner knows already that a placed task will not run here; central does not. */
+/** Tells central that a placed task will not run here; the owner knows already. */
 export function placementOver(w: WorkerState, { owner, job, placed }: Entry): void {
   if (placed !== undefined) tellCentral(w, 'placementEnded', owner, { job, ...placed });
 }

@@ -2,9 +2,12 @@ import { type Address, type HeldRun, LIMITS, type MessageOf, type Millis } from 
 import type { TaskRef } from './entry.js';
 import type { WorkerState } from './state.js';
 
-/** Lists what a central sent to this worker, for a central that may not know it; running tasks come first. */
+/**
+ * Lists the tasks that a central assigned to this worker, for a central that may not know them; running tasks come
+ * first.
+ */
 export function heldRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
-  // Thousands of workers may join at once, and hold nothing.
+  // A fast path: thousands of workers without tasks may register at once.
   if (w.slots.busyCount === 0 && w.queue.isEmpty) return NOTHING_HELD;
   const { slots } = w.memory;
   const held: HeldRun[] = [];
@@ -29,13 +32,13 @@ export function heldRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
 
 const NOTHING_HELD: readonly HeldRun[] = [];
 
-/** The task runs at the worker or is about to, or has ended there without its owner's confirmation. */
+/** Whether the task runs here, is about to, or has ended without its owner's confirmation. */
 export function hasHad(w: WorkerState, owner: Address, task: TaskRef): boolean {
   if (w.slots.indexOfTask(owner, task) >= 0 || w.reports.has(owner, task)) return true;
   return w.knownAhead?.has(owner, task) === true || w.knownChunks?.holds(owner, task) === true;
 }
 
-/** Tells an owner all that is here of its tasks, what runs and what has ended without its confirmation, and those ends. */
+/** Reports to an owner all of its tasks here, running or unconfirmed, and repeats the unconfirmed reports. */
 export function handOver(w: WorkerState, owner: Address, audit: number, now: Millis): void {
   const { slots } = w.memory;
   const tasks: MessageOf<'holding'>['tasks'][number][] = [];
@@ -58,7 +61,8 @@ export function handOver(w: WorkerState, owner: Address, audit: number, now: Mil
 }
 
 /**
- * Transfers entries of an owner's previous incarnations to the current one.
+ * Moves entries of an owner's previous incarnations to the current one.
+ *
  * @returns whether central placed any of them
  */
 export function readdress(
@@ -79,7 +83,7 @@ export function readdress(
   return wasPlaced;
 }
 
-/** Nobody would take the results of this owner's tasks that run here: they end. */
+/** Kills the running tasks of a lost owner, because no party would take their results. */
 export function orphanTasksOf(w: WorkerState, owner: Address): void {
   const { slots } = w.memory;
   for (const slot of w.slots.running()) {

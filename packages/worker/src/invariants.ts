@@ -1,7 +1,7 @@
 import { invariant } from '@goshawk/core';
 import type { WorkerState } from './state.js';
 
-/** Invariants of a worker between steps. */
+/** Checks the invariants of a worker between steps. */
 export function checkWorker({ queue, slots, takesWork, knownAhead: ahead, knownChunks }: WorkerState): void {
   slots.checkInvariants();
   const long = [...queue].filter((entry) => entry.long && entry.lane === 'normal').length;

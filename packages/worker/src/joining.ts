@@ -14,7 +14,7 @@ import { NOBODY_SUPERSEDED } from './state.js';
 import { Stealing } from './stealing.js';
 import { WorkFinder } from './work-finder.js';
 
-// How a worker belongs to a cluster: central welcomes it and hears its heartbeat, and tells it of schedulers and other workers.
+// Membership of a worker in a cluster: registration, heartbeats, and updates about schedulers and other workers.
 
 export function welcomed(
   w: WorkerParts,
@@ -36,7 +36,7 @@ export function welcomed(
   } else if (isFirst) {
     setBeat(w, nextBeat(now + timings.heartbeatMs / 2, timings.heartbeatMs));
   }
-  // Reports since this central was last heard went to the other one.
+  // Reports since the last message of this central went to the other one.
   if (!isFirst && !isCutOff && before !== from) register(w, now);
   w.queue.patienceMs = patienceMsOf(policy);
   if (w.stealing !== undefined) w.stealing.settings = settings;
@@ -52,7 +52,7 @@ export function disconnected(w: WorkerParts, from: Address, now: Millis): void {
   w.finder?.lookAround(now);
 }
 
-/** Central has forgotten this worker, or is gone. */
+/** Central no longer knows this worker, or is gone. */
 export function registerAnew(w: WorkerParts, now: Millis): void {
   w.membership.forget();
   register(w, now, true);
@@ -61,7 +61,7 @@ export function registerAnew(w: WorkerParts, now: Millis): void {
 /** Renews the lease, or registers while there is none. */
 export function beat(w: WorkerParts, now: Millis): void {
   noticeGap(w, now);
-  // While central is silent there are no matches: schedulers are to know who is idle.
+  // Without central there are no matches, so schedulers must learn which workers are idle.
   w.finder?.lookAround(now);
   const { central, isCutOff } = w.membership;
   if (w.membership.isSilent(now)) return registerAnew(w, now);
@@ -72,7 +72,7 @@ export function beat(w: WorkerParts, now: Millis): void {
   beatAgain(w, now);
 }
 
-/** Central has heard the heartbeat. */
+/** Central has acknowledged the heartbeat. */
 export function acknowledged(
   w: WorkerParts,
   from: Address,
@@ -94,13 +94,13 @@ export function peersChanged(w: WorkerParts, from: Address, message: MessageOf<'
   if (!w.membership.apply(message)) return w.env.send(from, { type: 'resync' });
   w.stealing?.setVictims(w.membership.general, now);
   for (const owner of message.ownersLost) ownerLost(w, owner, now);
-  // Running tasks of away owners continue, and their results are kept.
+  // Running tasks of disconnected owners continue, and their results are kept.
   for (const owner of message.ownersAway) dropWaiting(w, owner, now);
   if (message.ownersAway.length > 0) serveOrFind(w, now);
   w.finder?.lookAround(now);
 }
 
-/** Ends the tasks of a lost scheduler. It is notified in case it was only silent. */
+/** Kills the tasks of a lost scheduler, and notifies it in case it was only silent. */
 function ownerLost(w: WorkerParts, owner: Address, now: Millis): void {
   dropWaiting(w, owner, now);
   w.reports.dropOwner(owner);
@@ -110,7 +110,7 @@ function ownerLost(w: WorkerParts, owner: Address, now: Millis): void {
   sayIfDrained(w);
 }
 
-/** Nobody is there to say what a probe stands for. */
+/** Drops queued entries of an owner that cannot bind them. */
 function dropWaiting(w: WorkerParts, owner: Address, now: Millis): void {
   giveBack(w, w.queue.removeOwner(owner));
   giveBackKept(w, (task) => task.owner === owner);
@@ -132,9 +132,9 @@ export function resumed(
     dropWaiting(w, former, now);
   }
   serveOrFind(w, now);
-  // Central keeps account of what it has placed by its owner.
+  // Central records placed tasks by owner.
   if (readdress(w, owner, previousIncarnations, now)) register(w, now);
-  // An owner that was started again does not know who was ready.
+  // A restarted owner does not know which gang members were ready.
   if (audit === 0 && giveBackMembers(w, (each) => each === owner)) serveOrFind(w, now);
   handOver(w, owner, audit, now);
 }

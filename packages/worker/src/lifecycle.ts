@@ -5,9 +5,10 @@ import { giveBack } from './giving-back.js';
 import type { WorkerParts } from './parts.js';
 import { register } from './registering.js';
 
-// A worker drains, is quarantined for a while, and stops. Meanwhile it takes no work: it gives back what waits and lets what runs end.
+// Draining, quarantine and shutdown. Meanwhile the worker accepts no work: it returns queued entries and lets running
+// tasks finish.
 
-/** Takes no more work, for good; `env.drained()` follows when nothing is left. */
+/** Stops accepting work permanently; calls `env.drained()` when nothing is left. */
 export function stop(w: WorkerParts, now: Millis): void {
   w.isStopping = true;
   w.hasSaidDrained = false;
@@ -16,14 +17,14 @@ export function stop(w: WorkerParts, now: Millis): void {
 
 export function setDraining(w: WorkerParts, on: boolean, now: Millis): void {
   if (on === w.isDraining) {
-    // The sender has an outdated view.
+    // The sender's view is outdated.
     register(w, now);
     return sayIfDrained(w);
   }
   w.isDraining = on;
   w.hasSaidDrained = false;
   if (on) giveBackAll(w);
-  // Central hears of it by the same message that says everything else about this worker.
+  // The registration tells central everything about this worker, including this.
   register(w, now);
   sayIfDrained(w);
   if (!on) lookForWork(w, now);
@@ -36,7 +37,7 @@ export function sayIfDrained(w: WorkerParts): void {
   w.env.drained();
 }
 
-/** It takes no more work: what waits goes back, and nothing is looked for. */
+/** Returns all queued entries and stops looking for work. */
 export function giveBackAll(w: WorkerParts): void {
   giveBack(w, w.queue.removeAll());
   giveBackKept(w);
@@ -46,8 +47,8 @@ export function giveBackAll(w: WorkerParts): void {
 }
 
 /**
- * After a suspension, messages in the mailbox may be outdated and their tasks run elsewhere: the worker
- * returns what arrives first.
+ * After a suspension, messages in the mailbox may be stale and their tasks may run elsewhere, so the worker returns
+ * what arrives first.
  */
 export function noticeGap(w: WorkerParts, now: Millis): void {
   if (w.timings.leaseMs === 0) return;
@@ -55,7 +56,7 @@ export function noticeGap(w: WorkerParts, now: Millis): void {
   if (gapMs > 0 && w.health.stoodStill(gapMs, w.timings.heartbeatMs, now)) giveBackAll(w);
 }
 
-/** A pause is over; central has forgotten what is free here. */
+/** The quarantine has ended; central no longer knows which slots are free. */
 export function takeAgain(w: WorkerParts, now: Millis): void {
   w.finder?.welcomed(false);
   lookForWork(w, now);
@@ -66,14 +67,14 @@ function lookForWork(w: WorkerParts, now: Millis): void {
   w.finder?.lookAround(now);
 }
 
-/** Kills what runs; the owners hear that it was cut short and may run it elsewhere. */
+/** Kills all running tasks; the owners learn that they were interrupted and may run them elsewhere. */
 export function killAll(w: WorkerParts, reason: KillReason): void {
   giveBackKept(w);
   giveBackMembers(w);
   for (const slot of w.slots.running()) w.env.kill(slot, reason);
 }
 
-/** Says goodbye, so that nobody has to wait for the lease to end. */
+/** Notifies the cluster, so that nobody has to wait for the lease to expire. */
 export function leave(w: WorkerParts): void {
   if (w.membership.central !== NOBODY) w.env.send(w.membership.central, { type: 'leave' });
 }

@@ -15,7 +15,7 @@ function news(version: number, since: number, joined: number[], left: number[] =
   };
 }
 
-test('the general workers arrive as a whole list, or as steps from the known version', () => {
+test('the general workers arrive as a complete list, or as changes to the known version', () => {
   const membership = new Membership();
   expect(membership.apply(news(3, 0, [1, 2]))).toBe(true);
   expect(membership.apply(news(4, 3, [5, 2], [1]))).toBe(true);
@@ -23,7 +23,7 @@ test('the general workers arrive as a whole list, or as steps from the known ver
   expect(membership.version).toBe(4);
 });
 
-test('an update that skips a step is refused, and an old one changes nothing', () => {
+test('an update that skips a version is refused, and an old one has no effect', () => {
   const membership = new Membership();
   membership.apply(news(3, 0, [1]));
   membership.apply(news(4, 3, [2]));
@@ -34,7 +34,7 @@ test('an update that skips a step is refused, and an old one changes nothing', (
   expect(membership.version).toBe(4);
 });
 
-test('a list that was received is never changed: others hold it too', () => {
+test('a received list is never modified, because others share it', () => {
   const membership = new Membership();
   const all = news(1, 0, [1, 2]);
   membership.apply(all);
@@ -42,7 +42,7 @@ test('a list that was received is never changed: others hold it too', () => {
   expect(all.joined).toEqual([1, 2]);
 });
 
-test('the news of another central is not older for its lower number', () => {
+test('an update from another central is accepted even if its version is lower', () => {
   const membership = new Membership();
   const settings = { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS };
   membership.welcome(7 as Address, settings, 0);
@@ -62,7 +62,7 @@ test('schedulers arrive with the workers, and lost ones are not asked', () => {
   expect(membership.schedulers).toEqual([24]);
 });
 
-test('central is silent after unanswered heartbeats or without one, but not if heartbeats are off', () => {
+test('central counts as silent after unanswered heartbeats or without any central, but not if heartbeats are off', () => {
   const membership = new Membership();
   const { heartbeatMs } = LIVE_TIMINGS;
   expect(membership.isQuiet(0)).toBe(false);

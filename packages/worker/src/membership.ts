@@ -7,29 +7,29 @@ import {
   SILENT_HEARTBEATS,
 } from '@goshawk/core';
 
-/** Fraction of a period: other timers fire at whole ones. */
+/** Offset within a heartbeat interval, because other timers fire at multiples of theirs. */
 const BEAT_PHASE = 0.25;
 
-/** Workers of one process have one clock and beat at the same times: their heartbeats share a frame. */
+/** The workers of one process share a clock and send heartbeats at the same times, so that they share a frame. */
 export function nextBeat(now: Millis, everyMs: Millis): Millis {
   return (Math.floor(now / everyMs - BEAT_PHASE) + 1 + BEAT_PHASE) * everyMs;
 }
 
 /**
- * A worker's view of the cluster: its central, the settings from there, the general workers, and the
- * schedulers to ask for tasks. All of it is soft state that can be requested again.
+ * A worker's view of the cluster: its central, the settings, the general workers, and the schedulers to ask for
+ * tasks. All of it is soft state that can be requested again.
  */
 export class Membership {
-  /** The central that welcomed this worker; NOBODY outside of a cluster. */
+  /** The central that welcomed this worker; NOBODY: not in a cluster. */
   central: Address = NOBODY;
   settings: ClusterSettings | undefined;
   #version = 0;
   #general: readonly Address[] = [];
   #schedulers: readonly Address[] = [];
   #heardAt: Millis = 0;
-  /** The connection to central broke, and it has not welcomed this worker since. */
+  /** The connection to central broke, and central has not welcomed this worker since. */
   #isCutOff = false;
-  /** Central matches no short jobs at present. */
+  /** Central currently sheds short jobs. */
   isRelieved = false;
   /** When the next heartbeat is due. */
   beatDueAt: Millis = Number.POSITIVE_INFINITY;
@@ -47,7 +47,7 @@ export class Membership {
   }
 
   welcome(central: Address, settings: ClusterSettings, now: Millis): void {
-    // Another central counts its versions anew.
+    // Each central numbers its versions separately.
     if (this.central !== central) {
       this.#version = 0;
       this.isRelieved = false;
@@ -67,9 +67,10 @@ export class Membership {
   }
 
   /**
-   * The connection to a party broke. Earlier messages of central may still arrive, so only a welcome ends
-   * this state, which the current central sends after reconnecting.
-   * @returns whether this is news, and about central
+   * The connection to a party broke. Earlier messages of central may still arrive, so only a welcome, which central
+   * sends after reconnecting, ends this state.
+   *
+   * @returns whether the party is central and this was not known yet
    */
   disconnected(from: Address): boolean {
     if (from !== this.central || this.central === NOBODY || this.#isCutOff) return false;
@@ -77,20 +78,20 @@ export class Membership {
     return true;
   }
 
-  /** Central is cut off, or nothing was heard of it for some heartbeats, or it is gone: work is to be found without it. */
+  /** Central is disconnected, has not answered several heartbeats, or is gone; work must be found without it. */
   isQuiet(now: Millis): boolean {
     const heartbeatMs = this.settings?.timings.heartbeatMs ?? 0;
     if (heartbeatMs === 0) return false;
     return this.central === NOBODY || this.#isCutOff || now - this.#heardAt > SILENT_HEARTBEATS * heartbeatMs;
   }
 
-  /** Central is silent for so long that its lease on this worker has ended, or it is gone. */
+  /** Central has been silent for a lease, or is gone. */
   isSilent(now: Millis): boolean {
     const leaseMs = this.settings?.timings.leaseMs ?? 0;
     return leaseMs > 0 && now - this.#heardAt > leaseMs;
   }
 
-  /** For how long the process stood still, if that was longer than half its lease, and nobody has asked before; or 0. */
+  /** Returns once how long the process was suspended, if longer than half its lease; otherwise 0. */
   gapMs(now: Millis): Millis {
     const leaseMs = this.settings?.timings.leaseMs ?? 0;
     const lateMs = now - this.beatDueAt;
@@ -105,11 +106,11 @@ export class Membership {
     this.#version = 0;
   }
 
-  /** @returns false when the change does not follow what is known here, so that all must be asked for again */
+  /** @returns false if the update is not based on the known version, so a full list must be requested */
   apply(message: MessageOf<'peers'>): boolean {
     if (message.version < this.#version) return true;
     if (message.since === 0) {
-      // Shared with the sender: never changed in place.
+      // Shared with the sender, so never modified in place.
       this.#general = message.joined;
       this.#schedulers = message.owners;
     } else {

@@ -17,18 +17,18 @@ import type { OutputBuffer } from './output-buffer.js';
 import type { Series } from './series.js';
 import { SharedProbes } from './shared-probes.js';
 
-/** A member of a gang that has its slot, and waits there for the others. */
+/** A gang member that has a slot and waits for the others. */
 export interface HeldMember {
   readonly message: MessageOf<'run'>;
-  /** Undefined while one is looked for. */
+  /** undefined while a free port is being searched for. */
   port: number | undefined;
-  /** Time of the last report to the owner. */
+  /** Time of the last ready message to the owner. */
   toldAt: Millis;
 }
 
 /**
- * Frequently changing state of workers: tables with a row per worker and per slot, and lists of waiting
- * entries. The workers of a process can share it, which keeps it compact in memory.
+ * Frequently changing state of workers: tables with a row per worker and per slot, and lists of queued entries. The
+ * workers of a process can share one, which keeps it compact in memory.
  */
 export class WorkerMemory {
   readonly workers = table({
@@ -42,10 +42,10 @@ export class WorkerMemory {
     /** Wait after which smaller tasks no longer overtake. */
     patienceMs: 'f64',
   });
-  /** Resources of each worker's tasks besides slots, and the free part. */
+  /** Capacity of each worker besides slots, and the free part. */
   readonly capacities: Resources[] = [];
   readonly free: Record<string, number>[] = [];
-  /** By worker, where it has any; who holds one is a row of `slots`. */
+  /** By worker, if it has GPUs; their holders are rows of `slots`. */
   readonly gpus = new Map<number, Gpus<number>>();
 
   readonly slots = table({
@@ -53,26 +53,26 @@ export class WorkerMemory {
     long: 'u8',
     /** 1: the owner of the task is gone; the task was killed, and no confirmation is expected. */
     orphaned: 'u8',
-    /** The question of a slot that asks, and how often it was asked. */
+    /** The question of an asking slot, and how often it was sent. */
     ask: 'f64',
     tries: 'u32',
-    /** When the slot asked last, or when its task started. ms */
+    /** When the slot last asked, or when its task started. ms */
     changedAt: 'f64',
-    /** When the slot was given to its task, or to the first task of its series. ms */
+    /** When the slot received its task, or the first task of its series. ms */
     since: 'f64',
     owner: 'i32',
-    // Numbers of jobs leave 32 bits behind after some starts of their scheduler.
+    // Job numbers exceed 32 bits after some restarts of their scheduler.
     job: 'f64',
     task: 'u32',
     attempt: 'u32',
-    /** The match that brought the task; 0: central was not involved. */
+    /** The match of the task; 0: central was not involved. */
     match: 'f64',
   });
   /** The first slot of each worker; the last element is the end. */
   readonly firstSlots = [0];
   /** The entry that each slot asks for or runs. */
   readonly entries: (Entry | undefined)[] = [];
-  /** By slot, where there is any: time limits, what tasks have printed, series of slots that ask. */
+  /** Sparse, by slot: time limits, output of tasks, and series of asking slots. */
   readonly timeouts = new Map<number, Millis>();
   readonly outputs = new Map<number, OutputBuffer>();
   readonly series = new Map<number, Series>();
@@ -81,21 +81,22 @@ export class WorkerMemory {
 
   /** Waiting entries: a list per worker and lane. */
   readonly waiting = new LinkedLists<Entry>();
-  /** Names of placed tasks by worker, kept if the queue is too long to search for each arrival. */
+  /** Keys of placed tasks by worker, kept only if the queue is too long to scan for each arrival. */
   readonly placedNames = new Map<number, Set<string>>();
   readonly probes = new SharedProbes();
-  /** Steals of all workers. */
+  /** Statistics of steals by all workers. */
   readonly steals = { attempts: 0, successes: 0, probesMoved: 0 };
 
-  /** The worker's queue is empty, which is all that most thieves need to know. */
+  /** Whether the worker's queue is empty, which most steal requests need to check. */
   isQueueEmpty(row: number): boolean {
     const first = LANES.length * row;
     return this.waiting.isEmpty(first) && this.waiting.isEmpty(first + 1);
   }
 
-  /** @param slots 0: no fixed number
-   *
-   * @returns the row of a new worker */
+  /**
+   * @param slots 0: no fixed number
+   * @returns the row of the new worker
+   */
   admit(slots: number, capacity: Resources): number {
     const { workers } = this;
     const row = workers.add();

@@ -39,7 +39,7 @@ test('every byte is emitted once, in order within its stream, and adjacent outpu
   );
 });
 
-test('is full with much text, or with many changes between the streams', () => {
+test('is full with much text, or with many switches between the streams', () => {
   const much = new OutputBuffer();
   much.append('stdout', new Uint8Array(32 * 1024));
   expect(much.isFull).toBe(true);

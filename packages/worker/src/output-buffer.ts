@@ -1,14 +1,14 @@
 import type { OutputChunk } from '@goshawk/core';
 
-/** Chunks kept apart at most, and bytes at most, before they are sent. */
+/** Maximum number of separate chunks, and of bytes, before output is sent. */
 const CHUNKS_MAX = 32;
 const BYTES_MAX = 32 * 1024;
 
-/** Task output that was not sent to the owner yet. Adjacent pieces of one stream form one chunk. */
+/** Task output that was not sent to the owner yet. Adjacent output of one stream forms one chunk. */
 export class OutputBuffer {
   #parts: { stream: 'stdout' | 'stderr'; pieces: Uint8Array[]; length: number }[] = [];
   #length = 0;
-  /** Bytes that were taken out so far. */
+  /** Number of bytes sent so far. */
   sentBytes = 0;
 
   get isEmpty(): boolean {

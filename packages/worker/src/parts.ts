@@ -2,7 +2,7 @@ import { WorkerState } from './state.js';
 import type { Stealing } from './stealing.js';
 import type { WorkFinder } from './work-finder.js';
 
-/** A worker's state, and how it finds work: each is made when the policy of the cluster has workers do that. */
+/** A worker's state, and the ways in which it finds work, created as the cluster's policy requires. */
 export class WorkerParts extends WorkerState {
   stealing: Stealing | undefined;
   finder: WorkFinder | undefined;

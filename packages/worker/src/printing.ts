@@ -1,9 +1,9 @@
 import type { Millis } from '@goshawk/core';
 import type { WorkerState } from './state.js';
 
-// Task output is sent to the owner while the task runs: periodically, and at once if there is much.
+// Task output is sent to the owner while the task runs: periodically, and immediately if there is much.
 
-/** @param dueAt when it is to be sent at the latest */
+/** @param dueAt latest time at which it must be sent */
 export function print(
   w: WorkerState,
   slot: number,

@@ -2,24 +2,24 @@ import { type Address, type MessageOf, type Millis, NOBODY, pulls } from '@gosha
 import { type Entry, entryOfGiven } from './entry.js';
 import type { WorkerState } from './state.js';
 
-/** No central matches a worker so often without its hearing of any. */
+/** Upper bound of matches that a central makes without this worker receiving any. */
 const MATCHES_UNHEARD_MAX = 1_000_000;
 
 /**
- * The worker's half of matching: reports free slots to central, with the matches included so far. Each
- * message has the complete state, so that the next one makes up for a lost one.
+ * The worker's half of matching: reports free slots to central, with the matches received so far. Each message
+ * carries absolute state, so that the next one makes up for a lost one.
  */
 export class Pulling {
   readonly #w: WorkerState;
-  /** The last matches that were heard of, as many as there are slots. */
+  /** The latest received matches, as many as there are slots. */
   #heard: readonly number[] = [];
-  /** Matches of this central have higher numbers; undefined before there is one. */
+  /** Matches of this central have higher numbers; undefined before the first central. */
   #floor: number | undefined;
-  /** The last one of each owner, whose messages come in order, by address. */
+  /** The last match from each owner, by address; messages of one owner arrive in order. */
   readonly #lastOf: (number | undefined)[] = [];
-  /** The last one of all owners that were lost: what they sent before may still come, and may have run here. */
+  /** The last match from any lost owner: its earlier messages may still arrive, and their tasks may have run here. */
   #lastOfLost = 0;
-  /** Central's view: the last report, less matches received since. */
+  /** Number of free slots in central's view: the last report, less matches received since. */
   #believedFree = 0;
   #believedLong = 0;
   /** Run time of short tasks that completed since the last message to central. ms */
@@ -30,8 +30,9 @@ export class Pulling {
   }
 
   /**
-   * Another central than before counts on from what it hears: from a number that the one before has not come to, since
-   * what that has matched may still be on its way, and be taken for a match of this one.
+   * A new central continues numbering from what it hears. This worker reports a number that the previous central
+   * cannot have reached, because matches of that central may still be in flight and must not be confused with new
+   * ones.
    */
   startAnew(): void {
     if (this.#floor === undefined) {
@@ -43,19 +44,19 @@ export class Pulling {
     }
   }
 
-  /** A slot is free, and no queued task can use it. */
+  /** Reports free slots that no queued task can use. */
   pullIfFree(): void {
     if (this.#w.wantsWork) this.pull();
   }
 
-  /** The same, unless central believes so already. */
+  /** Reports free slots unless central knows of them already. */
   pullIfNew(): void {
     const { queue } = this.#w;
     if (this.#free > this.#believedFree && queue.isEmpty) this.pull();
     else this.takeBack();
   }
 
-  /** Less is free here, or fewer long tasks run, than central believes: something was found without it. */
+  /** Corrects central's view after this worker started work without central. */
   takeBack(): void {
     const slots = this.#w.slots;
     if (this.#free < this.#believedFree || slots.longCount < this.#believedLong) this.pull();
@@ -80,14 +81,14 @@ export class Pulling {
     this.#shortMs = 0;
   }
 
-  /** A short task has completed. Where submitters say how long theirs take, nobody asks how long they took. */
+  /** A short task has completed. If submitters give run times, central does not need them. */
   shortEnded(runMs: Millis): void {
     if (this.#isOn() && this.#w.membership.settings?.policy.estimator !== 'given') this.#shortMs += runMs;
   }
 
   /**
-   * @returns the task as an entry of this worker's, when it can run here now. One that comes again may have run
-   *   here already: nobody but its owner knows.
+   * @returns the task as an entry if it can run here now. A repeated match is refused: its task may have run here
+   * already, which only its owner knows.
    */
   accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
     const { match, long } = message;
@@ -108,12 +109,12 @@ export class Pulling {
     this.#lastOf[owner] = undefined;
   }
 
-  /** Idle slots, and those that will be in a moment. */
+  /** Number of idle slots, and of those that will soon be. */
   get #free(): number {
     return this.#w.slots.idleCount + (this.#w.knownAhead?.open ?? 0);
   }
 
-  /** Matches of tasks that run here, or will in a slot that counts as free. */
+  /** Matches of tasks that run here, except in slots that count as free. */
   get #runs(): number[] {
     const { knownAhead: ahead, slots } = this.#w;
     if (ahead === undefined) return slots.matchesBut();

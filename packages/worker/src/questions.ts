@@ -3,9 +3,9 @@ import type { Entry } from './entry.js';
 import { giveBack } from './giving-back.js';
 import type { WorkerState } from './state.js';
 
-// Questions from slots to owners, including retries of unanswered ones.
+// Questions from slots to owners, and their retries.
 
-/** A slot asks the owner of an entry for the task. */
+/** Asks the owner of an entry for its task. */
 export function askFor(
   w: WorkerState,
   { owner, job, stage, placed }: Entry,
@@ -16,9 +16,9 @@ export function askFor(
 }
 
 /**
- * Asks again what has had no answer for `retryMs`; after so many tries the owner is away or gone.
+ * Retries questions unanswered for `retryMs`; after the maximum number of retries the owner counts as gone.
  *
- * @returns whether slots are free that were not
+ * @returns whether slots became free
  */
 export function sweepQuestions(w: WorkerState, now: Millis): boolean {
   const { slots } = w.memory;
@@ -48,11 +48,11 @@ function askAgain(w: WorkerState, slot: number): void {
   const entry = w.slots.entryAt(slot)!;
   const report = w.memory.series.get(row)?.report;
   if (report === undefined) askFor(w, entry, w.memory.slots.ask[row]!, true);
-  // One that is not confirmed is sent again anyhow.
+  // Unconfirmed reports are repeated separately.
   else if (!w.reports.has(entry.owner, report)) w.env.send(entry.owner, report);
 }
 
-/** A probe is a promise that can be given back, as can a placed task; a series just ends. */
+/** Returns the probe or placed task of the slot; a series simply ends. */
 function giveUp(w: WorkerState, slot: number): void {
   if (!w.memory.series.has(w.slots.rowOf(slot))) giveBack(w, [w.slots.entryAt(slot)!]);
   w.slots.release(slot);

@@ -6,7 +6,7 @@ import { WorkerMemory } from './memory.js';
 import { WorkerQueue } from './queue.js';
 import { SharedProbes } from './shared-probes.js';
 
-/** Entries are identified by their stage, which is not used otherwise here. */
+/** Identifies entries by their stage, which is otherwise unused here. */
 function entry(kind: 'short' | 'long', id: number, fields: Partial<Entry> = {}): Entry {
   return {
     owner: 1 as Address,
@@ -28,7 +28,7 @@ function newQueue(): WorkerQueue {
   return new WorkerQueue(memory, memory.admit(1, NO_RESOURCES));
 }
 
-/** `s s L s`: short probes and long tasks, in order of arrival. */
+/** Builds a queue from `s s L s`: short probes and long tasks, in order of arrival. */
 function queueOf(text: string): WorkerQueue {
   const queue = newQueue();
   text
@@ -49,7 +49,7 @@ const EVERYTHING = Number.POSITIVE_INFINITY;
 describe('the express lane', () => {
   const express = (id: number) => entry('short', id, { lane: 'express' });
 
-  test('goes ahead of all others, and never starves them for good', () => {
+  test('goes ahead of all others, but never starves them', () => {
     const queue = queueOf('s s s');
     const served: number[] = [];
     for (let id = 10; id < 40; id++) {
@@ -59,12 +59,12 @@ describe('the express lane', () => {
       expect(next).toBe(head);
       served.push(idsOf([next])[0]!);
     }
-    // One in nine is somebody else's.
+    // One in nine turns belongs to another lane.
     expect(served.filter((id) => id < 10)).toEqual([0, 1, 2]);
     expect(served.slice(0, 9)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 0]);
   });
 
-  test('gives no turn to other entries while there are none', () => {
+  test('skips turns of other lanes without entries', () => {
     const queue = newQueue();
     for (let id = 10; id < 40; id++) queue.push(express(id));
     for (let served = 0; served < 30; served++) queue.shift();
@@ -74,15 +74,15 @@ describe('the express lane', () => {
   });
 });
 
-describe('the entries that a thief may take (Hawk Figure 3)', () => {
+describe('the entries that may be stolen (Hawk Figure 3)', () => {
   test.each([
-    // The server executes a short task: what comes after the first long one in the queue.
+    // A short task runs: the run after the first long entry in the queue.
     ['a1', 'short', 's s L s s L s', [3, 4]],
     ['a2', 'short', 'L s s s', [1, 2, 3]],
-    // The server executes a long task: what comes right after it, at the head of the queue.
+    // A long task runs: the run at the head of the queue.
     ['b1', 'long', 's s L s s', [0, 1]],
     ['b2', 'long', 'L s s L s', [1, 2]],
-    // And where there is nothing to rescue.
+    // No short probe waits behind a long task.
     ['short, nothing long behind it', 'short', 's s s', []],
     ['short, nothing short behind the long one', 'short', 's s L L', []],
     ['long, nothing short', 'long', 'L L', []],
@@ -92,7 +92,7 @@ describe('the entries that a thief may take (Hawk Figure 3)', () => {
     expect(idsOf(queue.takeStealable(running === 'long', EVERYTHING))).toEqual(stolen);
   });
 
-  test('are limited, from the head of the run', () => {
+  test('are limited in number, from the head of the run', () => {
     const queue = queueOf('L s s s s');
     expect(idsOf(queue.takeStealable(false, 2))).toEqual([1, 2]);
     expect(idsOf(queue)).toEqual([0, 3, 4]);
@@ -117,8 +117,8 @@ describe('the entries that a thief may take (Hawk Figure 3)', () => {
   });
 
   /**
-   * The paper's words (§3.6): "The first consecutive group of short tasks that come after a long task is
-   * stolen." The task that is executed comes first of all.
+   * Hawk §3.6: "The first consecutive group of short tasks that come after a long task is stolen." The running task
+   * comes first.
    */
   function fromThePaper(executingLong: boolean, waiting: readonly Entry[], limit: number): Entry[] {
     const all = [executingLong, ...waiting.map(({ long }) => long)];
@@ -215,7 +215,7 @@ describe('the queue', () => {
     });
   }
 
-  test('serves express before normal, each first in first out, and removes selected entries', () => {
+  test('serves express before normal, each FIFO, and removes selected entries', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         const queue = newQueue();
@@ -237,7 +237,7 @@ describe('the queue', () => {
               const placed = step.placed ? { task: task++ % 20, attempt: 1 } : undefined;
               const lane = step.placed ? 'normal' : step.lane;
               const pushed = { ...entry('short', stage), long, lane, owner: owner as Address, job, placed };
-              // Nobody places what is there.
+              // Central does not place a task twice.
               if (placed !== undefined && queue.has(pushed.owner, { job, ...placed })) break;
               queue.push(pushed);
               model.push(pushed);
@@ -327,7 +327,7 @@ describe('the queue', () => {
     expect(idsOf(queue)).toEqual([0, 1, 2]);
   });
 
-  test('a large one is overtaken by smaller ones only until its patience has ended', () => {
+  test('a large one is overtaken by smaller ones only for a limited time', () => {
     const queue = newQueue();
     queue.patienceMs = 100;
     const arrivals = [
@@ -341,7 +341,7 @@ describe('the queue', () => {
     expect(idsOf(queue)).toEqual([2, 0, 1, 4, 3]);
   });
 
-  test('a probe keeps everything but its place when it moves to another worker', () => {
+  test('a probe keeps everything but its position when it moves to another worker', () => {
     const waiting = entry('long', 3, { lane: 'express', demand: { memory: 5 }, sizeMs: 7, since: 9 });
     expect(entryOfProbe(waiting.owner, probeOfEntry(waiting), 9)).toEqual(waiting);
   });

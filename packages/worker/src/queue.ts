@@ -15,8 +15,9 @@ import { type Entry, isPlaced, type TaskRef } from './entry.js';
 import type { WorkerMemory } from './memory.js';
 
 /**
- * The queue of a worker: two lanes, served in order (express, normal), each FIFO, or by size where owners tell it, but for
- * what has waited too long. Hawk's worker has the normal lane only (§3.1); the other one is for pilots and thin jobs.
+ * The queue of a worker: an express lane, then a normal lane, each FIFO, or by size if owners report sizes, except
+ * for entries that have waited too long. Hawk's worker has only the normal lane (§3.1); the express lane is for
+ * pilots and jobs too small to sample.
  */
 export class WorkerQueue {
   readonly #memory: WorkerMemory;
@@ -71,7 +72,7 @@ export class WorkerQueue {
     return entry;
   }
 
-  /** The lane that is served next. */
+  /** The lane to serve next. */
   #nextList(): number {
     if (this.#lists.isEmpty(this.#express)) return this.#normal;
     const isTheirTurn = this.#memory.workers.expressRun[this.#row]! >= EXPRESS_RUN_MAX;
@@ -79,17 +80,17 @@ export class WorkerQueue {
   }
 
   /**
-   * Takes out what a thief may have (Hawk §3.6, Figure 3): the first run of consecutive short probes that
-   * comes after a long task. While a long task runs, that is the run behind it; while a short one runs, the
-   * run behind the first long entry. Only this one run, so that what is rescued belongs to few jobs. Express
-   * entries that wait for a long task to end go first.
+   * Removes and returns what a thief may steal (Hawk §3.6, Figure 3): the first run of consecutive short probes
+   * behind a long task. While a long task runs, that is the run at the head; while a short one runs, the run behind
+   * the first long entry. Taking only one run keeps the stolen probes within few jobs. Express entries that wait for
+   * a long task go first.
    *
-   * @param executingLong whether what runs here is long, and so what waits first is stuck behind it
-   * @param limit probes at most
-   * @param attributes of the thief; the run ends before what it may not run
+   * @param executingLong whether the running work is long, so that the head of the queue is stuck
+   * @param limit maximum number of probes
+   * @param attributes of the thief; the run ends before the first probe that it may not run
    */
   takeStealable(executingLong: boolean, limit: number, attributes?: readonly Attribute[]): Entry[] {
-    // Without a long entry, none waits behind one.
+    // Without a long entry, no probe waits behind one.
     if (!executingLong && this.longEntries === 0) return [];
     const isFit = (entry: Entry): boolean => mayRunWith(entry, attributes);
     if (executingLong && !this.#lists.isEmpty(this.#express))
@@ -127,14 +128,14 @@ export class WorkerQueue {
     return this.#removeWhere(() => true);
   }
 
-  /** Placed tasks wait in the normal lane. */
+  /** Whether the placed task is queued, always in the normal lane. */
   has(owner: Address, task: TaskRef): boolean {
     if (this.length > WALKED_MAX) return this.#placedHere().has(nameOf({ owner, job: task.job }, task));
     for (const entry of this.#lists.items(this.#normal)) if (isPlaced(entry, owner, task)) return true;
     return false;
   }
 
-  /** Long entries in the normal lane. */
+  /** Number of long entries in the normal lane. */
   get longEntries(): number {
     return this.#memory.workers.longEntries[this.#row]!;
   }
@@ -168,7 +169,7 @@ export class WorkerQueue {
     return names;
   }
 
-  /** The entry waits here no more. */
+  /** The entry has left the queue. */
   #left(entry: Entry, list: number): void {
     const { placedNames, workers } = this.#memory;
     if (entry.long && list === this.#normal) workers.longEntries[this.#row]!--;
@@ -177,20 +178,20 @@ export class WorkerQueue {
     else if (entry.placed !== undefined) placedNames.get(this.#row)?.delete(nameOf(entry, entry.placed));
   }
 
-  /** Those that are not larger, that have waited long enough, or that have no size. */
+  /** Whether the other entry goes ahead: it is not larger, has waited long enough, or has no size. */
   #goesAhead(other: Entry, { sizeMs, since }: Entry): boolean {
     return other.sizeMs <= sizeMs || since - other.since >= this.#memory.workers.patienceMs[this.#row]!;
   }
 }
 
-/** A queue that is longer has a set of the names of its tasks: to look through it for each would cost the square. */
+/** A longer queue keeps a set of its placed tasks; scanning it for each arrival would take quadratic time. */
 const WALKED_MAX = 256;
 
 function nameOf({ owner, job }: Pick<Entry, 'owner' | 'job'>, { task, attempt }: TaskAttempt): string {
   return `${owner} ${job} ${task} ${attempt}`;
 }
 
-/** Express entries that are served in a row while a normal one waits: however many pilots come, it gets its turn. */
+/** Express entries served in a row while a normal one waits, so that pilots cannot starve it. */
 const EXPRESS_RUN_MAX = 8;
 
 function isStealable(entry: Entry): boolean {

@@ -6,10 +6,11 @@ import type { WorkerState } from './state.js';
 
 /**
  * Registers this worker with its complete state.
+ *
  * @param isRepeated without a reply so far; the state changes with time
  */
 export function register(w: WorkerState, now: Millis, isRepeated = false): void {
-  // Tasks kept in advance belong to the previous central only.
+  // Tasks that arrived early belong to the previous central.
   giveBackKept(w);
   const runs = heldRuns(w, now);
   if (!isRepeated || runs.length > 0 || !w.env.holdsBack?.(w.central)) {
@@ -22,7 +23,7 @@ export function register(w: WorkerState, now: Millis, isRepeated = false): void 
 
 const NO_ATTRIBUTES: readonly Attribute[] = [];
 
-/** The next heartbeat, or the next attempt to register. */
+/** Schedules the next heartbeat or registration attempt. */
 export function beatAgain(w: WorkerState, now: Millis): void {
   const isMember = w.membership.central !== NOBODY;
   const everyMs = isMember ? w.timings.heartbeatMs : w.config.registerRetryMs;

@@ -15,7 +15,7 @@ function sentTo(reports: Reports, now: number): Address[] {
   return to;
 }
 
-test('a report is sent again until its owner has confirmed it', () => {
+test('a report is repeated until its owner has confirmed it', () => {
   const reports = new Reports();
   reports.keep(OWNER, report(1), 0);
   expect(sentTo(reports, 1_000)).toEqual([OWNER]);
@@ -32,7 +32,7 @@ test('a report is dropped after a quarter of an hour without its owner', () => {
   expect(reports.size).toBe(0);
 });
 
-test('an owner that has taken it over has as much time as the one before', () => {
+test('a takeover restarts the time for which a report is kept', () => {
   const reports = new Reports();
   reports.keep(OWNER, report(1), 0);
   reports.readdress(OWNER, SUCCESSOR, 9 * MINUTE_MS);

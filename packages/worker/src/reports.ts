@@ -4,22 +4,22 @@ import type { TaskRef } from './entry.js';
 interface Unconfirmed {
   owner: Address;
   readonly message: MessageOf<'ended'>;
-  /** When the task had ended, or another incarnation of the owner took it over. */
+  /** When the task ended, or when another incarnation of its owner took it over. */
   since: Millis;
   sentAt: Millis;
 }
 
 /**
- * An owner that has not confirmed a report for so long is gone for good, though nobody has said so: central was started
- * again meanwhile and has never heard of it. Longer than central waits for one that is away. ms
+ * Reports are dropped if their owner has not confirmed them for this long: it is gone, and a restarted central never
+ * knew it. Longer than central waits for a disconnected scheduler. ms
  */
 const KEPT_MS = 15 * 60_000;
 
-/** Ends of tasks that their owners have not confirmed. Each is sent again until they have. */
+/** Ends of tasks that their owners have not confirmed. Each is repeated until confirmed. */
 export class Reports {
-  /** Made when there is one: where nothing is lost, nothing is kept. */
+  /** Created on demand: usually there are none. */
   #unconfirmed: Map<number, Unconfirmed> = NONE;
-  /** How many of them are of tasks with the same key: each task that comes is looked for, and a slow disk leaves thousands. */
+  /** Number of reports by key: every arriving task is looked up, and a slow disk at the owner leaves thousands. */
   #counts: Map<number, number> = NO_COUNTS;
 
   get size(): number {
@@ -59,7 +59,7 @@ export class Reports {
     return false;
   }
 
-  /** The reports to `from` are for `to` now. */
+  /** Moves the reports to a new incarnation of the owner. */
   readdress(from: Address, to: Address, now: Millis): void {
     for (const report of this.#unconfirmed.values()) {
       if (report.owner !== from) continue;
@@ -78,8 +78,8 @@ export class Reports {
   }
 
   /**
-   * Calls back for each that was last sent `retryMs` ago or longer, and counts it as sent now. What nobody has wanted for
-   * very long is dropped.
+   * Calls back for each report last sent `retryMs` ago or longer, and marks it as sent now. Drops reports that have
+   * expired.
    */
   resend(retryMs: number, now: Millis, send: (to: Address, message: MessageOf<'ended'>) => void): void {
     for (const report of this.#unconfirmed.values()) {

@@ -19,7 +19,7 @@ import type { WorkerState } from './state.js';
 const CENTRAL = 1_000 as Address;
 const { heartbeatMs, retryMs, retriesMax } = LIVE_TIMINGS;
 
-/** A worker of one slot that seeks at so many schedulers, from address 0 on. */
+/** A worker with one slot that seeks at this many schedulers, with addresses from 0. */
 class Bench {
   readonly seeking: Seeking;
   readonly w: WorkerState;
@@ -46,7 +46,7 @@ class Bench {
     this.seeking = new Seeking(this.w);
   }
 
-  /** Parties asked in one round without success. */
+  /** All parties asked in one unsuccessful round. */
   wholeRound(): Address[] {
     this.asked = [];
     this.seeking.begin(0);
@@ -142,7 +142,7 @@ describe('a round', () => {
     expect(bench.asked).toHaveLength(1);
   });
 
-  test('that found nothing is not repeated until the worker has had work', () => {
+  test('that was unsuccessful is not repeated until the worker has had work', () => {
     const bench = new Bench(5);
     bench.wholeRound();
     expect(bench.seeking.beginOnce(0)).toBe(false);

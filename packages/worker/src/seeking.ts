@@ -2,7 +2,7 @@ import { type Address, drawIndex, type MessageOf, type Millis } from '@goshawk/c
 import { type Entry, entryOfGiven } from './entry.js';
 import type { WorkerState } from './state.js';
 
-/** Whether a scheduler has a task for this worker, until it has answered. */
+/** An unanswered question to a scheduler whether it has a task. */
 interface Question {
   readonly ask: number;
   readonly scheduler: Address;
@@ -11,18 +11,18 @@ interface Question {
 }
 
 /**
- * The worker's half of seeking: with a slot free and nothing waiting it asks up to `seekCap` distinct schedulers,
- * drawn at random, one after another, for a short task, and a round ends with the first that has one. The slot is
- * not kept for the answer: should a probe be served meanwhile, a task that comes is given back.
+ * The worker's half of seeking: with a free slot and an empty queue, it asks up to `seekCap` distinct random
+ * schedulers in turn for a short task, until one has a task. The slot is not reserved meanwhile: if a probe takes it,
+ * a task that arrives is returned.
  */
 export class Seeking {
   readonly #w: WorkerState;
-  /** Unanswered questions: that of the round, and those to schedulers that were given up for this round. */
+  /** Unanswered questions: the current one, and those to schedulers that did not answer in time. */
   #open: readonly Question[] = NO_QUESTIONS;
-  /** The question that the round waits for. */
+  /** The question for whose answer the round waits. */
   #current: Question | undefined;
   #tried: readonly Address[] = NOBODY_TRIED;
-  /** A round has found nothing since there was work last. */
+  /** The last round was unsuccessful, and there has been no work since. */
   #isInVain = false;
 
   constructor(w: WorkerState) {
@@ -33,12 +33,12 @@ export class Seeking {
     return this.#current !== undefined;
   }
 
-  /** Schedulers have been asked and have not answered. */
+  /** Whether any question is unanswered. */
   get isWaiting(): boolean {
     return this.#open.length > 0;
   }
 
-  /** Whether to ask for short tasks: always under this policy, or because central is silent, or has shed them. */
+  /** Whether to ask for short tasks: always under this policy, or because central is silent or sheds them. */
   isOn(now: Millis): boolean {
     const { membership } = this.#w;
     const policy = membership.settings?.policy;
@@ -47,7 +47,7 @@ export class Seeking {
     return by === 'seeking' || (by === 'matching' && (membership.isRelieved || membership.isQuiet(now)));
   }
 
-  /** Starts a round, when there is nothing else to do. @returns whether one is under way */
+  /** Starts a round if the worker has nothing to do. @returns whether a round is in progress */
   begin(now: Millis): boolean {
     if (this.inRound) return true;
     if (!this.isOn(now) || !this.#w.wantsWork) return false;
@@ -55,7 +55,7 @@ export class Seeking {
     return this.#askNext(now);
   }
 
-  /** The same, unless the last round was in vain: schedulers know that this worker is idle. */
+  /** The same, unless the last round was unsuccessful: schedulers know that this worker is idle. */
   beginOnce(now: Millis): boolean {
     return this.#isInVain ? this.inRound : this.begin(now);
   }
@@ -64,14 +64,14 @@ export class Seeking {
     this.#isInVain = false;
   }
 
-  /** A scheduler has nothing. @returns whether the round goes on */
+  /** A scheduler has no task. @returns whether the round goes on */
   refused(from: Address, ask: number, now: Millis): boolean {
     const question = this.#close(from, ask);
     if (question === undefined || question !== this.#current) return this.inRound;
     return this.#goOn(now);
   }
 
-  /** @returns the task as an entry of this worker's, when it was asked for and can run here now */
+  /** @returns the task as an entry if it was requested and can run here now */
   accept(from: Address, message: MessageOf<'run'>): Entry | undefined {
     const question = this.#close(from, message.ask);
     if (question === undefined) return undefined;
@@ -81,9 +81,10 @@ export class Seeking {
   }
 
   /**
-   * Repeats the question to schedulers silent for `silenceMs`, since a task may be lost in flight; the round
-   * continues with the next scheduler meanwhile.
-   * @returns whether this ended a round
+   * Repeats questions unanswered for `silenceMs`, since a task may be lost in flight; the round continues with the
+   * next scheduler meanwhile.
+   *
+   * @returns whether this ended the round
    */
   sweep(silenceMs: Millis, triesMax: number, now: Millis): boolean {
     const wasInRound = this.inRound;
@@ -96,7 +97,7 @@ export class Seeking {
     return wasInRound && !this.inRound;
   }
 
-  /** @returns whether a round has come to its end by this */
+  /** @returns whether this ended the round */
   ownerLost(owner: Address, now: Millis): boolean {
     const wasInRound = this.inRound;
     for (const question of this.#open.filter(({ scheduler }) => scheduler === owner)) {
@@ -111,9 +112,9 @@ export class Seeking {
   }
 
   /**
-   * The only slot asks for a task of the very stage of which one has come, so it need not. If the task were given
-   * back, its owner would send a probe for it, of which the slot would ask while the task is on its way to who
-   * sought it, and so on without end.
+   * The only slot asks for a task of the same stage as the one that arrived, so the question is dropped. Returning
+   * the task instead would make its owner send a probe for it, for which the slot would ask while the task is in
+   * flight elsewhere, and so on forever.
    */
   #stopProbing(from: Address, { job, stage }: MessageOf<'run'>): void {
     const slots = this.#w.slots;
@@ -157,13 +158,13 @@ export class Seeking {
     return closed;
   }
 
-  /** One that was not asked in this round. */
+  /** A random scheduler that was not asked in this round. */
   #draw(schedulers: readonly Address[]): Address | undefined {
     const left = this.#tried.length === 0 ? schedulers : schedulers.filter((it) => !this.#tried.includes(it));
     return left.length === 0 ? undefined : left[drawIndex(this.#w.env, left.length)];
   }
 }
 
-/** Shared by all that ask nobody: thousands of workers, under most policies. */
+/** Shared by workers without questions. */
 const NO_QUESTIONS: readonly Question[] = [];
 const NOBODY_TRIED: readonly Address[] = [];

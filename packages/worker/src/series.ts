@@ -1,17 +1,17 @@
 import { findsWork, type MessageOf, type Millis, type PolicySettings } from '@goshawk/core';
 
-/** Tiny tasks of one owner that run in a slot one after another: the end of each asks for the next. */
+/** Tiny tasks of one owner that run in a slot one after another: the end of each requests the next. */
 export interface Series {
-  /** When its first task was given to the slot. */
+  /** When the slot received its first task. */
   readonly since: Millis;
-  /** The end of the last one. */
+  /** The report of the last end. */
   readonly report: MessageOf<'ended'>;
 }
 
 /**
- * For how long a series may last, the next task included if it is like the last, so that all others wait for no more than if it
- * were one task: to find a tiny task elsewhere would take about as long as to run it. 0 where others find work for workers,
- * or a policy at central decides on each task.
+ * Maximum duration of a series, including the next task if it takes as long as the last. Other tasks then wait no
+ * longer than for a single task, and finding a tiny task elsewhere would take about as long as running it. 0 if the
+ * policy places tasks or decides each task at central.
  */
 export function seriesMsOf(policy: PolicySettings): Millis {
   return findsWork(policy.preset) && policy.preset.byClass ? policy.seriesMs : 0;

@@ -10,14 +10,14 @@ import type { WorkerParts } from './parts.js';
 import { askFor } from './questions.js';
 import type { Series } from './series.js';
 
-// How an entry becomes a task that runs, and how that ends.
+// Serves entries: from a queued entry to a running task, and to its end.
 
-/** How long the end of a task waits for the rest of its chunk, of what a series may last. */
+/** How long the end of a task waits for the rest of its chunk, as a fraction of the maximum duration of a series. */
 const END_SHARE = 1 / 50;
-/** A task that takes so much of it is not tiny. */
+/** A task that takes a larger fraction of it is not tiny. */
 const CHUNK_SHARE = 1 / 10;
 
-// ---- what waits, and what is asked for it
+// ---- queueing and asking
 
 export function enqueue(w: WorkerParts, entry: Entry, now: Millis): void {
   if (!w.takesWork) return giveBack(w, [entry]);
@@ -32,7 +32,7 @@ export function assigned(w: WorkerParts, message: MessageOf<'assign'>, now: Mill
     enqueue(w, entryOfPlaced(message), now);
 }
 
-/** A head that does not fit waits, and all behind it: a task that needs much is not overtaken for ever. */
+/** If the head does not fit, everything behind it waits, so that tasks with large demands do not starve. */
 export function serve(w: WorkerParts, now: Millis): void {
   const { idle } = w.memory.workers;
   if (idle[w.row] === 0) return;
@@ -49,7 +49,7 @@ export function serve(w: WorkerParts, now: Millis): void {
   }
 }
 
-/** Tasks that arrived early have a free slot. */
+/** Starts tasks that arrived early, once a slot is free. */
 function startKept(w: WorkerParts, now: Millis): void {
   const ahead = w.knownAhead;
   if (ahead === undefined) return;
@@ -63,9 +63,9 @@ function startKept(w: WorkerParts, now: Millis): void {
 }
 
 /**
- * Slots may be free that were not: what waits here is next, or work is looked for elsewhere.
+ * Slots may have become free: serves queued entries, or looks for work elsewhere.
  *
- * @param isAnnounced central believes that already
+ * @param isAnnounced central knows of the free slots already
  */
 export function serveOrFind(w: WorkerParts, now: Millis, isAnnounced = false): void {
   const hasKept = !isAnnounced && w.knownAhead !== undefined && w.knownAhead.kept.length > 0;
@@ -77,9 +77,9 @@ export function serveOrFind(w: WorkerParts, now: Millis, isAnnounced = false): v
   sayIfDrained(w);
 }
 
-// ---- what owners answer
+// ---- answers of owners
 
-/** An owner gives a task: to the slot that has asked for it, or because this worker sought one or central has matched it. */
+/** An owner sends a task: for a slot that asked, for a worker that sought, or for a match. */
 export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, now: Millis): void {
   noticeGap(w, now);
   const { slots } = w;
@@ -92,7 +92,7 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
     slots.release(slot);
     return sayIfDrained(w);
   }
-  // Doubled: it runs here or has ended here. Late: the question was given up, and the task must not wait.
+  // A duplicate runs here already or has ended here. A late one answers an abandoned question, and must not wait.
   if (hasHad(w, from, message)) return;
   if (message.ask > 0 && w.takesWork && slots.indexOfAnswered(from, message.ask) >= 0)
     return keepBehind(w, from, message, now);
@@ -103,14 +103,14 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
   w.finder?.settled(message, now);
 }
 
-/** A second answer to a question: the task waits behind the first one. */
+/** Another answer to the same question: the task waits behind the first one. */
 function keepBehind(w: WorkerParts, owner: Address, message: MessageOf<'run'>, now: Millis): void {
   const { ask } = message;
   if (w.chunks.first(ask) === undefined) w.env.setTimer('chunk', ask, now + CHUNK_SHARE * w.seriesMs);
   w.chunks.add(ask, { owner, message, entry: entryOfGiven(owner, message) });
 }
 
-/** Returns the tasks behind one that turns out not to be tiny. */
+/** Returns the tasks behind one that turned out not to be tiny. */
 export function chunkIsDue(w: WorkerParts, ask: number, now: Millis): void {
   const first = w.knownChunks?.first(ask);
   if (first === undefined) return;
@@ -125,7 +125,7 @@ function giveBackChunk(w: WorkerParts, ask: number): void {
     giveBackTask(w, owner, message, message.stage);
 }
 
-/** The owner has no task for this probe (left): the slot goes on to the next entry. */
+/** The owner has no task for this probe, so the slot serves the next entry. */
 export function refused(w: WorkerParts, from: Address, ask: number, now: Millis): void {
   const { slots } = w;
   const slot = slots.indexOfAsk(ask);
@@ -154,7 +154,7 @@ function run(
   if (apartMs !== undefined && w.health.runsApart(slot, jobId, task, apartMs, now)) giveBackAll(w);
 }
 
-/** All members of its gang have their slots: the task starts. */
+/** All members of its gang have their slots, so the task starts. */
 export function startMember(w: WorkerParts, from: Address, message: MessageOf<'startGang'>): void {
   const slot = w.slots.indexOfTask(from, message);
   const member = slot < 0 ? undefined : takeMember(w, slot);
@@ -164,9 +164,9 @@ export function startMember(w: WorkerParts, from: Address, message: MessageOf<'s
   w.env.execute(slot, order, w.slots.gpusOf(slot), w.slots.entryAt(slot)!.demand);
 }
 
-// ---- what becomes of a task that runs
+// ---- running tasks
 
-/** The task in the slot has really started: its time limit counts from here. */
+/** The task in the slot has started; its time limit counts from here. */
 export function started(w: WorkerParts, slot: number, now: Millis): void {
   if (!w.slots.isRunning(slot)) return;
   const timeoutMs = w.slots.started(slot, now);
@@ -174,14 +174,14 @@ export function started(w: WorkerParts, slot: number, now: Millis): void {
   if (timeoutMs !== undefined) w.env.setTimer('taskTimeout', slot, now + timeoutMs);
 }
 
-/** The job of a task was found to be long. */
+/** The job of a task has been reclassified as long. */
 export function nowLong(w: WorkerParts, from: Address, task: TaskRef): void {
   if (giveBackKeptTask(w, from, task)) return;
   const slot = w.slots.indexOfTask(from, task);
   if (slot >= 0 && w.slots.turnLong(slot)) w.finder?.tell();
 }
 
-/** Its owner lets it wait elsewhere or later: a policy needs the room. */
+/** The owner preempts the task because a policy needs the room. */
 export function evict(w: WorkerParts, from: Address, task: TaskRef, now: Millis): void {
   if (giveBackKeptTask(w, from, task)) return;
   const slot = w.slots.indexOfTask(from, task);
@@ -190,7 +190,7 @@ export function evict(w: WorkerParts, from: Address, task: TaskRef, now: Millis)
   else w.env.kill(slot, 'preempted');
 }
 
-/** Nothing is left for these probes. What waited behind them may fit. */
+/** Drops probes of a batch without tasks left, then serves what waited behind them. */
 export function cancelProbes(
   w: WorkerParts,
   from: Address,
@@ -200,7 +200,7 @@ export function cancelProbes(
   if (w.queue.removeProbes(from, job, stage).length > 0) serveOrFind(w, now);
 }
 
-/** A task is not wanted any more. */
+/** The owner cancels a task. */
 export function cancel(w: WorkerParts, from: Address, task: TaskRef, now: Millis): void {
   const slot = w.slots.indexOfTask(from, task);
   if (slot >= 0) {
@@ -211,12 +211,12 @@ export function cancel(w: WorkerParts, from: Address, task: TaskRef, now: Millis
   if (w.reports.has(from, task) || giveBackKeptTask(w, from, task)) return;
   const waiting = w.queue.removePlaced(from, task);
   if (waiting !== undefined) placementOver(w, waiting);
-  // Said also when it was never here: the owner asks until it knows.
+  // Reported even if it was never here, because the owner retries until it knows.
   giveBackTask(w, from, task, waiting?.stage);
   if (waiting !== undefined) serveOrFind(w, now);
 }
 
-/** @param runMs as the executor measured it */
+/** @param runMs as measured by the executor */
 export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
   const { slots, knownHealth } = w;
   if (slots.timeoutOf(slot) !== undefined) w.env.clearTimer('taskTimeout', slot);
@@ -237,7 +237,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   const report = keepEnd(w, slot, task, outcome, runMs, ask, now);
   if (follower === undefined) sendEnd(w, task.owner, report);
   else holdEnd(w, task.owner, report, now);
-  // One that was cut may have been long.
+  // A killed task may have been long.
   if (long[row] === 0 && outcome.kind === 'completed') w.finder?.shortEnded(runMs);
   if (entry.placed !== undefined) tellCentral(w, 'placementEnded', task.owner, task);
   if (goesOn) {
@@ -259,7 +259,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   if (wasApart) takeAgain(w, now);
 }
 
-/** The next task of a chunk runs in a slot that is free, if what it needs is. */
+/** Runs the next task of a chunk in the free slot, if its demand fits. */
 function runFollower(
   w: WorkerParts,
   ask: number,
@@ -273,7 +273,7 @@ function runFollower(
   serveOrFind(w, now);
 }
 
-/** Whether a slot goes on with another task of the same owner, since its tasks are tiny. */
+/** Whether the slot asks for another task of the same owner, because its tasks are tiny. */
 function continuesSeries(
   w: WorkerParts,
   slot: number,
@@ -290,7 +290,7 @@ function continuesSeries(
   return now - since[row]! + runMs < w.seriesMs;
 }
 
-/** @param ask the question for the next task; 0: none is wanted */
+/** @param ask the question for the next task; 0: none */
 function keepEnd(
   w: WorkerParts,
   slot: number,
@@ -320,7 +320,7 @@ function keepEnd(
   return report;
 }
 
-/** Another task of its chunk follows, and ends in a moment. */
+/** Delays the report, because another task of its chunk follows and ends soon. */
 function holdEnd(w: WorkerParts, owner: Address, report: MessageOf<'ended'>, now: Millis): void {
   if (w.chunks.hold({ owner, report })) w.env.setTimer('ends', 0, now + END_SHARE * w.seriesMs);
 }

@@ -2,12 +2,12 @@ import type { Address, Millis, Probe } from '@goshawk/core';
 import { type Entry, entryOfProbe, probeOfEntry } from './entry.js';
 
 /**
- * If the same object arrives as the probes of a whole batch, as it does within a process, the workers share
- * one entry for all of them, and one probe for thieves. Entries are immutable and numerous; this saves a
- * tenth of the time of simulating Sparrow.
+ * Within a process, the same object arrives as the probes of a whole batch, so the workers share one entry for all of
+ * them, and one probe for thieves. Entries are immutable and numerous; this saves a tenth of the time of simulating
+ * Sparrow.
  */
 export class SharedProbes {
-  /** The last entry that was made of a probe, and the last probe that was made of an entry. */
+  /** The last conversions in each direction. */
   #taken: { readonly probe: object; readonly entry: Entry } | undefined;
   #given: { readonly entry: Entry; readonly probe: Probe } | undefined;
 

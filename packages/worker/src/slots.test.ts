@@ -29,7 +29,7 @@ function given(task: number, long: boolean): MessageOf<'run'> {
   };
 }
 
-/** Result of each valid step; all other steps are illegal. */
+/** Result of each valid step; all other steps are invalid. */
 const STEPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   askAgain: { asking: 'asking' },
   run: { asking: 'running' },
@@ -38,7 +38,7 @@ const STEPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   release: { asking: 'idle', running: 'idle' },
 };
 
-test('a slot has its GPUs from its question for a task to the end of that', () => {
+test('a slot has its GPUs from its question for a task to the end of that task', () => {
   const memory = new WorkerMemory();
   const slots = new Slots(memory, memory.admit(2, { gpu: 2 }));
   const run = (): number => {

@@ -27,8 +27,8 @@ const NEVER = 3;
 const NAMES = ['idle', 'asking', 'running'];
 
 /**
- * The life of a slot: where each step leads from idle, from asking and from running. From `ask` to `release` the slot holds what
- * its entry demands.
+ * The transitions of a slot from idle, asking and running. From `ask` to `release` the slot holds the demand of its
+ * entry.
  */
 // biome-ignore format: a table
 const LIFE = {
@@ -55,7 +55,7 @@ export class Slots {
     this.count = memory.firstSlots[row + 1]! - this.#first;
   }
 
-  // ---- the life of a slot
+  // ---- transitions of a slot
 
   /** Starts to serve an entry in the first idle slot. @returns its index */
   ask(entry: Entry, ask: number, now: Millis, series?: Series): number {
@@ -76,7 +76,7 @@ export class Slots {
     return row - this.#first;
   }
 
-  /** The question of the slot is asked once more. */
+  /** Records a retry of the slot's question. */
   askAgain(index: number, now: Millis): void {
     const row = this.rowOf(index);
     this.#step(LIFE.askAgain, row);
@@ -84,7 +84,7 @@ export class Slots {
     this.#memory.slots.changedAt[row] = now;
   }
 
-  /** The slot asked, and was given a task by its owner. */
+  /** The owner answered the slot's question with a task. */
   run(index: number, owner: Address, message: MessageOf<'run'>, now: Millis): void {
     const { slots, timeouts, series } = this.#memory;
     const row = this.rowOf(index);
@@ -104,7 +104,7 @@ export class Slots {
     }
   }
 
-  /** The task has really started. @returns its time limit, counted from here, where it has one. ms */
+  /** The task has started. @returns its time limit, counted from now; undefined: none. ms */
   started(index: number, now: Millis): Millis | undefined {
     const row = this.rowOf(index);
     this.#step(LIFE.started, row);
@@ -112,7 +112,7 @@ export class Slots {
     return this.timeoutOf(index);
   }
 
-  /** The task is long, other than was believed. @returns whether that is news */
+  /** Reclassifies the task as long. @returns whether its class has changed */
   turnLong(index: number): boolean {
     const row = this.rowOf(index);
     this.#step(LIFE.turnLong, row);
@@ -159,7 +159,7 @@ export class Slots {
     state[row] = after;
   }
 
-  /** @returns whether that is news */
+  /** @returns whether the class has changed */
   #setLong(row: number, long: boolean): boolean {
     const { slots, workers } = this.#memory;
     if ((slots.long[row] === 1) === long) return false;
@@ -168,9 +168,9 @@ export class Slots {
     return true;
   }
 
-  // ---- what is known about one slot
+  // ---- state of one slot
 
-  /** The row of a slot in `WorkerMemory.slots`, and its number in what is kept beside. */
+  /** Row of a slot in `WorkerMemory.slots`, which is also its key in other maps. */
   rowOf(index: number): number {
     return this.#first + index;
   }
@@ -179,7 +179,7 @@ export class Slots {
     return this.#memory.slots.state[this.rowOf(index)] === RUNNING;
   }
 
-  /** The task that runs there, as its owner knows it. */
+  /** The task in the slot, as its owner identifies it. */
   taskAt(index: number): TaskRef & { readonly owner: Address } {
     const { owner, job, task, attempt } = this.#memory.slots;
     const row = this.rowOf(index);
@@ -197,12 +197,12 @@ export class Slots {
     return timeouts.size === 0 ? undefined : timeouts.get(this.rowOf(index));
   }
 
-  /** Indexes of the GPUs that are the task's; undefined: the worker has none to give. */
+  /** Indices of the GPUs assigned to the task; undefined: the worker has no GPUs. */
   gpusOf(index: number): readonly number[] | undefined {
     return this.#gpus?.heldBy(this.rowOf(index));
   }
 
-  /** The task has reached its time limit. */
+  /** Whether the task has reached its time limit. */
   isOverdue(index: number, now: Millis): boolean {
     const timeoutMs = this.timeoutOf(index);
     if (timeoutMs === undefined || !this.isRunning(index)) return false;
@@ -224,7 +224,7 @@ export class Slots {
     return output;
   }
 
-  // ---- all of them
+  // ---- state of all slots
 
   get idleCount(): number {
     return this.#memory.workers.idle[this.#row]!;
@@ -234,7 +234,7 @@ export class Slots {
     return this.count - this.idleCount;
   }
 
-  /** Slots that serve long work. */
+  /** Number of slots that serve long work. */
   get longCount(): number {
     return this.#memory.workers.long[this.#row]!;
   }
@@ -246,7 +246,7 @@ export class Slots {
       : { ...this.#memory.free[this.#row]! };
   }
 
-  /** Free amounts of partly used GPUs, which `spare` does not tell apart. */
+  /** Free amounts of partly used GPUs; `spare` is not enough to tell them apart. */
   get gpuParts(): readonly number[] | undefined {
     const parts = this.#gpus?.parts;
     return parts === undefined || parts.length === 0 ? undefined : parts.map((part) => part / GPU_PARTS);
@@ -256,19 +256,20 @@ export class Slots {
     return demand === NO_RESOURCES || fits(demand, this.#memory.free[this.#row]!);
   }
 
-  /** Indexes of the slots that run a task; what happens meanwhile is seen. */
+  /** Indices of the slots that run a task; changes during the iteration are seen. */
   running(): Iterable<number> {
     return this.#indexes(RUNNING);
   }
 
-  /** Indexes of the slots that ask. */
+  /** Indices of the asking slots. */
   asking(): Iterable<number> {
     return this.#indexes(ASKING);
   }
 
   /**
-   * Matches that brought the running tasks.
-   * @param isLeftOut by slot; none unless given
+   * Matches of the running tasks.
+   *
+   * @param isLeftOut slots to exclude; default: none
    */
   matchesBut(isLeftOut: (index: number) => boolean = () => false): number[] {
     const { match } = this.#memory.slots;
@@ -296,18 +297,18 @@ export class Slots {
     return this.#find(ASKING, (row) => slots.ask[row] === ask);
   }
 
-  /** The question that brought the task in the slot; 0: none. */
+  /** The question answered by the task in the slot; 0: none. */
   askOf(index: number): number {
     return this.#memory.slots.ask[this.rowOf(index)]!;
   }
 
-  /** The slot that runs a task which the owner gave in answer to this question; −1: none does. */
+  /** The slot whose running task answered this question; −1: none. */
   indexOfAnswered(owner: Address, ask: number): number {
     const { slots } = this.#memory;
     return this.#find(RUNNING, (row) => slots.ask[row] === ask && slots.owner[row] === owner);
   }
 
-  /** The slot that asks for any task of the stage, since it was probed for; −1: none does. */
+  /** The slot that asks for a task of the stage because of a probe; −1: none. */
   indexOfProbe(owner: Address, job: JobNumber, stage: StageIndex): number {
     const { entries, series } = this.#memory;
     return this.#find(ASKING, (row) => {
@@ -329,7 +330,7 @@ export class Slots {
     );
   }
 
-  /** The task runs in a slot, or central has placed it here and a slot asks for it. */
+  /** Whether the task runs in a slot, or a slot asks for it after central placed it here. */
   serves(owner: Address, task: TaskRef): boolean {
     if (this.indexOfTask(owner, task) >= 0) return true;
     const { entries } = this.#memory;
@@ -382,7 +383,7 @@ export class Slots {
     return gpus.size === 0 ? undefined : gpus.get(this.#row);
   }
 
-  /** @returns the index of the first slot in the state whose row matches; −1: none does */
+  /** @returns the index of the first slot in the state whose row matches; −1: none */
   #find(state: number, matches: (row: number) => boolean): number {
     const { slots } = this.#memory;
     const first = this.#first;

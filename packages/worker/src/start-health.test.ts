@@ -72,7 +72,7 @@ test('a worker that fails tasks that complete elsewhere is quarantined longer ea
   expect(pausesMs.at(-1)).toBe(5_000);
 });
 
-test('a task that runs apart keeps others away until it ends, or has outlived its time', () => {
+test('a task that runs alone keeps others away until it ends, or for a limited time', () => {
   const { health, said, pass } = bench();
   expect(health.runsApart(2, 'a-1', 7, 10_000, 0)).toBe(true);
   expect(said[0]).toContain('task 7 of a-1');

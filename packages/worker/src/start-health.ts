@@ -9,28 +9,27 @@ import {
 import type { WorkerCounters, WorkerEnvironment } from './contract.js';
 import type { Membership } from './membership.js';
 
-/** Pauses double from the first to the longest, and begin anew when what they were for is over. */
+/** Pauses double from the first to the longest, and are reset when a task starts or completes. */
 const FIRST_PAUSE_MS = { start: 200, unfit: 5_000 } as const;
 const PAUSE_MAX_MS = 5 * 60_000;
 
 type StartHealthEnvironment = Environment<'quarantine'> & Pick<WorkerEnvironment, 'quarantined'>;
 
 /**
- * A worker on which nothing can be started, or every task fails, is always free, and would draw all the work of the
- * cluster. So it quarantines itself for a while: when the system starts nothing any more; when an owner says that tasks
- * fail here and complete elsewhere; while it runs a task that has lost workers before; and when it has stood still, so
- * that what it finds in its mailbox may be old.
+ * Quarantines a worker that would otherwise attract all the work of the cluster because every task fails quickly.
+ * Reasons: the system cannot start processes; an owner reports that tasks fail here and complete elsewhere; a task
+ * that has lost workers before must run alone; or the process was suspended, so its mailbox may be stale.
  */
 export class StartHealth {
   readonly #env: StartHealthEnvironment;
   readonly #membership: Membership;
   readonly #counters: Pick<WorkerCounters, 'pauses'>;
-  /** Pauses since something started, and since something completed. */
+  /** Number of quarantines since a task started, and since one completed. */
   readonly #pauses = { start: 0, unfit: 0 };
   #until: Millis = Number.NEGATIVE_INFINITY;
-  /** Why it takes nothing; empty while it does. */
+  /** Reason of the quarantine; empty: none. */
   #reason = '';
-  /** Runs apart; undefined where the pause is for something else. */
+  /** The slot whose task runs alone; undefined: the quarantine has another reason. */
   #apart: number | undefined;
 
   constructor(env: StartHealthEnvironment, membership: Membership, counters: Pick<WorkerCounters, 'pauses'>) {
@@ -43,12 +42,12 @@ export class StartHealth {
     return this.#reason !== '';
   }
 
-  /** A task has really started. */
+  /** A task has started. */
   started(): void {
     this.#pauses.start = 0;
   }
 
-  /** A run is over. @returns whether the worker takes nothing from now on, and did before */
+  /** A run has ended. @returns whether this quarantined the worker */
   ended(outcome: Outcome, now: Millis): boolean {
     if (startFault(outcome) !== 'worker') return false;
     return this.#pauseFor('start', `${outcome.errorCode}: ${outcome.errorMessage}`, now);
@@ -58,12 +57,12 @@ export class StartHealth {
     this.#pauses.unfit = 0;
   }
 
-  /** An owner says that tasks fail here and complete elsewhere. @returns as `ended` does */
+  /** An owner reports that tasks fail here and complete elsewhere. @returns as `ended` */
   unfit(reason: string, now: Millis): boolean {
     return this.#pauseFor('unfit', reason, now);
   }
 
-  /** The task in the slot has lost workers before: nothing is to start beside it for so long. @returns as `ended` does */
+  /** The task in the slot has lost workers before: no other task starts for this long. @returns as `ended` */
   runsApart(slot: number, jobId: string, task: TaskIndex, forMs: Millis, now: Millis): boolean {
     const reason = `runs task ${task} of ${jobId} by itself: workers that ran it before were lost`;
     if (!this.#quarantine(reason, forMs, now)) return false;
@@ -73,6 +72,7 @@ export class StartHealth {
 
   /**
    * Records the end of a run in the slot.
+   *
    * @returns whether the worker was quarantined for it
    */
   endedApart(slot: number): boolean {
@@ -81,7 +81,7 @@ export class StartHealth {
     return true;
   }
 
-  /** The process did nothing for so long. @returns as `ended` does */
+  /** The process was suspended for this long. @returns as `ended` */
   stoodStill(gapMs: Millis, forMs: Millis, now: Millis): boolean {
     return this.#quarantine(`stood still for ${(gapMs / 1_000).toFixed(1)} s`, forMs, now);
   }
@@ -91,7 +91,7 @@ export class StartHealth {
     if (this.isQuarantined) this.#say(this.#reason);
   }
 
-  /** @returns whether the pause is over, and the worker accepts tasks again */
+  /** @returns whether the quarantine has ended, and the worker accepts tasks again */
   wake(now: Millis): boolean {
     if (!this.isQuarantined || now < this.#until) return false;
     this.#takeAgain();

@@ -2,7 +2,7 @@ import { type Address, type ClusterSettings, NO_RESOURCES, NOBODY, Random } from
 import type { WorkerEnvironment } from './contract.js';
 import { WorkerState } from './state.js';
 
-/** A worker of one slot with nothing to do, without flows around it. @param env what a test looks at */
+/** An idle worker with one slot, without message handlers. @param env records the effects */
 export function idleWorker(
   self: Address,
   seed: string,

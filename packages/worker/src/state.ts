@@ -17,9 +17,9 @@ import { Reports } from './reports.js';
 import { Slots } from './slots.js';
 import { StartHealth } from './start-health.js';
 
-/** State of a worker that all of its flows share. */
+/** State of a worker, shared by all of its flows. */
 export class WorkerState {
-  // Fields that most steps read come first, to use few cache lines.
+  // Frequently read fields come first, to use few cache lines.
   readonly memory: WorkerMemory;
   /** Row of this worker in the tables of the memory. */
   readonly row: number;
@@ -27,22 +27,22 @@ export class WorkerState {
   isDraining = false;
   /** Created at the first failed task. */
   #health: StartHealth | undefined;
-  /** Made when the end of a task was foreseen for the first time. */
+  /** Created when the end of a task is predicted for the first time. */
   #ahead: Ahead | undefined;
   /** Created when several tasks arrive for one slot for the first time. */
   #chunks: Chunks | undefined;
-  /** Questions, and ends of tasks, each of which has its number. */
+  /** Number of questions and reports; each gets a unique number. */
   asks = 0;
   tasksEnded = 0;
   isSweepArmed = false;
-  /** Before the welcome nothing is known of the network: questions and reports are looked after all the same. */
+  /** Before the welcome the network is assumed to be lossy. */
   timings: Timings = LIVE_TIMINGS;
-  /** For how long a series of tiny tasks may last; 0: there are none. ms */
+  /** Maximum duration of a series of tiny tasks; 0: no series. ms */
   seriesMs: Millis = 0;
-  /** Owners whose jobs another one has. */
+  /** Owners whose jobs another owner has taken over. */
   superseded: Set<Address> = NOBODY_SUPERSEDED;
   readonly membership = new Membership();
-  /** Ends of tasks, until their owners have confirmed them. */
+  /** Reports of ended tasks, until their owners confirm them. */
   readonly reports = new Reports();
 
   readonly config: WorkerConfig;
@@ -51,7 +51,7 @@ export class WorkerState {
   hasSaidDrained = false;
   readonly counted: Pick<WorkerCounters, 'declined' | 'pauses'> = { declined: 0, pauses: 0 };
 
-  /** @param memory of all workers in the process; default: its own */
+  /** @param memory of all workers in the process; default: a separate one */
   constructor(config: WorkerConfig, env: WorkerEnvironment, memory = new WorkerMemory()) {
     this.config = config;
     this.env = env;
@@ -59,7 +59,8 @@ export class WorkerState {
     this.row = memory.admit(config.slots, config.capacity);
   }
 
-  // Views of its rows: made where they are used, since thousands that are kept would not fit into a processor's cache.
+  // Views of the worker's rows. They are created on use: keeping them for thousands of workers would not fit a CPU
+  // cache.
 
   get queue(): WorkerQueue {
     return new WorkerQueue(this.memory, this.row);
@@ -69,13 +70,13 @@ export class WorkerState {
     return new Slots(this.memory, this.row);
   }
 
-  /** Keeps account of placed tasks, and has to hear of those that end before it has welcomed this worker. */
+  /** The central to notify about placed tasks, even if they end before it has welcomed this worker. */
   get central(): Address {
     const { central, isCutOff } = this.membership;
     return central === NOBODY || isCutOff ? this.config.central : central;
   }
 
-  /** Undefined while nothing was ever wrong. */
+  /** undefined until there is a problem. */
   get knownHealth(): StartHealth | undefined {
     return this.#health;
   }
@@ -85,7 +86,7 @@ export class WorkerState {
     return this.#health;
   }
 
-  /** Undefined while the end of no task was foreseen. */
+  /** undefined until the end of a task is predicted. */
   get knownAhead(): Ahead | undefined {
     return this.#ahead;
   }
@@ -95,7 +96,7 @@ export class WorkerState {
     return this.#ahead;
   }
 
-  /** Undefined while no slot was given several tasks. */
+  /** undefined until a slot receives several tasks. */
   get knownChunks(): Chunks | undefined {
     return this.#chunks;
   }
@@ -105,34 +106,34 @@ export class WorkerState {
     return this.#chunks;
   }
 
-  /** It neither drains nor is quarantined. */
+  /** Neither draining nor quarantined. */
   get takesWork(): boolean {
     return !this.isDraining && !(this.#health?.isQuarantined ?? false);
   }
 
-  /** A slot is free, nothing waits, and the worker takes work. */
+  /** A slot is free, the queue is empty, and the worker accepts tasks. */
   get wantsWork(): boolean {
     return this.queue.isEmpty && this.slots.idleCount > 0 && this.takesWork;
   }
 
-  /** A task that was given to the worker, and need not wait for what waits here, can run here now. */
+  /** Whether a task that does not queue can run here now. */
   canRun(demand: Resources): boolean {
     return this.slots.idleCount > 0 && this.slots.fits(demand) && this.takesWork;
   }
 
-  /** The task arrived for a slot that will be free in a moment, and can run there. */
+  /** Whether the task arrived for a slot that will soon be free, and can run there. */
   mayKeep({ demand, apartMs, gang }: Pick<MessageOf<'run'>, 'demand' | 'apartMs' | 'gang'>): boolean {
     const isAlike = apartMs === undefined && gang === undefined;
     const isOpen = this.#ahead !== undefined && this.#ahead.open > 0 && isAlike;
     return isOpen && this.slots.idleCount === 0 && this.slots.fits(demand) && this.takesWork;
   }
 
-  /** Nothing waits, runs, or is to be confirmed. */
+  /** No queued entries, running tasks or unconfirmed reports. */
   get isIdle(): boolean {
     return this.slots.busyCount === 0 && this.queue.isEmpty && this.reports.size === 0;
   }
 
-  /** Something waits for an answer: the worker looks at it after a while. */
+  /** Something waits for an answer, so the worker checks on it later. */
   armSweep(now: Millis): void {
     if (this.isSweepArmed || this.timings.retryMs === 0) return;
     this.isSweepArmed = true;

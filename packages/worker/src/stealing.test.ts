@@ -40,7 +40,7 @@ class Bench {
     this.stealing = new Stealing(this.w, settings);
   }
 
-  /** Everybody who is asked has nothing. */
+  /** Every victim has nothing to steal. */
   wholeRound(): Address[] {
     this.asked.length = 0;
     this.stealing.begin(0);
@@ -75,7 +75,7 @@ describe('a round of stealing', () => {
         fc.boolean(),
         (count, cap, seed, general) => {
           const bench = new Bench({ stealCap: cap }, seed);
-          // The thief itself may be general, or in the short partition and no victim.
+          // A general thief is one of the workers; one in the short partition is not.
           const victims = general ? workers(count) : workers(count + 1).slice(1);
           bench.stealing.setVictims(victims, 0);
           const asked = bench.wholeRound();
@@ -90,7 +90,7 @@ describe('a round of stealing', () => {
     );
   });
 
-  test('asks everybody equally often', () => {
+  test('asks all victims equally often', () => {
     const bench = new Bench({ stealCap: 3 });
     bench.stealing.setVictims(workers(11), 0);
     const counts = new Map<Address, number>();
@@ -101,7 +101,7 @@ describe('a round of stealing', () => {
     for (const count of counts.values()) expect(Math.abs(count - 1_200)).toBeLessThan(5 * 29);
   });
 
-  test('ends with the first that gives something', () => {
+  test('ends with the first victim that gives something', () => {
     const bench = new Bench({ stealCap: 10 });
     bench.stealing.setVictims(workers(5), 0);
     bench.stealing.begin(0);
@@ -141,7 +141,7 @@ describe('a round of stealing', () => {
     expect(bench.asked).toHaveLength(1);
   });
 
-  test('that found nothing is the last under `never`, and repeated with growing pauses under `backoff`', () => {
+  test('that was unsuccessful is the last under `never`, and repeated with growing pauses under `backoff`', () => {
     const never = new Bench({ stealRetry: 'never' });
     never.stealing.setVictims(workers(3), 0);
     never.wholeRound();

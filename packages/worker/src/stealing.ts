@@ -14,27 +14,27 @@ import type { Entry } from './entry.js';
 import type { WorkerState } from './state.js';
 
 /**
- * Stealing (Hawk §3.6), both halves. As a thief: a round asks up to `stealCap` distinct general workers,
- * drawn at random, one after another, and ends with the first that gives something, or when there is work
- * again. As a victim: gives what `WorkerQueue.takeStealable` says, and tells the owners where it went.
+ * Both halves of stealing (Hawk §3.6). As a thief: a round asks up to `stealCap` distinct random general workers in
+ * turn, until one gives something or the worker has other work. As a victim: gives what `WorkerQueue.takeStealable`
+ * returns, and tells the owners the new worker.
  */
 export class Stealing {
   readonly #w: WorkerState;
   readonly #self: Address;
-  /** Undefined where it has none. */
+  /** undefined: no attributes. */
   readonly #attributes: readonly Attribute[] | undefined;
   settings: ClusterSettings;
   /** Possible victims: the general workers. */
   #victims: readonly Address[] = [];
-  /** The victim asked last, NOBODY between rounds, and when. */
+  /** The last victim asked, NOBODY between rounds, and when it was asked. */
   #asked: Address = NOBODY;
   #askedAt: Millis = 0;
   #round = 0;
-  /** Victims already tried in this round. */
+  /** Victims asked in this round. */
   #tried: Address[] = [];
-  /** The last pause between rounds; 0 where there was work since. */
+  /** The last pause between rounds; 0 if there was work since. */
   #pauseMs: Millis = 0;
-  /** Since the start. */
+  /** Counters since the start. */
   attempts = 0;
   successes = 0;
   probesMoved = 0;
@@ -51,17 +51,17 @@ export class Stealing {
     return this.#asked !== NOBODY;
   }
 
-  /** The general workers; the thief leaves itself out. */
+  /** Sets the general workers, from which the thief excludes itself. */
   setVictims(victims: readonly Address[], now: Millis): void {
     this.#victims = victims;
-    // After a round in vain the time of the next one is set.
+    // After an unsuccessful round the next one is already scheduled.
     const isPausing = this.#pauseMs > 0;
     if (this.#policy().preset.stealing && this.#w.wantsWork && !this.inRound && !isPausing) this.#pause(now);
   }
 
   /**
-   * Starts a round if a slot is free and the worker has no other work. Callers know that the worker accepts
-   * tasks: checking it here for each idle worker made simulations 2 to 7% slower.
+   * Starts a round if a slot is free and the worker has no other work. Callers know that the worker accepts tasks:
+   * checking it here for each idle worker made simulations 2 to 7% slower.
    */
   begin(now: Millis): void {
     if (!this.#policy().preset.stealing || this.inRound || !this.#hasNothingToDo()) return;
@@ -70,9 +70,7 @@ export class Stealing {
     this.#askNext(now);
   }
 
-  /**
-   * A victim has answered. Its probes go to the queue, whenever they come: nobody else has them.
-   */
+  /** A victim has answered. Its probes are queued even if they are late, because no other worker has them. */
   answered(from: Address, { round, probes }: MessageOf<'stolen'>, now: Millis): void {
     const isCurrent = this.#asked === from && this.#round === round;
     if (probes.length === 0) {
@@ -88,22 +86,22 @@ export class Stealing {
     this.foundWork();
   }
 
-  /** The next pause between rounds is the shortest again. */
+  /** Resets the pause between rounds to the shortest. */
   foundWork(): void {
     this.#pauseMs = 0;
   }
 
-  /** A victim that has been silent for `silenceMs` is given up. */
+  /** Gives up on a victim that has been silent for `silenceMs`. */
   sweep(silenceMs: Millis, now: Millis): void {
     if (this.inRound && now - this.#askedAt >= silenceMs) this.#goOn(now);
   }
 
-  /** The round is over; also where the worker takes no more work. */
+  /** Ends the round, also if the worker accepts no more work. */
   end(): void {
     this.#asked = NOBODY;
   }
 
-  /** The victim's half. @returns whether it had something to give */
+  /** The victim's half. @returns whether it gave something */
   give(thief: Address, { round, attributes }: MessageOf<'steal'>, now: Millis): boolean {
     const { env, memory, queue, slots } = this.#w;
     const isBehindLong = slots.executesLong(now - this.#overdueMs());
@@ -122,20 +120,20 @@ export class Stealing {
   }
 
   /**
-   * Run time after which a task counts as long, regardless of its job class: pilots run before the class is
-   * known. If jobs are judged on arrival, their class counts (Hawk §3.6).
+   * Run time after which a task counts as long, regardless of its job class: pilots run before the class is known. If
+   * jobs are classified on arrival, their class counts (Hawk §3.6).
    */
   #overdueMs(): Millis {
     const { estimator, cutoffMs } = this.#policy();
     return estimator === 'given' ? Number.POSITIVE_INFINITY : cutoffMs;
   }
 
-  /** Probes given at one steal at most. */
+  /** Maximum number of probes in one steal. */
   #limit(): number {
     return Math.min(this.#policy().stealLimit ?? LIMITS.stolenProbesMax, LIMITS.stolenProbesMax);
   }
 
-  /** One message for each batch: neighbours in a queue often belong together. */
+  /** One message for each batch: neighbors in a queue often belong together. */
   #tellOwners(entries: readonly Entry[], thief: Address): void {
     let start = 0;
     for (let i = 1; i <= entries.length; i++) {
@@ -149,12 +147,12 @@ export class Stealing {
   }
 
   #goOn(now: Millis): void {
-    // A worker that takes no more work ends its round: it need not be asked here.
+    // A worker that accepts no more work ends its round elsewhere.
     if (this.#hasNothingToDo()) this.#askNext(now);
     else this.end();
   }
 
-  /** A slot is free, and nothing waits. */
+  /** A slot is free and the queue is empty. */
   #hasNothingToDo(): boolean {
     const { memory, row } = this.#w;
     return memory.isQueueEmpty(row) && memory.workers.idle[row]! > 0;
@@ -180,7 +178,7 @@ export class Stealing {
     this.#w.armSweep(now);
   }
 
-  /** Until the next round: doubles each time, with jitter so that idle workers spread out. */
+  /** Pauses before the next round: doubles each time, with jitter so that idle workers spread out. */
   #pause(now: Millis): void {
     const { stealRetry, stealBackoffMs, stealBackoffMaxMs } = this.#policy();
     if (stealRetry === 'never') return;
@@ -189,11 +187,11 @@ export class Stealing {
     env.setTimer('steal', 0, now + this.#pauseMs * (0.5 + env.random()));
   }
 
-  /** One that was not tried in this round, or NOBODY. */
+  /** A random victim not asked in this round, or NOBODY. */
   #draw(): Address {
     const victims = this.#victims;
     if (victims.length === 0) return NOBODY;
-    // Few of many have been tried, as a rule, so that drawing again is cheaper than keeping a list.
+    // Usually few of many have been asked, so rejection sampling is cheaper than a list.
     for (let misses = 0; misses < 32; misses++) {
       const victim = victims[drawIndex(this.#w.env, victims.length)]!;
       if (this.#mayTry(victim)) return victim;
@@ -204,7 +202,7 @@ export class Stealing {
 
   #mayTry(victim: Address): boolean {
     if (victim === this.#self) return false;
-    // Asked of each that is drawn: a loop takes less than a call of `includes`.
+    // Called for each draw; a loop is faster than `includes`.
     for (const tried of this.#tried) if (tried === victim) return false;
     return true;
   }

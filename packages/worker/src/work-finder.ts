@@ -6,15 +6,15 @@ import { Seeking } from './seeking.js';
 import type { WorkerState } from './state.js';
 
 /**
- * How a worker with nothing to do finds something under the policies where nobody else looks for workers: it seeks
- * short tasks at schedulers where that is done, and else, or when there is none, pulls from central.
+ * How an idle worker finds work under policies without probes or placement: it seeks short tasks at schedulers if the
+ * policy does so, and otherwise, or without success, pulls from central.
  */
 export class WorkFinder {
   readonly #w: WorkerState;
   readonly #seeking: Seeking;
   readonly #pulling: Pulling;
   #armed = false;
-  /** While central sheds short jobs: since when an unreported slot may have been free. */
+  /** While central sheds short jobs: when an unreported slot may have become free. */
   #freeSince: Millis = 0;
 
   constructor(w: WorkerState) {
@@ -23,7 +23,7 @@ export class WorkFinder {
     this.#pulling = new Pulling(w);
   }
 
-  /** Schedulers have been asked and have not answered. */
+  /** Whether schedulers have been asked and have not answered. */
   get isWaiting(): boolean {
     return this.#seeking.isWaiting;
   }
@@ -34,7 +34,9 @@ export class WorkFinder {
     if (this.#w.slots.idleCount > 0 && !this.#seeking.beginOnce(now)) this.#tellCentral(now);
   }
 
-  /** Schedulers have no tasks. Central has only long work for the slot, and it can wait while central sheds load. */
+  /**
+   * Schedulers have no tasks. Central has only long work for the slot, which can wait while central is overloaded.
+   */
   #tellCentral(now: Millis): void {
     const { membership } = this.#w;
     if (!membership.isRelieved) return this.#pulling.pullIfNew();
@@ -44,17 +46,17 @@ export class WorkFinder {
     this.#w.env.setTimer('pull', 0, now + pauseMs(membership));
   }
 
-  /** Central finds work for free slots, and nobody else is asked for any. */
+  /** Whether central finds work for free slots and no scheduler is asked. */
   pulls(now: Millis): boolean {
     return !this.#seeking.isOn(now) && !this.#w.membership.isRelieved;
   }
 
-  /** The free slots, or the classes of running tasks, differ from the last report. */
+  /** Reports that the free slots, or the classes of running tasks, differ from the last report. */
   tell(): void {
     this.#pulling.pull();
   }
 
-  /** It is time to tell central of a slot that is still free, unless something has run in it meanwhile. */
+  /** Reports to central a slot that is still free, unless a task has run in it meanwhile. */
   wake(now: Millis): void {
     const dueAt = this.#freeSince + pauseMs(this.#w.membership);
     this.#armed = now < dueAt;
@@ -62,7 +64,7 @@ export class WorkFinder {
     else this.#pulling.pullIfNew();
   }
 
-  /** @returns the task as an entry of this worker's, when it was asked for, or matched, and can run here now */
+  /** @returns the task as an entry if it was requested or matched, and can run here now */
   accept(from: Address, message: MessageOf<'run'>): Entry | undefined {
     return message.ask > 0 ? this.#seeking.accept(from, message) : this.#pulling.accept(from, message);
   }
@@ -73,33 +75,33 @@ export class WorkFinder {
     else this.#pulling.takeBack();
   }
 
-  /** A task runs here, however it got here. */
+  /** A task runs here, from any source. */
   started(): void {
     this.#seeking.foundWork();
     this.#pulling.takeBack();
   }
 
-  /** A task that is not known to be long has completed. */
+  /** A task not known to be long has completed. */
   shortEnded(runMs: Millis): void {
     this.#pulling.shortEnded(runMs);
   }
 
-  /** A scheduler has nothing. */
+  /** A scheduler has no task. */
   refused(from: Address, ask: number, now: Millis): void {
     if (!this.#seeking.refused(from, ask, now)) this.#tellCentral(now);
   }
 
-  /** The worker takes no more work. */
+  /** The worker accepts no more work. */
   end(): void {
     this.#seeking.end();
   }
 
-  /** There may be somebody to seek at: the worker accepts tasks again, schedulers have come, central is silent. */
+  /** Looks for work after a change: the worker accepts tasks again, schedulers have joined, or central is silent. */
   lookAround(now: Millis): void {
     this.#seeking.beginOnce(now);
   }
 
-  /** @param isAnother than the central before, who knows nothing of what was said */
+  /** @param isAnother a different central than before, which has no reports of this worker */
   welcomed(isAnother: boolean): void {
     if (isAnother) {
       this.#seeking.foundWork();
@@ -119,8 +121,8 @@ export class WorkFinder {
 }
 
 /**
- * How long a slot is free before an overloaded central is notified: at a high rate few slots are free that
- * long, and the long tasks it is for last for a cutoff.
+ * How long a slot is free before an overloaded central is notified. At a high rate few slots are free that long, and
+ * the long tasks for them take at least a cutoff.
  */
 function pauseMs({ settings }: Membership): Millis {
   return Math.min(1_000, (settings?.policy.cutoffMs ?? 0) / 10);

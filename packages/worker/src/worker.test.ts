@@ -59,11 +59,11 @@ const run: MessageOf<'run'> = {
   ask: 0,
 };
 
-/** A worker alone, with everybody else and the executor played by the test. */
+/** A single worker; the test plays all other parties and the executor. */
 class Bench {
   readonly worker: Worker;
   readonly orders: { slot: number; order: TaskOrder }[] = [];
-  /** Policies that have no place for a worker without slots. */
+  /** Policies that require a fixed number of slots. */
   readonly refusing: string[] = [];
   readonly kills: { slot: number; reason: KillReason }[] = [];
   now = 0;
@@ -143,7 +143,7 @@ class Bench {
     this.worker.checkInvariants();
   }
 
-  /** Lets the clock go on, with the timers that go off meanwhile. */
+  /** Advances the clock and fires the timers. */
   pass(ms: Millis): void {
     const until = this.now + ms;
     for (;;) {
@@ -217,7 +217,7 @@ describe('a request for a task', () => {
     ]);
   });
 
-  test('is not answered by somebody else', () => {
+  test('is not answered by a message from another party', () => {
     const bench = new Bench().welcome();
     bench.probe(1);
     bench.receive(OTHER, { ...run, ask: 1, match: 0 });
@@ -242,7 +242,7 @@ test('ends before the welcome are reported until they are confirmed', () => {
   expect(bench.take('ended')).toEqual([]);
 });
 
-test('a central that has news at every heartbeat is not silent', () => {
+test('a central that sends an update with every heartbeat is not silent', () => {
   const bench = new Bench().welcome();
   for (let version = 1; version <= 10; version++) {
     bench.pass(heartbeatMs);
@@ -260,7 +260,7 @@ test('a central that has news at every heartbeat is not silent', () => {
   expect(bench.take('register')).toEqual([]);
 });
 
-test('a late or doubled timeout does not touch the task that runs in the slot now', () => {
+test('a late or duplicate timeout does not touch the task that runs in the slot now', () => {
   const bench = new Bench().welcome();
   bench.probe(1);
   bench.bind(1, 1, 0, 50);
@@ -277,7 +277,7 @@ test('a late or doubled timeout does not touch the task that runs in the slot no
   expect(bench.kills).toEqual([{ slot: 0, reason: 'timeout' }]);
 });
 
-test('output is sent now and then, and its end with the report, every byte once and in order', () => {
+test('output is sent periodically, and its end with the report, every byte once and in order', () => {
   const bench = new Bench().welcome();
   bench.probe(1);
   bench.bind(1, 1);
@@ -325,7 +325,7 @@ describe('a match', () => {
   });
   const matched = () => new Bench().welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 0 });
 
-  test('whose task has run here does not run it again, also when its owner was taken for lost since', () => {
+  test('whose task has run here does not run it again, even if its owner has been considered lost since', () => {
     const bench = matched();
     bench.receive(OWNER, run(1, 1));
     bench.end();
@@ -337,7 +337,7 @@ describe('a match', () => {
     expect(bench.take('declined')).toMatchObject([{ job: 1 }]);
   });
 
-  test('of the central before is never taken for one of the next', () => {
+  test('of the previous central is never taken for one of the next', () => {
     const bench = matched();
     bench.receive(OWNER, run(3, 1));
     bench.end();
@@ -424,7 +424,7 @@ describe('a series of tiny tasks', () => {
 
 describe('a chunk: several tasks in answer to one question', () => {
   const OTHER = 9 as typeof OWNER;
-  /** Tasks 1 to 3 have come for the slot in which task 0 has ended. */
+  /** Tasks 1 to 3 have arrived for the slot in which task 0 has ended. */
   const begun = () => {
     const bench = new Bench(2).welcome({ preset: { ...PRESETS.goshawk }, seriesMs: 100 });
     bench.receive(OWNER, run);
@@ -532,7 +532,7 @@ describe('a worker on which all starts fail', () => {
       bench.end(0, notStarted);
       if (time < 7) bench.pass(60_000);
     }
-    // It was silent for long.
+    // The worker has been silent for long.
     bench.welcome();
     bench.take('quarantine');
     bench.pass(3.5 * heartbeatMs);
@@ -540,12 +540,12 @@ describe('a worker on which all starts fail', () => {
   });
 });
 
-describe('a worker that has stood still for longer than half its lease', () => {
+describe('a worker that was suspended for longer than half its lease', () => {
   test('returns tasks that are already in its mailbox, and accepts tasks again a heartbeat later', () => {
     const bench = new Bench(2).welcome();
     bench.pass(2 * heartbeatMs);
     bench.probe(1);
-    // The process is stopped; its owner has given up what is on its way here.
+    // The process is suspended; the owner has given up on tasks in flight to it.
     bench.now += 9_000;
     bench.bind(1, 1);
     expect(bench.orders).toEqual([]);
@@ -585,7 +585,7 @@ describe('a worker that fails tasks that complete elsewhere', () => {
   });
 });
 
-describe('a task that runs apart', () => {
+describe('a task that runs alone', () => {
   test('keeps other tasks away until it ends', () => {
     const bench = new Bench(2).welcome();
     bench.probe(1);
@@ -687,7 +687,7 @@ describe('a member of a gang', () => {
     expect(bench.orders).toEqual([]);
   });
 
-  test('that has not started is given back when its worker drains, or its owner was started again', () => {
+  test('that has not started is returned when its worker drains or its owner restarts', () => {
     const drained = holding();
     drained.receive(CENTRAL, { type: 'drain', on: true });
     expect(drained.take('declined')).toHaveLength(1);

@@ -49,9 +49,9 @@ import {
 import { nothingToSteal } from './stealing.js';
 
 /**
- * The worker: entries wait in its queue, and a free slot serves the head by asking its owner for the task
- * (late binding, Hawk §3.5). With a free slot and an empty queue the worker steals (§3.6), seeks, or pulls. A
- * task placed by central asks in the same way by name, so that its owner decides whether it still runs here.
+ * The worker: entries wait in its queue, and a free slot serves the head by asking its owner for the task (late
+ * binding, Hawk §3.5). With a free slot and an empty queue the worker steals (§3.6), seeks, or pulls. A placed task
+ * asks in the same way by name, so that its owner decides whether it still runs here.
  */
 export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   start(now: Millis): void {
@@ -59,7 +59,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   }
 
   receive(from: Address, message: Message, now: Millis): void {
-    // Most messages of a large simulation. They come from workers, whom nobody supersedes.
+    // A fast path: most messages of a large simulation are steals, and workers are never superseded.
     if (message.type === 'steal') return this.#robbed(from, message, now);
     if (message.type === 'stolen') return this.#takeStolen(from, message, now);
     if (this.superseded.size > 0 && this.superseded.has(from)) return;
@@ -107,7 +107,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'readCounters':
         return this.env.send(from, { type: 'counters', request: message.request, value: this.#counted() });
       default:
-        return; // Meant for another role.
+        return; // A message for another role.
     }
   }
 
@@ -142,7 +142,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     disconnected(this, from, now);
   }
 
-  /** The task in the slot has really started: its time limit counts from here. */
+  /** The task in the slot has started; its time limit counts from here. */
   taskStarted(slot: number, now: Millis): void {
     started(this, slot, now);
   }
@@ -151,28 +151,30 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     print(this, slot, stream, bytes, now + this.timings.progressMs);
   }
 
-  /** The port that `findPort` has found for the task in the slot. */
+  /** The port found by `findPort` for the task in the slot. */
   portFound(slot: number, port: number, now: Millis): void {
     portFound(this, slot, port, now);
   }
 
-  /** @param runMs as the executor measured it */
+  /** @param runMs as measured by the executor */
   taskEnded(slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
     invariant(this.slots.isRunning(slot), () => `a task ended in slot ${slot}, where none ran`);
     ended(this, slot, outcome, runMs, now);
   }
 
-  /** Takes no more work, for good: gives back what waits, lets what runs end, then `env.drained()`. */
+  /**
+   * Stops accepting work permanently: returns queued entries, lets running tasks finish, then calls `env.drained()`.
+   */
   drain(now: Millis): void {
     stop(this, now);
   }
 
-  /** Kills what runs; the owners hear that it was cut short and may run it elsewhere. */
+  /** Kills all running tasks; the owners learn that they were interrupted and may run them elsewhere. */
   killAll(reason: KillReason): void {
     killAll(this, reason);
   }
 
-  /** Says goodbye, so that nobody has to wait for the lease to end. */
+  /** Notifies the cluster, so that nobody has to wait for the lease to expire. */
   leave(): void {
     leave(this);
   }
@@ -215,7 +217,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   }
 
   #robbed(thief: Address, message: MessageOf<'steal'>, now: Millis): void {
-    // Most thieves ask where nothing waits.
+    // Usually the victim has nothing to steal.
     if (this.memory.isQueueEmpty(this.row) || this.stealing === undefined)
       return this.env.send(thief, nothingToSteal(message.round));
     if (this.stealing.give(thief, message, now)) serveOrFind(this, now);
@@ -232,7 +234,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     serve(this, now);
   }
 
-  /** Looks after questions and reports that nobody answered. */
+  /** Retries unanswered questions and unconfirmed reports. */
   #sweep(now: Millis): void {
     const { retryMs, retriesMax } = this.timings;
     this.isSweepArmed = false;

@@ -1,12 +1,11 @@
 import type { Millis } from '@goshawk/core';
 import type { SchedulerRecord } from './registry.js';
 
-/** A scheduler whose journal nobody else can read and that does not come back within this is given up. ms */
+/** A scheduler whose journal only it can read is given up after this time. ms */
 const GIVEN_UP_MS = 10 * 60_000;
 
 /**
- * Schedulers that are away and will know their jobs when they are back: what runs of theirs goes on meanwhile, and
- * their keys stay theirs.
+ * Disconnected schedulers that keep a journal: their running tasks continue meanwhile, and their keys stay theirs.
  */
 export class AwayOwners {
   /** Entries by tag, which all incarnations share. */
@@ -17,9 +16,9 @@ export class AwayOwners {
   }
 
   /**
-   * It is back, or another one has its name.
+   * The scheduler has returned, or another has its name.
    *
-   * @returns those that will not come back: their name is taken by one that does not know their jobs
+   * @returns schedulers that will not return, because their name belongs to one without their jobs
    */
   returned(tag: string, name: string): SchedulerRecord[] {
     this.#byTag.delete(tag);
@@ -50,16 +49,16 @@ export class AwayOwners {
     return this.#byTag.size;
   }
 
-  /** Central was not there to hear who is back: that time does not count. */
+  /** Central was suspended and could not see returns, so that time does not count. */
   overslept(ms: Millis): void {
     for (const away of this.#byTag.values()) away.since += ms;
   }
 
-  /** @returns those that nobody waits for any more */
+  /** @returns schedulers that have been away too long */
   giveUp(now: Millis): SchedulerRecord[] {
     const given: SchedulerRecord[] = [];
     for (const [tag, { scheduler, since }] of this.#byTag) {
-      // A journal that others can read keeps a claimant for as long as it exists.
+      // A journal that others can read is never given up, because it always may find a new owner.
       if (scheduler.epoch > 0 || now - since <= GIVEN_UP_MS) continue;
       this.#byTag.delete(tag);
       given.push(scheduler);

@@ -32,8 +32,10 @@ export function listSchedulers(
 }
 
 /**
- * Workers by their fixed places: a worker that stays from the first page to the last appears exactly once.
- * @param from the first place
+ * Workers in order of their rows, which are fixed: a worker that stays from the first page to the last appears
+ * exactly once.
+ *
+ * @param from the first row
  */
 export function listWorkers(
   registry: Registry,
@@ -65,7 +67,7 @@ export function listWorkers(
 }
 
 /**
- * Lists HTTP addresses, including those of schedulers that are away, whose absence must be noticed. Workers
+ * Lists HTTP addresses, including those of disconnected schedulers, so that monitoring notices their absence. Workers
  * of one process share a server.
  */
 export function scrapeTargetsOf(registry: Registry, away: AwayOwners): ScrapeTarget[] {
@@ -79,7 +81,7 @@ export function scrapeTargetsOf(registry: Registry, away: AwayOwners): ScrapeTar
   ];
 }
 
-/** The workers by partition and state. */
+/** Number of workers by partition and state. */
 export function countWorkers(workers: Iterable<WorkerRecord>): CountedWorkers[] {
   const counts = new Map<string, { -readonly [K in keyof CountedWorkers]: CountedWorkers[K] }>();
   for (const worker of workers) {
@@ -99,12 +101,12 @@ function stateOf(worker: WorkerRecord): WorkerState {
   return worker.drained ? 'drained' : 'draining';
 }
 
-/** Answer for the operator about a worker that drains or no longer does. */
+/** The answer to a drain or undrain request. */
 export function describeDrain(worker: WorkerRecord): DrainAnswer {
   return { worker: worker.name, state: stateOf(worker), running: worker.busy };
 }
 
-/** Nobody can take over from that scheduler. */
+/** The error for a scheduler whose jobs cannot be taken over. */
 export function noTakeover(request: number, name: string, isKnown: boolean): MessageOf<'refused'> {
   const lines = !isKnown
     ? {
@@ -120,7 +122,7 @@ export function noTakeover(request: number, name: string, isKnown: boolean): Mes
   return { type: 'refused', request, ...lines, retryMs: undefined };
 }
 
-/** An operator has named a worker that there is not. */
+/** The error for a worker that does not exist. */
 export function noSuchWorker({ request, worker }: MessageOf<'drainWorker'>): MessageOf<'refused'> {
   return {
     type: 'refused',

@@ -4,12 +4,12 @@ import type { Registry, SchedulerRecord } from './registry.js';
 
 type SharedJournal = MessageOf<'journals'>['journals'][number];
 
-/** A scheduler with a local journal, as another one remembers it. */
+/** A scheduler with a local journal, as other schedulers remember it. */
 export type Remembered = MessageOf<'remember'>['schedulers'][number];
 
 interface Missed extends Remembered {
   readonly since: Millis;
-  /** Undefined if this central has never seen it. */
+  /** undefined if this central has never seen it. */
   readonly jobs: number | undefined;
 }
 
@@ -19,13 +19,12 @@ interface Expected {
   readonly journal: SharedJournal | undefined;
 }
 
-/** A journal in PostgreSQL without an owner is given to a scheduler after this, unless its own comes first. ms */
+/** How long a journal in PostgreSQL without an owner waits for its last owner before another scheduler gets it. ms */
 const UNOWNED_MS = 5 * 60_000;
 
 /**
- * Schedulers that should be there and are not: those that central's options name, those that other schedulers remember
- * from the central before, and owners of journals that they see in their database. Central itself keeps nothing across a
- * restart.
+ * Schedulers that should be present but are not: those in central's options, those that other schedulers remember
+ * from the previous central, and owners of journals seen in their database. Central stores nothing across a restart.
  */
 export class ExpectedSchedulers {
   readonly #registry: Registry;
@@ -34,13 +33,13 @@ export class ExpectedSchedulers {
   readonly #named: readonly string[];
   /** Journals by tag. */
   readonly #journals = new Map<string, Expected>();
-  /** Schedulers with local journals that have not come, by tag. */
+  /** Missing schedulers with local journals, by tag. */
   readonly #missed = new Map<string, Missed>();
-  /** Tags whose owners have left for good: what is in their journals has ended. */
+  /** Tags whose owners have left permanently; all jobs in their journals have ended. */
   readonly #retired = new Set<string>();
   #startedAt: Millis = 0;
 
-  /** @param graceMs for which nobody is missed: a lease */
+  /** @param graceMs time after the start before a scheduler counts as missing: a lease */
   constructor(registry: Registry, away: AwayOwners, named: readonly string[], graceMs: Millis) {
     this.#registry = registry;
     this.#away = away;
@@ -64,14 +63,14 @@ export class ExpectedSchedulers {
     }
   }
 
-  /** Another scheduler remembers it from the central before. */
+  /** Another scheduler remembers it from the previous central. */
   remembers(scheduler: Remembered): void {
     const { name, tag } = scheduler;
     if (this.#retired.has(tag) || this.#missed.has(tag) || this.#isOwned(tag) || this.#isKnown(name)) return;
     this.#missed.set(tag, { ...scheduler, since: this.#startedAt, jobs: undefined });
   }
 
-  /** It was away for so long that its keys go to others; its jobs are still in its journal. */
+  /** A scheduler was given up and its keys go to others, but its jobs are still in its journal. */
   gaveUp({ name, tag, address, jobs, heardAt }: SchedulerRecord): void {
     if (jobs > 0) this.#missed.set(tag, { name, tag, address, since: heardAt, jobs });
   }
@@ -86,14 +85,14 @@ export class ExpectedSchedulers {
     return this.#missed.get(tag)?.address;
   }
 
-  /** Its owner has left, and nobody is to go on with its jobs. */
+  /** The owner has left, and its jobs need no other owner. */
   retired(tag: string): void {
     this.#retired.add(tag);
     this.#journals.delete(tag);
     this.#missed.delete(tag);
   }
 
-  /** One that is started under the name of a missing one, with another journal, replaces it. */
+  /** A scheduler that takes the name of a missing one, with another journal, replaces it. */
   enlisted(tag: string, name: string): void {
     this.#retired.delete(tag);
     for (const [other, missed] of this.#missed)
@@ -131,7 +130,7 @@ export class ExpectedSchedulers {
     ];
   }
 
-  /** Journals that any scheduler may go on with: nobody has them. */
+  /** Journals without an owner, which any scheduler may take over. */
   unowned(now: Millis): readonly SharedJournal[] {
     return this.#unowned(now).map(({ journal }) => journal!);
   }
@@ -147,7 +146,7 @@ export class ExpectedSchedulers {
     );
   }
 
-  /** By a scheduler that is there, or that this central has seen and waits for. */
+  /** Whether the owner is present, or disconnected and expected back. */
   #isOwned(tag: string): boolean {
     return this.#registry.schedulerTagged(tag) !== undefined || this.#away.tagged(tag) !== undefined;
   }

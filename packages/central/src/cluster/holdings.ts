@@ -11,12 +11,12 @@ import {
 type Held = MessageOf<'holdings'>['users'][number];
 type Holder = MessageOf<'limits'>['holders'][number];
 
-/** Limits that schedulers keep, and how much of them the jobs of each scheduler use. */
+/** Limits that schedulers enforce, and their usage by the jobs of each scheduler. */
 export class Holdings {
   #grants: UserGrants = new Map();
   #holders: readonly Holder[] = [];
   readonly #byScheduler = new Map<Address, readonly Held[]>();
-  /** Some user has a limit. */
+  /** Whether any user has a limit. */
   isLimited = false;
 
   grant(grants: UserGrants): void {
@@ -34,7 +34,7 @@ export class Holdings {
     this.#byScheduler.set(from, users);
   }
 
-  /** @param isThere whether a scheduler is a member still */
+  /** @param isThere whether a scheduler is still a member */
   limitsFor(scheduler: Address, isThere: (scheduler: Address) => boolean): MessageOf<'limits'> {
     const sums = new Map<string, { waiting: number; journal: number }>();
     for (const [other, users] of this.#byScheduler) {

@@ -1,6 +1,6 @@
 import { type ClusterSettings, JobLengths, type LengthCount, withCutoff } from '@goshawk/core';
 
-/** The settings of the cluster, with a cutoff that fits the jobs that complete, unless it was said. */
+/** The settings of the cluster, with a cutoff learned from completed jobs unless it was configured. */
 export class LearnedCutoff {
   readonly #configured: ClusterSettings;
   readonly #lengths = new JobLengths();
@@ -15,7 +15,7 @@ export class LearnedCutoff {
     return this.#settings;
   }
 
-  /** So many jobs have completed. @returns whether the cutoff is another one now */
+  /** Records completed jobs. @returns whether the cutoff has changed */
   completed(counts: readonly LengthCount[]): boolean {
     const { policy, timings } = this.#configured;
     if (typeof policy.cutoffJobs !== 'number' || counts.length === 0) return false;

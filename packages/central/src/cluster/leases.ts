@@ -5,7 +5,7 @@ import type { Registry, SchedulerRecord, WorkerRecord } from './registry.js';
 interface EndedLeases {
   readonly workers: readonly WorkerRecord[];
   readonly schedulers: readonly SchedulerRecord[];
-  /** Were away for so long that nobody waits for them any more. */
+  /** Schedulers that have been away too long. */
   readonly givenUp: readonly SchedulerRecord[];
 }
 
@@ -14,9 +14,9 @@ interface Heard {
 }
 
 /**
- * A party that is silent for a lease is lost, unless central itself was not listening. A central that was
- * suspended or overloaded wakes up to leases that look expired and unread heartbeats that renew them. It
- * detects this without another clock: its periodic check runs late. Then all leases restart.
+ * A party that is silent for a lease is lost, unless central itself was not listening. A suspended or overloaded
+ * central wakes up to leases that look expired, and to unread heartbeats that renew them. It notices this without
+ * another clock because its periodic check runs late; then all leases restart.
  */
 export class Leases {
   readonly #registry: Registry;
@@ -24,7 +24,7 @@ export class Leases {
   readonly #timings: Timings;
   #startedAt: Millis = 0;
   #dueAt: Millis = 0;
-  /** No lease counts from before. */
+  /** Leases count from this time at the earliest. */
   #since: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(registry: Registry, away: AwayOwners, timings: Timings) {
@@ -43,9 +43,10 @@ export class Leases {
   }
 
   /**
-   * As soon as a scheduler's lease ends, since others wait for its jobs; of workers, which are many, all at once.
+   * When to check leases next: as soon as the lease of a scheduler ends, because its jobs wait for another, and
+   * periodically for workers, which are many.
    *
-   * @returns when to look next; undefined where nobody has to be heard of
+   * @returns undefined if there is no member
    */
   nextLook(now: Millis): Millis | undefined {
     const { heartbeatMs } = this.#timings;
@@ -60,7 +61,7 @@ export class Leases {
     return this.#dueAt;
   }
 
-  /** When the party was heard last, or when it could have been again. */
+  /** When the party was last heard, or when all leases last restarted. */
   heardAt({ heardAt }: Heard): Millis {
     return Math.max(heardAt, this.#since);
   }

@@ -2,9 +2,9 @@ import { LOST_WORKERS_MAX, LOST_WORKERS_MS, type LostWorker, type Millis, setLat
 
 type Lost = Omit<LostWorker, 'lostMsAgo'> & { readonly at: Millis };
 
-/** Workers that were lost lately and have not come back: somebody may ask what became of them. */
+/** Recently lost workers that have not returned. */
 export class LostWorkers {
-  /** By name, the last that was lost at the end. */
+  /** By name, in order of loss. */
   readonly #byName = new Map<string, Lost>();
 
   add(lost: Lost): void {
@@ -19,7 +19,7 @@ export class LostWorkers {
     this.#byName.delete(name);
   }
 
-  /** The last first. */
+  /** Most recently lost first. */
   list(now: Millis): LostWorker[] {
     for (const [name, { at }] of this.#byName) if (now - at > LOST_WORKERS_MS) this.#byName.delete(name);
     return Array.from(this.#byName.values(), ({ at, ...lost }) => ({

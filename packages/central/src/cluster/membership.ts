@@ -14,7 +14,7 @@ import { Takeovers } from './takeovers.js';
 
 /** The books of members' runs. */
 interface Books {
-  /** The worker is new, or takes work where it did not, or the other way round. */
+  /** The worker is new, or has started or stopped accepting work. */
   setOpen(worker: WorkerRecord, open: boolean): void;
   isBusy(worker: Address): boolean;
   removeWorker(worker: Address, now: Millis): void;
@@ -24,13 +24,13 @@ interface Books {
   rehome(owner: Address, formers: readonly Address[], now: Millis): void;
   /** Jobs that run at the worker. */
   jobsAt(worker: Address): readonly { readonly owner: Address; readonly number: JobNumber }[];
-  /** Nobody will go on with its jobs. */
+  /** No scheduler will continue the jobs of the owner. */
   forgetOwner(owner: Address): void;
 }
 
 /** Maximum number of jobs named in the event of a lost worker. */
 const JOBS_NAMED = 10;
-/** In place of a scheduler's name. */
+/** Stands in for a scheduler's name in requests. */
 const ALL = '*';
 
 /** Membership of the cluster: parties join, send heartbeats, and leave or are lost; the others are notified. */
@@ -48,13 +48,13 @@ export class Membership {
   readonly #names: Names;
   readonly #partitions: Partitions;
   readonly #takeovers: Takeovers;
-  /** Journals that were reported as of an earlier time. */
+  /** Schedulers reported for a journal that was reset to an earlier state. */
   readonly #wentBack = new Set<string>();
   /** Names of the schedulers reported as missing. */
   #missing = '';
 
   /**
-   * @param cutoff for all parties, with all other settings
+   * @param cutoff settings for all parties, with the current cutoff
    * @param expected names of schedulers that should be present
    */
   constructor(
@@ -127,10 +127,10 @@ export class Membership {
   }
 
   /**
-   * A page of them.
+   * A page of the workers.
    *
-   * @param from what the page before gave as `next`; 0: the first
-   * @param longAt how many long tasks run at a worker, where that is known
+   * @param from `next` of the previous page; 0: the first page
+   * @param longAt number of long tasks at a worker, if known
    */
   workers(
     from: number,
@@ -141,7 +141,7 @@ export class Membership {
     return { ...page, lost: from === 0 ? this.#lost.list(now) : undefined };
   }
 
-  /** How many were lost lately and have not come back. */
+  /** Number of recently lost workers that have not returned. */
   lostWorkers(now: Millis): number {
     return this.#lost.list(now).length;
   }
@@ -153,7 +153,7 @@ export class Membership {
     return undefined;
   }
 
-  /** A job's id, as the owner gives it to its own; one that it has taken over keeps the tag of the first owner. */
+  /** Id of a job at its owner; a job that was taken over keeps the tag of its first owner. */
   idOf(owner: Address, number: JobNumber): string {
     const known = this.registry.schedulers.get(owner);
     const of = known ?? [...this.away.all()].find(({ address }) => address === owner);
@@ -166,17 +166,17 @@ export class Membership {
 
   // ---- joining
 
-  /** @returns whether the worker is a member now; its name may be another one's, or it has no slots where they count */
+  /** @returns whether the worker is now a member; false if its name is taken or it lacks required slots */
   register(from: Address, message: MessageOf<'register'>, now: Millis): boolean {
     if (message.slots === 0 && !this.#cutoff.settings.policy.preset.packs) {
-      // The settings reply shows the sender that it is not a member.
+      // The reply contains the settings, which show the sender that it is not a member.
       this.welcome(from);
       return false;
     }
     const same = this.registry.workerNamed(message.name);
     if (same !== undefined && same.address !== from) {
       if (this.#names.refuses(from, same, now)) return false;
-      // It was started again: what its former self ran is lost, and that is known at once.
+      // The worker was restarted, so the tasks of its previous incarnation are lost immediately.
       this.#workerLost(same, 'replaced', now);
     }
     let worker = this.registry.workers.get(from);
@@ -202,7 +202,7 @@ export class Membership {
     return true;
   }
 
-  /** It is known what a worker that has registered holds. */
+  /** A registered worker has reported its tasks. */
   registered(from: Address, now: Millis): void {
     const worker = this.registry.workers.get(from)!;
     if (this.#partitions.isMislabelled(worker)) {
@@ -218,7 +218,8 @@ export class Membership {
     if (this.#takeovers.refuses(from, message)) return;
     const { name, tag, epoch, durable, draining } = message;
     const holder = this.#other(this.registry.schedulerTagged(tag), from);
-    // A later epoch has been claimed in the journal that all share. Without one, two that live have copies of one journal.
+    // A later epoch was claimed in the shared journal. With equal epochs, two live schedulers have copies of one
+    // journal.
     if (holder !== undefined && epoch <= holder.epoch && this.#names.refuses(from, holder, now, tag)) return;
     const namesake = this.#other(this.registry.schedulerNamed(name), from);
     const isTaken = namesake !== undefined && namesake !== holder;
@@ -235,8 +236,8 @@ export class Membership {
       this.#publisher.ownerJoined(from);
       if (epoch === 0 && !wasAway) this.#publisher.takesKeys(from);
     }
-    // After a broken connection it says anew what waits; jobs that ended meanwhile are not among that. One that
-    // only says that it drains does not.
+    // After a disconnection the scheduler repeats its needs, which omit jobs that ended meanwhile. A scheduler that
+    // only reports draining does not.
     const isReturn = known !== undefined && known.draining === draining && known.durable === durable;
     if (isReturn) this.#books.withdrawAll(from, now);
     this.registry.enlist(from, message, now);
@@ -266,13 +267,16 @@ export class Membership {
     return scheduler?.address === from ? undefined : scheduler;
   }
 
-  /** Nobody becomes the next incarnation of a scheduler that is there. */
+  /** A scheduler that is present has no next incarnation. */
   #rehome(from: Address, previousIncarnations: readonly Address[], now: Millis): void {
     const formers = previousIncarnations.filter((former) => !this.registry.schedulers.has(former));
     this.#books.rehome(from, formers, now);
   }
 
-  /** A scheduler with the same journal knows its previous incarnations, unless the journal was reset to an earlier state. */
+  /**
+   * A scheduler with the same journal knows its previous incarnations, unless the journal was reset to an earlier
+   * state.
+   */
   #lookBehind(from: Address, { name, tag, previousIncarnations }: MessageOf<'enlist'>): void {
     const known = this.registry.schedulerTagged(tag) ?? this.away.tagged(tag);
     const last = known?.address ?? this.expected.lastAddressOf(tag);
@@ -280,7 +284,7 @@ export class Membership {
     this.#env.journalWentBack?.(name);
   }
 
-  /** Schedulers with local journals: without their folders nobody knows their jobs, or that there are any. */
+  /** Schedulers with local journals; no one else knows of their jobs. */
   #remembered(): Remembered[] {
     const known = [...this.registry.schedulers.values(), ...this.away.all()]
       .filter(({ durable, epoch, adopted }) => durable && epoch === 0 && !adopted)
@@ -290,7 +294,7 @@ export class Membership {
     return [...known, ...missed.filter(({ tag }) => !tags.has(tag))];
   }
 
-  /** A scheduler tells of parties that it knows from the central before. */
+  /** A scheduler reports parties that it knows from the previous central. */
   remembers(from: Address, { schedulers, workers }: MessageOf<'remember'>, now: Millis): void {
     if (!this.registry.schedulers.has(from)) return;
     for (const scheduler of schedulers) {
@@ -325,27 +329,27 @@ export class Membership {
     this.#env.send(party, { type: 'welcome', settings: this.#cutoff.settings });
   }
 
-  /** Everybody is to go by the settings as they are now. */
+  /** Sends the changed settings to all parties. */
   welcomeAll(): void {
     for (const worker of this.registry.workers.keys()) this.welcome(worker);
     for (const scheduler of this.registry.schedulers.keys()) this.welcome(scheduler);
   }
 
-  /** It has missed something. */
+  /** The party has missed an update. */
   resync(from: Address, now: Millis): void {
     this.#publisher.newcomer(from);
     this.#publisher.publishSoon(now);
   }
 
-  // ---- staying
+  // ---- heartbeats
 
-  /** Its connection broke: another one may have its name, or its journal, before it is silent for long. */
+  /** Its connection broke, so another party may take its name or journal before its lease ends. */
   disconnected(from: Address, now: Millis): void {
     const party = this.registry.workers.get(from) ?? this.registry.schedulers.get(from);
     if (party !== undefined) party.brokeAt = now;
   }
 
-  /** A member is there. @returns its record, of a worker */
+  /** Records a heartbeat of a member. @returns the record of a worker */
   heard(from: Address, { busy, queued }: MessageOf<'heartbeat'>, now: Millis): WorkerRecord | undefined {
     const worker = this.registry.workers.get(from);
     const scheduler = this.registry.schedulers.get(from);
@@ -353,10 +357,10 @@ export class Membership {
       worker.heardAt = now;
       worker.busy = busy;
       worker.queued = queued;
-      // It says so before each of its heartbeats.
+      // Workers repeat this before each heartbeat.
       const { heartbeatMs } = this.#cutoff.settings.timings;
       if ((worker.quarantine?.saidAt ?? now) < now - heartbeatMs / 2) this.quarantine(from, '', now);
-      // It may not have heard it, or not have known then that this is central. Who drains to stop goes on all the same.
+      // The drain request may have been lost. A worker that drains in order to stop continues to drain.
       const { drainWanted, draining } = worker;
       if (drainWanted !== draining) this.#env.send(from, { type: 'drain', on: drainWanted });
     } else if (scheduler !== undefined) {
@@ -388,7 +392,7 @@ export class Membership {
     this.#env.send(from, { type: 'drainState', request: message.request, value: describeDrain(worker) });
   }
 
-  /** Somebody else is to go on with the jobs of this scheduler, whether it is there or not. */
+  /** Lets another scheduler take over the jobs of this one, whether it is present or not. */
   takeOver(from: Address, { request, scheduler: name }: MessageOf<'takeOverFrom'>, now: Millis): void {
     if (name === ALL) return this.#takeAllOver(from, request, now);
     const present = this.registry.schedulerNamed(name);
@@ -435,12 +439,12 @@ export class Membership {
     if (worker === undefined) return;
     if (!worker.drained) this.#env.happened?.({ kind: 'worker-drained', worker: worker.name });
     worker.drained = true;
-    // Before its next heartbeat says so.
+    // Takes effect before the next heartbeat reports it.
     worker.busy = 0;
     worker.queued = 0;
   }
 
-  /** Nothing can be started there at present, or (no reason) something can again. */
+  /** No task can start at the worker at present; without a reason, tasks can start again. */
   quarantine(from: Address, reason: string, now: Millis): void {
     const worker = this.registry.workers.get(from);
     if (worker === undefined) return;
@@ -465,7 +469,7 @@ export class Membership {
     this.relabel(now);
   }
 
-  /** Runs at workers may have decreased, or other workers may be needed in the short partition. */
+  /** Updates partitions after runs at workers ended, or when the short partition needs other workers. */
   relabel(now: Millis): void {
     for (const worker of this.#partitions.relabel()) this.#changed(worker, now);
   }
@@ -585,7 +589,7 @@ export class Membership {
     this.#publisher.publishSoon(now);
   }
 
-  /** Releases the possessions of a lost owner. */
+  /** Releases everything that a lost owner held. */
   #ownerLost(address: Address): void {
     this.#publisher.ownerLost(address);
     this.#books.forgetOwner(address);

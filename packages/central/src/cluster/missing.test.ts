@@ -147,7 +147,7 @@ test('an expected scheduler that does not join is reported missing one lease aft
   expect(bench.missing).toEqual([]);
 });
 
-test('the owner of a journal that others see in their database is missed', () => {
+test('the owner of a journal in a shared database is missed', () => {
   const bench = new Bench();
   bench.enlist(A, 'a', 'tag-a');
   bench.sees(A, 'a', 'b');
@@ -181,7 +181,7 @@ test.each(['b', '*'])(
   },
 );
 
-test('an unowned journal is assigned to an owner after five minutes', () => {
+test('an unowned journal is assigned to a scheduler after five minutes', () => {
   const bench = new Bench();
   bench.enlist(A, 'a', 'tag-a');
   bench.sees(A, 'a', 'b');
@@ -322,7 +322,7 @@ test.each(['first', 'last'])(
   },
 );
 
-test('a scheduler that was restarted while central was away has the journal that it had', () => {
+test('a scheduler that restarts while central is down keeps its journal', () => {
   const bench = new Bench();
   bench.enlist(A, 'a', 'x', 0);
   bench.enlist(B, 'b', 'y', 0, [21 as Address]);

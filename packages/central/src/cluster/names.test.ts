@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Central } from '../central.js';
 
 const { heartbeatMs } = LIVE_TIMINGS;
-/** Names by address: two incarnations at one place, and one elsewhere. */
+/** Names by address: two incarnations at one endpoint, and one elsewhere. */
 const NAMES: Record<number, string> = {
   1: 'tcp://here:1!w.first/0',
   2: 'tcp://here:1!w.second/0',
@@ -47,7 +47,7 @@ function cluster() {
       ...OWN,
     };
   };
-  /** @returns the data sent to the party */
+  /** @returns what the party is told */
   const says = (from: Address, message: Message, now: number): string[] => {
     central.receive(from, message, now);
     return sent.splice(0).flatMap(({ to, message: { type } }) => (to === from ? type : []));
@@ -69,7 +69,7 @@ test('a second worker of the same name is refused, and the first is unharmed', (
   expect(central.counters).toMatchObject({ workersJoined: 1, workersLost: 0 });
 });
 
-test('a worker that returns at its old address is recognized at once', () => {
+test('a worker that returns at its old address is recognized immediately', () => {
   const { central, says, register } = cluster();
   says(FIRST, register, 0);
   expect(says(SECOND, register, 10)).toEqual(['welcome']);
@@ -83,7 +83,7 @@ test('a worker that returns at another address gets its name once the old one is
   expect(says(ELSEWHERE, register, 2 * heartbeatMs)).toEqual(['welcome']);
 });
 
-test('a scheduler elsewhere has the name and the journal once the one before it is silent', () => {
+test('a scheduler elsewhere gets the name and the journal once the previous holder is silent', () => {
   const { says, enlist } = cluster();
   says(FIRST, enlist('one'), 0);
   expect(says(ELSEWHERE, enlist('two'), 10)).toEqual(['nameTaken']);
@@ -91,7 +91,7 @@ test('a scheduler elsewhere has the name and the journal once the one before it 
   expect(says(ELSEWHERE, enlist('one'), 2 * heartbeatMs)).toEqual(['welcome']);
 });
 
-test('a scheduler elsewhere has the journal as soon as the connection of the one before it broke', () => {
+test('a scheduler elsewhere gets the journal as soon as the connection of the previous holder broke', () => {
   const { central, says, enlist } = cluster();
   says(FIRST, enlist('one'), 0);
   central.disconnected(FIRST, 10);
@@ -109,21 +109,21 @@ test.each(['s', 'another name'])('a copy of the journal of a live scheduler is r
   expect(central.counters.schedulersLost).toBe(0);
 });
 
-test('of two with a shared journal the one of the later epoch has it, and an equal epoch is a copy', () => {
+test('of two schedulers with a shared journal the one with the later epoch has it, and an equal epoch is a copy', () => {
   const { says, enlist } = cluster();
   says(FIRST, { ...enlist('one'), epoch: 3 }, 0);
   expect(says(ELSEWHERE, { ...enlist('one'), epoch: 3 }, 10)).toEqual(['nameTaken']);
   expect(says(ELSEWHERE, { ...enlist('one'), epoch: 4 }, 20)).toEqual(['welcome']);
 });
 
-test('a scheduler whose journal lacks its predecessor has lost records', () => {
+test('a scheduler whose journal lacks its previous incarnation has lost records', () => {
   const { says, enlist, wentBack } = cluster();
   const next = (from: Address, previousIncarnations: Address[], now: number) =>
     says(from, { ...enlist('one'), previousIncarnations } as Message, now);
   next(FIRST, [], 0);
   next(SECOND, [FIRST], 10);
   expect(wentBack).toEqual([]);
-  // Once, however often it says who it is.
+  // Reported once, regardless of repeated registrations.
   for (const now of [20, 30]) next(ELSEWHERE, [FIRST], now + 2 * heartbeatMs);
   expect(wentBack).toEqual(['s']);
   says(ELSEWHERE, { type: 'leave' }, 40 + 2 * heartbeatMs);

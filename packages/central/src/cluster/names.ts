@@ -4,14 +4,14 @@ import type { Leases } from './leases.js';
 interface Holder {
   readonly address: Address;
   readonly heardAt: Millis;
-  /** When its connection broke last; undefined: never. */
+  /** When its connection last broke; undefined: never. */
   readonly brokeAt: Millis | undefined;
 }
 
 /**
- * One name, one party. Who comes to the place of the one that had its name is that one, started again. Who comes from
- * elsewhere is so too when nothing is heard of the other any more; as long as it is heard the name is taken, since two
- * that think they are one would throw each other out for ever.
+ * Ensures that each name has one party. A party at the endpoint of the holder is the holder after a restart. A party
+ * elsewhere gets the name only once the holder is silent, because two live parties with one name would evict each
+ * other forever.
  */
 export class Names {
   readonly #env: Pick<Environment, 'send' | 'nameOf'>;
@@ -25,9 +25,9 @@ export class Names {
   }
 
   /**
-   * Tells a newcomer when its name, or the tag of its journal, is taken.
+   * Tells a newcomer if its name, or the tag of its journal, is taken.
    *
-   * @param holder who has had it until now
+   * @param holder the party that has it
    */
   refuses(newcomer: Address, holder: Holder, now: Millis, tag?: string): boolean {
     const holderName = this.#env.nameOf(holder.address);
@@ -39,7 +39,7 @@ export class Names {
   }
 }
 
-/** Place of a full name; the same for all parties without one. */
+/** Endpoint in a full name; equal for all parties without one. */
 function placeOf(name: string): string {
   return name.slice(0, Math.max(0, name.lastIndexOf('!')));
 }

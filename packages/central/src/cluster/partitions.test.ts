@@ -16,7 +16,7 @@ describe('the size of the short partition', () => {
     expect(shortPartitionSize(fraction, workers, 0)).toBe(size);
   });
 
-  test('is within one worker of the fraction, and leaves one for long jobs', () => {
+  test('is within one worker of the fraction, and leaves a worker for long jobs', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0, max: 1, noNaN: true }),
@@ -58,7 +58,7 @@ describe('relabelling', () => {
     );
   });
 
-  test('never makes a worker short that holds long tasks', () => {
+  test('never makes a worker short that has long tasks', () => {
     fc.assert(
       fc.property(workers, fc.nat(40), (before, size) => {
         for (const worker of relabelled(before, size)) expect(worker.short || worker.freeOfLong).toBe(true);
@@ -66,7 +66,7 @@ describe('relabelling', () => {
     );
   });
 
-  test('changes no more labels than it must, all in one direction, and is then content', () => {
+  test('changes as few labels as possible, all in one direction, and is then stable', () => {
     fc.assert(
       fc.property(workers, fc.nat(40), (before, size) => {
         const changes = relabelled(before, size);

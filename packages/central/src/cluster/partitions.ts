@@ -8,23 +8,23 @@ import {
 } from '@goshawk/core';
 import { isActive, type Side, type WorkerRecord } from './registry.js';
 
-/** The Google trace's value (Hawk §4.1), until `auto` has observed work. */
+/** The value of the Google trace (Hawk §4.1), used until `auto` has measured work. */
 const SHARE_BEFORE_ANY_WORK = 0.17;
 
 /**
- * How the cluster is split at present (Hawk §3.4): over the workers that take work, in the order in which they joined.
- * Kept in step worker by worker, since thousands of them may join at once.
+ * The current partition of the cluster (Hawk §3.4) among the active workers, in the order in which they joined.
+ * Updated per worker, because thousands may join at once.
  */
 export class Partitions {
   readonly #policy: PolicySettings;
-  /** Something that central decided about runs or waits there. */
+  /** Whether tasks that central assigned run or wait at the worker. */
   readonly #isBusy: (worker: Address) => boolean;
   readonly #share = new WorkShare();
-  /** Workers that central may use: those of the classes it decides about. */
+  /** Partition in which central may place tasks: that of the classes it decides. */
   readonly #scope: Scope;
-  /** In the order in which they joined; also those that take no work. */
+  /** In the order in which they joined, including inactive ones. */
   readonly #joined: WorkerRecord[] = [];
-  /** Workers that take work, and those of them in the short partition. */
+  /** Number of active workers, and of those in the short partition. */
   #active = 0;
   #short = 0;
 
@@ -36,12 +36,12 @@ export class Partitions {
     this.#scope = effectiveScope(policy.preset, isLongDecided ? long.over : short.over);
   }
 
-  /** Central may send work there. */
+  /** Whether central may send tasks to the worker. */
   isOpen(worker: WorkerRecord): boolean {
     return isActive(worker) && (this.#scope === 'all' || this.#scope === worker.partition);
   }
 
-  /** The worker is new, or something about it has changed. */
+  /** The worker is new or has changed. */
   update(worker: WorkerRecord): void {
     const before = worker.side;
     const side = isActive(worker) ? worker.partition : 'inactive';
@@ -59,21 +59,24 @@ export class Partitions {
     if (index >= 0) this.#joined.splice(index, 1);
   }
 
-  /** Run time of tasks that ended, by which `auto` sizes the short partition. */
+  /** Records the run time of ended tasks, by which `auto` sizes the short partition. */
   worked(shortMs: Millis, longMs: Millis, now: Millis): void {
     this.#share.add(shortMs, longMs, now);
   }
 
-  /** In the short partition, and holds tasks that may not be there. */
+  /** Whether the worker is in the short partition but has long tasks. */
   isMislabelled({ partition, address }: WorkerRecord): boolean {
     return partition === 'short' && this.#scope === 'general' && this.#isBusy(address);
   }
 
-  /** Brings the partitions to their sizes, as far as what runs allows it. @returns the workers that have changed sides */
+  /**
+   * Adjusts the partitions to their sizes, as far as running tasks permit. @returns the workers whose partition
+   * changed
+   */
   relabel(): readonly WorkerRecord[] {
     const wanted = this.#shortWanted();
     if (wanted === this.#short) return NOBODY_CHANGES;
-    // Those that take no work belong to neither side, and stay there.
+    // Inactive workers belong to neither partition and are not moved.
     const labelOf = (worker: WorkerRecord): Labelled => {
       const active = isActive(worker);
       const freeOfLong = active && !this.#isBusy(worker.address);
@@ -101,7 +104,7 @@ export class Partitions {
       );
   }
 
-  /** Workers that the short partition is to have, of those that take work. */
+  /** Target size of the short partition. */
   #shortWanted(): number {
     const { preset, shortPartition } = this.#policy;
     if (!preset.partition) return 0;
@@ -120,29 +123,29 @@ export class Partitions {
 const NOBODY_CHANGES: readonly WorkerRecord[] = [];
 
 /**
- * How many of so many workers are kept free of long tasks (Hawk §3.4).
+ * Number of workers to keep free of long tasks (Hawk §3.4).
  *
  * @param fraction of the workers, in [0, 1]
- * @param least so many in any case, for policies that let short jobs run nowhere else
- * @returns the nearest whole number, but never all of them, since long jobs must have somewhere to go
+ * @param least minimum, for policies in which short jobs run nowhere else
+ * @returns the nearest integer, but never all workers, because long jobs need some
  */
 export function shortPartitionSize(fraction: number, workers: number, least: number): number {
   return Math.max(0, Math.min(Math.max(least, Math.round(fraction * workers)), workers - 1));
 }
 
 export interface Labelled {
-  /** In the short partition. */
+  /** Currently in the short partition. */
   readonly short: boolean;
-  /** Free of long tasks, so that it may become short at once. */
+  /** Has no long tasks, so that it may become short immediately. */
   readonly freeOfLong: boolean;
 }
 
 /**
- * Which workers change sides so that the short partition grows, or shrinks, by so many: as few as possible, those that
- * joined last first. A worker becomes short only while no long task is there; it can become general at any
- * time, because short tasks run anywhere. So the partition may be too small for a while, never too large.
+ * Selects the workers whose partition changes so that the short one grows or shrinks by this many: as few as
+ * possible, newest first. A worker becomes short only without long tasks, and general at any time because short tasks
+ * run anywhere. The short partition may therefore be too small for a while, but never too large.
  *
- * @param workers in the order in which they joined; looked at from the end, and no further than needed
+ * @param workers in the order in which they joined; scanned from the end
  */
 export function relabel<Worker>(
   workers: readonly Worker[],
@@ -160,14 +163,14 @@ export function relabel<Worker>(
   return changes;
 }
 
-/** Window over which the share of short work is taken, and the steps in which it slides. ms */
+/** Window of the share of short work, and the steps in which it slides. ms */
 const WINDOW_MS = 3_600_000;
 const STEP_MS = 60_000;
 /** Limits that keep the partition above zero and below most of the cluster. */
 const LEAST = 0.01;
 const MOST = 0.5;
 
-/** The share of task seconds that short jobs have had of late (`--short-partition auto`, Hawk §3.4). */
+/** The recent share of task seconds of short jobs (`--short-partition auto`, Hawk §3.4). */
 export class WorkShare {
   #steps: { at: Millis; shortMs: number; longMs: number }[] = [];
 
@@ -182,7 +185,7 @@ export class WorkShare {
     }
   }
 
-  /** @param otherwise the answer before any work was done */
+  /** @param otherwise the answer before any work was measured */
   shareOfShort(otherwise: number): number {
     const short = this.#steps.reduce((sum, step) => sum + step.shortMs, 0);
     const all = this.#steps.reduce((sum, step) => sum + step.shortMs + step.longMs, 0);

@@ -33,11 +33,11 @@ export class Publisher {
   readonly #away: AwayOwners;
   /** Workers know the schedulers, so that they can ask for tasks. */
   readonly #publishesOwners: boolean;
-  /** Workers know each other if they may steal. Otherwise nobody needs lists of thousands. */
+  /** Workers know each other if they may steal; otherwise lists of thousands would be useless. */
   readonly #publishesVictims: boolean;
   /** Version of the worker list for schedulers. */
   #version = 1;
-  /** Version of victims and schedulers for workers: there are thousands, which can skip most changes. */
+  /** Version of victims and schedulers for workers, kept apart so that thousands of workers can skip most changes. */
   #peersVersion = 1;
   readonly #changed = new Set<Address>();
   readonly #left = new Set<Address>();
@@ -45,18 +45,18 @@ export class Publisher {
   /** The latest lost parties, for those that missed the notice. */
   readonly #lostBefore = new Set<Address>();
   readonly #owners = new Set<Address>();
-  /** Schedulers that no other knows yet. */
+  /** Schedulers that no other scheduler knows yet. */
   readonly #untold = new Set<Address>();
   readonly #ownersAway = new Set<Address>();
-  /** Schedulers, with those that are away, are others than before. */
+  /** The set of schedulers, including disconnected ones, has changed. */
   #hasOtherOwners = false;
   #ownersVersion = 0;
   readonly #newcomers = new Set<Address>();
   readonly #timings: Timings;
-  /** Schedulers of which the next central is to hear. */
+  /** Schedulers that the next central must hear of. */
   readonly #remembered: () => MessageOf<'remember'>['schedulers'];
   #armed = false;
-  /** Schedulers were told of some to remember. */
+  /** Schedulers were asked to remember some. */
   #hasRemembered = false;
 
   constructor(
@@ -84,12 +84,12 @@ export class Publisher {
     return this.#ownersVersion;
   }
 
-  /** Reports whether the scheduler's list lacks the worker or is outdated. */
+  /** Whether the scheduler's list lacks the worker or is outdated. */
   hasYetToTell(scheduler: Address, worker: Address): boolean {
     return this.#changed.has(worker) || this.#newcomers.has(scheduler);
   }
 
-  /** It is about to get what it would ask for if it was answered now. */
+  /** Whether the party is about to get the complete list anyway. */
   owes(party: Address): boolean {
     return this.#newcomers.has(party) || (this.#hasOtherOwners && this.#registry.schedulers.has(party));
   }
@@ -99,7 +99,7 @@ export class Publisher {
     return this.#changed.size + this.#left.size + ofOwners > 0;
   }
 
-  /** Reports whether the list for workers changed. */
+  /** Whether the list for workers has changed. */
   #hasPeerChanges(): boolean {
     const victims = this.#publishesVictims ? this.#changed.size + this.#left.size : 0;
     return victims + this.#ownersLost.size + this.#owners.size + this.#ownersAway.size > 0;
@@ -116,19 +116,19 @@ export class Publisher {
   }
 
   ownerJoined(scheduler: Address): void {
-    // One that was only silent is there again under the same address.
+    // A scheduler that was only silent returns under the same address.
     this.#ownersLost.delete(scheduler);
     this.#lostBefore.delete(scheduler);
     this.#ownersAway.delete(scheduler);
     if (this.#publishesOwners) this.#owners.add(scheduler);
   }
 
-  /** A scheduler with keys that were another's until now. */
+  /** The scheduler takes over keys that belonged to another. */
   takesKeys(scheduler: Address): void {
     this.#untold.add(scheduler);
   }
 
-  /** The others know it and accept no more jobs with its keys. */
+  /** All other schedulers know it, and accept no more jobs with its keys. */
   hasTold(scheduler: Address): boolean {
     return !this.#untold.has(scheduler);
   }
@@ -152,7 +152,7 @@ export class Publisher {
     this.#ownersVersion++;
   }
 
-  /** It may return as another incarnation, which will ask for its running tasks. */
+  /** The scheduler may return as another incarnation, which will ask for its running tasks. */
   ownerAway(scheduler: Address): void {
     this.#newcomers.delete(scheduler);
     this.#owners.delete(scheduler);
@@ -164,7 +164,7 @@ export class Publisher {
     this.#newcomers.add(party);
   }
 
-  /** Schedules publishing, together with other changes until then. */
+  /** Schedules publishing, to collect further changes until then. */
   publishSoon(now: Millis): void {
     if (this.#armed) return;
     this.#armed = true;
@@ -172,9 +172,8 @@ export class Publisher {
   }
 
   /**
-   * Each step goes to all parties. While thousands of workers join, as after a restart of central, frequent
-   * steps would be too much to read; so larger clusters collect more changes, and each party gets only a few
-   * steps in total.
+   * Pause between updates, which go to all parties. While thousands of workers join, as after a restart of central,
+   * frequent updates would overload the receivers, so larger clusters collect more changes per update.
    */
   #pauseMs(): Millis {
     const { publishMs, heartbeatMs } = this.#timings;
@@ -190,7 +189,7 @@ export class Publisher {
     if (this.#hasChanges()) this.#version++;
     if (this.#hasPeerChanges()) this.#peersVersion++;
     const isNews = this.#version !== since;
-    // Made for the first who gets it, and one object for all: receivers do not change what they receive.
+    // Created for the first receiver and shared by all; receivers do not modify it.
     const members: Record<number, MessageOf<'members'>> = {};
     let schedulers: MessageOf<'remember'>['schedulers'] | undefined;
     for (const scheduler of this.#registry.schedulers.keys()) {
@@ -225,6 +224,7 @@ export class Publisher {
 
   /**
    * List of workers for schedulers.
+   *
    * @param since the version that they know; 0: none
    */
   #members(since: number): MessageOf<'members'> {
@@ -233,7 +233,7 @@ export class Publisher {
     return { type: 'members', version: this.#version, since, changed, left, ...this.#owningKeys() };
   }
 
-  /** One that drains and keeps no jobs gives its keys to the others at once. */
+  /** A draining scheduler without jobs passes its keys to the others immediately. */
   #owningKeys(): Pick<MessageOf<'members'>, 'owners' | 'ownersVersion'> {
     const present = [...this.#registry.schedulers.values()].filter(
       ({ draining, durable }) => !draining || durable,
@@ -247,6 +247,7 @@ export class Publisher {
 
   /**
    * Victims and schedulers for workers.
+   *
    * @param since the version that they know; 0: none
    */
   #peers(since: number): MessageOf<'peers'> {

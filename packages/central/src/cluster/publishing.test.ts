@@ -13,7 +13,7 @@ import { Central } from '../central.js';
 
 const { heartbeatMs, publishMs } = LIVE_TIMINGS;
 
-/** Central, of which the test looks at what it publishes and when. */
+/** A central whose published messages the test observes. */
 class Bench {
   readonly told: { readonly to: Address; readonly message: Message; readonly at: Millis }[] = [];
   readonly #central: Central;
@@ -52,7 +52,7 @@ class Bench {
     this.#central.receive(from, message, this.now);
   }
 
-  /** A scheduler whose jobs go with it. */
+  /** Enlists a scheduler without a durable journal. */
   enlist(from: Address): void {
     const said = { name: 's', tag: 's', endpoint: '', durable: false, draining: false, http: undefined };
     this.#central.receive(
@@ -111,7 +111,7 @@ test('thousands of workers that join within a heartbeat receive few updates each
   expect(last).toHaveLength(workers);
 });
 
-test('a few workers learn of each other at once', () => {
+test('a few workers learn of each other immediately', () => {
   const bench = new Bench();
   bench.register(0);
   bench.runTo(publishMs);
@@ -139,7 +139,7 @@ test('a change is published within half a heartbeat in clusters of any size', ()
   expect(bench.peers.length - before).toBe(30_001);
 });
 
-test('heartbeats are answered meanwhile, except to members about to get the whole list', () => {
+test('heartbeats are answered meanwhile, except to members about to get the complete list', () => {
   const bench = restarted(1_000);
   const answered = () =>
     bench.told.filter(({ message }) => message.type === 'heartbeatAck').map(({ to }) => to);
@@ -152,7 +152,7 @@ test('heartbeats are answered meanwhile, except to members about to get the whol
   expect(answered()).toEqual([1, 1_001]);
 });
 
-test('a worker that missed a loss learns it from the whole list', () => {
+test('a worker that missed a loss learns it from the complete list', () => {
   const bench = new Bench(PRESETS.goshawk);
   const scheduler = 90 as Address;
   bench.register(0);

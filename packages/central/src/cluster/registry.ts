@@ -5,7 +5,7 @@ export type Side = 'inactive' | 'general' | 'short';
 
 export interface WorkerRecord {
   readonly address: Address;
-  /** A small unique number, reused after the worker is gone. */
+  /** A small unique row number, reused after the worker is gone. */
   readonly place: number;
   readonly name: string;
   /** 0: no fixed number. */
@@ -14,21 +14,21 @@ export interface WorkerRecord {
   /** Rack, zone, model. */
   readonly attributes: readonly Attribute[];
   partition: 'general' | 'short';
-  /** Partition that it is counted in; undefined before counting and after it left. */
+  /** Partition in which it is counted; undefined before it is counted and after it left. */
   side: Side | undefined;
-  /** It says itself that it takes no new work. */
+  /** The worker reports that it accepts no new work. */
   draining: boolean;
   drained: boolean;
-  /** The operator's drain request. */
+  /** The operator requested draining. */
   drainWanted: boolean;
-  /** Why it takes nothing for a while, and when it last said so. */
+  /** Reason of the quarantine, and when the worker last reported it. */
   quarantine: { readonly reason: string; readonly saidAt: Millis } | undefined;
   heardAt: Millis;
-  /** When its connection broke last. */
+  /** When its connection last broke. */
   brokeAt: Millis | undefined;
   busy: number;
   queued: number;
-  /** `HOST:PORT` where its process may be looked at over HTTP. */
+  /** `HOST:PORT` of the HTTP server of its process. */
   readonly http: string | undefined;
 }
 
@@ -39,18 +39,18 @@ export interface SchedulerRecord {
   readonly endpoint: string;
   /** Its jobs survive it. */
   readonly durable: boolean;
-  /** It takes no new jobs. */
+  /** It accepts no new jobs. */
   readonly draining: boolean;
-  /** See worker. */
+  /** See WorkerRecord. */
   readonly http: string | undefined;
   /** Epoch of its journal; 0: no takeover. */
   readonly epoch: number;
-  /** It looks after the jobs of one that is gone, and takes no others. */
+  /** It has taken over the jobs of a lost scheduler, and accepts no others. */
   readonly adopted: boolean;
-  /** Earlier incarnations in its journal. */
+  /** Previous incarnations in its journal. */
   readonly previousIncarnations: readonly Address[];
   heardAt: Millis;
-  /** See worker. */
+  /** See WorkerRecord. */
   brokeAt: Millis | undefined;
   jobs: number;
   waiting: number;
@@ -60,7 +60,7 @@ export interface SchedulerRecord {
 export class Registry {
   readonly #workers = new Map<Address, WorkerRecord>();
   readonly #schedulers = new Map<Address, SchedulerRecord>();
-  /** Thousands of workers that register at once are looked up by name, each. */
+  /** An index, because thousands of workers may register at once. */
   readonly #workerNames = new Map<string, WorkerRecord>();
   readonly #freePlaces: number[] = [];
 
@@ -72,7 +72,7 @@ export class Registry {
     return this.#schedulers;
   }
 
-  /** All places are below this. */
+  /** Upper bound of all row numbers. */
   get places(): number {
     return this.#workers.size + this.#freePlaces.length;
   }
@@ -90,7 +90,7 @@ export class Registry {
       side: undefined,
       draining,
       drained: false,
-      // The operator asked the previous central for it.
+      // The operator requested draining from the previous central.
       drainWanted: draining,
       quarantine: undefined,
       heardAt: now,
@@ -149,7 +149,7 @@ export function memberOf(worker: WorkerRecord): Member {
   return { address, name, slots, capacity, partition, draining: !isActive(worker), place, attributes };
 }
 
-/** It takes work. */
+/** Whether the worker accepts work. */
 export function isActive(worker: WorkerRecord): boolean {
   return !worker.draining && !worker.drainWanted && worker.quarantine === undefined;
 }

@@ -15,7 +15,7 @@ addPapers();
 
 const [OLD, NEW, CLIENT, W] = [1, 2, 3, 11] as [Address, Address, Address, Address];
 
-/** A scheduler under a policy that preempts, whose one task runs on the only worker. */
+/** A scheduler whose one task runs on the only worker, under a policy that preempts. */
 class Bench {
   now: Millis = 0;
   readonly #said: { to: Address; message: Message }[] = [];

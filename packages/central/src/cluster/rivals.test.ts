@@ -5,7 +5,7 @@ import { Rivals } from './rivals.js';
 
 const [A, B] = [1, 2] as [Address, Address];
 
-/** Two centrals that hear each other. */
+/** Two centrals that can contact each other. */
 class Pair {
   now = 0;
   readonly registries = { a: new Registry(), b: new Registry() };
@@ -54,21 +54,21 @@ class Pair {
   }
 }
 
-test('a newcomer without followers exits, no matter which central detects the other first', () => {
+test('a new central without followers exits, no matter which detects the other first', () => {
   for (const first of ['a', 'b'] as const) {
     const pair = new Pair();
     pair.a.start(0);
     pair.now = 60_000;
     pair.follow('a');
     pair.b.start(pair.now);
-    // Some have come to it by chance.
+    // Some parties have registered with it by chance.
     pair.follow('b');
     pair[first].look([A, B], pair.now);
     expect(pair.ended).toEqual(['b']);
   }
 });
 
-test('of two centrals started at once, the followed one stays, else the first by name', () => {
+test('of two new centrals the followed one stays, else the first by name', () => {
   for (const [followed, ended] of [
     ['', 'b'],
     ['a', 'b'],

@@ -2,7 +2,7 @@ import { type Address, InputError, type MessageOf, type Millis } from '@goshawk/
 import type { CentralConfig, CentralEnvironment } from '../contract.js';
 import type { Registry } from './registry.js';
 
-/** Heartbeats for which a central counts as new: existing parties register within that time. */
+/** Number of heartbeats for which a central counts as new: existing parties register within that time. */
 const NEW_HEARTBEATS = 2;
 /** Minimum interval between replies: a claimant must not make this central dial arbitrary addresses. ms */
 const ANSWER_PAUSE_MS = 500;
@@ -10,10 +10,10 @@ const ANSWER_PAUSE_MS = 500;
 type RivalsEnvironment = Pick<CentralEnvironment, 'send' | 'nameOf' | 'superseded' | 'contested'>;
 
 /**
- * Ensures that a cluster has one central. Two may run behind one name (a scaled-up service, a manually
- * started container), and workers and schedulers would choose between them at random. So each central
- * contacts its own name from time to time and states its number of followers. One that is new or has no
- * followers exits if another has followers; one with followers stays in any case.
+ * Ensures that a cluster has one central. Two may run behind one name (a scaled-up service, a manually started
+ * container), and workers and schedulers would then choose randomly. Each central contacts its own name periodically
+ * and reports its number of followers. A central that is new or has no followers exits if another has followers; one
+ * with followers always stays.
  */
 export class Rivals {
   readonly #env: RivalsEnvironment;
@@ -32,7 +32,7 @@ export class Rivals {
     this.#startedAt = now;
   }
 
-  /** Says at each place that this central is there. It may itself be among those who hear it. */
+  /** Announces this central at each endpoint, which may be its own. */
   look(places: Iterable<Address>, now: Millis): void {
     const claim = { type: 'claim', ...this.#standing(now), at: this.#config.at ?? [] } as const;
     for (const place of places) this.#env.send(place, claim);
@@ -44,7 +44,7 @@ export class Rivals {
     const other = { name: this.#env.nameOf(from), followers, isNew };
     const own = { name: this.#env.nameOf(self), ...this.#standing(now) };
     if (givesWay(own, other)) return this.#env.superseded?.(secondCentral(other));
-    // However it can be reached; it will not answer.
+    // Replies to all of its addresses; the other central will exit.
     if (givesWay(other, own)) return this.#answer([from, ...at], now);
     if (own.followers > 0 && followers > 0) this.#env.contested?.(other.name, followers);
   }
@@ -63,7 +63,7 @@ export class Rivals {
     return now - this.#startedAt < NEW_HEARTBEATS * this.#config.settings.timings.heartbeatMs;
   }
 
-  /** Those that were heard of within a lease. */
+  /** Parties heard within a lease. */
   #followers(now: Millis): number {
     const since = now - this.#config.settings.timings.leaseMs;
     let followers = 0;

@@ -18,7 +18,7 @@ interface Said {
   readonly message: Message;
 }
 
-/** Central, whose timer of leases the test follows, and schedulers that share their journals. */
+/** A central with a controlled lease timer, and schedulers with shared journals. */
 class Bench {
   readonly #said: Said[] = [];
   readonly #central: Central;
@@ -58,13 +58,13 @@ class Bench {
     this.#central.receive(from, { type: 'enlist', ...place, ...owned }, this.#now);
   }
 
-  /** From now on it says once in a heartbeat that it is there, with so many jobs. */
+  /** Sends a heartbeat in every interval from now on, with this many jobs. */
   beats(from: Address, jobs: number): void {
     this.#jobs.set(from, jobs);
     this.#beat(from);
   }
 
-  /** In place of a client, a scheduler requests a takeover. */
+  /** Requests a takeover as a client would. */
   want(scheduler: string): void {
     this.#central.receive(C, { type: 'takeOverFrom', request: 1, scheduler }, this.#now);
   }
@@ -73,7 +73,7 @@ class Bench {
     for (const each of those) this.#jobs.delete(each);
   }
 
-  /** Time goes by, in steps that are no part of any period. */
+  /** Advances the time in steps that are not multiples of any interval. */
   until(end: Millis): void {
     let beatAt = this.#now;
     while (this.#now < end) {
@@ -114,7 +114,7 @@ class Bench {
 }
 
 describe('the jobs of a lost scheduler', () => {
-  test('are taken over when its lease ends, and not when it is looked after the others', () => {
+  test('are taken over when its lease ends, not at the periodic check', () => {
     for (const lastHeard of [0.1, 0.5, 0.9].map((part) => part * heartbeatMs)) {
       const bench = new Bench();
       for (const scheduler of [A, B]) bench.enlist(scheduler);
@@ -150,7 +150,7 @@ describe('the jobs of a lost scheduler', () => {
     expect(bench.told(A)).toEqual([{ type: 'superseded', epoch: 2 }]);
   });
 
-  test.each([5, 11, 60])('are kept for whoever comes, after %i minutes too', (minutes) => {
+  test.each([5, 11, 60])('are kept for a new owner even after %i minutes', (minutes) => {
     const bench = new Bench();
     for (const scheduler of [A, B]) bench.enlist(scheduler);
     bench.beats(A, 50);

@@ -18,9 +18,9 @@ interface Owners {
 }
 
 /**
- * With shared journals, another scheduler takes over the jobs of a lost one: the least loaded claims the next
- * epoch. The journal decides whether it succeeds, so duplicate requests are harmless; central learns of it by
- * the introduction. A scheduler that introduces itself with an outdated epoch is notified and ignored.
+ * With shared journals, another scheduler takes over the jobs of a lost one: the least loaded claims the next epoch.
+ * The journal decides whether it succeeds, so duplicate requests are harmless; central learns the outcome when the
+ * new owner enlists. A scheduler that enlists with an outdated epoch is notified and ignored.
  */
 export class Takeovers {
   readonly #env: Pick<CentralEnvironment, 'send' | 'happened'>;
@@ -29,10 +29,10 @@ export class Takeovers {
   readonly #expected: ExpectedSchedulers;
   readonly #leases: Leases;
   readonly #leaseMs: Millis;
-  /** The highest epoch that was heard, by tag. */
+  /** The highest known epoch by tag. */
   readonly #epochs = new Map<string, number>();
   readonly #asked = new Map<string, Asked>();
-  /** An operator requested the takeover, regardless of how long they are away. */
+  /** Takeovers requested by an operator, regardless of how long the scheduler has been away. */
   readonly #wanted = new Set<string>();
 
   constructor(
@@ -49,7 +49,7 @@ export class Takeovers {
     this.#leaseMs = leaseMs;
   }
 
-  /** @returns whether another one has its jobs, and was notified */
+  /** @returns whether another scheduler has its jobs; the sender was then notified */
   refuses(from: Address, { tag, epoch }: MessageOf<'enlist'>): boolean {
     const highest = this.#epochs.get(tag) ?? 0;
     if (epoch < highest) {
@@ -63,18 +63,18 @@ export class Takeovers {
     return false;
   }
 
-  /** However long it was silent. */
+  /** Requests a takeover, however long the scheduler has been silent. */
   want(tag: string): void {
     this.#wanted.add(tag);
   }
 
-  /** Asks somebody to take over from those whose lease has ended, and asks again until it is done. */
+  /** Asks a scheduler to take over from each one whose lease has ended, and repeats the request until it is done. */
   look(now: Millis): void {
     const due = [...this.#away.all()].filter((gone) => {
       const isDue = this.#wanted.has(gone.tag) || now >= this.#leases.endsAt(gone);
       return gone.epoch > 0 && isDue;
     });
-    // The owner with the most jobs goes first.
+    // The lost scheduler with the most jobs goes first.
     for (const gone of due.sort((one, other) => other.jobs - one.jobs)) this.#ask(gone, now);
     const unowned = new Set([
       ...this.#expected.abandoned(now),
@@ -94,14 +94,14 @@ export class Takeovers {
     if (whom === undefined) return;
     if (!isAsked) {
       this.#asked.set(tag, { whom: whom.address, at: now });
-      // Until it says itself how many it has: who is asked next is to be another one.
+      // An assumption until its next report, so that the next takeover goes to another scheduler.
       whom.jobs += jobs;
       this.#env.happened?.({ kind: 'takeover-requested', scheduler: name, tag, by: whom.name, epoch });
     }
     this.#env.send(whom.address, { type: 'takeOver', name, tag, epoch });
   }
 
-  /** Includes jobs that its process has already taken over. */
+  /** Counts jobs that its process has already taken over. */
   #leastLoaded(): SchedulerRecord | undefined {
     const load = new Map<string, number>();
     for (const { endpoint, jobs } of this.#registry.schedulers.values())

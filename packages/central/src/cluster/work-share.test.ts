@@ -11,14 +11,14 @@ test('the share of short work follows requests until work completes, then comple
   expect(share.shareOfShort(0.17)).toBe(0.25);
 });
 
-test('work of more than an hour ago counts no more', () => {
+test('work of more than an hour ago no longer counts', () => {
   const share = new WorkShare();
   share.add(1_000, 0, 0);
   share.add(100, 300, HOUR_MS + 1);
   expect(share.shareOfShort(0.17)).toBe(0.25);
 });
 
-test('neither is the partition given up nor does it take most of the cluster', () => {
+test('the partition is neither given up nor grows to most of the cluster', () => {
   const long = new WorkShare();
   long.add(0, 1_000, 0);
   expect(long.shareOfShort(0.17)).toBe(0.01);

@@ -152,7 +152,7 @@ describe('a need', () => {
     expect(bench.taken()).toEqual(['1@1#2']);
   });
 
-  test('repeated counts the matches in flight to its owner', () => {
+  test('that is repeated counts the matches in flight to its owner', () => {
     const bench = new Bench(2);
     bench.need(1, { tasks: 5 });
     bench.need(1, { tasks: 5, matches: 0 });
@@ -161,7 +161,7 @@ describe('a need', () => {
     expect(bench.dispatcher.waitingTasks).toBe(4);
   });
 
-  test('repeated much later does not count lost matches', () => {
+  test('that is repeated much later does not count lost matches', () => {
     const bench = new Bench(1);
     bench.need(1, { tasks: 2 });
     bench.now = 5_000;
@@ -310,8 +310,8 @@ describe('a new central', () => {
   });
 });
 
-describe('an owner that goes', () => {
-  test('frees the workers that were on their way to it, and others are served in the same turn', () => {
+describe('an owner that leaves', () => {
+  test('frees the workers in flight to it, and others are served in the same turn', () => {
     const bench = new Bench(2);
     bench.need(1, { tasks: 3 }, OTHER);
     bench.pull(0, { heard: [1], free: 0, runs: [1] });
@@ -347,7 +347,7 @@ describe('a job that its owner declares', () => {
     bench.settle();
   };
 
-  /** Starts what waits, jobs of later numbers first, and ends a run of the first job where a later one waits. */
+  /** Starts waiting tasks, highest job number first, and preempts a run of the first job if a later job waits. */
   class Preempting implements CentralPolicy {
     readonly news: News[] = [];
 
@@ -366,7 +366,7 @@ describe('a job that its owner declares', () => {
     }
   }
 
-  test('is not news when it is repeated, with any delay', () => {
+  test('has not changed when it is repeated, with any delay', () => {
     const policy = new Preempting();
     const bench = new Bench(1, 1, policy);
     const told = { deadlineMs: 2_000, stages: [{ ...stage, distribution: [{ from: 1, to: 2, p: 1 }] }] };
@@ -427,7 +427,7 @@ test('matches fit the free part of each GPU that the worker reports', () => {
   bench.need(1, { tasks: 2, demand: { gpu: 0.6 } });
   expect(matchesIn(bench)).toBe(1);
   bench.need(2, { tasks: 9, demand: { gpu: 0.3 } });
-  // 0.4, 0.3 and what the first task leaves of the whole one.
+  // 0.4, 0.3 and the rest of the GPU that the first task uses partly.
   expect(matchesIn(bench)).toBe(3);
   bench.pull(1, { free: 9, spare: { gpu: 3 }, heard: [1, 2, 3, 4] });
   expect(matchesIn(bench)).toBeGreaterThan(0);
@@ -456,7 +456,7 @@ test('no slot is matched twice, and none stays idle while an acceptable task wai
         const workers = 4;
         const bench = new Bench(workers, slots);
         type Match = { at: number; match: number };
-        /** Matches whose worker has not heard of them, and those that run. */
+        /** Matches unknown to their worker, and matches that run. */
         const onTheWay: Match[] = [];
         const running: Match[] = [];
         const heard: number[][] = Array.from({ length: workers }, () => []);
@@ -491,7 +491,7 @@ test('no slot is matched twice, and none stays idle while an acceptable task wai
   );
 });
 
-test('why gets the expected start of a job from the policy until that time has passed', () => {
+test('why reports the expected start of a job from the policy until that time has passed', () => {
   const policy: CentralPolicy = {
     heard() {},
     plan: ({ jobs }, draft, now) => {
@@ -506,7 +506,7 @@ test('why gets the expected start of a job from the policy until that time has p
   expect(expected()).toEqual([undefined]);
 });
 
-test('why gets waits of similar jobs once there are enough', () => {
+test('why reports waits of similar jobs once there are enough', () => {
   const bench = new Bench(1, 1);
   const starts = (job: number) =>
     bench.dispatcher.line(OWNER, job, bench.now).needs.map((need) => need.starts);
@@ -538,7 +538,7 @@ test('a run without a slot at its worker leaves nothing in the books', () => {
   expect([...bench.dispatcher.books.jobs].map(({ number }) => number)).toEqual([1]);
 });
 
-test('tasks that run already become long when their job does', () => {
+test('running tasks become long when their job does', () => {
   const bench = new Bench(1);
   bench.need(1);
   bench.pull(0, { heard: [1], runs: [1], free: 0 });
@@ -559,7 +559,7 @@ test('an owner’s first estimate holds until pilots end', () => {
   expect(believed()).toBe(20_000);
 });
 
-test('only the owner of a run gives it back', () => {
+test('only the owner of a run returns it', () => {
   const bench = new Bench(1);
   bench.need(1);
   bench.dispatcher.unused(7 as Address, { type: 'unused', worker: 0 as Address, match: 1 }, bench.now);

@@ -41,18 +41,18 @@ type Env = Environment<'plan'> & {
 
 /** The dispatcher's view of the rest of central. */
 interface Around {
-  /** Tasks have come, of jobs that are not long. */
+  /** Tasks of jobs not known to be long have arrived. */
   came(tasks: number): void;
   /** Name of a worker; undefined if the owner already knows it. */
   untoldName(owner: Address, worker: Address): string | undefined;
-  /** A policy needs the room of a running task. */
+  /** A policy preempts a running task. */
   preempts?(job: BookedJob, worker: Address): void;
 }
 
 /**
- * Central's dispatcher. Owners report needs, workers report free slots and runs: both go into one set of
- * books. A policy plans from them once per turn. Starts are sent to the owners, which bind a task at the last
- * moment; placements are sent to the workers.
+ * Central's dispatcher. Owners report needs, workers report free slots and runs: both go into one set of books. A
+ * policy plans from them once per turn. Starts are sent to the owners, which bind a task at the last moment;
+ * placements are sent to the workers.
  */
 export class Dispatcher {
   readonly books = new ClusterBooks();
@@ -60,15 +60,15 @@ export class Dispatcher {
   readonly #policy: CentralPolicy;
   readonly #placements: Placements;
   readonly #line: WaitingLine;
-  /** How long a match may be in flight. ms; 0: all messages arrive */
+  /** How long a match may be in flight. ms; 0: messages are never lost */
   readonly #lostAfterMs: Millis;
   readonly #around: Around;
-  /** Something has changed, or the time has come that the policy asked for. */
+  /** Something has changed, or the time that the policy requested has come. */
   #isDue = false;
   #solves = 1;
   matches = 0;
   preemptions = 0;
-  /** Starts that a policy asked for and that could not be made. */
+  /** Number of starts that were refused. */
   refused = 0;
 
   constructor(
@@ -85,7 +85,7 @@ export class Dispatcher {
     this.#around = around;
   }
 
-  /** Matches of which their workers have not heard. */
+  /** Number of matches not yet known to their workers. */
   get openMatches(): number {
     let open = 0;
     for (const { runs } of this.books.workers)
@@ -98,12 +98,12 @@ export class Dispatcher {
     return { ...this.#policy.tally, preemptions: this.preemptions, refusedStarts: this.refused };
   }
 
-  /** Some user has a limit on what runs. */
+  /** Whether any user has a limit on running tasks. */
   get hasLimits(): boolean {
     return this.books.hasLimits;
   }
 
-  /** Tasks that are placed, and have not ended as far as is known. */
+  /** Number of placed tasks that are not known to have ended. */
   get placedTasks(): number {
     let placed = 0;
     for (const { runs } of this.books.workers) for (const run of runs) if (run.named !== undefined) placed++;
@@ -115,19 +115,19 @@ export class Dispatcher {
     return this.#placements.placed;
   }
 
-  /** Tasks that wait for a worker. */
+  /** Number of tasks that wait for a worker. */
   get waitingTasks(): number {
     return this.books.waitingTasks;
   }
 
-  /** Those of them that are to be placed. */
+  /** Waiting tasks that central places. */
   get pendingTasks(): number {
     let pending = 0;
     for (const stage of this.#waitingStages()) pending += stage.named;
     return pending;
   }
 
-  /** The others, by what is known of them. */
+  /** Waiting tasks that central matches, by kind. */
   get unmatched(): Readonly<Partial<Record<UnmatchedKind, number>>> {
     const line = this.#policy.line?.(0);
     const counts: Partial<Record<UnmatchedKind, number>> = {};
@@ -139,7 +139,7 @@ export class Dispatcher {
     return counts;
   }
 
-  /** Long tasks that run there, as far as central knows. */
+  /** Number of long tasks at the worker, as far as central knows. */
   longAt(worker: Address): number {
     const runs = this.books.worker(worker)?.runs ?? [];
     return runs.reduce((long, { stage }) => long + (stage.job.long ? 1 : 0), 0);
@@ -147,7 +147,7 @@ export class Dispatcher {
 
   // ---- workers
 
-  /** The worker takes work, or it does not. */
+  /** Sets whether the worker accepts work. */
   setOpen(record: WorkerRecord, open: boolean): void {
     const known = this.books.worker(record.address);
     const worker = known ?? this.#admit(record);
@@ -162,17 +162,17 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** Jobs of what runs there, one for each task. */
+  /** Jobs of the tasks at the worker, one entry per task. */
   jobsAt(address: Address): readonly BookedJob[] {
     return (this.books.worker(address)?.runs ?? []).map(({ stage }) => stage.job);
   }
 
-  /** Something runs or waits there that central has sent. */
+  /** Whether tasks that central assigned run or wait at the worker. */
   isBusy(address: Address): boolean {
     return (this.books.worker(address)?.runs.length ?? 0) > 0;
   }
 
-  /** Adds the runs and queued tasks of a registering worker that another central may have sent there. */
+  /** Adds the runs and queued tasks that a registering worker reports and another central may have sent. */
   found(from: Address, runs: MessageOf<'register'>['runs'], now: Millis): void {
     const worker = this.books.worker(from);
     if (worker === undefined) return;
@@ -186,7 +186,7 @@ export class Dispatcher {
       const startedAt = now - elapsedMs;
       const known = worker.runOf(match);
       if (known !== undefined) {
-        // The later of two registrations, if one was delayed.
+        // Keeps the earlier start if a registration was delayed.
         known.startedAt = Math.min(known.startedAt, startedAt);
         continue;
       }
@@ -211,7 +211,7 @@ export class Dispatcher {
       onTheWay ??= [];
       onTheWay.push(run);
     };
-    // Nearly all workers run one task at a time, of which a copy is not worth its room.
+    // Avoids a copy for the usual single run.
     for (const run of worker.runs.length > 1 ? [...worker.runs] : worker.runs) {
       if (run.named !== undefined) {
         if (!run.isConfirmed && !run.isQueued) comes(run);
@@ -231,7 +231,7 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** Whether the worker should say again what is free there: it is busy with less than is believed here. */
+  /** Whether the worker should repeat its free slots because it is busy with less than the books say. */
   isDoubtful(address: Address, busy: number, now: Millis): boolean {
     const worker = this.books.worker(address);
     return (
@@ -241,7 +241,10 @@ export class Dispatcher {
     );
   }
 
-  /** A worker runs nothing, which it may not have said otherwise: it drains, or the end of something was not heard. */
+  /**
+   * A worker reports that it runs nothing, which it may not have reported before: it drains, or the report of an end
+   * was lost.
+   */
   idle(address: Address, queued: number, now: Millis): void {
     const worker = this.books.worker(address);
     if (worker === undefined || worker.runs.length === 0) return;
@@ -251,14 +254,14 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** The owner has nothing (left) for the worker. */
+  /** The owner has no task (left) for the match. */
   unused(owner: Address, { worker, match }: MessageOf<'unused'>, now: Millis): void {
     const run = this.books.worker(worker)?.runOf(match);
     if (run === undefined || run.isConfirmed || run.stage.job.owner !== owner) return;
     this.#end(run, 'declined', now);
   }
 
-  // ---- tasks that are placed
+  // ---- placed tasks
 
   place(owner: Address, message: MessageOf<'place'>, now: Millis): void {
     this.#placements.place(owner, message, now);
@@ -288,7 +291,7 @@ export class Dispatcher {
       value,
       preemptible,
       prefers: attributesByName(prefers),
-      // A repeated message may have been in flight longer, which is no news.
+      // A repeated message may have taken longer, which does not change the deadline.
       deadlineAt: Math.min(
         known,
         deadlineMs === undefined ? Number.POSITIVE_INFINITY : arrivedAt + deadlineMs,
@@ -328,7 +331,7 @@ export class Dispatcher {
     const stage = this.books.stage(job, index, {
       part,
       estimateFollows: message.estimateFollows ?? false,
-      // An unknown remaining time does not count as longer the longer it is unknown.
+      // While the remaining time is unknown, its growing lower bound does not count as a change.
       estimateMs: message.estimateFollows && known?.estimateFollows ? known.estimateMs : estimateMs,
       demand: known?.demand ?? this.books.names.demandOf(message.demand),
       requires: requiresOf(message.requires),
@@ -353,7 +356,7 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** The owner is about to say anew what waits. */
+  /** The owner is about to repeat all of its needs. */
   withdrawAll(owner: Address, now: Millis): void {
     for (const job of [...this.books.jobsOf(owner)]) this.books.withdraw(job, now);
     this.#isDue = true;
@@ -368,12 +371,12 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** The owner is a later incarnation of these, and goes on with their jobs. */
+  /** The owner is a later incarnation of these, and continues their jobs. */
   rehome(owner: Address, formers: readonly Address[], now: Millis): void {
     this.books.rehome(owner, formers, now);
   }
 
-  /** Nobody will go on with the jobs of this owner. */
+  /** No scheduler will continue the jobs of the owner. */
   forgetOwner(owner: Address): void {
     this.books.forgetOwner(owner);
   }
@@ -384,7 +387,7 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** Short work has come that needs nobody from here: estimate × tasks. */
+  /** Short work has arrived that central does not match: estimate × tasks. */
   shortCame(workMs: Millis): void {
     this.books.shortWork(workMs);
   }
@@ -394,14 +397,14 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  // ---- deciding
+  // ---- planning
 
-  /** The time has come that the policy asked for. */
+  /** The time that the policy requested has come. */
   wake(): void {
     this.#isDue = true;
   }
 
-  /** All messages of this turn are in the books: the policy plans, and its plan is carried out. */
+  /** Ends a turn: all of its messages are in the books, so the policy plans, and the plan is carried out. */
   settle(now: Millis): void {
     if (!this.#isDue) return;
     this.#isDue = false;
@@ -420,7 +423,7 @@ export class Dispatcher {
     if (draft.againAt < Number.POSITIVE_INFINITY) this.#env.setTimer('plan', 0, draft.againAt);
   }
 
-  /** Stages of which a task could start, and that the policy has left waiting: for checks. */
+  /** Stages that could start but that the policy has left waiting; for checks. */
   startable(now: Millis): StageView[] {
     const waiting = [...this.books.jobs].flatMap(waitingStages);
     return startable(waiting, this.#policy, this.books, now);
@@ -428,6 +431,7 @@ export class Dispatcher {
 
   /**
    * Returns actual and fair shares.
+   *
    * @param idOf the owner's id of a job
    */
   shares(idOf: (job: BookedJob) => string): ClusterShares {
@@ -435,7 +439,8 @@ export class Dispatcher {
   }
 
   /**
-   * Returns the waiting line and the capacity.
+   * Returns the order of waiting jobs, and the capacity.
+   *
    * @param owner of the requested job; undefined: no particular job
    * @param number of that job at its owner
    */
@@ -445,11 +450,11 @@ export class Dispatcher {
 
   checkInvariants(): void {
     this.books.checkInvariants();
-    // The policy cannot know news it has not received.
+    // The policy cannot know changes that it has not received.
     if (!this.books.hasNews) this.#policy.checkInvariants?.(this.books);
   }
 
-  // ----
+  // ---- messages
 
   #admit(record: WorkerRecord): BookedWorker {
     const { address, slots, capacity, place, attributes } = record;
@@ -469,7 +474,10 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** An owner considers a match stale if a later one of its worker arrived earlier: each message contains only later ones. */
+  /**
+   * Sends the matches. An owner considers a match stale if a later one of its worker arrived earlier, so each message
+   * contains only later ones.
+   */
   #tell(started: readonly BookedRun[]): void {
     const [first] = started;
     if (started.length === 1 && first!.named === undefined) return this.#match(first!.stage, started);
@@ -523,13 +531,13 @@ export class Dispatcher {
     this.#env.send(job.owner, { type: 'preempt', job: job.number, worker: address, match: run.match });
   }
 
-  /** Workers that the owner of a stage has not heard of yet are on their way to it, if they were found just now. */
+  /** Number of matches in flight to the owner of a stage, if they are recent. */
   #matchesOnTheWay({ matches, waitsSince }: BookedStage, heard: number, now: Millis): number {
     const mayBe = this.#lostAfterMs === 0 || now - waitsSince < this.#lostAfterMs;
     return mayBe ? Math.max(0, matches - heard) : 0;
   }
 
-  /** The worker has not heard of a match that should have come to it long ago: its owner is to see to it. */
+  /** The worker has not confirmed a match for long, so its owner is asked about it. */
   #remind(run: BookedRun, now: Millis): void {
     if (this.#lostAfterMs === 0 || now - run.askedAt < this.#lostAfterMs) return;
     run.askedAt = now;

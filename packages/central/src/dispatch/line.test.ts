@@ -54,7 +54,7 @@ test('waits of jobs without an estimate are ignored once there are enough others
   let now = 0;
   const served = (number: number, follows: boolean, turns: number) => {
     const stage = waits(number, follows);
-    // Steps for a look are earned a turn.
+    // The budget grows with each turn.
     for (let turn = 0; turn < turns; turn++) line.look(now++);
     line.started(stage, now);
     books.withdraw(stage.job, now);

@@ -11,23 +11,26 @@ import {
 import { isActive, type WorkerRecord } from '../cluster/registry.js';
 import { StartTimes, type WaitBasis } from './start-times.js';
 
-/** Cost of looking at one waiting stage. A step is the budget of one turn: some 1% of the planning time. */
+/**
+ * Cost of sampling one waiting stage. Each turn adds one step to the budget, which keeps sampling at about 1% of the
+ * planning time.
+ */
 const LOOK_STEPS = 64;
 const STEPS_PER_JOB = 4;
 
 /**
- * Order of the waiting stages and their expected starts, sampled from time to time so that `why` can predict
- * them. Each query visits all waiting stages.
+ * The order of waiting stages and their expected starts, sampled occasionally so that `why` can predict starts. Each
+ * query visits all waiting stages.
  */
 export class WaitingLine {
   readonly #books: ClusterBooks;
   readonly #policy: CentralPolicy;
   readonly #starts = new StartTimes<BookedStage>();
-  /** Steps that may go into looking at who waits: one is earned a turn. */
+  /** Budget for sampling: each turn adds one step. */
   #steps = 0;
-  /** When one was looked at last, or nobody waited. */
+  /** Time of the last sample, or when no stage waited. */
   #lookedAt: Millis = 0;
-  /** Stages looked at so far. */
+  /** Number of stages sampled. */
   #looks = 0;
 
   constructor(books: ClusterBooks, policy: CentralPolicy) {
@@ -39,7 +42,7 @@ export class WaitingLine {
     this.#starts.started(stage, now);
   }
 
-  /** A turn is over. */
+  /** Ends a turn. */
   look(now: Millis): void {
     if (this.#books.waitingTasks === 0) this.#lookedAt = now;
     if (this.#books.waitingTasks === 0 || ++this.#steps < 0) return;
@@ -53,7 +56,7 @@ export class WaitingLine {
     this.#lookedAt = now;
   }
 
-  /** Returns the stages ahead of a job's stages, or of no particular job, and the capacity. */
+  /** Returns the work ahead of a job's stages, or of no particular job, and the capacity. */
   of(job: BookedJob | undefined, now: Millis): CentralLine {
     const line = this.#policy.line?.(now);
     const limits = this.#limits(line);
@@ -62,7 +65,7 @@ export class WaitingLine {
     const needs = stages.slice(0, LIMITS.stagesPerJobMax).map((stage): NeedView => {
       const place = this.#placeOf(stage, line, now);
       const why = stage.heldBy ?? this.#policy.explain?.(stage, this.#books, now)?.sentence;
-      // Without working slots, earlier waits predict nothing.
+      // Without active slots, earlier waits predict nothing.
       const start = limits.slots > 0 ? this.#starts.expect(basisOf(stage, place, limits)) : undefined;
       return {
         stage: stage.index,
@@ -81,7 +84,7 @@ export class WaitingLine {
     return { needs, ...limits, freeSlots, longRunning, unmatched: this.#books.waitingTasks };
   }
 
-  /** Tells of a stage whether some worker could run a task of it, if it ran nothing else, as far as workers are known. */
+  /** Returns a function that tells whether any known worker, if empty, could run a task of the stage. */
   #couldRun(): (stage: BookedStage) => boolean {
     const workers = [...this.#books.workers];
     const known = new Map<string, boolean>();
@@ -106,7 +109,7 @@ export class WaitingLine {
     const couldRun = this.#couldRun();
     for (const other of [...this.#books.jobs].flatMap(waitingStages)) {
       const isBefore = line === undefined ? isOlder(other, stage) : line.comesBefore(other, stage);
-      // A stage that no worker could run blocks no other.
+      // A stage that no worker could run delays no other.
       if (other === stage || !isBefore || !couldRun(other)) continue;
       jobs.add(other.job);
       tasks += other.waiting;
@@ -125,15 +128,15 @@ export function waitingStages(job: BookedJob): BookedStage[] {
   return [...job.allStages].filter((stage) => stage.waiting > 0);
 }
 
-/** Position of a stage in the line. */
+/** Position of a stage in the order. */
 type Place = Pick<NeedView, 'kind' | 'ahead' | 'expected'>;
 
-/** Slots in all, and those that long tasks may have. */
+/** All slots, and the limit for long tasks. */
 type Limits = Pick<CentralLine, 'slots' | 'longLimit'>;
 
 /** Work ahead relative to slots, by which waits are compared. */
 function basisOf(stage: BookedStage, place: Place, limits: Limits): WaitBasis {
-  // It moves once its pilots have determined its run time.
+  // The position changes once its pilots have determined its run time.
   const kind = stage.estimateFollows ? `${place.kind}, estimate to come` : place.kind;
   return { kind, basisMs: expectedWaitMs(place, limits) ?? 0 };
 }
@@ -150,7 +153,7 @@ function isOlder(one: BookedStage, other: BookedStage): boolean {
   return one.job.arrivedAt < other.job.arrivedAt;
 }
 
-/** If workers do not report free slots to central, there is no central line. */
+/** The result if workers do not report free slots to central, which then has no order. */
 export function lineOfQueues(workers: Iterable<WorkerRecord>, unmatched: number): CentralLine {
   let slots = 0;
   let freeSlots = 0;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LOOK_MS, LoadShedding } from './load-shedding.js';
 
-/** Looks once a second at a process that is busy for a share of the time while so many short tasks come. */
+/** Checks once per second a process that is busy for this share of the time while this many short tasks arrive. */
 class Course {
   readonly shedding = new LoadShedding();
   #now = 0;
@@ -57,7 +57,7 @@ describe('matching resumes', () => {
     expect(course.run(10, 0.4, 100).at(-1)).toBe(true);
   });
 
-  test('to see whether it can be done now, after a minute, and later each time that it cannot', () => {
+  test('as an experiment after a minute, and later each time that it fails', () => {
     const course = overloaded();
     const trials: number[] = [];
     for (let second = 1; second <= 1_000; second++) {

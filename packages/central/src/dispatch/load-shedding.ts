@@ -2,21 +2,26 @@ import type { Millis } from '@goshawk/core';
 
 /** Check interval. ms */
 export const LOOK_MS = 1_000;
-/** Busy for so much of the time, so many looks in a row: messages wait, and soon everything would wait for them. */
+/** Overload: busy for this fraction of the time in this many consecutive checks. */
 const TOO_BUSY = 0.8;
 const TOO_BUSY_LOOKS = 3;
-/** Fewer tasks come than this part of what was too much, for so many looks, and there is time to match them. */
+/**
+ * Recovery: tasks arrive at less than this fraction of the overload rate in this many checks, and there is time to
+ * match them.
+ */
 const EASED = 0.6;
 const EASED_BUSY = 0.5;
 const EASED_LOOKS = 10;
-/** Something else may have kept central busy: it tries again after so long, twice as long each time. ms */
+/**
+ * Something else may have caused the overload, so central tries again after this time, doubled after each failure. ms
+ */
 const TRY_AGAIN_MS = 60_000;
 const TRY_AGAIN_MAX_MS = 3_600_000;
 
 /**
- * Whether central matches short jobs, or has shed them, since one process can match only so many tasks per
- * second. It sheds them after being busy nearly all the time for a while, and resumes when enough fewer tasks
- * arrive that it will not have to shed again at once. The gap in between avoids oscillation near the limit.
+ * Whether central matches short jobs, or sheds them because one process can match only so many tasks per second. It
+ * sheds them after being busy nearly all the time for a while, and resumes when enough fewer tasks arrive that it
+ * will not shed them again immediately. The gap between the thresholds prevents oscillation.
  */
 export class LoadShedding {
   #isMatching = true;
@@ -27,7 +32,7 @@ export class LoadShedding {
   /** Consecutive checks in favor of a change, and the tasks that arrived meanwhile. */
   #looks = 0;
   #tasks = 0;
-  /** Short tasks a look when it was too much. */
+  /** Short tasks per check at the time of the overload. */
   #tooMany = 0;
   #givenUpAt: Millis = 0;
   #tryAgainMs = TRY_AGAIN_MS;
@@ -36,12 +41,12 @@ export class LoadShedding {
     return this.#isMatching;
   }
 
-  /** Short tasks have come, to be matched or not. */
+  /** Short tasks have arrived, matched by central or not. */
   came(tasks: number): void {
     this.#came += tasks;
   }
 
-  /** @param busyMs for how long the process has been busy since its start */
+  /** @param busyMs how long the process has been busy since its start */
   look(busyMs: Millis, now: Millis): void {
     const share = now > this.#lookedAt ? (busyMs - this.#busyMs) / (now - this.#lookedAt) : 0;
     this.#lookedAt = now;

@@ -2,7 +2,7 @@ import type { ClusterSettings, Environment, Message, Millis } from '@goshawk/cor
 import type { Registry } from '../cluster/registry.js';
 import { Occupied, type OccupiedSource } from './occupied.js';
 
-/** Tells schedulers now and then which workers are occupied, under the policies in which they may probe beside matching. */
+/** Periodically tells schedulers which workers are occupied by long tasks, under policies in which they may probe. */
 export class OccupiedNews {
   readonly #env: Environment<'occupied'>;
   readonly #registry: Registry;
@@ -23,19 +23,19 @@ export class OccupiedNews {
     this.#source = source;
     this.#pauseMs = policy.bitmapMs;
     const { by } = policy.preset.short;
-    // With heartbeats central's silence is noticed, and owners probe meanwhile.
+    // Owners may probe while central is silent, which they notice only with heartbeats.
     const mayProbe = by === 'seeking' || (by === 'matching' && timings.heartbeatMs > 0);
     this.#isOn = mayProbe && policy.bitmapMs > 0;
   }
 
-  /** Long tasks may have started, or ended. */
+  /** Long tasks may have started or ended. */
   tellSoon(now: Millis): void {
     if (this.#armed || !this.#isOn) return;
     this.#armed = true;
     this.#env.setTimer('occupied', 0, now + this.#pauseMs);
   }
 
-  /** A scheduler has not received anything yet. */
+  /** A scheduler has no bitmap yet. */
   schedulerCame(now: Millis): void {
     this.#occupied.newcomer();
     this.tellSoon(now);

@@ -3,7 +3,7 @@ import { ClusterBooks } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { Occupied } from './occupied.js';
 
-/** Workers of two slots each, of which so many run long tasks. */
+/** Workers with two slots each, with these numbers of running long tasks. */
 function clusterOf(...long: number[]) {
   const books = new ClusterBooks();
   const job = books.declare(50 as Address, 1, { arrivedAt: 0, long: true });
@@ -22,7 +22,7 @@ test('a worker is occupied when every slot runs a long task', () => {
   expect(new Occupied().changed(cluster, 10)).toEqual(new Uint8Array([0b0000_1011, 0b10]));
 });
 
-test('unchanged state is not resent, except for newcomers', () => {
+test('unchanged state is not resent, except to new schedulers', () => {
   const occupied = new Occupied();
   const cluster = clusterOf(0, 2);
   expect(occupied.changed(clusterOf(0, 0), 2)).toBeUndefined();
@@ -34,7 +34,7 @@ test('unchanged state is not resent, except for newcomers', () => {
   expect(occupied.changed(clusterOf(0, 0), 2)).toEqual(new Uint8Array([0]));
 });
 
-test('a change back to unoccupied is sent even if a newcomer did not get the first change', () => {
+test('a change back to unoccupied is sent even if a new scheduler did not get the first change', () => {
   const occupied = new Occupied();
   expect(occupied.changed(clusterOf(2, 0), 2)).toBeDefined();
   occupied.newcomer();

@@ -1,7 +1,7 @@
 import { SLOT } from '@goshawk/core';
 import type { BookedWorker } from '@goshawk/policies';
 
-/** Workers, and whether what runs there has changed. */
+/** The workers, with a counter of changes to their long tasks. */
 export interface OccupiedSource {
   readonly workers: Iterable<Pick<BookedWorker, 'runs' | 'capacity' | 'bit'>>;
   readonly longChanges: number;
@@ -16,12 +16,12 @@ const TOLD_FROM = 0.01;
  */
 export class Occupied {
   #published: Uint8Array = NOBODY_OCCUPIED;
-  /** A recipient has no bitmap yet, and considers no worker occupied. */
+  /** A scheduler without a bitmap considers no worker occupied. */
   #hasNewcomer = false;
   /** State at the last full scan; undefined forces a scan. */
   #seen: { readonly longChanges: number; readonly places: number } | undefined;
 
-  /** @returns the update; undefined if little changed since the last */
+  /** @returns the bitmap; undefined if little changed since the last */
   changed({ workers, longChanges }: OccupiedSource, places: number): Uint8Array | undefined {
     if (this.#seen?.longChanges === longChanges && this.#seen.places === places) return undefined;
     this.#seen = { longChanges, places };
@@ -49,7 +49,7 @@ export class Occupied {
 
 const NOBODY_OCCUPIED = new Uint8Array();
 
-/** Bits that are missing are 0. */
+/** Missing bits are 0. */
 function differences(one: Uint8Array, other: Uint8Array): number {
   let count = 0;
   for (let i = 0; i < Math.max(one.length, other.length); i++) {

@@ -11,15 +11,15 @@ import type { BookedJob, BookedRun, BookedWorker, ClusterBooks } from '@goshawk/
 type Held = MessageOf<'register'>['runs'][number];
 
 /**
- * Tasks that owners have named, and that wait in the queues of workers until these ask for them (Hawk §3.7). Owners may name a
- * task twice, and an older attempt may come late: of each task the latest attempt counts.
+ * Tasks named by their owners that wait in the queues of workers until the workers ask for them (Hawk §3.7). Owners
+ * may name a task twice, and an older attempt may arrive late; only the latest attempt of a task counts.
  */
 export class Placements {
   readonly #env: Pick<Environment, 'send'>;
   readonly #books: ClusterBooks;
-  /** For so long an assignment may be on its way. ms */
+  /** How long an assignment may be in flight. ms */
   readonly #onTheWayMs: Millis;
-  /** Tasks that were placed. */
+  /** Number of placed tasks. */
   placed = 0;
 
   constructor(env: Pick<Environment, 'send'>, books: ClusterBooks, onTheWayMs: Millis) {
@@ -28,7 +28,7 @@ export class Placements {
     this.#onTheWayMs = onTheWayMs;
   }
 
-  /** Tasks that the owner asks to place. */
+  /** The owner requests the placement of tasks. */
   place(owner: Address, message: MessageOf<'place'>, now: Millis): void {
     const { job: number, stage: index, long, estimateMs } = message;
     const demand = this.#books.names.demandOf(message.demand);
@@ -41,7 +41,7 @@ export class Placements {
     const known: BookedRun[] = [];
     for (const named of message.tasks) {
       const run = job.runOf(named.task);
-      // The owner asks because it heard nothing; maybe the worker has not either.
+      // The owner asks again because it has no news; the worker may have none either.
       if (run?.named?.attempt === named.attempt) {
         known.push(run);
         run.askedAt = now;
@@ -59,7 +59,7 @@ export class Placements {
     if (!run.isQueued) return this.#books.confirm(run);
     this.#books.begin(run, now);
     if (!run.isQueued) return;
-    // All slots are taken: the end of something that ran there was not heard.
+    // All slots are in use, so the report of an end was lost.
     const over = worker.runs.find((each) => each.named !== undefined && !each.isQueued);
     if (over !== undefined) this.#books.end(over, 'done', now);
     this.#books.begin(run, now);
@@ -75,7 +75,7 @@ export class Placements {
     return run?.named?.attempt === attempt ? run : undefined;
   }
 
-  /** Combines the worker's own report with tasks that it cannot know yet. */
+  /** Merges the worker's report with assignments that may still be in flight. */
   held(worker: BookedWorker, held: readonly Held[], now: Millis): void {
     const there = new Set<BookedRun>();
     for (const each of held) {
@@ -107,18 +107,18 @@ export class Placements {
     this.#books.unnameWaiting(stage, task);
     const isRunning = !queued && this.#books.find(stage, worker, startedAt, { task, attempt }) !== undefined;
     if (!isRunning) this.#books.findQueued(stage, worker, now, { task, attempt });
-    // Its owner has asked for a place, and nobody else would answer.
+    // The owner waits for a placement, and the worker has it already.
     const at = [{ task, attempt, worker: worker.address }];
     if (waiting !== undefined) this.#env.send(owner, { type: 'placed', job: number, at });
   }
 
-  /** It was sent to its worker so shortly before that this may not know of it. */
+  /** Whether the assignment was sent so recently that the worker may not have it yet. */
   #isOnTheWay({ isQueued, isConfirmed, askedAt }: BookedRun, now: Millis): boolean {
     if (!isQueued || isConfirmed) return false;
     return this.#onTheWayMs === 0 || now - askedAt < this.#onTheWayMs;
   }
 
-  /** The policy has placed these. */
+  /** Sends the policy's placements. */
   tell(runs: readonly BookedRun[]): void {
     this.placed += runs.length;
     const byJob = new Map<BookedJob, BookedRun[]>();

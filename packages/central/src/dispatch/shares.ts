@@ -10,7 +10,7 @@ import {
 } from '@goshawk/core';
 import type { BookedJob, CentralPolicy, ClusterBooks } from '@goshawk/policies';
 
-/** @param idOf a job's id, as its owner gives it */
+/** @param idOf the owner's id of a job */
 export function sharesOf(
   books: ClusterBooks,
   policy: CentralPolicy,

@@ -4,7 +4,7 @@ import { StartTimes } from './start-times.js';
 
 const SECOND = 1_000;
 
-/** Many waits of a kind, each of a separate stage: behind `basisMs` of work it takes `waitMs(basisMs)`. */
+/** Many waits of a kind, each of a separate stage: with `basisMs` of work ahead it takes `waitMs(basisMs)`. */
 function seen(
   waits: number,
   {
@@ -30,17 +30,17 @@ it('uses waits of all kinds until one kind has enough, and nothing before there 
   seen(1, { waitMs: () => SECOND }, times);
   expect(times.expect({ kind: 'short', basisMs: 0 })).toEqual({ ...alike(SECOND), waits: 10 });
   expect(times.expect({ kind: 'long', basisMs: 0 })).toEqual({ ...alike(SECOND), waits: 10 });
-  // One that is next says nothing of one that is not.
+  // A stage that is next predicts nothing for one that is not.
   expect(times.expect({ kind: 'short', basisMs: 1 })).toBeUndefined();
   seen(10, { kind: 'long', waitMs: () => 60 * SECOND }, times);
   expect(times.expect({ kind: 'long', basisMs: 0 })).toEqual({ ...alike(60 * SECOND), waits: 10 });
   expect(times.expect({ kind: 'short', basisMs: 0 })).toEqual({ ...alike(SECOND), waits: 10 });
 });
 
-it('holds eight of ten of later waits, whatever stands before them', () => {
+it('covers eight of ten later waits, for any amount of work ahead', () => {
   const random = Random.seeded('start times');
   const basisMs = () => 10 ** (3 + 3 * random.next());
-  // Twice to eight times of what is believed.
+  // Two to eight times the estimate.
   const waitMs = (basis: number) => basis * 2 ** (1 + 2 * random.next());
   const times = seen(2_000, { basisMs, waitMs });
   let within = 0;
@@ -54,7 +54,7 @@ it('holds eight of ten of later waits, whatever stands before them', () => {
   expect(within).toBeLessThan(900);
 });
 
-it('goes by waits behind as much work more than by others', () => {
+it('gives more weight to waits with a similar amount of work ahead', () => {
   const times = seen(500, { basisMs: () => 10 * SECOND, waitMs: () => 10 * SECOND });
   seen(500, { basisMs: () => 1_000 * SECOND, waitMs: () => 4_000 * SECOND }, times);
   const near = times.expect({ kind: 'short', basisMs: 20 * SECOND })!;
@@ -72,7 +72,7 @@ it('forgets the oldest waits', () => {
   expect(times.expect({ kind: 'short', basisMs: 0 })).toMatchObject({ p10: SECOND, p90: SECOND });
 });
 
-it('keeps questions from all of a long wait, and not all of them', () => {
+it('keeps samples from the whole duration of a long wait, and not all of them', () => {
   const times = new StartTimes<object>();
   const stage = {};
   for (let at = 0; at < 100_000; at++) times.ask(stage, { kind: 'long', basisMs: 0 }, 1, at);
@@ -92,7 +92,7 @@ it('weights waits by the time that they are pending', () => {
     times.ask(stage, basis, forMs, now);
     times.started(stage, now + waitMs);
   };
-  // Much happens for a second, and little for a minute.
+  // Many events in one second, and few in a minute.
   for (let at = 0; at < 200; at++) wait(5, 10, at * 5);
   for (let at = 0; at < 60; at++) wait(SECOND, 60 * SECOND, at * SECOND);
   expect(times.expect(basis)).toMatchObject({ p10: 60 * SECOND, p50: 60 * SECOND, p90: 60 * SECOND });

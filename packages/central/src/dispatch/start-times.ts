@@ -1,28 +1,28 @@
 import type { Millis, StartWait } from '@goshawk/core';
 
-/** Earlier waits that are kept of a group, and those of them that are looked at for one answer. */
+/** Number of earlier waits kept per group, and number of them used for one prediction. */
 const KEPT = 2_048;
 const NEAREST = 1_024;
 /** Minimum number of earlier waits of a kind; below it all kinds are used, and below it again no prediction is made. */
 const LEAST = 10;
 const ALL_KINDS = 'all';
-/** Open questions about one that waits. */
+/** Maximum number of open samples of one waiting stage. */
 const OPEN_MAX = 64;
 /** Offset that lets a basis of 0 be compared with others. */
 const OFFSET_MS = 100;
-/** Waits whose log(basis) differs by less are alike. */
+/** Waits whose log(basis) differs by less than this are equal. */
 const ALIKE = 0.001;
 
 interface Question {
   readonly askedAt: Millis;
   readonly basis: WaitBasis;
-  /** The time for which it stands. */
+  /** The duration that the sample represents. */
   forMs: Millis;
 }
 
 interface Asked {
   questions: Question[];
-  /** Those that come sooner after the last are one with it. */
+  /** Samples closer together than this are merged. */
   everyMs: Millis;
 }
 
@@ -30,35 +30,34 @@ interface Asked {
 export interface WaitBasis {
   /** Waits of other kinds are used if too few of this kind are known. */
   readonly kind: string;
-  /** The wait by what is believed of those before it. 0: it is next, or nothing is believed. */
+  /** Expected wait from the estimated work ahead. 0: the stage is next, or nothing is known. */
   readonly basisMs: Millis;
 }
 
 /**
- * Predicts the start of waiting stages from earlier waits: q10, q50 and q90 of wait ÷ basis over the NEAREST
- * earlier ones in log(basis), weighted by proximity. Waits without a basis are compared directly. Samples are
- * weighted by the time they represent, as if taken at random times; otherwise busy times and short waits
- * would count too much.
+ * Predicts the start of waiting stages from earlier waits: q10, q50 and q90 of wait ÷ basis over the NEAREST ones in
+ * log(basis), weighted by proximity. Waits without a basis are compared directly. Samples are weighted by the time
+ * they represent, as if taken at random times; otherwise busy times and short waits would count too much.
  */
 export class StartTimes<Stage extends object> {
   readonly #groups = new Map<string, Group>();
   readonly #open = new WeakMap<Stage, Asked>();
 
   /**
-   * The next start of a task of the stage answers.
+   * Takes a sample of a waiting stage; its next start completes the sample.
    *
-   * @param forMs since somebody was asked about before, while anybody waited
+   * @param forMs time since the last sample of any stage, while any waited
    */
   ask(stage: Stage, basis: WaitBasis, forMs: Millis, now: Millis): void {
     const asked = this.#open.get(stage) ?? { questions: [], everyMs: 0 };
     this.#open.set(stage, asked);
     const last = asked.questions.at(-1);
-    // Those of one instant stand for something, too.
+    // Samples at one instant represent time, too.
     if (last === undefined || now - last.askedAt >= asked.everyMs)
       asked.questions.push({ askedAt: now, basis, forMs: forMs + 1 });
     else last.forMs += forMs + 1;
     if (asked.questions.length < OPEN_MAX) return;
-    // A long wait keeps samples from its whole duration.
+    // Reduces the sampling rate, so that a long wait keeps samples from its whole duration.
     asked.everyMs = (2 * (now - asked.questions[0]!.askedAt)) / OPEN_MAX;
     asked.questions = everyOther(asked.questions);
   }
@@ -76,7 +75,7 @@ export class StartTimes<Stage extends object> {
     }
   }
 
-  /** @returns undefined where too few have waited */
+  /** @returns undefined if too few waits are known */
   expect(basis: WaitBasis): StartWait | undefined {
     const groups = keysOf(basis).map((key) => this.#groups.get(key));
     const group = groups.find((known) => known !== undefined && known.size >= LEAST);
@@ -88,7 +87,7 @@ export class StartTimes<Stage extends object> {
   }
 }
 
-/** Half of the questions, which stand for all. */
+/** Every other sample; each then represents twice the time. */
 function everyOther(questions: readonly Question[]): Question[] {
   const kept = questions.filter((_, at) => at % 2 === 0);
   kept.forEach((question, at) => {
@@ -97,7 +96,7 @@ function everyOther(questions: readonly Question[]): Question[] {
   return kept;
 }
 
-/** Groups that it belongs to, nearest first. */
+/** Groups to which a wait belongs, most specific first. */
 function keysOf({ kind, basisMs }: WaitBasis): string[] {
   return [kind, ALL_KINDS].map((known) => (basisMs > 0 ? `${known} behind others` : known));
 }
@@ -106,7 +105,7 @@ function scaleOf({ basisMs }: WaitBasis): number {
   return basisMs > 0 ? basisMs + OFFSET_MS : 1;
 }
 
-/** The last waits of a kind, or of all. */
+/** The latest waits of one kind, or of all. */
 class Group {
   readonly #bases: number[] = [];
   readonly #ratios: number[] = [];
@@ -136,7 +135,7 @@ class Group {
     let weight = 0;
     for (const at of nearest.sort((a, b) => this.#ratios[a]! - this.#ratios[b]!)) {
       weight += weightOf(at);
-      // Sums of decimal numbers may be off by a little.
+      // Tolerates rounding errors of the sum.
       while (weight >= shares[quantiles.length]! * total * (1 - 1e-9)) quantiles.push(this.#ratios[at]!);
     }
     return { quantiles, waits: nearest.length };

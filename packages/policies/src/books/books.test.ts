@@ -20,7 +20,7 @@ function jobOf(books: ClusterBooks, number: number, waiting: number) {
 }
 
 describe('a need that avoids workers', () => {
-  test('counts until the next one, which may not avoid them any more', () => {
+  test('lasts until the next need, which may no longer avoid them', () => {
     const books = cluster(2);
     const stage = jobOf(books, 1, 3);
     const [one, other] = books.workers;
@@ -56,7 +56,7 @@ describe('a draft', () => {
   });
 });
 
-test('a job is over when nothing of it waits or runs; a declared one when its owner says so', () => {
+test('a job is over when none of its tasks waits or runs; a declared job when its owner withdraws it', () => {
   const books = cluster(1);
   const stage = jobOf(books, 1, 1);
   const declared = books.declare(OWNER, 2, { arrivedAt: 0, isDeclared: true });
@@ -69,7 +69,7 @@ test('a job is over when nothing of it waits or runs; a declared one when its ow
   expect(books.takeNews().map(({ kind }) => kind)).toEqual(['gone']);
 });
 
-test('a job whose owner was gone and declares it again stays until it is withdrawn again', () => {
+test('a job that a returning owner declares again stays until it is withdrawn again', () => {
   const books = cluster(1);
   const declare = () => books.declare(OWNER, 1, { arrivedAt: 0, isDeclared: true });
   const stage = books.stage(declare(), 0, { demand: ONE_SLOT });
@@ -84,14 +84,14 @@ test('a job whose owner was gone and declares it again stays until it is withdra
   expect(books.job(OWNER, 1)).toBeUndefined();
 });
 
-test('where a job is expected to start fits a message', () => {
+test("a job's expected start and place are limited to what a message can carry", () => {
   const books = cluster(0);
   const { job } = jobOf(books, 1, 1);
   new BookedDraft(books, 1, 0).expect(job, 5, 'x'.repeat(9_000));
   expect(job.expected?.where).toHaveLength(LIMITS.lineLengthMax);
 });
 
-test('a gang that does not fit has not kept its tasks from waiting', () => {
+test('a gang that does not fit does not stop its tasks from waiting', () => {
   const books = cluster(1, 1);
   const stage = jobOf(books, 1, 2);
   const [worker] = books.workers;
@@ -105,14 +105,14 @@ test('a gang that does not fit has not kept its tasks from waiting', () => {
   expect([stage.waitsSince, stage.waiting, worker!.free]).toEqual([0, 2, [1]]);
 });
 
-test('what is free at a worker is less by a run that is found there, once', () => {
+test('a run that is found at a worker reduces its free resources exactly once', () => {
   const books = cluster(1, 3);
   const [worker] = books.workers;
   books.find(jobOf(books, 1, 0), worker!, 0);
   expect(worker!.free).toEqual([2]);
 });
 
-test('news of a stage is also that its pilots have told how long its tasks run', () => {
+test('a stage counts as changed when its pilots determine its run time', () => {
   const books = cluster(0);
   const stage = jobOf(books, 1, 1);
   const facts = { demand: ONE_SLOT, estimateMs: 5 };
@@ -122,7 +122,7 @@ test('news of a stage is also that its pilots have told how long its tasks run',
   expect(books.takeNews()).toMatchObject([{ kind: 'waiting' }]);
 });
 
-test('a run that was found and has ended in one turn is heard of in that order', () => {
+test('a run that is found and ends in one turn is reported in that order', () => {
   const books = cluster(1);
   const stage = jobOf(books, 1, 1);
   books.takeNews();
@@ -130,7 +130,7 @@ test('a run that was found and has ended in one turn is heard of in that order',
   expect(books.takeNews().map(({ kind }) => kind)).toEqual(['shrank', 'found', 'ended', 'freed']);
 });
 
-test('ids are given out again only after the policy has heard that they are free', () => {
+test('ids are reused only after the policy has heard that they are free', () => {
   const books = cluster(1);
   const first = jobOf(books, 1, 1);
   books.withdraw(first.job, 0);
@@ -140,7 +140,7 @@ test('ids are given out again only after the policy has heard that they are free
   expect(jobOf(books, 3, 1).job.id).toBe(first.job.id);
 });
 
-test('whoever follows the news knows what the books say, whatever happens', () => {
+test('a policy that tracks the changes agrees with the books after any sequence of operations', () => {
   const step = fc.tuple(fc.nat(5), fc.nat(3), fc.nat(3));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

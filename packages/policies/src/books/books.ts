@@ -29,19 +29,19 @@ import {
 import { RunningLimits } from './user-limits.js';
 
 /**
- * Central's view of the cluster: workers, jobs with their stages, and runs, each in one place. Every change
- * is news for the policy. Central records what parties report; a policy makes changes through a draft.
+ * Central's view of the cluster: workers, jobs with their stages, and runs, each stored once. Every change is
+ * reported to the policy. Central records what parties report; the policy makes changes through a draft.
  */
 export class ClusterBooks implements ClusterView {
   readonly names = new ResourceNames();
   readonly capacity: number[] = [];
   version = 0;
-  /** Grows whenever a worker has more or fewer runs of long jobs than before. */
+  /** Incremented when the number of long runs of any worker changes. */
   longChanges = 0;
   readonly #workers = new Map<Address, BookedWorker>();
   readonly #byId: (BookedWorker | undefined)[] = [];
   readonly #jobs = new Map<Address, Map<number, BookedJob>>();
-  /** The present incarnation of owners that workers may still name by an earlier one. */
+  /** Current incarnation of owners to which workers may still refer by an earlier one. */
   readonly #presentOwners = new Map<Address, Address>();
   #grants: UserGrants = new Map();
   readonly #byUser = new Map<string, Set<BookedJob>>();
@@ -51,12 +51,12 @@ export class ClusterBooks implements ClusterView {
   #ofWorkers = NO_NEWS;
   #ofJobs = NO_NEWS;
   #answers = NO_NEWS;
-  /** Ids of what is gone, kept from others until the policy has heard so. */
+  /** Ids of deleted objects, which are not reused until the policy has heard of the deletion. */
   #leaving: (() => void)[] = [];
   #waitingTasks = 0;
   #runs = 0;
 
-  // ---- the view
+  // ---- the policy's view
 
   get resources(): readonly string[] {
     return this.names.names;
@@ -75,7 +75,7 @@ export class ClusterBooks implements ClusterView {
     return this.#waitingTasks;
   }
 
-  /** Runs, those on their way included. */
+  /** Number of runs, including those in flight to their workers. */
   get runCount(): number {
     return this.#runs;
   }
@@ -86,7 +86,7 @@ export class ClusterBooks implements ClusterView {
     return this.#workers.get(address);
   }
 
-  /** Closed at first. */
+  /** Adds a worker, which is closed at first. */
   addWorker(address: Address, capacity: Vector, attributes: Attributes = {}): BookedWorker {
     const gpuAt = this.names.find(GPU) ?? 0;
     const worker = new BookedWorker(this.#ids.worker.take(), address, capacity, attributes, gpuAt);
@@ -103,7 +103,7 @@ export class ClusterBooks implements ClusterView {
     this.#tellOfWorker({ kind: open ? 'opened' : 'closed', worker });
   }
 
-  /** Its runs are lost. */
+  /** Removes a worker; its runs are lost. */
   removeWorker(worker: BookedWorker, now: Millis): void {
     for (const run of [...worker.runs]) this.end(run, 'lost', now);
     this.setOpen(worker, false);
@@ -114,8 +114,9 @@ export class ClusterBooks implements ClusterView {
   }
 
   /**
-   * Sets the free amounts as the worker reports them, less what is in flight; never more than its runs leave.
-   * A change is news.
+   * Sets the free amounts reported by the worker, less runs in flight, and at most what its runs leave. Reports a
+   * change to the policy.
+   *
    * @param gpuParts free amounts of partly used GPUs; empty with at most one, which `free` covers
    */
   setFree(
@@ -146,8 +147,8 @@ export class ClusterBooks implements ClusterView {
   }
 
   /**
-   * The owner has been started again: its jobs, and what runs of them, have the new address. Workers that have not heard
-   * of it yet name a former one, which stands for the new one from now on.
+   * The owner has restarted: its jobs and runs move to the new address. Former addresses, which some workers may
+   * still use, are aliases of the new one from now on.
    */
   rehome(owner: Address, formers: readonly Address[], now: Millis): void {
     for (const [former, present] of this.#presentOwners)
@@ -160,7 +161,7 @@ export class ClusterBooks implements ClusterView {
     this.#presentOwners.delete(owner);
   }
 
-  /** Nobody will go on with the jobs of this owner. */
+  /** The owner is lost for good, and no other scheduler continues its jobs. */
   forgetOwner(owner: Address): void {
     for (const [former, present] of this.#presentOwners)
       if (present === owner) this.#presentOwners.delete(former);
@@ -168,7 +169,7 @@ export class ClusterBooks implements ClusterView {
 
   #move(job: BookedJob, owner: Address, now: Millis): void {
     const ofOwner = this.#jobsBy(owner);
-    // Two incarnations that each have a job of that number contradict each other, and the present one is right.
+    // If two incarnations have different jobs with the same number, the current incarnation's job counts.
     if (ofOwner.has(job.number)) {
       this.withdraw(job, now);
       for (const run of [...job.runs]) this.end(run, 'lost', now);
@@ -196,7 +197,7 @@ export class ClusterBooks implements ClusterView {
     return this.#presentOwners.size === 0 ? owner : (this.#presentOwners.get(owner) ?? owner);
   }
 
-  /** The job with these facts, known or new. */
+  /** Creates or updates the job. */
   declare(by: Address, number: JobNumber, facts: JobFacts): BookedJob {
     const owner = this.#presentOwner(by);
     const known = this.job(owner, number);
@@ -238,7 +239,7 @@ export class ClusterBooks implements ClusterView {
     else others.add(job);
     const { project } = grantOf(this.#grants, user);
     if (project === undefined || (projectGrantOf(this.#grants, project)?.weight ?? 0) === 0) return;
-    // All jobs of a user have one weight, which the first of them divides anew.
+    // All jobs of a user have one weight, so the first job determines the new division.
     const [other] = others ?? [];
     if (other === undefined || other === job) this.#divideWeight(project);
     else job.userWeight = other.userWeight;
@@ -252,7 +253,7 @@ export class ClusterBooks implements ClusterView {
     if (project !== undefined) this.#divideWeight(project);
   }
 
-  /** A project with a weight has it divided among its users who have jobs: there is one more, or one less. */
+  /** Divides the weight of a project among its users with jobs, after their number has changed. */
   #divideWeight(project: string): void {
     const whole = projectGrantOf(this.#grants, project)?.weight ?? 0;
     if (whole === 0) return;
@@ -268,7 +269,7 @@ export class ClusterBooks implements ClusterView {
     }
   }
 
-  /** @returns whether its user has another weight than before */
+  /** @returns whether the weight of its user has changed */
   #weigh(job: BookedJob, facts?: JobFacts): boolean {
     const { weight, project } = grantOf(this.#grants, job.user);
     if (facts?.userWeight !== undefined || job.userWeight === weight) return false;
@@ -277,13 +278,15 @@ export class ClusterBooks implements ClusterView {
     return true;
   }
 
-  /** The job of which a worker runs something since then. Its owner may have found it long without the worker's knowing. */
+  /**
+   * The job of a run found at a worker. The owner may have reclassified it as long without the worker's knowledge.
+   */
   declareFound(owner: Address, number: JobNumber, arrivedAt: Millis, long: boolean): BookedJob {
     const isLong = long || this.job(owner, number)?.long === true;
     return this.declare(owner, number, { arrivedAt, isArrivalGuessed: true, long: isLong });
   }
 
-  /** The stage with these facts, known or new. */
+  /** Creates or updates the stage. */
   stage(job: BookedJob, index: StageIndex, facts: StageFacts): BookedStage {
     const known = job.stageAt(index);
     if (known !== undefined) {
@@ -293,7 +296,7 @@ export class ClusterBooks implements ClusterView {
     return job.addStage(this.#ids.stage.take(), index, facts);
   }
 
-  /** So many of its tasks wait, and their owner will choose which of them runs. */
+  /** Sets the number of waiting tasks, from which the owner chooses when it binds one. */
   setWaiting(stage: BookedStage, waiting: number, now: Millis): void {
     if (stage.named > 0) stage.forgetNamed();
     if (waiting === stage.waiting + stage.held) return;
@@ -304,7 +307,7 @@ export class ClusterBooks implements ClusterView {
     this.#show(stage, seen);
   }
 
-  /** So many of its tasks are for the policy to start. */
+  /** Sets the number of tasks that the policy may start. */
   #show(stage: BookedStage, waiting: number): void {
     if (waiting === stage.waiting) return;
     this.#waitingTasks += waiting - stage.waiting;
@@ -312,7 +315,7 @@ export class ClusterBooks implements ClusterView {
     this.#tellOfJob({ kind: 'waiting', stage });
   }
 
-  /** Lets as many waiting tasks of each user start as the limits allow. */
+  /** Admits as many waiting tasks of each user as the limits allow. */
   #keepLimits(): void {
     if (!this.#limits.hasChanges) return;
     this.#limits.allot(
@@ -324,14 +327,14 @@ export class ClusterBooks implements ClusterView {
     );
   }
 
-  /** Some user has a limit on what runs. */
+  /** Whether any user has a limit on running tasks. */
   get hasLimits(): boolean {
     return !this.#limits.isEmpty;
   }
 
-  /** This very task of the stage waits, also when the others do not. */
+  /** This particular task of the stage waits, even if no other does. */
   nameWaiting(stage: BookedStage, named: TaskAttempt, now: Millis): void {
-    // Owners that name tasks no longer count them.
+    // An owner that names tasks does not report a count.
     if (stage.waiting !== stage.named) this.setWaiting(stage, 0, now);
     if (!stage.name(named)) return;
     if (stage.waiting === 0) stage.waitsSince = now;
@@ -340,7 +343,7 @@ export class ClusterBooks implements ClusterView {
     this.#tellOfJob({ kind: 'waiting', stage });
   }
 
-  /** A named task waits no more: a worker has it already. */
+  /** A named task no longer waits, because a worker already has it. */
   unnameWaiting(stage: BookedStage, task: TaskIndex): void {
     if (stage.waitingAttempt(task) === undefined) return;
     stage.unname(task);
@@ -349,14 +352,14 @@ export class ClusterBooks implements ClusterView {
     this.#tellOfJob({ kind: 'waiting', stage });
   }
 
-  /** The job wants nothing any more; what runs of it stays in the books until it ends. */
+  /** The job needs no more workers; its runs stay in the books until they end. */
   withdraw(job: BookedJob, now: Millis): void {
     job.isDeclared = false;
     for (const stage of job.allStages) this.setWaiting(stage, 0, now);
     this.forgetIfOver(job);
   }
 
-  /** Nothing of the job waits or runs, and its owner has declared nothing that is to come. */
+  /** Deletes a job without waiting or running tasks, unless its owner has declared it. */
   forgetIfOver(job: BookedJob): void {
     if (!job.isOver || this.job(job.owner, job.number) !== job) return;
     const ofOwner = this.#jobs.get(job.owner)!;
@@ -373,12 +376,12 @@ export class ClusterBooks implements ClusterView {
 
   // ---- runs
 
-  /** Whether one more task of the stage could start there. */
+  /** Whether one more task of the stage could start at the worker. */
   canStart(stage: BookedStage, worker: BookedWorker): boolean {
     return stage.waiting > 0 && worker.open && hasRoom(stage, worker);
   }
 
-  /** @returns undefined where `canStart` says no */
+  /** @returns undefined if `canStart` is false */
   start(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun | undefined {
     if (!this.canStart(stage, worker)) return undefined;
     const run = this.#take(stage, worker, now);
@@ -386,7 +389,7 @@ export class ClusterBooks implements ClusterView {
     return this.#enter(run);
   }
 
-  /** Queues a task that is named at the worker. @returns undefined where none is, or it could never run there */
+  /** Queues a named task at the worker. @returns undefined if none waits, or if it could never run there */
   place(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun | undefined {
     if (stage.named === 0 || !worker.open || !fitsEver(stage, worker)) return undefined;
     const run = this.#take(stage, worker, now);
@@ -394,7 +397,7 @@ export class ClusterBooks implements ClusterView {
     return this.#enter(run);
   }
 
-  /** A start of this draft is taken back: nobody has heard of it. */
+  /** Reverts a start of this draft, which no other party has seen. */
   undo(run: BookedRun): void {
     const { stage, worker } = run;
     worker.removeRun(run);
@@ -409,9 +412,9 @@ export class ClusterBooks implements ClusterView {
   }
 
   /**
-   * Runs there without a start of these books.
+   * Records a run at a worker that these books did not start.
    *
-   * @returns undefined where a worker names more runs than it has slots
+   * @returns undefined if the worker reports more runs than it has slots
    */
   find(
     stage: BookedStage,
@@ -426,7 +429,7 @@ export class ClusterBooks implements ClusterView {
     return run;
   }
 
-  /** Waits in the worker's queue without these books having placed it. */
+  /** Records a queued task at a worker that these books did not place. */
   findQueued(stage: BookedStage, worker: BookedWorker, now: Millis, named: TaskAttempt): BookedRun {
     const run = this.#enter(this.#newRun(stage, worker, now, named));
     run.isQueued = true;
@@ -435,7 +438,7 @@ export class ClusterBooks implements ClusterView {
     return run;
   }
 
-  /** A run that was queued has started, if its worker can have a slot for it. */
+  /** A queued run has started, if its worker has a slot for it. */
   begin(run: BookedRun, startedAt: Millis): void {
     if (!run.isQueued || slotsLeft(run.worker) <= 0) return;
     run.isQueued = false;
@@ -444,7 +447,7 @@ export class ClusterBooks implements ClusterView {
     this.#tellOfWorker({ kind: 'began', run });
   }
 
-  /** The worker has said that it is there. */
+  /** The worker has confirmed the run. */
   confirm(run: BookedRun): void {
     if (run.isConfirmed) return;
     run.isConfirmed = true;
@@ -452,8 +455,8 @@ export class ClusterBooks implements ClusterView {
   }
 
   /**
-   * The run is over, and its room is free. What it had is its job's; a task that was declined had nothing, and waits
-   * again when its owner says so.
+   * Ends a run and frees its resources. The slot time counts for the job; a declined task had none, and waits again
+   * once its owner reports it.
    */
   end(run: BookedRun, how: RunEnd, now: Millis): void {
     const { stage, worker } = run;
@@ -465,7 +468,7 @@ export class ClusterBooks implements ClusterView {
     this.#limits.changed(stage.job);
     if (stage.job.long) this.longChanges++;
     this.version++;
-    // A run found in this turn cannot end before it.
+    // Report a run found in this turn before its end.
     if (run.isFoundInNews) this.#ofWorkers = added(this.#ofWorkers, { kind: 'ended', run, how });
     else this.#ended = added(this.#ended, { kind: 'ended', run, how });
     if (how === 'declined') {
@@ -482,7 +485,7 @@ export class ClusterBooks implements ClusterView {
     this.forgetIfOver(stage.job);
   }
 
-  /** Short work that no job of these books stands for. */
+  /** Records short work of jobs that are not in these books. */
   shortWork(workMs: Millis): void {
     if (workMs > 0) this.#tellOfJob({ kind: 'shortWork', workMs });
   }
@@ -521,7 +524,7 @@ export class ClusterBooks implements ClusterView {
     else if (news.kind === 'ended') this.#ids.run.free(news.run.id);
   }
 
-  /** The owner asks for workers once more: those that it declined some time ago may be offered again. */
+  /** The owner repeats its need, so workers that it declined some time ago may be offered again. */
   reconsider(stage: BookedStage, now: Millis, avoided: readonly BookedWorker[] = []): void {
     for (const worker of stage.avoided as readonly BookedWorker[]) {
       if (avoided.includes(worker) || stage.declinedBy?.delete(worker) !== true) continue;
@@ -543,7 +546,7 @@ export class ClusterBooks implements ClusterView {
     }
   }
 
-  /** Nothing is in two places, and nothing was lost between them. */
+  /** Checks that every object is in exactly one place and that all counts agree. */
   checkInvariants(): void {
     let runs = 0;
     for (const worker of this.workers) {
@@ -578,7 +581,7 @@ export class ClusterBooks implements ClusterView {
     invariant(ofJobs === runs, () => `${ofJobs} runs of jobs, ${runs} at workers`);
   }
 
-  /** It has a slot of which these books do not know. */
+  /** The run takes a slot that these books had counted as free. */
   #occupy(run: BookedRun): void {
     const before = run.worker.free[SLOT]!;
     run.worker.occupy(run);
@@ -588,7 +591,7 @@ export class ClusterBooks implements ClusterView {
     this.#confirmSlot(run, before);
   }
 
-  /** @param before what was free there */
+  /** @param before what was free at the worker */
   #confirmSlot({ worker, stage }: BookedRun, before: number): void {
     worker.confirmedSlots += stage.demand[SLOT]!;
     worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
@@ -652,24 +655,24 @@ export class ClusterBooks implements ClusterView {
   }
 }
 
-/** The need that follows a declined worker at once says nothing new. */
+/** A need that follows a declined worker within this time does not clear it. ms */
 const DECLINED_MS = 100;
 
 const NO_NEWS: News[] = [];
 
-/** The list with one more. Most are of one, and a list that grows from nothing is made for 17. */
+/** Appends to a list. Most lists have one item, and pushing to an empty array allocates space for 17. */
 function added(list: News[], news: News): News[] {
   if (list.length === 0) return [news];
   list.push(news);
   return list;
 }
 
-/** Slots that its confirmed runs leave. */
+/** Slots of the worker not used by confirmed runs. */
 function slotsLeft(worker: BookedWorker): number {
   return worker.capacity[SLOT]! - worker.confirmedSlots;
 }
 
-/** Small numbers; the one that was freed last is given first. */
+/** Allocates small ids; the most recently freed id is reused first. */
 class Ids {
   readonly #free: number[] = [];
   #next = 0;

@@ -3,16 +3,16 @@ import type { Draft, JobView, RunView, SolveId, SolverProblem, StageView, Worker
 import type { ClusterBooks } from './books.js';
 import type { BookedJob, BookedRun, BookedStage, BookedWorker } from './entries.js';
 
-/** A plan in the making: starts enter the books at once, central carries the rest out. */
+/** The plan of one turn. Starts change the books immediately; central carries out the rest. */
 export class BookedDraft implements Draft {
   readonly #books: ClusterBooks;
   readonly #now: Millis;
   readonly started: BookedRun[] = [];
-  /** Made when there is one: most plans preempt nobody. */
+  /** Created on demand, because most plans preempt nothing. */
   #preempted: Set<BookedRun> | undefined;
   problem: { readonly id: SolveId; readonly problem: SolverProblem } | undefined;
   againAt: Millis = Number.POSITIVE_INFINITY;
-  /** Starts that were asked for and could not be made. */
+  /** Number of starts that were refused. */
   refused = 0;
   #nextSolve: SolveId;
 
@@ -22,7 +22,7 @@ export class BookedDraft implements Draft {
     this.#now = now;
   }
 
-  /** Runs that are to end, those among them that an earlier draft has named. */
+  /** Runs to preempt, except those that an earlier draft has preempted already. */
   get preempted(): Iterable<BookedRun> {
     return this.#preempted ?? NOBODY;
   }
@@ -98,7 +98,7 @@ function countOf(stage: StageView, starts: Parameters<Draft['gang']>[0]): number
   return starts.filter((start) => start.stage === stage).length;
 }
 
-/** Input that would block central forever, or that it cannot send to others. */
+/** Invalid input, which would block central forever or cannot be sent. */
 function broken(message: string): InputError {
   return new InputError('bad-policy', message);
 }

@@ -20,7 +20,7 @@ import type { Attributes, JobView, RunView, StageView, WorkerView } from '../con
 /** An owner's facts about a job. Omitted fields stay unchanged. */
 export interface JobFacts {
   readonly arrivedAt: Millis;
-  /** The arrival is when central first saw the job; its owner has not reported it yet. */
+  /** `arrivedAt` is when central first saw the job, until its owner reports the real arrival. */
   readonly isArrivalGuessed?: boolean;
   readonly user?: string;
   readonly weight?: number;
@@ -32,7 +32,7 @@ export interface JobFacts {
   readonly long?: boolean;
   readonly priority?: Priority;
   readonly tasks?: number;
-  /** Slot time of the attempts that ended, before these books heard of any. ms */
+  /** Slot time of attempts that ended before these books saw any. ms */
   readonly attainedMs?: Millis;
   readonly isDeclared?: boolean;
 }
@@ -53,7 +53,7 @@ export interface StageFacts {
 
 export class BookedJob implements JobView {
   readonly id: number;
-  /** Its present incarnation. */
+  /** The current incarnation of its owner. */
   owner: Address;
   readonly number: JobNumber;
   arrivedAt: Millis;
@@ -69,17 +69,17 @@ export class BookedJob implements JobView {
   tasks = 0;
   readonly stages: BookedStage[] = [];
   readonly runs = new Set<BookedRun>();
-  /** Those of tasks that the owner has named, by task. */
+  /** Runs of named tasks, by task. */
   #named: Map<number, BookedRun> | undefined;
-  /** Slot time of the runs that ended. ms */
+  /** Total slot time of ended runs. ms */
   attained: Millis = 0;
-  /** Its owner will withdraw it when it is over: until then it stays, whether anything of it waits or not. */
+  /** The job stays until its owner withdraws it, even if none of its tasks waits. */
   isDeclared = false;
-  /** When and where the policy expects it to start. */
+  /** When and where the policy expects to start it. */
   expected: { readonly at: Millis; readonly where: string | undefined } | undefined;
   #isArrivalGuessed = true;
   #isAttainedSaid = false;
-  /** By index at the owner, pilots included. */
+  /** Stages by index at the owner, including pilots. */
   readonly #byIndex = new Map<number, BookedStage>();
 
   constructor(id: number, owner: Address, number: JobNumber, facts: JobFacts) {
@@ -141,7 +141,7 @@ export class BookedJob implements JobView {
     if (run.named !== undefined && this.runOf(run.named.task) === run) this.#named!.delete(run.named.task);
   }
 
-  /** @returns whether anything is new */
+  /** @returns whether anything has changed */
   learn(facts: JobFacts): boolean {
     let isNew = takeSaid<JobSaid>(this, facts, JOB_NEWS);
     takeSaid<JobSaid>(this, facts, JOB_REST);
@@ -151,8 +151,7 @@ export class BookedJob implements JobView {
       this.arrivedAt = facts.arrivedAt;
       this.#isArrivalGuessed = false;
     }
-    // Counted here from then on: later reports of the owner may include ends that central has not heard of
-    // yet.
+    // Accepted only once: later reports of the owner may include ends that central has counted or will count itself.
     if (!this.#isAttainedSaid && facts.attainedMs !== undefined) {
       this.attained = Math.max(this.attained, facts.attainedMs);
       this.#isAttainedSaid = true;
@@ -171,9 +170,9 @@ export class BookedStage implements StageView {
   tasks = 0;
   ended = 0;
   waiting = 0;
-  /** Tasks that could start, and that a limit of their user keeps from the policy. */
+  /** Tasks that may start, but that a limit of their user hides from the policy. */
   held = 0;
-  /** The limit that does. */
+  /** The limit that hides them. */
   heldBy: string | undefined;
   running = 0;
   estimateMs: Millis = 0;
@@ -181,18 +180,18 @@ export class BookedStage implements StageView {
   distribution: readonly Segment[] | undefined;
   requires: Attributes | undefined;
   gang = false;
-  /** And when it was declined. */
+  /** Workers that the owner declined, and when. */
   declinedBy: Map<WorkerView, Millis> | undefined;
   /** Workers in `declinedBy` because the owner's last need avoids them. */
   avoided: readonly WorkerView[] = [];
   waitsSince: Millis = 0;
-  /** Workers that its owner has been sent. */
+  /** Number of workers that its owner has been sent. */
   matches = 0;
-  /** News of it waits to be heard. */
+  /** A change of the stage is pending for the policy. */
   isInNews = false;
-  /** Attempts of the tasks that its owner has named, and that have no worker. */
+  /** Attempt numbers of the named tasks that have no worker, by task. */
   #attempts: Map<number, number> | undefined;
-  /** The same tasks in order of arrival, and some that wait no more. */
+  /** The same tasks in order of arrival, and some that no longer wait. */
   #order: Deque<number> | undefined;
 
   constructor(id: number, job: BookedJob, index: StageIndex, facts: StageFacts) {
@@ -203,12 +202,15 @@ export class BookedStage implements StageView {
     this.learn(facts);
   }
 
-  /** Tasks that wait and are named. */
+  /** Number of waiting named tasks. */
   get named(): number {
     return this.#attempts?.size ?? 0;
   }
 
-  /** A task that is named already keeps its place, with its latest attempt. @returns whether it is another one */
+  /**
+   * Adds a named task. A task that is already named keeps its position and gets the new attempt. @returns whether the
+   * task is new
+   */
   name({ task, attempt }: TaskAttempt): boolean {
     this.#attempts ??= new Map();
     this.#order ??= new Deque();
@@ -218,7 +220,7 @@ export class BookedStage implements StageView {
     return known === undefined;
   }
 
-  /** The next task that is named; undefined where none is. */
+  /** Removes and returns the next named task; undefined if there is none. */
   takeNamed(): TaskAttempt | undefined {
     if (this.#attempts === undefined) return undefined;
     for (let task = this.#order!.shift(); task !== undefined; task = this.#order!.shift()) {
@@ -228,12 +230,12 @@ export class BookedStage implements StageView {
     return undefined;
   }
 
-  /** The attempt under which a named task waits; undefined where it does not. */
+  /** The attempt number of a waiting named task; undefined if it does not wait. */
   waitingAttempt(task: TaskIndex): number | undefined {
     return this.#attempts?.get(task);
   }
 
-  /** A named task waits no more. */
+  /** A named task no longer waits. */
   unname(task: TaskIndex): void {
     this.#attempts?.delete(task);
   }
@@ -243,20 +245,20 @@ export class BookedStage implements StageView {
     this.#order = undefined;
   }
 
-  /** @returns whether anything is new */
+  /** @returns whether anything has changed */
   learn(facts: StageFacts): boolean {
     const { distribution, requires } = this;
     const isNew = takeSaid<StageSaid>(this, facts, STAGE_NEWS);
     takeSaid<StageSaid>(this, facts, STAGE_REST);
-    // Said again it is another list of the same segments.
+    // A repeated report has a new list with equal segments.
     if (!isSame(facts.distribution, distribution)) this.distribution = facts.distribution ?? distribution;
-    // They never change, and may be heard late: of a run that was found nobody says them.
+    // Requirements never change, but may become known late, because a found run does not include them.
     this.requires ??= facts.requires;
     return isNew || distribution !== this.distribution || requires !== this.requires;
   }
 }
 
-/** Leaves room for more numbers than a worker can ever be given. */
+/** Leaves room for more matches than a worker can ever receive. */
 const MATCH_MAX = 2 ** 52;
 
 export class BookedWorker implements WorkerView {
@@ -265,23 +267,23 @@ export class BookedWorker implements WorkerView {
   readonly capacity: Vector;
   readonly attributes: Attributes;
   readonly free: number[];
-  /** Undefined where it has none. Their index in vectors. */
+  /** Index of GPUs in vectors; undefined without GPUs. */
   readonly #gpus: Gpus<BookedRun> | undefined;
   readonly #gpuAt: number;
   open = false;
   readonly runs: BookedRun[] = [];
-  /** Slots of the runs that the worker has confirmed. */
+  /** Slots of confirmed runs. */
   confirmedSlots = 0;
-  /** News that it has more room waits to be heard. */
+  /** A report that it has more room is pending for the policy. */
   isFreedInNews = false;
-  /** That news, which is the same each time. */
+  /** This report, which is always equal and therefore shared. */
   readonly freed: { readonly kind: 'freed'; readonly worker: WorkerView } = { kind: 'freed', worker: this };
   /** Number of its last match. */
   match = 0;
-  /** Its bit in the message `occupied`. */
+  /** Index of its bit in the message `occupied`. */
   bit = 0;
 
-  /** @param gpuAt index of GPUs in vectors; 0: nobody knows of any */
+  /** @param gpuAt index of GPUs in vectors; 0: no worker has GPUs */
   constructor(id: number, address: Address, capacity: Vector, attributes: Attributes, gpuAt: number) {
     this.id = id;
     this.address = address;
@@ -303,7 +305,7 @@ export class BookedWorker implements WorkerView {
     return count;
   }
 
-  /** The run has its room from now on, though less than it needs may be free by what the worker said. */
+  /** The run takes its resources, even if the worker reports less free than it needs. */
   occupy(run: BookedRun): void {
     const { demand } = run.stage;
     addVector(this.free, demand, -1);
@@ -312,7 +314,10 @@ export class BookedWorker implements WorkerView {
     this.free[this.#gpuAt] = this.#gpus.room;
   }
 
-  /** The room of a run that is gone is free again. Which GPUs those are is unknown if only the worker knows them: it will say. */
+  /**
+   * Frees the resources of a removed run. If only the worker knows which GPUs these are, its next report updates
+   * them.
+   */
   vacate(run: BookedRun): void {
     addVector(this.free, run.stage.demand, 1);
     if (this.#gpus === undefined) return;
@@ -321,14 +326,14 @@ export class BookedWorker implements WorkerView {
     this.free[this.#gpuAt] = this.#gpus.room;
   }
 
-  /** @param gpuParts what is free of each GPU that is partly taken; empty: one at most is, and `free` tells */
+  /** @param gpuParts free amounts of partly used GPUs; empty: at most one is partly used, and `free` covers it */
   setFree(free: Vector, gpuParts: readonly number[] = []): void {
     for (let index = 0; index < Math.max(free.length, this.free.length); index++)
       this.free[index] = free[index] ?? 0;
     this.#gpus?.setFree(this.free[this.#gpuAt]!, gpuParts);
   }
 
-  /** Numbers later matches beyond one that the worker reports, which may be any number. */
+  /** Continues numbering after a match that the worker reports, which may be any number. */
   numberFrom(match: number): void {
     this.match = Math.max(this.match, Math.min(match, MATCH_MAX));
   }
@@ -337,7 +342,7 @@ export class BookedWorker implements WorkerView {
     return this.runs.find((run) => run.match === match);
   }
 
-  /** @returns whether it was there */
+  /** @returns whether the run was there */
   removeRun(run: BookedRun): boolean {
     const at = this.runs.indexOf(run);
     if (at >= 0) this.runs.splice(at, 1);
@@ -350,16 +355,18 @@ export class BookedRun implements RunView {
   readonly stage: BookedStage;
   readonly worker: BookedWorker;
   startedAt: Millis;
-  /** Which task and attempt it is, where the owner has named it; else the owner chooses when it binds. */
+  /** The task and attempt, if the owner has named it; otherwise the owner chooses when it binds. */
   readonly named: TaskAttempt | undefined;
   isQueued = false;
   isConfirmed = false;
-  /** Central's number of it at the worker; 0: none yet. */
+  /** The number of the match at the worker; 0: none yet. */
   match = 0;
-  /** When it was made, or its owner was last asked what became of it; −Infinity: it is to be asked to kill it. */
+  /**
+   * When the run was created, or when its owner was last asked about the match; −Infinity: ask the owner to kill it.
+   */
   askedAt: Millis;
   isPreempted = false;
-  /** The news that it was found waits to be heard. */
+  /** The report that it was found is pending for the policy. */
   isFoundInNews = false;
 
   constructor(
@@ -380,7 +387,7 @@ export class BookedRun implements RunView {
 
 const GPU_UNITS = unitsOf(GPU);
 
-/** Facts of which a change is news, and others. */
+/** Facts whose change is reported to the policy, and facts whose change is not. */
 const JOB_NEWS = [
   'user',
   'weight',
@@ -398,7 +405,7 @@ const STAGE_REST = ['after', 'gang'] as const;
 type JobSaid = Pick<BookedJob, (typeof JOB_NEWS | typeof JOB_REST)[number]>;
 type StageSaid = Pick<BookedStage, (typeof STAGE_NEWS | typeof STAGE_REST)[number]>;
 
-/** Takes what is said of these. @returns whether anything is another than before */
+/** Copies the given facts. @returns whether any differs */
 function takeSaid<T>(known: T, said: Partial<T>, names: readonly (keyof T)[]): boolean {
   let isNew = false;
   for (const name of names) {

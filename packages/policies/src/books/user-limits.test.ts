@@ -26,7 +26,7 @@ test('the users of a project divide its weight while they have jobs', () => {
 });
 
 describe('limits of users', () => {
-  test('hold for all of the user together, and leave the rest to others', () => {
+  test('apply to all jobs of the user together, and leave the rest to others', () => {
     const bench = benchOf(8, { ann: { running: 3 } });
     bench.say(1, { tasks: 2, user: 'ann' });
     bench.need(2, { tasks: 9, user: 'ann' });
@@ -36,7 +36,7 @@ describe('limits of users', () => {
     expect(running(bench, 'ann')).toBe(3);
   });
 
-  test('hold for the users of a project together', () => {
+  test('apply to the users of a project together', () => {
     const of = { project: 'physics' };
     const bench = benchOf(8, { ann: of, ben: of, '@physics': { cpus: 4 } });
     bench.say(1, { tasks: 9, user: 'ann', demand: { cpu: 1 } });
@@ -48,7 +48,7 @@ describe('limits of users', () => {
     expect(running(bench, 'cleo')).toBe(4);
   });
 
-  test('say which one binds, and stop to when the operator lifts them', () => {
+  test('name the limit that binds, until the operator lifts it', () => {
     const bench = benchOf(4, { ann: { memory: 150, gpus: 1 } });
     bench.need(1, { tasks: 4, user: 'ann', demand: { memory: 50 } });
     expect(running(bench, 'ann')).toBe(3);
@@ -61,7 +61,7 @@ describe('limits of users', () => {
     expect(bench.stage(1)).toMatchObject({ held: 0, waiting: 0, heldBy: undefined });
   });
 
-  test('go to a task that fits once a worker has room for it, and not for the one before it', () => {
+  test('admit a task that fits once a worker has room for it, instead of the one before it', () => {
     const bench = benchOf(1, { ann: { running: 1 } }, 2);
     bench.need(1, { tasks: 1, user: 'ben', demand: { gpu: 1 } });
     bench.need(2, { tasks: 1, user: 'ben', demand: { cpu: 1 } });
@@ -80,7 +80,7 @@ describe('limits of users', () => {
     expect(bench.stage(2).running).toBe(2);
   });
 
-  test('hold through random arrivals, ends and changes of the file, and everything runs in the end', () => {
+  test('hold through random arrivals, ends and changes of the file, and everything runs eventually', () => {
     for (let seed = 0; seed < 8; seed++) {
       const random = Random.seeded(`limits ${seed}`);
       const draw = (below: number): number => Math.floor(random.next() * below);

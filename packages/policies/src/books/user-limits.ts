@@ -13,7 +13,7 @@ import {
 import { fitsEver, hasRoom, needsOf } from '../fitting.js';
 import type { BookedJob, BookedStage, BookedWorker } from './entries.js';
 
-/** Limits on what runs, in the order of `amountsOf`. */
+/** Resources with limits, in the order of `amountsOf`. */
 const LIMITED = ['running', 'cpus', 'memory', 'gpus'] as const satisfies (keyof UserLimits)[];
 type Limited = (typeof LIMITED)[number];
 
@@ -21,22 +21,22 @@ type Limited = (typeof LIMITED)[number];
 interface Account {
   readonly title: string;
   readonly limits: UserLimits;
-  /** Usage of tasks that run or may start, by index of `LIMITED`. */
+  /** Usage of running and admitted tasks, by index of `LIMITED`. */
   readonly used: number[];
 }
 
 /**
- * Limits on what users and projects run at a time. A policy sees as many waiting tasks of a user as the limits let start,
- * so that any policy keeps them.
+ * Enforces limits on what users and projects run at a time. A policy sees only as many waiting tasks of a user as the
+ * limits admit, so every policy obeys them.
  */
 export class RunningLimits {
   readonly #names: ResourceNames;
   #grants: UserGrants = new Map();
-  /** Jobs by pool: users whose jobs share a limit. */
+  /** Jobs by pool: a set of users whose jobs share limits. */
   readonly #pools = new Map<string, Set<BookedJob>>();
   readonly #poolOf = new Map<BookedJob, string>();
   readonly #changed = new Set<string>();
-  /** Pools whose limits leave less than all that waits. */
+  /** Pools whose limits admit less than all waiting tasks. */
   readonly #short = new Set<string>();
   isEmpty = true;
 
@@ -77,33 +77,33 @@ export class RunningLimits {
     if (this.isLimited(job.user)) this.#changed.add(pool);
   }
 
-  /** More or less of the job waits or runs. */
+  /** The number of waiting or running tasks of the job has changed. */
   changed(job: BookedJob): void {
     if (this.#poolOf.size === 0) return;
     const pool = this.#poolOf.get(job);
     if (pool !== undefined && this.isLimited(job.user)) this.#changed.add(pool);
   }
 
-  /** Workers have more or less room, came or left: other tasks of a pool may be those that fit. */
+  /** Room at workers has changed, or workers joined or left, so other tasks of a pool may fit now. */
   workersChanged(): void {
     for (const pool of this.#short) this.#changed.add(pool);
   }
 
-  /** Whether some limit holds for the jobs of this user. */
+  /** Whether any limit applies to the jobs of this user. */
   isLimited(user: string): boolean {
     if (this.isEmpty) return false;
     const { limits, project } = grantOf(this.#grants, user);
     return isLimited(limits) || isLimited(projectGrantOf(this.#grants, project)?.limits);
   }
 
-  /** Some pool is to be divided anew. */
+  /** Whether any pool must be allotted again. */
   get hasChanges(): boolean {
     return this.#changed.size > 0;
   }
 
   /**
-   * Divides what the limits leave among the waiting tasks of each pool that has changed: first those that fit some worker now,
-   * in order of arrival.
+   * Admits waiting tasks of each changed pool within its limits: tasks that fit some worker now come first, then in
+   * order of arrival.
    *
    * @param show sets how many of a stage's tasks the policy sees
    */
@@ -119,7 +119,7 @@ export class RunningLimits {
     this.#changed.clear();
   }
 
-  /** @returns whether the limits leave less than all that waits */
+  /** @returns whether the limits admit less than all waiting tasks */
   #allotPool(
     jobs: ReadonlySet<BookedJob>,
     workers: () => readonly BookedWorker[],
@@ -171,7 +171,7 @@ export class RunningLimits {
     return accounts;
   }
 
-  /** Amounts of one task by index of `LIMITED`: one CPU if it requests none. */
+  /** Amounts of one task by index of `LIMITED`; a task that requests no CPU counts as one. */
   #amountsOf(demand: Vector): readonly number[] {
     const of = (name: string): number => {
       const index = this.#names.find(name);
@@ -190,14 +190,14 @@ function isHeld({ allStages }: BookedJob): boolean {
   return false;
 }
 
-/** Higher priorities first, then in order of arrival. */
+/** Higher priorities first, then order of arrival. */
 function orderOf(job: BookedJob): number {
   return job.arrivedAt + PRIORITY_MS[job.priority];
 }
 
 const PRIORITY_MS = { high: -1e15, normal: 0, low: 1e15 } as const;
 
-/** Sums of decimal fractions may be off by this much. */
+/** Tolerance for sums of decimal fractions. */
 const ROUNDING = 1e-6;
 
 function roomIn(accounts: readonly Account[], amounts: readonly number[]): number {
@@ -215,7 +215,7 @@ function charge(accounts: readonly Account[], amounts: readonly number[], tasks:
   for (const { used } of accounts) for (const [at, amount] of amounts.entries()) used[at]! += tasks * amount;
 }
 
-/** Whether the limits leave less than all that waits. */
+/** Whether the limits admit less than all waiting tasks. */
 function isShort(
   waiting: readonly { readonly stage: BookedStage; readonly accounts: readonly Account[] }[],
   amountsOf: (stage: BookedStage) => readonly number[],
@@ -235,7 +235,10 @@ function isShort(
   return false;
 }
 
-/** Tasks that no worker has room for now use no limit that others could. Those that fit no worker at all come last. */
+/**
+ * Tasks that fit some worker now come first, so that tasks without room do not use up a limit. Tasks that fit no
+ * worker at all come last.
+ */
 function fittingFirst<T extends { readonly stage: BookedStage }>(
   waiting: readonly T[],
   workers: readonly BookedWorker[],
@@ -251,7 +254,7 @@ function fittingFirst<T extends { readonly stage: BookedStage }>(
     }
     return rank;
   };
-  // Stable: within a rank the order stays.
+  // The sort is stable: the order within a rank is kept.
   return [...waiting].sort((one, other) => rankOf(one) - rankOf(other));
 }
 
@@ -266,7 +269,7 @@ function round(amount: number): number {
   return Math.round(amount * 1_000) / 1_000;
 }
 
-/** The limit that keeps the next tasks from starting, for `why`. */
+/** The limit that blocks the next tasks, for `why`. */
 function bindingOf(accounts: readonly Account[], amounts: readonly number[], tasks: number): string {
   for (const { title, limits, used } of accounts)
     for (const [at, name] of LIMITED.entries()) {

@@ -7,7 +7,7 @@ import { OWNER, PolicyBench } from '../testing.fixture.js';
 const SEEDS = 500;
 const NAMES = ['cpu', 'gpu', 'memory'] as const;
 
-/** A small cluster in which tasks run and wait, as if some time had passed. */
+/** A small cluster with running and waiting tasks, as after some time of use. */
 function drawn(seed: number): PolicyBench {
   const random = Random.seeded(`why ${seed}`);
   const int = (from: number, to: number): number => from + Math.floor(random.next() * (to - from + 1));
@@ -50,7 +50,7 @@ function waitingIn(bench: PolicyBench): BookedStage[] {
   );
 }
 
-/** Whether a task of the job was started since this was asked last. */
+/** Whether a task of the job has started since the last call. */
 function hasStarted(bench: PolicyBench, job: number): boolean {
   return bench.take().includes(job);
 }
@@ -99,7 +99,7 @@ function endLong(bench: PolicyBench): void {
     }
 }
 
-test(`the stated cause is what keeps a stage from starting, in ${SEEDS} clusters`, () => {
+test(`the stated cause is what prevents a stage from starting, in ${SEEDS} clusters`, () => {
   const seen: Record<string, number> = {};
   for (let seed = 1; seed <= SEEDS; seed++) {
     const places = waitingIn(drawn(seed)).length;
@@ -114,7 +114,7 @@ test(`the stated cause is what keeps a stage from starting, in ${SEEDS} clusters
       const startsWithoutOthers = hasStarted(bench, number);
       if (why === undefined || why.reason === 'reserved') {
         if (startsWithoutOthers) continue;
-        // Then it is slots or CPUs that all use.
+        // If no cause is stated, the resource is one that all tasks use: slots or CPUs.
         expect(why?.reason, told).toBeUndefined();
         join(bench, stage.waiting, stage.demand);
         bench.settle();

@@ -7,16 +7,16 @@ import type { Reservation, Reservations } from '../reservations.js';
 export interface Facts {
   readonly cluster: ClusterView;
   readonly reservations: Reservations;
-  /** Long tasks that run, and how many may. */
+  /** Number of running long tasks, and their limit. */
   readonly long: { readonly running: number; readonly limit: number };
-  /** The limit on long tasks keeps the stage from starting. */
+  /** The limit on long tasks blocks the stage. */
   readonly isHeldBack: boolean;
   readonly now: Millis;
 }
 
 /**
- * The limit that binds: without it a task of the stage would start. Where several bind, the sentence says so. Undefined: none
- * does, and others are merely before it in the order.
+ * The limit that binds: without it, a task of the stage would start. If several bind, the sentence lists them.
+ * undefined: none binds, and other jobs are merely ahead in the order.
  */
 export function explainWait(stage: StageView, facts: Facts): PolicyExplanation | undefined {
   const workers = [...facts.cluster.workers].filter(({ open }) => open);
@@ -44,7 +44,7 @@ export function explainWait(stage: StageView, facts: Facts): PolicyExplanation |
   return reserved === undefined ? undefined : { reason: 'reserved', sentence: reserved };
 }
 
-/** All slots or CPUs are in use: the place in the order says more. */
+/** All slots or CPUs are in use; the position in the order says more. */
 const BUSY = '';
 const WHAT_ALL_USE: ReadonlySet<string> = new Set(['slot', 'cpu']);
 
@@ -52,7 +52,7 @@ function limitOf({ long: { running, limit } }: Facts): string {
   return `${Math.round(running)} of at most ${limit} long tasks are running`;
 }
 
-/** Why the tasks that start together fit nowhere now; undefined: they do. */
+/** Why a gang does not fit now; undefined: it fits. */
 function noRoom(stage: StageView, able: readonly WorkerView[], facts: Facts): string | undefined {
   const together = togetherOf(stage);
   let fit = 0;
@@ -65,7 +65,7 @@ function noRoom(stage: StageView, able: readonly WorkerView[], facts: Facts): st
   return `${what}; it has a place reserved, where it starts ${inTime(place, facts.now)}`;
 }
 
-/** The resources of which a task of the stage finds too little at every worker that could ever hold it; `BUSY`: slots or CPUs. */
+/** Resources of which every worker that is large enough has too little free; `BUSY`: slots or CPUs. */
 function missing({ demand }: StageView, able: readonly WorkerView[], resources: readonly string[]): string {
   const large = able.filter(({ capacity }) => fitsIn(demand, capacity));
   if (large.length === 0) return 'each task needs more than any worker has';
@@ -73,7 +73,7 @@ function missing({ demand }: StageView, able: readonly WorkerView[], resources: 
   const indices = [...demand.keys()].filter((index) => demand[index]! > 0);
   const short = indices.filter((index) => large.every((worker) => lacks(worker, index)));
   const others = indices.filter((index) => !short.includes(index));
-  // Elsewhere something else is missing: what is short everywhere is not all that is missing.
+  // Some worker lacks other resources, so the resources that are short everywhere are not the whole cause.
   const isAll = large.some((worker) => !others.some((index) => lacks(worker, index)));
   const names = short.map((index) => resources[index]!);
   if (isAll && names.length > 0 && names.every((name) => WHAT_ALL_USE.has(name))) return BUSY;
@@ -81,7 +81,7 @@ function missing({ demand }: StageView, able: readonly WorkerView[], resources: 
   return 'no worker has enough of everything free at once';
 }
 
-/** The reservation that keeps the stage from available room. */
+/** The reservation of another stage that blocks this one from free resources. */
 function reservedFor(stage: StageView, able: readonly WorkerView[], facts: Facts): string | undefined {
   const { reservations, now } = facts;
   let holder: Reservation | undefined;

@@ -11,7 +11,7 @@ function cluster(workers: number, reserve: number | 'auto' = 0, settings: BenchS
   return new PolicyBench('goshawk', workers, { ...settings, context: { cutoffMs: SECOND, reserve } });
 }
 
-/** Jobs in the order in which the slots of so many tasks, one after the other, are given to them. */
+/** Ends this many tasks one by one, and returns the jobs that received their slots. */
 function serve(bench: PolicyBench, tasks: number): number[] {
   bench.take();
   for (let i = 0; i < tasks; i++) bench.endAny(0);
@@ -19,7 +19,7 @@ function serve(bench: PolicyBench, tasks: number): number[] {
 }
 
 describe('the order of due times', () => {
-  test('has small jobs first, whatever their class', () => {
+  test('puts small jobs first, whatever their class', () => {
     const bench = cluster(1);
     bench.need(9, {});
     bench.need(1, { long: true, tasks: 2, estimateMs: 1_000 });
@@ -28,7 +28,7 @@ describe('the order of due times', () => {
     expect(serve(bench, 4)).toEqual([3, 1, 1, 2]);
   });
 
-  test('goes by the work that remains', () => {
+  test('depends on the remaining work', () => {
     const bench = cluster(1);
     bench.need(1, { tasks: 10 });
     expect(serve(bench, 4)).toEqual([1, 1, 1, 1]);
@@ -37,7 +37,7 @@ describe('the order of due times', () => {
     expect(serve(bench, 6)).toEqual([2, 2, 2, 2, 2, 2]);
   });
 
-  test('has jobs of as much work in the order in which their owners accepted them', () => {
+  test('of equal jobs is the order in which their owners accepted them', () => {
     const bench = cluster(1);
     bench.now = 1_000;
     bench.need(9, {});
@@ -46,7 +46,7 @@ describe('the order of due times', () => {
     expect(serve(bench, 4)).toEqual([2, 2, 1, 1]);
   });
 
-  test('gives a large job its turn 100 times its work ÷ slots after it came, however many smaller ones come', () => {
+  test('serves a large job no later than 100 times its work ÷ slots after its arrival, regardless of smaller ones', () => {
     for (const slots of [1, 2]) {
       const bench = cluster(slots);
       bench.need(0, { tasks: slots, estimateMs: 1 });
@@ -59,13 +59,13 @@ describe('the order of due times', () => {
         bench.endAny(0);
         if (bench.take().includes(1)) starts.push(bench.now);
       }
-      // One that came just now is due in 10 s; what is due at the same time is served in the order of classes.
+      // A job that arrives now is due in 10 s; for equal due times the order of classes decides.
       expect(starts[0]).toBe((100 * 10 * SECOND) / slots - 9 * SECOND);
       expect(starts).toHaveLength(10);
     }
   });
 
-  test('takes the place that another estimate gives', () => {
+  test('changes with the estimate', () => {
     const bench = cluster(1);
     bench.need(9, {});
     bench.need(1, { long: true, estimateMs: 5_000 });
@@ -74,7 +74,7 @@ describe('the order of due times', () => {
     expect(serve(bench, 2)).toEqual([2, 1]);
   });
 
-  test('is that of the cluster as it is, though jobs came before its workers', () => {
+  test('depends on the current cluster size, even for jobs that arrived before its workers', () => {
     const bench = cluster(0);
     bench.need(1, { tasks: 10, estimateMs: 1_000 });
     for (let at = 0; at < 100; at++) bench.join(at);
@@ -82,7 +82,7 @@ describe('the order of due times', () => {
       for (const worker of bench.books.workers) bench.books.setFree(worker, [slots]);
       bench.settle();
     };
-    // They are busy at first. Due at 10 s in a hundred slots, at 1,000 s in one.
+    // The slots are busy at first. The job is due at 10 s with a hundred slots, at 1,000 s with one.
     setFree(0);
     bench.now = 60 * SECOND;
     bench.need(2, { tasks: 95, estimateMs: 100 });
@@ -90,7 +90,7 @@ describe('the order of due times', () => {
     expect([bench.count(1), bench.count(2)]).toEqual([10, 90]);
   });
 
-  test('outlasts a time without workers, though the class of a job changes meanwhile', () => {
+  test('survives a time without workers, even if the class of a job changes meanwhile', () => {
     const bench = cluster(1, 0.1);
     bench.need(1, { tasks: 3, part: 'early' });
     bench.books.setOpen(bench.worker(0), false);
@@ -105,7 +105,7 @@ describe('the order of due times', () => {
     expect(bench.take()).toEqual([1]);
   });
 
-  test('is not made anew with each that comes while there is no worker', () => {
+  test('is not recomputed for each arrival while there is no worker', () => {
     const bench = cluster(0);
     bench.need(1, {});
     const first = bench.stage(1);
@@ -120,7 +120,7 @@ describe('the order of due times', () => {
     expect(looks).toBe(0);
   });
 
-  test('heeds priority: of jobs that are alike the one of high priority is first, whatever came first', () => {
+  test('respects priority: of equal jobs the one with high priority goes first, whatever arrived first', () => {
     const bench = cluster(1);
     bench.need(9, {});
     bench.need(1, { estimateMs: 1_000, priority: 'low' });
@@ -129,7 +129,7 @@ describe('the order of due times', () => {
     expect(serve(bench, 3)).toEqual([3, 2, 1]);
   });
 
-  test('lets nobody of low priority wait for ever: who comes after it is due comes after it', () => {
+  test('does not starve jobs of low priority: those that arrive after its due time come later', () => {
     const bench = cluster(1);
     bench.need(9, {});
     bench.need(1, { estimateMs: 1_000, priority: 'low' });
@@ -140,7 +140,7 @@ describe('the order of due times', () => {
     expect(serve(bench, 3)).toEqual([2, 1, 3]);
   });
 
-  test('is what the line says', () => {
+  test('is what `line` reports', () => {
     const bench = cluster(1);
     bench.need(9, {});
     bench.need(1, { tasks: 3, estimateMs: 200 });
@@ -154,7 +154,7 @@ describe('the order of due times', () => {
     expect(serve(bench, 9)).toEqual([1, 1, 1, 2, 3, 3, 3, 3, 3]);
   });
 
-  test('has no place for what has come since the last plan', () => {
+  test('has no position for jobs that arrived since the last plan', () => {
     const bench = cluster(1);
     bench.need(9, {});
     bench.need(1, { estimateMs: 200 });
@@ -167,9 +167,9 @@ describe('the order of due times', () => {
     expect(line.comesBefore(unheard, bench.stage(1))).toBe(false);
   });
 
-  test('takes a long job which is unknown how long it is for longer than most', () => {
+  test('takes a long job of unknown length to be longer than most', () => {
     const bench = cluster(2);
-    // Tasks of 2 s and 6 s have been here: a long one may take 4 s and thrice the deviation of 2 s.
+    // The known tasks take 2 s and 6 s, so an unknown long one may take 4 s and six standard deviations of 2 s.
     bench.need(1, { long: true, estimateMs: 2_000 });
     bench.need(2, { long: true, estimateMs: 6_000 });
     bench.need(3, { long: true, tasks: 3, estimateMs: 1_000, estimateFollows: true });
@@ -194,7 +194,7 @@ describe('users', () => {
     return bench;
   };
 
-  test('have equal shares, however many jobs one of them submits', () => {
+  test('have equal shares, however many jobs each submits', () => {
     const bench = shared();
     for (let job = 1; job <= 50; job++) bench.say(job, { tasks: 4, estimateMs: 1_000 });
     bench.settle();
@@ -223,14 +223,14 @@ describe('users', () => {
     expect([1, 2, 3].map((job) => bench.count(job))).toEqual([2, 3, 7]);
   });
 
-  test('have other shares as soon as the operator changes their weights', () => {
+  test('get new shares as soon as the operator changes their weights', () => {
     expect(sharesOverNewWeights(new PolicyBench('goshawk', 8))).toEqual([
       [2, 6],
       [6, 2],
     ]);
   });
 
-  test('are charged for what runs also where it was found before its owner said whose it is', () => {
+  test('are charged for a run even if it was found before its owner reported its user', () => {
     const bench = cluster(4);
     const job = bench.books.declareFound(OWNER, 1, 0, false);
     const stage = bench.books.stage(job, 0, { demand: ONE_SLOT });
@@ -244,7 +244,7 @@ describe('users', () => {
     expect([bench.count(1), bench.count(2), bench.count(3)]).toEqual([2, 0, 2]);
   });
 
-  test('have no shares where the policy shares by none', () => {
+  test('have no shares if the policy does not share by user', () => {
     const bench = cluster(4, 0, { options: { shareBy: 'none' } });
     bench.say(1, { tasks: 8, user: 'ann', estimateMs: 10 });
     bench.say(2, { tasks: 8, user: 'ben', estimateMs: 1_000 });
@@ -262,7 +262,7 @@ describe('gangs', () => {
     return bench;
   };
 
-  test('start together or not at all, and two never hold half each', () => {
+  test('start together or not at all, and two gangs never hold half the cluster each', () => {
     const bench = gangs(4);
     bench.say(1, { tasks: 3, estimateMs: 10_000 });
     bench.say(2, { tasks: 3, estimateMs: 20_000 });
@@ -272,7 +272,7 @@ describe('gangs', () => {
     expect(bench.count(2)).toBe(3);
   });
 
-  test('have their place reserved: small tasks do not hold them off for ever', () => {
+  test('have a reservation: small tasks do not delay them forever', () => {
     const bench = gangs(4);
     for (let job = 10; job < 14; job++) bench.need(job, { estimateMs: 10_000 });
     bench.need(1, { tasks: 4, estimateMs: 1_000 });
@@ -300,7 +300,7 @@ describe('deadlines', () => {
     return bench;
   };
 
-  test('make a job the first at its latest start, and others wait for it no longer than that', () => {
+  test('put a job first at its latest start, and other jobs wait no longer than that', () => {
     const bench = urgent();
     bench.need(1, { tasks: 1, estimateMs: 50_000 });
     expect(bench.count(1)).toBe(1);
@@ -315,7 +315,7 @@ describe('deadlines', () => {
     expect(bench.count(2)).toBe(1);
   });
 
-  test('end preemptible work that has run least, only at the latest start, and hold what is free for the job', () => {
+  test('preempt the tasks that have run least, only at the latest start, and keep the free room for the job', () => {
     const bench = urgent();
     for (let job = 10; job < 14; job++) {
       bench.now += SECOND;
@@ -353,7 +353,7 @@ describe('deadlines', () => {
     expect(bench.count(job)).toBe(1 - taken);
   });
 
-  test('end nobody where that would not free enough of every resource', () => {
+  test('preempt nothing if that would not free enough of every resource', () => {
     const bench = urgent();
     for (let job = 10; job < 14; job++) bench.need(job, { estimateMs: 1_000_000 });
     bench.need(1, { tasks: 1, estimateMs: 50_000, demand: { gpu: 2 } });
@@ -362,7 +362,7 @@ describe('deadlines', () => {
     expect([...bench.books.workers].some(({ runs }) => runs.some((run) => run.isPreempted))).toBe(false);
   });
 
-  test('do not end a task again before it has run as long as it lost', () => {
+  test('do not preempt a task again before it has run for as long as it lost', () => {
     const bench = urgent();
     for (let job = 10; job < 14; job++) bench.need(job, { estimateMs: 1_000_000 });
     bench.need(1, { tasks: 4, estimateMs: 20_000 });
@@ -381,7 +381,7 @@ describe('deadlines', () => {
 });
 
 describe('the reserve', () => {
-  test('keeps long tasks from its share of the slots, whichever workers they are', () => {
+  test('keeps its share of the slots free of long tasks, on any workers', () => {
     const bench = cluster(10, 0.2);
     bench.need(1, { long: true, tasks: 20, estimateMs: 5_000 });
     expect(bench.count(1)).toBe(8);
@@ -393,14 +393,14 @@ describe('the reserve', () => {
     expect(bench.count(1)).toBe(8);
   });
 
-  test('is of the workers that take work: what runs long at those that drain counts against nobody', () => {
+  test('is a share of the open workers: long tasks on draining workers do not count', () => {
     const bench = cluster(10, 0.2);
     bench.need(1, { long: true, tasks: 8, estimateMs: 5_000 });
     const drained = bench.takePlaces().map(([, at]) => bench.worker(at));
     for (const worker of drained) bench.books.setOpen(worker, false);
     bench.need(2, { long: true, tasks: 5, estimateMs: 5_000 });
     expect(bench.count(2)).toBe(2);
-    // They are back with what runs there: ten long tasks, and eight may run.
+    // The workers are open again with ten long tasks, and eight are allowed.
     for (const worker of drained) bench.books.setOpen(worker, true);
     bench.end(1);
     bench.end(1);
@@ -409,7 +409,7 @@ describe('the reserve', () => {
     expect(bench.count(2)).toBe(3);
   });
 
-  test('counts a worker without CPUs by its slots, whether others have CPUs or not', () => {
+  test('counts a worker without CPUs by its slots, whether or not others have CPUs', () => {
     const bench = cluster(1, 0, { slots: 4 });
     expect(bench.policy.line!(0).longLimit).toBe(4);
     bench.join(9, 64, { cpu: 2 });
@@ -437,20 +437,20 @@ describe('the reserve', () => {
     expect(bench.againAt).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('follows what short jobs needed, and gives way as that is forgotten', () => {
+  test('follows the demand of short jobs, and shrinks as that decays', () => {
     const bench = cluster(100, 'auto');
-    // 40 slots' work over the window of four cutoffs: the reserve is at its most, 30%.
+    // 40 slots' work over the window of four cutoffs: the reserve is at its maximum, 30%.
     bench.need(1, { estimateMs: 40 * 4 * SECOND });
     bench.need(2, { long: true, tasks: 200, estimateMs: 5_000 });
     expect(bench.count(2)).toBe(70);
     expect(bench.againAt).toBe(10);
-    // Six windows later nothing of it is left but the twentieth for bursts.
+    // Six windows later only the twentieth for bursts is left.
     bench.now = 24 * SECOND;
     bench.settle();
     expect(bench.count(2)).toBe(95);
   });
 
-  test('follows from what short tasks took elsewhere, too', () => {
+  test('depends on what short tasks took elsewhere, too', () => {
     const bench = cluster(100, 'auto');
     bench.books.shortWork(5 * 4 * SECOND);
     bench.need(1, { long: true, tasks: 100 });
@@ -458,7 +458,7 @@ describe('the reserve', () => {
   });
 });
 
-test('slots that a worker has filled by itself count as those of short tasks', () => {
+test('counts slots that a worker has filled on its own as slots of short tasks', () => {
   const limitWith = (free: number): number => {
     const bench = cluster(100, 'auto', { slots: 1 });
     for (let at = 0; at < 100; at++) bench.books.setFree(bench.worker(at), [at < free ? 1 : 0]);
@@ -471,10 +471,10 @@ test('slots that a worker has filled by itself count as those of short tasks', (
   expect(limitWith(0)).toBe(70);
 });
 
-describe('jobs that are sampled', () => {
+describe('sampled jobs', () => {
   const early = { part: 'early', estimateMs: 10 } as const;
 
-  test('have their pilots served before all others', () => {
+  test('have their pilots served before all other tasks', () => {
     const bench = cluster(1);
     bench.need(9, {});
     bench.need(1, { estimateMs: 1 });
@@ -482,13 +482,14 @@ describe('jobs that are sampled', () => {
     expect(serve(bench, 3)).toEqual([2, 2, 1]);
   });
 
-  test('run at once in the reserve if they are small, before what is known to be long', () => {
+  test('run in the reserve immediately if they are small, before jobs known to be long', () => {
     const bench = cluster(100, 0.2);
     bench.need(1, { long: true, tasks: 200 });
     for (const job of [2, 3, 4, 5]) bench.need(job, { ...early, tasks: 6 });
     expect([1, 2, 3, 4, 5].map((job) => bench.count(job))).toEqual([80, 6, 6, 6, 2]);
     bench.take();
-    // They have all of it: what becomes free is for long tasks until one of them is decided upon.
+    // The small jobs have the whole reserve: slots that become free go to long tasks until one of the jobs is
+    // classified.
     bench.end(1);
     expect(bench.take()).toEqual([1]);
     bench.need(2, { tasks: 0 });
@@ -496,7 +497,7 @@ describe('jobs that are sampled', () => {
     expect(bench.take()).toEqual([5]);
   });
 
-  test('run beside the reserve as well if they are small, where nobody else needs the slots', () => {
+  test('also run outside the reserve if they are small and no other job needs the slots', () => {
     const bench = cluster(100, 0.2);
     for (let job = 1; job <= 10; job++) bench.need(job, { ...early, tasks: 6 });
     expect(bench.busy).toBe(60);
@@ -509,7 +510,7 @@ describe('jobs that are sampled', () => {
     expect(bench.count(2)).toBe(0);
   });
 
-  test('are small by the size of the cluster as it is, though they came before its workers', () => {
+  test('are small relative to the current cluster, even if they arrived before its workers', () => {
     const bench = cluster(0, 0.2);
     bench.need(1, { long: true, tasks: 200, estimateMs: 1 });
     bench.need(2, { ...early, tasks: 6, estimateMs: 1e6 });
@@ -518,7 +519,7 @@ describe('jobs that are sampled', () => {
     expect([bench.count(1), bench.count(2)]).toEqual([80, 6]);
   });
 
-  test('run where nothing else does if they are large, and leave the reserve', () => {
+  test('run where no other job can if they are large, and leave the reserve alone', () => {
     const bench = cluster(100, 0.2);
     bench.need(1, { ...early, tasks: 200 });
     expect(bench.count(1)).toBe(80);
@@ -535,13 +536,13 @@ describe('jobs that are sampled', () => {
       bench.say(job, { part: 'pilots', stage: 1, jobTasks: 9 });
       bench.need(job, { ...early, tasks: 8, jobTasks: 9 });
     }
-    // The last of the pilots alone has a slot of the reserve: all else was taken when it came.
+    // Only the last pilot uses a slot of the reserve: all others were in use when it arrived.
     expect([1, 2, 3].map((job) => bench.count(job))).toEqual([9, 7, 1]);
     bench.need(4, { tasks: 4 });
     expect(bench.count(4)).toBe(3);
   });
 
-  test('leave the last slot to what is short as far as anybody knows, their pilots too', () => {
+  test('leave the last slot to jobs that may be short, including their pilots', () => {
     const bench = cluster(12, 'auto');
     for (const job of [1, 2, 3]) {
       bench.say(job, { part: 'pilots', stage: 1, tasks: 3, jobTasks: 8 });
@@ -555,7 +556,7 @@ describe('jobs that are sampled', () => {
     expect(bench.take()).toEqual([4]);
   });
 
-  test('count as long once, when they turn out to be', () => {
+  test('count as long exactly once when they turn out to be long', () => {
     const bench = cluster(100, 0.02);
     bench.need(1, { ...early, tasks: 60 });
     expect(bench.count(1)).toBe(60);
@@ -577,8 +578,8 @@ describe('jobs that are sampled', () => {
   });
 });
 
-describe('what fits nowhere', () => {
-  test('does not hide those behind it', () => {
+describe('jobs that fit nowhere', () => {
+  test('do not block those behind them', () => {
     const bench = cluster(0);
     bench.join(0, 1, { gpu: 1 });
     bench.join(1, 1);
@@ -593,7 +594,7 @@ describe('what fits nowhere', () => {
     ]);
   });
 
-  test('has a place reserved, where small ones would take it bit by bit', () => {
+  test('have a reservation, so that small tasks do not take the room bit by bit', () => {
     const bench = cluster(1, 0, { slots: 4, capacity: { cpu: 4 } });
     for (let job = 1; job <= 4; job++) bench.need(job, { demand: { cpu: 1 } });
     bench.need(100, { demand: { cpu: 4 }, estimateMs: 1 });
@@ -608,7 +609,7 @@ describe('what fits nowhere', () => {
     expect([bench.count(100), bench.books.waitingTasks]).toEqual([1, 4]);
   });
 
-  test('has another place reserved when its worker goes, and none when its job does', () => {
+  test('get a new reservation when its worker leaves, and lose it when the job ends', () => {
     const bench = cluster(2, 0, { slots: 2, capacity: { cpu: 2 } });
     bench.need(9, { tasks: 4, demand: { cpu: 1 } });
     bench.need(1, { demand: { cpu: 2 } });
@@ -624,7 +625,7 @@ describe('what fits nowhere', () => {
     expect(bench.takePlaces()).toEqual([[2, 1]]);
   });
 
-  test('lets others run in its place that end before, or leave it the room', () => {
+  test('let others run in the reserved place if they end earlier or leave enough room', () => {
     const bench = cluster(1, 0, { slots: 4, capacity: { cpu: 4, memory: 4 } });
     bench.need(9, { demand: { cpu: 2 }, estimateMs: 60_000 });
     bench.need(1, { demand: { cpu: 3 }, estimateMs: 100 });
@@ -640,7 +641,7 @@ describe('what fits nowhere', () => {
     expect([bench.count(1), bench.count(2)]).toEqual([1, 0]);
   });
 
-  test('does not keep from others what is missing nowhere: small tasks start beside tasks that wait for a GPU', () => {
+  test('do not block resources that they do not lack: small tasks start beside tasks that wait for a GPU', () => {
     const bench = cluster(4, 0, { slots: 4, capacity: { cpu: 4, gpu: 1 } });
     bench.need(1, { tasks: 4, demand: { gpu: 1 }, estimateMs: 1_000_000 });
     bench.need(2, { tasks: 8, demand: { gpu: 1 }, estimateMs: 10_000 });
@@ -652,7 +653,7 @@ describe('what fits nowhere', () => {
     }
   });
 
-  test('is passed over with all that need the same, however many there are', () => {
+  test('are skipped together with all jobs of equal needs, however many there are', () => {
     let draws = 0;
     const bench = new PolicyBench('goshawk', 0, {
       context: {
@@ -670,7 +671,7 @@ describe('what fits nowhere', () => {
     expect(draws).toBeLessThan(100);
   });
 
-  test('has no place reserved while no more long tasks may run', () => {
+  test('have no reservation while no more long tasks may run', () => {
     const bench = cluster(10, 0.2, { capacity: { cpu: 1 } });
     bench.need(1, { long: true, tasks: 20, demand: { cpu: 1 } });
     expect(bench.count(1)).toBe(8);
@@ -680,13 +681,13 @@ describe('what fits nowhere', () => {
   });
 });
 
-test('small tasks leave room for large ones: they go where the least is free', () => {
+test('small tasks leave room for large ones: they go to the tightest fit', () => {
   const bench = cluster(8, 0, { slots: 4, capacity: { cpu: 4 } });
   for (let job = 1; job <= 8; job++) bench.need(job, { demand: { cpu: 1 } });
   expect(new Set(bench.takePlaces().map(([, at]) => at)).size).toBe(2);
 });
 
-test('a plan ends though every start is refused', () => {
+test('a plan terminates even if every start is refused', () => {
   const bench = cluster(2);
   bench.say(1, { tasks: 3 });
   bench.say(2, { long: true, tasks: 3 });
@@ -701,7 +702,7 @@ test('a plan ends though every start is refused', () => {
   expect(asked).toBe(2);
 });
 
-test('whatever happens, no slot idles while a task waits, and no start is refused', () => {
+test('no slot idles while a task that fits waits, and no start is refused', () => {
   const need = fc.record({
     kind: fc.constant('need' as const),
     job: fc.nat(12),
@@ -732,7 +733,7 @@ test('whatever happens, no slot idles while a task waits, and no start is refuse
             const [run] = worker!.runs;
             if (run !== undefined) bench.books.end(run, 'declined', bench.now);
           }
-          // Owners ask again now and then, and may be offered what they declined.
+          // Owners repeat their needs, and may then be offered workers that they declined.
           bench.now += SECOND;
           for (const job of bench.books.jobs)
             for (const stage of job.allStages) bench.books.reconsider(stage, bench.now);
@@ -746,7 +747,7 @@ test('whatever happens, no slot idles while a task waits, and no start is refuse
   );
 });
 
-test('a worker that the owner declined is not offered for the stage again at once, and another is', () => {
+test('a worker that the owner declined is not offered for the stage again immediately, but another is', () => {
   const bench = cluster(2, 0, { capacity: { cpu: 1 } });
   const say = bench.books.declare.bind(bench.books);
   bench.books.declare = (owner, number, facts) => say(owner, number, { ...facts, isDeclared: true });
@@ -758,7 +759,7 @@ test('a worker that the owner declined is not offered for the stage again at onc
   bench.books.end(bench.runOf(1), 'declined', bench.now);
   bench.need(1, { demand: { cpu: 1 } });
   expect(bench.takePlaces()).toEqual([]);
-  // Another stage may have it, and the owner's next need but one offers both again.
+  // Another stage may use it, and the owner's next need but one offers both again.
   bench.need(2, { demand: { cpu: 1 } });
   expect(bench.count(2)).toBe(1);
   bench.now += 5 * SECOND;
@@ -771,7 +772,7 @@ describe('why', () => {
   const why = (bench: PolicyBench, job: number) =>
     bench.policy.explain!(bench.stage(job), bench.books, bench.now)?.sentence;
 
-  test('says how many long tasks run of how many: fewer, and the task starts', () => {
+  test('reports the number of long tasks and their limit: with fewer of them, the task starts', () => {
     const bench = cluster(10, 0.2);
     bench.need(1, { long: true, tasks: 9, estimateMs: 5_000 });
     expect(bench.count(1)).toBe(8);
@@ -780,7 +781,7 @@ describe('why', () => {
     expect(bench.stage(1).waiting).toBe(0);
   });
 
-  test('says for whom what is free is reserved: without that job, the task starts', () => {
+  test('names the job that the free room is reserved for: without that job, the task starts', () => {
     const bench = cluster(1, 0, { slots: 4, capacity: { cpu: 4 } });
     bench.need(9, { demand: { cpu: 2 }, estimateMs: 60_000 });
     bench.need(1, { demand: { cpu: 3 }, estimateMs: 100 });
@@ -791,7 +792,7 @@ describe('why', () => {
     expect(bench.count(2)).toBe(1);
   });
 
-  test('names the resource that is used up, and none that is free: with more of it, the task starts', () => {
+  test('names the resource that is used up, and no other: with more of it, the task starts', () => {
     const bench = cluster(2, 0, { slots: 4, capacity: { cpu: 4, gpu: 1 } });
     bench.need(1, { tasks: 2, demand: { gpu: 1 }, estimateMs: 60_000 });
     bench.need(2, { demand: { gpu: 1 } });
@@ -800,7 +801,7 @@ describe('why', () => {
     expect(bench.count(2)).toBe(1);
   });
 
-  test('says of a gang how many of its tasks would fit', () => {
+  test('reports how many tasks of a gang would fit', () => {
     const bench = cluster(2);
     const say = bench.books.stage.bind(bench.books);
     bench.books.stage = (job, index, facts) => say(job, index, { ...facts, gang: true });

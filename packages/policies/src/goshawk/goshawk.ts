@@ -37,23 +37,26 @@ import { LongLimit } from './reserve.js';
 import { sharesByUser } from './user-shares.js';
 import { KINDS, type Kind, type Line, type Needs, type UserLines, Waiting } from './waiting.js';
 
-/** A job of so many tasks, as a fraction of the reserve, cannot do much harm while its pilots run. */
+/**
+ * A sampled job with at most this fraction of the reserve as tasks is small: it can do little harm while its pilots
+ * run.
+ */
 const SMALL = 1 / 3;
-/** Due times, and who is small, are worked out anew when the cluster has grown or shrunk by more than this fraction. */
+/** Due times and smallness are recomputed when the cluster has grown or shrunk by more than this fraction. */
 const RESIZED = 0.05;
 /** Minimum interval of plans that only time triggers, for any cutoff. ms */
 const AGAIN_MIN_MS = 10;
-/** The need of short work is averaged over so many cutoffs: about an hour for the Google trace. */
+/** The demand of short work is averaged over this many cutoffs: about an hour for the Google trace. */
 const RESERVE_CUTOFFS = 4;
-/** Stages among which the best task for a worker is chosen, and that are passed over before their needs are. */
+/** Maximum number of stages among which the best task for a worker is chosen; equal needs beyond them are skipped. */
 const CANDIDATES_MAX = 100;
-/** Needs that may have a reservation, at most: most of them fit somewhere. */
+/** Maximum number of needs considered for reservations, because most of them fit somewhere. */
 const CONTENDERS_MAX = 100;
 
-/** Running tasks not known to be short. Pilots count like the rest of their job. */
+/** Kinds of running tasks not known to be short. Pilots count like the rest of their job. */
 type RunningKind = Exclude<Kind, 'pilots' | 'short'>;
 
-/** A job of which something waits. */
+/** A job with waiting tasks. */
 interface JobState {
   readonly waiting: Set<StageView>;
   work: JobWork;
@@ -62,8 +65,8 @@ interface JobState {
 }
 
 /**
- * Goshawk's own policy: one order, one rule of placement, a reserve for short tasks, and reservations for what fits nowhere.
- * The README of this folder explains it with its formulas.
+ * Goshawk's policy: one order, one rule of placement, a reserve for short tasks, and reservations for stages that fit
+ * nowhere. The README of this folder gives the formulas.
  */
 export class Goshawk implements CentralPolicy {
   readonly explainsAll = true;
@@ -74,7 +77,7 @@ export class Goshawk implements CentralPolicy {
   readonly #waiting: Waiting;
   readonly #sharesByUser: boolean;
   readonly #jobs = new Map<JobView, JobState>();
-  /** Jobs whose work, and so their place in the order, is to be worked out anew. */
+  /** Jobs whose work, and so their position in the order, must be recomputed. */
   readonly #stale = new Set<JobView>();
   readonly #free = new FreeWorkers((worker) => this.#unitsIn(worker, worker.free));
   readonly #reservations = new Reservations(this.#beliefs);
@@ -82,20 +85,20 @@ export class Goshawk implements CentralPolicy {
   readonly #placement: Placement;
   /** Workers that have more room than at the last plan. */
   readonly #roomier = new Set<WorkerView>();
-  /** Runs that are not of short jobs, at workers that take work, by id; and how much they take of each kind. */
+  /** Runs of jobs not known to be short, on open workers, by run id; and their totals by kind. */
   readonly #counted: (RunningKind | undefined)[] = [];
   readonly #running: Record<RunningKind, number> = { small: 0, long: 0, large: 0 };
-  /** The share of the cluster that each run counts for its user, by run id. */
+  /** The share of the cluster charged to a user for each run, by run id. */
   readonly #shares: ({ readonly user: UserLines; readonly share: number } | undefined)[] = [];
-  /** Stages of which runs were counted before it was known what their job is. */
+  /** Stages with runs that were counted before the class of their job was known. */
   readonly #undecided = new Set<StageView>();
-  /** Index of `cpu` among the resources; 0 until some worker has it. */
+  /** Index of `cpu` among the resources; 0 until a worker has it. */
   #cpu = SLOT;
-  /** Tasks of one CPU, or of one slot, that the cluster can run at a time. */
+  /** Number of one-CPU tasks, or of one-slot tasks, that the cluster can run at a time. */
   #units = 0;
-  /** Tasks that were started so far. */
+  /** Number of tasks started. */
   #starts = 0;
-  /** Those of which shares and due times were worked out. */
+  /** Capacity on which the current shares and due times are based. */
   #sized: Vector = [];
 
   constructor(context: PolicyContext, shareBy: ShareBy) {
@@ -156,7 +159,7 @@ export class Goshawk implements CentralPolicy {
       this.#startHeld(draft, now);
       this.#serveUrgent(cluster, draft, now);
       let hasMore = this.#unblock(now);
-      // Before anything starts: else what has just become free would be taken bit by bit.
+      // Reserve before starting anything, or newly freed room would be taken bit by bit.
       this.#reserve(cluster, draft, now);
       for (;;) {
         const starts = this.#starts;
@@ -171,7 +174,7 @@ export class Goshawk implements CentralPolicy {
     }
     const { long, small, large } = this.#running;
     this.#limit.shortHave(Math.max(0, this.#units - this.#free.units - long - small - large), now);
-    // In cutoffs.
+    // The limit changes slowly, on the scale of cutoffs.
     if (this.#free.size > 0 && this.#limit.risesWithTime(this.#units, now) && this.#isLimited(now))
       draft.again(now + Math.max(AGAIN_MIN_MS, Math.min(1_000, this.#context.cutoffMs / 100)));
   }
@@ -212,7 +215,7 @@ export class Goshawk implements CentralPolicy {
     return this.#sharesByUser ? sharesByUser(cluster) : undefined;
   }
 
-  /** Every run is charged once, to the user whose it is, and places are reserved for what waits. */
+  /** Checks that every run is charged once, to the right user, and that only waiting stages have reservations. */
   checkInvariants(cluster: ClusterView): void {
     for (const { stage } of this.#reservations.all)
       invariant(
@@ -241,7 +244,7 @@ export class Goshawk implements CentralPolicy {
 
   // ---- the order
 
-  /** Works out the places of jobs that have changed; of all where the cluster has. */
+  /** Recomputes the order of changed jobs, or of all jobs if the cluster has changed. */
   #reorder(now: Millis): void {
     for (const job of this.#stale) {
       const state = this.#jobs.get(job);
@@ -262,14 +265,14 @@ export class Goshawk implements CentralPolicy {
 
   #keyOf(stage: StageView, { work, latest, isHopeless }: JobState, now: Millis): number {
     const { job, part } = stage;
-    // Pilots come before all others: to know a job is worth more than their slots.
+    // Pilots come first: knowing a job's class is worth more than their slots.
     if (part === 'pilots') return Number.NEGATIVE_INFINITY;
     const due = dueAt(job, this.#workOf(stage, work, now));
     const at = latest === undefined || isHopeless ? due : Math.min(due, latest.startAt);
     return job.stages.length === 1 ? at : keyOf(at, work.pathsMs[job.stages.indexOf(stage)] ?? 0);
   }
 
-  /** Remaining work of its job, or of the stage if that is unknown. */
+  /** Remaining work of its job, or of the stage if the job's is unknown. */
   #workOf(stage: StageView, { workMs }: JobWork, now: Millis): Millis {
     if (stage.estimateFollows) {
       const taskMs = this.#longTimes.doubted(this.#beliefs.taskMs(stage, now));
@@ -326,19 +329,20 @@ export class Goshawk implements CentralPolicy {
   // ---- starting
 
   /**
-   * Retries blocked needs on workers whose room has grown: the first hundred in order.
+   * Retries blocked needs on workers that have more room: the first hundred in order.
+   *
    * @returns whether there are more
    */
   #unblock(now: Millis): boolean {
     if (this.#roomier.size === 0 || !this.#waiting.hasBlocked) return false;
     const mayRun = this.#runnableKinds(now);
     const workers = [...this.#roomier].filter(({ open }) => open);
-    // The most of each resource that any of them has.
+    // The largest free amount of each resource at any of these workers.
     const room: number[] = [];
     for (const { free } of workers)
       for (const [index, amount] of free.entries()) room[index] = Math.max(room[index] ?? 0, amount);
     const fits = (needs: Needs): boolean => workers.some((worker) => fitsNow(needs, worker));
-    // A kind that is held back may run when the limit lets it, and no news of room comes then.
+    // A kind at its limit may run when the limit rises, which no change of room announces.
     const heldBack = KINDS.filter((kind) => !mayRun.has(kind));
     const held =
       heldBack.length === 0 ? [] : this.#waiting.firstBlocked(heldBack, Number.POSITIVE_INFINITY, room, fits);
@@ -373,7 +377,7 @@ export class Goshawk implements CentralPolicy {
     for (const [needs, count] of passedOver) if (count >= CANDIDATES_MAX) this.#waiting.block(needs, false);
   }
 
-  /** The user with the least share, in relation to its weight, of whom something may start. */
+  /** The user with the lowest weighted share among those with an eligible stage. */
   #nextUser(idle: ReadonlySet<UserLines>): UserLines | undefined {
     let next: UserLines | undefined;
     for (const user of this.#waiting.users.values()) {
@@ -429,7 +433,8 @@ export class Goshawk implements CentralPolicy {
         return;
       }
     }
-    // Others of the same needs may be admitted where this one is not: they end earlier, or prefer other workers.
+    // Other stages with equal needs may be admitted even if this one is not: they end earlier or prefer other
+    // workers.
     const isChoosy = hasPreference(stage.job) || stage.declinedBy !== undefined;
     const mayDiffer = isChoosy || (this.#reservations.size > 0 && this.#placement.hasRoom(stage));
     const count = (passedOver.get(needs) ?? 0) + 1;
@@ -438,7 +443,7 @@ export class Goshawk implements CentralPolicy {
     else this.#waiting.block(needs, true);
   }
 
-  /** A job with a deadline waits for a preferred worker where it would miss the deadline at this one. */
+  /** Whether a job with a deadline waits for a preferred worker because it would miss the deadline at this one. */
   #waitsForPreferred(stage: StageView, worker: WorkerView | undefined, now: Millis): boolean {
     const { job } = stage;
     const state = this.#jobs.get(job);
@@ -447,7 +452,7 @@ export class Goshawk implements CentralPolicy {
     return now + UNPREFERRED_SLOWDOWN * Math.max(0, ...state.work.pathsMs) > job.deadlineAt;
   }
 
-  /** @returns whether it could be made */
+  /** @returns false if the start was refused */
   #start(stage: StageView, worker: WorkerView, draft: Draft, now: Millis): boolean {
     const run = draft.start(stage, worker);
     this.#free.update(worker);
@@ -473,7 +478,7 @@ export class Goshawk implements CentralPolicy {
     return true;
   }
 
-  /** Fewer of its tasks wait. Of a job of one stage the place in the order is worked out at once, of others at the next plan. */
+  /** Updates the order after a start: immediately for a job of one stage, at the next plan for others. */
   #started(stage: StageView, now: Millis): void {
     this.#starts++;
     if (stage.waiting === 0) return this.#forget(stage);
@@ -484,7 +489,7 @@ export class Goshawk implements CentralPolicy {
 
   // ---- reservations and deadlines
 
-  /** Jobs for which others had to end start as soon as these have. */
+  /** Starts jobs for which other tasks were preempted, as soon as those have ended. */
   #startHeld(draft: Draft, now: Millis): void {
     for (const reservation of this.#reservations.all) {
       const { stage, rooms, isForced } = reservation;
@@ -499,7 +504,7 @@ export class Goshawk implements CentralPolicy {
     }
   }
 
-  /** Jobs that have reached their latest start come before all others, and may have preemptible work ended for them. */
+  /** Serves jobs at their latest start before all others, preempting tasks if necessary. */
   #serveUrgent(cluster: ClusterView, draft: Draft, now: Millis): void {
     const urgent: { readonly stage: StageView; readonly startAt: Millis }[] = [];
     let next = Number.POSITIVE_INFINITY;
@@ -548,7 +553,7 @@ export class Goshawk implements CentralPolicy {
     this.#reservations.add(this.#reservations.forced(stage, victims.counts, now));
   }
 
-  /** Reserves places for the first of those that fit nowhere, where that is worth the room that it leaves idle. */
+  /** Makes reservations for the first stages that fit nowhere, if they are worth the room that stays idle. */
   #reserve(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#reservations.renew();
     const stuck = this.#stuck(now);
@@ -567,10 +572,13 @@ export class Goshawk implements CentralPolicy {
     }
   }
 
-  /** The first stages that fit nowhere, and have waited for longer than they will run or are soon to start at the latest. */
+  /**
+   * The first stages that fit nowhere and that have either waited longer than they will run, or must start soon to
+   * meet their deadline.
+   */
   #stuck(now: Millis): readonly StageView[] {
     const stuck: StageView[] = [];
-    // Without other needs, and without a free slot, all that could be reserved is the next slot.
+    // If all needs are equal and no slot is free, a reservation could only cover the next free slot anyway.
     const isPlain = this.#waiting.needs.size === 1 && this.#free.size === 0;
     const isDemanding = ({ together, demand }: Needs): boolean =>
       together > 1 || (!isPlain && demand.length > 1);
@@ -589,19 +597,19 @@ export class Goshawk implements CentralPolicy {
     return stuck;
   }
 
-  /** It has waited for longer than it will run. */
+  /** Whether the stage has waited longer than it will run. */
   #hasWaited(stage: StageView, now: Millis): boolean {
     return now - stage.waitsSince >= this.#beliefs.taskMs(stage, now);
   }
 
-  /** Its latest start is nearer than its run time is long. */
+  /** Whether the time until its latest start is shorter than its run time. */
   #isNearLatest(stage: StageView, now: Millis): boolean {
     const state = this.#jobs.get(stage.job);
     if (state?.latest === undefined || state.isHopeless) return false;
     return state.latest.startAt - now <= this.#beliefs.taskMs(stage, now);
   }
 
-  /** The stage has waited for longer than the room that is left idle would hold up all jobs that wait. */
+  /** Whether the stage has waited longer than the idle room would delay all waiting jobs together. */
   #isWorth(reservation: Reservation, now: Millis): boolean {
     const { stage, at } = reservation;
     const idle = this.#reservations.idleShare(reservation, this.#sized);
@@ -610,7 +618,7 @@ export class Goshawk implements CentralPolicy {
 
   // ---- who may run
 
-  /** Something waits that may not run. */
+  /** Whether some waiting tasks are above a limit. */
   #isLimited(now: Millis): boolean {
     return KINDS.some((kind) => {
       if (this.#mayRun(kind, now)) return false;
@@ -629,7 +637,7 @@ export class Goshawk implements CentralPolicy {
     return kind === 'small' && small + Math.max(0, long - limit) < this.#units - limit;
   }
 
-  // ---- what runs
+  // ---- running tasks
 
   #opened(worker: WorkerView, open: boolean): void {
     if (open) this.#roomier.add(worker);
@@ -679,12 +687,12 @@ export class Goshawk implements CentralPolicy {
     this.#shares[run.id] = undefined;
     const { user, share } = charged;
     user.runs--;
-    // Sums of shares leave a rest behind.
+    // Clears the rounding error of the sum.
     user.used = user.runs === 0 ? 0 : user.used - share;
     this.#waiting.forgetIfIdle(user);
   }
 
-  /** Another thing may be known of its job than when it was counted. */
+  /** Counts a run again after its job has changed. */
   #recount(run: RunView): void {
     const before = this.#counted[run.id];
     if (before !== undefined && run.stage.part === 'early') return;
@@ -710,9 +718,11 @@ export class Goshawk implements CentralPolicy {
     this.#running[kind] -= this.#unitsOf(run.stage);
   }
 
-  // ---- the size of things
+  // ---- sizes
 
-  /** Tasks of one CPU for which these amounts of the worker are enough; of one slot where it has not told its CPUs. */
+  /**
+   * Number of one-CPU tasks that fit into these amounts of the worker; of one-slot tasks if it does not report CPUs.
+   */
   #unitsIn({ capacity }: WorkerView, amounts: Vector): number {
     const slots = amounts[SLOT]!;
     const hasCpus = this.#cpu !== SLOT && (capacity[this.#cpu] ?? 0) > 0;
@@ -724,7 +734,7 @@ export class Goshawk implements CentralPolicy {
     return cpus > 0 ? cpus : 1;
   }
 
-  /** Shares are of the cluster as it is: they are worked out anew when it has changed by more than a little. */
+  /** Recomputes shares when the cluster has changed by more than a little. */
   #measure(cluster: ClusterView, now: Millis): void {
     if (this.#cpu === SLOT) this.#learnCpu(cluster);
     const { capacity } = cluster;
@@ -779,13 +789,13 @@ function classOf({ job }: StageView): JobClass {
   return job.long ? 'long' : 'short';
 }
 
-/** Stage that a run counts for until the job's class is known: pilots count like the rest of their job. */
+/** The stage whose class a run shares until it is known: pilots count like the rest of their job. */
 function earlyStageOf(stage: StageView): StageView | undefined {
   if (stage.part === 'early') return stage;
   return stage.part === 'pilots' ? stage.job.stages.find(({ part }) => part === 'early') : undefined;
 }
 
-/** Its class is known. */
+/** Whether the class of the job is known. */
 function isDecided(kind: Kind): boolean {
   return kind === 'short' || kind === 'long';
 }

@@ -9,24 +9,24 @@ function knowing(...meansMs: number[]): LongTimes {
   return times;
 }
 
-test('as long as nothing is known, its owner is believed', () => {
+test("without any data the owner's estimate counts", () => {
   expect(knowing().doubted(1_000)).toBe(1_000);
 });
 
-test('where all long jobs are alike, one that is not known is as well', () => {
+test('if all long jobs are alike, an unknown one is assumed to be the same', () => {
   expect(knowing(5_000, 5_000, 5_000).doubted(1_000)).toBe(5_000);
 });
 
-test('the more they differ, the longer it may be: six standard deviations above their mean', () => {
+test('the estimate grows with the spread: six standard deviations above the mean', () => {
   expect(knowing(4_000, 6_000).doubted(1_000)).toBe(5_000 + 6 * 1_000);
   expect(knowing(1_000, 9_000).doubted(1_000)).toBe(5_000 + 6 * 4_000);
 });
 
-test('what has run for longer than that is believed to be as long as its owner says', () => {
+test("a job that has run longer than that counts with the owner's estimate", () => {
   expect(knowing(4_000, 6_000).doubted(12_000)).toBe(12_000);
 });
 
-test('a job that is heard of again counts once, as it was heard of last', () => {
+test('a job that is reported again counts once, with the last report', () => {
   const times = knowing(4_000, 9_000);
   times.learn('1', 6_000);
   expect(times.doubted(0)).toBe(5_000 + 6 * 1_000);

@@ -1,23 +1,22 @@
 import type { Millis } from '@goshawk/core';
 
-/** The last long jobs of which it is known how long their tasks run. */
+/** Number of recent long jobs with known run times that are remembered. */
 const KEPT_JOBS = 100;
-/** A long job of unknown length is taken for so many standard deviations more than their mean. */
+/** A long job of unknown length is estimated at the mean plus this many standard deviations. */
 const DEVIATIONS = 6;
 
 /**
- * How long the tasks of long jobs run, as central hears of it, for long jobs which is unknown it yet.
+ * Estimates long jobs of unknown length from the task run times of recent long jobs.
  *
- * A slot is not taken back. So to err is not the same either way: a job that is believed to be too large waits for
- * its pilots; one that is believed to be too small comes before those that are known, takes all slots that
- * become free, and keeps them for as long as its tasks really run. The doubt is the larger the more long jobs differ,
- * and where all are alike there is none.
+ * Slots are not preempted, so the two kinds of error differ. A job that is overestimated waits for its pilots. A job
+ * that is underestimated goes ahead of known jobs, takes every slot that becomes free, and keeps it for as long as
+ * its tasks really run. The margin therefore grows with the spread of long jobs, and is 0 if all are alike.
  */
 export class LongTimes {
-  /** By job, the one that was heard of last last. ms */
+  /** Mean run times by job, most recently reported last. ms */
   readonly #meansMs = new Map<unknown, Millis>();
 
-  /** @param meanMs of the job's tasks */
+  /** @param meanMs mean run time of the job's tasks */
   learn(job: unknown, meanMs: Millis): void {
     this.#meansMs.delete(job);
     this.#meansMs.set(job, meanMs);
@@ -28,6 +27,7 @@ export class LongTimes {
 
   /**
    * Estimate for a long job that may be longer than its owner can know.
+   *
    * @param leastMs the owner's estimate
    */
   doubted(leastMs: Millis): Millis {

@@ -3,30 +3,30 @@ import { dominantShare } from '../amounts.js';
 import { type Beliefs, quantileMs } from '../beliefs.js';
 import type { JobView, StageView } from '../contract.js';
 
-/** A job is due so many times the time that the whole cluster would need for it after its arrival. */
+/** A job is due this many times the whole cluster's time for it after its arrival. */
 const STRETCH = 100;
 /** Weight of the path: of two stages of a job, the one with the longer path to the end goes first. */
 const PATH_WEIGHT = 1e-6;
-/** A job must start early enough to end by its deadline if it takes as long as this part of jobs like it do at most. */
+/** The latest start of a job assumes this quantile of its run time. */
 const LATEST_QUANTILE = 0.9;
-/** It is hopeless where only so small a part of jobs like it are as fast as it would have to be. */
+/** A deadline is hopeless if the job would have to be faster than this quantile of its run time. */
 const HOPELESS_QUANTILE = 0.02;
-/** A start takes its messages, and a victim its time to end: that much of the run time, within bounds. */
+/** Time before the latest start for messages and for victims to end, as a fraction of the run time, within bounds. */
 const LEAD = 0.02;
 const LEAD_MIN_MS = 10;
 const LEAD_MAX_MS = 10_000;
-/** How many times as long a task may take on a worker that its job does not prefer. */
+/** Assumed slowdown of a task on a worker that its job does not prefer. */
 export const UNPREFERRED_SLOWDOWN = 1.5;
 
 /** Remaining work of a job. */
 export interface JobWork {
-  /** Work of the whole cluster: Σ tasks left × run time × dominant share. */
+  /** Time that the whole cluster needs: Σ remaining tasks × run time × dominant share. */
   readonly workMs: Millis;
-  /** The longest path from the beginning of each stage to the end of the job, by index of `job.stages`. */
+  /** The longest path from the start of each stage to the end of the job, by index of `job.stages`. */
   readonly pathsMs: Float64Array;
 }
 
-/** The share of the cluster that one task has: of the resource of which it takes most. */
+/** The dominant share of one task: its largest fraction of any resource of the cluster. */
 export function shareOf(demand: Vector, capacity: Vector): number {
   return dominantShare(demand, capacity);
 }
@@ -55,23 +55,23 @@ export function workLeft(job: JobView, beliefs: Beliefs, capacity: Vector, now: 
   return { workMs, pathsMs };
 }
 
-/** When the job is due by its work alone. */
+/** When the job is due, without deadlines. */
 export function dueAt({ arrivedAt, priority }: JobView, workMs: Millis): Millis {
   return arrivedAt + STRETCH * SLACK[priority] * workMs;
 }
 
-/** The key of a stage in the order: when its job is due; stages on longer paths first. */
+/** Sort key of a stage: the due time of its job; stages on longer paths first. */
 export function keyOf(due: Millis, pathMs: Millis): number {
   return due - PATH_WEIGHT * pathMs;
 }
 
-/** When a job with a deadline must start, and from when on it cannot meet its deadline. */
+/** When a job with a deadline must start, and from when on it can no longer meet the deadline. */
 export interface Latest {
   readonly startAt: Millis;
   readonly hopelessAt: Millis;
 }
 
-/** Undefined: it has no deadline. */
+/** undefined: the job has no deadline. */
 export function latestOf(job: JobView, { pathsMs }: JobWork): Latest | undefined {
   if (job.deadlineAt === Number.POSITIVE_INFINITY) return undefined;
   const pathMs = Math.max(0, ...pathsMs);

@@ -5,12 +5,12 @@ import { countIn, fitsNow, togetherOf } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
 
-/** Weight of a good fit against the order: a task that would fill a worker goes before all that wait. */
+/** Weight of the fit against the order: a task that fills a worker completely goes before all others. */
 const ALIGNMENT_WEIGHT = 3;
 
 export interface Candidate {
   readonly stage: StageView;
-  /** Place in the order, from 0. */
+  /** Position in the order, from 0. */
   readonly rank: number;
 }
 
@@ -26,7 +26,7 @@ export class Placement {
     this.#context = context;
   }
 
-  /** A worker with room for a task of the stage, one that its job prefers if there is one. */
+  /** A worker with room for a task of the stage, preferred by its job if possible. */
   workerFor(stage: StageView, now: Millis): WorkerView | undefined {
     const { prefers } = stage.job;
     const admits = (worker: WorkerView): boolean => this.#reservations.admits(stage, worker, now);
@@ -38,7 +38,7 @@ export class Placement {
     return this.#free.find(stage, this.#context, admits);
   }
 
-  /** All tasks of the stage that start together have room, whoever it is reserved for. */
+  /** Whether all tasks of a gang have room, ignoring reservations. */
   holds(stage: StageView): boolean {
     let left = togetherOf(stage);
     for (const worker of this.#free.all) {
@@ -48,21 +48,21 @@ export class Placement {
     return false;
   }
 
-  /** Some worker has room, whoever it is reserved for. */
+  /** Whether some worker has room, ignoring reservations. */
   hasRoom(stage: StageView): boolean {
     return this.#free.all.some((worker) => fitsNow(stage, worker));
   }
 
   /**
-   * The fitting task with the highest score: its weighted alignment with what is free, less its relative place in the
-   * order.
+   * The fitting task with the highest score: weighted alignment with the free resources, less its relative position
+   * in the order.
    */
   taskFor(worker: WorkerView, candidates: readonly Candidate[], now: Millis): StageView | undefined {
     let best: StageView | undefined;
     let bestScore = Number.NEGATIVE_INFINITY;
     for (const { stage, rank } of candidates) {
       const behind = rank / candidates.length;
-      // No later one can have a higher score.
+      // No later candidate can have a higher score.
       if (ALIGNMENT_WEIGHT - behind <= bestScore) break;
       if (stage.waiting === 0 || !fitsNow(stage, worker)) continue;
       if (!this.#reservations.admits(stage, worker, now)) continue;
@@ -75,9 +75,9 @@ export class Placement {
   }
 
   /**
-   * Workers for all tasks of the stage that start together, those that its job prefers first, then those that hold most.
+   * Workers for all tasks of a gang: those that its job prefers first, then those with room for most tasks.
    *
-   * @param onlyPreferred none but those will do
+   * @param onlyPreferred exclude others
    */
   workersFor(stage: StageView, onlyPreferred: boolean, now: Millis): WorkerView[] | undefined {
     const together = togetherOf(stage);
@@ -108,8 +108,8 @@ export class Placement {
 }
 
 /**
- * How well the demand fits what is free: demand · free, both in shares of the worker, of the resource for which that is
- * most. A sum over resources would outweigh the order where workers have many of them.
+ * Alignment of the demand with the free resources: the largest product demand · free over resources, both as shares
+ * of the worker. A sum would outweigh the order on workers with many resources.
  */
 function alignment(demand: Vector, free: Vector, capacity: Vector): number {
   let most = 0;

@@ -3,19 +3,19 @@ import type { JobView, RunView, StageView, WorkerView } from '../contract.js';
 import { countIn, mayRunAt } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
 
-/** Tasks that end together: one, or all of a gang. */
+/** Tasks that end together: one task, or all of a gang. */
 interface Victim {
   readonly runs: readonly RunView[];
-  /** Run time that is lost, of all of them. */
+  /** Total run time lost. */
   readonly lostMs: Millis;
 }
 
 /** Chooses running tasks to preempt for a job that has reached its latest start. */
 export class Preemption {
-  /** Run time that each job lost last: it may lose more once it has run as long again. */
+  /** Run time that each job last lost; it may be preempted again once it has run for as long. */
   readonly #lost = new WeakMap<JobView, Millis>();
 
-  /** @param runs to end, for which the policy has asked */
+  /** @param runs runs that the policy preempts */
   preempted(runs: readonly RunView[], now: Millis): void {
     const longest = new Map<JobView, Millis>();
     for (const { stage, startedAt } of runs)
@@ -28,10 +28,10 @@ export class Preemption {
   }
 
   /**
-   * The preemptible tasks that have to end so that so many tasks of the stage fit: of those that free enough of every resource
-   * the ones that lose least. And where the tasks will start, so many at each worker.
+   * Chooses preemptible tasks whose end makes room for this many tasks of the stage at the least lost run time, and
+   * where these tasks will start (a count for each worker).
    *
-   * @returns undefined where that is not enough
+   * @returns undefined if that is not enough
    */
   victimsFor(
     stage: StageView,
@@ -46,7 +46,7 @@ export class Preemption {
       if (!worker.open || reservations.isForcedAt(worker, stage) || !mayRunAt(stage, worker)) continue;
       if (onlyPreferred && !meetsWishes(stage.job.prefers, worker.attributes)) continue;
       const free = [...worker.free];
-      // Preempted runs already free their room.
+      // Runs that are already preempted count as free.
       for (const run of worker.runs) if (run.isPreempted) addVector(free, run.stage.demand, 1);
       room.set(worker, free);
     }
@@ -58,7 +58,7 @@ export class Preemption {
       change(room, victim, 1);
     }
     if (totalIn(stage, room, tasks) < tasks) return undefined;
-    // Those that lose most are spared first, where the others are enough.
+    // Removes victims that are not needed, those with the largest loss first.
     const needed: Victim[] = [];
     for (const victim of chosen.reverse()) {
       change(room, victim, -1);
@@ -69,7 +69,7 @@ export class Preemption {
     return { runs: needed.flatMap(({ runs }) => runs), counts: countsIn(stage, room, tasks) };
   }
 
-  /** Those that may be ended, by what they lose for each task that they make room for. */
+  /** Possible victims, sorted by lost run time per task that they make room for. */
   #victims(stage: StageView, room: ReadonlyMap<WorkerView, number[]>, now: Millis): Victim[] {
     const gangs = new Map<StageView, RunView[]>();
     const victims: Victim[] = [];
@@ -108,7 +108,7 @@ function totalIn(stage: StageView, room: ReadonlyMap<WorkerView, number[]>, most
   return count;
 }
 
-/** Tasks of the stage at each worker, so many in all at most. */
+/** Number of tasks of the stage at each worker, up to a total. */
 function countsIn(
   stage: StageView,
   room: ReadonlyMap<WorkerView, number[]>,

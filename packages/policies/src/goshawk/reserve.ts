@@ -1,25 +1,25 @@
 import { DecayingSum, type Millis } from '@goshawk/core';
 
 /**
- * How many long tasks may run at a time: all slots but a reserve for short ones. With `auto` the reserve is what short
- * work has needed on average, and some more for its bursts, within bounds; it is a count and no label on workers, so
- * whichever slots short work leaves are the ones that long work gets. What it has needed is the work that came or, where
- * that is more, the slots it had: long tasks that nobody knows to be long count while they run.
+ * Limits the number of running long tasks to all slots but a reserve for short ones. With `auto` the reserve is the
+ * recent average demand of short work plus an allowance for bursts, within bounds. It is a number of slots, not a set
+ * of workers, so long tasks may use any slots beyond it. The demand is the work that arrived or, if larger, the slots
+ * in use; tasks not known to be long count while they run.
  */
 export class LongLimit {
   readonly #reserve: number | 'auto';
   #windowMs: Millis;
-  /** Short work that came lately. ms */
+  /** Short work that arrived recently. ms */
   readonly #work: DecayingSum;
   /** Slots of tasks not known to be long × time. */
   readonly #occupied: DecayingSum;
   #occupiedSlots = 0;
-  /** It is so many since then. */
+  /** When that number of slots last changed. */
   #occupiedSince: Millis = 0;
 
   /**
    * @param reserve a fraction of all slots, or `auto`
-   * @param windowMs over which the need of short work is averaged
+   * @param windowMs averaging window of the demand for short work
    */
   constructor(reserve: number | 'auto', windowMs: Millis) {
     this.#reserve = reserve;
@@ -37,7 +37,7 @@ export class LongLimit {
     this.#occupied.rescale(OCCUPIED_WINDOWS * windowMs, now);
   }
 
-  /** Short work has come: estimate × tasks. */
+  /** Short work has arrived: estimate × tasks. */
   shortCame(workMs: Millis, now: Millis): void {
     this.#work.add(workMs, now);
   }
@@ -54,24 +54,24 @@ export class LongLimit {
     this.#occupiedSince = now;
   }
 
-  /** Long tasks that may run in so many slots. */
+  /** Maximum number of long tasks in this many slots. */
   of(slots: number, now: Millis): number {
     return this.#leaving(this.#windowMs > 0 ? this.#needed(now) : 0, slots);
   }
 
-  /** More may run after a while although nothing happens: what short work needed is forgotten. */
+  /** Whether the limit may rise with time alone, because the demand of short work decays. */
   risesWithTime(slots: number, now: Millis): boolean {
     return this.of(slots, now) < this.#leaving(0, slots);
   }
 
-  /** @param needed slots that short work has needed of late */
+  /** @param needed recent average demand of short work, in slots */
   #leaving(needed: number, slots: number): number {
     if (this.#reserve !== 'auto') return Math.round(slots * (1 - this.#reserve));
     const forBursts = Math.max(BURSTS * slots, ROOTS * Math.sqrt(needed));
     return slots - Math.round(Math.min(MOST * slots, needed + forBursts));
   }
 
-  /** 1 where a slot is kept from whatever is not known to be short, pilots too; else 0. */
+  /** 1 if one slot is kept for tasks known to be short, which excludes pilots; else 0. */
   lastSlot(slots: number): number {
     return slots >= SLOTS_PER_LAST && this.#reserve !== 0 ? 1 : 0;
   }
@@ -83,12 +83,12 @@ export class LongLimit {
   }
 }
 
-/** Slots are averaged over more time than work: a task that is not known to be long may run for many cutoffs. */
+/** Slots are averaged over more time than work, because a task not known to be long may run for many cutoffs. */
 const OCCUPIED_WINDOWS = 4;
-/** For bursts: a fraction of all slots; in small clusters, where they count for more, so many square roots of what is needed. */
+/** Allowance for bursts: a fraction of all slots or, in small clusters, this many square roots of the demand. */
 const BURSTS = 0.05;
 const ROOTS = 4;
-/** The reserve is no more than this fraction of all slots. */
+/** Maximum reserve, as a fraction of all slots. */
 const MOST = 0.3;
-/** Threshold in slots: below it one slot is more than a tenth of those for long jobs. */
+/** Below this many slots, one slot is more than a tenth of those for long jobs. */
 const SLOTS_PER_LAST = 10;

@@ -1,6 +1,6 @@
 import type { ClusterView, JobView, PolicyShares } from '../contract.js';
 
-/** Each user's part of the cluster, by weight, among those with work; the user's jobs divide it by theirs. */
+/** Weighted fair shares of the users with work, divided among each user's jobs by weight. */
 export function sharesByUser({ capacity, jobs }: ClusterView): PolicyShares {
   const users = new Map<string, { weight: number; jobsWeight: number }>();
   let weights = 0;

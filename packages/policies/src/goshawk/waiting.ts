@@ -7,48 +7,51 @@ import { StageOrder } from '../stage-order.js';
 export const KINDS = ['pilots', 'short', 'small', 'long', 'large'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Demands that are alike up to a factor for each resource. */
+/** Demands that are equal within a factor per resource. */
 interface SizeClass {
   readonly key: string;
-  /** No demand of the class is less. */
+  /** Lower bound of the demands in the class. */
   readonly least: Vector;
 }
 
-/** Classes for each doubling of a demand. */
+/** Number of classes per doubling of a demand. */
 const CLASSES = 2;
 
 function sizeOf(demand: Vector): SizeClass {
   const classes = demand.map((amount) => (amount > 0 ? Math.floor(CLASSES * Math.log2(amount)) : undefined));
-  // The factor makes up for rounding.
+  // The factor allows for rounding errors.
   const least = classes.map((each) => (each === undefined ? 0 : (1 - 1e-9) * 2 ** (each / CLASSES)));
   return { key: classes.join(), least };
 }
 
-/** Needs of tasks, one object for all stages with the same needs. */
+/** The needs of tasks; stages with equal needs share one object. */
 export interface Needs {
   /** Small and dense; reused once no stage with these needs waits. */
   readonly id: number;
   readonly key: string;
   readonly demand: Vector;
-  /** Known once they were blocked. */
+  /** Set once the needs have been blocked. */
   size: SizeClass | undefined;
   readonly requires: Attributes | undefined;
-  /** Tasks that must start together; 1: each may start alone. */
+  /** Number of tasks that must start together; 1: each may start alone. */
   readonly together: number;
-  /** No worker has room for them until one has more than before. */
+  /** No worker has room; blocked until some worker has more than before. */
   isBlocked: boolean;
-  /** Lines in which a stage with these needs waits. */
+  /** Lines with a waiting stage with these needs. */
   readonly lines: Line[];
 }
 
-/** Waiting stages of one user and one kind, the least key first. A queue for each needs, so that all that fit nowhere leave at once. */
+/**
+ * Waiting stages of one user and one kind, lowest key first. It has one queue per needs, so that all stages that fit
+ * nowhere can be skipped together.
+ */
 export class Line {
   readonly user: UserLines;
   readonly kind: Kind;
   readonly #queues: ({ readonly needs: Needs; readonly order: StageOrder } | undefined)[] = [];
   /** Needs that are not blocked, by the key of their first stage. */
   readonly #heads = new IndexedHeap();
-  /** Blocked needs by the same, those of about the same size together. */
+  /** Blocked needs by the same key, grouped by size class. */
   readonly #blocked = new Map<string, { readonly size: SizeClass; readonly heads: IndexedHeap }>();
   readonly #touched = new Set<Needs>();
 
@@ -57,12 +60,12 @@ export class Line {
     this.kind = kind;
   }
 
-  /** Nothing waits that may fit. */
+  /** Whether no stage waits that may fit. */
   get isEmpty(): boolean {
     return this.#heads.size === 0;
   }
 
-  /** Infinity where nothing waits that may fit. */
+  /** Infinity if no stage waits that may fit. */
   get firstKey(): number {
     return this.#heads.topKey();
   }
@@ -93,14 +96,15 @@ export class Line {
     this.refresh(needs);
   }
 
-  /** The first of each needs that is accepted, in their order, so many at most. */
+  /** The first stage of each accepted need, in order, up to a limit. */
   firstOpen(most: number, accepts: (needs: Needs) => boolean): Contender[] {
     return this.#firstOf(this.#heads, most, accepts);
   }
 
   /**
-   * The same of blocked needs: so many of each size at most, in no order.
-   * @param room none but those that fit into it; default: all
+   * Like `firstOpen` for blocked needs: up to a limit per size class, in no particular order.
+   *
+   * @param room only needs that fit into it; default: all
    */
   firstBlocked(most: number, room: Vector | undefined, accepts: (needs: Needs) => boolean): Contender[] {
     const found: Contender[] = [];
@@ -123,7 +127,7 @@ export class Line {
     return this.#queues[needs.id]?.order.keyOf(stage) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** The first leaves the line until all that were passed over are taken back. */
+  /** Removes the first stage from the line until all skipped stages are restored. */
   passOverFirst(): void {
     const { needs, order } = this.#queues[this.#heads.top()]!;
     order.passOverFirst();
@@ -139,7 +143,7 @@ export class Line {
     this.#touched.clear();
   }
 
-  /** The first of these needs is another, or they are blocked, or no longer. */
+  /** The first stage of these needs has changed, or whether they are blocked. */
   refresh(needs: Needs): void {
     const order = this.#queues[needs.id]?.order;
     const isEmpty = order === undefined || order.size === 0;
@@ -174,7 +178,7 @@ export interface Contender {
   readonly key: number;
 }
 
-/** A user of whom something waits or runs. */
+/** A user with waiting or running tasks. */
 export class UserLines {
   readonly name: string;
   readonly lines: Readonly<Record<Kind, Line>> = {
@@ -185,11 +189,11 @@ export class UserLines {
     large: new Line(this, 'large'),
   };
   weight = 1;
-  /** Sum of the dominant shares of what runs. */
+  /** Sum of the dominant shares of running tasks. */
   used = 0;
-  /** Runs that count for the user. */
+  /** Number of runs charged to the user. */
   runs = 0;
-  /** Stages that wait. */
+  /** Number of waiting stages. */
   waiting = 0;
 
   constructor(name: string) {
@@ -208,23 +212,23 @@ interface Entry {
   needs: Needs;
 }
 
-/** All stages that wait, by user, kind and needs. */
+/** All waiting stages, by user, kind and needs. */
 export class Waiting {
   readonly users = new Map<string, UserLines>();
-  /** Else all users are served as one. */
+  /** If false, all users are served as one. */
   readonly #byUser: boolean;
   readonly #entries = new Map<StageView, Entry>();
   readonly #needs = new Map<string, Needs>();
-  /** Ids of needs that nobody has. */
+  /** Ids of needs that are free. */
   readonly #freeIds: number[] = [];
-  /** Needs that are blocked. */
+  /** Number of blocked needs. */
   #blocked = 0;
 
   constructor(byUser: boolean) {
     this.#byUser = byUser;
   }
 
-  /** Stages. */
+  /** Number of stages. */
   get size(): number {
     return this.#entries.size;
   }
@@ -233,7 +237,7 @@ export class Waiting {
     return this.#entries.keys();
   }
 
-  /** Different needs of what waits. */
+  /** The distinct needs of waiting stages. */
   get needs(): ReadonlyMap<string, Needs> {
     return this.#needs;
   }
@@ -253,7 +257,7 @@ export class Waiting {
     return user;
   }
 
-  /** Nothing of the user waits or runs. */
+  /** Deletes a user without waiting or running tasks. */
   forgetIfIdle(user: UserLines): void {
     if (user.waiting === 0 && user.runs === 0) this.users.delete(user.name);
   }
@@ -310,7 +314,7 @@ export class Waiting {
     return true;
   }
 
-  /** The first stages of their needs, so many at most, blocked or not: users by their shares, of one user by their keys. */
+  /** The first stages of their needs, blocked or not, up to a limit: users by share, stages of a user by key. */
   firstOfNeeds(kinds: Iterable<Kind>, most: number, accepts: (needs: Needs) => boolean): Contender[] {
     return this.#first(kinds, most, (line, left) => [
       ...line.firstOpen(left, accepts),
@@ -318,7 +322,7 @@ export class Waiting {
     ]);
   }
 
-  /** The same of blocked needs that fit into this room and are accepted. */
+  /** The same for blocked needs that are accepted and fit into this room. */
   firstBlocked(
     kinds: Iterable<Kind>,
     most: number,

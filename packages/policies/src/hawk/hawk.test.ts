@@ -7,7 +7,7 @@ import { WaitingTimes } from './hawk.js';
 const OWNER = 1 as Address;
 const JOIN_MS = 1_000;
 
-/** A central of this policy that was just started, and what it says. */
+/** A new central with this policy, and the messages it sends. */
 class Started {
   readonly books = new ClusterBooks();
   readonly policy = new WaitingTimes({
@@ -23,7 +23,7 @@ class Started {
     this.books.setOpen(this.books.addWorker(address as Address, [1]), true);
   }
 
-  /** The owner names so many tasks of a new job. */
+  /** The owner requests placement of the tasks of a new job. */
   place(job: number, tasks: number, now: number): void {
     const booked = this.books.declare(OWNER, job, { arrivedAt: now, long: true });
     const stage = this.books.stage(booked, 0, { demand: [1], estimateMs: 100 });
@@ -39,13 +39,13 @@ class Started {
     this.policy.checkInvariants();
   }
 
-  /** Tasks in the queue of each worker. */
+  /** Number of queued tasks at each worker. */
   get queued(): number[] {
     return [...this.books.workers].map(({ runs }) => runs.length);
   }
 }
 
-test('what waited for a new central is shared among the workers that come back, not given to the first', () => {
+test('tasks that wait for a new central are shared among the returning workers, not given to the first', () => {
   const central = new Started();
   central.place(1, 40, 0);
   central.settle(0);
@@ -58,7 +58,7 @@ test('what waited for a new central is shared among the workers that come back, 
   expect(central.queued).toEqual([10, 10, 10, 10]);
 });
 
-test('a central of a new cluster places what comes at once', () => {
+test('a central of a new cluster places tasks immediately', () => {
   const central = new Started();
   central.join(10);
   central.settle(0);

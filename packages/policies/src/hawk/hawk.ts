@@ -11,16 +11,19 @@ import type {
 import { WaitingTimeQueue } from './waiting-time-queue.js';
 
 /**
- * Hawk's central scheduler (§3.7): each task is placed at once in the queue of the worker where it would wait the least.
- * What fits no worker that takes work waits until one that does comes.
+ * Hawk's central scheduler (§3.7): places each task immediately in the queue of the worker with the lowest waiting
+ * time. Tasks that fit no open worker wait for one.
  */
 export class WaitingTimes implements CentralPolicy {
   readonly #queue = new WaitingTimeQueue();
-  /** Workers come back to a new central within this. ms */
+  /** Time within which workers register with a new central. ms */
   readonly #joinMs: Millis;
-  /** When the first worker came. */
+  /** When the first worker joined. */
   #openedAt: Millis | undefined;
-  /** Another central was there before: nothing is placed until all have come back, or all would go to the first. */
+  /**
+   * This central replaces an earlier one. It places nothing until the workers have returned, or the first would get
+   * everything.
+   */
   #isSuccessor = false;
   /** Stages with tasks to place, in order of arrival. */
   readonly #waiting = new Set<StageView>();

@@ -18,7 +18,7 @@ function taskOf(task: number, estimateMs: Millis, demand: Resources = NO_RESOURC
   return { task, estimateMs, demand };
 }
 
-/** The queue and the books of one cluster, told of the same. */
+/** The queue and the books of one cluster, kept in sync. */
 class Placing {
   readonly queue = new WaitingTimeQueue();
   readonly books = new ClusterBooks();
@@ -42,7 +42,7 @@ class Placing {
     this.queue.removeWorker(worker);
   }
 
-  /** @returns the worker that has it now */
+  /** @returns the worker to which the task was assigned */
   place({ task, estimateMs, demand }: PlacedTask, now: Millis): Address | undefined {
     const job = this.books.declare(OWNER, task, { arrivedAt: now, long: true });
     const stage = this.books.stage(job, 0, { demand: this.books.names.demandOf(demand), estimateMs });
@@ -55,7 +55,7 @@ class Placing {
     return run.worker.address;
   }
 
-  /** @returns false where every slot of its worker runs something */
+  /** @returns false if every slot of its worker runs something */
   started(task: number, now: Millis): boolean {
     const run = this.#runs.get(task)!;
     this.books.begin(run, now);
@@ -81,12 +81,12 @@ function queueOf(...workers: Address[]): Placing {
 }
 
 describe('the waiting-time queue', () => {
-  test('gives each task to the worker of least waiting time, counting what it has just placed', () => {
+  test('gives each task to the worker with the lowest waiting time, counting earlier placements', () => {
     const queue = queueOf(W1, W2);
     const placed = [50, 10, 10, 10, 10, 10].map((ms, i) => queue.place(taskOf(i, ms), 0));
     expect(placed).toEqual([W1, W2, W2, W2, W2, W2]);
     expect(queue.waitingMs(W1, 0)).toBe(50);
-    // Equal now: the lower number comes first.
+    // The waiting times are equal now, so the lower number comes first.
     expect(queue.place(taskOf(6, 10), 0)).toBe(W1);
   });
 
@@ -97,7 +97,7 @@ describe('the waiting-time queue', () => {
     queue.place(taskOf(1, 100), 0);
     expect(queue.waitingMs(W1, 200)).toBe(0);
     expect(queue.place(taskOf(2, 100), 200)).toBe(W3);
-    // None is empty any more: remaining 0 is less than 100.
+    // No worker is empty; a remaining time of 0 is less than 100.
     expect(queue.place(taskOf(3, 100), 200)).toBe(W1);
   });
 
@@ -109,7 +109,7 @@ describe('the waiting-time queue', () => {
     expect([10, 60, 110, 500].map((now) => queue.waitingMs(W1, now))).toEqual([130, 80, 30, 30]);
   });
 
-  test('places nothing where no worker is open, or none has room', () => {
+  test('places nothing if no worker is open or large enough', () => {
     const queue = queueOf(W1);
     expect(queue.place(taskOf(0, 1, { memory: 1 }), 0)).toBeUndefined();
     queue.setOpen(W1, false, 0);
@@ -118,7 +118,7 @@ describe('the waiting-time queue', () => {
     expect(queue.place(taskOf(1, 1), 0)).toBe(W1);
   });
 
-  test('a resource that has the name of something every object has is still not there', () => {
+  test('a resource named like a built-in object property does not exist by default', () => {
     const queue = queueOf(W1);
     expect(queue.place(taskOf(0, 1, { constructor: 1 }), 0)).toBeUndefined();
   });
@@ -132,7 +132,7 @@ interface ModelServer {
   running: { task: PlacedTask; startedAt: Millis } | undefined;
 }
 
-/** The same rules without any order kept: every decision computes every waiting time. */
+/** A reference model without indexes: every decision computes all waiting times. */
 class Model {
   servers: ModelServer[] = [];
   #nextId = 0;
@@ -174,7 +174,7 @@ class Model {
       (one, other) =>
         Number(isEmpty(other)) - Number(isEmpty(one)) ||
         this.waiting(one, now) - this.waiting(other, now) ||
-        // Among equals, servers whose waiting time does not shrink go first, then the lowest number.
+        // Ties go to servers whose waiting time does not shrink, then to the lowest number.
         Number(this.#remaining(one, now) > 0) - Number(this.#remaining(other, now) > 0) ||
         one.id - other.id,
     );
@@ -200,7 +200,7 @@ class Model {
     this.#level(this.of(server.worker));
   }
 
-  /** Slots of a worker share one queue: nothing waits at one of them while another has nothing at all. */
+  /** Slots of a worker share one queue: no task waits at one slot while another is idle. */
   #level(servers: readonly ModelServer[]): void {
     for (;;) {
       const idle = servers.find(({ running, queued }) => running === undefined && queued.length === 0);
@@ -211,7 +211,7 @@ class Model {
   }
 }
 
-test('decides as a model does that computes every waiting time anew at each decision', () => {
+test('agrees with a model that recomputes every waiting time at each decision', () => {
   const step = fc.oneof(
     { weight: 10, arbitrary: fc.record({ kind: fc.constant('place' as const), ms: fc.nat(40) }) },
     { weight: 6, arbitrary: fc.record({ kind: fc.constant('start' as const), which: fc.nat() }) },
@@ -292,13 +292,13 @@ test('decides as a model does that computes every waiting time anew at each deci
   );
 });
 
-test('a task that needs much waits for what others hold at a worker, not for its slots: each goes to a worker of its own', () => {
+test('tasks with large demands wait for resources of a worker, not for slots, so each goes to a different worker', () => {
   const placing = new Placing();
   for (const address of [W1, W2, W3]) placing.join(address, 4, { gpu: 1 });
   const placed = [1, 2, 3].map((task) => placing.place(taskOf(task, 5_000, { gpu: 1 }), 0));
   expect(new Set(placed).size).toBe(3);
   placing.place(taskOf(4, 1_000, { gpu: 1 }), 0);
-  // The last two of the next go where no third waits.
+  // Of the next two, both go to workers without a third waiting task.
   const next = [5, 6].map((task) => placing.place(taskOf(task, 1_000, { gpu: 1 }), 0));
   expect(new Set(next).size).toBe(2);
 });

@@ -11,20 +11,20 @@ import {
 import type { RunView, StageView, WorkerView } from '../contract.js';
 import { fitsEver } from '../fitting.js';
 
-/** A task that waits or runs at a server, with the estimate that it was placed by. */
+/** A task that waits or runs at a server, with the estimate used for its placement. */
 interface Placement {
   readonly run: RunView;
   readonly estimateMs: Millis;
   server: Server;
 }
 
-/** One slot of a worker, treated like a server of its own queue (Hawk §4.1). */
+/** One slot of a worker, treated as a server with a queue (Hawk §4.1). */
 interface Server {
   readonly id: number;
   readonly worker: WorkerView;
-  /** Those of the worker, this one among them. */
+  /** All servers of the worker, including this one. */
   readonly siblings: readonly Server[];
-  /** Placed here and not started, in the order of placement. */
+  /** Tasks placed here that have not started, in order of placement. */
   readonly queued: Placement[];
   queuedMs: Millis;
   running: Placement | undefined;
@@ -34,36 +34,36 @@ interface Server {
 }
 
 /**
- * Central's priority queue of ⟨server, waiting time⟩ (Hawk §3.7). The waiting time of a server is the sum of
- * the estimates of the tasks queued there, plus what remains of the one that runs: max(0, estimate −
- * elapsed). Each task goes to the server of least waiting time, counting what was just placed.
+ * Central's priority queue of ⟨server, waiting time⟩ (Hawk §3.7). The waiting time of a server is the sum of the
+ * estimates of its queued tasks, plus the remaining time of the running one: max(0, estimate − elapsed). Each task
+ * goes to the server with the lowest waiting time, counting earlier placements.
  *
- * Servers without any unfinished task come before all others, also before one whose running task is overdue
- * and has nothing behind it: remaining 0 is not free. Among them the lowest number comes first, so that long
- * tasks keep to the same servers.
+ * Servers without unfinished tasks come first, even before one with an overdue task and an empty queue: a remaining
+ * time of 0 does not mean free. Among them the lowest number comes first, so that long tasks stay on the same
+ * servers.
  *
- * Time passing does not reorder a heap here. While the running task is within its estimate a server's key is
- * the time at which it is believed to be free, which does not move; from then on, and while nothing runs, it
- * is the constant sum of its queued estimates. So there are two sets, and a third heap that says which
- * server is the next to go from the first to the second.
+ * The passage of time must not reorder a heap. While the running task is within its estimate, a server's key is the
+ * time at which it is expected to be free, which is constant. After that, and while no task runs, its key is the sum
+ * of its queued estimates, which is constant too. So there are two heaps, and a third that tells when servers move
+ * from the first to the second.
  */
 export class WaitingTimeQueue {
   readonly #servers: (Server | undefined)[] = [];
-  /** Numbers of servers that are gone. */
+  /** Ids of removed servers. */
   readonly #freeIds: number[] = [];
   /** Indexed by worker id. */
   readonly #serversOf: (readonly Server[] | undefined)[] = [];
   /** Indexed by run id. */
   readonly #placements: (Placement | undefined)[] = [];
 
-  /** Key: the time at which the server is believed to be free. */
+  /** Key: the time at which the server is expected to be free. */
   readonly #onTime = new IndexedHeap();
-  /** The same servers; key: the time at which the running task's estimate is used up. */
+  /** The same servers; key: the time at which the running task exceeds its estimate. */
   readonly #dueAt = new IndexedHeap();
-  /** Overdue, or nothing has started. Key: the sum of the queued estimates, or `EMPTY`. */
+  /** Overdue servers, and servers without a running task. Key: the sum of the queued estimates, or `EMPTY`. */
   readonly #constant = new IndexedHeap();
 
-  /** Forgets the worker and all that was placed there. */
+  /** Removes the worker and its tasks. */
   removeWorker(worker: WorkerView): void {
     this.setOpen(worker, false, 0);
     for (const server of this.#serversOf[worker.id] ?? []) {
@@ -74,7 +74,7 @@ export class WaitingTimeQueue {
     this.#serversOf[worker.id] = undefined;
   }
 
-  /** Whether new tasks may go to the worker. */
+  /** Sets whether new tasks may go to the worker. */
   setOpen(worker: WorkerView, open: boolean, now: Millis): void {
     for (const server of this.#serversAt(worker)) {
       if (server.open === open) continue;
@@ -83,7 +83,7 @@ export class WaitingTimeQueue {
     }
   }
 
-  /** The server of least waiting time; undefined when no open one can ever hold such a task. */
+  /** The server with the lowest waiting time; undefined if no open one is large enough. */
   least(stage: Pick<StageView, 'demand' | 'requires'>, now: Millis): Server | undefined {
     if (stage.demand.length > 1 || stage.requires !== undefined) return this.#leastThatFits(stage, now);
     this.#moveOverdue(now);
@@ -91,7 +91,7 @@ export class WaitingTimeQueue {
     return this.#servers[isOnTime ? this.#onTime.top() : this.#constant.top()];
   }
 
-  /** The run waits at the server, as the last one there. */
+  /** Appends the run to the server's queue. */
   put(run: RunView, server: Server, estimateMs: Millis, now: Millis): void {
     const placement = { run, estimateMs, server };
     this.#placements[run.id] = placement;
@@ -99,7 +99,7 @@ export class WaitingTimeQueue {
     this.#relist(server, now);
   }
 
-  /** The run was found at its worker, where it waits or runs. */
+  /** The run was found at its worker, waiting or running. */
   found(run: RunView, estimateMs: Millis, now: Millis): void {
     if (this.#placements[run.id] !== undefined) return;
     const servers = this.#serversAt(run.worker);
@@ -117,7 +117,7 @@ export class WaitingTimeQueue {
     if (placement === undefined || placement.server.running === placement) return;
     const from = placement.server;
     this.#dequeue(from, placement);
-    // With several slots, the worker may have started it in another slot than counted.
+    // With several slots, the worker may have started the task in another slot than assumed here.
     const { siblings } = from;
     const server = from.running === undefined ? from : siblings.find((s) => s.running === undefined);
     invariant(server !== undefined, () => `${siblings.length} slots of a worker run more tasks than that`);
@@ -140,7 +140,7 @@ export class WaitingTimeQueue {
     for (const sibling of siblings) this.#relist(sibling, now);
   }
 
-  /** The waiting time that a task placed now would see at the worker. ms; Infinity where there is no server */
+  /** The waiting time of a task placed at the worker now. ms; Infinity: it has no server */
   waitingMs(worker: WorkerView, now: Millis): Millis {
     const servers = this.#serversOf[worker.id] ?? [];
     return Math.min(...servers.map((server) => this.#waitingMs(server, now)));
@@ -168,7 +168,7 @@ export class WaitingTimeQueue {
 
   // ---- the order
 
-  /** Tasks that need more than a slot are few: look at every server, in the same order as the heaps have. */
+  /** Few tasks need more than a slot, so a scan of all servers is sufficient. It uses the same order as the heaps. */
   #leastThatFits(stage: Pick<StageView, 'demand' | 'requires'>, now: Millis): Server | undefined {
     let best: Server | undefined;
     let least = Number.POSITIVE_INFINITY;
@@ -193,7 +193,7 @@ export class WaitingTimeQueue {
     while (this.#dueAt.topKey() <= now) this.#relist(this.#servers[this.#dueAt.top()]!, now);
   }
 
-  /** Puts the server into the set to which it belongs, and takes it out of the others. */
+  /** Moves the server to the heap to which it belongs. */
   #relist(server: Server, now: Millis): void {
     const { id, open, queuedMs, running, startedAt } = server;
     const dueAt = running === undefined ? now : startedAt + running.estimateMs;
@@ -241,11 +241,11 @@ export class WaitingTimeQueue {
     // The oldest task usually starts first.
     if (server.queued[0] === placement) server.queued.shift();
     else server.queued.splice(server.queued.indexOf(placement), 1);
-    // Sums of floating-point numbers drift; an empty queue is 0 again.
+    // Resets the rounding error of the sum when the queue is empty.
     server.queuedMs = server.queued.length === 0 ? 0 : server.queuedMs - placement.estimateMs;
   }
 
-  /** A worker's slots share one queue: what waits at one of them is counted where nothing is. */
+  /** The slots of a worker share one queue, so queued tasks move to idle slots. */
   #level(servers: readonly Server[]): void {
     for (;;) {
       const idle = servers.find(isEmpty);
@@ -259,8 +259,8 @@ export class WaitingTimeQueue {
 }
 
 /**
- * When what the worker has is enough for one more task of the stage: tasks that run there keep what they demand until they
- * are believed to end, and those in its queues come first. ms from now
+ * Time until the worker has room for one more task of the stage, in ms: running tasks keep their resources until
+ * their expected end, and queued tasks come first.
  */
 function roomAfterMs(
   { demand }: Pick<StageView, 'demand'>,
@@ -292,7 +292,7 @@ function roomAfterMs(
   return at - now;
 }
 
-/** The waiting time of a server without any task: less than that of every other. */
+/** The waiting time of a server without tasks, which is below all others. */
 const EMPTY = -1;
 
 function isEmpty({ running, queued }: Server): boolean {
