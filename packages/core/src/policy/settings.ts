@@ -228,7 +228,7 @@ export function parseClusterSettings(value: unknown): ClusterSettings {
   return result.data;
 }
 
-/** Without partitions the scope is always `all`. */
+/** The scope is always `all` without partitions. */
 export function effectiveScope(preset: Preset, scope: (typeof SCOPES)[number]): (typeof SCOPES)[number] {
   return preset.partition ? scope : 'all';
 }

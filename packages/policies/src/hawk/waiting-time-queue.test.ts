@@ -298,7 +298,7 @@ test('tasks with large demands wait for resources of a worker, not for slots, so
   const placed = [1, 2, 3].map((task) => placing.place(taskOf(task, 5_000, { gpu: 1 }), 0));
   expect(new Set(placed).size).toBe(3);
   placing.place(taskOf(4, 1_000, { gpu: 1 }), 0);
-  // Of the next two, both go to workers without a third waiting task.
+  // The next two tasks go to workers without a third waiting task.
   const next = [5, 6].map((task) => placing.place(taskOf(task, 1_000, { gpu: 1 }), 0));
   expect(new Set(next).size).toBe(2);
 });
