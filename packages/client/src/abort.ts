@@ -5,10 +5,10 @@ interface Callbacks {
   readonly listener: () => void;
 }
 
-/** One listener a signal, however many wait under it: Node warns of a leak at the eleventh. */
+/** One listener per signal, regardless of the number of callbacks: Node warns of a leak at the eleventh. */
 const callbacksOf = new WeakMap<AbortSignal, Callbacks>();
 
-/** Calls back, once, when the signal is aborted. @returns stops listening */
+/** Calls back once when the signal is aborted. @returns a function that stops listening */
 export function onAbort(signal: AbortSignal | undefined, callback: Callback): () => void {
   if (signal === undefined) return () => {};
   const callbacks = callbacksOf.get(signal) ?? listenTo(signal);
@@ -32,7 +32,7 @@ function listenTo(signal: AbortSignal): Callbacks {
   return callbacks;
 }
 
-/** Gives up waiting when the signal is aborted; what was waited for goes on. */
+/** Stops waiting when the signal is aborted; the operation itself continues. */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   signal.throwIfAborted();
@@ -47,7 +47,7 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | un
   }
 }
 
-/** Resolves after a while. @throws the signal's reason when it is aborted before */
+/** Resolves after a delay. @throws the signal's reason if it is aborted before */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

@@ -1,16 +1,16 @@
 import { IndexedHeap, type Millis, TIMER_MAX_MS } from '@goshawk/core';
 
-/** Something that is to happen once at a time. */
+/** A one-shot timer that can be set again. */
 export interface Alarm {
-  /** Moves it, if it is set already. `at` is a reading of `performance.now()`. */
+  /** Sets or moves the alarm. `at` is a reading of `performance.now()`. */
   set(at: Millis): void;
-  /** For good: it may not be set again. */
+  /** Clears it permanently. */
   clear(): void;
 }
 
 /**
- * All that a client has to do at some time, on one timer of Node's. Of thousands of requests and watches
- * nearly every one sets an alarm that never rings, and here that costs a few comparisons.
+ * All timers of a client, on one timer of Node. Of thousands of requests and watches nearly every one sets an alarm that never
+ * fires; here that costs a few comparisons.
  */
 export class Alarms {
   readonly #heap = new IndexedHeap();
@@ -20,7 +20,7 @@ export class Alarms {
   #armedFor: Millis = Number.POSITIVE_INFINITY;
   #isClosed = false;
 
-  /** @param ring called when the time has come; it may set the alarm again */
+  /** @param ring called at the set time; it may set the alarm again */
   add(ring: (now: Millis) => void): Alarm {
     const place = this.#free.pop() ?? this.#rings.length;
     this.#rings[place] = ring;
@@ -39,7 +39,7 @@ export class Alarms {
     };
   }
 
-  /** None rings any more. */
+  /** Nothing fires afterwards. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -47,7 +47,7 @@ export class Alarms {
     this.#rings.fill(undefined);
   }
 
-  /** Leaves an armed timer alone that comes early enough: it will find nothing due and arm the next one. */
+  /** Keeps a timer that fires too early: it will find nothing due and set the next one. */
   #arm(): void {
     const at = this.#heap.topKey();
     if (at >= this.#armedFor) return;
@@ -63,7 +63,7 @@ export class Alarms {
   readonly #onTimeout = (): void => {
     this.#armedFor = Number.POSITIVE_INFINITY;
     const now = performance.now();
-    // One that sets itself for now rings in the next turn, so that this loop ends.
+    // An alarm that is set for now fires in the next turn, so that this loop ends.
     for (let left = this.#heap.size; left > 0 && this.#heap.topKey() <= now; left--) {
       const place = this.#heap.top();
       this.#heap.delete(place);

@@ -12,17 +12,17 @@ export interface Asking {
   readonly turns: Turns;
 }
 
-/** The party that a question goes to. */
+/** The party that a request is sent to. */
 export interface Destination {
-  /** Full name of the party; the incarnation `*` is the present one. */
+  /** Full name of the party; the incarnation `*` is the current one. */
   readonly party: string;
-  /** For people: `scheduler s3 at tcp://10.0.0.7:7003`. */
+  /** Display name: `scheduler s3 at tcp://10.0.0.7:7003`. */
   readonly title: string;
 }
 
 /**
- * Attempts of one question: sent again after growing pauses, until `end`. A question that waits for the answers
- * of earlier ones is not sent again: that would only be more work for the party.
+ * Attempts of one request: retried with exponential backoff until `end`. A request that is queued behind earlier ones is not
+ * repeated, because that would only add load.
  */
 export class Attempts {
   /** Request number for all attempts. */
@@ -30,12 +30,12 @@ export class Attempts {
   readonly #asking: Asking;
   readonly #alarm: Alarm;
   #count = 0;
-  /** When the question was sent last, or found to wait for its turn. */
+  /** Time when the request was last sent, or last found to be queued. */
   #since: Millis = 0;
   /** Destination of the last attempt. */
   #to: Destination | undefined;
 
-  /** @param ring called when it is time for the next attempt */
+  /** @param ring called when the next attempt is due */
   constructor(asking: Asking, listener: Listener, ring: (now: Millis) => void) {
     this.#asking = asking;
     this.request = asking.connection.listen(listener);
@@ -46,24 +46,24 @@ export class Attempts {
     return this.#to?.party;
   }
 
-  /** @param otherwise before the first attempt */
+  /** @param otherwise used before the first attempt */
   titleOr(otherwise: string): string {
     return this.#to?.title ?? otherwise;
   }
 
-  /** @throws what `send` of the connection throws */
+  /** @throws errors of the connection's `send` */
   send(to: Destination, message: Message): void {
     this.#to = to;
     this.#asking.connection.send(to.party, message);
   }
 
-  /** Counts an attempt, also one without a party to ask, and sets the time of the next. */
+  /** Counts an attempt, even without a party to send to, and schedules the next. */
   made(now: Millis, giveUpAt: Millis): void {
     this.#count++;
     this.#waitFrom(now, giveUpAt);
   }
 
-  /** Waits once more where the party has answered earlier questions since the last look. @returns whether it does */
+  /** Waits again if the party has answered earlier requests in the meantime. @returns whether it waits */
   waitsForTurn(kind: string, now: Millis, giveUpAt: Millis): boolean {
     const { turns } = this.#asking;
     if (this.#to === undefined || !turns.isBefore(this.#to.party, kind, this.request, this.#since))
@@ -72,18 +72,18 @@ export class Attempts {
     return true;
   }
 
-  /** @param kind as `waitsForTurn` asks for it */
+  /** @param kind as in `waitsForTurn` */
   answered(from: string, kind: string, at: Millis): void {
     this.#asking.turns.note(from, kind, this.request, at);
   }
 
-  /** The next attempt is a first one. */
+  /** Resets the backoff. */
   beginAgain(at: Millis): void {
     this.#count = 0;
     this.#alarm.set(at);
   }
 
-  /** At the time that the party asked for. */
+  /** Retries at the time that the party asked for. */
   continueAt(at: Millis): void {
     this.#alarm.set(at);
   }
@@ -100,8 +100,8 @@ export class Attempts {
 }
 
 /**
- * How long to wait after an attempt, the first being 0. A fifth is drawn, so that the thousands of clients of one
- * restarted scheduler do not ask all at once.
+ * Returns the delay after an attempt, counted from 0. A fifth of it is random, so that thousands of clients of a restarted
+ * scheduler do not retry at once.
  */
 function nextPause({ retryMs, retryMaxMs }: ClientTimings, attempt: number): Millis {
   const pause = Math.min(retryMaxMs, retryMs * 2 ** Math.min(attempt, 30));

@@ -14,11 +14,11 @@ import type { CallOptions } from './options.js';
 import type { KnownScheduler } from './roster.js';
 import { type Session, someSchedulers } from './session.js';
 
-/** Tasks of a job by their numbers, as `7-20` or `3,7-9`, as a list, or as ranges of which both ends belong to them. */
+/** Tasks of a job by index: text such as `7-20` or `3,7-9`, a list of indices, or inclusive ranges. */
 export type TaskChoice = string | readonly (number | TaskRange)[];
 
 export interface CancelTasksOptions extends CallOptions {
-  /** All tasks of this stage; with tasks: they must be of it. */
+  /** All tasks of this stage; combined with `tasks`, they must belong to it. */
   readonly stage?: string | undefined;
 }
 
@@ -30,25 +30,25 @@ export interface CancelledTasks {
   readonly ended: number;
 }
 
-/** At least one of them; a job is cancelled that all of them fit. */
+/** At least one filter is required; jobs that match all of them are cancelled. */
 export interface CancelJobsOptions extends CallOptions {
   readonly user?: string | undefined;
   /** Job name with `*` and `?`. */
   readonly name?: string | undefined;
   /** `waiting`, `running`. */
   readonly states?: readonly JobState[] | undefined;
-  /** All jobs, whatever they are. */
+  /** All jobs. */
   readonly all?: boolean | undefined;
-  /** Only counts them. */
+  /** Only counts the jobs. */
   readonly dryRun?: boolean | undefined;
 }
 
 export interface CancelledJobs {
   readonly jobs: number;
-  /** Tasks of theirs that had not started, and those that ran and are killed. */
+  /** Their tasks that had not started, and those that were running and are killed. */
   readonly waiting: number;
   readonly running: number;
-  /** Schedulers that did not answer: their jobs may go on. */
+  /** Schedulers that did not answer: their jobs may continue. */
   readonly silent: readonly string[];
 }
 
@@ -72,7 +72,7 @@ function isTask(number: number): boolean {
   return Number.isSafeInteger(number) && number >= 0 && number < LIMITS.tasksPerJobMax;
 }
 
-/** Cancels the jobs of all schedulers that are meant. */
+/** Cancels matching jobs at all schedulers. */
 export async function cancelJobs(session: Session, options: CancelJobsOptions): Promise<CancelledJobs> {
   const { user, name, states = [], all = false } = options;
   if (user === undefined && name === undefined && states.length === 0 && !all)

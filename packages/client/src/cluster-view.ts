@@ -12,7 +12,7 @@ import type { CallOptions } from './options.js';
 import { type Ask, askCentral, ifCentralAnswers, type Session } from './session.js';
 
 export interface WorkerView extends Omit<ListedWorker, 'attributes'> {
-  /** Rack, zone, model. */
+  /** Attributes such as rack, zone and model. */
   readonly attributes: Attributes;
 }
 
@@ -22,21 +22,21 @@ export interface ClusterView {
   readonly settings: ClusterSettings;
   /** Tasks that no worker can take at present. */
   readonly pendingTasks: number;
-  /** False for a moment after central was started: not all that were there before have been heard of. */
+  /** False shortly after a restart of central, while it has not heard from all earlier members. */
   readonly complete: boolean;
   readonly workers: readonly WorkerView[];
   readonly schedulers: readonly SchedulerView[];
-  /** Those that have gone, keep their jobs, and may come back. */
+  /** Schedulers that have disconnected, keep their jobs, and may return. */
   readonly schedulersAway: readonly SchedulerView[];
-  /** Those that are expected and have not come since central was started. */
+  /** Expected schedulers that have not joined since central's start. */
   readonly schedulersMissing: readonly MissingScheduler[];
-  /** Workers that were lost within the last hour and have not come back, the last first. */
+  /** Workers that were lost within the last hour and have not returned, latest first. */
   readonly lostWorkers: readonly LostWorker[];
   /** Problems that an operator must fix, one line each, such as two processes that claim one address. */
   readonly warnings: readonly string[];
 }
 
-/** Central's own view, which also brings the list of schedulers up to date. @throws UnreachableError */
+/** Returns central's view, which also refreshes the list of schedulers. @throws UnreachableError */
 export async function describeCluster(session: Session, options: CallOptions): Promise<ClusterView> {
   const [cluster, schedulers, workers] = await Promise.all([
     askCentral(session, DESCRIBE, options),
@@ -49,7 +49,7 @@ export async function describeCluster(session: Session, options: CallOptions): P
   return { name, settings, pendingTasks, complete, ...workers, ...views };
 }
 
-/** The settings, as central has them; undefined when that does not answer. */
+/** Returns central's settings; undefined if it does not answer. */
 export async function clusterSettings(
   session: Session,
   options: CallOptions,
@@ -62,7 +62,7 @@ const DESCRIBE: Ask<'describeCluster'> = {
   build: (request) => ({ type: 'describeCluster', request }),
 };
 
-/** Page by page; one that comes meanwhile may be missing. */
+/** Fetches page by page; a worker that joins meanwhile may be missing. */
 async function allWorkers(
   session: Session,
   options: CallOptions,

@@ -29,11 +29,11 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Submits a job and returns as soon as a scheduler has accepted it.
+   * Submits a job and resolves as soon as a scheduler has accepted it.
    *
    * @typeParam Value what its tasks return
-   * @throws InputError `bad-job` when it is none, `job-too-large`, or `impossible-demand` when no worker will
-   * ever have room for it; UnreachableError
+   * @throws InputError `bad-job` if it is invalid, `job-too-large`, or `impossible-demand` if no worker can ever run it;
+   * UnreachableError
    */
   async submit<Value = unknown>(job: JobSubmission, options: CallOptions = {}): Promise<JobHandle<Value>> {
     const { id, ...accepted } = await submit(this.#session, job, options);
@@ -41,17 +41,17 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Calls an exported function of a module with each input, as a task of one open job, and yields what it returns. Inputs are
-   * taken as results are read: `inFlight` bounds how many are under way. Leaving the loop cancels the job. A cluster that is
-   * overloaded slows it down, for as long as it is.
+   * Calls an exported function of a module with each input, as a task of one open job, and yields the results. Inputs are read as
+   * results are consumed: `inFlight` bounds the difference. Leaving the loop cancels the job. An overloaded cluster slows it
+   * down.
    *
-   * With a `key`, leaving the loop or a crash cancels nothing: a map with the same key and the same inputs, in their order,
-   * yields every result from the first on, and runs only what was not run. The job ends with what it has when nobody has come
-   * back for an hour (`open`).
+   * With a `key`, leaving the loop or a crash cancels nothing: a map with the same key and the same inputs in the same order
+   * yields every result from the first on, and runs only what has not run. The job closes if no client has come back for an hour
+   * (`open`).
    *
-   * @typeParam Value what the function returns; undefined where it returns nothing, or null
+   * @typeParam Value what the function returns; undefined if it returns nothing, or null
    * @throws JobFailed and JobCancelled of the first input whose task did not complete, unless `onError` is `collect`; InputError
-   * `key-conflict` for a key with other inputs, `not-open` where its job is closed; what `submit` throws
+   * `key-conflict` for a key with other inputs, `not-open` if its job is closed; the errors of `submit`
    */
   map<Input, Value = unknown>(
     work: MapWork,
@@ -88,24 +88,24 @@ export class Cluster implements AsyncDisposable {
     return this.#session.user;
   }
 
-  /** A handle of a job by its id. Asks nobody: the first call of the handle finds out whether there is one. */
+  /** Returns a handle of a job by its id, without a request: the first call of the handle detects a missing job. */
   job<Value = unknown>(id: string): JobHandle<Value> {
     return new JobHandle<Value>(this.#session, id);
   }
 
-  /** The jobs of all schedulers. */
+  /** Lists the jobs of all schedulers. */
   jobs(options: JobsOptions = {}): Promise<Jobs> {
     return listJobs(this.#session, options);
   }
 
-  /** Cancels jobs by user, name and state. @throws InputError `usage` where none of these is given, and not `all` */
+  /** Cancels jobs by user, name and state. @throws InputError `usage` without any filter or `all` */
   cancelJobs(options: CancelJobsOptions): Promise<CancelledJobs> {
     return cancelJobs(this.#session, options);
   }
 
   /**
-   * Actual and fair shares of jobs. Under policies without shares central does not know the users: their schedulers do.
-   * @throws UnreachableError if central is away
+   * Returns actual and fair shares of jobs. Under policies without shares central does not know the users: their schedulers do.
+   * @throws UnreachableError if central is unavailable
    */
   async shares(options: CallOptions = {}): Promise<ClusterShares> {
     const { value } = await askCentral(
@@ -126,21 +126,21 @@ export class Cluster implements AsyncDisposable {
     };
   }
 
-  /** Settings alone, of a cluster of many workers; undefined when central does not answer soon. */
+  /** Returns the settings without the list of workers; undefined if central does not answer soon. */
   settings(options: CallOptions = {}): Promise<ClusterSettings | undefined> {
     return clusterSettings(this.#session, options);
   }
 
-  /** Workers, schedulers and settings, as central sees them. @throws UnreachableError when central is away */
+  /** Returns workers, schedulers and settings. @throws UnreachableError if central is unavailable */
   describe(options: CallOptions = {}): Promise<ClusterView> {
     return describeCluster(this.#session, options);
   }
 
   /**
-   * Has a worker take nothing new, or (`on` false) take work again. What waits there goes elsewhere, what runs is
-   * finished; the answer does not wait for that.
+   * Drains a worker, or (`on` false) resumes it. Queued tasks move to other workers, and running ones finish; the reply does not
+   * wait for that.
    *
-   * @throws InputError `unknown-worker`; UnreachableError when central is away
+   * @throws InputError `unknown-worker`; UnreachableError if central is unavailable
    */
   async drain(worker: string, on = true, options: CallOptions = {}): Promise<DrainAnswer> {
     const answer = await this.#session.requests.ask({
@@ -153,9 +153,9 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Has another scheduler go on with the jobs of this one, whether it is there or not: where they share a journal.
+   * Makes another scheduler take over the jobs of this one, whether it is running or not. Requires a shared journal.
    *
-   * @throws InputError `unknown-scheduler`, `not-shared`; UnreachableError when central is away
+   * @throws InputError `unknown-scheduler`, `not-shared`; UnreachableError if central is unavailable
    */
   async takeOverFrom(scheduler: string, options: CallOptions = {}): Promise<TakeoverAnswer> {
     const answer = await this.#session.requests.ask({
@@ -167,23 +167,25 @@ export class Cluster implements AsyncDisposable {
     return answer.value;
   }
 
-  /** An action that failed for the caller is not done later by a central that is started then. */
+  /**
+   * Addresses the current incarnation: an action that failed for the caller must not be performed later by a restarted central.
+   */
   #toPresentCentral() {
     const { roster } = this.#session;
     return { to: () => roster.presentCentral, onSilence: () => roster.refreshSoon() };
   }
 
-  /** Waiting tasks of the cluster by reason, and central's capacity. */
+  /** Returns waiting tasks of the cluster by reason, and central's capacity. */
   waiting(options: CallOptions = {}): Promise<ClusterWaiting> {
     return clusterWaiting(this.#session, options);
   }
 
-  /** Counters of all processes, or of the selected ones, since their start. */
+  /** Returns the counters of all processes, or of the selected ones, since their start. */
   counters(options: CountersOptions = {}): Promise<ClusterCounters> {
     return readClusterCounters(this.#session, options);
   }
 
-  /** Ends the connection; all that is waited for fails. Jobs go on. */
+  /** Closes the connection; pending calls fail. Jobs continue. */
   async close(): Promise<void> {
     const closed = this.#session.connection.close();
     this.#session.alarms.close();

@@ -21,11 +21,10 @@ import { Turns } from './turns.js';
 /**
  * Connects to a cluster.
  *
- * @param at `tcp://HOST:PORT` of central or of any scheduler; several, separated by commas, to be able to
- * connect while one of them is away. Default: `GOSHAWK_CLUSTER`, else the cluster that `goshawk up` runs from this
- * folder, else the only one that it runs on this machine
- * @throws InputError `bad-url`, `several-clusters`, and for keys that are none; UnreachableError when nobody answers
- * there, none runs, or the cluster does not take these keys
+ * @param at `tcp://HOST:PORT` of central or of any scheduler; several, separated by commas, for failover. Default:
+ * `GOSHAWK_CLUSTER`, else the cluster that `goshawk up` runs from this folder, else the only one that it runs on this machine
+ * @throws InputError `bad-url`, `several-clusters`, and for invalid keys; UnreachableError if no process answers, no cluster
+ * runs, or the cluster rejects these keys
  */
 export async function connect(at?: string, options: ConnectOptions = {}): Promise<Cluster> {
   const timings = completeTimings(options);
@@ -52,10 +51,7 @@ export async function connect(at?: string, options: ConnectOptions = {}): Promis
   }
 }
 
-/**
- * Nobody waits long for a cluster of this machine that has ended. One that is started again at once, at the same place, is
- * the same to those who wait.
- */
+/** Fails requests soon after a local cluster has ended. A cluster that restarts at once at the same place counts as the same. */
 function cutWhenGone(local: LocalCluster, { connection, alarms, timings }: Asking): void {
   let seenAt = performance.now();
   const alarm = alarms.add((now) => {
@@ -78,7 +74,7 @@ async function checkUrl(url: string): Promise<string[]> {
     if (problem instanceof UnresolvableHostError) continue;
     throw problem instanceof MailboxError ? badUrl(problem.message) : problem;
   }
-  // A host that is unknown today counts as one that does not answer, as long as there is another.
+  // An unknown host counts as unresponsive, as long as there is another one.
   if (problems.length === seeds.length) {
     throw new UnreachableError('unreachable', (problems[0] as Error).message, '', { cause: problems[0] });
   }
@@ -89,7 +85,7 @@ function badUrl(message: string): InputError {
   return new InputError('bad-url', message, 'write tcp://HOST:PORT of central or of a scheduler');
 }
 
-/** A container may run as a user that its system has no name for. */
+/** A container may run as a user without a name. */
 function systemUser(): string | undefined {
   try {
     return userInfo().username;

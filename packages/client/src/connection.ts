@@ -28,8 +28,8 @@ import { connectionClosed } from './errors.js';
 
 export interface Listener {
   /**
-   * @param from full name of the party that sent it
-   * @param at when it arrived, by `performance.now()`
+   * @param from full name of the sending party
+   * @param at time of arrival, by `performance.now()`
    */
   reply(reply: Reply, from: string, at: Millis): void;
   /**
@@ -37,7 +37,7 @@ export interface Listener {
    * @param problem of the reply
    */
   garbled(problem: string): void;
-  /** Nothing will come any more. @param why to throw */
+  /** The connection is closed. @param why error to throw */
   cut(why: GoshawkError): void;
 }
 
@@ -46,21 +46,20 @@ const PARTY = 0;
 
 const LARGEST_JOB = `a job takes at most ${DEFAULT_LIMITS.frameBytesMax >> 20} MiB; split it, put large input into files, or write tasks that are alike as {count, run}`;
 
-/** Long enough for what is still to be sent, short enough that nobody waits for a peer that is gone. ms */
+/** Long enough for pending messages, short enough for an unresponsive peer. ms */
 const CLOSE_FLUSH_MS = 250;
 
 /**
- * A client's way to the cluster: one mailbox that binds nothing, and the numbers by which replies find those
- * who wait for them.
+ * A client's connection to the cluster: a mailbox that does not listen, and the request numbers that match replies to listeners.
  */
 export class Connection {
-  /** Frames that were no message. */
+  /** Number of invalid frames. */
   badMessages = 0;
   readonly #mailbox: Mailbox;
   readonly #codec: Codec;
   readonly #logger: Logger;
   readonly #listeners = new Map<number, Listener>();
-  /** Endpoints that do not take our connection because of keys. */
+  /** Endpoints that reject our connection because of keys. */
   readonly #unwatch: (() => void) | undefined;
   readonly #authFailures: ReadonlyMap<string, AuthFailure>;
   #nextNumber = 1;
@@ -108,7 +107,7 @@ export class Connection {
     return this.#isClosed;
   }
 
-  /** @returns the number under which it hears replies until `forget` */
+  /** @returns the request number whose replies it receives until `forget` */
   listen(listener: Listener): number {
     const number = this.#nextNumber++;
     this.#listeners.set(number, listener);
@@ -120,8 +119,8 @@ export class Connection {
   }
 
   /**
-   * @param to full name of a party; the incarnation `*` is the present one
-   * @throws InputError when the message holds what cannot be sent
+   * @param to full name of a party; the incarnation `*` is the current one
+   * @throws InputError if the message is not serializable
    */
   send(to: string, message: Message): SendResult {
     const result = this.#mailbox.send(PARTY, this.#mailbox.directory.intern(to), this.#encode(message));
@@ -131,26 +130,26 @@ export class Connection {
     return result;
   }
 
-  /** Why a party's process does not take our connection; undefined when keys are not the reason. */
+  /** Returns why a party's process rejects our connection; undefined if keys are not the reason. */
   authFailureOf(party: string): AuthFailure | undefined {
     const { process } = parsePartyName(party);
     return this.#authFailures.get(process.slice(0, process.lastIndexOf('!')));
   }
 
-  /** The party's process has taken our connection, whether it answers or not. */
+  /** Returns whether the party's process has accepted our connection, even if it does not answer. */
   isConnectedTo(party: string): boolean {
     return this.#mailbox.isConnectedTo(this.#mailbox.directory.intern(party));
   }
 
-  /** Ends all that is waited for. */
+  /** Fails all pending requests. */
   cut(why: GoshawkError): void {
     for (const listener of [...this.#listeners.values()]) listener.cut(why);
   }
 
-  /** Ends all that is waited for, and what comes later. */
+  /** Fails all pending and later requests. */
   async close(): Promise<void> {
     if (!this.#isClosed) {
-      // Those who watch say goodbye now, as long as the mailbox takes it.
+      // Watches deregister now, while the mailbox still sends.
       this.cut(connectionClosed());
       this.#isClosed = true;
       this.#unwatch?.();
@@ -188,11 +187,11 @@ export class Connection {
     }
     if (!isReply(message)) return;
     const listener = this.#listeners.get(message.request);
-    // Answers to what was sent twice come twice.
+    // A request that was sent twice has two replies.
     listener?.reply(message, this.#mailbox.directory.nameOf(from) ?? '', at);
   }
 
-  /** At the 1st, 2nd, 4th, 8th …: nonsense must not fill a disk. */
+  /** Logs at the 1st, 2nd, 4th, 8th …: invalid messages must not fill a disk. */
   #complain(from: Address, error: DecodeError): void {
     const count = ++this.badMessages;
     if ((count & (count - 1)) !== 0) return;
@@ -203,7 +202,7 @@ export class Connection {
   }
 }
 
-/** Request number of an invalid reply, with which each reply begins. 0: unknown. */
+/** Request number of an invalid reply; every reply begins with it. 0: unknown. */
 function requestOf(body: unknown): number {
   const [code, request] = Array.isArray(body) ? (body as unknown[]) : [];
   const type = typeof code === 'number' ? MESSAGE_TYPES[code] : undefined;

@@ -5,12 +5,12 @@ import type { CallOptions } from './options.js';
 import { poll, type Session } from './session.js';
 
 export interface ClusterCounters {
-  /** Undefined when it did not answer. */
+  /** Undefined if it did not answer. */
   readonly central: Counters | undefined;
   /** Counters by name. */
   readonly schedulers: Readonly<Record<string, Counters>>;
   readonly workers: Readonly<Record<string, Counters>>;
-  /** All parties of a kind together, and the whole cluster: what has the same name is added. */
+  /** Sums of equally named counters, per kind and for the whole cluster. */
   readonly totals: { readonly schedulers: Counters; readonly workers: Counters; readonly all: Counters };
   /** Processes that did not respond and are missing above. */
   readonly silent: readonly string[];
@@ -28,7 +28,7 @@ interface Party extends Destination {
   readonly name: string;
 }
 
-/** Asks everybody in the cluster, or some, what they have counted. */
+/** Reads the counters of all or selected processes of the cluster. */
 export async function readClusterCounters(
   session: Session,
   options: CountersOptions,
@@ -53,7 +53,7 @@ export async function readClusterCounters(
     options,
   );
   const of = (wanted: Kind) => answered.filter(([{ kind }]) => kind === wanted);
-  // Has no prototype, since a worker's name may equal a member's.
+  // Has no prototype, because a worker's name may equal a member's.
   const byName = (wanted: Kind): Record<string, Counters> =>
     Object.assign(
       Object.create(null),
@@ -73,7 +73,7 @@ export async function readClusterCounters(
   };
 }
 
-/** Adds what has the same name, in groups too. */
+/** Adds equally named counters, also within groups. */
 export function sumCounters(all: readonly Counters[]): Counters {
   const sum: Record<string, number | Counters> = {};
   for (const counters of all) {

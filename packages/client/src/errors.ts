@@ -18,7 +18,7 @@ import type { LocalCluster } from './local-clusters.js';
 export class JobFailed extends GoshawkError {
   override name = 'JobFailed';
   readonly job: JobDetail;
-  /** The first hundred of them, in task order; `job.failuresTruncated`: there are more. */
+  /** The first hundred failures, in task order; `job.failuresTruncated`: there are more. */
   readonly failures: readonly TaskFailure[];
   /** Return values of the other tasks by index; undefined if there is none. */
   readonly values: readonly unknown[];
@@ -47,7 +47,7 @@ export class JobCancelled extends GoshawkError {
   }
 }
 
-/** A job has not ended within the time that the caller gave it; it goes on. Exit code 124. */
+/** A job has not ended within the caller's timeout; it continues. Exit code 124. */
 export class WaitTimeout extends GoshawkError {
   override name = 'WaitTimeout';
 
@@ -67,7 +67,7 @@ function describeEnd(job: JobDetail): string {
   return first === undefined ? count : `${count}; task ${first.task}: ${first.message || first.kind}`;
 }
 
-/** Refusals that are the caller's to put right. */
+/** Refusals that the caller can fix. */
 const INPUT_CODES: ReadonlySet<string> = new Set([
   'bad-job',
   'job-too-large',
@@ -95,7 +95,7 @@ const INPUT_CODES: ReadonlySet<string> = new Set([
   'append-conflict',
 ]);
 
-/** Refusals of somebody who cannot serve now; another one may, or the same one later. */
+/** Refusals of an unavailable party; another one, or the same one later, may accept. */
 const UNAVAILABLE_CODES: ReadonlySet<string> = new Set([
   'not-ready',
   'draining',
@@ -112,7 +112,7 @@ export function refusal({ code, message, hint }: MessageOf<'refused'>): GoshawkE
   return new GoshawkError(code, message, hint);
 }
 
-/** @param what that was asked for, as in "asked to submit a job" */
+/** @param what description of the request, as in "asked to submit a job" */
 export function noAnswer(whom: string, what: string, silentMs: Millis): UnreachableError {
   return new UnreachableError(
     'unreachable',
@@ -130,7 +130,7 @@ export function nobodyThere(seeds: readonly string[], cause: unknown): Unreachab
   );
 }
 
-/** A process has completed the handshake and answers nothing. */
+/** The process has completed the handshake and does not answer. */
 export function silentProcess(endpoint: string, cause: unknown): UnreachableError {
   return new UnreachableError(
     'unreachable',
@@ -140,7 +140,7 @@ export function silentProcess(endpoint: string, cause: unknown): UnreachableErro
   );
 }
 
-/** It is there, and does not take us. */
+/** The process is running, but rejects the connection. */
 export function authFailure(whom: string, why: AuthFailure): UnreachableError {
   switch (why) {
     case 'keyNeeded':
@@ -187,7 +187,7 @@ export function clusterEnded({ url, pid, dataFolder }: LocalCluster): Unreachabl
   );
 }
 
-/** Central has not heard of its scheduler either. */
+/** Central cannot reach the job's scheduler either. */
 export function jobsOwnerAway(id: string, whom: string, cause: UnreachableError): UnreachableError {
   return new UnreachableError(
     'owner-away',
@@ -197,7 +197,7 @@ export function jobsOwnerAway(id: string, whom: string, cause: UnreachableError)
   );
 }
 
-/** Its owner is expected and has not come since central was started. */
+/** The job's scheduler is expected, but has not joined since central's start. */
 export function jobsOwnerMissing(id: string, { name, shared }: MissingScheduler): UnreachableError {
   return new UnreachableError(
     'owner-away',
@@ -220,7 +220,7 @@ export function connectionClosed(): GoshawkError {
   return new GoshawkError('closed', 'the connection to the cluster was closed', 'call connect again');
 }
 
-/** Somebody answered, but not what was asked for. */
+/** A party sent an unexpected reply. */
 export function badAnswer(whom: string, expected: string): GoshawkError {
   return new GoshawkError(
     'bad-answer',

@@ -12,7 +12,7 @@ export interface ClusterWaiting {
   readonly silent: readonly string[];
 }
 
-/** Asks all schedulers what waits there and why, and central who may be served. */
+/** Collects waiting tasks and their reasons from all schedulers, and central's capacity. */
 export async function clusterWaiting(session: Session, options: CallOptions): Promise<ClusterWaiting> {
   const [{ answers, silent }, line] = await Promise.all([
     askSchedulers(
@@ -29,7 +29,7 @@ export async function clusterWaiting(session: Session, options: CallOptions): Pr
   return { waiting: together(answers.flat()), central: line?.value, silent };
 }
 
-/** Position of a job at central; undefined if that does not respond. */
+/** Returns the position of a job at central; undefined if that does not respond. */
 export async function lineOf(
   session: Session,
   { owner, number: job }: Pick<JobExplanation, 'owner' | 'number'>,
@@ -42,7 +42,7 @@ export async function lineOf(
   return (await ifCentralAnswers(session, order, options))?.value;
 }
 
-/** Groups of several schedulers; the example is the job that has waited longest of all. */
+/** Merges groups of several schedulers; the example is the job that has waited longest. */
 function together(groups: readonly WaitingGroup[]): WaitingGroup[] {
   const sums = new Map<string, WaitingGroup>();
   for (const group of groups) {

@@ -3,10 +3,7 @@ import { onAbort } from './abort.js';
 import type { Asking } from './attempts.js';
 import { type WatchOrder, watchJob } from './watches.js';
 
-/**
- * Events of a job until its end. A slow reader misses progress, of which only the latest is kept, but never
- * the end.
- */
+/** Yields events of a job until its end. A slow reader misses progress, of which only the latest is kept, but never the end. */
 export async function* jobEvents(
   asking: Asking,
   order: WatchOrder,
@@ -32,7 +29,7 @@ export async function* jobEvents(
   }
 }
 
-/** Room for one event, and one reader. */
+/** A buffer for one event and one reader. */
 class LatestNews {
   #event: JobEvent | undefined;
   #failure: { readonly reason: unknown } | undefined;

@@ -31,15 +31,15 @@ import { checkKey } from './submission.js';
 import { type EndedEvent, type WatchOrder, watchJob } from './watches.js';
 
 export interface EndedJob extends JobDetail {
-  /** When the news of the end arrived here, by `performance.now()` of this process. */
+  /** When the end was received, by `performance.now()` of this process. */
   readonly endedAtMs: Millis;
 }
 
 /** Has columns by task, empty if the owner did not send them, as for jobs of more than 100,000 tasks. */
 export interface EndedJobWithTasks extends EndedJob {
-  /** When the attempt that counted started, in ms since the owner accepted the job. */
+  /** Start of the final attempt, in ms since the owner accepted the job. */
   readonly starts: readonly Millis[];
-  /** For how long it ran. */
+  /** Run time of the final attempt. */
   readonly runs: readonly Millis[];
 }
 
@@ -50,42 +50,42 @@ export interface ExplainedJob extends JobExplanation {
 }
 
 export interface RetryOptions extends CallOptions {
-  /** Only these. */
+  /** Only these tasks. */
   readonly tasks?: TaskChoice | undefined;
-  /** Leaves out tasks that were cancelled, unless a failed task kept their stage from running. */
+  /** Excludes cancelled tasks, unless a failed task prevented their stage from running. */
   readonly failed?: boolean | undefined;
-  /** Runs them as a new job that keeps their numbers and names this one as `retryOf`; this job stays as it is. */
+  /** Runs them as a new job that keeps their indices and names this one as `retryOf`; this job stays unchanged. */
   readonly asNew?: boolean | undefined;
-  /** The same key again is the same retry. */
+  /** Idempotency key: the same key is the same retry. */
   readonly key?: string | undefined;
 }
 
-/** A job of which tasks run again. */
+/** A job whose tasks are retried. */
 export type RetriedJob<Value = unknown> = JobHandle<Value> & {
-  /** So many; 0 where the retry was known already. */
+  /** Number of retried tasks; 0 if the retry was already known. */
   readonly tasksAgain: number;
-  /** Chosen tasks that had completed, and do not run again. */
+  /** Selected tasks that had completed, and are not retried. */
   readonly tasksCompleted: number;
 };
 
 export interface WaitOptions extends CallOptions {
-  /** Gives up after so long; the job continues. */
+  /** Timeout of waiting; the job continues. */
   readonly timeoutMs?: Millis | undefined;
 }
 
 /**
- * A job of the cluster, wherever it was submitted. All calls ask the scheduler that owns it; they throw
- * InputError `unknown-job` when there is no such job, and UnreachableError when its owner does not answer.
+ * A job of the cluster, wherever it was submitted. All calls go to the scheduler that owns it; they throw InputError
+ * `unknown-job` if the job does not exist, and UnreachableError if its owner does not answer.
  *
- * @typeParam Value what its tasks return; nobody checks that they do
+ * @typeParam Value what its tasks return, unchecked
  */
 export class JobHandle<Value = unknown> {
   readonly id: string;
-  /** When its submission was sent first, by `performance.now()`; undefined when it was not submitted here. */
+  /** Time when its submission was first sent, by `performance.now()`; undefined if it was not submitted here. */
   readonly sentAtMs: Millis | undefined;
-  /** Its state when it was accepted: a job that was here before may have ended. Undefined when it was not submitted here. */
+  /** Its state when it was accepted: a resubmitted job may have ended. Undefined if it was not submitted here. */
   readonly acceptedState: JobState | undefined;
-  /** A likely mistake at acceptance, in one line: no worker had what the job requires. */
+  /** A likely mistake at acceptance, in one line: no worker met the job's requirements. */
   readonly warning: string | undefined;
   readonly #session: Session;
 
@@ -106,9 +106,9 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * Waits for the end, whatever it is: see `state`.
+   * Waits for the end, successful or not: see `state`.
    *
-   * @throws WaitTimeout; UnreachableError `owner-gone` when the job's scheduler has fallen silent
+   * @throws WaitTimeout; UnreachableError `owner-gone` if the job's scheduler stopped answering
    */
   async wait(options: WaitOptions & { readonly detail: true }): Promise<EndedJobWithTasks>;
   async wait(options?: WaitOptions & { readonly detail?: boolean }): Promise<EndedJob>;
@@ -147,26 +147,25 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * The values that the tasks returned, by task; undefined where a task returned nothing (or null), as
-   * commands and sleeps do.
+   * Returns the tasks' values by task; undefined if a task returned nothing (or null), as commands and sleeps do.
    *
-   * @throws JobFailed or JobCancelled, with the values that there are; what `wait` throws
+   * @throws JobFailed or JobCancelled, with the existing values; the errors of `wait`
    */
   async result(options: WaitOptions = {}): Promise<(Value | undefined)[]> {
     const job = await this.wait(options);
     const read = readValues(this.#session, this.id, job.tasks.total, options);
     if (job.state === 'completed') return (await read) as (Value | undefined)[];
-    // That it failed is known, whether its values can be read or not.
+    // The failure is reported even if the values cannot be read.
     const values = await read.catch(() => []);
     options.signal?.throwIfAborted();
     throw job.state === 'failed' ? new JobFailed(job, values) : new JobCancelled(job, values);
   }
 
   /**
-   * A value or an error of every task, by index, however the job ended. Waits for the end; with `wait: false` tasks that have
-   * not ended are there with their states.
+   * Returns a value or an error of every task, by index, however the job ended. Waits for the end; with `wait: false` unfinished
+   * tasks are included with their states.
    *
-   * @throws what `wait` throws
+   * @throws the errors of `wait`
    */
   async results(
     options: WaitOptions & ResultRange & { readonly wait?: boolean } = {},
@@ -176,8 +175,8 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * A value or an error of each task as soon as there is one, until the job has ended, however it ends: by index, or as tasks
-   * end. A task that is retried meanwhile may come again, with a later attempt.
+   * Yields a value or an error of each task as soon as it exists, until the job has ended, successfully or not: by index, or as
+   * tasks end. A task that is retried meanwhile may appear again, with a later attempt.
    */
   async *eachResult(
     options: CallOptions & { readonly order?: ResultOrder } = {},
@@ -189,15 +188,15 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * Progress now and then, and the end, once and last. Leaving the loop stops watching. A reader that is
-   * slower than the news gets the latest of it.
+   * Yields progress periodically, and the end once and last. Leaving the loop stops watching. A slow reader gets only the latest
+   * progress.
    */
   async *events(options: CallOptions = {}): AsyncGenerator<JobEvent, void, undefined> {
     const order = await this.#watchOrder(false, options.signal);
     yield* jobEvents(this.#session, order, options.signal);
   }
 
-  /** @param options `spec`: with the job as it was submitted */
+  /** @param options `spec`: includes the submitted job */
   async describe(options: CallOptions & { readonly spec?: boolean } = {}): Promise<JobDetail> {
     const { spec = false } = options;
     const answer = await this.#ask(
@@ -211,9 +210,9 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * Why the job waits, where its probes and needs are and what stands before them, and where its time went.
+   * Explains why the job waits, where its probes and needs are and what is ahead of them, and where its time went.
    *
-   * @param options `task`: explained in particular
+   * @param options `task`: explained in detail
    * @throws InputError `unknown-task`
    */
   async explain(options: CallOptions & { readonly task?: number } = {}): Promise<ExplainedJob> {
@@ -230,7 +229,7 @@ export class JobHandle<Value = unknown> {
     return { ...explanation, central: await lineOf(this.#session, explanation, options) };
   }
 
-  /** Cancels what has not ended. Tasks that run are killed, and the job ends when they have. */
+  /** Cancels unfinished tasks. Running ones are killed, and the job ends after them. */
   async cancel(options: CallOptions = {}): Promise<JobSummary> {
     const answer = await this.#ask(
       { what: 'to cancel a job', build: (request) => ({ type: 'cancelJob', request, id: this.id }) },
@@ -240,10 +239,9 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * Cancels single tasks, by their numbers in the job; the job continues with the others, and ends as cancelled. Stages after
-   * theirs cannot run any more.
+   * Cancels single tasks by index; the job continues with the others, and ends as cancelled. Later stages can no longer run.
    *
-   * @param tasks all of them, or of the stage, where they are undefined
+   * @param tasks undefined: all, or all of the stage
    * @throws InputError `bad-tasks`, `unknown-task`, `unknown-stage`
    */
   async cancelTasks(
@@ -262,17 +260,17 @@ export class JobHandle<Value = unknown> {
     return answer.value;
   }
 
-  /** Starts nothing more of the job until it is released; tasks that run go on. @throws InputError `has-ended` */
+  /** Starts no more tasks of the job until it is released; running ones continue. @throws InputError `has-ended` */
   hold(options: CallOptions = {}): Promise<JobSummary> {
     return this.#update('to hold a job', { held: true }, options);
   }
 
-  /** Lets a held job start again, and one that was to begin later start now. @throws InputError `has-ended` */
+  /** Releases a held job, and starts one with a later begin time now. @throws InputError `has-ended` */
   release(options: CallOptions = {}): Promise<JobSummary> {
     return this.#update('to release a job', { held: false }, options);
   }
 
-  /** Changes the job for as long as it has not ended. @throws InputError `has-ended` */
+  /** Changes an unfinished job. @throws InputError `has-ended` */
   update(change: { readonly priority: Priority }, options: CallOptions = {}): Promise<JobSummary> {
     const { priority } = change;
     if (!PRIORITIES.includes(priority))
@@ -294,12 +292,12 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * Runs tasks of an ended job again: the same tasks of the same job, as further attempts. Without `tasks` these are all
-   * that failed or were cancelled; with `failed`, only those that failed and the stages that could not run because of them.
+   * Retries tasks of an ended job: the same tasks of the same job, as further attempts. Without `tasks`, all that failed or were
+   * cancelled; with `failed`, only those that failed and the stages that could not run because of them.
    *
-   * @throws InputError `not-ended` while the job continues, `nothing-failed` when all chosen tasks completed, `unknown-task`,
-   *   `stage-not-completed` where a chosen task runs after a stage that has failed, and `missing-inputs` where a new job
-   *   would need return values of this one
+   * @throws InputError `not-ended` while the job continues, `nothing-failed` if all selected tasks completed, `unknown-task`,
+   * `stage-not-completed` if a selected task depends on a stage that has failed, and `missing-inputs` if a new job
+   * would need return values of this one
    */
   async retry(options: RetryOptions = {}): Promise<RetriedJob<Value>> {
     const { key = randomName(), tasks, failed, asNew } = options;
@@ -329,8 +327,7 @@ export class JobHandle<Value = unknown> {
   }
 
   /**
-   * The tasks one by one, by index: where each is, and what became of its last attempt. Each is as it was when its page
-   * of up to 2,000 was read.
+   * Yields the tasks by index, with state and last attempt. Each page of up to 2,000 is a consistent snapshot.
    *
    * @throws InputError `unknown-stage`
    */
@@ -338,17 +335,17 @@ export class JobHandle<Value = unknown> {
     for await (const { tasks } of taskPages(this.#session, this.id, options)) yield* tasks;
   }
 
-  /** One page of them. @param options `limit`: at most so many, and never more than 2,000 */
+  /** Returns one page of tasks. @param options `limit`: maximum number, at most 2,000 */
   tasksPage(options: TasksOptions & { readonly limit?: number | undefined } = {}): Promise<Tasks> {
     return readTasks(this.#session, this.id, options);
   }
 
-  /** Output of all tasks, streams and attempts, in order of arrival at the owner. */
+  /** Yields output of all tasks, streams and attempts, in order of arrival at the owner. */
   logs(options: LogOptions = {}): AsyncGenerator<LogChunk, void, undefined> {
     return jobLogs(this.#session, this.id, options);
   }
 
-  /** All that the last attempt of one task has printed so far. @throws InputError `unknown-task` */
+  /** Returns the output of the last attempt of one task so far. @throws InputError `unknown-task` */
   output(task: number, options: CallOptions = {}): Promise<TaskOutput> {
     return taskOutput(this.#session, this.id, task, options);
   }

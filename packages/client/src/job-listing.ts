@@ -16,42 +16,42 @@ import {
 import type { CallOptions } from './options.js';
 import { askSchedulers, type Session } from './session.js';
 
-/** Ended jobs that are listed unless all are asked for. */
+/** Number of ended jobs listed by default. */
 const ENDED_SHOWN = 10;
 const LIMIT_DEFAULT = 1_000;
 const LIMIT_MAX = LIMITS.jobsListedMax;
 
 export interface JobsOptions extends CallOptions {
-  /** Only these. Default: all states. */
+  /** Only jobs in these states. Default: all states. */
   readonly states?: readonly JobState[] | undefined;
   readonly user?: string | undefined;
   /** A pattern with `*` and `?`. */
   readonly userLike?: string | undefined;
   /** A pattern with `*` and `?`. */
   readonly name?: string | undefined;
-  /** Leaves out jobs that ended earlier. Wall clock, ms since 1970. */
+  /** Excludes jobs that ended earlier. Wall clock, ms since 1970. */
   readonly since?: Millis | undefined;
-  /** All ended jobs that the schedulers still know, rather than the last ten. Default: with `from` or `after`. */
+  /** All retained ended jobs, rather than the last ten. Default: with `from` or `after`. */
   readonly all?: boolean | undefined;
-  /** Jobs to skip, to go on with a list that was cut: `next` of the one before. */
+  /** Number of jobs to skip, to continue a truncated list: its `next`. */
   readonly from?: number | undefined;
-  /** `cursor` of the list before, which costs less than `from`. */
+  /** `cursor` of the previous page, which costs less than `from`. */
   readonly after?: string | undefined;
-  /** At most so many, 10,000 at most. Default: 1,000. */
+  /** Maximum number, at most 10,000. Default: 1,000. */
   readonly limit?: number | undefined;
 }
 
 export interface Jobs {
-  /** Those that go on, oldest first; then those that ended, the last one first. */
+  /** Unfinished jobs, oldest first; then ended ones, latest first. */
   readonly jobs: readonly JobSummary[];
-  /** That match the filters, listed or not. */
+  /** Number of matches, listed or not. */
   readonly total: number;
   readonly truncated: boolean;
-  /** By state, whatever `states` asks for. With `name`, some that left memory may be missing. */
+  /** By state, independent of `states`. With `name`, some jobs that are no longer in memory may be missing. */
   readonly counts: TaskCounts;
-  /** `from` of the next page; undefined: there is none. */
+  /** `from` of the next page; undefined at the end. */
   readonly next: number | undefined;
-  /** `after` of the next page; undefined: there is none. */
+  /** `after` of the next page; undefined at the end. */
   readonly cursor: string | undefined;
   /** Schedulers that did not answer, and whose jobs are missing. */
   readonly silent: readonly string[];
@@ -61,7 +61,7 @@ export interface Jobs {
   readonly quotas: readonly UserQuota[];
 }
 
-/** The jobs of all schedulers. Filters come before limits. */
+/** Lists the jobs of all schedulers. Filters apply before limits. */
 export async function listJobs(session: Session, options: JobsOptions): Promise<Jobs> {
   const { states = [], user, userLike, name, since, from = 0, all = false, limit = LIMIT_DEFAULT } = options;
   checkCount('limit', limit, 1, LIMIT_MAX);

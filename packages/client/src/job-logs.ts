@@ -11,18 +11,18 @@ export interface LogOptions extends CallOptions {
   readonly task?: number | undefined;
   /** Only failed tasks. */
   readonly failed?: boolean | undefined;
-  /** Goes on until the job has ended. Default: ends with what there is now. */
+  /** Continues until the job has ended. Default: ends with the current output. */
   readonly follow?: boolean | undefined;
-  /** Called once, when all that was there when it was asked for has been passed on. */
+  /** Called once, when all output that existed at the time of the call has been yielded. */
   readonly onCaughtUp?: (() => void) | undefined;
-  /** Called when output that was asked for is no longer there; what follows comes after the gap. */
+  /** Called if requested output was discarded; the next chunk comes after the gap. */
   readonly onDropped?: (() => void) | undefined;
 }
 
 export interface TaskOutput {
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
-  /** The scheduler no longer has all of it. */
+  /** Whether the scheduler discarded part of it. */
   readonly isTruncated: boolean;
 }
 
@@ -54,7 +54,7 @@ export async function* jobLogs(
   }
 }
 
-/** All that the last attempt of one task printed, as far as it was captured. @throws InputError `unknown-task` */
+/** Returns the captured output of the last attempt of one task. @throws InputError `unknown-task` */
 export async function taskOutput(
   session: Session,
   id: string,
@@ -67,7 +67,7 @@ export async function taskOutput(
     isTruncated = true;
   };
   for await (const chunk of jobLogs(session, id, { ...options, task, onDropped })) chunks.push(chunk);
-  // The last attempt may have printed nothing.
+  // The last attempt may have no output.
   const { value } = await askOwner(
     session,
     id,

@@ -37,17 +37,17 @@ const READ_MS_PER_RESULT: Millis = 5;
 /** `index`: by index; `completed`: as tasks end. */
 export type ResultOrder = 'index' | 'completed';
 
-/** Tasks of a job of which results are wanted. Default: all. */
+/** Tasks whose results to read. Default: all. */
 export interface ResultRange {
-  /** The first index. */
+  /** First index. */
   readonly from?: number;
-  /** At most so many. */
+  /** Maximum number of tasks. */
   readonly max?: number;
-  /** At most as many as fit into so many answers of a scheduler, each of up to 1 MiB of values. */
+  /** Maximum number of replies from the scheduler, each of up to 1 MiB of values. */
   readonly pages?: number;
 }
 
-/** Every task, whatever its state. */
+/** Reads every task, whatever its state. */
 export async function readResults(
   session: Session,
   id: string,
@@ -65,10 +65,9 @@ export async function readResults(
 }
 
 /**
- * Each result once its task has ended, until the job has. A result that was yielded comes again only when the task was retried
- * since.
+ * Yields each result once its task has ended, until the job has. A result is yielded again only if the task was retried since.
  *
- * @param news of the job, from before the first result is read
+ * @param news events of the job, from before the first result is read
  */
 export async function* eachResult(
   session: Session,
@@ -90,7 +89,7 @@ export async function* eachResult(
         // Another process of the scheduler may list the tasks in another order.
         if (order === 'completed' && owner !== undefined && owner !== page.from && from > 0) from = 0;
         else {
-          // A job that retries some tasks has gaps in its numbers.
+          // A job that retries selected tasks has gaps in its indices.
           const last = page.tasks.at(-1);
           if (last !== undefined) from = order === 'index' ? last.task + 1 : from + page.tasks.length;
           pace.took(page.tasks.length);
@@ -109,13 +108,13 @@ export async function* eachResult(
 }
 
 /**
- * Time between reads: none where results come one by one, and more the more come at a time, or the more often none did. A
- * message for each handful would cost client and scheduler more than the results do.
+ * Adapts the delay between reads: none while results arrive one by one, longer the more arrive at once or the more often none
+ * did. A message for every few results would cost client and scheduler more than the results do.
  */
 class Pace {
   #took = 0;
   #readAt = Number.NEGATIVE_INFINITY;
-  /** Reads without a result since the last one. */
+  /** Number of consecutive reads without a result. */
   #inVain = 0;
 
   took(results: number): void {
@@ -133,14 +132,14 @@ class Pace {
   }
 }
 
-/** The last attempt of each task whose result was yielded. */
+/** Records the last yielded attempt of each task. */
 class AttemptsYielded {
   #attempts = new Uint32Array(64);
 
   isNew({ task, state, attempt }: ResultRow): boolean {
     if (!isFinal(state as JobState)) return false;
     if (task >= this.#attempts.length) this.#attempts = grown(this.#attempts, task + 1);
-    // A task that was cancelled may have had no attempt.
+    // A cancelled task may have no attempt.
     if (this.#attempts[task]! > attempt) return false;
     this.#attempts[task] = attempt + 1;
     return true;

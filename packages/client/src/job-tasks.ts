@@ -15,18 +15,18 @@ export interface TasksOptions extends CallOptions {
   readonly states?: readonly JobState[] | undefined;
   /** Only tasks of the stage of this name. */
   readonly stage?: string | undefined;
-  /** First index that is looked at. Default: 0. */
+  /** First index to consider. Default: 0. */
   readonly from?: number | undefined;
 }
 
 /** Consecutive tasks of a job. */
 export interface Tasks {
   readonly tasks: readonly TaskRow[];
-  /** That match the filters, listed or not. */
+  /** Number of matches, listed or not. */
   readonly total: number;
   /** `from` of the next page; undefined at the end. */
   readonly next: number | undefined;
-  /** When the job was accepted; the times of its tasks count from then. Wall clock, ms since 1970. */
+  /** Acceptance of the job, to which times of its tasks are relative. Wall clock, ms since 1970. */
   readonly submittedAt: Millis;
 }
 
@@ -72,7 +72,7 @@ export async function readTasks(
   return { tasks, total, next, submittedAt };
 }
 
-/** Page after page, so that only one is in memory. */
+/** Yields page after page, so that only one is in memory. */
 export async function* taskPages(
   session: Session,
   id: string,

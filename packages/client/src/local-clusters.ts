@@ -6,7 +6,7 @@ import { InputError, makeFolder, UnreachableError } from '@goshawk/core';
 /** A cluster that `goshawk up` runs on this machine, for this user. */
 export interface LocalCluster {
   readonly url: string;
-  /** The folder of its keys; undefined where it has none. Who may not read it cannot connect. */
+  /** Folder of its keys; undefined without keys. A user who cannot read it cannot connect. */
   readonly keys?: string | undefined;
   /** Process that runs it. */
   readonly pid: number;
@@ -16,17 +16,17 @@ export interface LocalCluster {
   readonly startedAt?: number | undefined;
 }
 
-/** After its end, and after the next boot of the machine, its process number may be somebody else's. */
+/** Start time of the process, because its pid may be reused after its end or a reboot. */
 type Registered = LocalCluster & { readonly birth?: string | undefined };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** In the data folder of a cluster, which commands started there find whatever their state home is. */
+/** A file in the data folder of a cluster, so that commands started there find it regardless of their state home. */
 const IN_DATA_FOLDER = 'cluster.json';
 
 /**
- * A started cluster registers its URL and keys in its data folder and in the state home, so that clients of this user find
- * both. It is the only one of its data folder: what one that was killed has left goes.
+ * Registers a started cluster's URL and keys in its data folder and in the state home, so that clients of this user find both. A
+ * data folder has one cluster: entries of a killed one are removed.
  */
 export function registerLocalCluster(cluster: LocalCluster, environment: Environment): void {
   const registered: Registered = { ...cluster, birth: birthOf(cluster.pid) };
@@ -45,7 +45,7 @@ export function registerLocalCluster(cluster: LocalCluster, environment: Environ
   writeFileSync(fileOf(cluster.url, environment), text, { mode: 0o600 });
 }
 
-/** Only its own: another cluster may have been started at the same place. */
+/** Removes only its own entry: another cluster may have been started at the same place. */
 export function unregisterLocalCluster(
   { url, pid, dataFolder }: LocalCluster,
   environment: Environment,
@@ -55,7 +55,7 @@ export function unregisterLocalCluster(
     if (read(file)?.pid === pid) rmSync(file, { force: true });
 }
 
-/** All that run and are registered in the state home, or have their data in `here`; the oldest first. */
+/** Returns running clusters that are registered in the state home, or have their data in `here`; oldest first. */
 export function localClusters(environment: Environment, here?: string): LocalCluster[] {
   const folder = folderOf(environment);
   const clusters = filesIn(folder).flatMap((name) => running(read(join(folder, name))) ?? []);
@@ -64,7 +64,7 @@ export function localClusters(environment: Environment, here?: string): LocalClu
   return clusters.sort((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0) || (a.url < b.url ? -1 : 1));
 }
 
-/** Whether its data folder is this folder, or stands in it. */
+/** Returns whether its data folder is this folder or is directly inside it. */
 export function isHere({ dataFolder }: LocalCluster, folder: string): boolean {
   if (dataFolder === undefined) return false;
   const [data, here] = [realPath(dataFolder), realPath(folder)];
@@ -72,10 +72,10 @@ export function isHere({ dataFolder }: LocalCluster, folder: string): boolean {
 }
 
 /**
- * The cluster that is meant where none is named: the one whose data folder is here; else the only one that runs.
+ * Returns the default cluster: the one whose data folder is here; else the only one that runs.
  *
- * @param folder where somebody asks
- * @throws UnreachableError `no-cluster` when none runs; InputError `several-clusters`, which lists them
+ * @param folder working folder of the caller
+ * @throws UnreachableError `no-cluster` if none runs; InputError `several-clusters`, which lists them
  */
 export function findLocalCluster(environment: Environment, folder: string): LocalCluster {
   const all = localClusters(environment, folder);
@@ -103,9 +103,9 @@ export function findLocalCluster(environment: Environment, folder: string): Loca
 }
 
 /**
- * The one that runs at this URL, if one does; of several URLs, as `connect` takes them, the first that is known.
+ * Returns the running cluster at this URL; of several URLs, as `connect` accepts them, the first known one.
  *
- * @param folder where somebody asks
+ * @param folder working folder of the caller
  */
 export function localClusterAt(
   urls: string,
@@ -120,7 +120,7 @@ export function localClusterAt(
   return clustersIn(folder).find((cluster) => given.some((url) => nameOf(url) === nameOf(cluster.url)));
 }
 
-/** Those that run and have their data in this folder, or in a folder of it. */
+/** Returns running clusters with their data in this folder, or in a folder inside it. */
 function clustersIn(folder: string): LocalCluster[] {
   const folders = [folder, ...foldersIn(folder)];
   return folders.flatMap((each) => {
@@ -129,7 +129,7 @@ function clustersIn(folder: string): LocalCluster[] {
   });
 }
 
-/** Nobody else may lead a user to a cluster of theirs. */
+/** Other users must not redirect a user to their cluster. */
 function isOwnFile(file: string): boolean {
   const user = process.getuid?.() ?? 0;
   const owner = statSync(file, { throwIfNoEntry: false })?.uid;
@@ -164,7 +164,7 @@ function filesIn(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => name.endsWith('.json'));
   } catch {
-    // None was ever started.
+    // No cluster was ever started.
     return [];
   }
 }
@@ -177,7 +177,7 @@ function read(file: string): Registered | undefined {
   }
 }
 
-/** Links are followed; of a folder that is gone, the path as it is. */
+/** Resolves links; returns the path unchanged if the folder is gone. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -193,11 +193,11 @@ function running(registered: Registered | undefined): LocalCluster | undefined {
   return isSame && isAlive(cluster.pid) ? cluster : undefined;
 }
 
-/** No two processes of a machine share number and birth; undefined where the system does not tell. */
+/** Returns a value that together with the pid identifies a process; undefined if the system does not tell. */
 function birthOf(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    // Its name may have blanks and brackets. The 22nd field is when it started, in ticks since the boot.
+    // The process name may contain blanks and brackets. The 22nd field is the start time, in ticks since boot.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return `${boot} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`;
   } catch {

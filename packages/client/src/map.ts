@@ -17,21 +17,24 @@ import type { Appended, Appending } from './open-jobs.js';
 import type { CallOptions } from './options.js';
 import type { JobSubmission } from './submission.js';
 
-/** The function that is called with each input: an export of an ES module, by its path or `file:` URL. */
+/** The function to call with each input: an export of an ES module, by its path or `file:` URL. */
 export interface MapWork {
   readonly module: string;
-  /** `default` unless given. */
+  /** Default: `default`. */
   readonly export?: string | undefined;
 }
 
 export interface MapOptions extends Omit<JobSubmission, 'tasks' | 'stages'> {
-  /** `stop`: throw of the first input that fails, and cancel the others. `collect`: yield results, of errors too [stop] */
+  /**
+   * `stop`: throw the error of the first input that fails, and cancel the others. `collect`: yield results, including errors
+   * [stop]
+   */
   readonly onError?: 'stop' | 'collect' | undefined;
-  /** Yield results by input, or as they come [index] */
+  /** Yield results by input, or as they arrive [index] */
   readonly order?: ResultOrder | undefined;
-  /** Runs failed and cancelled inputs again where a map with this key has ended; otherwise their errors are the results [false] */
+  /** Retries failed and cancelled inputs if a map with this key has ended; otherwise their errors are the results [false] */
   readonly retryFailed?: boolean | undefined;
-  /** Inputs that have been taken and whose results have not [1,000, of 8 MiB together at most] */
+  /** Maximum number of inputs whose results have not been read [1,000, of 8 MiB together at most] */
   readonly inFlight?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -43,11 +46,11 @@ export interface MapCluster {
 }
 
 export interface MapJob {
-  /** @returns what the job has then */
+  /** @returns the resulting state of the job */
   append(tasks: Appending, options: CallOptions): Promise<Appended>;
   /** Yields results until the job has ended. */
   results(options: CallOptions & { readonly order: ResultOrder }): AsyncIterable<TaskResult>;
-  /** Runs again what failed or was cancelled of a job that has ended. @throws InputError `nothing-failed` */
+  /** Retries failed and cancelled tasks of an ended job. @throws InputError `nothing-failed` */
   retry(options: CallOptions): Promise<unknown>;
   describe(options: CallOptions): Promise<JobDetail>;
   cancel(): Promise<unknown>;
@@ -55,17 +58,17 @@ export interface MapJob {
 
 const IN_FLIGHT = 1_000;
 const IN_FLIGHT_BYTES = 8 * 1024 * 1024;
-/** Inputs of one message. */
+/** Maximum number of inputs per message. */
 const APPENDED_MAX = 1_000;
 const APPENDED_BYTES = 1024 * 1024;
-/** Clients that left come back in this time, or the job ends with what it has. */
+/** A client that left must resume within this time, or the job closes. */
 const OPEN = '1h';
-/** A map that is left waits no longer for a scheduler that does not answer. */
+/** Timeout of the cancellation when a map is left and the scheduler does not answer. */
 const LEAVE_MS: Millis = 2_000;
-/** Few inputs beside many in flight wait this long for others: one message each would cost more than the inputs. */
+/** Small batches wait this long for more inputs while many are in flight: one message each would cost more than the inputs. */
 const GATHER_MS: Millis = 50;
 const FEW = 1 / 8;
-/** After a refusal for which the cluster was asked as often as it said. */
+/** Delay after an overload refusal whose retries are exhausted. */
 const OVERLOADED_PAUSE_MS: Millis = 1_000;
 
 /** See `Cluster.map`. */
@@ -96,8 +99,8 @@ function returned({ value }: TaskResult): unknown {
 }
 
 /**
- * One open job that inputs are appended to. Three loops run at a time: one takes inputs, one appends what was taken since its
- * last message, one reads results. The reader's pace bounds them all.
+ * One open job that inputs are appended to. Three concurrent loops read inputs, append them in batches, and read results. The
+ * reader's pace limits them all (backpressure).
  */
 class MapRun<Input> {
   readonly #cluster: MapCluster;
@@ -105,25 +108,25 @@ class MapRun<Input> {
   readonly #options: MapOptions;
   readonly #iterator: Iterator<Input> | AsyncIterator<Input>;
   readonly #stop = new AbortController();
-  /** Aborted some time after `#stop`: a job that was submitted by then is known, and can be cancelled. */
+  /** Aborted some time after `#stop`, so that a job that was submitted by then is known and can be cancelled. */
   readonly #giveUp = new AbortController();
   readonly #until: AbortSignal;
   #opening: Promise<MapJob> | undefined;
   #job: MapJob | undefined;
-  /** Taken, and not appended yet. */
+  /** Inputs read but not appended yet. */
   readonly #gathered = new Deque<{ readonly input: Input; readonly bytes: number }>();
-  /** Inputs that were taken, that the job has, whose results came, and whose results were read. */
+  /** Number of inputs read, inputs appended, results received, and results read. */
   #taken = 0;
   #appended = 0;
   readonly #came = new Marks();
   #read = 0;
-  /** Sizes of the inputs that this run has taken and whose results were not read, by index. */
+  /** Sizes of this run's inputs whose results were not read, by index. */
   readonly #sizes = new Map<number, number>();
   #bytes = 0;
   #hasAll = false;
-  /** Results that came and were not read, in the order in which they are. */
+  /** Received results that were not read, in order. */
   readonly #results = new Deque<TaskResult>();
-  /** How the map ends once so many results were read, and at once. */
+  /** How the map ends: its error, after how many results. */
   #lastly: { readonly error: unknown; readonly after: number } | undefined;
   #fatal: { readonly error: unknown } | undefined;
   #hasEnded = false;
@@ -167,7 +170,7 @@ class MapRun<Input> {
     await this.#append(opened);
   }
 
-  /** The job has these inputs since an earlier run. */
+  /** The job has these inputs from an earlier run. */
   async #skip({ tasks, digest }: Appended): Promise<void> {
     for (; this.#taken < tasks; this.#taken++) {
       const next = await this.#iterator.next();
@@ -179,7 +182,7 @@ class MapRun<Input> {
     this.#appended = tasks;
   }
 
-  /** The job takes no more inputs. */
+  /** The job accepts no more inputs. */
   async #expectEnd(): Promise<void> {
     const next = await this.#iterator.next();
     if (next.done) this.#hasAll = true;
@@ -210,7 +213,7 @@ class MapRun<Input> {
   async #append(job: MapJob): Promise<void> {
     for (let isClosed = false; !isClosed; ) {
       await this.#whenever(() => this.#gathered.length > 0 || this.#hasAll || this.#lastly !== undefined);
-      // Inputs that are there are taken in the same turn.
+      // Inputs that are immediately available are read in the same turn.
       await setImmediate();
       await this.#gather();
       const batch: Input[] = [];
@@ -233,7 +236,7 @@ class MapRun<Input> {
     }
   }
 
-  /** Waits for more inputs while tasks have enough to do without those that are there. */
+  /** Waits for more inputs while enough tasks are queued. */
   async #gather(): Promise<void> {
     const out = this.#appended - this.#came.count;
     const isEnough = () => this.#gathered.length >= out * FEW || this.#hasAll || this.#lastly !== undefined;
@@ -246,7 +249,7 @@ class MapRun<Input> {
     await this.#whenever(() => isEnough() || isLate).finally(() => clearTimeout(timer));
   }
 
-  /** @throws InputError of the first input that no task can have, once those before it were appended */
+  /** @throws InputError of the first invalid input, after the inputs before it were appended */
   async #appendAll(job: MapJob, batch: readonly Input[], close: boolean): Promise<void> {
     try {
       await this.#send(job, batch, close);
@@ -266,7 +269,7 @@ class MapRun<Input> {
         this.#digest = digest;
         return;
       } catch (error) {
-        // Inputs without end are only slowed down by a cluster that has enough for now.
+        // An overloaded cluster only slows down the inputs.
         if (!(error instanceof GoshawkError) || error.code !== 'overloaded') throw error;
         await pause(OVERLOADED_PAUSE_MS, this.#until);
       }
@@ -288,7 +291,7 @@ class MapRun<Input> {
   async #collect(job: MapJob): Promise<void> {
     const { order = 'index', inFlight = IN_FLIGHT } = this.#options;
     for await (const result of job.results({ order, signal: this.#until })) {
-      // A task that was retried meanwhile comes again.
+      // A retried task appears again.
       if (!this.#came.add(result.index)) continue;
       this.#results.push(result);
       this.#wake();
@@ -335,7 +338,7 @@ class MapRun<Input> {
     return new JobCancelled(detail);
   }
 
-  /** Cancels what has not ended, unless a later map with the same key is to go on with it; lets the inputs go. */
+  /** Cancels unfinished tasks, unless a key lets a later map resume; closes the iterator of inputs. */
   async leave(): Promise<void> {
     this.#stop.abort();
     this.#wake();
@@ -346,7 +349,7 @@ class MapRun<Input> {
       await abortable(cancelled, this.#giveUp.signal).catch(() => {});
       clearTimeout(timer);
     }
-    // An input that is waited for may never come: nobody waits for it here.
+    // A pending input may never arrive, so it is not awaited.
     if (!this.#hasAll) Promise.resolve(this.#iterator.return?.()).catch(() => {});
   }
 
@@ -386,14 +389,14 @@ function textOf(digest: Hash | undefined): string {
   return digest?.copy().digest('hex') ?? '';
 }
 
-/** Numbers from 0 on, each there or not, at a byte each. */
+/** A set of integers from 0 on, at a byte each. */
 class Marks {
   count = 0;
-  /** All numbers before it are there. */
+  /** All smaller numbers are in the set. */
   upTo = 0;
   #bytes = new Uint8Array(1_024);
 
-  /** @returns false where it is there */
+  /** @returns false if it was already there */
   add(number: number): boolean {
     if (number >= this.#bytes.length) this.#bytes = grown(this.#bytes, number + 1);
     if (this.#bytes[number] === 1) return false;
@@ -404,7 +407,7 @@ class Marks {
   }
 }
 
-/** Something that is waited for, once. */
+/** A one-shot notification. */
 class Change {
   happened = (): void => {};
   readonly next = new Promise<void>((resolve) => {
@@ -421,7 +424,7 @@ function otherInputs(why: string): InputError {
   );
 }
 
-/** About how many bytes it takes in a message; where it is more than `max`, something above that. */
+/** Estimates the size of a value in a message; stops above `max`. */
 function sizeOf(value: unknown, max: number): number {
   if (typeof value === 'string') return value.length + 1;
   if (ArrayBuffer.isView(value)) return value.byteLength;

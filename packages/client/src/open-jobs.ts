@@ -2,16 +2,16 @@ import type { MessageOf } from '@goshawk/core';
 import type { CallOptions } from './options.js';
 import { askOwner, type Session } from './session.js';
 
-/** Tasks for an open job. With none, the answer says what it has. */
+/** Tasks for an open job. If empty, the reply only reports its state. */
 export type Appending = Omit<MessageOf<'appendTasks'>, 'type' | 'request' | 'id'>;
 
 /** State of an open job. */
 export type Appended = MessageOf<'appended'>['value'];
 
 /**
- * Appends tasks to an open job, or closes it. The same tasks a second time change nothing.
+ * Appends tasks to an open job, or closes it. Idempotent.
  *
- * @throws InputError `not-open` for a job that takes no more, `append-conflict` where it has other tasks there, and for tasks that are none
+ * @throws InputError `not-open` for a closed job, `append-conflict` if it has other tasks at these indices, and for invalid tasks
  */
 export async function appendTasks(
   session: Session,

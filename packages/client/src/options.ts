@@ -1,31 +1,31 @@
 import type { Millis } from '@goshawk/core';
 import type { KeySource, Logger } from '@goshawk/transport';
 
-/** How patient a client is. All in ms. */
+/** Timeouts and intervals of a client. All in ms. */
 export interface ClientTimings {
-  /** `connect` fails when nobody has answered for so long. */
+  /** `connect` fails after this time without an answer. */
   readonly connectTimeoutMs: Millis;
-  /** A request without an answer, or a watch without news, fails after this. */
+  /** A request without an answer, or a watch without a message, fails after this. */
   readonly requestTimeoutMs: Millis;
-  /** When many are asked at once, one that is silent for so long is left out. */
+  /** When many parties are polled, one that does not answer in this time is skipped. */
   readonly pollTimeoutMs: Millis;
-  /** A request is sent again after the first pause; each further pause is twice as long, up to the last. */
+  /** First and longest delay before a retry; the delay doubles each time. */
   readonly retryMs: Millis;
   readonly retryMaxMs: Millis;
-  /** A watch gives a sign of life this often. The owner ends those that were silent for 60 s. */
+  /** Keep-alive interval of a watch. The owner drops watches that were silent for 60 s. */
   readonly renewMs: Millis;
-  /** A list of schedulers older than this is read anew, in the background while it serves. */
+  /** An older list of schedulers is refreshed in the background while it is used. */
   readonly rosterAgeMaxMs: Millis;
   /** Interval between background refreshes of the roster. */
   readonly rosterPauseMs: Millis;
-  /** Between two looks at a log that has nothing new, first and longest. */
+  /** First and longest interval between polls of a log without new output. */
   readonly logPollMs: Millis;
   readonly logPollMaxMs: Millis;
 }
 
 export const DEFAULT_TIMINGS: ClientTimings = {
   connectTimeoutMs: 5_000,
-  // A lost scheduler's lease ends after 5 s; within three times that, another one has taken its place.
+  // A lost scheduler's lease expires after 5 s; another one has taken over within three times that.
   requestTimeoutMs: 15_000,
   pollTimeoutMs: 3_000,
   retryMs: 1_000,
@@ -38,7 +38,7 @@ export const DEFAULT_TIMINGS: ClientTimings = {
 };
 
 export interface ConnectOptions extends Partial<ClientTimings> {
-  /** Gives up connecting. What was connected is closed by `close`. */
+  /** Aborts connecting. Use `close` on an open connection. */
   readonly signal?: AbortSignal | undefined;
   /** Default owner of jobs. Default: the name of the operating system's user. */
   readonly user?: string | undefined;
@@ -47,12 +47,12 @@ export interface ConnectOptions extends Partial<ClientTimings> {
    * `GOSHAWK_KEYS`, or the keys of the cluster that `goshawk up` runs at this URL.
    */
   readonly keys?: string | KeySource | undefined;
-  /** Default: silent. A pino logger is one. */
+  /** Default: silent. Accepts a pino logger. */
   readonly logger?: Logger | undefined;
 }
 
 export interface CallOptions {
-  /** Gives up waiting for the answer. What was asked for may happen all the same. */
+  /** Stops waiting for the reply. The request may still take effect. */
   readonly signal?: AbortSignal | undefined;
 }
 

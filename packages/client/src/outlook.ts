@@ -15,13 +15,13 @@ import {
 import type { ClusterView } from './cluster-view.js';
 import type { ClusterWaiting } from './explanations.js';
 
-/** The expected course of a job that was not submitted. */
+/** The predicted course of a job that was not submitted. */
 export interface Outlook {
   readonly tasks: number;
-  /** Undefined: the cluster finds out once it has it. */
+  /** Undefined: determined only after submission. */
   readonly class: JobClass | undefined;
   readonly cutoffMs: Millis;
-  /** `said`, or how it was learned. */
+  /** `said` (configured), or how it was learned. */
   readonly cutoffFrom: string;
   readonly estimateMs: Millis | undefined;
   readonly stages: readonly StageOutlook[];
@@ -30,7 +30,7 @@ export interface Outlook {
   readonly freeSlots: number;
   /** Waiting work that may be served first. */
   readonly ahead: Ahead;
-  /** Estimated time until its first task starts; undefined: not known. */
+  /** Estimated time until its first task starts; undefined: unknown. */
   readonly startMs: Millis | undefined;
 }
 
@@ -52,16 +52,16 @@ interface Ahead {
   readonly tasks: number;
   /** Number of these tasks without an estimate. */
   readonly unknown: number;
-  /** Undefined: there are such. */
+  /** Undefined if some have no estimate. */
   readonly workMs: Millis | undefined;
-  /** Those with most waiting tasks. */
+  /** The jobs with most waiting tasks. */
   readonly examples: readonly Pick<JobSummary, 'id' | 'name' | 'tasks'>[];
 }
 
 const EXAMPLES = 3;
 
 /**
- * Predicts from the current state of owners and central, without trying anything.
+ * Predicts from the current state of owners and central, without a trial run.
  * @param jobs that wait or run
  */
 export function outlookOf(
@@ -109,7 +109,7 @@ export function outlookOf(
   };
 }
 
-/** The job's, or the mean of its stages' where each says one. */
+/** The job's estimate, or the mean of its stages' if each has one. */
 function estimateOf({ estimateMs, stages }: JobSpec): Millis | undefined {
   if (estimateMs !== undefined) return estimateMs;
   if (stages.some((stage) => stage.estimateMs === undefined)) return undefined;
@@ -117,7 +117,7 @@ function estimateOf({ estimateMs, stages }: JobSpec): Millis | undefined {
   return sumOf(stages, (stage) => stage.estimateMs! * countTasks(stage.tasks)) / tasks;
 }
 
-/** Estimators other than these have their own way, whatever the submitter says. */
+/** Other estimators ignore the submitter's estimate. */
 const BELIEVE: readonly string[] = ['given', 'auto'];
 
 function classOf(estimateMs: Millis | undefined, estimator: string, cutoffMs: Millis): JobClass | undefined {
@@ -139,7 +139,7 @@ function aheadOf(waiting: readonly JobSummary[]): Ahead {
   };
 }
 
-/** Until one of the tasks that run ends, where they began at any time; undefined: nobody said how long they take. */
+/** Expected time until a running task ends, assuming random progress; undefined without estimates. */
 function nextEndMs(jobs: readonly JobSummary[], freeSlots: number): Millis | undefined {
   const running = jobs.filter(({ tasks }) => tasks.running > 0);
   if (freeSlots > 0 || running.length === 0) return 0;

@@ -24,7 +24,7 @@ export async function planJob(cluster: Cluster, spec: JobSpec, signal: AbortSign
   return outlookOf(spec, view, central, await withoutHeld(cluster, jobs, waiting, signal));
 }
 
-/** Nobody waits behind tasks that wait for these, however many workers become free. */
+/** Tasks with these reasons do not delay others, however many workers become free. */
 const HELD: ReadonlySet<WaitingReason> = new Set([
   'other-job',
   'required',
@@ -33,10 +33,10 @@ const HELD: ReadonlySet<WaitingReason> = new Set([
   'held',
   'begin',
 ]);
-/** Jobs that are asked what they wait for: those with most waiting tasks. */
+/** Maximum number of jobs whose reasons are requested: those with most waiting tasks. */
 const ASKED_MAX = 100;
 
-/** The jobs, without waiting tasks that cannot start at present. */
+/** Returns the jobs, without waiting tasks that cannot start at present. */
 async function withoutHeld(
   cluster: Cluster,
   jobs: readonly JobSummary[],
@@ -66,7 +66,7 @@ async function explained(cluster: Cluster, id: string, signal: AbortSignal) {
     return (await cluster.job(id).explain({ signal })).waiting;
   } catch (error) {
     if (!(error instanceof GoshawkError)) throw error;
-    // It has gone meanwhile, or its scheduler has.
+    // The job or its scheduler is gone.
     return [];
   }
 }

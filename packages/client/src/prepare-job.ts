@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import type { JobInput } from '@goshawk/core';
 
 /**
- * A job with its owner and with absolute paths: only the submitter knows the folder that relative paths start from.
- * Nothing is checked here: the scheduler does that.
+ * Adds the owner and makes paths absolute: only the submitter knows the folder of relative paths. The scheduler validates the
+ * job.
  *
  * @param folder that relative paths start from
  */
@@ -27,7 +27,7 @@ function idOf(job: JobRef): string {
 
 type JobRef = string | { readonly id: string };
 
-/** Jobs that it waits for may be handles. */
+/** Predecessors may be given as handles. */
 type Written = Omit<JobInput, 'after' | 'afterOk' | 'begin'> & {
   readonly begin?: JobInput['begin'] | Date;
   readonly after?: readonly JobRef[] | undefined;

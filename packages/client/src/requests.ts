@@ -14,20 +14,20 @@ import { type Asking, Attempts, type Destination } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
 import { authFailure, badAnswer, connectionClosed, noAnswer, refusal } from './errors.js';
 
-/** @typeParam Q the question */
+/** @typeParam Q the request's type */
 export interface Order<Q extends Question = Question> {
   /** Description of the request, as in "asked to submit a job". */
   readonly what: string;
   build(request: number): Message & { readonly type: Q };
-  /** Looked up for each attempt, since who can serve may change meanwhile; undefined: nobody, at present. */
+  /** Evaluated for each attempt, because the destination may change; undefined: unknown at present. */
   to(): Destination | undefined;
-  /** There was no answer in time, and it will be asked again. */
+  /** Called when an answer is late and the request is about to be retried. */
   onSilence?: () => void;
   readonly timeoutMs?: Millis | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One of those that the table of messages has for the question. */
+/** One of the replies that the message table declares for the request. */
 export type Answer<Q extends Question = Question> = {
   [A in AnswerType<Q>]: Answered & { readonly type: A; readonly value: MessageOf<A>['value'] };
 }[AnswerType<Q>];
@@ -35,13 +35,13 @@ export type Answer<Q extends Question = Question> = {
 interface Answered {
   /** Full name of the party that answered, its incarnation included. */
   readonly from: string;
-  /** For people. */
+  /** Display name. */
   readonly whom: string;
 }
 
 /**
- * Questions with one answer. Each is asked again until it is answered, with growing pauses: every request of
- * the protocol may be asked twice. One whose turn has yet to come is not.
+ * Requests with one reply. Each is retried with exponential backoff until it is answered: every request of the protocol is
+ * idempotent. A request that is queued at the party is not repeated.
  */
 export class Requests {
   readonly #asking: Asking;
@@ -52,8 +52,8 @@ export class Requests {
   }
 
   /**
-   * @throws UnreachableError when nobody has answered in time, or who answered was not ready all that time;
-   * what a refusal says as InputError, UnreachableError or GoshawkError by its code; the signal's reason.
+   * @throws UnreachableError if there was no answer in time, or only refusals because the party was not ready; the error of a
+   * refusal as InputError, UnreachableError or GoshawkError by its code; the signal's reason
    */
   ask<Q extends Question>(order: Order<Q>): Promise<Answer<Q>> {
     return new Promise((resolve, reject) => {
@@ -70,7 +70,7 @@ export class Requests {
     });
   }
 
-  /** A process accepts connections there. */
+  /** Returns whether a process accepts connections there. */
   isConnectedTo(party: string): boolean {
     return this.#asking.connection.isConnectedTo(party);
   }
@@ -85,7 +85,7 @@ export class Requests {
 interface Settle {
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
-  /** It is settled, either way. */
+  /** Called when it is settled, either way. */
   over(): void;
 }
 
@@ -98,7 +98,7 @@ class Request implements Listener {
   readonly #beganAt = performance.now();
   readonly #deadline: Millis;
   #question: Question | undefined;
-  /** The last answer was that it cannot be answered yet, or not now. */
+  /** The last refusal that said to retry later. */
   #notReady: MessageOf<'refused'> | undefined;
 
   constructor(order: Order, asking: Asking, settle: Settle) {
@@ -152,7 +152,7 @@ class Request implements Listener {
     this.#fail(why);
   }
 
-  /** Asks again at the time that the answer names, if there is time for that; asking sooner would only add to the load. */
+  /** Retries at the time that the reply names, if the deadline allows it; an earlier retry would only add load. */
   #comeBack(reply: MessageOf<'refused'>, retryMs: Millis): void {
     const at = performance.now() + retryMs;
     if (at >= this.#deadline) return this.#fail(refusal(reply));
@@ -183,7 +183,7 @@ class Request implements Listener {
     this.#attempts.made(now, this.#deadline);
   }
 
-  /** Name of the party asked last. */
+  /** Name of the last destination. */
   get #whom(): string {
     return this.#attempts.titleOr('the cluster');
   }

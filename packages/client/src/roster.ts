@@ -31,25 +31,25 @@ interface AskOptions {
 }
 
 /**
- * The schedulers of the cluster. The last answer serves while central is away; the answer of a central that has just
- * started is incomplete and removes nobody.
+ * The schedulers of the cluster. The last list is used while central is unavailable; the list of a central that has just started
+ * is incomplete and removes no entry.
  */
 export class Roster {
   readonly #requests: Requests;
   readonly #timings: ClientTimings;
-  /** Endpoints that the caller gave: of central, or of any scheduler. */
+  /** Configured endpoints: of central, or of any scheduler. */
   readonly #seeds: readonly string[];
   #central: Destination | undefined;
-  /** The incarnation that answered last. */
+  /** The incarnation of central that answered last. */
   #presentCentral: Destination | undefined;
   #schedulers: readonly KnownScheduler[] = [];
   #away: readonly KnownScheduler[] = [];
-  /** The highest of each journal that was named. */
+  /** The highest known epoch of each journal. */
   readonly #epochs = new Map<string, number>();
   #warnings: readonly string[] = [];
-  /** Those that central expects and has not seen. */
+  /** Expected schedulers that central has not seen. */
   #missing: readonly MissingScheduler[] = [];
-  /** Central has named all that there are. */
+  /** Whether central's list is complete. */
   #isComplete = true;
   #updatedAt: Millis = Number.NEGATIVE_INFINITY;
   #askedAt: Millis = Number.NEGATIVE_INFINITY;
@@ -70,29 +70,29 @@ export class Roster {
     return this.#warnings;
   }
 
-  /** Those that keep their jobs and are not there, as for people. */
+  /** Display names of absent schedulers that keep their jobs. */
   get missing(): readonly string[] {
     return [...this.#away.map(({ title }) => title), ...this.#missing.map(missingTitle)];
   }
 
-  /** @throws UnreachableError when its address is not known */
+  /** @throws UnreachableError if its address is unknown */
   get central(): Destination {
     if (this.#central === undefined) throw centralUnknown(this.#seeds);
     return this.#central;
   }
 
   /**
-   * For actions that a central which is started later, after the caller has given up, must not do. Undefined until
-   * central has answered.
+   * For actions that must not be performed by a central that starts after the caller has given up. Undefined until central has
+   * answered.
    */
   get presentCentral(): Destination | undefined {
     return this.#presentCentral;
   }
 
-  /** @throws UnreachableError when none of the endpoints that were given answers */
+  /** @throws UnreachableError if none of the configured endpoints answers */
   async join(signal: AbortSignal | undefined): Promise<void> {
     const timeoutMs = this.#timings.connectTimeoutMs;
-    // One endpoint may name schedulers while central is away.
+    // One endpoint may list schedulers while central is unavailable.
     const introductions = this.#seeds.map((seed) => this.#introduce(seed, { timeoutMs, signal }));
     try {
       await Promise.any(introductions);
@@ -103,8 +103,8 @@ export class Roster {
   }
 
   /**
-   * The scheduler that a key belongs to, those excluded by name left out. It may be away, unless its journal is shared: then
-   * all schedulers know the key, and one that is there takes the job.
+   * Returns the scheduler that a key belongs to, without those excluded by name. It may be unavailable unless its journal is
+   * shared: then all schedulers know the key, and an available one takes the job.
    */
   forKey(key: string, excluded?: ReadonlySet<string>): KnownScheduler | undefined {
     const away = this.#away.filter(({ epoch }) => epoch === 0);
@@ -120,16 +120,16 @@ export class Roster {
     return this.#away.length === 0 ? this.#schedulers : [...this.#schedulers, ...this.#away];
   }
 
-  /** The scheduler that owns a job, as far as it is known. */
+  /** Returns the scheduler that owns a job, if known. */
   ownerOf(id: string): KnownScheduler | undefined {
     const tag = id.slice(0, Math.max(id.lastIndexOf('-'), 0));
     return tag === '' ? undefined : this.#all.find((scheduler) => scheduler.tag === tag);
   }
 
   /**
-   * The scheduler that owns a job, after another look at who is there if need be.
+   * Returns the scheduler that owns a job, after a refresh if necessary.
    *
-   * @throws InputError `unknown-job` when there is none; UnreachableError when nobody answers
+   * @throws InputError `unknown-job` if there is none; UnreachableError if no party answers
    */
   async findOwner(id: string, signal?: AbortSignal): Promise<KnownScheduler> {
     const known = this.ownerOf(id);
@@ -146,31 +146,31 @@ export class Roster {
     }
   }
 
-  /** Asks anew; all who want that at the same time share one question. @throws UnreachableError */
+  /** Refreshes the list; concurrent calls share one request. @throws UnreachableError */
   refresh(signal?: AbortSignal): Promise<void> {
     if (this.#refreshing === undefined) {
       this.#refreshing = this.#ask().finally(() => {
         this.#refreshing = undefined;
       });
-      // It may fail when all who wanted it have given up.
+      // It may fail after all callers have given up.
       this.#refreshing.catch(() => {});
     }
     return abortable(this.#refreshing, signal);
   }
 
-  /** Asks anew in the background, unless that was done a moment ago. */
+  /** Refreshes in the background, unless that was done recently. */
   refreshSoon(): void {
     if (performance.now() - this.#askedAt < this.#timings.rosterPauseMs) return;
-    // Nobody waits for it: what is known goes on serving.
+    // Not awaited: the known list stays in use.
     this.refresh().catch(() => {});
   }
 
-  /** Asks anew in the background if what is known is old. */
+  /** Refreshes an old list in the background. */
   keepFresh(): void {
     if (performance.now() - this.#updatedAt > this.#timings.rosterAgeMaxMs) this.refreshSoon();
   }
 
-  /** Those that central knows, which also brings the list up to date. @throws UnreachableError */
+  /** Returns the schedulers known to central, and refreshes the list. @throws UnreachableError */
   async look(options: AskOptions = {}): Promise<Schedulers> {
     return this.#lookAt(this.central, options);
   }
@@ -188,7 +188,7 @@ export class Roster {
       try {
         return void (await this.look());
       } catch (error) {
-        // Central may be elsewhere by now, and schedulers know where.
+        // Central may have moved, and schedulers know its address.
         const timeoutMs = this.#timings.pollTimeoutMs;
         await Promise.allSettled(this.#seeds.map((seed) => this.#introduce(seed, { timeoutMs })));
         if (this.#updatedAt < this.#askedAt) throw error;
@@ -218,7 +218,7 @@ export class Roster {
     const answer = await this.#find({ party: anyPartyAt(seed), title: seed }, options);
     if (answer.type === 'schedulers') return this.#take(centralAt(seed, 0), answer);
     this.#meet(seed, answer.from, answer.value);
-    // The scheduler's information is enough for a while if central is away.
+    // A scheduler's list suffices for a while if central is unavailable.
     const central = centralNamed(answer.value.central);
     if (central === undefined) return;
     this.#central ??= central;
@@ -226,7 +226,7 @@ export class Roster {
     options.signal?.throwIfAborted();
   }
 
-  /** It is asked where this client reaches it, which need not be where others do. */
+  /** Uses the address through which this client reached central, which may differ from the one for others. */
   #heardCentral({ party, title }: Destination, from: string): void {
     const [at, answered] = [parseParty(party), parseParty(from)];
     if (at === undefined || answered === undefined) return;
@@ -251,7 +251,7 @@ export class Roster {
     ];
   }
 
-  /** A former owner of the journal is out, even where an answer names it. */
+  /** A former owner of the journal is ignored, even if a reply lists it. */
   #isLatest({ tag, epoch }: KnownScheduler): boolean {
     const highest = this.#epochs.get(tag) ?? 0;
     if (epoch > highest) this.#epochs.set(tag, epoch);
@@ -277,28 +277,28 @@ export class Roster {
   }
 }
 
-/** The first party of any process at an endpoint. */
+/** Returns the first party of any process at an endpoint. */
 function anyPartyAt(endpoint: string): string {
   return `${endpoint}!*/0`;
 }
 
-/** As for people, after `no answer from`. */
+/** Text to follow `no answer from`. */
 export function missingTitle({ name, jobs, missingMs }: MissingScheduler): string {
   return jobs === undefined
     ? `scheduler ${name}, away since before central started (${formatDuration(missingMs)} ago)`
     : `scheduler ${name}, lost ${formatDuration(missingMs)} ago with ${counted(jobs, 'job')}`;
 }
 
-/** It, or another one that has come in its place. */
+/** Returns whether it or its successor is listed. */
 function isAmong({ name, tag, epoch }: KnownScheduler, others: readonly KnownScheduler[]): boolean {
   return others.some((other) => (other.name === name && epoch === 0) || other.tag === tag);
 }
 
 /**
- * A job belongs to one incarnation of a scheduler, and so do requests about it. Its endpoint is the one for
- * clients, which need not be the one that others know it by.
+ * A job belongs to one incarnation of a scheduler, and so do requests about it. The endpoint is the one for clients, which may
+ * differ from the one for other processes.
  *
- * @returns nothing for a scheduler that central itself no longer knows the address of
+ * @returns undefined for a scheduler whose address central does not know
  */
 function knownScheduler(
   view: Pick<SchedulerView, 'name' | 'tag' | 'endpoint' | 'address' | 'epoch' | 'adopted'>,

@@ -14,10 +14,10 @@ export interface Session extends Asking {
   readonly user: string | undefined;
 }
 
-/** A question, and what it asks for. */
+/** A request, with its description. */
 export type Ask<Q extends Question> = Pick<Order<Q>, 'what' | 'build'>;
 
-/** @throws UnreachableError when central does not answer, or nobody knows its address */
+/** @throws UnreachableError if central does not answer, or its address is unknown */
 export function askCentral<Q extends Question>(
   { requests, roster }: Session,
   order: Ask<Q> & Pick<Order<Q>, 'timeoutMs'>,
@@ -26,7 +26,7 @@ export function askCentral<Q extends Question>(
   return requests.ask<Q>({ ...order, to: () => roster.central, signal });
 }
 
-/** Undefined when central does not answer soon. */
+/** Returns undefined if central does not answer soon. */
 export async function ifCentralAnswers<Q extends Question>(
   session: Session,
   order: Ask<Q>,
@@ -47,10 +47,10 @@ interface Polled<D, V> {
 }
 
 /**
- * Asks many the same. One that does not answer is left out: the lease of a scheduler or worker that died
- * goes on for some seconds, and meanwhile the others' answers are worth having.
+ * Sends the same request to many parties and skips those that do not answer: the lease of a dead scheduler or worker lasts some
+ * seconds, and the other answers are useful meanwhile.
  *
- * @throws UnreachableError when nobody answers
+ * @throws UnreachableError if no party answers
  */
 export async function poll<Q extends Question, D extends Destination>(
   { requests, timings }: Session,
@@ -74,10 +74,10 @@ export async function poll<Q extends Question, D extends Destination>(
 }
 
 /**
- * Asks all schedulers the same. One that does not answer is left out.
+ * Sends the same request to all schedulers and skips those that do not answer.
  *
- * @returns what they answered, and who did not, as for people
- * @throws UnreachableError when nobody answers
+ * @returns the answers, and the display names of silent schedulers
+ * @throws UnreachableError if no scheduler answers
  */
 export async function askSchedulers<Q extends Question>(
   session: Session,
@@ -88,7 +88,7 @@ export async function askSchedulers<Q extends Question>(
   return { answers: answered.map(([, value]) => value), silent: [...silent, ...session.roster.missing] };
 }
 
-/** Asks the scheduler that owns a job, which is looked up again whenever it is silent. */
+/** Sends a request to the scheduler that owns a job, which is looked up again when it does not answer. */
 export async function askOwner<Q extends Question>(
   session: Session,
   id: string,
@@ -107,9 +107,9 @@ export async function askOwner<Q extends Question>(
 }
 
 /**
- * The schedulers of the cluster: a cluster that is just starting may have none for a moment.
+ * Returns the schedulers of the cluster, and waits for the first one if the cluster is just starting.
  *
- * @throws UnreachableError when there is none within the time for a request
+ * @throws UnreachableError if there is none within the request timeout
  */
 export async function someSchedulers(
   { roster, timings }: Session,

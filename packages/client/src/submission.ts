@@ -15,32 +15,29 @@ import { prepareJob } from './prepare-job.js';
 import type { KnownScheduler } from './roster.js';
 import { type Session, someSchedulers } from './session.js';
 
-/** A job as people write it; see the job model of `@goshawk/core`. */
+/** A job as users write it; see the job model of `@goshawk/core`. */
 export type JobSubmission = Omit<JobInput, 'after' | 'afterOk'> & {
-  /** Jobs that must have ended, however, before it starts: handles or ids. */
+  /** Jobs that must have ended, successfully or not, before it starts: handles or ids. */
   readonly after?: readonly (string | { readonly id: string })[] | undefined;
   /** Jobs that must have completed; if one has not, this one is cancelled. */
   readonly afterOk?: readonly (string | { readonly id: string })[] | undefined;
-  /**
-   * Names the submission: the same key is the same job, however often it is submitted. 1 to 256
-   * characters. Default: a new one.
-   */
+  /** Idempotency key: the same key is the same job, however often it is submitted. 1 to 256 characters. Default: a random one. */
   readonly key?: string | undefined;
 };
 
 interface Accepted {
   readonly id: string;
-  /** When it was sent first, by `performance.now()`. */
+  /** Time of the first attempt, by `performance.now()`. */
   readonly sentAtMs: Millis;
   readonly state: JobState;
   readonly warning: string | undefined;
 }
 
 /**
- * Hands a job to the scheduler that its key belongs to, and to the next one if that is shutting down; without a key of its
- * own also if that has no room.
+ * Submits a job to the scheduler that its key belongs to, and to the next one if that is shutting down; with a random key, also
+ * if that has no room.
  *
- * @throws InputError for a job that is none or can never run, or for a key that another job has; UnreachableError
+ * @throws InputError for a job that is invalid or can never run, or for a key that another job has; UnreachableError
  */
 export async function submit(
   session: Session,
@@ -53,7 +50,7 @@ export async function submit(
   const { key: given, ...job } = submission;
   if (given !== undefined) checkKey(given);
   const spec = prepareJob(job, process.cwd(), session.user);
-  /** Schedulers that take no jobs now. */
+  /** Schedulers that accept no jobs at present. */
   const unwilling = new Set<string>();
   const giveUpAt = performance.now() + session.timings.requestTimeoutMs;
   let sentAtMs: Millis | undefined;
@@ -84,7 +81,7 @@ export async function submit(
       if (!(error instanceof GoshawkError)) throw error;
       const wasAsked = mayHaveIt;
       if (!choice.isAway) mayHaveIt = false;
-      // A key that was given stays with its scheduler, or would be another job's there once the disk has room.
+      // A given key stays with its scheduler; otherwise it could create a second job there once the disk has room.
       if (error.code === 'draining' || (error.code === 'journal-full' && given === undefined)) {
         unwilling.add(choice.name);
         session.roster.refreshSoon();
@@ -92,7 +89,7 @@ export async function submit(
         if (schedulers.every(({ name }) => unwilling.has(name)))
           throw error.code === 'draining' ? allDraining(error) : error;
       } else if (ELSEWHERE.has(error.code) && performance.now() < giveUpAt) {
-        // It knows of schedulers that this client has not heard of, or the other way round.
+        // The lists of schedulers of client and scheduler differ.
         await pause(Math.min(session.timings.retryMs, ELSEWHERE_PAUSE_MS), options.signal);
         await session.roster.refresh(options.signal).catch(() => options.signal?.throwIfAborted());
       } else {
@@ -123,12 +120,12 @@ export function checkKey(key: string): void {
   );
 }
 
-/** The key is not the scheduler's that was asked, or not now. */
+/** The key belongs to another scheduler, or this one cannot take it now. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['other-scheduler', 'owner-away']);
 const ELSEWHERE_PAUSE_MS = 50;
 const DRAWS_MAX = 1_000;
 
-/** A new key; no job waits for a scheduler that is not there only because its key was drawn so. */
+/** Draws a key of an available scheduler, so that no job waits because its random key belongs to an absent one. */
 function drawKey({ roster }: Session, unwilling: ReadonlySet<string>): string {
   for (let draws = 1; ; draws++) {
     const key = randomName();
@@ -139,15 +136,15 @@ function drawKey({ roster }: Session, unwilling: ReadonlySet<string>): string {
 }
 
 /**
- * The scheduler that one submission goes to. It stays the same while central lists it, even if another one
- * comes that the key would belong to: it may have taken the job already, with its answer lost or late.
+ * The scheduler of one submission. It stays the same while central lists it, even if a new scheduler joins that the key would
+ * belong to: it may have accepted the job already, with its reply lost or late.
  */
 class Choice {
   readonly #session: Session;
   readonly #key: string;
   readonly #excluded: ReadonlySet<string>;
   #chosen: KnownScheduler | undefined;
-  /** Nobody was asked, since it is away. */
+  /** No request was sent, because the scheduler is unavailable. */
   isAway = false;
 
   constructor(session: Session, key: string, excluded: ReadonlySet<string>) {
@@ -164,7 +161,7 @@ class Choice {
     return this.#chosen?.title ?? '';
   }
 
-  /** @throws UnreachableError `owner-away` while it is known to be away */
+  /** @throws UnreachableError `owner-away` while it is known to be unavailable */
   current(): KnownScheduler | undefined {
     const { roster } = this.#session;
     const isListed = roster.schedulers.some(({ party }) => party === this.#chosen?.party);
@@ -175,7 +172,7 @@ class Choice {
   }
 }
 
-/** No answer came, but the scheduler may have accepted the job. */
+/** No answer arrived, but the scheduler may have accepted the job. */
 function mayBeTaken(cause: GoshawkError, key: string | undefined): UnreachableError {
   return new UnreachableError(
     cause.code,

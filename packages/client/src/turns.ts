@@ -1,13 +1,13 @@
 import type { Millis } from '@goshawk/core';
 
 /**
- * How far those who are asked have come. A party answers questions of one kind in the order in which they were asked: one that
- * answers earlier ones has later ones before it, and to ask these again would only be more for it to do.
+ * Tracks which requests each party has answered. A party answers requests of one kind in order: if it is answering earlier ones,
+ * later ones are queued, and repeating them would only add load.
  */
 export class Turns {
   readonly #last = new Map<string, { number: number; at: Millis }>();
 
-  /** @param number of the question, which grows from one to the next */
+  /** @param number of the request; ascending */
   note(party: string, kind: string, number: number, now: Millis): void {
     const key = `${party} ${kind}`;
     const last = this.#last.get(key);
@@ -18,7 +18,7 @@ export class Turns {
     }
   }
 
-  /** Whether the question waits for its turn: earlier ones were answered since then, and no later one ever. */
+  /** Returns whether the request is still queued: earlier ones were answered since then, and no later one. */
   isBefore(party: string, kind: string, number: number, since: Millis): boolean {
     const last = this.#last.get(`${party} ${kind}`);
     return last !== undefined && last.at >= since && last.number < number;

@@ -7,19 +7,19 @@ import type { ClientTimings } from './options.js';
 export type EndedEvent = Extract<JobEvent, { kind: 'ended' }>;
 
 interface Watcher {
-  /** Now and then, and soon after the watch begins. */
+  /** Called periodically, and soon after the watch begins. */
   progress?: (job: JobSummary) => void;
-  /** Once, and nothing after it. `at`: when the news arrived, by `performance.now()`. */
+  /** Called once and last. `at`: time of arrival, by `performance.now()`. */
   ended: (event: EndedEvent, at: Millis) => void;
-  /** Once, and nothing after it. */
+  /** Called once and last. */
   failed: (error: GoshawkError) => void;
 }
 
 export interface WatchOrder {
   readonly id: string;
-  /** The end comes with each task's start and run time. */
+  /** Whether the end includes each task's start and run time. */
   readonly detail: boolean;
-  /** News comes within milliseconds rather than now and then. */
+  /** Whether updates arrive within milliseconds rather than periodically. */
   readonly soon?: boolean;
   /** Owner of the job, looked up for each keep-alive. */
   to(): Destination | undefined;
@@ -27,10 +27,10 @@ export interface WatchOrder {
 }
 
 /**
- * Waits for the end of a job. The owner sends news; the watch repeats its question now and then, as a sign of life and to
- * recover a lost end: the owner repeats the end of an ended job.
+ * Waits for the end of a job. The owner sends updates; the watch repeats its request periodically, as a keep-alive and to recover
+ * a lost end: the owner repeats the end of an ended job.
  *
- * @returns stops watching; the watcher is not called afterwards
+ * @returns a function that stops watching; the watcher is not called afterwards
  */
 export function watchJob(asking: Asking, order: WatchOrder, watcher: Watcher): () => void {
   if (asking.connection.isClosed) throw connectionClosed();
@@ -45,7 +45,7 @@ class Watch implements Listener {
   readonly #connection: Connection;
   readonly #timings: ClientTimings;
   readonly #attempts: Attempts;
-  /** When the first question was asked that nothing has come after; undefined while all is well. */
+  /** Time of the first unanswered request; undefined while all is well. */
   #silentSince: Millis | undefined;
   #isOver = false;
 
@@ -84,7 +84,7 @@ class Watch implements Listener {
       this.#end();
       return this.#watcher.ended({ kind: 'ended', ...reply.value }, at);
     }
-    // It is there, but does not know yet: the next question may find it ready.
+    // The owner is running but not ready: the next request may succeed.
     if (reply.type !== 'refused' || reply.code === 'not-ready') return;
     this.#end();
     this.#watcher.failed(refusal(reply));
@@ -98,7 +98,7 @@ class Watch implements Listener {
   #hear(job: JobSummary, at: Millis): void {
     if (this.#silentSince !== undefined) {
       this.#silentSince = undefined;
-      // Spread, so that jobs that were submitted together are not asked after together for ever.
+      // Randomized, so that requests for jobs that were submitted together spread out.
       this.#attempts.beginAgain(at + this.#timings.renewMs * (0.8 + 0.2 * Math.random()));
     }
     this.#watcher.progress?.(job);

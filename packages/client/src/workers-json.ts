@@ -2,7 +2,7 @@ import { type LostWorker, seconds } from '@goshawk/core';
 import type { ClusterView, WorkerView } from './cluster-view.js';
 import { missingTitle } from './roster.js';
 
-/** Some of the workers; `next` is the `from` of the following page. */
+/** A page of workers; `next` is the `from` of the next page. */
 interface Part {
   readonly workers: readonly WorkerView[];
   readonly total: number;
@@ -44,7 +44,7 @@ export function workerJson(worker: WorkerView) {
   };
 }
 
-/** Schedulers that are away, a line each. */
+/** Describes unavailable schedulers, one per line. */
 export function silentSchedulers({ schedulersAway, schedulersMissing }: ClusterView): string[] {
   return [
     ...schedulersAway.map(({ name, endpoint }) => `scheduler ${name} at ${endpoint}`),

@@ -13,25 +13,25 @@ export interface Token {
 }
 
 export interface AccessRules {
-  /** Nobody else can connect than this machine. */
+  /** Whether only this machine can connect. */
   readonly isLoopback: boolean;
-  /** None: every connection has access. */
+  /** Empty: every connection has access. */
   readonly tokens: readonly Token[];
-  /** At most, whatever a token says. */
+  /** Upper bound on the role of any token. */
   readonly most: Role;
-  /** Names, besides those of loopback, that the gateway may be asked by. Empty: with tokens, by any. */
+  /** Accepted host names besides loopback. Empty: with tokens, any. */
   readonly hosts: readonly string[];
 }
 
 /**
- * Checks rights. Tokens come in `Authorization`, which other sites cannot set. Without tokens, `Host` stops DNS rebinding,
- * and `Origin` and the content type stop forms of other sites (CSRF).
+ * Checks authorization. Tokens arrive in `Authorization`, which other sites cannot set. Without tokens, checking `Host` stops DNS
+ * rebinding, and checking `Origin` and the content type stops cross-site forms (CSRF).
  */
 export class Access {
   readonly #rules: AccessRules;
   readonly #hashes: readonly { readonly role: Role; readonly hash: Buffer }[];
 
-  /** @throws InputError `insecure-bind` when everybody on the network could ask */
+  /** @throws InputError `insecure-bind` if anyone on the network could send requests */
   constructor(rules: AccessRules) {
     this.#rules = rules;
     this.#hashes = rules.tokens.map(({ role, token }) => ({ role, hash: hashOf(token) }));
@@ -44,7 +44,7 @@ export class Access {
     }
   }
 
-  /** @throws Refused @returns what the sender of these headers may do */
+  /** @throws Refused @returns the role of the sender */
   admit(method: string, headers: IncomingHttpHeaders): Role {
     this.#checkHost(headers.host ?? '');
     if (method !== 'GET' && method !== 'HEAD') checkSource(headers);
@@ -94,12 +94,12 @@ export class Access {
 
 const BEARER = /^Bearer ([\x21-\x7e]+)$/i;
 
-/** @throws Refused what a form or a script of another site may have sent */
+/** @throws Refused for requests that a form or script of another site may have sent */
 function checkSource({ host, origin, 'content-type': type = '' }: IncomingHttpHeaders): void {
   if (origin !== undefined && hostOf(origin) !== host) {
     throw new Refused(403, 'wrong-origin', 'the request came from a page of another site');
   }
-  // A page of another site may send this type only with leave, and nobody is given leave.
+  // Another site needs CORS permission to send this type, and none is granted.
   if (!/^application\/json\b/i.test(type)) {
     throw new Refused(
       415,
@@ -129,7 +129,7 @@ export function checkRole(has: Role, needed: Role): void {
 }
 
 /**
- * Tokens as a file has them: a role and a token a line, `#` begins a comment at the start of a line or after a space.
+ * Parses a token file: a role and a token per line; `#` starts a comment at the beginning of a line or after a space.
  *
  * @throws InputError
  */

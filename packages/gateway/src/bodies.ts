@@ -6,33 +6,33 @@ import { LIMITS } from './limits.js';
 
 /** Fraction of the heap for all bodies being read or processed. */
 const HEAP_SHARE = 1 / 4;
-/** An array of nothing, which is two bytes of text. */
+/** An empty array, which is two bytes of text. Bytes. */
 const VALUE_BYTES = 64;
 
 /**
- * Bodies of requests, which have a bound each and one together: text of 16 MiB can be JSON of seven million arrays. What
- * a body costs is known before anything is made of it.
+ * Limits request bodies, individually and in total: text of 16 MiB can be JSON of seven million arrays. The cost of a body is
+ * computed before it is parsed.
  */
 export class Bodies {
   readonly #bytesMax: number;
   readonly #taken = new Map<IncomingMessage, number>();
   #bytes = 0;
 
-  /** @param bytesMax of all together, as the heap counts them */
+  /** @param bytesMax limit of their total heap size */
   constructor(bytesMax = getHeapStatistics().heap_size_limit * HEAP_SHARE) {
     this.#bytesMax = bytesMax;
   }
 
   /**
-   * Reads the text of a body that can be parsed.
+   * Reads the text of a body within the limits.
    *
-   * @throws Refused when it is too large, or has too many values, or when there are too many like it
+   * @throws Refused if it is too large, has too many values, or too many bodies are in progress
    */
   async read(request: IncomingMessage, payload: Readable): Promise<string> {
     try {
       const chunks: Buffer[] = [];
       let bytes = 0;
-      // Its connection stays for the answer.
+      // Keeps the connection open for the response.
       for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         bytes += chunk.length;
         if (bytes > LIMITS.bodyBytesMax) throw tooLarge(`has more than ${LIMITS.bodyBytesMax} bytes`);
@@ -48,7 +48,7 @@ export class Bodies {
     }
   }
 
-  /** The request was answered, or its client has gone. */
+  /** Called when the request was answered, or its client has disconnected. */
   ended(request: IncomingMessage): void {
     this.#bytes -= this.#taken.get(request) ?? 0;
     this.#taken.delete(request);
@@ -64,7 +64,7 @@ export class Bodies {
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
-/** @throws Refused for bytes that are not UTF-8: guessed characters would become part of the job */
+/** @throws Refused for invalid UTF-8: replacement characters would become part of the job */
 function textOf(body: Uint8Array): string {
   try {
     return UTF_8.decode(body);
@@ -80,9 +80,9 @@ const CLOSING = new Set([0x5d, 0x7d]);
 const COMMA = 0x2c;
 
 /**
- * How many values JSON has, at most one more for each of its arrays; of what is no JSON, some number.
+ * Returns an upper bound on the number of JSON values, at most one per array too high; arbitrary for invalid JSON.
  *
- * @throws Refused beyond the bounds
+ * @throws Refused above the limits
  */
 export function valuesOf(text: Uint8Array): number {
   let values = 1;

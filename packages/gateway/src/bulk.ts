@@ -5,7 +5,7 @@ import { LIMITS } from './limits.js';
 export const BULK_ACTIONS = ['cancel', 'retry', 'hold', 'release'] as const;
 export type BulkAction = (typeof BULK_ACTIONS)[number];
 
-/** Jobs that are asked at the same time. */
+/** Maximum number of concurrent requests to jobs. */
 const AT_ONCE = 16;
 const ERRORS_SHOWN = 10;
 
@@ -22,10 +22,9 @@ interface Request {
 }
 
 /**
- * Does the same with several jobs: those that are named, or all that match a query. With `dryRun` it only says what it
- * would do.
+ * Applies an action to several jobs: named ones, or all that match a query. With `dryRun` it only reports what it would do.
  *
- * @throws InputError for a query that is none, or for both kinds of choice
+ * @throws InputError for an invalid query, or for ids together with a query
  */
 export async function bulk(
   cluster: Cluster,
@@ -85,7 +84,7 @@ async function matching(cluster: Cluster, q: string, errors: Refused[], signal: 
   return { all: jobs, truncated, silent };
 }
 
-/** A job that is gone, or whose scheduler is away, keeps no other one from being changed. */
+/** A missing job, or one whose scheduler is unavailable, must not stop the others. */
 async function named(
   cluster: Cluster,
   ids: readonly string[],
@@ -116,7 +115,7 @@ async function noting(
   }
 }
 
-/** A few at a time. */
+/** Limits concurrency. */
 async function eachOf<T>(all: readonly T[], call: (one: T) => Promise<void>): Promise<void> {
   const left = all[Symbol.iterator]();
   const worker = async (): Promise<void> => {

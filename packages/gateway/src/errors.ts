@@ -1,6 +1,6 @@
 import { GoshawkError, InputError, UnreachableError } from '@goshawk/core';
 
-/** The gateway itself turns a request away. */
+/** The gateway itself refuses a request. */
 export class Refused extends GoshawkError {
   override name = 'Refused';
   readonly status: number;
@@ -11,7 +11,7 @@ export class Refused extends GoshawkError {
   }
 }
 
-/** Codes of input errors that are more than a bad request. */
+/** HTTP status of input errors other than 400. */
 const STATUS: Readonly<Record<string, number>> = {
   'unknown-job': 404,
   'forgotten-job': 404,
@@ -35,13 +35,13 @@ interface ErrorBody {
   readonly hint: string;
 }
 
-/** The answer to a request that ended in an error, in the words that the command has for it. */
+/** Returns the response to a failed request, with the texts that the command uses. */
 export function answerTo(error: unknown): { readonly status: number; readonly body: ErrorBody } {
   if (error instanceof GoshawkError) {
     const { code, message, hint } = error;
     return { status: statusOf(error), body: { schema: 'goshawk.error/1', code, message, hint } };
   }
-  // Fastify's own: a body that is no JSON, one that is too large.
+  // Errors of Fastify: invalid JSON, an oversized body.
   const { statusCode = 500, message = String(error) } = error as { statusCode?: number; message?: string };
   const isOurs = statusCode >= 500;
   return {

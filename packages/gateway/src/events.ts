@@ -4,10 +4,10 @@ import { nanoid } from 'nanoid';
 import type { StreamEvent } from './route.js';
 import type { ClusterWatch } from './watch.js';
 
-/** Versions are this process's: of another one's, nothing is known here. */
+/** Versions are local to this process, so the epoch detects those of another. */
 const EPOCH = nanoid(8);
 
-/** Changes of the cluster after each poll. A slow reader gets fewer events but misses no change. */
+/** Streams changes of the cluster after each poll. A slow reader gets fewer events but misses no change. */
 export async function* pageStream(
   watch: ClusterWatch,
   lastEventId: string | undefined,
@@ -25,7 +25,7 @@ export async function* pageStream(
       last = JSON.stringify(overview);
       if (points.length > 0 || workers.reset)
         yield { event: 'history', data: { reset: workers.reset, points } };
-      // The id comes last: who has it has all.
+      // The id is on the last event: a reader that has it has everything.
       yield { event: 'workers', id: `${EPOCH}.${version}`, data: workers };
       seen = version;
       await next;
@@ -35,7 +35,7 @@ export async function* pageStream(
   }
 }
 
-/** How a job gets on, until its end. */
+/** Streams the progress of a job until its end. */
 export async function* jobStream(
   cluster: () => Promise<Cluster>,
   id: string,
@@ -60,14 +60,14 @@ export async function* resultStream(
   signal: AbortSignal,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const job = (await cluster()).job(id);
-  // A job that there is not is an error, before the stream begins.
+  // An unknown job must be an error before the stream begins.
   await job.describe({ signal });
   for await (const result of job.eachResult({ order, signal })) yield { event: 'result', data: result };
   const { state, tasks } = await job.describe({ signal });
   yield { event: 'ended', data: { job: id, state, tasks } };
 }
 
-/** 0: none that means anything here. */
+/** Returns 0 for an id of another process. */
 function versionOf(lastEventId: string | undefined): number {
   const [epoch, version] = (lastEventId ?? '').split('.');
   return epoch === EPOCH && /^\d{1,15}$/.test(version ?? '') ? Number(version) : 0;

@@ -9,14 +9,14 @@ import {
 } from '@goshawk/core';
 import type { Attention } from './overview.js';
 
-/** A task is slow that has run so many times longer than others of its stage, or than it was estimated to. */
+/** A task is slow if it runs this many times longer than others of its stage, or than its estimate. */
 const SLOW_FACTOR = 10;
 const SLOW_MIN_MS = 60_000;
 const JOBS_MAX = 200;
-/** A job that was not asked for within this time may have gone on. ms */
+/** A job whose last sample is older may have progressed since. ms */
 const STALE_MS = 300_000;
 const SHOWN = 3;
-/** A user floods the cluster with this share of at least so many waiting tasks, while others wait, too. */
+/** A user floods the cluster with this fraction of at least this many waiting tasks, while others wait too. */
 const FLOOD_SHARE = 0.8;
 const FLOOD_TASKS = 100;
 
@@ -30,7 +30,7 @@ interface Slow {
   readonly others: number;
 }
 
-/** Problems that only a look into jobs shows, of those that were sampled. */
+/** Problems that are visible only in the details of sampled jobs. */
 export class Findings {
   readonly #slow = new Map<string, Slow>();
   #flood: Attention | undefined;
@@ -60,7 +60,7 @@ export class Findings {
     }
   }
 
-  /** @param active jobs that have not ended, as far as they were listed */
+  /** @param active unfinished jobs, as far as they were listed */
   noteUsers(active: readonly JobSummary[]): void {
     const waiting = new Map<string, number>();
     let total = 0;
@@ -106,7 +106,7 @@ export class Findings {
   }
 }
 
-/** Average run time of completed tasks of the same stage, or its estimate; undefined: neither is known. */
+/** Returns the average run time of completed tasks of the same stage, or its estimate; undefined if unknown. */
 function typicalOf({ stages }: JobDetail, task: number): Millis | undefined {
   let first = 0;
   for (const { tasks, meanRunMs, estimateMs } of stages) {

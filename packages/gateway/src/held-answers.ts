@@ -1,20 +1,20 @@
 import { Refused } from './errors.js';
 import { LIMITS } from './limits.js';
 
-/** Counts answers that stay open: streams, and requests that wait for a job's end. */
+/** Limits open responses: streams, and requests that wait for a job's end. */
 export class HeldAnswers {
   readonly #byToken = new Map<string, number>();
   readonly #perTokenMax: number;
   #total = 0;
 
-  /** @param tokens of the gateway; where there is one at most, it may hold all */
+  /** @param tokens number of tokens; a single one may use the whole limit */
   constructor(tokens: number) {
     this.#perTokenMax = tokens > 1 ? LIMITS.heldPerTokenMax : LIMITS.heldMax;
   }
 
   /**
    * @param token identifies the token of the request
-   * @returns gives the place back; only its first call counts
+   * @returns a function that releases the slot, once
    * @throws Refused
    */
   hold(token: string): () => void {

@@ -3,7 +3,7 @@ import type { Millis } from '@goshawk/core';
 import type { z } from 'zod';
 import type { history } from './schemas.js';
 
-/** So much is kept. */
+/** Retention. ms */
 const HISTORY_MS = 3_600_000;
 /** Interval between points. */
 export const POINT_MS = 10_000;
@@ -13,7 +13,7 @@ export type ClassPoint = Point['short'];
 
 type Class = 'short' | 'long';
 
-/** An hour of what schedulers have counted, as differences between two looks at each. */
+/** One hour of schedulers' counters, as differences between two polls of each. */
 export class History {
   readonly #points: Point[] = [];
   readonly #last = new Map<string, Counters>();
@@ -25,8 +25,8 @@ export class History {
 
   /**
    * @param at wall clock, ms since 1970
-   * @param schedulers what each of them has counted, by name; one that is missing is made up for when it is back
-   * @returns the new point; undefined for the first look, which has nothing to be compared with
+   * @param schedulers counters by name; those of a missing scheduler are added when it is back
+   * @returns the new point; undefined for the first poll, which has no predecessor
    */
   add(
     at: Millis,
@@ -43,7 +43,7 @@ export class History {
     if (lastAt === undefined || at <= lastAt) return undefined;
     const seconds = (at - lastAt) / 1_000;
     const of = (kind: Class) => classPoint(news, kind, seconds);
-    // A clock that was set back was ahead before.
+    // Remove points that lie in the future after the clock was set back.
     while (this.#points.length > 0 && this.#points.at(-1)!.at * 1_000 > at) this.#points.pop();
     const point = { at: Math.round(at / 1_000), ...standing, short: of('short'), long: of('long') };
     this.#points.push(point);
@@ -88,7 +88,7 @@ function spread<T>(
 }
 
 /**
- * The value of nearest rank, as if values were spread evenly over their bucket, so within 20% of it.
+ * Returns the nearest-rank quantile, assuming a uniform distribution within a bucket; exact within 20%.
  *
  * @param buckets counts by `LOW-HIGH` in ms; `HIGH` is `more` above all bounds
  */

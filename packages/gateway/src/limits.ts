@@ -4,35 +4,35 @@ import { LIMITS as CLUSTER_LIMITS } from '@goshawk/core';
 export const LIMITS = {
   /** Maximum size of a job. */
   bodyBytesMax: 16 * 1024 * 1024,
-  /** More than a job may have, and as deep as one may be with what is around it. */
+  /** More than a valid job can have, and deep enough for a job within its envelope. */
   bodyValuesMax: 1_000_000,
   bodyDepthMax: 64,
   /** Node's default; includes the path. */
   headersBytesMax: 16 * 1024,
   requestTimeoutMs: 30_000,
-  /** A connection that nothing is asked over is kept for so long. */
+  /** Timeout of idle connections. */
   keepAliveMs: 72_000,
-  /** Requests that wait behind one of the same connection. */
+  /** Maximum number of pipelined requests on one connection. */
   pipelinedMax: 16,
-  /** Streams of events and requests that wait for a job, of all clients together, and of one token where there are several. */
+  /** Maximum number of streams and long polls, over all clients, and per token if there are several. */
   heldMax: 256,
   heldPerTokenMax: 64,
-  /** Connections without a request under way; beyond that the one that has been quiet for longest is closed. */
+  /** Maximum number of connections without a request in flight; the one that has been idle longest is closed first. */
   quietConnectionsMax: 100,
-  /** Until the whole head of a request has arrived. */
+  /** Timeout for the complete header. */
   headersTimeoutMs: 10_000,
-  /** Output of tasks in one answer, in bytes: where there is more, the last of it, and the answer says so. */
+  /** Maximum output of tasks in one response, in bytes; longer output is truncated to its end and flagged. */
   logBytesMax: 1024 * 1024,
-  /** Results of tasks in one answer, and MiB of values: where there are more, the answer says so. */
+  /** Maximum number of results in one response, and size of their values in MiB; truncation is flagged. */
   resultsMax: 10_000,
   resultPagesMax: 32,
-  /** A stream says something at least this often, so that proxies keep it open. */
+  /** Heartbeat interval of streams, so that proxies keep them open. */
   streamBeatMs: 15_000,
-  /** The longest that an answer about a job waits for its end. */
+  /** Maximum time that a request waits for the end of a job. */
   waitSecondsMax: 60,
-  /** Jobs that one request changes. */
+  /** Maximum number of jobs changed by one request. */
   bulkJobsMax: 10_000,
-  /** Workers in one picture of what ran where. */
+  /** Maximum number of workers in one task stream. */
   streamWorkersMax: 100,
   jobsListedMax: CLUSTER_LIMITS.jobsListedMax,
 } as const;

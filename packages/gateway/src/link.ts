@@ -5,8 +5,8 @@ import { type GoshawkError, InputError, UnreachableError } from '@goshawk/core';
 const RETRY_MS = 2_000;
 
 /**
- * The connection to the cluster. It is made when it is first wanted, and anew as long as nobody answers: the gateway may be
- * started before its cluster, and outlives it.
+ * The connection to the cluster, made on demand and retried while the cluster is unreachable: the gateway may start before its
+ * cluster, and outlives it.
  */
 export class Link {
   readonly #connect: (signal: AbortSignal) => Promise<Cluster>;
@@ -15,15 +15,15 @@ export class Link {
   #connecting: Promise<Cluster> | undefined;
   #failure: { readonly error: GoshawkError; readonly at: number } | undefined;
 
-  /** @param connect gives up when the signal is aborted */
+  /** @param connect stops trying when the signal is aborted */
   constructor(connect: (signal: AbortSignal) => Promise<Cluster>) {
     this.#connect = connect;
   }
 
-  /** @throws UnreachableError when nobody answers; InputError for keys that are none */
+  /** @throws UnreachableError if the cluster does not answer; InputError for invalid keys */
   async cluster(): Promise<Cluster> {
     if (this.#connected !== undefined) return this.#connected;
-    // Requests in between get the outcome of the last try at once.
+    // Requests during the retry delay fail at once with the last error.
     if (this.#failure !== undefined && performance.now() - this.#failure.at < RETRY_MS)
       throw this.#failure.error;
     this.#connecting ??= this.#try();

@@ -9,13 +9,13 @@ interface LogText {
   text: string;
 }
 
-/** The last output of a job as text, so much of it as an answer may have. */
+/** The last output of a job as text, up to a maximum size. */
 export class LogTail {
-  /** There was more. */
+  /** Whether output was dropped. */
   isTruncated = false;
   readonly #bytesMax: number;
   readonly #chunks = new Deque<{ readonly shown: LogText; readonly bytes: number }>();
-  /** A character may come in two chunks of its stream. */
+  /** A character may be split between two chunks of its stream. */
   readonly #streams = new Map<string, { readonly decoder: StringDecoder; last: LogText | undefined }>();
   #bytes = 0;
 
@@ -38,7 +38,7 @@ export class LogTail {
     }
   }
 
-  /** In the order of arrival. To be called once. */
+  /** Returns the output in order of arrival. Call it once. */
   end(): LogText[] {
     for (const { decoder, last } of this.#streams.values()) last!.text += decoder.end();
     return Array.from(this.#chunks, ({ shown }) => shown);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Route } from './route.js';
 import { error } from './schemas.js';
 
-/** Statuses of errors that every route may answer with. */
+/** Error statuses of all routes. */
 const COMMON: Readonly<Record<number, string>> = {
   400: 'the request is invalid',
   401: 'a token is needed',
@@ -12,18 +12,18 @@ const COMMON: Readonly<Record<number, string>> = {
   503: 'the cluster, or the part of it that is needed, does not answer, or too much is asked at a time',
 };
 
-/** Statuses of requests that have a body. */
+/** Error statuses of requests with a body. */
 const OF_BODIES: Readonly<Record<number, string>> = {
   413: 'the body is too large',
   415: 'the request lacks content-type: application/json',
 };
 
-/** Statuses of requests that may stay open: streams, and those that wait for the end of a job. */
+/** Error statuses of requests that may stay open: streams and long polls. */
 const OF_HELD: Readonly<Record<number, string>> = {
   429: 'this token has too many streams and waiting requests open',
 };
 
-/** The OpenAPI 3.1 document of a table of routes. */
+/** Generates the OpenAPI 3.1 document of a table of routes. */
 export function openApi(routes: readonly Route[], version: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const each of routes) {
@@ -92,7 +92,7 @@ function operation({ method, url, role, does, path, query, body, bodySchema, ...
   };
 }
 
-/** `GET /v1/jobs/{id}/logs` is `getJobsLogs`; an action on many, `POST /v1/jobs/cancel`, is `postJobsCancelMany`. */
+/** `GET /v1/jobs/{id}/logs` is `getJobsLogs`; a bulk action, `POST /v1/jobs/cancel`, is `postJobsCancelMany`. */
 function nameOf(method: string, url: string): string {
   const words = url.split('/').filter((part) => part !== '' && part !== 'v1');
   const isOne = words.at(-1)?.startsWith('{');
@@ -117,7 +117,7 @@ function parameters(shape: z.ZodType | undefined, place: 'path' | 'query') {
   }));
 }
 
-/** A body may be left out where none of its fields is required; a job, which has its own schema, may not. */
+/** A body is optional if none of its fields is required; a job, which has its own schema, is required. */
 function requestBody(own: Record<string, unknown> | undefined, body: z.ZodType) {
   const schema = own ?? schemaOf(body, 'input');
   const { required = [] } = schema as { required?: string[] };

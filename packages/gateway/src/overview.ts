@@ -18,9 +18,9 @@ export interface Seen {
   readonly view: ClusterView | undefined;
   readonly waiting: ClusterWaiting | undefined;
   readonly counters: ClusterCounters | undefined;
-  /** The last jobs that failed within `FAILED_NEWS_MS`; the total counts all. */
+  /** Recent failures within `FAILED_NEWS_MS`; the total counts all. */
   readonly failed: Jobs | undefined;
-  /** The first of what did not answer. */
+  /** The first missing reply. */
   readonly problem: GoshawkError | undefined;
 }
 
@@ -28,9 +28,9 @@ export type Overview = z.infer<typeof overview>;
 export type Attention = Overview['attention'][number];
 type WaitingRow = NonNullable<Overview['waiting']>[number];
 
-/** Tasks wait for these until somebody does something. */
+/** Reasons that do not resolve without intervention. */
 const STUCK: ReadonlySet<WaitingReason> = new Set(['no-worker', 'drained', 'central-away', 'required']);
-/** Failures are news for so long. ms */
+/** Failures are shown for this long. ms */
 export const FAILED_NEWS_MS = 3_600_000;
 export const NAMES_SHOWN = 3;
 
@@ -42,7 +42,7 @@ export interface LastSeen {
   readonly agoMs: Millis;
 }
 
-/** A look at the cluster in one piece. */
+/** Summarizes the state of the cluster. */
 export function overviewOf({
   where,
   problem,
@@ -117,7 +117,7 @@ function silent(seen: Seen | undefined): Attention[] {
   }));
 }
 
-/** Schedulers that take no jobs until somebody does something. */
+/** Schedulers that refuse jobs until someone intervenes. */
 function journals(seen: Seen | undefined): Attention[] {
   const schedulers = Object.entries(seen?.counters?.schedulers ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return (['full', 'away'] as const).flatMap((state) => {
@@ -173,7 +173,7 @@ function stuck({ tasks, why, helps, example }: WaitingRow): Attention {
   return { level: 'error', what, hint: helps, link: `#/jobs/${example}` };
 }
 
-/** One line however many failed, with the last of them by name. */
+/** One line regardless of the number of failures, with the names of the latest. */
 function failures(seen: Seen | undefined): Attention[] {
   const { jobs = [], total = 0 } = seen?.failed ?? {};
   if (total === 0) return [];

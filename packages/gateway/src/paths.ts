@@ -2,10 +2,10 @@ import { isAbsolute } from 'node:path';
 import { InputError, quoted } from '@goshawk/core';
 
 /**
- * A client that submits over HTTP is in no folder that relative paths could start from, and the gateway's own is of no use to it.
+ * Relative paths in a job over HTTP would start at the gateway's folder, which is meaningless to the client.
  *
- * @param job as it was posted: nothing else of it has been looked at
- * @throws InputError that names the first path that is not absolute
+ * @param job as posted, not validated yet
+ * @throws InputError that names the first relative path
  */
 export function checkPaths(job: object): void {
   const { tasks, stages } = job as { readonly tasks?: unknown; readonly stages?: unknown };

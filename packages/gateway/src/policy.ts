@@ -53,7 +53,7 @@ const MEMBERSHIP: ReadonlySet<string> = new Set<MessageType>([
   'holdings',
 ]);
 
-/** Counts by type: central's messages, and schedulers' messages to others than central. */
+/** Counts by type: central's messages, and schedulers' messages except those with central. */
 function messagesAt({
   central,
   totals,

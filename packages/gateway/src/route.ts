@@ -12,7 +12,7 @@ export interface HandlerContext {
   readonly where: string;
 }
 
-/** A request, checked. */
+/** A validated request. */
 export interface Asked<Path, Query, Body> {
   readonly path: Path;
   readonly query: Query;
@@ -20,13 +20,13 @@ export interface Asked<Path, Query, Body> {
   readonly role: Role;
   /** Last event that a reconnecting reader received. */
   readonly lastEventId: string | undefined;
-  /** The sender's span, unchecked. */
+  /** The sender's span, not validated. */
   readonly traceparent: string | undefined;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** One of a stream; `data` is sent as JSON. */
+/** An event of a stream; `data` is sent as JSON. */
 export interface StreamEvent {
   readonly event: string;
   readonly id?: string;
@@ -36,10 +36,10 @@ export interface StreamEvent {
 type Shape = z.ZodType | undefined;
 type Of<S extends Shape> = S extends z.ZodType ? z.output<S> : undefined;
 
-/** A line of the table that the server, the OpenAPI document and its tests are made from. */
+/** A row of the table from which the server, the OpenAPI document and its tests are generated. */
 export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B extends Shape = Shape> {
   readonly method: 'GET' | 'POST';
-  /** With names in braces, as OpenAPI writes them. */
+  /** With parameter names in braces, as in OpenAPI. */
   readonly url: `/v1${string}`;
   /** Role that the route requires. */
   readonly role: Role;
@@ -47,15 +47,15 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   readonly path?: P;
   readonly query?: Q;
   readonly body?: B;
-  /** The body for the document, where it is checked elsewhere. */
+  /** Schema of the body for the document, if it is validated elsewhere. */
   readonly bodySchema?: () => Record<string, unknown>;
   readonly answer: z.ZodType | 'events';
-  /** The answer as a stream, for who accepts events or JSON lines in place of one document. */
+  /** Streaming variant, for clients that accept events or JSON lines. */
   readonly stream?: (
     context: HandlerContext,
     asked: Asked<Of<P>, Of<Q>, Of<B>>,
   ) => AsyncIterable<StreamEvent>;
-  /** Codes of errors that are the asker's to put right, by status. */
+  /** Error codes that the client can fix, by status. */
   readonly errors?: Readonly<Record<number, string>>;
   readonly handle: (
     context: HandlerContext,
@@ -63,7 +63,7 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   ) => Promise<unknown> | AsyncIterable<StreamEvent>;
 }
 
-/** Keeps the types of path, query and body that `handle` gets. */
+/** Keeps the types of path, query and body for `handle`. */
 export function route<P extends Shape = undefined, Q extends Shape = undefined, B extends Shape = undefined>(
   line: Route<P, Q, B>,
 ): Route {

@@ -37,13 +37,13 @@ import { whySentence } from './why-sentence.js';
 
 const id = z.object({ id: z.string().min(1).max(512) });
 const name = z.object({ name: z.string().min(1).max(256) });
-// Nothing at all would be read as 0.
+// An empty string would be read as 0.
 const task = z.preprocess(
   (text) => (text === '' ? Number.NaN : text),
   z.coerce.number().int().min(0).max(999_999_999),
 );
 const flag = z.enum(['true', 'false']).transform((word) => word === 'true');
-/** Several by commas. */
+/** Comma-separated. */
 const states = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
@@ -52,7 +52,7 @@ const nothing = z.strictObject({});
 const NO_JOB = { 404: 'no scheduler knows the job' };
 const NO_WORKER = { 404: 'there is no such worker' };
 
-/** Everything that the gateway answers, the page apart. */
+/** All routes of the API, without the page. */
 export const ROUTES: readonly Route[] = [
   route({
     method: 'GET',
@@ -67,7 +67,7 @@ export const ROUTES: readonly Route[] = [
     url: '/v1/jobs',
     role: 'submit',
     does: 'Submit a job. Submissions with the same `key` make one job. Paths are absolute paths on the workers',
-    // Field by field it is looked at once, as a job.
+    // The job schema validates the fields later, in one pass.
     body: z.custom<object>((value) => isFields(value), 'expected the fields of a job'),
     bodySchema: submissionSchema,
     answer: shapes.submitted,

@@ -4,23 +4,23 @@ import type { Findings } from './findings.js';
 import type { TaskStream } from './task-stream.js';
 import type { WaitingLimits } from './waiting-limits.js';
 
-/** Jobs that are asked for at one look, however many there are. */
+/** Maximum number of jobs requested per poll. */
 export const SAMPLED_JOBS_MAX = 12;
-/** Running jobs, and jobs that have just ended, from which these are chosen. */
+/** Maximum number of running and recently ended jobs to choose from. */
 const LISTED_MAX = 200;
-/** Running jobs that are asked for again at each look, however many new ones there are. */
+/** Running jobs that are refreshed at each poll, regardless of new ones. */
 export const KNOWN_JOBS = 4;
-/** Jobs that have ended are listed for so long, until there was time to ask for them. ms */
+/** Time for which ended jobs are listed until they have been sampled. ms */
 const SLACK_MS = 60_000;
 
-/** Asks for a few jobs at each look, those first that were not asked for longest. No job is asked for each of its tasks. */
+/** Requests details of a few jobs at each poll, least recently sampled first. It never requests every task of a job. */
 export class Sampler {
   readonly #stream: TaskStream;
   readonly #limits: WaitingLimits;
   readonly #findings: Findings;
-  /** Time of the last question by job, oldest first. */
+  /** Time of the last request by job, oldest first. */
   readonly #askedAt = new Map<string, Millis>();
-  /** Ended jobs whose attempts are known. */
+  /** Ended jobs whose attempts are complete. */
   readonly #done = new Set<string>();
   #lastAt: Millis | undefined;
 
@@ -39,7 +39,7 @@ export class Sampler {
       cluster.jobs({ states: ['completed', 'failed', 'cancelled'], since, all: true, limit, signal }),
     ]);
     this.#lastAt = now;
-    // Some of the jobs do not show who has most of the waiting tasks.
+    // A truncated list does not show who has most of the waiting tasks.
     this.#findings.noteUsers(active.truncated ? [] : active.jobs);
     const chosen = this.#choose([...ended.jobs, ...active.jobs]);
     await Promise.all(chosen.map((job) => this.#ask(cluster, job, now, signal)));
@@ -48,7 +48,7 @@ export class Sampler {
   #choose(jobs: readonly JobSummary[]): JobSummary[] {
     const wanted = jobs.filter(({ id, state }) => !(isFinal(state) && this.#done.has(id)));
     const age = ({ id }: JobSummary) => this.#askedAt.get(id) ?? Number.NEGATIVE_INFINITY;
-    // Sorting is stable: ended jobs come first, as they are listed only once.
+    // Sorting is stable: ended jobs come first, because they are listed only once.
     const sorted = wanted.sort((one, other) => age(one) - age(other));
     const known = sorted
       .filter(({ id, state }) => !isFinal(state) && this.#askedAt.has(id))
@@ -75,13 +75,13 @@ export class Sampler {
         this.#done.delete(old);
       }
     } catch (error) {
-      // It has gone meanwhile, or its scheduler does not answer.
+      // The job is gone, or its scheduler does not answer.
       if (!(error instanceof GoshawkError) && !signal.aborted) throw error;
     }
   }
 }
 
-/** Keeps the latest ones only. */
+/** Keeps only the latest entries. */
 function remember(askedAt: Map<string, Millis>, id: string, now: Millis): void {
   askedAt.delete(id);
   askedAt.set(id, now);

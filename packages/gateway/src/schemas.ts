@@ -38,11 +38,11 @@ const summary = z.object({
   classifiedBy: z.string(),
   estimateSeconds: seconds.nullable(),
   state: z.enum(JOB_STATES),
-  /** Its user keeps it from starting anything more. */
+  /** Its user has put it on hold. */
   held: z.boolean(),
-  /** Nothing of it starts before; null once that time has come. */
+  /** Earliest start; null once that time has passed. */
   beginAt: time.nullable(),
-  /** The job of which it retries tasks, under the same numbers. */
+  /** The job whose tasks it retries, under the same indices. */
   retryOf: z.string().nullable(),
   tasks: taskCounts,
   submittedAt: time,
@@ -65,9 +65,9 @@ function jobStateAfter<const S extends string>(schema: S) {
 }
 
 export const submitted = jobStateAfter('goshawk.submit/1').extend({
-  /** A likely mistake: no worker has what the job requires. */
+  /** A likely mistake: no worker meets the job's requirements. */
   warning: z.string().optional(),
-  /** The job, once it has ended: `submit --wait --json`. */
+  /** The ended job: `submit --wait --json`. */
   get ended() {
     return job.optional();
   },
@@ -77,15 +77,15 @@ export const updated = z.object({
   schema: z.literal('goshawk.update/1'),
   job: z.string(),
   ...summary.shape,
-  /** The command adds the priority that it has set. */
+  /** The command adds the new priority. */
   priority: z.enum(PRIORITIES).optional(),
 });
 export const held = updated.extend({ schema: z.literal('goshawk.hold/1') });
 export const released = updated.extend({ schema: z.literal('goshawk.release/1') });
 export const retried = jobStateAfter('goshawk.retry/1').extend({
-  /** So many tasks run again; 0 where this retry was known already. */
+  /** Number of retried tasks; 0 if this retry was already known. */
   tasks: count,
-  /** Chosen tasks that had completed, and do not run again. */
+  /** Selected tasks that had completed, and are not retried. */
   completed: count,
 });
 export const cancelled = jobStateAfter('goshawk.cancel/1').extend({
@@ -96,19 +96,19 @@ export const jobsCancelled = z.object({
   schema: z.literal('goshawk.cancelled/1'),
   jobs: count,
   tasks: z.object({ waiting: count, running: count }),
-  /** Schedulers that did not answer: their jobs may go on. */
+  /** Schedulers that did not answer: their jobs may continue. */
   silent: z.array(z.string()),
 });
 
 export const jobs = z.object({
   schema: z.literal('goshawk.jobs/1'),
   jobs: z.array(summary),
-  /** The command adds the bound between short and long jobs, and its origin. */
+  /** The command adds the boundary between short and long jobs, and its origin. */
   cutoffSeconds: seconds.nullable().optional(),
   cutoffFrom: z.string().nullable().optional(),
   total: count,
   truncated: z.boolean(),
-  /** Counts by state, independent of the states asked for. */
+  /** Counts by state, independent of the state filter. */
   counts: taskCounts,
   /** `from` of the next page; null with `after`. */
   next: count.nullable(),
@@ -122,7 +122,7 @@ export const jobs = z.object({
   ),
 });
 
-/** A job that the job still waits for; `ok`: it has to complete. */
+/** A predecessor that the job still waits for; `ok`: it must complete successfully. */
 const predecessor = z.object({
   id: z.string(),
   state: z.enum(JOB_FATES),
@@ -135,9 +135,9 @@ const result = z.object({
   index: count,
   stage: z.string(),
   state: z.enum(JOB_STATES),
-  /** 0: no attempt was made. */
+  /** 0: no attempt yet. */
   attempt: count,
-  /** Null where the task returned nothing, as commands do. */
+  /** Null if the task returned no value, as for commands. */
   value: z.unknown(),
   error: z.object({ code: z.string(), message: z.string(), signal: z.string().nullable() }).nullable(),
   exitCode: z.int().nullable(),
@@ -153,7 +153,7 @@ export const job = z.object({
       state: z.enum(STAGE_STATES),
       tasks: count,
       unfinished: count,
-      /** Null from a scheduler of an older version. */
+      /** Null from an older scheduler. */
       counts: taskCounts.nullable(),
       after: z.array(z.string()),
       estimateSeconds: seconds.nullable(),
@@ -161,7 +161,7 @@ export const job = z.object({
       command: z.string().nullable(),
       /** The demand of each task. */
       demand: z.record(z.string(), z.number()),
-      /** Mean of its tasks that completed. */
+      /** Average over its completed tasks. */
       meanRunSeconds: seconds.nullable(),
     }),
   ),
@@ -171,7 +171,7 @@ export const job = z.object({
       attempt: count,
       state: z.string(),
       worker: z.string(),
-      /** Names of those that it had, once it has ended. */
+      /** Names of its GPUs, once it has ended. */
       gpus: z.array(z.string()),
       startedAt: time,
       runSeconds: seconds,
@@ -181,10 +181,10 @@ export const job = z.object({
       signal: z.string().nullable(),
     }),
   ),
-  /** `attempts` leaves some out: `/v1/jobs/{id}/tasks` lists all tasks. */
+  /** `attempts` is truncated: `/v1/jobs/{id}/tasks` lists all tasks. */
   attemptsTruncated: z.boolean(),
   attemptCounts: z.object({ total: count, failed: count, lost: count }),
-  /** Tasks that ran first to find out the class; null: none did. */
+  /** Pilot tasks that ran to determine the class; null: none. */
   sampling: z
     .object({
       pilotTasks: count,
@@ -201,9 +201,9 @@ export const job = z.object({
       code: z.string(),
       message: z.string(),
       worker: z.string(),
-      /** The last lines of its stdout and stderr; of the first failures only. */
+      /** Last lines of its stdout and stderr; for the first failures only. */
       printed: z.string().nullable(),
-      /** Files of its worker that its output went to, in place of the log. */
+      /** Files on its worker that receive its output instead of the log. */
       stdoutFile: z.string().nullable(),
       stderrFile: z.string().nullable(),
       exitCode: z.int().nullable(),
@@ -213,13 +213,13 @@ export const job = z.object({
   failuresTruncated: z.boolean(),
   timeLimitSeconds: seconds.nullable(),
   priority: z.enum(PRIORITIES),
-  /** Clients append tasks to it. */
+  /** Clients may append tasks to it. */
   open: z.boolean(),
   meanRunSeconds: seconds.nullable(),
   lostSeconds: seconds,
   after: z.array(predecessor),
   cancelReason: z.string().nullable(),
-  /** `job --spec`: the job as it was submitted. */
+  /** `job --spec`: the submitted job. */
   spec: z.unknown().optional(),
   /** `wait --results` and `submit --results`. */
   results: z.array(result).optional(),
@@ -230,11 +230,11 @@ export const tasks = z.object({
   job: z.string(),
   tasks: z.array(
     z.object({
-      /** In the job, as in `GOSHAWK_TASK`. */
+      /** Index within the job, as in `GOSHAWK_TASK`. */
       index: count,
       stage: z.string(),
       state: z.enum(JOB_STATES),
-      /** Number of its last attempt; 0: it had none. */
+      /** Number of its last attempt; 0: none. */
       attempt: count,
       worker: z.string().nullable(),
       exitCode: z.int().nullable(),
@@ -245,7 +245,7 @@ export const tasks = z.object({
       error: z.string().nullable(),
     }),
   ),
-  /** That match the filters, listed or not. */
+  /** Number of matches, listed or not. */
   total: count,
   truncated: z.boolean(),
   /** `from` of the next page. */
@@ -258,11 +258,11 @@ export const logs = z.object({
   chunks: z.array(
     z.object({ task: count, attempt: count, stream: z.enum(['stdout', 'stderr']), text: z.string() }),
   ),
-  /** There was more before, which is too much for an answer, or which the scheduler no longer has. */
+  /** Earlier output was dropped, because the response would be too large or the scheduler no longer has it. */
   truncated: z.boolean(),
 });
 
-/** A line of output, as `goshawk logs --json` prints it; what is no UTF-8 comes as base64. */
+/** A line of output, as `goshawk logs --json` prints it; invalid UTF-8 is base64. */
 export const log = z.object({
   schema: z.literal('goshawk.log/1'),
   job: z.string(),
@@ -277,7 +277,7 @@ export const results = z.object({
   schema: z.literal('goshawk.results/2'),
   job: z.string(),
   state: z.enum(JOB_STATES),
-  /** Tasks of the job. */
+  /** Number of tasks of the job. */
   total: count,
   /** By index, from `from` on. */
   results: z.array(result),
@@ -286,7 +286,7 @@ export const results = z.object({
   next: count.nullable(),
 });
 
-/** A task of a job that is explained. */
+/** An explained task of a job. */
 const story = z.object({
   task: count,
   stage: z.string(),
@@ -300,7 +300,7 @@ const story = z.object({
   endedSeconds: seconds.nullable(),
 });
 
-/** The jobs waiting for workers at central. */
+/** The queue of jobs that wait for workers at central. */
 const line = z.object({
   needs: z.array(
     z.object({
@@ -327,9 +327,9 @@ export const why = z.object({
   ...summary.shape,
   cutoffSeconds: seconds.nullable(),
   cutoffFrom: z.string().nullable(),
-  /** Over HTTP alone: the command prints a page. */
+  /** HTTP only: the command prints a full explanation. */
   sentence: z.string().optional(),
-  /** Over HTTP alone: what held back most waiting tasks, from one look of the gateway to another. */
+  /** HTTP only: the limit that held back most waiting tasks, over time. */
   limits: z
     .array(z.object({ from: time, to: time, reason: z.enum(WAITING_REASONS), why: z.string(), tasks: count }))
     .optional(),
@@ -340,7 +340,7 @@ export const why = z.object({
       reason: z.enum(WAITING_REASONS),
       tasks: count,
       requires: z.record(z.string(), z.string()).optional(),
-      /** Requirements that no worker meets, and what would help. */
+      /** Unmet requirements, and what would help. */
       missing: z.string().optional(),
       waitedSeconds: seconds,
     }),
@@ -354,7 +354,7 @@ export const why = z.object({
   }),
   matches: count,
   placed: z.array(z.object({ task: count, worker: z.string() })),
-  /** How long the tasks that have started had waited. */
+  /** Waiting times of the tasks that have started. */
   waitSeconds: z.object({ tasks: count, p50: seconds, p90: seconds, max: seconds }).nullable(),
   waited: z.array(
     z.object({ phase: z.enum(WAIT_PHASES), tasks: count, meanSeconds: seconds, maxSeconds: seconds }),
@@ -386,10 +386,10 @@ const workerShape = {
   state: z.enum(WORKER_STATES),
   quarantine: z.string().nullable(),
   partition: z.enum(['general', 'short']),
-  /** 0: no fixed number. */
+  /** 0: unlimited. */
   slots: count,
   busy: count,
-  /** Long tasks among them; null where central does not know. */
+  /** Long tasks among them; null if unknown to central. */
   long: count.nullable(),
   queued: count,
   resources: z.record(z.string(), z.number()),
@@ -415,7 +415,7 @@ export const workers = z.object({
       lostSecondsAgo: seconds,
     }),
   ),
-  /** Schedulers that are away. */
+  /** Schedulers that are unreachable. */
   silent: z.array(z.string()),
   warnings: z.array(z.string()),
 });
@@ -425,7 +425,7 @@ export const worker = z.object({
   ...workerShape,
   /** Counters since the worker's start; null if it does not respond. */
   counters: z.record(z.string(), z.unknown()).nullable(),
-  /** Running tasks that a sample of the jobs has shown; there may be more, up to `busy`. */
+  /** Sampled running tasks; there may be more, up to `busy`. */
   tasks: z.array(
     z.object({
       job: z.string(),
@@ -437,7 +437,7 @@ export const worker = z.object({
       demand: z.record(z.string(), z.number()),
     }),
   ),
-  /** Changes of its state that the gateway has seen, oldest first. */
+  /** State changes that the gateway has observed, oldest first. */
   events: z.array(
     z.object({
       at: time,
@@ -449,9 +449,9 @@ export const worker = z.object({
 
 export const plan = z.object({
   schema: z.literal('goshawk.plan/1'),
-  /** Each stage has workers that could run its tasks. */
+  /** Whether each stage has workers that could run its tasks. */
   canRun: z.boolean(),
-  /** Null: the cluster finds out once it has the job. */
+  /** Null: determined only after submission. */
   class: jobClass.nullable(),
   cutoffSeconds: seconds.nullable(),
   cutoffFrom: z.string(),
@@ -465,14 +465,14 @@ export const plan = z.object({
       requires: z.record(z.string(), z.string()).optional(),
       /** The partition that the job uses; absent: all workers. */
       partition: z.enum(['general', 'short']).optional(),
-      /** Workers that could run its tasks, of `workers` that accept tasks. */
+      /** Workers that could run its tasks, out of `workers` that accept tasks. */
       fitting: count,
       workers: count,
     }),
   ),
   slots: count,
   freeSlots: count,
-  /** Expected time until the first task starts; null: not known. */
+  /** Expected time until the first task starts; null: unknown. */
   startSeconds: seconds.nullable(),
   ahead: z.object({
     jobs: count,
@@ -486,28 +486,28 @@ export const bulk = z.object({
   schema: z.literal('goshawk.bulk/1'),
   action: z.enum(BULK_ACTIONS),
   dryRun: z.boolean(),
-  /** Jobs that were meant, and those of them that the action applies to. */
+  /** Selected jobs, and those of them that the action applies to. */
   matched: count,
   jobs: count,
-  /** Tasks of those: that will not start, are killed, or run again. */
+  /** Their tasks: that will not start, are killed, or are retried. */
   tasks: z.object({ waiting: count, running: count, again: count }),
-  /** Jobs that the action was refused for, the first ones with the reason. */
+  /** Jobs for which the action was refused, the first ones with the reason. */
   failed: count,
   errors: z.array(z.object({ job: z.string(), message: z.string() })),
-  /** More match than one request may change. */
+  /** More jobs match than one request may change. */
   truncated: z.boolean(),
   silent: z.array(z.string()),
 });
 
 export const stream = z.object({
   schema: z.literal('goshawk.stream/1'),
-  /** The window. */
+  /** Start of the window. */
   from: time,
   to: time,
-  /** Length of a bucket of `busy` and `reserved`; the first one has `from` in it. */
+  /** Length of a bucket of `busy` and `reserved`; the first one contains `from`. */
   bucketSeconds: seconds,
   bucketsFrom: time,
-  /** Workers by name, of those that match. */
+  /** Matching workers, by name. */
   workers: z.array(
     z.object({
       name: z.string(),
@@ -519,26 +519,26 @@ export const stream = z.object({
     }),
   ),
   total: count,
-  /** Names of jobs by index. */
+  /** Jobs by index. */
   jobs: z.array(z.object({ id: z.string(), name: z.string(), user: z.string().nullable() })),
   states: z.array(z.enum(BAR_STATES)),
   /** Sampled attempts: index of the worker, of the job, task, attempt, index of the state, ms from `from`, ms it ran. */
   bars: z.array(z.tuple([count, count, count, count, count, z.number(), z.number()])),
-  /** Sampled attempts in the window that are left out: the shortest. */
+  /** Sampled attempts in the window that are omitted: the shortest. */
   omitted: count,
-  /** Free slots of the cluster that long tasks may not take, by bucket; null: unknown. */
+  /** Free slots of the cluster that are reserved for short tasks, by bucket; null: unknown. */
   reserved: z.array(count.nullable()),
 });
 
 export const users = z.object({
   schema: z.literal('goshawk.users/1'),
-  /** The unit that central shares the cluster between; null: this policy does not enforce shares. */
+  /** Unit of fair sharing at central; null: this policy does not enforce shares. */
   sharedBy: z.enum(['job', 'user']).nullable(),
   users: z.array(
     z.object({
-      /** Null where central does not know it. */
+      /** Null if unknown to central. */
       user: z.string().nullable(),
-      /** Active ones. */
+      /** Active jobs. */
       jobs: count,
       running: count,
       waiting: count,
@@ -548,7 +548,7 @@ export const users = z.object({
       has: z.record(z.string(), z.number()),
     }),
   ),
-  /** Active jobs of smaller shares that are not counted here. */
+  /** Active jobs with smaller shares that are not listed. */
   unlisted: count,
 });
 
@@ -565,12 +565,12 @@ export const policy = z.object({
   title: z.string(),
   estimator: z.string(),
   cutoffSeconds: seconds,
-  /** Completed jobs that it was learned from; 0: it is the default as yet; null: it was said. */
+  /** Number of completed jobs it was learned from; 0: still the default; null: configured. */
   cutoffJobs: count.nullable(),
-  /** Fraction of the slots that long tasks leave to short ones: as it was set, and as it is now. */
+  /** Fraction of the slots reserved for short tasks: configured, and current. */
   reserve: z.union([z.number(), z.literal('auto')]),
   reserveNow: z.number().nullable(),
-  /** Between everybody since the cluster was started, those between workers left out; null before the first task. */
+  /** Messages since the start of the cluster, except those between workers; null before the first task. */
   messagesPerTask: z.number().nullable(),
   messages: z.record(z.string(), count),
 });
@@ -586,17 +586,17 @@ export const overview = z.object({
   cluster: z.string(),
   /** Null: never seen. */
   policy: z.string().nullable(),
-  /** Central answers. */
+  /** Whether central answers. */
   reachable: z.boolean(),
   workers: z.record(z.enum(SHOWN_STATES), count),
-  /** Slots of workers, and those in use; workers without a fixed number count what they run. Null: unknown. */
+  /** Slots of workers, and busy ones; unlimited workers count their running tasks. Null: unknown. */
   slots: count.nullable(),
   busy: count.nullable(),
   queued: count.nullable(),
   schedulers: count.nullable(),
-  /** Jobs that have not ended. Null: unknown. */
+  /** Unfinished jobs. Null: unknown. */
   jobs: count.nullable(),
-  /** The last answer of central, while it does not answer; `workers` is of that time then. */
+  /** The last answer of central, while it does not answer; `workers` is from that time. */
   lastSeen: z
     .object({
       secondsAgo: seconds,
@@ -639,9 +639,9 @@ export const overview = z.object({
 /** One class between two points. Null: no data. */
 const classPoint = z.object({
   tasksPerSecond: z.number(),
-  /** The time between a task being eligible and being bound to a worker. */
+  /** Time from a task's eligibility to its binding to a worker. */
   delaySeconds: z.object({ p50: z.number(), p99: z.number() }).nullable(),
-  /** Jobs, from acceptance to end. */
+  /** Run time of jobs, from acceptance to end. */
   runSeconds: z.object({ p50: z.number(), p90: z.number() }).nullable(),
 });
 
@@ -663,9 +663,9 @@ export const history = z.object({
 
 export const error = z.object({
   schema: z.literal('goshawk.error/1'),
-  /** For programs. */
+  /** Stable code for programs. */
   code: z.string(),
-  /** One line that says what is wrong, and one that says what to do. */
+  /** One line with the problem, and one with the remedy. */
   message: z.string(),
   hint: z.string(),
 });

@@ -30,18 +30,18 @@ import { ClusterWatch } from './watch.js';
 export interface GatewayOptions {
   /** `HOST:PORT`; port 0 for any. */
   readonly bind: string;
-  /** None: every connection, all from this machine. */
+  /** Empty: every connection, all from this machine. */
   readonly tokens: readonly Token[];
-  /** At most, whatever a token says. Default: everything on loopback, and only looking beyond it. */
+  /** Upper bound on the role of any token. Default: everything on loopback, read-only otherwise. */
   readonly most?: Role | undefined;
-  /** Names that it may be asked by. */
+  /** Accepted host names. */
   readonly hosts?: readonly string[] | undefined;
   /** Location of the cluster, for display. */
   readonly where: string;
   readonly version: string;
-  /** @throws UnreachableError, and is called again later; the signal's reason when the gateway is closed meanwhile */
+  /** @throws UnreachableError, after which it is called again later; the signal's reason if the gateway is closed meanwhile */
   connect(signal: AbortSignal): Promise<Cluster>;
-  /** Called with errors of the gateway itself. */
+  /** Called with internal errors of the gateway. */
   readonly failed?: ((error: unknown) => void) | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-// Taken so, and not imported: an import reads every export, and one of them makes Node load undici.
+// `getBuiltinModule` avoids an import, which reads every export; one of them makes Node load undici.
 const { createServer } = process.getBuiltinModule('node:http');
 const TIMES = {
   requestTimeout: LIMITS.requestTimeoutMs,
@@ -59,7 +59,7 @@ const TIMES = {
   keepAliveTimeout: LIMITS.keepAliveMs,
 };
 
-/** Nothing but what this gateway serves itself, and no script or style within a page. */
+/** Allows only what this gateway serves itself, without inline scripts or styles. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -74,7 +74,7 @@ const POLICY = [
 /**
  * Serves the HTTP API and the page of a cluster.
  *
- * @throws InputError when it cannot listen there, or would be open to all
+ * @throws InputError if it cannot listen there, or would be open to the network
  */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, port } = parseBind(options.bind, '127.0.0.1:7080');
@@ -88,26 +88,26 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     bodyLimit: LIMITS.bodyBytesMax,
     serverFactory: (handle) => keepingQuiet(createServer(TIMES, oneAtATime(handle))),
     forceCloseConnections: true,
-    // A path that is no path comes to no route.
+    // An invalid path matches no route.
     frameworkErrors: (error, _, reply: FastifyReply) => {
       const { status, body } = answerTo(error);
       void reply.status(status).send(body);
     },
-    // A HEAD of a stream would read it for ever.
+    // A HEAD request of a stream would read it forever.
     exposeHeadRoutes: false,
-    // Each route reports values that are too long in its usual format.
+    // Each route reports overlong values in its usual format.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LIMITS.headersBytesMax },
   });
-  // Only JSON is read; fastify would take text as well, which a form of another site may send.
+  // Only JSON is accepted; Fastify would accept text too, which a form of another site may send.
   app.removeContentTypeParser(['text/plain', 'application/json']);
   const bodies = new Bodies();
   const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', (request, payload, done) => {
-    // Most requests have nothing to say, and may come without a body.
+    // Most requests need no body, and may omit it.
     bodies.read(request.raw, payload).then((text) => parse(request, text || '{}', done), done);
   });
   app.addHook('onRequest', async (request, reply) => {
-    // Not `onResponse`, which never comes where the client has left before the answer.
+    // Not `onResponse`, which is not called if the client disconnects before the response.
     reply.raw.once('close', () => bodies.ended(request.raw));
     reply.headers({
       'cache-control': 'no-store',
@@ -120,7 +120,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   });
   app.setErrorHandler((error, _, reply) => {
     const { status, body } = answerTo(error);
-    // A request whose client has left ends in an error for that reason alone.
+    // A request may fail only because its client has disconnected.
     if (status >= 500 && body.code === 'internal' && !reply.raw.destroyed) options.failed?.(error);
     return reply
       .status(status)
@@ -158,7 +158,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-/** Silent connections keep nobody else's request out. */
+/** Closes idle connections, so that they cannot exclude others. */
 function keepingQuiet(server: Server): Server {
   const quiet = new QuietConnections<Socket>(LIMITS.quietConnectionsMax);
   server.on('connection', (socket: Socket) => {
@@ -184,7 +184,7 @@ function addRoutes(app: FastifyInstance, access: Access, context: HandlerContext
     app.route({
       method: route.method,
       url: route.url.replaceAll(/\{(\w+)\}/g, ':$1'),
-      // Before the body is read: what is refused costs nothing.
+      // Runs before the body is read, so that a refused request costs nothing.
       onRequest: async ({ method, headers }) => checkRole(access.admit(method, headers), route.role),
       handler: async (request, reply) => {
         const asked = check(route, request, reply, access.admit(request.method, request.headers));
@@ -201,13 +201,13 @@ function addRoutes(app: FastifyInstance, access: Access, context: HandlerContext
   }
 }
 
-/** The stream that is accepted in place of a document; undefined: none. */
+/** Returns the accepted stream format; undefined for a document. */
 function streamFormat(accept = ''): StreamFormat | undefined {
   if (accept.includes('text/event-stream')) return 'events';
   return /application\/(x-ndjson|jsonl)/.test(accept) ? 'lines' : undefined;
 }
 
-/** @throws InputError which says what is wrong with what was asked */
+/** @throws InputError that describes the invalid parameter */
 function check(
   route: Route,
   request: FastifyRequest,
@@ -229,7 +229,7 @@ function check(
   };
 }
 
-/** A parameter that is misspelled would get an answer to another question. */
+/** Silently ignoring a misspelled parameter would answer another question. */
 function refuseUnknown(shape: z.ZodType | undefined, given: readonly string[]): void {
   const known = shape instanceof z.ZodObject ? Object.keys(shape.shape) : [];
   const other = given.find((name) => !known.includes(name));

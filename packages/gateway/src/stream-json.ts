@@ -10,7 +10,7 @@ interface Window {
   readonly limit: number;
 }
 
-/** Part of the stream that a picture shows. */
+/** Returns the window of the task stream as JSON. */
 export function streamJson(
   { stream, workers: table }: Pick<ClusterWatch, 'stream' | 'workers'>,
   { seconds, until, worker, from: skip, limit }: Window,

@@ -7,7 +7,7 @@ import type { StreamEvent } from './route.js';
 /** Server-sent events, or JSON lines. */
 export type StreamFormat = 'events' | 'lines';
 
-/** The first event, or error, decides how the answer begins: a job that there is not is a 404, not an empty stream. */
+/** The first event or error decides the status: an unknown job is a 404, not an empty stream. */
 export async function stream(
   reply: FastifyReply,
   events: AsyncIterable<StreamEvent>,
@@ -22,7 +22,7 @@ export async function stream(
     ended();
     throw error;
   }
-  // A browser that gets 204 does not connect again.
+  // A browser that gets 204 does not reconnect.
   if (first.done) {
     ended();
     return reply.status(204).send();
@@ -38,7 +38,7 @@ export async function* lines(
   rest: AsyncIterator<StreamEvent>,
   format: StreamFormat = 'events',
 ): AsyncGenerator<string> {
-  // For results the end of the stream implies the rest, and an empty text would stop the stream.
+  // The end of a results stream is implicit, and an empty text would end the stream early.
   const isShown = ({ event }: StreamEvent) => format === 'events' || event !== 'ended';
   try {
     if (isShown(first)) yield textOf(first, format);
@@ -54,12 +54,12 @@ export async function* lines(
       next = rest.next();
     }
   } finally {
-    // Not waited for: it may wait itself for what comes next.
+    // Not awaited: it may wait for the next event.
     void rest.return?.();
   }
 }
 
-/** @returns undefined where nothing came in time */
+/** @returns undefined on timeout */
 async function within<T>(next: Promise<T>, ms: Millis): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<undefined>((resolve) => {

@@ -1,23 +1,23 @@
 import type { ClusterView, ClusterWaiting } from '@goshawk/client';
 import { type JobDetail, type Millis, sumOf } from '@goshawk/core';
 
-/** The past that is kept, in buckets. ms */
+/** Retention, in buckets. ms */
 export const STREAM_MS = 3_600_000;
 export const BUCKET_MS = 10_000;
 const BUCKETS = STREAM_MS / BUCKET_MS;
-/** Sampled attempts that are kept: about 4 MB. */
+/** Maximum number of retained attempts: about 4 MB. */
 export const BARS_MAX = 20_000;
-/** Attempts in one answer: about 60 kB. */
+/** Maximum number of attempts in one response: about 60 kB. */
 export const BARS_SHOWN_MAX = 1_500;
-/** A running attempt counts as running for so long after it was seen. ms */
+/** An attempt counts as running for this long after it was last observed. ms */
 const SEEN_MS = 60_000;
-/** Above all percentages. */
+/** Larger than any percentage. */
 const LOST = 255;
 
 export const BAR_STATES = ['running', 'completed', 'failed', 'lost', 'cancelled', 'unknown'] as const;
 export type BarState = (typeof BAR_STATES)[number];
 
-/** One attempt, as it was last seen. Times are wall clock, ms since 1970. */
+/** One attempt, as last observed. Times are wall clock, ms since 1970. */
 export interface Bar {
   readonly job: string;
   readonly name: string;
@@ -26,24 +26,24 @@ export interface Bar {
   readonly attempt: number;
   readonly worker: string;
   readonly from: Millis;
-  /** End of the run; for a running one, when it was last seen. */
+  /** End of the run; for a running one, the time of the last observation. */
   to: Millis;
   state: BarState;
   readonly demand: Readonly<Record<string, number>>;
 }
 
-/** Load of a worker per bucket, in a ring. 0: unknown; 1 to 101: busy slots in percent, plus one. */
+/** Load of a worker per bucket, as a ring buffer. 0: unknown; 1 to 101: busy slots in percent, plus one. */
 type Load = Uint8Array;
 
 /**
- * An hour of what ran where. Attempts are a sample, bounded in number, of what schedulers tell about some jobs; the load of
- * every worker comes from central and is complete, so that a gap in the sample does not look like an idle worker.
+ * An hour of what ran where. Attempts are a bounded sample from schedulers; the load of every worker is from central and
+ * complete, so that a gap in the sample does not look like an idle worker.
  */
 export class TaskStream {
   /** Oldest first. */
   readonly #bars = new Map<string, Bar>();
   readonly #loads = new Map<string, Load>();
-  /** Free slots that long tasks may not take, per bucket in a ring; −1: unknown. */
+  /** Free slots reserved for short tasks, per bucket in a ring buffer; −1: unknown. */
   readonly #reserved = new Int32Array(BUCKETS).fill(-1);
   #bucket: number | undefined;
 
@@ -81,8 +81,8 @@ export class TaskStream {
   }
 
   /**
-   * @param asked wall clock when the scheduler was asked
-   * @param now wall clock when it answered
+   * @param asked wall clock at the request to the scheduler
+   * @param now wall clock at the reply
    */
   take(job: JobDetail, asked: Millis, now: Millis): void {
     const stages = job.stages;
@@ -120,7 +120,7 @@ export class TaskStream {
     }
     const listsAllRunning = job.running.length >= job.tasks.running;
     if (listsAllRunning) {
-      // It ran when it was last seen, and runs no more; the list does not have how it ended.
+      // It has ended since the last observation, and the list does not contain its end.
       for (const [key, bar] of this.#bars)
         if (bar.job === job.id && bar.state === 'running' && !seen.has(key)) bar.state = 'unknown';
     }
@@ -130,7 +130,7 @@ export class TaskStream {
     }
   }
 
-  /** Attempts that were seen running at the worker within the last minute. @param now wall clock */
+  /** Attempts observed running at the worker within the last minute. @param now wall clock */
   runningAt(worker: string, now: Millis): Bar[] {
     const since = now - SEEN_MS;
     return [...this.#bars.values()].filter(
@@ -138,7 +138,7 @@ export class TaskStream {
     );
   }
 
-  /** Attempts at these workers within a window, the longest ones where there are too many, and how many there are. */
+  /** Attempts at these workers within a window, the longest ones if there are too many, and their total. */
   barsOf(workers: ReadonlySet<string>, from: Millis, to: Millis): { bars: Bar[]; total: number } {
     const found = [...this.#bars.values()].filter(
       (bar) => workers.has(bar.worker) && bar.to >= from && bar.from <= to,
@@ -152,12 +152,12 @@ export class TaskStream {
     return { bars: found, total };
   }
 
-  /** Names of workers that were there within the hour. */
+  /** Names of workers present within the hour. */
   get workers(): IterableIterator<string> {
     return this.#loads.keys();
   }
 
-  /** Busy slots in percent per bucket from the one of `from` to that of `to`. Null: unknown; −1: the worker was lost. */
+  /** Busy slots in percent, per bucket of the window. Null: unknown; −1: the worker was lost. */
   loadOf(worker: string, from: Millis, to: Millis): (number | null)[] {
     const load = this.#loads.get(worker);
     return this.#buckets(from, to, (at) => {
@@ -166,7 +166,7 @@ export class TaskStream {
     });
   }
 
-  /** Free slots that only short tasks could take, per bucket. Null: unknown. */
+  /** Free slots reserved for short tasks, per bucket. Null: unknown. */
   reserved(from: Millis, to: Millis): (number | null)[] {
     return this.#buckets(from, to, (at) => (this.#reserved[at]! < 0 ? null : this.#reserved[at]!));
   }
@@ -181,11 +181,11 @@ export class TaskStream {
     });
   }
 
-  /** Clears the buckets that no look has filled. */
+  /** Clears buckets without an observation. */
   #advance(bucket: number): void {
     const before = this.#bucket ?? bucket - 1;
     if (bucket < before) {
-      // The clock was set back: what was ahead of it is forgotten.
+      // The clock was set back: discard everything ahead of it.
       this.#loads.clear();
       this.#reserved.fill(-1);
     }

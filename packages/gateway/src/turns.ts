@@ -4,8 +4,8 @@ import { LIMITS } from './limits.js';
 type Waiting = readonly [IncomingMessage, ServerResponse];
 
 /**
- * One request of a connection at a time. Node begins all that were sent in one piece, before any answer; a client that
- * sends thousands would have them all worked on before those of others. A connection with more than may wait is cut.
+ * Processes one request per connection at a time. Node starts all pipelined requests before any response; a client that sends
+ * thousands would be served before others. A connection above the limit is closed.
  */
 export function oneAtATime(handle: RequestListener): RequestListener {
   /** Connections with a request in progress. */

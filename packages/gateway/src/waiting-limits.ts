@@ -1,11 +1,11 @@
 import type { ExplainedJob } from '@goshawk/client';
 import { isFinal, type Millis, WAITING_WORDS, type WaitingReason } from '@goshawk/core';
 
-/** Jobs that are remembered, and changes of each. */
+/** Maximum number of remembered jobs, and of changes per job. */
 const JOBS_MAX = 1_000;
 const CHANGES_MAX = 100;
 
-/** Most waiting tasks of a job waited for this, from one look to another. */
+/** The limit that held back most waiting tasks of a job, between two polls. */
 export interface Limit {
   readonly from: Millis;
   to: Millis;
@@ -29,7 +29,7 @@ export class WaitingLimits {
     const last = limits.at(-1);
     const most = waiting.toSorted((one, other) => other.tasks - one.tasks)[0];
     if (most === undefined || isFinal(job.state)) {
-      // Whether it went on waiting until now is not known.
+      // It is unknown whether it kept waiting until now.
       return;
     }
     const need = central?.needs[0]?.why;
@@ -39,7 +39,7 @@ export class WaitingLimits {
       last.tasks = most.tasks;
     } else {
       if (last !== undefined) last.to = now;
-      // Waiting began before anybody asked; the first limit that was seen stands for that time only where the wait is as old.
+      // The wait began before the first observation; the observed limit covers that time only as far as the wait is that old.
       const from = last?.to ?? Math.max(job.submittedAt, now - most.waitedMs);
       limits.push({ from, to: now, reason: most.reason, why, tasks: most.tasks });
       if (limits.length > CHANGES_MAX) limits.shift();

@@ -18,7 +18,7 @@ import { TaskStream } from './task-stream.js';
 import { WaitingLimits } from './waiting-limits.js';
 import { WorkerTable } from './worker-table.js';
 
-/** Poll interval while someone watches; longer if there are so many workers that a reply is large. ms */
+/** Poll interval while a page is open; longer if there are so many workers that a reply is large. ms */
 const LOOK_MS = 2_000;
 const LOOK_PER_WORKER_MS = 0.5;
 
@@ -31,9 +31,8 @@ export interface News {
 }
 
 /**
- * Looks at the cluster now and then: each ten seconds for the hour of history, and more often while a page is open. A look
- * is a question to central, five to each scheduler and two about each of a dozen jobs, however many tasks there are and
- * however many pages.
+ * Polls the cluster: every ten seconds for the history, and more often while a page is open. A poll is one request to central,
+ * five to each scheduler and two about each of a dozen jobs, regardless of the number of tasks and pages.
  */
 export class ClusterWatch {
   readonly history = new History();
@@ -57,8 +56,8 @@ export class ClusterWatch {
   #running: Promise<void> | undefined;
 
   /**
-   * @param where the cluster is, for people
-   * @param options.samples whether `stream` and `limits` are kept
+   * @param where location of the cluster, for display
+   * @param options.samples whether `stream` and `limits` are maintained
    */
   constructor(link: Link, where: string, { samples = false }: { readonly samples?: boolean } = {}) {
     this.#samples = samples;
@@ -87,7 +86,7 @@ export class ClusterWatch {
     await this.#sampling;
   }
 
-  /** Somebody looks, until what is returned is called. */
+  /** Polls faster until the returned function is called. */
   look(): () => void {
     this.#watchers++;
     if (this.#watchers === 1) this.#wake();
@@ -105,7 +104,7 @@ export class ClusterWatch {
     return { version, overview: this.#overview, points, workers };
   }
 
-  /** Resolves after the next look. */
+  /** Resolves after the next poll. */
   next(): Promise<unknown> {
     return once(this.#looked, 'look');
   }
@@ -121,7 +120,7 @@ export class ClusterWatch {
     }
   }
 
-  /** Until the time has come, or somebody begins to look. */
+  /** Sleeps until the time has passed or a page opens. */
   async #sleep(ms: Millis): Promise<void> {
     const waking = new AbortController();
     this.#wake = () => waking.abort();
@@ -134,7 +133,7 @@ export class ClusterWatch {
     try {
       const cluster = await this.#link.cluster();
       const seen = await ask(cluster);
-      // While central is away nobody knows of workers, which does not make them lost.
+      // While central is unavailable, workers are unknown rather than lost.
       const now = performance.now();
       if (seen.view !== undefined) {
         this.#table.update(seen.view.workers, now, Date.now());
@@ -154,25 +153,25 @@ export class ClusterWatch {
     }
   }
 
-  /** One at a time, and beside the looks: a scheduler that does not answer delays no page. */
+  /** One at a time, in parallel with polls: a scheduler that does not answer must not delay a page. */
   #sample(cluster: Cluster): void {
     this.#sampling ??= this.#sampler
       .look(cluster, Date.now(), this.#stop.signal)
-      // A look without an answer is told of by the overview.
+      // The overview reports failed polls.
       .catch(() => {})
       .finally(() => {
         this.#sampling = undefined;
       });
   }
 
-  /** The last answer of central, and its age; undefined: there was none. */
+  /** The last answer of central, with its age; undefined: none. */
   get lastSeen(): LastSeen | undefined {
     const last = this.#lastView;
     return last && { view: last.view, agoMs: performance.now() - last.at };
   }
 
   #addPoint(counters: ClusterCounters | undefined): void {
-    // The wall clock may be set back: points are so far apart by another one.
+    // Intervals between points use a monotonic clock, because the wall clock may be set back.
     const now = performance.now();
     if (counters === undefined || now - this.#pointAt < POINT_MS - LOOK_MS / 2) return;
     this.#pointAt = now;
@@ -185,7 +184,7 @@ export class ClusterWatch {
   }
 }
 
-/** @throws what is no part that does not answer */
+/** @throws unexpected errors; a missing reply is recorded instead */
 async function ask(cluster: Cluster): Promise<Seen> {
   let problem: GoshawkError | undefined;
   const part = <T>(asked: Promise<T>): Promise<T | undefined> =>

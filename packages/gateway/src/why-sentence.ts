@@ -9,7 +9,7 @@ import {
   WAITING_WORDS,
 } from '@goshawk/core';
 
-/** Why a job waits, or where its time went, in one sentence: the first thing to know, and `goshawk why` says the rest. */
+/** Returns one sentence that says why a job waits, or where its time went; `goshawk why` prints the details. */
 export function whySentence(explained: ExplainedJob): string {
   const { job, waiting, central } = explained;
   if (isFinal(job.state)) return ended(explained);

@@ -5,10 +5,10 @@ import { type Millis, WORKER_STATES } from '@goshawk/core';
 export const SHOWN_STATES = [...WORKER_STATES, 'lost'] as const;
 export type ShownState = (typeof SHOWN_STATES)[number];
 
-/** `w2` before `w10`. */
+/** Sorts `w2` before `w10`. */
 const BY_NAME = new Intl.Collator('en', { numeric: true });
 
-/** A worker that was lost is shown for so long. */
+/** Retention of lost workers. */
 const LOST_SHOWN_MS = 3_600_000;
 
 interface Row {
@@ -23,34 +23,34 @@ interface Row {
   readonly events: WorkerEvent[];
 }
 
-/** A change of state that was seen; the first one is when it joined, or when the gateway first saw it. */
+/** An observed change of state; the first is when it joined, or when the gateway first observed it. */
 export interface WorkerEvent {
   /** Wall clock, ms since 1970. */
   readonly at: Millis;
   readonly state: ShownState | 'joined' | 'seen';
   readonly cause?: string | undefined;
 }
-/** Changes of state that are kept of each worker. */
+/** Maximum number of retained state changes per worker. */
 const EVENTS_MAX = 20;
 
 /** Compact changes of workers: with 10,000 of them, repeated names would be half of the data. */
 export interface WorkerDelta {
-  /** The reader is to forget all that it had before. */
+  /** Whether the reader must discard its state. */
   readonly reset: boolean;
   /** `[id, name, slots, partition]`; partition 1: short tasks only. */
   readonly born: readonly (readonly [number, string, number, number])[];
-  /** `[id, state, busy, long, queued]`; long −1: not known. */
+  /** `[id, state, busy, long, queued]`; long −1: unknown. */
   readonly now: readonly (readonly [number, number, number, number, number])[];
 }
 
-/** All workers as they were last seen, and what of them has changed since when. */
+/** All workers as last observed, with the version of each change. */
 export class WorkerTable {
   readonly #rows = new Map<string, Row>();
-  /** Sorted when it is asked for: comparing ten thousand names takes a tenth of a second. */
+  /** Sorted on demand: comparing ten thousand names takes a tenth of a second. */
   #names: readonly string[] | undefined;
   #nextId = 0;
   #version = 0;
-  /** A row went at this version: who knows less starts anew. */
+  /** Version at which a row was removed: readers of older versions start over. */
   #wentAt = 0;
 
   get version(): number {
@@ -58,7 +58,7 @@ export class WorkerTable {
   }
 
   /**
-   * @param now any clock that does not go back, ms
+   * @param now monotonic clock, ms
    * @param at wall clock
    */
   update(workers: readonly WorkerView[], now: Millis, at: Millis = 0): void {
@@ -71,23 +71,23 @@ export class WorkerTable {
     for (const row of this.#rows.values()) if (!there.has(row.view.name)) this.#missed(row, now, at);
   }
 
-  /** Changes of a worker's state within the time it is known here, oldest first. */
+  /** Retained state changes of a worker, oldest first. */
   eventsOf(name: string): readonly WorkerEvent[] {
     return this.#rows.get(name)?.events ?? [];
   }
 
-  /** Workers that are there, and those that were lost, by name. */
+  /** Present and lost workers, by name. */
   rows(): ReadonlyMap<string, { readonly view: WorkerView; readonly state: ShownState }> {
     return this.#rows;
   }
 
-  /** Names of the same, `w2` before `w10`. */
+  /** The names of `rows()`, `w2` before `w10`. */
   names(): readonly string[] {
     this.#names ??= [...this.#rows.keys()].sort(BY_NAME.compare);
     return this.#names;
   }
 
-  /** Workers by state. */
+  /** Number of workers by state. */
   counts(): Record<ShownState, number> {
     const counts = { active: 0, draining: 0, drained: 0, quarantined: 0, lost: 0 };
     for (const { state } of this.#rows.values()) counts[state]++;
@@ -142,7 +142,7 @@ export class WorkerTable {
     Object.assign(row, { view, state, lostAt: undefined });
   }
 
-  /** One that had drained has left on purpose. */
+  /** A drained worker has left on purpose. */
   #missed(row: Row, now: Millis, at: Millis): void {
     if (row.state === 'lost') {
       if (now - row.lostAt! > LOST_SHOWN_MS) this.#forget(row);

@@ -1,7 +1,7 @@
 import type { ApiError } from './api.js';
 import { fill, h, ticked } from './dom.js';
 
-/** An action of a person: a button, with its confirmation and its error beside it. */
+/** A button, with its confirmation and its error beside it. */
 export interface Action {
   readonly words: string;
   /** Confirmation that says what will happen; a function looks it up first. */
@@ -14,12 +14,12 @@ export function errorText(error: unknown): Node {
   return h('span', { class: 'error' }, message, hint ? [': ', ticked(hint)] : null);
 }
 
-/** Shows an error of the API in an element; an aborted request is none. */
+/** Shows an API error in an element; ignores aborted requests. */
 export function tellError(element: Element, error: unknown, signal: AbortSignal): void {
   if (!signal.aborted) fill(element, h('p', {}, errorText(error)));
 }
 
-/** Buttons stay as they are while what they do stays the same, and while one of them asks for a confirmation. */
+/** Shows buttons, and keeps the existing ones while their actions are the same or one of them awaits confirmation. */
 export function offer(
   actions: HTMLElement,
   all: readonly Action[],
@@ -29,7 +29,7 @@ export function offer(
   const isAsking = actions.querySelector('.confirm') !== null;
   const state = current.get(actions);
   if (isAsking || (state?.key === key && actions.childElementCount > 0)) {
-    // The texts of confirmations follow the job even while the buttons stay.
+    // Keeps the buttons but updates the texts of their confirmations.
     if (state !== undefined && state.key === key) state.all = all;
     return;
   }

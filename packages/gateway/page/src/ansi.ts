@@ -6,7 +6,7 @@ export interface Span {
 }
 
 const COLOURS = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'] as const;
-/** CSI sequences with their final character; OSC sequences; other escapes; control characters but tabs. */
+/** Matches CSI sequences with their final character, OSC sequences, other escapes, and control characters except tabs. */
 const SEQUENCES = new RegExp(
   [
     '\\u001b\\[([0-9;:?]*)[ -/]*([@-~])',
@@ -17,7 +17,7 @@ const SEQUENCES = new RegExp(
   'g',
 );
 
-/** Splits a line by its colours. Sequences that move the cursor, set titles or links have no effect. */
+/** Splits a line by its colours. Sequences that move the cursor or set titles or links are dropped. */
 export function ansiSpans(line: string): Span[] {
   const spans: Span[] = [];
   let colour = '';
@@ -40,7 +40,7 @@ export function ansiSpans(line: string): Span[] {
       else if (code === 39) colour = '';
       else if (code >= 30 && code <= 37) colour = `ansi-${COLOURS[code - 30]!}`;
       else if (code >= 90 && code <= 97) colour = `ansi-${COLOURS[code - 90]!}`;
-      // A colour of 256, or of red, green and blue, is left out with its numbers.
+      // Skips the parameters of 256-colour and RGB codes.
       else if (code === 38 || code === 48) i += codes[i + 1] === 5 ? 2 : 4;
     }
   }

@@ -1,5 +1,5 @@
 const TOKEN = 'goshawk.token';
-/** Before the first and the last of further tries to reach the gateway. ms */
+/** First and longest delay between attempts to reach the gateway. ms */
 const RETRY_MS = 500;
 const RETRY_MAX_MS = 5_000;
 
@@ -15,7 +15,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Text of an address; as it stands where it is badly encoded. */
+/** Decodes text of an address; returns badly encoded text unchanged. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -24,7 +24,7 @@ export function decoded(text: string): string {
   }
 }
 
-/** A token in the address is taken over for this tab, and leaves the address. */
+/** Moves a token from the address into this tab's storage. */
 export function takeToken(): void {
   const given = /^#token=(.+)$/.exec(location.hash)?.[1];
   if (given === undefined) return;
@@ -71,13 +71,13 @@ async function answered(sent: Promise<Response>): Promise<Response> {
 
 interface Reader {
   event(name: string, data: unknown): void;
-  /** How the connection is; null: well. */
+  /** Called with the state of the connection; null: healthy. */
   state(problem: ApiError | null): void;
 }
 
 /**
- * Reads events until the signal is aborted, or the server says that there are no more, and goes on where it was when the
- * connection breaks. The browser's EventSource cannot show a token.
+ * Reads events until the signal is aborted or the server ends the stream, and resumes after a broken connection. The browser's
+ * EventSource cannot send a token.
  */
 export async function follow(path: string, reader: Reader, signal: AbortSignal): Promise<void> {
   let lastEventId: string | undefined;
@@ -90,7 +90,7 @@ export async function follow(path: string, reader: Reader, signal: AbortSignal):
       pauseMs = RETRY_MS;
       for await (const { event, id, data } of eventsIn(response.body!)) {
         lastEventId = id ?? lastEventId;
-        // A fault of the page is no fault of the connection: it is reported, and the stream goes on.
+        // An error in the page is reported, and the stream continues.
         try {
           reader.event(event, JSON.parse(data));
         } catch (error) {
@@ -130,7 +130,7 @@ function fieldOf(line: string): [string, string] {
   return [line.slice(0, colon), line.slice(colon + 2)];
 }
 
-/** A key for a request that may be sent twice. Pages over plain HTTP have no `randomUUID`. */
+/** Returns an idempotency key for a request that may be sent twice. `randomUUID` is missing on pages over plain HTTP. */
 export function randomKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))]
     .map((byte) => byte.toString(16).padStart(2, '0'))

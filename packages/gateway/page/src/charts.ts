@@ -21,9 +21,9 @@ interface ChartSpec {
 
 const TIMES = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const HEIGHT = 190;
-/** Points without a value that a line goes on over: what happens once a minute is a line still. */
+/** Number of missing points that a line bridges, so that rare values still form a line. */
 const BRIDGED = 6;
-/** Rows of the table behind a chart, the newest. */
+/** Maximum number of rows of the table behind a chart; the newest are shown. */
 const ROWS = 60;
 
 const CLASSES = ['short', 'long'] as const;
@@ -56,7 +56,7 @@ function spread<High extends string>(
   return { title, format: duration, isLog: true, lines };
 }
 
-/** A chart of an hour, with its table behind it. */
+/** A chart of the last hour, with its table behind it. */
 export class Chart {
   readonly element: HTMLElement;
   readonly #spec: ChartSpec;
@@ -94,7 +94,7 @@ export class Chart {
     else this.#plot.setData(this.#data());
   }
 
-  /** Null is a gap to uPlot, undefined is nothing to stop for. */
+  /** To uPlot null is a gap, and undefined is bridged. */
   #data(): uPlot.AlignedData {
     const positive = (value: number | null) =>
       this.#spec.isLog && value !== null && value <= 0 ? null : value;
@@ -123,7 +123,7 @@ export class Chart {
         legend: { show: false },
         cursor: { show: false },
         scales: {
-          // At least ten minutes, so that the first points are no wall.
+          // At least ten minutes, so that the first points do not fill the chart.
           x: { time: true, range: (_, from, to) => [Math.min(from, to - 600), to] },
           y: isLog ? { distr: 3, log: 10 } : { range: (_, __, to) => [0, Math.max(1, 1.1 * to)] },
         },
@@ -188,7 +188,7 @@ function bridged(values: readonly (number | null)[]): (number | null | undefined
   return shown;
 }
 
-/** One unit for all of an axis but its smallest values. */
+/** Uses one unit for a whole axis except its smallest values. */
 function secondsWord(seconds: number): string {
   if (seconds < 0.1) return `${Number((1_000 * seconds).toPrecision(3))} ms`;
   if (seconds < 100) return `${Number(seconds.toPrecision(3))} s`;
@@ -197,7 +197,7 @@ function secondsWord(seconds: number): string {
     : `${Number((seconds / 3_600).toPrecision(2))} h`;
 }
 
-/** On a logarithmic axis only powers of ten have ticks. */
+/** A logarithmic axis has ticks only at powers of ten. */
 function powersOfTen(from: number, to: number): number[] {
   const first = Math.ceil(Math.log10(from) - 1e-9);
   const last = Math.floor(Math.log10(to) + 1e-9);

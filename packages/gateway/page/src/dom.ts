@@ -2,8 +2,8 @@ type Child = Node | string | number | null | undefined | false | readonly Child[
 type Attributes = Readonly<Record<string, string | number | boolean | undefined | ((event: Event) => void)>>;
 
 /**
- * An element: `on…` attributes are listeners, booleans are there or not. Text is only ever text, so nothing that a user has
- * named becomes markup.
+ * Creates an element: `on…` attributes are listeners, booleans are present or absent. Text is never parsed, so users' text cannot
+ * become markup.
  */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
@@ -37,7 +37,7 @@ function append(element: Element, children: readonly Child[]): void {
   }
 }
 
-/** Puts something else into an element, unless it looks the same already: who reads or selects there is left alone. */
+/** Replaces the content of an element unless it looks the same, so that focus and selection stay. */
 export function fill(element: Element, ...children: readonly Child[]): void {
   const fresh = document.createElement('div');
   append(fresh, children);
@@ -63,12 +63,12 @@ function keyOf(element: Element): string {
 interface Column<T> {
   readonly title: string | Node;
   readonly isNumber?: boolean;
-  /** Left out where there is little room. */
+  /** Hidden on narrow screens. */
   readonly isExtra?: boolean;
   readonly of: (row: T) => Child;
 }
 
-/** @param link of a row: a click anywhere in it follows the link */
+/** @param link URL of a row: a click anywhere in the row follows it */
 export function table<T>(
   caption: string,
   columns: readonly Column<T>[],
@@ -119,7 +119,7 @@ export function table<T>(
   );
 }
 
-/** A table that is there for who cannot see a drawing, or wants its numbers. */
+/** A collapsed table with the data of a drawing, for accessibility and exact numbers. */
 export function behind(title: string, build: () => Node): HTMLElement {
   const details = h('details', { class: 'behind' }, h('summary', {}, title));
   details.addEventListener('toggle', () => {
@@ -129,7 +129,7 @@ export function behind(title: string, build: () => Node): HTMLElement {
   return details;
 }
 
-/** Text with commands between backticks. */
+/** Renders text with commands between backticks. */
 export function ticked(text: string): Child[] {
   return text.split('`').map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));
 }
@@ -138,7 +138,7 @@ export function card(title: string, ...children: readonly Child[]): HTMLElement 
   return h('section', { class: 'card' }, h('h2', {}, title), ...children);
 }
 
-/** Names, and what each is. */
+/** A list of names and descriptions. */
 export function definitions(rows: readonly (readonly [name: string, value: Child])[]): HTMLElement {
   return h(
     'dl',

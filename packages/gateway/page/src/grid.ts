@@ -1,7 +1,7 @@
 import type { Worker } from './shapes.js';
 import { colour } from './view.js';
 
-/** Sides of a cell, from many workers to few; with the gap. px */
+/** Smallest and largest side of a cell, with the gap. px */
 const CELL_MIN = 9;
 const CELL_MAX = 34;
 const GAP = 2;
@@ -26,10 +26,7 @@ export const KINDS: readonly (readonly [kind: string, words: string])[] = [
   ['lost', 'lost'],
 ];
 
-/**
- * Workers as cells: the colour says what runs there, the line at the bottom how long the queue is. Only cells that look
- * otherwise than before are drawn.
- */
+/** Workers as cells: the colour shows the state, the line at the bottom the queue length. Only changed cells are redrawn. */
 export class Grid {
   readonly canvas = document.createElement('canvas');
   #cells: readonly Worker[] = [];
@@ -43,7 +40,7 @@ export class Grid {
     return this.#cells[this.#selected];
   }
 
-  /** @param width of the room there is, px */
+  /** @param width available width, px */
   show(workers: readonly Worker[], width: number, selected: string | undefined): void {
     this.#cells = workers;
     this.#selected = selected === undefined ? -1 : workers.findIndex(({ name }) => name === selected);
@@ -63,7 +60,7 @@ export class Grid {
     this.#draw();
   }
 
-  /** Colours have changed. */
+  /** Redraws after a change of colours. */
   repaint(): void {
     this.#drawn = [];
     this.#colours.clear();
@@ -77,7 +74,7 @@ export class Grid {
       : undefined;
   }
 
-  /** The worker that an arrow leads to from the one that is chosen. */
+  /** Returns the worker next to the selected one in the direction of an arrow key. */
   towards(key: string): Worker | undefined {
     const steps: Readonly<Record<string, number>> = {
       ArrowLeft: -1,
@@ -119,7 +116,7 @@ export class Grid {
     });
   }
 
-  /** Not by colour alone. */
+  /** Marks the cell with a cross, because colour alone is not accessible. */
   #cross(context: CanvasRenderingContext2D, x: number, y: number, side: number): void {
     context.strokeStyle = this.#colour('card');
     context.lineWidth = 1.5;

@@ -24,10 +24,10 @@ import { waterfall } from './waterfall.js';
 
 /** Refresh interval of a changing job. ms */
 const LOOK_MS = 1_000;
-/** Last lines of the log to show. */
+/** Number of log lines shown, from the end. */
 const LINES = 500;
 
-/** One job: why, how far, stages, what ran when, and what it printed. */
+/** The page of one job: reason of waiting, progress, stages, timeline and output. */
 export function showJob(place: Place): void {
   const { root, rest: id, signal } = place;
   const parts = h('div', { hidden: true });
@@ -130,7 +130,7 @@ export function showJob(place: Place): void {
         get<Why>(`${path}/why`, signal),
         showTasks(),
       ]);
-      // The log has a timer of its own while the job runs; the job's end brings the last lines.
+      // The log refreshes on a timer while the job runs; the end of the job fetches the last lines.
       if (job?.state !== 'running' || now.state !== 'running') void showLog().catch(tell);
       parts.hidden = false;
       document.querySelector('h1')!.textContent = `${now.name} (${now.id})`;
@@ -170,7 +170,7 @@ export function showJob(place: Place): void {
     }
   };
   failedOnly.addEventListener('change', () => void showLog().catch(tell));
-  // Output comes between events of the job.
+  // Output arrives between events of the job.
   const timer = setInterval(() => {
     if (job?.state === 'running' && !document.hidden) void showLog().catch(tell);
   }, LOOK_MS);
@@ -180,7 +180,7 @@ export function showJob(place: Place): void {
   void follow(`${path}/events`, { event: paced, state: () => {} }, signal);
 }
 
-/** Calls at once and then not again for a while, however much happens; and once more for what happened meanwhile. */
+/** Throttles a call: runs at once, then at most once per interval, with a trailing call for what happened meanwhile. */
 function pace(call: () => Promise<void>, signal: AbortSignal): () => void {
   let isBusy = false;
   let isWanted = false;
@@ -271,7 +271,7 @@ function actionsOf({ id, state, held, tasks, priority, beginAt }: Job): Action[]
 
 const PARTS = ['completed', 'running', 'waiting', 'failed', 'cancelled'] as const;
 
-/** How far it is, as one bar. */
+/** Progress as one bar. */
 function bar({ tasks }: JobSummary): HTMLElement {
   const parts = PARTS.filter((part) => tasks[part] > 0);
   const words = parts.map((part) => `${count(tasks[part])} ${part}`).join(', ');
@@ -295,10 +295,10 @@ function bar({ tasks }: JobSummary): HTMLElement {
   );
 }
 
-/** Causes that are shown. */
+/** Maximum number of causes shown. */
 const CAUSES = 5;
 
-/** Failures by cause, the most frequent first, each with the output of one of its tasks. */
+/** Failures by cause, most frequent first, each with the output of one task. */
 function failureList({ failures, tasks }: Job): (Node | null)[] {
   if (failures.length === 0) return [];
   const causes = new Map<string, Job['failures']>();
@@ -337,7 +337,7 @@ function placeOf({ task, worker, attempts }: Job['failures'][number]): string {
   return `task ${task}${worker === '' ? '' : ` on ${worker}`}${attempts > 1 ? `, attempt ${attempts}` : ''}`;
 }
 
-/** The same message with other numbers of processes, addresses or files is the same cause; exit codes are not other numbers. */
+/** Messages that differ only in process numbers, addresses or file names have the same cause; exit codes must match. */
 function causeOf(message: string): string {
   return /exit code|signal/.test(message) ? message : message.replaceAll(/0x[\da-f]+|\d{3,}/gi, '…');
 }
@@ -413,7 +413,7 @@ function stageTable({ stages }: Job): HTMLElement {
 const ROW = 8;
 const WIDTH = 1_000;
 
-/** Attempts as bars over time, in the order in which they started; those left out are a band below. */
+/** Attempts as bars over time, in order of their start; omitted ones are a band below. */
 function drawing({ attempts, attemptCounts, submittedAt }: Job): Node {
   if (attempts.length === 0) return h('p', { class: 'hint' }, 'Nothing has started.');
   const began = Date.parse(submittedAt);
@@ -490,7 +490,9 @@ function drawing({ attempts, attemptCounts, submittedAt }: Job): Node {
   );
 }
 
-/** Spans of time in which something ran. Others ran between two of an even choice, unless the gap is an unusual one. */
+/**
+ * Intervals in which at least one attempt ran. Omitted attempts ran between two sampled ones, unless the gap is unusually long.
+ */
 function unionOf(
   rows: readonly { readonly from: number; readonly runSeconds: number }[],
 ): [number, number][] {
@@ -528,7 +530,7 @@ function attemptTable(attempts: readonly Attempt[]): HTMLElement {
 
 const TASKS = 20;
 
-/** @param showLog called with the index of the task whose output is wanted */
+/** @param showLog called with the index of the task whose output to show */
 function taskTable(tasks: TaskList['tasks'], showLog: (index: number) => void): HTMLElement {
   return table<TaskList['tasks'][number]>(
     'Tasks',
@@ -576,7 +578,7 @@ function taskTable(tasks: TaskList['tasks'], showLog: (index: number) => void): 
   );
 }
 
-/** With the number of the task before each line, as `goshawk logs` has it. */
+/** Lines prefixed with the task's number, as in `goshawk logs`. */
 function logLines(chunks: Logs['chunks'], truncated: boolean): Node[] {
   const lines = chunks.flatMap(({ task, stream, text }) =>
     text
@@ -595,7 +597,7 @@ function logLines(chunks: Logs['chunks'], truncated: boolean): Node[] {
   ];
 }
 
-/** Text with the colours of its escape sequences; all other sequences are left out. */
+/** Text with the colours of its escape sequences; other sequences are dropped. */
 function coloured(line: string): Node[] {
   return ansiSpans(line).map(({ text, classes }) =>
     classes === '' ? document.createTextNode(text) : h('span', { class: classes }, text),

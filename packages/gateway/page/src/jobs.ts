@@ -19,7 +19,7 @@ const SORTS: Readonly<Record<Sort, (job: JobSummary) => string | number>> = {
   took: (job) => -(tookSeconds(job) ?? Number.POSITIVE_INFINITY),
 };
 
-/** Jobs by what the address asks for; the cluster filters. */
+/** The list of jobs, by the query in the address; the cluster filters. */
 export function showJobs(place: Place): void {
   const { root, live, query, signal } = place;
   const q = query.get('q') ?? '';
@@ -73,7 +73,7 @@ export function showJobs(place: Place): void {
     if (!may(place, 'submit')) return;
     const whom = chosen.size > 0 ? `${count(chosen.size)} selected` : `all ${count(matching)} that match`;
     const all = (['cancel', 'retry', 'hold', 'release'] as const).map((action): Action => {
-      // The action changes what was confirmed, whatever is selected meanwhile.
+      // The action applies to what was confirmed, even if the selection changes.
       let asked = bulkBody();
       return {
         words: `${action[0]!.toUpperCase()}${action.slice(1)} ${whom}…`,
@@ -180,8 +180,8 @@ function bulkAnswer({ action, jobs, failed, errors, silent }: Bulk): Node[] {
 }
 
 /**
- * @param sortedBy the address of this page in another order
- * @param chosen ids of selected jobs; undefined: jobs cannot be selected
+ * @param sortedBy returns the address of this page in another order
+ * @param chosen ids of selected jobs; undefined: not selectable
  */
 function jobsTable(
   jobs: readonly JobSummary[],
@@ -239,7 +239,7 @@ function progressOf({ total, completed, failed }: JobSummary['tasks']): string {
   return `${count(completed)} / ${count(total)}${bad}`;
 }
 
-/** The state of a job, and that its user keeps it from starting. */
+/** The state of a job, and whether a hold or a begin time delays it. */
 export function standing({ state, held, beginAt }: JobSummary): HTMLElement {
   const why = held ? 'held' : beginAt === null ? '' : `begins ${new Date(beginAt).toLocaleString()}`;
   return h('span', {}, stateBadge(state), why === '' ? null : [' ', h('span', { class: 'badge held' }, why)]);

@@ -4,22 +4,22 @@ import type { Overview, Point, Worker, WorkerDelta } from './shapes.js';
 const STATES = ['active', 'draining', 'drained', 'quarantined', 'lost'] as const;
 const HISTORY_SECONDS = 3_600;
 
-/** The cluster as the gateway sees it: one stream, read by every part of the page. */
+/** The gateway's view of the cluster: one stream, shared by all parts of the page. */
 export class Live {
   overview: Overview | undefined;
-  /** When the last look arrived, by `performance.now()`. */
+  /** Time of the last update, by `performance.now()`. */
   lookedAt = 0;
   points: Point[] = [];
   readonly workers = new Map<number, Worker>();
   readonly #listeners = new Set<() => void>();
   readonly #stop = new AbortController();
 
-  /** @param state called with the problem of the connection; null: it is well */
+  /** @param state called with the problem of the connection; null: healthy */
   start(state: (problem: ApiError | null) => void): void {
     void follow('/v1/events', { state, event: (name, data) => this.#take(name, data) }, this.#stop.signal);
   }
 
-  /** Calls after each look at the cluster, and now if there was one, until the signal is aborted. */
+  /** Calls after each update, and immediately if there was one, until the signal is aborted. */
   onLook(signal: AbortSignal, listener: () => void): void {
     this.#listeners.add(listener);
     signal.addEventListener('abort', () => this.#listeners.delete(listener));
@@ -29,12 +29,12 @@ export class Live {
   #take(name: string, data: unknown): void {
     if (name === 'overview') this.overview = data as Overview;
     if (name === 'history') this.#addPoints(data as { reset: boolean; points: Point[] });
-    // It comes last of each look.
+    // It is the last event of each update.
     if (name !== 'workers') return;
     this.#change(data as WorkerDelta);
     this.lookedAt = performance.now();
     for (const listener of [...this.#listeners]) {
-      // One part that cannot be drawn does not stop the others.
+      // An error while drawing one part must not stop the others.
       try {
         listener();
       } catch (error) {

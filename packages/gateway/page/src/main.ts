@@ -12,7 +12,7 @@ import { showUsers } from './users.js';
 import type { Place } from './view.js';
 import { showWorkers } from './workers.js';
 
-/** Parts of the page by the first word of the address after `#/`. */
+/** Parts of the page by the first segment of the address after `#/`. */
 const PARTS: Readonly<Record<string, { readonly title: string; readonly show: (place: Place) => void }>> = {
   '': { title: 'Overview', show: showOverview },
   jobs: { title: 'Jobs', show: (place) => (place.rest === '' ? showJobs(place) : showJob(place)) },
@@ -22,9 +22,9 @@ const PARTS: Readonly<Record<string, { readonly title: string; readonly show: (p
   policy: { title: 'Policy', show: showPolicy },
 };
 
-/** Below operate, what is missing. */
+/** Roles below `operate`, and what they lack. */
 const ROLE_WORDS = { read: 'read-only', submit: 'no worker actions' } as const;
-/** Looks come every 2 s, and less often with many thousand workers. ms */
+/** Updates arrive every 2 s, or less often with thousands of workers. ms */
 const STALE_MS = 10_000;
 
 const live = new Live();
@@ -57,7 +57,7 @@ document.querySelector('.skip')!.addEventListener('click', (event) => {
   event.preventDefault();
   heading.focus();
 });
-// Notices without an error, such as those of a ResizeObserver, are no fault.
+// Notices without an error object, such as those of a ResizeObserver, are harmless.
 addEventListener('error', ({ error, message }) => {
   if (error) tellFault(message);
 });
@@ -65,7 +65,7 @@ addEventListener('unhandledrejection', ({ reason }) => tellFault(String(reason))
 takeToken();
 void begin();
 
-/** Ctrl-K and `/` lead to the query of jobs from everywhere. */
+/** Ctrl-K and `/` open the job query from any part. */
 addEventListener('keydown', (event) => {
   const isTyping = event.target instanceof HTMLElement && event.target.matches('input, select, textarea');
   const isAsked = (event.key === 'k' && (event.ctrlKey || event.metaKey)) || (event.key === '/' && !isTyping);
@@ -77,7 +77,7 @@ addEventListener('keydown', (event) => {
   addEventListener('hashchange', () => document.getElementById('q')?.focus(), { once: true });
 });
 
-/** Asks who we are, until somebody says so. */
+/** Fetches the session, and asks for a token until one is accepted. */
 async function begin(): Promise<void> {
   try {
     session = await get<Session>('/v1/session');
@@ -111,7 +111,7 @@ function show(): void {
   );
   heading.textContent = name === 'jobs' && rest !== '' ? `Job ${rest}` : part.title;
   document.title = `${heading.textContent} · Goshawk`;
-  // After a choice of another part by keyboard the focus is at its head; a choice within a part keeps its place.
+  // After keyboard navigation to another part the focus moves to its heading; navigation within a part keeps it.
   const hadGrid = document.activeElement?.classList.contains('grid');
   const hadId = document.activeElement?.id;
   root.replaceChildren();
@@ -126,7 +126,7 @@ function tell(problem: ApiError | null): void {
   fill(connection, problem === null ? null : h('p', {}, errorText(problem)));
 }
 
-/** Numbers that have not been renewed are shown as old, with their age. */
+/** Marks stale numbers, with their age. */
 function tellAge(): void {
   const ageMs = performance.now() - live.lookedAt;
   const isStale = live.overview !== undefined && ageMs > STALE_MS;

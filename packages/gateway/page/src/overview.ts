@@ -38,7 +38,7 @@ function tiles(overview: Overview): HTMLElement[] {
   const tasks = waiting?.reduce((sum, each) => sum + each.tasks, 0);
   const out = (['draining', 'drained', 'quarantined', 'lost'] as const).filter((state) => workers[state] > 0);
   const when = lastSeen === null ? 'central has not answered yet' : `${duration(lastSeen.secondsAgo)} ago`;
-  /** A value as it was last seen, with its age. */
+  /** Renders the last known value with its age. */
   const was = (words: (last: NonNullable<Overview['lastSeen']>) => string): string =>
     lastSeen === null ? when : `${words(lastSeen)}, ${when}`;
   const tile = (label: string, value: string, more: string, href?: string) =>
@@ -131,7 +131,7 @@ function attentionList({ attention }: Overview): HTMLElement {
   );
 }
 
-/** Reasons as a person would say them; the word of the API stays as their title. */
+/** Display texts of reasons; the API's term is the tooltip. */
 const REASON_WORDS: Partial<Record<WaitingRow['reason'], string>> = {
   stage: 'earlier stage',
   'job-limit': 'limit of the job',

@@ -1,7 +1,7 @@
 import type { answers, WorkerDelta } from '@goshawk/gateway';
 import type { z } from 'zod';
 
-/** Answers of the API, as its table has them. */
+/** Types of the API's responses. */
 export type Session = z.infer<typeof answers.session>;
 export type Overview = z.infer<typeof answers.overview>;
 export type WaitingRow = NonNullable<Overview['waiting']>[number];
@@ -23,14 +23,14 @@ export type Predictor = z.infer<typeof answers.predictor>;
 
 export type { WorkerDelta };
 
-/** A worker as the page puts it together from deltas. */
+/** A worker as assembled from deltas. */
 export interface Worker {
   readonly name: string;
   readonly slots: number;
   readonly isShort: boolean;
   readonly state: string;
   readonly busy: number;
-  /** −1: not known. */
+  /** −1: unknown. */
   readonly long: number;
   readonly queued: number;
 }

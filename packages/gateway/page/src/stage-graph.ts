@@ -7,10 +7,13 @@ const WIDTH = 168;
 const HEIGHT = 54;
 const GAP_X = 44;
 const GAP_Y = 16;
-/** The table has the rest. */
+/** Maximum number of stages drawn; the table has the rest. */
 export const DRAWN_MAX = 200;
 
-/** Stages as boxes from left to right, each after those it waits for, with progress, and in red what failed and what did not run for it. */
+/**
+ * Stages as boxes from left to right in order of dependency, with progress; failed stages and those that could not run because of
+ * them are red.
+ */
 export function stageGraph({ stages }: Pick<Job, 'stages'>): SVGElement {
   const shown = stages.slice(0, DRAWN_MAX);
   const levels = levelsOf(shown);
@@ -90,11 +93,11 @@ function box(stage: Stage, x: number, y: number, isBroken: boolean): SVGElement 
   );
 }
 
-/** The longest way from a stage that waits for none. */
+/** The level of a stage is the longest path from a stage without predecessors. */
 export function levelsOf(stages: readonly Pick<Stage, 'name' | 'after'>[]): Map<string, number> {
   const byName = new Map(stages.map((stage) => [stage.name, stage]));
   const levels = new Map<string, number>();
-  // Stages are listed after those that they wait for, or else they settle within as many rounds as there are.
+  // Stages are usually listed in order of dependency; otherwise levels settle within as many rounds as there are stages.
   for (let round = 0, changed = true; changed && round <= stages.length; round++) {
     changed = false;
     for (const { name, after } of stages) {
@@ -110,7 +113,7 @@ export function levelsOf(stages: readonly Pick<Stage, 'name' | 'after'>[]): Map<
   return levels;
 }
 
-/** Stages with failures, and those that did not run because of them. */
+/** Returns stages with failures, and those that did not run because of them. */
 export function brokenBy(
   stages: readonly (Pick<Stage, 'name' | 'after' | 'state'> & { readonly counts: Stage['counts'] })[],
 ): Set<string> {

@@ -5,15 +5,15 @@ import type { Live } from './live.js';
 import type { Stream } from './shapes.js';
 import { colour, onScheme } from './view.js';
 
-/** Bounds of the height of a worker's row; height of the strip of reserved slots, and of the axis. px */
+/** Smallest and largest height of a worker's row, and heights of the strip of reserved slots and of the axis. px */
 const ROW_MIN = 18;
 const ROW_MAX = 44;
-/** Few workers share this height. */
+/** Total height of the rows if there are few workers. px */
 const ROOM = 264;
 const STRIP = 16;
 const AXIS = 22;
 const LABEL = 110;
-/** Workers in one picture. */
+/** Maximum number of workers shown. */
 const ROWS = 40;
 const WINDOWS = [60, 300, 900, 3_600] as const;
 const WINDOW_WORDS: Readonly<Record<number, string>> = {
@@ -22,7 +22,7 @@ const WINDOW_WORDS: Readonly<Record<number, string>> = {
   900: '15 min',
   3600: '1 h',
 };
-/** Shortest window of a brush. */
+/** Shortest window that can be selected. */
 const WINDOW_MIN_SECONDS = 5;
 const HOUR_MS = 3_600_000;
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
@@ -35,8 +35,8 @@ interface Span {
 }
 
 /**
- * Draws a row for each worker, time from left to right, and a bar for each attempt in the colour of its job. Grey is
- * the load that central tells of, so that attempts outside the sample do not look like idle workers.
+ * Draws a row per worker, time from left to right, and a bar per attempt in the colour of its job. Grey shows the load reported
+ * by central, so that attempts outside the sample do not look like idle workers.
  */
 export class StreamView {
   readonly element: HTMLElement;
@@ -57,7 +57,7 @@ export class StreamView {
   readonly #place: HTMLElement;
   readonly #signal: AbortSignal;
   #seconds: number = 60;
-  /** End of the window; undefined: now, and it moves. ms since 1970 */
+  /** End of the window; undefined: now, and moving. ms since 1970 */
   #until: number | undefined;
   #from = 0;
   #stream: Stream | undefined;
@@ -351,7 +351,7 @@ export class StreamView {
     const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
     const lanes = new Lanes(1.5 / perMs);
     const sorted = stream.bars.toSorted((one, other) => one[5] - other[5]);
-    // Slots of a worker lie above each other; there are no more lanes than a row has room for.
+    // Concurrent attempts of a worker are stacked in as many lanes as fit into a row.
     const placed = sorted.map((bar) => ({ bar, lane: lanes.take(bar[0], bar[5], bar[5] + bar[6]) }));
     this.#spans = placed.map(({ bar, lane }) => {
       const [row, job, , , state, began, ran] = bar;
@@ -477,12 +477,12 @@ function barWords(stream: Stream, bar: Stream['bars'][number]): string {
   return `${name} (${id}${user === null ? '' : `, ${user}`}) task ${task}${again} on ${stream.workers[worker]!.name}: ${stateWords(stream, bar)}, from ${from} for ${duration(ran / 1_000)}`;
 }
 
-/** Rows for what runs at one worker at the same time. */
+/** Assigns lanes to concurrent attempts of one worker. */
 class Lanes {
   readonly #ends = new Map<number, number[]>();
   readonly #overlapMs: number;
 
-  /** @param overlapMs that is no overlap: clocks of schedulers and workers differ a little */
+  /** @param overlapMs tolerated overlap, because clocks of schedulers and workers differ slightly */
   constructor(overlapMs: number) {
     this.#overlapMs = overlapMs;
   }
@@ -504,7 +504,7 @@ class Lanes {
   }
 }
 
-/** The same job has the same colour in every view and after every reload. */
+/** A job has the same colour in every view and after a reload. */
 function jobColour(id: string, isDark: boolean): string {
   const [, tag = id, number = '0'] = /^(.*)-(\d+)$/.exec(id) ?? [];
   let hash = 0;

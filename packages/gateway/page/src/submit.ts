@@ -16,7 +16,7 @@ interface Field {
   readonly type?: string | readonly string[];
 }
 
-/** A job as JSON, checked and planned by the cluster before it is submitted. */
+/** The submission form: a job as JSON, which the cluster checks and plans before it is submitted. */
 export function showSubmit(place: Place): void {
   const { root, signal } = place;
   const editor = h('textarea', {
@@ -51,7 +51,7 @@ export function showSubmit(place: Place): void {
   };
   const plan = (): Promise<void> =>
     attempt(async (job) => fill(outcome, planned(await post<Plan>('/v1/plan', job))));
-  // A draft that is sent twice, since its answer was lost or a button was hit twice, is one job.
+  // The key makes a resubmitted draft, after a lost reply or a double click, one job.
   let key = randomKey();
   editor.addEventListener('input', () => {
     key = randomKey();

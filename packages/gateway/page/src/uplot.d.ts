@@ -1,2 +1,2 @@
-// The gateway serves it beside the page's own scripts, by this name.
+// The gateway serves uPlot beside the page's scripts, under this name.
 export { default } from 'uplot';

@@ -9,7 +9,7 @@ export interface Place {
   /** Rest of the address after the part's name: an id. */
   readonly rest: string;
   readonly query: URLSearchParams;
-  /** Aborted when something else is shown. */
+  /** Aborted when another part is shown. */
   readonly signal: AbortSignal;
 }
 
@@ -17,12 +17,12 @@ export function may({ session }: Place, role: 'submit' | 'operate'): boolean {
   return session.role === 'operate' || session.role === role;
 }
 
-/** Colours are those of the style sheet, which knows whether it is dark. */
+/** Reads a colour from the style sheet, which depends on dark mode. */
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-/** Calls when dark and light change places, until the signal is aborted. */
+/** Calls on a change between dark and light mode, until the signal is aborted. */
 export function onScheme(change: () => void, signal: AbortSignal): void {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', change, { signal });
 }

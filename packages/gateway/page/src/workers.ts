@@ -20,7 +20,7 @@ import { may, onScheme, type Place } from './view.js';
 
 /** `w2` before `w10`. */
 const BY_NAME = new Intl.Collator('en', { numeric: true });
-/** Rows of the table behind the grid. */
+/** Maximum number of rows of the table behind the grid. */
 const ROWS = 500;
 
 export function showWorkers(place: Place): void {
@@ -57,7 +57,7 @@ export function showWorkers(place: Place): void {
   const choose = (worker: Worker | undefined): void => {
     if (worker !== undefined) location.hash = `#/workers/${encodeURIComponent(worker.name)}`;
   };
-  /** Moving over the grid is no history. */
+  /** Navigation within the grid creates no history entries. */
   const move = (worker: Worker | undefined): void => {
     if (worker !== undefined) location.replace(`#/workers/${encodeURIComponent(worker.name)}`);
   };
@@ -125,7 +125,7 @@ function workerTable(workers: readonly Worker[]): HTMLElement {
   );
 }
 
-/** A worker, and what can be done with it. */
+/** Details of a worker, and its actions. */
 interface Panel {
   readonly about: HTMLElement;
   readonly actions: HTMLElement;
@@ -181,7 +181,7 @@ function details(worker: WorkerDetail): HTMLElement {
       ([name, amount]) => [name, name === 'memory' ? bytes(amount) : count(amount)] as const,
     ),
     ...Object.entries(attributes).map(([name, value]) => [name, String(value)] as const),
-    // Whole seconds of a heartbeat each second: the last one, or longer.
+    // Heartbeats arrive every second, so anything below three is current.
     ['heard', heardSecondsAgo < 3 ? 'now' : `${duration(Math.round(heardSecondsAgo))} ago`],
   ];
   return h(
