@@ -35,13 +35,13 @@ const ownPlace = {
 
 /** The command imports these by variables, since they need not be installed; the bundle contains them. */
 const OPTIONAL = {
-  laboratory: { PACKAGE: '@goshawk/lab' },
-  papers: { PACKAGE: '@goshawk/papers', SOLVER: '@goshawk/papers/solver' },
+  'cli/dist/laboratory': { PACKAGE: '@goshawk/lab' },
+  'command/dist/policy/papers': { PACKAGE: '@goshawk/papers', SOLVER: '@goshawk/papers/solver' },
 };
 const optional = {
   name: 'optional',
   transform(code, id) {
-    const [, file] = /\/packages\/cli\/dist\/(\w+)\.js$/.exec(id) ?? [];
+    const [, file] = /\/packages\/([\w/]+)\.js$/.exec(id) ?? [];
     if (!Object.hasOwn(OPTIONAL, file ?? '')) return null;
     for (const [variable, name] of Object.entries(OPTIONAL[file])) {
       const literal = code.replace(`import(${variable})`, `import('${name}')`);

@@ -38,7 +38,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   papers: ['core', 'policies', 'predictor', 'executors', 'report', 'traces'],
   client: ['core', 'transport'],
   gateway: ['core', 'predictor', 'client'],
-  cli: ['core', 'policies', 'journal', 'predictor', 'transport', 'runtime', 'client', 'gateway'],
+  command: ['core', 'policies', 'predictor', 'journal', 'transport', 'runtime', 'client'],
+  cli: ['core', 'policies', 'journal', 'predictor', 'transport', 'runtime', 'client', 'gateway', 'command'],
   lab: [
     'core',
     'policies',
@@ -50,7 +51,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'traces',
     'report',
     'papers',
-    'cli',
+    'command',
   ],
 };
 
@@ -148,7 +149,7 @@ function lineAt(text: string, index: number): number {
 }
 
 /** Packages in which imports between folders form no circle. */
-const ONE_WAY = ['core', 'policies', 'predictor', 'worker', 'scheduler', 'central'];
+const ONE_WAY = ['core', 'policies', 'predictor', 'worker', 'scheduler', 'central', 'command'];
 
 /** Folder of a file inside its package, or the file itself where it is in none. */
 function folderOf(path: string): string {
@@ -210,6 +211,18 @@ describe('imports', () => {
           `${source.path}:${line}: ${from} imports ${to}; it may import ${MAY_IMPORT[from]!.join(', ') || 'no other package'}`,
         ];
       });
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('of the kit for commands are core alone, but for its doors to clusters and policies', () => {
+    const wrong = sources.flatMap((source) => {
+      const { path } = source;
+      if (source.isTest || packageOf(path) !== 'command') return [];
+      if (['cluster', 'policy'].includes(folderOf(path))) return [];
+      return importsOf(source)
+        .map(({ specifier, line }) => ({ to: /^@goshawk\/([a-z]+)/.exec(specifier)?.[1], line }))
+        .flatMap(({ to = 'core', line }) => (to === 'core' ? [] : [`${path}:${line}: imports ${to}`]));
     });
     expect(wrong).toEqual([]);
   });

@@ -81,9 +81,29 @@ test('a cluster loads no package of research, no solver and no tracing', async (
   });
   const { worker, scheduler } = others;
   expect({ central: own(central), scheduler: own(scheduler), worker: own(worker) }).toEqual({
-    central: ['central', 'cli', 'core', 'executors', 'policies', 'predictor', 'runtime', 'transport'],
-    scheduler: ['cli', 'core', 'executors', 'journal', 'predictor', 'runtime', 'scheduler', 'transport'],
-    worker: ['cli', 'core', 'executors', 'runtime', 'transport', 'worker'],
+    central: [
+      'central',
+      'cli',
+      'command',
+      'core',
+      'executors',
+      'policies',
+      'predictor',
+      'runtime',
+      'transport',
+    ],
+    scheduler: [
+      'cli',
+      'command',
+      'core',
+      'executors',
+      'journal',
+      'predictor',
+      'runtime',
+      'scheduler',
+      'transport',
+    ],
+    worker: ['cli', 'command', 'core', 'executors', 'runtime', 'transport', 'worker'],
   });
   expect([central, scheduler, worker].flatMap(onDemand)).toEqual([]);
 });
@@ -97,8 +117,8 @@ test.each([
 });
 
 test.each([
-  ['job', ['cli', 'core']],
-  ['goshawk.up/1', ['cli', 'core']],
+  ['job', ['cli', 'command', 'core']],
+  ['goshawk.up/1', ['cli', 'command', 'core']],
 ])('the schema of %s loads %j', (name, expected) => {
   const coverage = join(folder, 'coverage');
   const { stdout } = spawnSync(process.execPath, [MAIN, 'schema', name], {

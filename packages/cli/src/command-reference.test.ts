@@ -1,11 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Command, GLOBAL_OPTIONS, type OptionSpecs, variableOf } from '@goshawk/command';
+import { optionRows, optionsByUse } from '@goshawk/command/program';
 import { expect, test } from 'vitest';
-import type { Command } from './command.js';
 import { allCommands } from './commands/index.js';
-import { GLOBAL_OPTIONS } from './context.js';
-import { optionRows, optionsByUse } from './help.js';
-import { type OptionSpecs, variableOf } from './options.js';
 
 const PATH = join(import.meta.dirname, '../../../docs/COMMANDS.md');
 const HEAD = `# Commands and options
@@ -17,15 +15,15 @@ over the file, the file over the default. This page is made from the code (\`UPD
 `;
 
 test('docs/COMMANDS.md has every command and option (UPDATE_GOLDEN=1 writes it)', async () => {
-  const pages = await Promise.all((await allCommands()).map(section));
+  const pages = (await allCommands()).map(section);
   const everywhere = ['## Options of every command', ...table(GLOBAL_OPTIONS)].join('\n\n');
   const page = `${HEAD}${[everywhere, ...pages].join('\n\n')}\n`;
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(PATH, page);
   else expect(readFileSync(PATH, 'utf8')).toBe(page);
 });
 
-async function section({ name, words, describe, examples, options }: Command): Promise<string> {
-  const { shown, rare, ofPolicy } = await optionsByUse(options);
+function section({ name, words, describe, examples, options }: Command): string {
+  const { shown, rare, ofPolicy } = optionsByUse(options);
   const shell = examples.map(([command]) => command).join('\n');
   const settings =
     Object.keys(ofPolicy).length === 0 ? [] : [`Also each setting of \`goshawk policies NAME\`.`];

@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { GLOBAL_OPTIONS, kebab, resolveOptions } from '@goshawk/command';
+import { parse } from '@goshawk/command/program';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { allCommands, COMMAND_GROUPS } from './commands/index.js';
-import { GLOBAL_OPTIONS } from './context.js';
-import { kebab, resolveOptions } from './options.js';
-import { parse } from './parser.js';
+import { allCommands, GOSHAWK } from './commands/index.js';
 
 /** Every command that a document shows is read as the shell and the command line read it; nothing is run. */
 
@@ -107,7 +106,7 @@ const compose = parseYaml(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')
 
 async function checkGoshawk(words: readonly string[]): Promise<string | undefined> {
   // The name of a group, or of an option without its value, is mentioned and not run.
-  if (words.length === 1 && Object.hasOwn(COMMAND_GROUPS, words[0]!)) return undefined;
+  if (words.length === 1 && Object.hasOwn(GOSHAWK.groups, words[0]!)) return undefined;
   const problem = await problemOfLine(words);
   return problem?.endsWith(' needs a value') ? problemOfLine([...words, 'VALUE']) : problem;
 }
@@ -118,7 +117,7 @@ async function problemOfLine(words: readonly string[]): Promise<string | undefin
   // A name for any command, as in `goshawk COMMAND --help`.
   if (own.length === 0 || /^[A-Z]+$/.test(own[0]!)) return undefined;
   try {
-    const { given } = await parse(own, 100);
+    const { given } = await parse(GOSHAWK, own, 100);
     if (given === undefined) return undefined;
     // Names in capitals stand for values.
     const flags = Object.fromEntries(

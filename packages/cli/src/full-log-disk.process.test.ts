@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { DaemonIsUp } from '@goshawk/command/cluster';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RunningGoshawk, runGoshawk, startGoshawk } from './goshawk-process.fixture.js';
-import type { DaemonIsUp } from './local/child.js';
 
 let folder = '';
 const started: RunningGoshawk[] = [];

@@ -1,8 +1,7 @@
+import { GLOBAL_OPTIONS, kebab } from '@goshawk/command';
+import { helpOn } from '@goshawk/command/program';
 import { describe, expect, it } from 'vitest';
-import { allCommands } from './commands/index.js';
-import { GLOBAL_OPTIONS } from './context.js';
-import { helpOn } from './help.js';
-import { kebab } from './options.js';
+import { allCommands, GOSHAWK } from './commands/index.js';
 
 const OPTION_LINE = /^ {2}(?:-\w, )?--[\w-]+/gm;
 
@@ -11,7 +10,7 @@ describe('help', () => {
     'keeps to %d columns, without breaking words, but for commands to copy',
     async (columns) => {
       for (const { name, examples } of await allCommands()) {
-        const page = await helpOn(name.split(' '), columns);
+        const page = await helpOn(GOSHAWK, name.split(' '), columns);
         const copied = new Set(examples.map(([command]) => `  ${command}`));
         for (const line of page.split('\n').slice(1)) {
           const words = line.trim().split(' ');
@@ -23,19 +22,19 @@ describe('help', () => {
   );
 
   it('shows each example on a line of its own', async () => {
-    const page = await helpOn(['submit'], 60);
+    const page = await helpOn(GOSHAWK, ['submit'], 60);
     expect(page).toContain("\n  goshawk submit --tasks 10 -- sh -c 'echo $GOSHAWK_TASK'\n");
   });
 
   it('says what an option takes, its default, and its choices', async () => {
-    const page = await helpOn(['up'], 100);
+    const page = await helpOn(GOSHAWK, ['up'], 100);
     expect(page).toMatch(/^ {2}--workers N +number of workers \[100\]$/m);
     expect(page).toMatch(/--keep TIME +forget ended jobs/);
     expect(page).not.toContain('[string]');
   });
 
   it('shows common settings of a policy, and names the place of the others', async () => {
-    const page = await helpOn(['up'], 100);
+    const page = await helpOn(GOSHAWK, ['up'], 100);
     expect(page).toMatch(/--policy NAME[\s\S]*--estimator NAME[\s\S]*--cutoff TIME/);
     expect(page).not.toContain('--steal-cap N');
     expect(page).toContain('goshawk policies NAME');
@@ -43,11 +42,11 @@ describe('help', () => {
 
   it('shows at most 25 options of any command, and all of them with --all', async () => {
     for (const { name, options } of await allCommands()) {
-      const page = await helpOn(name.split(' '), 100);
+      const page = await helpOn(GOSHAWK, name.split(' '), 100);
       const listed = new Set(page.match(OPTION_LINE));
       // The last lines name two options of every command.
       expect(listed.size + 2, name).toBeLessThanOrEqual(25);
-      const whole = await helpOn(name.split(' '), 100, true);
+      const whole = await helpOn(GOSHAWK, name.split(' '), 100, true);
       const all = (whole.match(OPTION_LINE) ?? []).map((line) => line.split('--')[1]);
       for (const option of Object.keys({ ...options, ...GLOBAL_OPTIONS }).filter(
         (each) => each !== 'cluster',
@@ -59,8 +58,8 @@ describe('help', () => {
   });
 
   it('lists all commands, and refuses one that there is not', async () => {
-    const page = await helpOn([], 100);
+    const page = await helpOn(GOSHAWK, [], 100);
     for (const { name } of await allCommands()) expect(page).toContain(name.split(' ').at(-1));
-    await expect(helpOn(['submti'], 100)).rejects.toThrow('did you mean submit?');
+    await expect(helpOn(GOSHAWK, ['submti'], 100)).rejects.toThrow('did you mean submit?');
   });
 });

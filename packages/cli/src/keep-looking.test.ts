@@ -1,6 +1,6 @@
+import type { Context } from '@goshawk/command';
 import { UnreachableError } from '@goshawk/core';
 import { expect, it } from 'vitest';
-import type { Context } from './context.js';
 import { keepLooking } from './keep-looking.js';
 
 /** Looks that come out so, one after another; Ctrl-C is pressed during the last one. */

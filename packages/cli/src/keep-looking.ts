@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Context } from '@goshawk/command';
 import { type Millis, UnreachableError } from '@goshawk/core';
-import type { Context } from './context.js';
 
 /**
  * Looks again and again until Ctrl-C. What does not answer may come back: a problem is printed once, and its end.

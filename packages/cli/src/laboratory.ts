@@ -1,5 +1,5 @@
+import { type Command, isAbsent } from '@goshawk/command';
 import { InputError, type PublishedSchemas } from '@goshawk/core';
-import type { Command } from './command.js';
 
 /** The exports of `@goshawk/lab`. */
 export interface Laboratory {
@@ -36,12 +36,6 @@ export async function findLaboratory(): Promise<Laboratory | undefined> {
     if (isAbsent(error, PACKAGE)) return undefined;
     throw error;
   }
-}
-
-/** Whether an import failed because the package itself is not installed. */
-export function isAbsent(error: unknown, name: string): boolean {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code === 'ERR_MODULE_NOT_FOUND' && message.includes(`'${name}'`);
 }
 
 /**

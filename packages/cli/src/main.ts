@@ -1,8 +1,9 @@
+import { fileURLToPath } from 'node:url';
+import { ExitCode, START_FOLDER } from '@goshawk/command';
+import { run, tellFailure } from '@goshawk/command/program';
 import { GoshawkError, InputError } from '@goshawk/core';
 import { readerHasGone } from './broken-pipe.js';
-import { ExitCode } from './command.js';
-import { START_FOLDER } from './local/start-folder.js';
-import { run, tellFailure } from './run.js';
+import { GOSHAWK } from './commands/index.js';
 
 const argv = process.argv.slice(2);
 const startFolder = process.env[START_FOLDER];
@@ -50,7 +51,7 @@ function currentFolder(): string {
   }
 }
 
-void run(argv, {
+void run(GOSHAWK, argv, {
   stdout: process.stdout,
   stderr: process.stderr,
   // Its reader opens it.
@@ -60,6 +61,7 @@ void run(argv, {
   environment: process.env,
   cwd: startFolder ?? currentFolder(),
   interrupted: interrupt.signal,
+  executable: fileURLToPath(new URL('../bin/goshawk.js', import.meta.url)),
 }).then((code) => {
   process.exitCode = code;
 });

@@ -1,10 +1,8 @@
+import { type Command, GLOBAL_OPTIONS, kebab, type OptionSpec } from '@goshawk/command';
+import { parse } from '@goshawk/command/program';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Command } from './command.js';
-import { allCommands } from './commands/index.js';
-import { GLOBAL_OPTIONS } from './context.js';
-import { kebab, type OptionSpec } from './options.js';
-import { parse } from './parser.js';
+import { allCommands, GOSHAWK } from './commands/index.js';
 
 /** Words that mean something elsewhere on a command line. */
 const KEYWORDS = [
@@ -75,7 +73,7 @@ describe('a value is a value, whatever it looks like', () => {
             // After a space, a word with a dash is the next option, but for `-` alone and for negative numbers.
             const joins = isJoined || /^-(?!\d+$)./s.test(text);
             const words = [...command.name.split(' '), ...(joins ? [`${flag}=${text}`] : [flag, text])];
-            const { given } = await parse(words, 100);
+            const { given } = await parse(GOSHAWK, words, 100);
             expect(given?.command.name).toBe(command.name);
             expect(given?.flags[name]).toBe(text);
             expect(given?.words).toEqual([]);
@@ -89,7 +87,7 @@ describe('a value is a value, whatever it looks like', () => {
   it('before the command, too', async () => {
     await fc.assert(
       fc.asyncProperty(value, async (text) => {
-        const { given } = await parse([`--config=${text}`, 'jobs', '--user=ann'], 100);
+        const { given } = await parse(GOSHAWK, [`--config=${text}`, 'jobs', '--user=ann'], 100);
         expect(given).toMatchObject({ command: { name: 'jobs' }, flags: { config: text, user: 'ann' } });
       }),
     );
@@ -101,7 +99,7 @@ describe('a value is a value, whatever it looks like', () => {
         if (spec.type === 'text' && spec.valueOptional) continue;
         for (const word of ['--help', '--json'])
           await expect(
-            parse([...command.name.split(' '), `--${kebab(name)}`, word], 100),
+            parse(GOSHAWK, [...command.name.split(' '), `--${kebab(name)}`, word], 100),
             `${command.name} --${name} ${word}`,
           ).rejects.toThrow(`--${kebab(name)} needs a value`);
       }

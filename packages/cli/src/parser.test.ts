@@ -1,8 +1,9 @@
+import { parse } from '@goshawk/command/program';
 import { describe, expect, it } from 'vitest';
-import { parse } from './parser.js';
+import { GOSHAWK } from './commands/index.js';
 
 async function read(...argv: string[]): Promise<unknown> {
-  const { given } = await parse(argv, 100);
+  const { given } = await parse(GOSHAWK, argv, 100);
   return { command: given?.command.name, flags: given?.flags, words: given?.words };
 }
 
@@ -62,6 +63,6 @@ describe('a command line', () => {
     ['submti --help', 'unknown command: submti; did you mean submit?'],
     ['trace stat help', 'unknown command: trace stat; did you mean trace stats?'],
   ])('%s: %s', async (line, message) => {
-    await expect(parse(line.split(' '), 100)).rejects.toThrow(message);
+    await expect(parse(GOSHAWK, line.split(' '), 100)).rejects.toThrow(message);
   });
 });

@@ -1,4 +1,6 @@
-import { run } from './run.js';
+import { fileURLToPath } from 'node:url';
+import { run } from '@goshawk/command/program';
+import { GOSHAWK } from './commands/index.js';
 
 export interface RunHere {
   readonly exitCode: number;
@@ -31,7 +33,7 @@ export async function runHere(
       if (interruptAt !== undefined && written.stderr.includes(interruptAt)) interrupt.abort('SIGINT');
     },
   });
-  const exitCode = await run(argv, {
+  const exitCode = await run(GOSHAWK, argv, {
     stdout: stream('stdout'),
     stderr: stream('stderr'),
     stdin: (async function* () {
@@ -40,6 +42,7 @@ export async function runHere(
     environment,
     cwd,
     interrupted: interrupt.signal,
+    executable: fileURLToPath(new URL('../bin/goshawk.js', import.meta.url)),
   });
   return { exitCode, ...written };
 }

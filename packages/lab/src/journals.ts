@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Context, findCluster, journalIn } from '@goshawk/cli';
+import type { Context } from '@goshawk/command';
+import { findCluster, journalIn } from '@goshawk/command/cluster';
 import { InputError } from '@goshawk/core';
 import type { JournalEntry } from '@goshawk/traces';
 

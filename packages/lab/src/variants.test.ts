@@ -1,4 +1,4 @@
-import { POLICY_OPTIONS } from '@goshawk/cli';
+import { POLICY_OPTIONS } from '@goshawk/command/policy';
 import { describe, expect, it } from 'vitest';
 import { variantsOf } from './variants.js';
 

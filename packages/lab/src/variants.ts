@@ -1,4 +1,5 @@
-import { flagOf, kebab, type OptionSpecs, optionsGiven, POLICY_OPTIONS } from '@goshawk/cli';
+import { flagOf, kebab, type OptionSpecs, optionsGiven } from '@goshawk/command';
+import { POLICY_OPTIONS } from '@goshawk/command/policy';
 import { InputError, nearest } from '@goshawk/core';
 
 /** A run's settings under a name of their own. */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Context, type Progress, startProgress } from '@goshawk/cli';
+import { type Context, type Progress, startProgress } from '@goshawk/command';
 import { type Jobs, openWorkload, type PackedJobs, type TraceJob, type Workload } from '@goshawk/traces';
 import { hasJournals } from './journals.js';
 

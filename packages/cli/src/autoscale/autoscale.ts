@@ -1,10 +1,9 @@
 import type { Cluster, ClusterView, ClusterWaiting } from '@goshawk/client';
+import type { Context, OptionSpecs, Resolved } from '@goshawk/command';
+import { type FoundCluster, findCluster, openCluster } from '@goshawk/command/cluster';
 import { counted, formatDuration, InputError, type Millis, sumOf, type WaitingReason } from '@goshawk/core';
-import { type FoundCluster, findCluster, openCluster } from '../cluster.js';
-import type { Context } from '../context.js';
 import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
 import { keepLooking } from '../keep-looking.js';
-import type { OptionSpecs, Resolved } from '../options.js';
 import { type Member, type Orders, type Pool, Scaler } from './scaler.js';
 
 /** Options of every kind of pool. */

@@ -1,14 +1,12 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { type Context, defineCommand } from '@goshawk/command';
+import { type FoundCluster, SLOTS_OPTION } from '@goshawk/command/cluster';
 import { InputError } from '@goshawk/core';
 import { AllocationPool } from '../autoscale/allocations.js';
 import { autoscale, SCALE_OPTIONS } from '../autoscale/autoscale.js';
 import { StatefulSetPool } from '../autoscale/stateful-set.js';
-import type { FoundCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
-import type { Context } from '../context.js';
 import { API_OPTIONS, apiOptions, SERVICE_ACCOUNT } from '../kubernetes/api.js';
-import { SLOTS_OPTION } from '../resources.js';
 
 export const autoscaleKubernetesCommand = defineCommand({
   name: 'autoscale kubernetes',

@@ -1,12 +1,17 @@
 import type { Cluster } from '@goshawk/client';
+import {
+  type Context,
+  defineCommand,
+  ExitCode,
+  painter,
+  paintState,
+  plain,
+  throwAll,
+} from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { counted, formatCount, InputError, isFinal } from '@goshawk/core';
-import { openCluster } from '../cluster.js';
-import { defineCommand, ExitCode } from '../command.js';
-import type { Context } from '../context.js';
-import { throwAll } from '../failure.js';
 import { jobNamed, parseTasksName } from '../jobs/named.js';
 import { statesIn } from '../jobs/states.js';
-import { painter, paintState, plain } from '../terminal/paint.js';
 
 export const cancelCommand = defineCommand({
   name: 'cancel',

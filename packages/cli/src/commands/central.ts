@@ -1,21 +1,21 @@
 import { resolve } from 'node:path';
+import { defineCommand, isLoaded } from '@goshawk/command';
+import { CENTRAL_OPTIONS, keysFor } from '@goshawk/command/cluster';
+import {
+  clusterSettings,
+  findSolver,
+  POLICY_OPTIONS,
+  policyNames,
+  policySettings,
+} from '@goshawk/command/policy';
 import { InputError, type PolicySettings, policySettingsSchema } from '@goshawk/core';
 import { solverTimeoutMs } from '@goshawk/policies';
-import { defineCommand } from '../command.js';
 import { expandNames } from '../expand-names.js';
-import { keysFor } from '../keys.js';
-import { isLoaded } from '../own-names.js';
-import { findSolver } from '../papers.js';
-import { POLICY_OPTIONS } from '../policy-options.js';
-import { clusterSettings, policyNames, policySettings } from '../settings.js';
-import {
-  auditLogOf,
-  CENTRAL_PORT,
-  DAEMON_OPTIONS,
-  httpOptions,
-  keep,
-  USERS_OPTION,
-} from './daemon-options.js';
+import { auditLogOf, httpOptions, keep } from './daemon-options.js';
+
+/** Options of policies stand in the middle of help. */
+const { expectSchedulers, users, settings, ...options } = CENTRAL_OPTIONS;
+const others = { expectSchedulers, users, settings };
 
 export const centralCommand = defineCommand({
   name: 'central',
@@ -23,29 +23,7 @@ export const centralCommand = defineCommand({
   examples: [
     ['goshawk central --bind tcp://127.0.0.1:7070 --policy hawk', 'a central scheduler for this machine'],
   ],
-  options: {
-    bind: {
-      type: 'text',
-      value: 'URL',
-      default: `tcp://127.0.0.1:${CENTRAL_PORT}`,
-      describe: 'address to listen on',
-    },
-    ...DAEMON_OPTIONS,
-    ...POLICY_OPTIONS,
-    expectSchedulers: {
-      type: 'text',
-      value: 'NAMES',
-      describe: 'schedulers to report as missing until they join, such as s[0-2] or s0,s1',
-    },
-    users: USERS_OPTION,
-    settings: {
-      type: 'text',
-      value: 'JSON',
-      flagOnly: true,
-      rare: true,
-      describe: 'all policy settings as JSON, instead of single options',
-    },
-  },
+  options: { ...options, ...POLICY_OPTIONS, ...others },
   async run(context, options) {
     const policy =
       options.settings === undefined
@@ -89,6 +67,6 @@ async function parseSettings(text: string, cwd: string): Promise<PolicySettings>
     throw new InputError('bad-option', '--settings: these are no policy settings', '', { cause: error });
   }
   const { policy } = settings.preset.decidedBy;
-  if (isLoaded(policy)) await (await import('../own-modules.js')).loadPolicy(policy, cwd);
+  if (isLoaded(policy)) await (await import('@goshawk/command/policy')).loadPolicy(policy, cwd);
   return settings;
 }

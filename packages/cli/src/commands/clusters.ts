@@ -1,8 +1,5 @@
 import type { LocalCluster } from '@goshawk/client';
-import { defineCommand, wholeList } from '../command.js';
-import { ago } from '../terminal/ago.js';
-import { painter } from '../terminal/paint.js';
-import { type Column, renderTable } from '../terminal/table.js';
+import { ago, type Column, defineCommand, painter, renderTable, wholeList } from '@goshawk/command';
 
 const COLUMNS: readonly Column[] = [
   { title: 'cluster' },

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { completionScript } from '@goshawk/command/program';
 import { describe, expect, test } from 'vitest';
 import { runHere } from '../terminal.fixture.js';
-import { completionScript } from './completion.js';
 import { allCommands } from './index.js';
 
 const commands = await allCommands();

@@ -1,17 +1,20 @@
-import { type Command, defineCommand, wholeList } from '../command.js';
-import { type Context, GLOBAL_OPTIONS } from '../context.js';
 import {
+  type Command,
+  type Context,
+  defineCommand,
+  durationText,
+  GLOBAL_OPTIONS,
   kebab,
   type OptionSpecs,
   type Origin,
+  painter,
   readConfigFile,
+  renderTable,
   resolveOptions,
   variableOf,
-} from '../options.js';
-import { durationText } from '../terminal/command-line.js';
-import { painter } from '../terminal/paint.js';
-import { renderTable } from '../terminal/table.js';
-import { withoutPasswords } from '../without-passwords.js';
+  wholeList,
+  withoutPasswords,
+} from '@goshawk/command';
 
 interface Setting {
   /** The commands that take it; none for those that all take. */

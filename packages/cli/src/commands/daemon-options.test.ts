@@ -1,6 +1,6 @@
+import type { Context } from '@goshawk/command';
 import type { CloseReason, Daemon } from '@goshawk/runtime';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Context } from '../context.js';
 import { keep } from './daemon-options.js';
 
 describe('a daemon that is told to end', () => {

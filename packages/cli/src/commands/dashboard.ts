@@ -1,14 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
+import { type Context, defineCommand, VERSION, whenAborted, whenOrphaned } from '@goshawk/command';
+import { connect, DAEMON_OPTIONS, type DaemonIsUp, findCluster, keySource } from '@goshawk/command/cluster';
 import type { Role, Token } from '@goshawk/gateway';
-import { connect, findCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
-import type { Context } from '../context.js';
-import { whenAborted, whenOrphaned } from '../interruption.js';
-import { keySource } from '../keys.js';
-import type { DaemonIsUp } from '../local/child.js';
-import { VERSION } from '../version.js';
-import { DAEMON_OPTIONS, readSecret } from './daemon-options.js';
+import { readSecret } from './daemon-options.js';
 
 const ROLES = ['read', 'submit', 'operate'] as const satisfies readonly Role[];
 

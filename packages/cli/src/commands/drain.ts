@@ -1,12 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, DrainAnswer } from '@goshawk/client';
+import { type Context, defineCommand, plain, startProgress, throwAll } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { counted, InputError } from '@goshawk/core';
-import { openCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
-import type { Context } from '../context.js';
-import { throwAll } from '../failure.js';
-import { plain } from '../terminal/paint.js';
-import { startProgress } from '../terminal/progress.js';
 
 /** Poll interval for a draining worker. ms */
 const POLL_MS = 200;

@@ -1,7 +1,6 @@
 import type { Cluster } from '@goshawk/client';
-import { openCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
-import type { Context } from '../context.js';
+import { type Context, defineCommand } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
 import { keepLooking } from '../keep-looking.js';
 import { API_OPTIONS, type ApiOptions, apiOptions } from '../kubernetes/api.js';

@@ -1,9 +1,7 @@
 import type { JobHandle } from '@goshawk/client';
+import { type Context, defineCommand, throwAll } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { counted, InputError, type JobSummary, PRIORITIES, summaryJson } from '@goshawk/core';
-import { openCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
-import type { Context } from '../context.js';
-import { throwAll } from '../failure.js';
 import { jobNamed } from '../jobs/named.js';
 
 export const holdCommand = defineCommand({

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { allCommands, commandsNamedIn } from './index.js';
+import { allCommands, GOSHAWK } from './index.js';
 
 async function namesIn(...words: string[]): Promise<string[]> {
-  return (await commandsNamedIn(words)).map(({ name }) => name);
+  return (await GOSHAWK.namedIn(words)).map(({ name }) => name);
 }
 
 test('a command is loaded by the name that it has', async () => {

@@ -1,4 +1,5 @@
-import type { Command } from '../command.js';
+import { type Command, isLoaded } from '@goshawk/command';
+import type { Program } from '@goshawk/command/program';
 import { findLaboratory, LABORATORY_COMMANDS, laboratoryCommand } from '../laboratory.js';
 
 /**
@@ -51,23 +52,14 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 
 /** Those of the laboratory come last. */
-export const COMMAND_NAMES: readonly string[] = [
-  ...Object.keys(LOADERS),
-  ...Object.keys(LABORATORY_COMMANDS),
-];
+const COMMAND_NAMES: readonly string[] = [...Object.keys(LOADERS), ...Object.keys(LABORATORY_COMMANDS)];
 
 /** All of them that are installed: for help, and for what is made of every command's options. */
 export async function allCommands(): Promise<readonly Command[]> {
   return load((await findLaboratory()) === undefined ? Object.keys(LOADERS) : COMMAND_NAMES);
 }
 
-/**
- * The commands that a command line may mean, with the whole of their groups; all when it names none.
- *
- * @param words of the command line; a command may stand behind options, whose values may be called as a command is
- * @throws InputError when it names only commands of the laboratory, and that is not installed
- */
-export async function commandsNamedIn(words: readonly string[]): Promise<readonly Command[]> {
+async function commandsNamedIn(words: readonly string[]): Promise<readonly Command[]> {
   const named = COMMAND_NAMES.filter((name) => words.includes(name.split(' ')[0]!));
   if (named.length === 0) return allCommands();
   const ofProduct = named.filter((name) => name in LOADERS);
@@ -75,8 +67,7 @@ export async function commandsNamedIn(words: readonly string[]): Promise<readonl
   return load(isLaboratoryMissing && ofProduct.length > 0 ? ofProduct : named);
 }
 
-/** Undefined, where none is called so. */
-export async function commandNamed(name: string): Promise<Command | undefined> {
+async function commandNamed(name: string): Promise<Command | undefined> {
   return COMMAND_NAMES.includes(name) ? (await load([name]))[0] : undefined;
 }
 
@@ -85,10 +76,29 @@ async function load(names: readonly string[]): Promise<readonly Command[]> {
   return loaded as readonly Command[];
 }
 
-/** Descriptions of command groups. */
-export const COMMAND_GROUPS: Readonly<Record<string, string>> = {
+const COMMAND_GROUPS: Readonly<Record<string, string>> = {
   autoscale: 'scale workers with the load',
   trace: 'inspect and generate workloads',
   journal: 'inspect, repair and move the journals of schedulers',
   config: 'show settings',
 };
+
+export const GOSHAWK: Program = {
+  about:
+    'A hybrid cluster scheduler: central matches free workers with jobs; schedulers probe for short jobs while central is down.',
+  names: COMMAND_NAMES,
+  groups: COMMAND_GROUPS,
+  optional: { title: 'Laboratory (package @goshawk/lab)', commands: LABORATORY_COMMANDS },
+  all: allCommands,
+  namedIn: commandsNamedIn,
+  named: commandNamed,
+  loadModules: async (options, cwd) =>
+    namesModules(options) ? (await import('@goshawk/command/policy')).withOwnModules(options, cwd) : options,
+};
+
+/** Policies and estimators take long to load, and most commands need none. */
+function namesModules({ policy, estimator, shadow }: Readonly<Record<string, unknown>>): boolean {
+  return [policy, estimator, shadow].some(
+    (each) => typeof each === 'string' && each.split(/[,:]/).some(isLoaded),
+  );
+}

@@ -1,14 +1,11 @@
 import type { JobHandle } from '@goshawk/client';
+import { type Context, defineCommand, ExitCode, painter, redrawing } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { InputError, type JobDetail, jobJson } from '@goshawk/core';
-import { openCluster } from '../cluster.js';
-import { defineCommand, ExitCode } from '../command.js';
-import type { Context } from '../context.js';
 import { jobPage } from '../jobs/job-page.js';
 import { jobsNamed } from '../jobs/named.js';
 import { specJson } from '../jobs/spec-json.js';
 import { leave, waitForJobs } from '../jobs/waiting.js';
-import { painter } from '../terminal/paint.js';
-import { redrawing } from '../terminal/redrawing.js';
 
 export const jobCommand = defineCommand({
   name: 'job',

@@ -1,3 +1,5 @@
+import { defineCommand, painter, plain } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import {
   counted,
   cutoffJson,
@@ -7,12 +9,9 @@ import {
   parseJobQuery,
   summaryJson,
 } from '@goshawk/core';
-import { openCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
 import { jobsTable } from '../jobs/jobs-table.js';
 import { statesIn } from '../jobs/states.js';
 import { STRICT, strictly } from '../jobs/strict.js';
-import { painter, plain } from '../terminal/paint.js';
 
 /** Users near their limit that are named. */
 const QUOTAS_SHOWN = 5;

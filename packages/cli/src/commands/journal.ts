@@ -1,15 +1,18 @@
 import * as fs from 'node:fs';
 import { resolve } from 'node:path';
+import {
+  ago,
+  type Context,
+  defineCommand,
+  ExitCode,
+  type OptionSpecs,
+  plain,
+  VERSION,
+  writeAll,
+} from '@goshawk/command';
+import { JOURNAL_OPTION, journalIn } from '@goshawk/command/cluster';
 import { counted, formatBytes, formatCount, InputError, makeFolder } from '@goshawk/core';
 import type { Damaged, JournalReader, JournalSummary } from '@goshawk/journal';
-import { defineCommand, ExitCode } from '../command.js';
-import { type Context, writeAll } from '../context.js';
-import { journalIn } from '../local/free-folder.js';
-import type { OptionSpecs } from '../options.js';
-import { ago } from '../terminal/ago.js';
-import { plain } from '../terminal/paint.js';
-import { VERSION } from '../version.js';
-import { JOURNAL_OPTION } from './daemon-options.js';
 
 const TAG_OPTION = {
   tag: { type: 'text', value: 'TAG', describe: 'in PostgreSQL: the journal whose job ids begin with TAG' },

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { type Context, defineCommand } from '@goshawk/command';
 import { InputError, present, RIGHTS, type Right, ROLES } from '@goshawk/core';
 import type { ClusterKeys, RotationStep } from '@goshawk/transport';
-import { defineCommand } from '../command.js';
-import type { Context } from '../context.js';
 
 const DEFAULT_FOLDER = 'goshawk-keys';
 const TOKEN_BYTES = 32;

@@ -1,9 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defineCommand, plain } from '@goshawk/command';
+import { findCluster } from '@goshawk/command/cluster';
 import { InputError } from '@goshawk/core';
-import { findCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
-import { plain } from '../terminal/paint.js';
 
 export const logCommand = defineCommand({
   name: 'log',
@@ -26,7 +25,7 @@ export const logCommand = defineCommand({
     const lines = readLogs(logs ?? (await logsOfLocalCluster(context)));
     const wanted = lines
       .filter(({ fields }) => job === undefined || isAbout(fields, job))
-      .filter(({ fields }) => event === undefined || fields['event'] === event)
+      .filter(({ fields }) => event === undefined || fields.event === event)
       .sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
     if (context.global.json) for (const { fields } of wanted) context.out(JSON.stringify(fields));
     else for (const line of wanted) context.out(shown(line));
@@ -60,7 +59,7 @@ function readLogs(folder: string): LogLine[] {
     if (name === undefined) continue;
     for (const text of readFileSync(join(folder, file), 'utf8').split('\n')) {
       const fields = parsed(text);
-      if (fields !== undefined) lines.push({ time: String(fields['time'] ?? ''), by: name, fields });
+      if (fields !== undefined) lines.push({ time: String(fields.time ?? ''), by: name, fields });
     }
   }
   return lines;
@@ -96,5 +95,5 @@ function shown({ time, by, fields }: LogLine): string {
   const rest = Object.entries(fields)
     .filter(([name, value]) => !HIDDEN.has(name) && value !== '' && value !== null)
     .map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : String(value)}`);
-  return plain([time, by, String(fields['msg'] ?? ''), ...rest].join('  '));
+  return plain([time, by, String(fields.msg ?? ''), ...rest].join('  '));
 }

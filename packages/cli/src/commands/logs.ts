@@ -1,6 +1,6 @@
+import { defineCommand } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { InputError } from '@goshawk/core';
-import { openCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
 import { jobNamed, parseTaskName } from '../jobs/named.js';
 import { showLogs } from '../jobs/show-logs.js';
 

@@ -1,12 +1,10 @@
 import { type Outlook, planJob, planJson, type StageOutlook } from '@goshawk/client';
+import { defineCommand, ExitCode, page, painter, plain, section } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { counted, formatAttributes, formatCount, formatDuration, parseJobSpec } from '@goshawk/core';
-import { openCluster } from '../cluster.js';
-import { defineCommand, ExitCode } from '../command.js';
 import { cutoffWords } from '../jobs/words.js';
 import { buildJob } from '../submission/build-job.js';
 import { PLAN_OPTIONS } from '../submission/options.js';
-import { painter, plain } from '../terminal/paint.js';
-import { page, section } from '../terminal/sections.js';
 import { sourcesOf } from './submit.js';
 
 export const planCommand = defineCommand({

@@ -1,9 +1,8 @@
+import { PACKING_POLICIES, POLICY_OPTIONS, SHARING_POLICIES, settingsUsedBy } from '@goshawk/command/policy';
 import type { Preset } from '@goshawk/core';
 import { addPapers, PAPER_POLICIES } from '@goshawk/papers';
 import { ALL_POLICY_NAMES, deciderOf, presetNamed } from '@goshawk/policies';
 import { describe, expect, it, test } from 'vitest';
-import { POLICY_OPTIONS, settingsUsedBy } from '../policy-options.js';
-import { PACKING_POLICIES, SHARING_POLICIES } from '../settings.js';
 import { runHere } from '../terminal.fixture.js';
 
 addPapers();

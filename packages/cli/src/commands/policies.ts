@@ -1,11 +1,7 @@
+import { defineCommand, flagOf, type OptionSpec, painter, renderTable, wholeList } from '@goshawk/command';
+import { findPapers, settingsUsedBy } from '@goshawk/command/policy';
 import { PAPER_POLICY_NAMES } from '@goshawk/core';
 import type { PolicyOption } from '@goshawk/policies';
-import { defineCommand, wholeList } from '../command.js';
-import { flagOf, type OptionSpec } from '../options.js';
-import { findPapers } from '../papers.js';
-import { settingsUsedBy } from '../policy-options.js';
-import { painter } from '../terminal/paint.js';
-import { renderTable } from '../terminal/table.js';
 
 export const policiesCommand = defineCommand({
   name: 'policies',
@@ -20,7 +16,7 @@ export const policiesCommand = defineCommand({
   options: {},
   async run(context, _, { words }) {
     const { ALL_POLICY_NAMES, deciderOf, presetNamed } = await import('@goshawk/policies');
-    const { loadPolicy } = await import('../own-modules.js');
+    const { loadPolicy } = await import('@goshawk/command/policy');
     const asked = words[0] === undefined ? ALL_POLICY_NAMES : [words[0]];
     for (const name of asked) await loadPolicy(name, context.cwd);
     const installed = await findPapers();

@@ -1,6 +1,6 @@
+import { defineCommand } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { counted, formatCount } from '@goshawk/core';
-import { openCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
 import { awaitEnds } from '../jobs/await-ends.js';
 import { jobNamed } from '../jobs/named.js';
 

@@ -1,16 +1,13 @@
 import { constants } from 'node:os';
 import type { JobHandle } from '@goshawk/client';
+import { type Context, defineCommand, ExitCode, optionsGiven, plain } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { GoshawkError, InputError, type JobDetail, LIMITS, type TaskFailure } from '@goshawk/core';
 import { whenReaderHasGone } from '../broken-pipe.js';
-import { openCluster } from '../cluster.js';
-import { defineCommand, ExitCode } from '../command.js';
-import type { Context } from '../context.js';
 import { readCommandInput } from '../jobs/command-input.js';
 import { rawOutput } from '../jobs/task-output.js';
-import { optionsGiven } from '../options.js';
 import { buildJob } from '../submission/build-job.js';
 import { RUN_OPTIONS, SUBMIT_OPTIONS } from '../submission/options.js';
-import { plain } from '../terminal/paint.js';
 import { sourcesOf } from './submit.js';
 
 export const runCommand = defineCommand({

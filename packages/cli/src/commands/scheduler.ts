@@ -1,68 +1,9 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { LIMITS } from '@goshawk/core';
+import { type Context, defineCommand, type Resolved, VERSION } from '@goshawk/command';
+import { inFreeFolder, journalIn, keysFor, SCHEDULER_OPTIONS } from '@goshawk/command/cluster';
 import type { Daemon, JournalPlace } from '@goshawk/runtime';
-import { defineCommand } from '../command.js';
-import type { Context } from '../context.js';
-import { keysFor } from '../keys.js';
-import { inFreeFolder, journalIn } from '../local/free-folder.js';
-import type { OptionSpecs, Resolved } from '../options.js';
-import { shadowNames } from '../shadow-names.js';
-import { VERSION } from '../version.js';
-import {
-  auditLogOf,
-  DAEMON_OPTIONS,
-  httpOptions,
-  JOURNAL_OPTION,
-  keep,
-  MEMBER_OPTIONS,
-  NOTIFY_OPTIONS,
-  notifyOptions,
-  QUOTA_OPTION,
-  RETENTION_OPTIONS,
-  SHADOW_OPTION,
-} from './daemon-options.js';
-
-const SCHEDULER_OPTIONS = {
-  ...MEMBER_OPTIONS,
-  name: {
-    type: 'text',
-    value: 'NAME',
-    describe: 'name of the scheduler, unique in the cluster (default: from host and process)',
-  },
-  dataFolder: {
-    type: 'text',
-    value: 'FOLDER',
-    describe:
-      'folder on a local disk for the journal and learned run times (default: none; jobs are lost when the process exits)',
-  },
-  journal: JOURNAL_OPTION,
-  dataFolders: {
-    type: 'count',
-    min: 1,
-    max: 1_000,
-    rare: true,
-    describe:
-      'number of schedulers that share --data-folder; each takes a free subfolder, existing ones first',
-  },
-  shadow: SHADOW_OPTION,
-  estimator: {
-    type: 'text',
-    value: 'FILE',
-    rare: true,
-    describe: 'module of a custom estimator, at the same path as on central, which selects the estimator',
-  },
-  activeJobsMax: {
-    type: 'count',
-    min: 1,
-    default: LIMITS.activeJobsMax,
-    describe: 'maximum number of active jobs; clients retry further submissions later',
-  },
-  userWaitingTasksMax: QUOTA_OPTION,
-  ...NOTIFY_OPTIONS,
-  ...RETENTION_OPTIONS,
-  ...DAEMON_OPTIONS,
-} as const satisfies OptionSpecs;
+import { auditLogOf, httpOptions, keep, notifyOptions } from './daemon-options.js';
 
 export const schedulerCommand = defineCommand({
   name: 'scheduler',
@@ -117,9 +58,14 @@ async function startIn(
     central: options.centralUrl,
     journal: url === undefined ? inFolder(folder) : { url, version: VERSION },
     estimatorStateFile: folder === undefined ? undefined : join(folder, 'learnt.json'),
-    shadow: shadowNames(options.shadow),
+    shadow: options.shadow === undefined ? [] : await estimatorsNamed(options.shadow),
     endedJobsMax: options.keepJobs,
     endedJobsKeepMs: options.keep,
     logger,
   });
+}
+
+/** Loaded on use: a scheduler needs no policies otherwise. */
+async function estimatorsNamed(text: string): Promise<readonly string[]> {
+  return (await import('@goshawk/command/policy')).shadowNames(text);
 }

@@ -1,5 +1,5 @@
+import { defineCommand } from '@goshawk/command';
 import { InputError, jobJsonSchema, type PublishedSchemas } from '@goshawk/core';
-import { defineCommand } from '../command.js';
 import { findLaboratory } from '../laboratory.js';
 
 /** The schema of job files; outputs are named by their `schema` field, `goshawk.job/1` by that of a job. */

@@ -1,6 +1,6 @@
 import type { Cluster, JobShare } from '@goshawk/client';
+import * as opening from '@goshawk/command/cluster';
 import { afterEach, expect, it, vi } from 'vitest';
-import * as opening from '../cluster.js';
 import { recordingContext } from '../jobs/jobs.fixture.js';
 import { sharesCommand } from './shares.js';
 

@@ -1,4 +1,6 @@
 import type { ClusterShares } from '@goshawk/client';
+import { type Column, defineCommand, FROM, painter, partOf, plain, renderTable } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import {
   counted,
   formatResources,
@@ -7,10 +9,6 @@ import {
   type ShareHolder,
   sharesByUser,
 } from '@goshawk/core';
-import { openCluster } from '../cluster.js';
-import { defineCommand, FROM, partOf } from '../command.js';
-import { painter, plain } from '../terminal/paint.js';
-import { type Column, renderTable } from '../terminal/table.js';
 
 export const sharesCommand = defineCommand({
   name: 'shares',

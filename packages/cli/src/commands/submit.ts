@@ -3,6 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Cluster, JobHandle, JobSubmission } from '@goshawk/client';
 import {
+  type Context,
+  DetachedError,
+  defineCommand,
+  ExitCode,
+  plain,
+  WaitTimeoutError,
+} from '@goshawk/command';
+import { findCluster, openCluster } from '@goshawk/command/cluster';
+import {
   GoshawkError,
   givenSpan,
   InputError,
@@ -11,10 +20,6 @@ import {
   present,
   whyUnread,
 } from '@goshawk/core';
-import { findCluster, openCluster } from '../cluster.js';
-import { defineCommand, ExitCode } from '../command.js';
-import type { Context } from '../context.js';
-import { DetachedError, WaitTimeoutError } from '../failure.js';
 import { jobsNamed } from '../jobs/named.js';
 import { showLogs } from '../jobs/show-logs.js';
 import { endedJson, showResults } from '../jobs/show-results.js';
@@ -23,7 +28,6 @@ import { outcomeText } from '../jobs/words.js';
 import { buildJob } from '../submission/build-job.js';
 import { SUBMIT_OPTIONS, type SubmitOptions } from '../submission/options.js';
 import type { Sources } from '../submission/tasks.js';
-import { plain } from '../terminal/paint.js';
 
 export const submitCommand = defineCommand({
   name: 'submit',

@@ -1,7 +1,6 @@
+import { defineCommand, plain } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { counted, InputError } from '@goshawk/core';
-import { openCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
-import { plain } from '../terminal/paint.js';
 
 export const takeoverCommand = defineCommand({
   name: 'takeover',

@@ -1,6 +1,6 @@
+import { defineCommand, ExitCode } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { InputError, JOB_STATES } from '@goshawk/core';
-import { openCluster } from '../cluster.js';
-import { defineCommand, ExitCode } from '../command.js';
 import { jobNamed } from '../jobs/named.js';
 import { showTasks } from '../jobs/show-tasks.js';
 import { statesIn } from '../jobs/states.js';

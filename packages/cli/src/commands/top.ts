@@ -1,9 +1,7 @@
-import { findCluster, openCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
+import { defineCommand, painter, redrawing } from '@goshawk/command';
+import { findCluster, openCluster } from '@goshawk/command/cluster';
 import { runTop } from '../jobs/run-top.js';
 import { topPage } from '../jobs/top-page.js';
-import { painter } from '../terminal/paint.js';
-import { redrawing } from '../terminal/redrawing.js';
 
 export const topCommand = defineCommand({
   name: 'top',

@@ -1,6 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { type Context, defineCommand, whenAborted } from '@goshawk/command';
+import {
+  ATTRIBUTE_OPTION,
+  capacityOf,
+  connect,
+  DAEMON_OPTIONS,
+  JOURNAL_OPTION,
+  LocalCluster,
+  NETWORK_OPTION,
+  NOTIFY_OPTIONS,
+  parseAttributes,
+  QUOTA_OPTION,
+  RESOURCES_OPTION,
+  RETENTION_OPTIONS,
+  RUN_AS_OPTION,
+  SHADOW_OPTION,
+  SLOTS_OR_NONE_OPTION,
+  USERS_OPTION,
+} from '@goshawk/command/cluster';
+import { checkSlots, POLICY_OPTIONS, policySettings, shadowNames } from '@goshawk/command/policy';
 import {
   counted,
   cutoffOrigin,
@@ -13,32 +33,9 @@ import {
   sumOf,
 } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
-import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
-import { connect } from '../cluster.js';
-import { defineCommand } from '../command.js';
-import type { Context } from '../context.js';
-import { whenAborted } from '../interruption.js';
 import { cutoffWords } from '../jobs/words.js';
-import { LocalCluster } from '../local/cluster.js';
-import { POLICY_OPTIONS } from '../policy-options.js';
-import { capacityOf, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
-import { checkSlots, policySettings } from '../settings.js';
-import { shadowNames } from '../shadow-names.js';
 import { onePolicy } from './central.js';
-import {
-  auditLogOf,
-  DAEMON_OPTIONS,
-  httpOptions,
-  JOURNAL_OPTION,
-  NETWORK_OPTION,
-  NOTIFY_OPTIONS,
-  notifyOptions,
-  QUOTA_OPTION,
-  RETENTION_OPTIONS,
-  RUN_AS_OPTION,
-  SHADOW_OPTION,
-  USERS_OPTION,
-} from './daemon-options.js';
+import { auditLogOf, httpOptions, notifyOptions } from './daemon-options.js';
 
 export const upCommand = defineCommand({
   name: 'up',
@@ -116,6 +113,7 @@ export const upCommand = defineCommand({
       const cluster = await LocalCluster.start(
         {
           ...options,
+          executable: context.executable,
           journal: true,
           journalUrl: options.journal,
           auditLog: auditLogOf(context, options),

@@ -1,5 +1,5 @@
-import { openCluster } from '../cluster.js';
-import { defineCommand } from '../command.js';
+import { defineCommand } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { awaitEnds } from '../jobs/await-ends.js';
 import { jobsNamed } from '../jobs/named.js';
 

@@ -1,11 +1,10 @@
+import { defineCommand, ExitCode, painter } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { waitingJson, whyJson } from '@goshawk/core';
-import { openCluster } from '../cluster.js';
-import { defineCommand, ExitCode } from '../command.js';
 import { explainJob } from '../jobs/explain-job.js';
 import { jobNamed, parseTaskName } from '../jobs/named.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 import { waitingPage, whyPage } from '../jobs/why-page.js';
-import { painter } from '../terminal/paint.js';
 
 export const whyCommand = defineCommand({
   name: 'why',

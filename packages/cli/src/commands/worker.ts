@@ -1,21 +1,11 @@
 import { existsSync } from 'node:fs';
 import { hostname, totalmem } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { defineCommand } from '@goshawk/command';
+import { capacityOf, gpuNamesOf, keysFor, parseAttributes, WORKER_OPTIONS } from '@goshawk/command/cluster';
 import { InputError } from '@goshawk/core';
-import { ATTRIBUTE_OPTION, parseAttributes } from '../attributes.js';
-import { defineCommand } from '../command.js';
-import { keysFor } from '../keys.js';
 import { privateTemporaryFolder } from '../local/private-folder.js';
-import { capacityOf, gpuNamesOf, RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from '../resources.js';
-import {
-  auditLogOf,
-  DAEMON_OPTIONS,
-  httpOptions,
-  keep,
-  MEMBER_OPTIONS,
-  NETWORK_OPTION,
-  RUN_AS_OPTION,
-} from './daemon-options.js';
+import { auditLogOf, httpOptions, keep } from './daemon-options.js';
 
 export const workerCommand = defineCommand({
   name: 'worker',
@@ -27,72 +17,7 @@ export const workerCommand = defineCommand({
     ],
     ['goshawk worker --workers 25 --resources memory=8GiB,gpu=1', 'twenty-five workers in one process'],
   ],
-  options: {
-    ...MEMBER_OPTIONS,
-    name: {
-      type: 'text',
-      value: 'NAME',
-      describe:
-        'name of the worker; a number is appended if there are several (default: from host and process)',
-    },
-    workers: {
-      type: 'count',
-      default: 1,
-      min: 1,
-      max: 10_000,
-      describe: 'number of workers in this process',
-    },
-    numbered: { type: 'flag', rare: true, describe: 'append a number even to a single worker' },
-    firstNumber: { type: 'count', default: 0, rare: true, describe: 'number of the first worker' },
-    slots: SLOTS_OR_NONE_OPTION,
-    resources: {
-      ...RESOURCES_OPTION,
-      describe: `${RESOURCES_OPTION.describe} (default: one CPU per slot and an equal share of the memory)`,
-    },
-    attribute: ATTRIBUTE_OPTION,
-    memoryShares: {
-      type: 'count',
-      min: 1,
-      rare: true,
-      describe:
-        'number of workers that share the memory of this machine equally (default: those of this process)',
-    },
-    dataFolder: {
-      type: 'text',
-      value: 'FOLDER',
-      describe: 'folder for state that outlives the process (default: a temporary folder)',
-    },
-    taskCgroup: {
-      type: 'text',
-      value: 'FOLDER',
-      describe:
-        'folder of an empty version 2 cgroup, which limits commands to the CPU and memory that their job requests',
-    },
-    runAs: RUN_AS_OPTION,
-    network: NETWORK_OPTION,
-    hide: {
-      type: 'texts',
-      value: 'PATH',
-      rare: true,
-      describe:
-        'file or folder that no task in a sandbox may see, besides keys and records of this worker; repeatable',
-    },
-    exec: { type: 'flag', default: true, describe: 'run commands (off: --no-exec)' },
-    execOnly: {
-      type: 'texts',
-      value: 'PATH',
-      describe:
-        'allow only this command (absolute path), without the job’s environment variables; --module-only allows modules; repeatable',
-    },
-    moduleOnly: {
-      type: 'texts',
-      value: 'PATH',
-      describe:
-        'allow only this module or the modules in this folder (absolute path); --exec-only allows commands; repeatable',
-    },
-    module: { type: 'flag', default: true, describe: 'run functions of modules (off: --no-module)' },
-    ...DAEMON_OPTIONS,
-  },
+  options: WORKER_OPTIONS,
   async run(context, options) {
     const { createLogger, startWorkers } = await import('@goshawk/runtime');
     const name = options.name ?? `worker-${hostname()}-${process.pid}`;

@@ -1,7 +1,6 @@
 import type { WorkerView } from '@goshawk/client';
+import { cellWidth, painter } from '@goshawk/command';
 import { expect, it } from 'vitest';
-import { painter } from '../terminal/paint.js';
-import { cellWidth } from '../terminal/width.js';
 import { workersTable } from './workers.js';
 
 it('the table of workers keeps to 80 columns, and cuts no amount', () => {

@@ -1,5 +1,16 @@
 import { type ClusterView, silentSchedulers, type WorkerView, workersJson } from '@goshawk/client';
 import {
+  type Column,
+  defineCommand,
+  FROM,
+  type Painter,
+  painter,
+  partOf,
+  plain,
+  renderTable,
+} from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
+import {
   counted,
   formatAttributes,
   formatCount,
@@ -8,11 +19,7 @@ import {
   sumOf,
   WORKER_STATES,
 } from '@goshawk/core';
-import { openCluster } from '../cluster.js';
-import { defineCommand, FROM, partOf } from '../command.js';
 import { STRICT, strictly } from '../jobs/strict.js';
-import { type Painter, painter, plain } from '../terminal/paint.js';
-import { type Column, renderTable } from '../terminal/table.js';
 
 /** A state of workers that are in the cluster no more, beside those of `WORKER_STATES`. */
 const LOST = 'lost';

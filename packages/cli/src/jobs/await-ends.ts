@@ -1,6 +1,6 @@
 import type { JobHandle } from '@goshawk/client';
+import type { Context } from '@goshawk/command';
 import { jobJson, type Millis } from '@goshawk/core';
-import type { Context } from '../context.js';
 import { endedJson, showResults } from './show-results.js';
 import { exitCodeOf, leave, waitForJobs } from './waiting.js';
 import { outcomeText } from './words.js';

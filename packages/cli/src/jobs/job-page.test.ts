@@ -1,5 +1,5 @@
+import { painter } from '@goshawk/command';
 import { describe, expect, it } from 'vitest';
-import { painter } from '../terminal/paint.js';
 import { jobPage } from './job-page.js';
 import { jobDetail, taskCounts } from './jobs.fixture.js';
 

@@ -1,3 +1,4 @@
+import { ago, type Painter, page, plain, type Section, section } from '@goshawk/command';
 import {
   counted,
   formatCount,
@@ -8,9 +9,6 @@ import {
   type Millis,
   predecessorWords,
 } from '@goshawk/core';
-import { ago } from '../terminal/ago.js';
-import { type Painter, plain } from '../terminal/paint.js';
-import { page, type Section, section } from '../terminal/sections.js';
 import { classWords, deadlineWords, failureLines, heading, measures, remedyLines } from './words.js';
 
 /** Running tasks that are shown. */

@@ -1,5 +1,5 @@
+import { painter } from '@goshawk/command';
 import { expect, it } from 'vitest';
-import { painter } from '../terminal/paint.js';
 import { jobSummary, taskCounts } from './jobs.fixture.js';
 import { jobsTable } from './jobs-table.js';
 

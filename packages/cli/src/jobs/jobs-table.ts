@@ -1,7 +1,5 @@
+import { ago, type Column, type Painter, paintStanding, plain, renderTable } from '@goshawk/command';
 import { formatCount, formatDuration, isFinal, type JobSummary, type Millis } from '@goshawk/core';
-import { ago } from '../terminal/ago.js';
-import { type Painter, paintStanding, plain } from '../terminal/paint.js';
-import { type Column, renderTable } from '../terminal/table.js';
 import { deadlineWords } from './words.js';
 
 const COLUMNS: readonly Column[] = [

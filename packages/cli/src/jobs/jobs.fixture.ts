@@ -1,5 +1,5 @@
+import type { Context } from '@goshawk/command';
 import { type JobDetail, type JobSummary, sumOf } from '@goshawk/core';
-import type { Context } from '../context.js';
 
 /** A job that completed, unless something else is said of it. */
 export function jobSummary(more: Partial<JobSummary> = {}): JobSummary {
@@ -68,6 +68,7 @@ export function recordingContext(
     interrupted: new AbortController().signal,
     environment: {},
     cwd: '/here',
+    executable: '/here/goshawk.js',
     ...more,
     global: {
       json: false,

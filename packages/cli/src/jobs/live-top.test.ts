@@ -1,7 +1,6 @@
+import { cellWidth, painter } from '@goshawk/command';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { painter } from '../terminal/paint.js';
-import { cellWidth } from '../terminal/width.js';
 import { keysIn, press, screen, TOP_START, type TopList, type TopState } from './live-top.js';
 
 const PLAIN = painter({ color: false });

@@ -1,6 +1,5 @@
+import { cut, type Painter } from '@goshawk/command';
 import { formatCount } from '@goshawk/core';
-import type { Painter } from '../terminal/paint.js';
-import { cut } from '../terminal/width.js';
 
 /** Views of `goshawk top`, by the key that shows them. */
 export const TOP_VIEWS = [

@@ -1,4 +1,5 @@
 import type { Cluster } from '@goshawk/client';
+import type { Context } from '@goshawk/command';
 import {
   counted,
   formatCount,
@@ -9,7 +10,6 @@ import {
   parseTaskRanges,
   type TaskRange,
 } from '@goshawk/core';
-import type { Context } from '../context.js';
 
 const EXAMPLES_SHOWN = 3;
 

@@ -1,9 +1,7 @@
 import type { Cluster } from '@goshawk/client';
+import { type Column, type Context, type Painter, painter, plain, renderTable } from '@goshawk/command';
 import { counted, formatCount, formatDuration, isFinal, parseJobQuery, sharesByUser } from '@goshawk/core';
 import type { ClusterWatch } from '@goshawk/gateway';
-import type { Context } from '../context.js';
-import { type Painter, painter, plain } from '../terminal/paint.js';
-import { type Column, renderTable } from '../terminal/table.js';
 import { explainJob } from './explain-job.js';
 import { jobPage } from './job-page.js';
 import { jobsTable } from './jobs-table.js';

@@ -1,7 +1,6 @@
 import type { JobHandle, LogChunk } from '@goshawk/client';
+import { type Context, plain } from '@goshawk/command';
 import { counted, type JobDetail, type JobSpec } from '@goshawk/core';
-import type { Context } from '../context.js';
-import { plain } from '../terminal/paint.js';
 import {
   inTaskOrder,
   jsonOutput,

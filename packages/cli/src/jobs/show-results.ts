@@ -1,6 +1,6 @@
 import type { JobHandle, TaskResult } from '@goshawk/client';
+import type { Context } from '@goshawk/command';
 import { type JobDetail, jobJson } from '@goshawk/core';
-import type { Context } from '../context.js';
 
 /**
  * Prints the results of an ended job, one JSON line per task in index order: what a module task returned, and the whole result

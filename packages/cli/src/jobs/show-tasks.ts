@@ -1,8 +1,6 @@
 import type { JobHandle, Tasks, TasksOptions } from '@goshawk/client';
+import { type Context, csvRow, painter } from '@goshawk/command';
 import { taskJson } from '@goshawk/core';
-import type { Context } from '../context.js';
-import { csvRow } from '../terminal/csv.js';
-import { painter } from '../terminal/paint.js';
 import { TasksTable } from './tasks-table.js';
 
 type Listing = Omit<TasksOptions, 'signal'> & { readonly from: number; readonly limit: number };

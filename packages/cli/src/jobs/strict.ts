@@ -1,4 +1,4 @@
-import { ExitCode } from '../command.js';
+import { ExitCode } from '@goshawk/command';
 
 /** Option of commands that list the data of several schedulers. */
 export const STRICT = {

@@ -1,6 +1,5 @@
 import type { LogChunk } from '@goshawk/client';
-import type { Context } from '../context.js';
-import { plain } from '../terminal/paint.js';
+import { type Context, plain } from '@goshawk/command';
 import { textOf } from './spec-json.js';
 
 /** Output of tasks for a reader. */

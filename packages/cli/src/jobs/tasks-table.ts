@@ -1,7 +1,5 @@
+import { type Column, cellWidth, type Painter, paintState, plain, renderTable } from '@goshawk/command';
 import { formatBytes, formatDuration, type Millis, type TaskRow } from '@goshawk/core';
-import { type Painter, paintState, plain } from '../terminal/paint.js';
-import { type Column, renderTable } from '../terminal/table.js';
-import { cellWidth } from '../terminal/width.js';
 
 type TaskColumn = Column & { readonly of: (task: TaskRow) => string };
 

@@ -1,6 +1,6 @@
+import { painter } from '@goshawk/command';
 import type { Overview, Point } from '@goshawk/gateway';
 import { expect, it } from 'vitest';
-import { painter } from '../terminal/paint.js';
 import { topPage } from './top-page.js';
 
 const OVERVIEW: Overview = {

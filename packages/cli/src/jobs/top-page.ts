@@ -1,7 +1,6 @@
+import { type Painter, page, plain, type Section, section } from '@goshawk/command';
 import { counted, formatCount, formatDuration } from '@goshawk/core';
 import type { ClassPoint, Overview, Point } from '@goshawk/gateway';
-import { type Painter, plain } from '../terminal/paint.js';
-import { page, type Section, section } from '../terminal/sections.js';
 
 /** Characters of a bar. */
 const BAR = 30;

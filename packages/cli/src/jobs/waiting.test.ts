@@ -1,7 +1,7 @@
 import type { JobHandle } from '@goshawk/client';
+import { DetachedError, WaitTimeoutError } from '@goshawk/command';
 import { InputError, type JobDetail, type JobEvent } from '@goshawk/core';
 import { describe, expect, it } from 'vitest';
-import { DetachedError, WaitTimeoutError } from '../failure.js';
 import { jobDetail, jobSummary, recordingContext, taskCounts } from './jobs.fixture.js';
 import { exitCodeOf, leave, waitForJobs } from './waiting.js';
 

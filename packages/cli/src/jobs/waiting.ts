@@ -1,5 +1,13 @@
 import type { JobHandle } from '@goshawk/client';
 import {
+  type Context,
+  DetachedError,
+  ExitCode,
+  type Progress,
+  startProgress,
+  WaitTimeoutError,
+} from '@goshawk/command';
+import {
   counted,
   formatCount,
   isFinal,
@@ -9,10 +17,6 @@ import {
   type TaskCounts,
   TIMER_MAX_MS,
 } from '@goshawk/core';
-import { ExitCode } from '../command.js';
-import type { Context } from '../context.js';
-import { DetachedError, WaitTimeoutError } from '../failure.js';
-import { type Progress, startProgress } from '../terminal/progress.js';
 import { alignedCommands } from './words.js';
 
 interface WaitRequest {

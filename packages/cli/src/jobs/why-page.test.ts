@@ -1,7 +1,7 @@
 import type { ExplainedJob } from '@goshawk/client';
+import { painter } from '@goshawk/command';
 import { type NeedView, whyJson } from '@goshawk/core';
 import { expect, it } from 'vitest';
-import { painter } from '../terminal/paint.js';
 import { jobDetail, jobSummary } from './jobs.fixture.js';
 import { waitingPage, whyPage } from './why-page.js';
 

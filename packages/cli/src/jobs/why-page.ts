@@ -1,4 +1,5 @@
 import type { ClusterWaiting, ExplainedJob, WorkerView } from '@goshawk/client';
+import { type Painter, page, plain, type Section, section } from '@goshawk/command';
 import {
   type CentralLine,
   counted,
@@ -22,8 +23,6 @@ import {
   WAITING_WORDS,
   type WaitSum,
 } from '@goshawk/core';
-import { type Painter, plain } from '../terminal/paint.js';
-import { page, type Section, section } from '../terminal/sections.js';
 import { classWords, cutoffWords, heading, measures } from './words.js';
 
 /** Workers that are shown of a list. */

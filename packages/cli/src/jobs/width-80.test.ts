@@ -1,10 +1,9 @@
 import type { Cluster, ClusterView, JobShare } from '@goshawk/client';
+import { cellWidth, painter } from '@goshawk/command';
+import * as opening from '@goshawk/command/cluster';
 import { afterEach, expect, it, vi } from 'vitest';
-import * as opening from '../cluster.js';
 import { sharesCommand } from '../commands/shares.js';
 import { workersTable } from '../commands/workers.js';
-import { painter } from '../terminal/paint.js';
-import { cellWidth } from '../terminal/width.js';
 import { jobSummary, recordingContext, taskCounts } from './jobs.fixture.js';
 import { jobsTable } from './jobs-table.js';
 import { TasksTable } from './tasks-table.js';

@@ -1,6 +1,6 @@
+import { painter } from '@goshawk/command';
 import type { TaskFailure } from '@goshawk/core';
 import { describe, expect, it } from 'vitest';
-import { painter } from '../terminal/paint.js';
 import { jobDetail, jobSummary, taskCounts } from './jobs.fixture.js';
 import { failureLines, measures, outcomeLine, remedyLines } from './words.js';
 

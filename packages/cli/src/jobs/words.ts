@@ -1,3 +1,4 @@
+import { type Painter, painter, paintStanding, paintState, plain } from '@goshawk/command';
 import {
   counted,
   formatCount,
@@ -8,7 +9,6 @@ import {
   metDeadline,
   type TaskFailure,
 } from '@goshawk/core';
-import { type Painter, painter, paintStanding, paintState, plain } from '../terminal/paint.js';
 
 /** Failures that are shown without being asked for. */
 const FAILURES_SHOWN = 5;

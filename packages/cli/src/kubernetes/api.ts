@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { Context, OptionSpecs, Resolved } from '@goshawk/command';
 import { InputError, type Millis, UnreachableError } from '@goshawk/core';
-import type { Context } from '../context.js';
-import type { OptionSpecs, Resolved } from '../options.js';
 
 export interface ApiOptions {
   /** `https://HOST:PORT` of the API server. */

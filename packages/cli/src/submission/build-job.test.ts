@@ -1,6 +1,6 @@
+import { resolveOptions } from '@goshawk/command';
 import { InputError } from '@goshawk/core';
 import { describe, expect, it } from 'vitest';
-import { resolveOptions } from '../options.js';
 import { buildJob } from './build-job.js';
 import { SUBMIT_OPTIONS } from './options.js';
 

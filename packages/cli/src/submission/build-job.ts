@@ -1,4 +1,6 @@
 import type { JobSubmission } from '@goshawk/client';
+import { decodeText, type Positionals, valueListsIn } from '@goshawk/command';
+import { amountsIn } from '@goshawk/command/cluster';
 import {
   beginOf,
   exitCodeOfSignal,
@@ -8,10 +10,6 @@ import {
   parseJobSpec,
   present,
 } from '@goshawk/core';
-import type { Positionals } from '../command.js';
-import { valueListsIn } from '../pairs.js';
-import { amountsIn } from '../resources.js';
-import { decodeText } from '../text.js';
 import { absoluteJob, folderOf } from './folders.js';
 import { nameOf } from './name.js';
 import type { SubmitOptions } from './options.js';

@@ -1,5 +1,5 @@
+import { unreadableVariables } from '@goshawk/command/program';
 import { InputError } from '@goshawk/core';
-import { unreadableVariables } from '../raw-arguments.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,5 +1,5 @@
+import type { OptionSpecs, Resolved } from '@goshawk/command';
 import { LIMITS, PRIORITIES } from '@goshawk/core';
-import type { OptionSpecs, Resolved } from '../options.js';
 
 const TASKS_MAX = LIMITS.tasksPerJobMax;
 

@@ -1,5 +1,5 @@
+import { valueListsIn } from '@goshawk/command';
 import { counted, InputError, LIMITS } from '@goshawk/core';
-import { valueListsIn } from '../pairs.js';
 import { parseArray } from './array.js';
 
 /** The individual part of a task. */

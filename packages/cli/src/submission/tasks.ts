@@ -1,3 +1,4 @@
+import { pairIn } from '@goshawk/command';
 import {
   type ExecPayload,
   formatCount,
@@ -7,7 +8,6 @@ import {
   present,
   sumOf,
 } from '@goshawk/core';
-import { pairIn } from '../pairs.js';
 import { exportedEnvironment } from './export-env.js';
 import { absoluteModule, folderOf } from './folders.js';
 import { splitModule } from './module-path.js';

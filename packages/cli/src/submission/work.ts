@@ -1,6 +1,5 @@
+import { flagOf, type Positionals } from '@goshawk/command';
 import { InputError } from '@goshawk/core';
-import type { Positionals } from '../command.js';
-import { flagOf } from '../options.js';
 import type { SubmitOptions } from './options.js';
 
 /** The kinds of work: exactly one is given. */

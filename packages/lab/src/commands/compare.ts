@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { type Context, commandLine, decodeText, defineCommand, type OptionSpecs } from '@goshawk/cli';
+import { type Context, commandLine, decodeText, defineCommand, type OptionSpecs } from '@goshawk/command';
 import { InputError, whyUnread } from '@goshawk/core';
 import type { Comparison } from '@goshawk/report';
 import { CSV_OPTION, checkOutput, REPORT_OPTION, tellComparison } from '../output/comparison.js';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { defineCommand } from '@goshawk/cli';
+import { defineCommand } from '@goshawk/command';
 import type { FigureResult } from '@goshawk/papers/figures';
 import { FIGURE_OPTIONS } from '../figure/options.js';
 import { checkOutFolder } from '../output/files.js';

@@ -1,4 +1,5 @@
-import { defineCommand, openCluster } from '@goshawk/cli';
+import { defineCommand } from '@goshawk/command';
+import { openCluster } from '@goshawk/command/cluster';
 import { scoresOf } from '@goshawk/predictor';
 
 export const predictorCommand = defineCommand({

@@ -1,4 +1,5 @@
-import { type Context, commandLine, defineCommand, policyNames } from '@goshawk/cli';
+import { type Context, commandLine, defineCommand } from '@goshawk/command';
+import { policyNames } from '@goshawk/command/policy';
 import { InputError } from '@goshawk/core';
 import { checkOutput, tellComparison } from '../output/comparison.js';
 import { outputFiles, saveResults } from '../output/files.js';

@@ -1,4 +1,4 @@
-import { type Context, commandLine, defineCommand } from '@goshawk/cli';
+import { type Context, commandLine, defineCommand } from '@goshawk/command';
 import { counted } from '@goshawk/core';
 import { formatTally } from '@goshawk/traces';
 import { checkOutput, tellComparison } from '../output/comparison.js';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Context, defineCommand, type OptionSpecs } from '@goshawk/cli';
+import { type Context, defineCommand, type OptionSpecs } from '@goshawk/command';
 import { counted, InputError } from '@goshawk/core';
 import { convertTrace, FORMATS, formatTally, type SampleOptions } from '@goshawk/traces';
 import { jobsShown, openShown } from '../workload.js';

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { defineCommand } from '@goshawk/cli';
+import { defineCommand } from '@goshawk/command';
 import { counted, InputError } from '@goshawk/core';
 import { journalPlaces, readJournals } from '../journals.js';
 import { ChromeTracing } from '../trace-export/chrome.js';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { defineCommand } from '@goshawk/cli';
+import { defineCommand } from '@goshawk/command';
 import { counted, InputError } from '@goshawk/core';
 import { configureGenerator, formatToWrite, GENERATORS, writeTrace } from '@goshawk/traces';
 import { jobsShown } from '../workload.js';

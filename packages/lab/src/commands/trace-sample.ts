@@ -1,4 +1,4 @@
-import { defineCommand } from '@goshawk/cli';
+import { defineCommand } from '@goshawk/command';
 import { InputError } from '@goshawk/core';
 import { TARGET_OPTIONS, writeWorkload } from './trace-convert.js';
 

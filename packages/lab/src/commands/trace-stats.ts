@@ -1,4 +1,4 @@
-import { defineCommand } from '@goshawk/cli';
+import { defineCommand } from '@goshawk/command';
 import { InputError } from '@goshawk/core';
 import { formatStats, formatTally, plotStats, traceStats } from '@goshawk/traces';
 import { checkOutput } from '../output/comparison.js';

@@ -2,21 +2,21 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type Column,
   type Context,
-  capacityOf,
   defineCommand,
   ExitCode,
-  findCluster,
   type OptionSpecs,
-  openCluster,
-  POLICY_OPTIONS,
   painter,
-  policyRecord,
-  policySettings,
-  RESOURCES_OPTION,
   type Resolved,
   renderTable,
+} from '@goshawk/command';
+import {
+  capacityOf,
+  findCluster,
+  openCluster,
+  RESOURCES_OPTION,
   SLOTS_OPTION,
-} from '@goshawk/cli';
+} from '@goshawk/command/cluster';
+import { POLICY_OPTIONS, policyRecord, policySettings } from '@goshawk/command/policy';
 import {
   counted,
   formatDuration,

@@ -1,4 +1,4 @@
-import type { Context } from '@goshawk/cli';
+import type { Context } from '@goshawk/command';
 import { drawTo, type Random } from '@goshawk/core';
 import { type JobBatches, type PackedJobs, readPastJobs, type TraceJob, unpackedJobs } from '@goshawk/traces';
 import { type TrainingJob, trainingJobOf, trainingJobsOf } from '../predict/past.js';

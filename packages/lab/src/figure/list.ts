@@ -1,4 +1,4 @@
-import { type Context, painter, renderTable } from '@goshawk/cli';
+import { type Context, painter, renderTable } from '@goshawk/command';
 import { formatCount } from '@goshawk/core';
 import { FIGURES, type Figure, GROUPS } from '@goshawk/papers/figures';
 

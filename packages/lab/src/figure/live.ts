@@ -1,4 +1,4 @@
-import { optionsGiven } from '@goshawk/cli';
+import { optionsGiven } from '@goshawk/command';
 import type { Figure, FinishedRun, RunSettings, Tick, Variant } from '@goshawk/papers/figures';
 import type { Workload } from '@goshawk/report';
 import { packed } from '@goshawk/traces';

@@ -1,4 +1,4 @@
-import { type Context, commandLine, VERSION } from '@goshawk/cli';
+import { type Context, commandLine, VERSION } from '@goshawk/command';
 import { counted } from '@goshawk/core';
 import {
   assess,

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Context, type Progress, startProgress, untilInterrupted } from '@goshawk/cli';
+import { type Context, type Progress, startProgress, untilInterrupted } from '@goshawk/command';
 import { counted } from '@goshawk/core';
 import type { FinishedRun, RunSettings, RunsAt, Tick, Variant } from '@goshawk/papers/figures';
 import type { Workload } from '@goshawk/report';

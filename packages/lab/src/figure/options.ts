@@ -1,4 +1,4 @@
-import type { OptionSpecs, Resolved } from '@goshawk/cli';
+import type { OptionSpecs, Resolved } from '@goshawk/command';
 import { ON_OPTION, PARALLEL_OPTION } from '../simulate/options.js';
 
 export const FIGURE_OPTIONS = {

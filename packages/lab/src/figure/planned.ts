@@ -1,4 +1,4 @@
-import { setOptions } from '@goshawk/cli';
+import { setOptions } from '@goshawk/command/policy';
 import type { ThreeSigmaOptions } from '@goshawk/papers';
 import { type Planned, plannedOf, type RunSettings } from '@goshawk/papers/figures';
 import { loadSolver } from '@goshawk/papers/solver';

@@ -1,4 +1,4 @@
-import { optionsGiven, untilInterrupted } from '@goshawk/cli';
+import { optionsGiven, untilInterrupted } from '@goshawk/command';
 import { counted, Random } from '@goshawk/core';
 import type { FinishedRun, RunSettings } from '@goshawk/papers/figures';
 import { estimatorKind, SLEARN_SETTINGS } from '@goshawk/predictor';

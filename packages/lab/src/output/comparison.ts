@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Context, ExitCode, untilInterrupted, VERSION } from '@goshawk/cli';
+import { type Context, ExitCode, untilInterrupted, VERSION } from '@goshawk/command';
 import { InputError, present } from '@goshawk/core';
 import type { Comparison, RunSeries } from '@goshawk/report';
 import { writeReportFile } from './files.js';

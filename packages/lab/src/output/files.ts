@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { access, constants, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Context, flagOf } from '@goshawk/cli';
+import { type Context, flagOf } from '@goshawk/command';
 import { GoshawkError, InputError, makeFolder } from '@goshawk/core';
 import type { JobRecord } from '@goshawk/report';
 

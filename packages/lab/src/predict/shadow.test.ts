@@ -1,4 +1,4 @@
-import { shadowNames } from '@goshawk/cli';
+import { shadowNames } from '@goshawk/command/policy';
 import { DEFAULT_POLICY } from '@goshawk/core';
 import { Scoreboard, SLEARN_SETTINGS } from '@goshawk/predictor';
 import type { SimulatedEnd } from '@goshawk/simulator';

@@ -1,4 +1,4 @@
-import { schedulersEstimator } from '@goshawk/cli';
+import { schedulersEstimator } from '@goshawk/command/policy';
 import { InputError } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { expect, it } from 'vitest';

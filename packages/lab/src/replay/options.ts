@@ -1,14 +1,6 @@
-import {
-  ATTRIBUTE_OPTION,
-  flagOf,
-  kebab,
-  type OptionSpecs,
-  type Origin,
-  POLICY_OPTIONS,
-  RESOURCES_OPTION,
-  type Resolved,
-  SLOTS_OPTION,
-} from '@goshawk/cli';
+import { flagOf, kebab, type OptionSpecs, type Origin, type Resolved } from '@goshawk/command';
+import { ATTRIBUTE_OPTION, RESOURCES_OPTION, SLOTS_OPTION } from '@goshawk/command/cluster';
+import { POLICY_OPTIONS } from '@goshawk/command/policy';
 import { InputError, POLICY_NAMES } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
 import { CSV_OPTION, REPORT_OPTION, SAVE_RESULTS_OPTION } from '../output/comparison.js';

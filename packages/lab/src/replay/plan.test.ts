@@ -1,4 +1,4 @@
-import { type PolicyOptions, policyRecord, policySettings } from '@goshawk/cli';
+import { type PolicyOptions, policyRecord, policySettings } from '@goshawk/command/policy';
 import { countTasks, parseJobSpec, sumOf } from '@goshawk/core';
 import { addPapers } from '@goshawk/papers';
 import { arrivingJobOf, openWorkload, packed } from '@goshawk/traces';

@@ -1,4 +1,4 @@
-import type { WorkloadFacts } from '@goshawk/cli';
+import type { WorkloadFacts } from '@goshawk/command/policy';
 import { type JobInput, type JobSpec, type Millis, meanOf, sumOf } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {

@@ -1,13 +1,7 @@
 import { resolve } from 'node:path';
-import {
-  attributesOfAll,
-  type Context,
-  capacityOf,
-  NO_FACTS,
-  type Progress,
-  policySettings,
-  type WorkloadFacts,
-} from '@goshawk/cli';
+import type { Context, Progress } from '@goshawk/command';
+import { attributesOfAll, capacityOf } from '@goshawk/command/cluster';
+import { NO_FACTS, policySettings, type WorkloadFacts } from '@goshawk/command/policy';
 import { counted, InputError, type PolicySettings, type Preset, startsGangs } from '@goshawk/core';
 import { formatTally, formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
 import { namedResources } from '../simulate/capacity.js';

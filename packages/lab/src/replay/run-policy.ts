@@ -1,12 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import {
-  type Context,
-  capacityOf,
-  policyRecord,
-  type Progress as Shown,
-  startProgress,
-  timesAll,
-} from '@goshawk/cli';
+import { type Context, type Progress as Shown, startProgress } from '@goshawk/command';
+import { capacityOf, timesAll } from '@goshawk/command/cluster';
+import { policyRecord } from '@goshawk/command/policy';
 import { type Millis, nearestRank, type PolicySettings, sumOf } from '@goshawk/core';
 import type { CounterReading, OptionValues, PlanningResults } from '@goshawk/report';
 import type { PolicyRun, ReplayTarget, Shape } from './contract.js';

@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Context, connect, findCluster, LocalCluster, openCluster } from '@goshawk/cli';
 import type { ClusterView } from '@goshawk/client';
+import type { Context } from '@goshawk/command';
+import { connect, findCluster, LocalCluster, openCluster } from '@goshawk/command/cluster';
 import { InputError, type PolicySettings, sumOf } from '@goshawk/core';
 import type { ReplayTarget, Shape } from './contract.js';
 import type { ReplayOptions } from './options.js';
@@ -21,13 +22,14 @@ export async function onLocalCluster<T>(
   say: (line: string) => void,
   use: (target: ReplayTarget) => Promise<T>,
 ): Promise<T> {
-  const { interrupted } = context;
+  const { interrupted, executable } = context;
   const dataFolder = await mkdtemp(join(tmpdir(), 'goshawk-replay-'));
   let isKept = false;
   try {
     const local = await LocalCluster.start(
       {
         ...shape,
+        executable,
         resources,
         attribute,
         policy: settings,

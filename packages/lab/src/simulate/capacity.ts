@@ -1,4 +1,4 @@
-import { capacityOf } from '@goshawk/cli';
+import { capacityOf } from '@goshawk/command/cluster';
 import {
   type Attributes,
   amountOf,

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
-import { describeFailure, type Failure } from '@goshawk/cli';
+import { describeFailure, type Failure } from '@goshawk/command';
 import type { TaskContext } from '@goshawk/core';
 import { perform } from './perform.js';
 import type { JobSource, RunProgress, RunRequest } from './request.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { decodeText } from '@goshawk/cli';
+import { decodeText } from '@goshawk/command';
 import { InputError, type MessageType, type Millis, meanOf } from '@goshawk/core';
 import type { MessageTimes } from '@goshawk/report';
 import { type NetworkModel, parseNetwork } from '@goshawk/simulator';

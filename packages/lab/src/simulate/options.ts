@@ -1,12 +1,11 @@
+import type { OptionSpecs, Resolved } from '@goshawk/command';
 import {
   ATTRIBUTE_OPTION,
-  type OptionSpecs,
-  POLICY_OPTIONS,
   RESOURCES_OPTION,
-  type Resolved,
   SHADOW_OPTION,
   SLOTS_OR_NONE_OPTION,
-} from '@goshawk/cli';
+} from '@goshawk/command/cluster';
+import { POLICY_OPTIONS } from '@goshawk/command/policy';
 import { LIMITS } from '@goshawk/core';
 import { ALL_POLICY_NAMES } from '@goshawk/policies';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
@@ -40,12 +39,14 @@ export const SIMULATE_OPTIONS = {
     describe: `policies to compare with the first one, each with its own settings: hawk,hawk:no-stealing. \`goshawk policies\` lists them; references are ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
   },
   shortPartition: {
+    ofPolicy: true,
     type: 'text',
     default: '0.17',
     value: 'FRACTION',
     describe: 'fraction of workers that run no long tasks; auto: the share of short work; none',
   },
   probeDraw: {
+    ofPolicy: true,
     type: 'text',
     value: 'HOW',
     choices: POLICY_OPTIONS.probeDraw.choices,
@@ -57,6 +58,7 @@ export const SIMULATE_OPTIONS = {
     describe: `${POLICY_OPTIONS.stealRetry.describe}; live clusters: backoff`,
   },
   cancel: {
+    ofPolicy: true,
     type: 'text',
     value: 'WHEN',
     choices: POLICY_OPTIONS.cancel.choices,

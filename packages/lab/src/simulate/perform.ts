@@ -1,13 +1,8 @@
 import { resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import {
-  isOwn,
-  loadOwnEstimator,
-  loadPolicy,
-  parseAttributes,
-  schedulersEstimator,
-  timesAll,
-} from '@goshawk/cli';
+import { isOwn } from '@goshawk/command';
+import { parseAttributes, timesAll } from '@goshawk/command/cluster';
+import { loadOwnEstimator, loadPolicy, schedulersEstimator } from '@goshawk/command/policy';
 import {
   GoshawkError,
   InputError,

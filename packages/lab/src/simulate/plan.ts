@@ -1,14 +1,6 @@
-import {
-  attributesOfAll,
-  capacityOf,
-  checkSlots,
-  NO_FACTS,
-  type OptionSpecs,
-  parseAttributes,
-  policyRecord,
-  SLOTS_OR_NONE_OPTION,
-  shadowNames,
-} from '@goshawk/cli';
+import type { OptionSpecs } from '@goshawk/command';
+import { attributesOfAll, capacityOf, parseAttributes, SLOTS_OR_NONE_OPTION } from '@goshawk/command/cluster';
+import { checkSlots, NO_FACTS, policyRecord, shadowNames } from '@goshawk/command/policy';
 import { formatCount, InputError, LIMITS, type PolicySettings, startsGangs } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
 import { configureGenerator, findGenerator } from '@goshawk/traces';

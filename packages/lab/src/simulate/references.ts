@@ -1,4 +1,4 @@
-import { type PolicyOptions, policyNames, policySettings, type WorkloadFacts } from '@goshawk/cli';
+import { type PolicyOptions, policyNames, policySettings, type WorkloadFacts } from '@goshawk/command/policy';
 import type { PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
 

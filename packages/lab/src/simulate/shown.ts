@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { type Context, findCluster, openCluster, startProgress, untilInterrupted } from '@goshawk/cli';
+import { type Context, startProgress, untilInterrupted } from '@goshawk/command';
+import { findCluster, openCluster } from '@goshawk/command/cluster';
 import { counted } from '@goshawk/core';
 import { batchesShown, openShown } from '../workload.js';
 import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';

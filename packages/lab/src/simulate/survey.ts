@@ -1,4 +1,4 @@
-import type { WorkloadFacts } from '@goshawk/cli';
+import type { WorkloadFacts } from '@goshawk/command/policy';
 import { nearestRank, sumOf } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { describeFailure } from '@goshawk/cli';
+import { describeFailure } from '@goshawk/command';
 import { perform } from './perform.js';
 import type { JobSource, RunRequest } from './request.js';
 import type { ThreadMessage } from './threads.js';

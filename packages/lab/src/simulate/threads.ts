@@ -1,6 +1,6 @@
 import { on } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { ExitCode, type Failure } from '@goshawk/cli';
+import { ExitCode, type Failure } from '@goshawk/command';
 import { GoshawkError, InputError } from '@goshawk/core';
 import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
 

@@ -2,27 +2,24 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { GoshawkError, type Millis, type PolicySettings } from '@goshawk/core';
 import type { HttpOptions } from '@goshawk/runtime';
-import { connect } from '../cluster.js';
-import { centralCommand } from '../commands/central.js';
-import type { NOTIFY_OPTIONS } from '../commands/daemon-options.js';
-import { schedulerCommand } from '../commands/scheduler.js';
-import { workerCommand } from '../commands/worker.js';
-import type { OptionSpecs, Resolved } from '../options.js';
+import type { Resolved } from '../options.js';
 import { isOwn } from '../own-names.js';
 import { flagsFor } from '../terminal/command-line.js';
 import { type Child, startChild } from './child.js';
-
-type OptionsOf<C extends { readonly options: OptionSpecs }> = Resolved<C['options']>;
+import { connect } from './connect.js';
+import { CENTRAL_OPTIONS, type NOTIFY_OPTIONS, SCHEDULER_OPTIONS, WORKER_OPTIONS } from './daemon-options.js';
 
 interface LocalClusterOptions
-  extends Pick<OptionsOf<typeof workerCommand>, 'workers' | 'slots' | 'attribute' | 'logLevel'>,
-    Partial<Pick<OptionsOf<typeof workerCommand>, 'resources' | 'runAs' | 'network'>>,
+  extends Pick<Resolved<typeof WORKER_OPTIONS>, 'workers' | 'slots' | 'attribute' | 'logLevel'>,
+    Partial<Pick<Resolved<typeof WORKER_OPTIONS>, 'resources' | 'runAs' | 'network'>>,
     Partial<
       Pick<
-        OptionsOf<typeof schedulerCommand>,
+        Resolved<typeof SCHEDULER_OPTIONS>,
         'shadow' | 'keep' | 'keepJobs' | 'userWaitingTasksMax' | keyof typeof NOTIFY_OPTIONS
       >
     > {
+  /** Path of the script that runs commands. */
+  readonly executable: string;
   readonly schedulers: number;
   readonly policy: PolicySettings;
   /** The path of the file of users. */
@@ -174,7 +171,7 @@ export class LocalCluster {
     const expectSchedulers = schedulers > 0 ? `s[0-${schedulers - 1}]` : undefined;
     const args = (at = bind) => [
       'central',
-      ...flagsFor(centralCommand.options, {
+      ...flagsFor(CENTRAL_OPTIONS, {
         bind: at,
         logLevel,
         settings,
@@ -205,7 +202,7 @@ export class LocalCluster {
     const { schedulers, journal, journalUrl, dataFolder, policy, ...options } = this.#options;
     return Array.from({ length: schedulers }, (_, i) => {
       const name = `s${i}`;
-      const flags = flagsFor(schedulerCommand.options, {
+      const flags = flagsFor(SCHEDULER_OPTIONS, {
         name,
         centralUrl: this.url,
         http: this.#anyHttpPort,
@@ -233,7 +230,7 @@ export class LocalCluster {
     return Array.from({ length: processes }, (_, i) => {
       const firstNumber = Math.floor((i * workers) / processes);
       const name = `workers${i}`;
-      const flags = flagsFor(workerCommand.options, {
+      const flags = flagsFor(WORKER_OPTIONS, {
         name: 'w',
         numbered: true,
         workers: Math.floor(((i + 1) * workers) / processes) - firstNumber,
@@ -257,11 +254,11 @@ export class LocalCluster {
 
   /** @param at where it was before */
   async #start(place: Place, at?: string, pauseMs: Millis = RESTART_PAUSE_MS): Promise<void> {
-    const { keys, dataFolder } = this.#options;
+    const { executable, keys, dataFolder } = this.#options;
     const { name, role, secrets } = place;
     const keyArgs = keys === undefined ? [] : ['--keys', keys];
     const log = join(dataFolder, 'logs', `${name}.log`);
-    const child = await startChild(name, [...place.args(at), ...keyArgs], log, secrets);
+    const child = await startChild(name, [executable, ...place.args(at), ...keyArgs], log, secrets);
     // The stop of the cluster did not see a process that was about to start.
     if (this.#stopping) child.process.kill('SIGTERM');
     this.#children.set(name, { ...child, role });

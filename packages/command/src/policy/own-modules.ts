@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { InputError, PAPER_POLICY_NAMES } from '@goshawk/core';
 import { addOwnPolicy, inOneLine } from '@goshawk/policies';
 import { addOwnEstimator } from '@goshawk/predictor';
-import { isOwn } from './own-names.js';
+import { isOwn } from '../own-names.js';
 import { findPapers } from './papers.js';
 
 /**

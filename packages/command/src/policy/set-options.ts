@@ -1,6 +1,6 @@
 import { InputError, type Preset } from '@goshawk/core';
 import { deciderOf, optionsOf, type PolicyModule, type PolicyOptions } from '@goshawk/policies';
-import { pairsIn } from './pairs.js';
+import { pairsIn } from '../pairs.js';
 
 /**
  * Parses `--set` into values of the options' types.

@@ -1,16 +1,10 @@
 import { InputError, nearest } from '@goshawk/core';
-import type { Command } from './command.js';
-import { COMMAND_GROUPS, COMMAND_NAMES, commandNamed } from './commands/index.js';
-import { GLOBAL_OPTIONS } from './context.js';
-import { LABORATORY_COMMANDS } from './laboratory.js';
-import { flagOf, type OptionSpec, type OptionSpecs } from './options.js';
-import { wrapWords } from './terminal/width.js';
+import type { Command } from '../command.js';
+import { GLOBAL_OPTIONS } from '../context.js';
+import { flagOf, type OptionSpec, type OptionSpecs } from '../options.js';
+import { wrapWords } from '../terminal/width.js';
+import type { Program } from './program.js';
 
-const ABOUT =
-  'A hybrid cluster scheduler: central matches free workers with jobs; schedulers probe for short jobs while central is down.';
-
-/** Settings of a policy that help shows; `goshawk policies NAME` has all. */
-const COMMON = ['policy', 'estimator', 'cutoff', 'set'];
 const SETTINGS_OF_POLICY = '`goshawk policies NAME` lists all settings of a policy; each is an option here.';
 const WIDTH_MIN = 40;
 const WIDTH_MAX = 120;
@@ -25,30 +19,36 @@ const FLAGS_MAX = 26;
  * @param isWhole with rare options, and those of every command
  * @throws InputError for an unknown command
  */
-export async function helpOn(words: readonly string[], columns: number, isWhole = false): Promise<string> {
+export async function helpOn(
+  program: Program,
+  words: readonly string[],
+  columns: number,
+  isWhole = false,
+): Promise<string> {
   const width = Math.min(WIDTH_MAX, Math.max(WIDTH_MIN, columns));
   const [first, second] = words;
-  if (first === undefined) return overview(width);
-  const command = (await commandNamed(`${first} ${second}`)) ?? (await commandNamed(first));
+  if (first === undefined) return overview(program, width);
+  const command = (await program.named(`${first} ${second}`)) ?? (await program.named(first));
   if (command !== undefined) return pageOf(command, isWhole, width);
-  if (Object.hasOwn(COMMAND_GROUPS, first)) return groupPage(first, width);
-  throw unknownCommand(first);
+  if (Object.hasOwn(program.groups, first)) return groupPage(program, first, width);
+  throw unknownCommand(program, first);
 }
 
 /** @param word what stands where a command's first word should */
-export function unknownCommand(word: string): InputError {
-  const meant = nearest(word, new Set(COMMAND_NAMES.map((name) => name.split(' ')[0]!)));
+export function unknownCommand({ names }: Program, word: string): InputError {
+  const meant = nearest(word, new Set(names.map((name) => name.split(' ')[0]!)));
   const question = meant === undefined ? '' : `; did you mean ${meant}?`;
   return new InputError('usage', `unknown command: ${word}${question}`, 'see `goshawk --help`');
 }
 
-async function overview(width: number): Promise<string> {
-  const ofProduct = COMMAND_NAMES.filter((name) => !(name in LABORATORY_COMMANDS));
+async function overview(program: Program, width: number): Promise<string> {
+  const { title, commands } = program.optional;
+  const others = program.names.filter((name) => !(name in commands));
   return [
     'goshawk COMMAND [OPTIONS]',
-    wrapped(ABOUT, width, ''),
-    `Commands:\n${table(await overviewRows(ofProduct), width)}`,
-    `Laboratory (package @goshawk/lab):\n${table(await overviewRows(Object.keys(LABORATORY_COMMANDS)), width)}`,
+    wrapped(program.about, width, ''),
+    `Commands:\n${table(await overviewRows(program, others), width)}`,
+    `${title}:\n${table(await overviewRows(program, Object.keys(commands)), width)}`,
     `Options of every command:\n${table(optionRows(GLOBAL_OPTIONS), width)}`,
     wrapped(
       '`goshawk COMMAND --help` explains a command, `goshawk --version` prints the version, docs/COMMANDS.md lists every option.',
@@ -59,40 +59,38 @@ async function overview(width: number): Promise<string> {
 }
 
 /** Groups, in a line each, stand behind commands of one word. */
-async function overviewRows(names: readonly string[]): Promise<Row[]> {
+async function overviewRows(program: Program, names: readonly string[]): Promise<Row[]> {
   const single = names.filter((name) => !name.includes(' '));
-  const groups = Object.entries(COMMAND_GROUPS).flatMap(([group, describe]): Row[] => {
+  const groups = Object.entries(program.groups).flatMap(([group, describe]): Row[] => {
     const members = names.filter((name) => name.startsWith(`${group} `));
     const seconds = members.map((name) => name.slice(group.length + 1));
     return members.length === 0 ? [] : [[`${group} ${seconds.join('|')}`, describe]];
   });
-  return [...(await rowsOf(single)), ...groups];
+  return [...(await rowsOf(program, single)), ...groups];
 }
 
-async function groupPage(group: string, width: number): Promise<string> {
-  const members = COMMAND_NAMES.filter((name) => name.startsWith(`${group} `));
+async function groupPage(program: Program, group: string, width: number): Promise<string> {
+  const members = program.names.filter((name) => name.startsWith(`${group} `));
   return [
     `goshawk ${group} COMMAND`,
-    wrapped(COMMAND_GROUPS[group]!, width, ''),
-    `Commands:\n${table(await rowsOf(members), width)}`,
+    wrapped(program.groups[group]!, width, ''),
+    `Commands:\n${table(await rowsOf(program, members), width)}`,
   ].join('\n\n');
 }
 
 /** Commands and what they do. */
-function rowsOf(names: readonly string[]): Promise<Row[]> {
+function rowsOf({ optional, named }: Program, names: readonly string[]): Promise<Row[]> {
   return Promise.all(
-    names.map(
-      async (name) => [name, LABORATORY_COMMANDS[name] ?? (await commandNamed(name))!.describe] as const,
-    ),
+    names.map(async (name) => [name, optional.commands[name] ?? (await named(name))!.describe] as const),
   );
 }
 
-async function pageOf(
+function pageOf(
   { name, words, describe, options, examples, needsNoCluster = false }: Command,
   isWhole: boolean,
   width: number,
-): Promise<string> {
-  const { shown, rare, ofPolicy } = await optionsByUse(options);
+): string {
+  const { shown, rare, ofPolicy } = optionsByUse(options);
   const { cluster, ...others } = GLOBAL_OPTIONS;
   const everywhere = needsNoCluster ? others : { ...others, cluster };
   const groups: [title: string, specs: OptionSpecs][] = isWhole
@@ -130,16 +128,13 @@ function pointers(name: string, rare: number, needsNoCluster: boolean, width: nu
 }
 
 /** A command's own options: those that `--help` shows, and the two kinds that `--help --all` adds. */
-export async function optionsByUse(
+export function optionsByUse(
   options: OptionSpecs,
-): Promise<Readonly<Record<'shown' | 'rare' | 'ofPolicy', OptionSpecs>>> {
-  const settings = 'policy' in options ? (await import('./policy-options.js')).POLICY_OPTIONS : {};
-  const useOf = (name: string, { rare }: OptionSpec): 'shown' | 'rare' | 'ofPolicy' => {
-    if (name in settings && !COMMON.includes(name)) return 'ofPolicy';
-    return rare ? 'rare' : 'shown';
-  };
+): Readonly<Record<'shown' | 'rare' | 'ofPolicy', OptionSpecs>> {
+  const useOf = ({ ofPolicy, rare }: OptionSpec): 'shown' | 'rare' | 'ofPolicy' =>
+    ofPolicy ? 'ofPolicy' : rare ? 'rare' : 'shown';
   const of = (use: string): OptionSpecs =>
-    Object.fromEntries(Object.entries(options).filter(([name, spec]) => useOf(name, spec) === use));
+    Object.fromEntries(Object.entries(options).filter(([, spec]) => useOf(spec) === use));
   return { shown: of('shown'), rare: of('rare'), ofPolicy: of('ofPolicy') };
 }
 

@@ -1,6 +1,6 @@
 import type { Cluster, ConnectOptions, connect as connectTo } from '@goshawk/client';
 import { InputError } from '@goshawk/core';
-import type { Context } from './context.js';
+import type { Context } from '../context.js';
 import { keySource } from './keys.js';
 
 /** A cluster's address, and its keys if `up` recorded them. */

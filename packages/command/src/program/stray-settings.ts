@@ -1,5 +1,5 @@
 import { InputError, nearest } from '@goshawk/core';
-import { flagOf, kebab, type OptionSpecs, type Sources, variableOf } from './options.js';
+import { flagOf, kebab, type OptionSpecs, type Sources, variableOf } from '../options.js';
 
 const PREFIX = 'GOSHAWK_';
 

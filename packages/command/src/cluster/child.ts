@@ -1,18 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { GoshawkError, InputError } from '@goshawk/core';
 import { ExitCode } from '../command.js';
+import { START_FOLDER } from '../start-folder.js';
 import { LogFile } from './log-file.js';
-import { START_FOLDER } from './start-folder.js';
 
 /** Characters of a process's stderr among which the reason of its end is looked for. */
 const SAID_LENGTH_MAX = 16_384;
 /** `process.cwd()` fails once the folder is gone. */
 const STARTED_IN = process.cwd();
-/** The command itself, which is also every daemon. */
-const GOSHAWK = fileURLToPath(new URL('../../bin/goshawk.js', import.meta.url));
-
 /** Lines of Node.js that follow the error of a process that could not start. */
 const TRAILER = /^(?:Node\.js v\d|\s+at |\s*\^+\s*$|\{$|\}$|\s+\w+: .*,?$|$)/;
 const ERROR_LINE = /^(?:Uncaught )?\w*Error\b.*: /;
@@ -37,7 +33,7 @@ export interface Child {
  * Starts a daemon process and waits until it is up. The process ends when its stdin closes, so with this one. Its own
  * process group keeps Ctrl-C of the terminal away from it.
  *
- * @param args of the command, such as `['scheduler', '--name', 's0']`
+ * @param args of Node: the script of the command and its arguments, such as `['goshawk.js', 'scheduler', '--name', 's0']`
  * @param logFile gets its log, and whatever else it writes to stderr
  * @param secrets variables that hold what other users of this machine must not see among its arguments
  * @param startFolder that its relative paths start from
@@ -50,7 +46,7 @@ export async function startChild(
   secrets: Readonly<Record<string, string>> = {},
   startFolder: string = STARTED_IN,
 ): Promise<Child> {
-  const child = spawn(process.execPath, [GOSHAWK, ...args, '--json', '--with-parent'], {
+  const child = spawn(process.execPath, [...args, '--json', '--with-parent'], {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
     cwd: '/',

@@ -1,23 +1,22 @@
 import { isatty } from 'node:tty';
 import { InputError } from '@goshawk/core';
-import type { Command, Positionals } from './command.js';
-import { ExitCode } from './command.js';
-import { allCommands } from './commands/index.js';
+import type { Command, Positionals } from '../command.js';
+import { ExitCode } from '../command.js';
 import {
   type Context,
   GLOBAL_OPTIONS,
   type GlobalOptions,
   isReadByProgram,
   type OutputStream,
-} from './context.js';
-import { describeFailure, failureLine } from './failure.js';
-import { type OptionSpecs, readConfigFile, resolveOptions, type Sources } from './options.js';
-import { isLoaded } from './own-names.js';
+} from '../context.js';
+import { describeFailure, failureLine } from '../failure.js';
+import { type OptionSpecs, readConfigFile, resolveOptions, type Sources } from '../options.js';
+import { plain } from '../terminal/paint.js';
+import { wrapProse } from '../terminal/width.js';
 import { parse } from './parser.js';
+import type { Program } from './program.js';
 import { checkArguments } from './raw-arguments.js';
 import { checkFileNames, strayVariables } from './stray-settings.js';
-import { plain } from './terminal/paint.js';
-import { wrapProse } from './terminal/width.js';
 
 /** Output of a command; normally the process. */
 interface Terminal {
@@ -27,6 +26,8 @@ interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly interrupted: AbortSignal;
+  /** Path of the script that runs commands. */
+  readonly executable: string;
 }
 
 /**
@@ -35,10 +36,10 @@ interface Terminal {
  * @param argv without node and the script
  * @returns the exit code
  */
-export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+export async function run(program: Program, argv: readonly string[], terminal: Terminal): Promise<number> {
   try {
     checkArguments(argv);
-    return await dispatch(argv, terminal);
+    return await dispatch(program, argv, terminal);
   } catch (error) {
     // A user who pressed Ctrl-C needs no explanation.
     if (terminal.interrupted.aborted && error === terminal.interrupted.reason) return ExitCode.interrupted;
@@ -69,11 +70,11 @@ function forTerminal(text: string, { isTTY, columns }: OutputStream): string {
   return isTTY === true && columns ? wrapProse(text, columns) : text;
 }
 
-async function dispatch(argv: readonly string[], terminal: Terminal): Promise<number> {
+async function dispatch(program: Program, argv: readonly string[], terminal: Terminal): Promise<number> {
   const dashes = argv.indexOf('--');
   const before = dashes < 0 ? argv : argv.slice(0, dashes);
   const afterDashes = dashes < 0 ? undefined : argv.slice(dashes + 1);
-  const { given, help } = await parse(before, terminal.stdout.columns || 100, dashes >= 0);
+  const { given, help } = await parse(program, before, terminal.stdout.columns || 100, dashes >= 0);
   if (given === undefined) {
     terminal.stdout.write(`${help}\n`);
     return ExitCode.done;
@@ -83,10 +84,11 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<nu
   if (afterDashes !== undefined && !command.words.includes('--')) {
     throw new InputError('usage', `${command.name} takes no arguments after --`);
   }
-  return runCommand(command, flags, { words, afterDashes }, terminal);
+  return runCommand(program, command, flags, { words, afterDashes }, terminal);
 }
 
 async function runCommand(
+  program: Program,
   command: Command,
   flags: Readonly<Record<string, unknown>>,
   positionals: Positionals,
@@ -96,25 +98,13 @@ async function runCommand(
   const fileName = (flags.config as string | undefined) ?? environment.GOSHAWK_CONFIG;
   const file = fileName === undefined ? {} : readConfigFile(fileName);
   const sources = { flags, environment, file, fileName: fileName ?? '' };
-  const warnings = await checkSettings(command, sources);
+  const warnings = await checkSettings(program, command, sources);
   const global = resolveOptions(GLOBAL_OPTIONS, sources).values;
   const { values, origins } = resolveOptions(command.options, sources);
-  const options = namesOwn(values) ? await withOwn(values, terminal.cwd) : values;
+  const options = await program.loadModules(values, terminal.cwd);
   const context = contextOf(global, terminal);
   for (const warning of warnings) context.note(plain(warning));
   return (await command.run(context, options, positionals, origins)) ?? ExitCode.done;
-}
-
-/** Policies and estimators are loaded by the commands that need them. */
-function namesOwn({ policy, estimator, shadow }: Readonly<Record<string, unknown>>): boolean {
-  return [policy, estimator, shadow].some(
-    (each) => typeof each === 'string' && each.split(/[,:]/).some(isLoaded),
-  );
-}
-
-async function withOwn<O extends Readonly<Record<string, unknown>>>(options: O, cwd: string): Promise<O> {
-  const { withOwnModules } = await import('./own-modules.js');
-  return withOwnModules(options, cwd);
 }
 
 /**
@@ -123,7 +113,7 @@ async function withOwn<O extends Readonly<Record<string, unknown>>>(options: O, 
  * @returns warnings about variables
  * @throws InputError that names one in the file
  */
-async function checkSettings(command: Command, sources: Sources): Promise<string[]> {
+async function checkSettings(program: Program, command: Command, sources: Sources): Promise<string[]> {
   const specsOf = (commands: readonly Command[]): OptionSpecs[] => [
     GLOBAL_OPTIONS,
     ...commands.map(({ options }) => options),
@@ -134,7 +124,7 @@ async function checkSettings(command: Command, sources: Sources): Promise<string
   } catch {
     // Another command may know it. All share files and the environment, but the others are loaded only now.
   }
-  const all = specsOf(await allCommands());
+  const all = specsOf(await program.all());
   checkFileNames(all, sources);
   return strayVariables(all, sources);
 }
@@ -166,6 +156,7 @@ function contextOf(global: GlobalOptions, terminal: Terminal): Context {
     interrupted: terminal.interrupted,
     environment,
     cwd: terminal.cwd,
+    executable: terminal.executable,
   };
 }
 

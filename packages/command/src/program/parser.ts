@@ -1,11 +1,11 @@
 import { InputError, nearest } from '@goshawk/core';
 import { Parser } from 'yargs/helpers';
-import type { Command } from './command.js';
-import { COMMAND_GROUPS, COMMAND_NAMES, commandNamed, commandsNamedIn } from './commands/index.js';
-import { GLOBAL_OPTIONS } from './context.js';
+import type { Command } from '../command.js';
+import { GLOBAL_OPTIONS } from '../context.js';
+import { flagOf, kebab, type OptionSpec, type OptionSpecs } from '../options.js';
+import { VERSION } from '../version.js';
 import { helpOn, unknownCommand } from './help.js';
-import { flagOf, kebab, type OptionSpec, type OptionSpecs } from './options.js';
-import { VERSION } from './version.js';
+import type { Program } from './program.js';
 
 /** A parsed command line. */
 interface GivenLine {
@@ -36,16 +36,21 @@ const ABOUT_OPTIONS = {
  * @param hasMore whether something follows `--`
  * @throws InputError, one line, for an unknown command or option, and for an option without its value
  */
-export async function parse(words: readonly string[], columns: number, hasMore = false): Promise<Parsed> {
+export async function parse(
+  program: Program,
+  words: readonly string[],
+  columns: number,
+  hasMore = false,
+): Promise<Parsed> {
   const help = async (topic: readonly string[], isWhole: boolean): Promise<Parsed> => ({
     given: undefined,
-    help: await helpOn(topic, columns, isWhole),
+    help: await helpOn(program, topic, columns, isWhole),
   });
   if (words.length === 0) return help([], false);
   // Other command lines load commands for their options.
   if (words.length === 1 && words[0] === '--version') return { given: undefined, help: VERSION };
   const argv = words[0] === 'help' ? [...words.slice(1), '--help'] : words;
-  const { first, second, command } = await commandOf(argv);
+  const { first, second, command } = await commandOf(program, argv);
   const { argv: parsed, error } = split(argv, command === undefined ? GLOBAL_OPTIONS : optionsOf(command));
   const { _: positionals, help: asksHelp, version, ...flags } = parsed;
   const depth = command?.name.split(' ').length ?? 1;
@@ -53,11 +58,11 @@ export async function parse(words: readonly string[], columns: number, hasMore =
   const isHelpWord = rest.length === 1 && rest[0] === 'help' && !hasMore;
   if (command === undefined) {
     if (!asksHelp && version) return { given: undefined, help: VERSION };
-    const isGroup = first !== undefined && Object.hasOwn(COMMAND_GROUPS, first);
-    if (isGroup && second !== undefined && second !== 'help') throw unknownInGroup(first, second);
-    if (first !== undefined && !isGroup) throw unknownCommand(first);
+    const isGroup = first !== undefined && Object.hasOwn(program.groups, first);
+    if (isGroup && second !== undefined && second !== 'help') throw unknownInGroup(program, first, second);
+    if (first !== undefined && !isGroup) throw unknownCommand(program, first);
     if (asksHelp || (isGroup && second === 'help')) return help(first === undefined ? [] : [first], false);
-    throw first === undefined ? noCommand() : incompleteGroup(first);
+    throw first === undefined ? noCommand() : incompleteGroup(program, first);
   }
   // A help page must not hide that an option has swallowed the word before it.
   if (error) throw needsValue(error, command, argv);
@@ -76,14 +81,14 @@ interface Found {
 }
 
 /** The command comes first, or after options; which of those take a value is up to the commands that the line may mean. */
-async function commandOf(argv: readonly string[]): Promise<Found> {
+async function commandOf(program: Program, argv: readonly string[]): Promise<Found> {
   const [opening = '-'] = argv;
-  const isFirst = !opening.startsWith('-') && !Object.hasOwn(COMMAND_GROUPS, opening);
-  const candidates = isFirst ? [] : await commandsNamedIn(opening.startsWith('-') ? argv : [opening]);
+  const isFirst = !opening.startsWith('-') && !Object.hasOwn(program.groups, opening);
+  const candidates = isFirst ? [] : await program.namedIn(opening.startsWith('-') ? argv : [opening]);
   const specs: OptionSpecs = Object.assign({}, ...candidates.map(optionsOf), GLOBAL_OPTIONS);
   const [first, second] = isFirst ? [opening] : split(argv, specs).argv._.map(String);
   if (first === undefined) return { first, second, command: undefined };
-  const command = (await commandNamed(first)) ?? (await commandNamed(`${first} ${second}`));
+  const command = (await program.named(first)) ?? (await program.named(`${first} ${second}`));
   return { first, second, command };
 }
 
@@ -91,8 +96,8 @@ function noCommand(): InputError {
   return new InputError('usage', 'no command given; `goshawk --help` lists them', 'see `goshawk --help`');
 }
 
-function incompleteGroup(first: string): InputError {
-  const members = COMMAND_NAMES.filter((name) => name.startsWith(`${first} `));
+function incompleteGroup({ names }: Program, first: string): InputError {
+  const members = names.filter((name) => name.startsWith(`${first} `));
   const seconds = members.map((name) => name.slice(first.length + 1)).join(', ');
   return new InputError('usage', `${first} needs one of: ${seconds}`, 'see `goshawk --help`');
 }
@@ -171,8 +176,8 @@ function hintFor({ name }: Command): string {
   return `see \`goshawk ${name} --help\``;
 }
 
-function unknownInGroup(first: string, second: string): InputError {
-  const meant = nearest(`${first} ${second}`, COMMAND_NAMES);
+function unknownInGroup({ names }: Program, first: string, second: string): InputError {
+  const meant = nearest(`${first} ${second}`, names);
   const line = `unknown command: ${first} ${second}${question(meant)}`;
   return new InputError('usage', line, 'see `goshawk --help`');
 }

@@ -1,10 +1,10 @@
 import { DEFAULT_POLICY, MATCHINGS, type Preset } from '@goshawk/core';
 import { ALL_POLICY_NAMES, deciderOf } from '@goshawk/policies';
 import { ATTRIBUTES, ESTIMATOR_FORMS } from '@goshawk/predictor';
-import type { OptionSpec, OptionSpecs, Resolved } from './options.js';
+import type { OptionSpec, Resolved } from '../options.js';
 
 /** The settings that shape a run: the same names for `up`, `replay`, `simulate`, `central` and in files. */
-export const POLICY_OPTIONS = {
+export const POLICY_OPTIONS = ofPolicy({
   policy: {
     type: 'text',
     suggests: ALL_POLICY_NAMES,
@@ -137,7 +137,17 @@ export const POLICY_OPTIONS = {
   central: { type: 'flag', default: true, describe: 'place long jobs centrally (off: --no-central)' },
   partition: { type: 'flag', default: true, describe: 'keep a short partition (off: --no-partition)' },
   stealing: { type: 'flag', default: true, describe: 'let idle workers steal (off: --no-stealing)' },
-} as const satisfies OptionSpecs;
+});
+
+/** Marks all but those that the help of commands shows. */
+function ofPolicy<const S extends Readonly<Record<string, OptionSpec>>>(specs: S): S {
+  const common = ['policy', 'estimator', 'cutoff', 'set'];
+  const marked = Object.entries(specs).map(([name, spec]) => [
+    name,
+    common.includes(name) ? spec : { ...spec, ofPolicy: true },
+  ]);
+  return Object.fromEntries(marked) as S;
+}
 
 /** Defaults that differ: policies of the papers follow their paper, and seeking policies use the best value. */
 type BestBySome = 'cancel' | 'probeDraw';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Role } from '@goshawk/core';
 import type { KeyRing, KeySource } from '@goshawk/transport';
-import type { Context } from './context.js';
+import type { Context } from '../context.js';
 
 /** Holds a key file itself, where a secret comes in the environment rather than as a file. */
 const KEY_VARIABLE = 'GOSHAWK_KEY';

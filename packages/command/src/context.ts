@@ -89,4 +89,6 @@ export interface Context {
   readonly interrupted: AbortSignal;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** Path of the script that runs commands, which also runs every daemon. */
+  readonly executable: string;
 }

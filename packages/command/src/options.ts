@@ -18,6 +18,8 @@ interface SpecBase {
   readonly flagOnly?: boolean;
   /** Rarely used: `--help --all` and docs/COMMANDS.md show it, `--help` does not. */
   readonly rare?: boolean;
+  /** Setting of a policy: `goshawk policies NAME` and `--help --all` show it, `--help` does not. */
+  readonly ofPolicy?: boolean;
 }
 
 export type OptionSpec =

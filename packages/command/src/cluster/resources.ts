@@ -1,6 +1,6 @@
 import { GPU, InputError, LIMITS, parseBytes, quoted, type Resources } from '@goshawk/core';
-import type { OptionSpec } from './options.js';
-import { pairsIn } from './pairs.js';
+import type { OptionSpec } from '../options.js';
+import { pairsIn } from '../pairs.js';
 
 /** Both of a worker; wherever there are workers. */
 export const SLOTS_OPTION = {

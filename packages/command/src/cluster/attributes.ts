@@ -1,6 +1,6 @@
 import { type Attribute, type Attributes, attributesByName, InputError, LIMITS, quoted } from '@goshawk/core';
-import type { OptionSpec } from './options.js';
-import { valueListsIn } from './pairs.js';
+import type { OptionSpec } from '../options.js';
+import { valueListsIn } from '../pairs.js';
 
 export const ATTRIBUTE_OPTION = {
   type: 'texts',

@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import * as connecting from '../cluster.js';
 import * as children from './child.js';
-import { LocalCluster } from './cluster.js';
+import * as connecting from './connect.js';
+import { LocalCluster } from './local-cluster.js';
 import { LogFile } from './log-file.js';
 
 // A process of its own: it counts timers and open files.

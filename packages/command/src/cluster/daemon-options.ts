@@ -1,0 +1,289 @@
+import { LIMITS, LOG_LEVELS } from '@goshawk/core';
+import type { OptionSpecs } from '../options.js';
+import { ATTRIBUTE_OPTION } from './attributes.js';
+import { RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from './resources.js';
+
+/** Options of every daemon. */
+export const DAEMON_OPTIONS = {
+  advertise: {
+    type: 'text',
+    value: 'URL',
+    rare: true,
+    describe:
+      'address that other processes connect to, if they cannot reach --bind (default for 0.0.0.0: the only address of this machine)',
+  },
+  insecure: { type: 'flag', rare: true, describe: 'listen beyond loopback without keys' },
+  http: {
+    type: 'text',
+    value: 'HOST:PORT',
+    describe: 'serve /livez, /readyz, /metrics and /status over HTTP (default: no HTTP)',
+  },
+  httpTokenFile: {
+    type: 'text',
+    value: 'FILE',
+    describe:
+      'file with the bearer token for HTTP requests; required beyond loopback, and in a cluster with keys for all but /livez and /readyz (or set GOSHAWK_HTTP_TOKEN)',
+  },
+  httpPortFile: {
+    type: 'text',
+    value: 'FILE',
+    rare: true,
+    describe: 'write the HTTP port to FILE, for health checks with --http HOST:0',
+  },
+  auditLog: {
+    type: 'text',
+    value: 'FILE',
+    describe:
+      'append a JSON line to FILE for each request that changes something, each change of keys, and each rejection',
+  },
+  drainTimeout: {
+    type: 'duration',
+    describe: 'how long running work may take after SIGTERM; 0s stops at once (default: no limit)',
+  },
+  logLevel: {
+    type: 'text',
+    default: 'info',
+    choices: LOG_LEVELS,
+    value: 'LEVEL',
+    describe: 'minimum log level',
+  },
+  withParent: {
+    type: 'flag',
+    flagOnly: true,
+    rare: true,
+    describe: 'exit when stdin closes, for parent processes',
+  },
+} as const satisfies OptionSpecs;
+
+export const CENTRAL_PORT = 7070;
+
+/** Options of schedulers and workers, which join a cluster. */
+export const MEMBER_OPTIONS = {
+  bind: {
+    type: 'text',
+    value: 'URL',
+    default: 'tcp://127.0.0.1:0',
+    describe: 'address to listen on; port 0 picks a free port',
+  },
+  centralUrl: {
+    type: 'text',
+    default: `tcp://127.0.0.1:${CENTRAL_PORT}`,
+    value: 'URL',
+    describe: 'address of central',
+  },
+} as const satisfies OptionSpecs;
+
+/** An option of central, which a local cluster takes too. */
+export const USERS_OPTION = {
+  type: 'text',
+  value: 'FILE',
+  describe:
+    'weights and limits of users, as {"ann": {"weight": 3, "running": 8}, "*": {"weight": 1}}; read again when the file changes',
+} as const;
+
+/** How long schedulers keep jobs that have ended. */
+export const RETENTION_OPTIONS = {
+  keep: { type: 'duration', default: '7d', describe: 'forget ended jobs after this time' },
+  keepJobs: {
+    type: 'count',
+    default: 10_000,
+    describe: 'ended jobs that each scheduler keeps for more than ten minutes; it forgets the oldest first',
+  },
+} as const satisfies OptionSpecs;
+
+/** Option of schedulers and local clusters. */
+export const JOURNAL_OPTION = {
+  type: 'text',
+  value: 'URL',
+  describe:
+    'PostgreSQL database (postgres://…) for the jobs of all schedulers, which take over the jobs of a lost scheduler (use GOSHAWK_JOURNAL to hide the password from `ps`)',
+} as const;
+
+/** Option of schedulers and local clusters. */
+export const QUOTA_OPTION = {
+  type: 'count',
+  min: 1,
+  describe:
+    'maximum number of waiting tasks per user and scheduler; further jobs are refused (default: no limit)',
+} as const;
+
+/** How schedulers tell others that jobs have ended. */
+export const NOTIFY_OPTIONS = {
+  notifyHosts: {
+    type: 'text',
+    value: 'HOSTS',
+    rare: true,
+    describe: 'hosts that `submit --notify URL` may name: hooks.example.org,*.corp.example',
+    whenUnset: 'any, and none where the cluster has keys',
+  },
+  notifySecretFile: {
+    type: 'text',
+    value: 'FILE',
+    rare: true,
+    describe: 'file of a secret that signs notifications (HMAC-SHA256 in X-Goshawk-Signature)',
+  },
+  notifyCommand: {
+    type: 'text',
+    value: 'COMMAND',
+    rare: true,
+    describe:
+      'shell command that the scheduler runs when a job has ended, with the notification as JSON on stdin',
+  },
+} as const;
+
+/** Option of workers and of a whole local cluster. */
+export const RUN_AS_OPTION = {
+  type: 'text',
+  default: 'self',
+  choices: ['self', 'user', 'sandbox'],
+  value: 'HOW',
+  describe:
+    'how commands run: as this worker (self), under the account that the submitter’s key is named after (user; the worker is root), or in a sandbox of bubblewrap (sandbox)',
+} as const;
+
+export const NETWORK_OPTION = {
+  type: 'flag',
+  default: true,
+  rare: true,
+  describe: 'let tasks use the network (off: --no-network, with --run-as sandbox; they have loopback alone)',
+} as const;
+
+export const SHADOW_OPTION = {
+  type: 'text',
+  value: 'NAMES',
+  describe: 'score these estimators on every job without using their estimates: pilot,history,hybrid',
+} as const;
+
+/** Options of central, besides those of its policy. */
+export const CENTRAL_OPTIONS = {
+  bind: {
+    type: 'text',
+    value: 'URL',
+    default: `tcp://127.0.0.1:${CENTRAL_PORT}`,
+    describe: 'address to listen on',
+  },
+  ...DAEMON_OPTIONS,
+  expectSchedulers: {
+    type: 'text',
+    value: 'NAMES',
+    describe: 'schedulers to report as missing until they join, such as s[0-2] or s0,s1',
+  },
+  users: USERS_OPTION,
+  settings: {
+    type: 'text',
+    value: 'JSON',
+    flagOnly: true,
+    rare: true,
+    describe: 'all policy settings as JSON, instead of single options',
+  },
+} as const satisfies OptionSpecs;
+
+/** Options of schedulers. */
+export const SCHEDULER_OPTIONS = {
+  ...MEMBER_OPTIONS,
+  name: {
+    type: 'text',
+    value: 'NAME',
+    describe: 'name of the scheduler, unique in the cluster (default: from host and process)',
+  },
+  dataFolder: {
+    type: 'text',
+    value: 'FOLDER',
+    describe:
+      'folder on a local disk for the journal and learned run times (default: none; jobs are lost when the process exits)',
+  },
+  journal: JOURNAL_OPTION,
+  dataFolders: {
+    type: 'count',
+    min: 1,
+    max: 1_000,
+    rare: true,
+    describe:
+      'number of schedulers that share --data-folder; each takes a free subfolder, existing ones first',
+  },
+  shadow: SHADOW_OPTION,
+  estimator: {
+    type: 'text',
+    value: 'FILE',
+    rare: true,
+    describe: 'module of a custom estimator, at the same path as on central, which selects the estimator',
+  },
+  activeJobsMax: {
+    type: 'count',
+    min: 1,
+    default: LIMITS.activeJobsMax,
+    describe: 'maximum number of active jobs; clients retry further submissions later',
+  },
+  userWaitingTasksMax: QUOTA_OPTION,
+  ...NOTIFY_OPTIONS,
+  ...RETENTION_OPTIONS,
+  ...DAEMON_OPTIONS,
+} as const satisfies OptionSpecs;
+
+/** Options of worker processes. */
+export const WORKER_OPTIONS = {
+  ...MEMBER_OPTIONS,
+  name: {
+    type: 'text',
+    value: 'NAME',
+    describe:
+      'name of the worker; a number is appended if there are several (default: from host and process)',
+  },
+  workers: {
+    type: 'count',
+    default: 1,
+    min: 1,
+    max: 10_000,
+    describe: 'number of workers in this process',
+  },
+  numbered: { type: 'flag', rare: true, describe: 'append a number even to a single worker' },
+  firstNumber: { type: 'count', default: 0, rare: true, describe: 'number of the first worker' },
+  slots: SLOTS_OR_NONE_OPTION,
+  resources: {
+    ...RESOURCES_OPTION,
+    describe: `${RESOURCES_OPTION.describe} (default: one CPU per slot and an equal share of the memory)`,
+  },
+  attribute: ATTRIBUTE_OPTION,
+  memoryShares: {
+    type: 'count',
+    min: 1,
+    rare: true,
+    describe:
+      'number of workers that share the memory of this machine equally (default: those of this process)',
+  },
+  dataFolder: {
+    type: 'text',
+    value: 'FOLDER',
+    describe: 'folder for state that outlives the process (default: a temporary folder)',
+  },
+  taskCgroup: {
+    type: 'text',
+    value: 'FOLDER',
+    describe:
+      'folder of an empty version 2 cgroup, which limits commands to the CPU and memory that their job requests',
+  },
+  runAs: RUN_AS_OPTION,
+  network: NETWORK_OPTION,
+  hide: {
+    type: 'texts',
+    value: 'PATH',
+    rare: true,
+    describe:
+      'file or folder that no task in a sandbox may see, besides keys and records of this worker; repeatable',
+  },
+  exec: { type: 'flag', default: true, describe: 'run commands (off: --no-exec)' },
+  execOnly: {
+    type: 'texts',
+    value: 'PATH',
+    describe:
+      'allow only this command (absolute path), without the job’s environment variables; --module-only allows modules; repeatable',
+  },
+  moduleOnly: {
+    type: 'texts',
+    value: 'PATH',
+    describe:
+      'allow only this module or the modules in this folder (absolute path); --exec-only allows commands; repeatable',
+  },
+  module: { type: 'flag', default: true, describe: 'run functions of modules (off: --no-module)' },
+  ...DAEMON_OPTIONS,
+} as const satisfies OptionSpecs;

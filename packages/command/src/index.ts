@@ -1,0 +1,48 @@
+export {
+  COMPLETED,
+  type Command,
+  type Completed,
+  defineCommand,
+  ExitCode,
+  FROM,
+  type Positionals,
+  partOf,
+  wholeList,
+} from './command.js';
+export { type Context, GLOBAL_OPTIONS, type OutputStream, writeAll } from './context.js';
+export {
+  DetachedError,
+  describeFailure,
+  type Failure,
+  throwAll,
+  WaitTimeoutError,
+} from './failure.js';
+export { untilInterrupted, whenAborted, whenOrphaned } from './interruption.js';
+export { isAbsent } from './optional-package.js';
+export {
+  flagOf,
+  kebab,
+  type OptionSpec,
+  type OptionSpecs,
+  type Origin,
+  optionsGiven,
+  type Resolved,
+  readConfigFile,
+  resolveOptions,
+  variableOf,
+} from './options.js';
+export { isLoaded, isOwn } from './own-names.js';
+export { pairIn, valueListsIn } from './pairs.js';
+export { START_FOLDER } from './start-folder.js';
+export { ago } from './terminal/ago.js';
+export { commandLine, durationText } from './terminal/command-line.js';
+export { csvRow } from './terminal/csv.js';
+export { type Painter, painter, paintStanding, paintState, plain } from './terminal/paint.js';
+export { type Progress, startProgress } from './terminal/progress.js';
+export { redrawing } from './terminal/redrawing.js';
+export { page, type Section, section } from './terminal/sections.js';
+export { type Column, renderTable } from './terminal/table.js';
+export { cellWidth, cut } from './terminal/width.js';
+export { decodeText } from './text.js';
+export { VERSION } from './version.js';
+export { withoutPasswords } from './without-passwords.js';

@@ -1,0 +1,17 @@
+export { loadOwnEstimator, loadPolicy, withOwnModules } from './own-modules.js';
+export { findPapers, findSolver } from './papers.js';
+export { POLICY_OPTIONS, type PolicyOptions, settingsUsedBy } from './policy-options.js';
+export { setOptions } from './set-options.js';
+export {
+  checkSlots,
+  clusterSettings,
+  NO_FACTS,
+  PACKING_POLICIES,
+  policyNames,
+  policyRecord,
+  policySettings,
+  SHARING_POLICIES,
+  schedulersEstimator,
+  type WorkloadFacts,
+} from './settings.js';
+export { shadowNames } from './shadow-names.js';

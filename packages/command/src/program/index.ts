@@ -1,0 +1,6 @@
+export { completionScript, SHELLS, type Shell } from './completion.js';
+export { helpOn, optionRows, optionsByUse } from './help.js';
+export { parse } from './parser.js';
+export type { Program } from './program.js';
+export { unreadableVariables } from './raw-arguments.js';
+export { run, tellFailure } from './run.js';
