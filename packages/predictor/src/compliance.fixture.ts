@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 import type { ArrivingJob, EndedJob, Estimator, Evidence, Judgement } from './estimator.js';
 import { Guarded } from './guarded.js';
 
-/** How an estimator is made for a test, from a stream of random numbers. */
+/** Creates an estimator for a test, from a stream of random numbers. */
 type Make = (random: () => number) => Estimator;
 
 const CUTOFF_MS = 10_000;
 
-/** A job, and how long each of its tasks runs. */
+/** A job and the run times of its tasks. */
 interface TestJob {
   readonly job: ArrivingJob;
   readonly runsMs: readonly number[];
@@ -50,7 +50,7 @@ const arbitraryJob: fc.Arbitrary<TestJob> = fc
     };
   });
 
-/** Runs the pilots that are wanted, one after another, some of which fail. @returns what was decided */
+/** Runs the requested pilots one after another, some of which fail. @returns the decision */
 export function live(estimator: Estimator, { job, runsMs }: TestJob, failing = 0): number | undefined {
   const judgement = estimator.judge(job);
   let decided = judgement.kind === 'estimate' ? judgement.estimate.meanMs : undefined;
@@ -93,7 +93,7 @@ function seeded(make: Make): Guarded {
 /** The compliance suite of all estimators. */
 export function keepsToTheContract(name: string, make: Make): void {
   describe(name, () => {
-    test('judges, weighs and learns whatever comes, and always decides', () => {
+    test('judges, weighs and learns without error, and always decides', () => {
       fc.assert(
         fc.property(fc.array(fc.tuple(arbitraryJob, fc.nat(4)), { maxLength: 30 }), (jobs) => {
           const estimator = seeded(make);
@@ -136,7 +136,7 @@ export function keepsToTheContract(name: string, make: Make): void {
       expect(estimator.misbehaviour.count).toBe(0);
     });
 
-    test('a pilot that runs for ever makes its job long in the end', () => {
+    test('a pilot that runs forever makes its job long eventually', () => {
       const estimator = seeded(make);
       const job = { name: 'a', tasks: 100, startable: 100, submittedAt: 0 };
       const judgement = estimator.judge(job);
@@ -153,14 +153,14 @@ export function keepsToTheContract(name: string, make: Make): void {
       if (verdict.kind === 'decided') expect(verdict.estimate.meanMs).toBeGreaterThanOrEqual(CUTOFF_MS);
     });
 
-    test('goes on where it was saved', () => {
+    test('continues from its saved state', () => {
       fc.assert(
         fc.property(fc.array(arbitraryJob, { minLength: 1, maxLength: 40 }), (jobs) => {
           const before = seeded(make);
           const half = jobs.slice(0, jobs.length >> 1);
           for (const job of half) live(before, job);
           const after = seeded(make);
-          // So that those that draw have drawn as often.
+          // Draws the same number of random numbers in both.
           for (const job of half) after.judge(job.job);
           after.load(JSON.parse(JSON.stringify(before.save())));
           for (const job of jobs.slice(half.length)) {
@@ -172,7 +172,7 @@ export function keepsToTheContract(name: string, make: Make): void {
       );
     });
 
-    test('refuses what it has not saved', () => {
+    test('rejects state that it has not saved', () => {
       for (const saved of ['nonsense', 17, { some: 'thing' }, [1, 2]]) {
         expect(() => seeded(make).load(saved)).toThrow(/is not from the estimator/);
       }

@@ -3,35 +3,36 @@ import type { Millis, Resources, Segment } from '@goshawk/core';
 export type { Segment };
 
 /**
- * The contract of run-time estimators. One is asked when a job arrives; it answers with an estimate, or with how
- * many of the job's tasks should run first, as pilots, to find out; it weighs what they show; and it learns from
- * each job that ends. It is deterministic: the same calls and the same random numbers give the same answers.
+ * The contract of run-time estimators. An estimator judges each arriving job: it returns an estimate, or the number
+ * of tasks to run first as pilots. It then weighs the evidence of the pilots, and learns from each job that ends. It
+ * is deterministic: equal calls and random numbers give equal answers.
  *
- * Who asks takes no harm from one that misbehaves: see `Guarded`.
+ * Callers are protected from faulty estimators by `Guarded`.
  */
 export interface Estimator {
-  /** As it is asked for, argument included: `noisy:0.1-1.9`. */
+  /** Name with its argument: `noisy:0.1-1.9`. */
   readonly name: string;
-  /** Upper bound of the JSON of `save`, however many jobs the estimator has learned from. */
+  /** Upper bound of the JSON of `save`, regardless of the number of jobs. */
   readonly savedCharactersMax: number;
   /** Judges an arriving job. */
   judge(job: ArrivingJob): Judgement;
   /**
-   * Weighs the evidence of the pilots. Called after each start and end of a pilot, and at the time that the
-   * last verdict gave, until it decides; each job is decided once. Provisional decisions are revised after
-   * each further pilot, for the estimate only.
+   * Weighs the evidence of the pilots. Called after each start and end of a pilot, and at the time that the last
+   * verdict requested, until it decides; each job is decided once. Provisional decisions are revised after each
+   * further pilot, for the estimate only.
+   *
    * @param judgement of this job, by the same estimator
    * @param cutoffMs mean task run time at which a job is long
    */
   weigh(job: ArrivingJob, judgement: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict;
-  /** A job has ended, decided upon or not. */
+  /** A job has ended, with or without a decision. */
   learn(ended: EndedJob): void;
-  /** All that it has learnt, as a value that JSON can hold. */
+  /** Everything learned, as a JSON value. */
   save(): unknown;
   /**
-   * Goes on where another one has stopped.
+   * Continues from saved state.
    *
-   * @throws InputError when that is not from the estimator this kind of estimator
+   * @throws InputError if the state is not from this kind of estimator
    */
   load(saved: unknown): void;
 }
@@ -39,23 +40,23 @@ export interface Estimator {
 /** Facts about an arriving job. */
 export interface ArrivingJob {
   readonly name: string;
-  /** Stays the same from one run of a recurring job to the next. */
+  /** Name shared by all runs of a recurring job. */
   readonly logicalName?: string | undefined;
   readonly user?: string | undefined;
   readonly tasks: number;
-  /** Tasks that may start at once: those of stages that wait for no other. Pilots are drawn from them. */
+  /** Number of tasks in stages without predecessors, from which pilots are drawn. */
   readonly startable: number;
   /** Demand of each task, if all are equal. */
   readonly demand?: Resources | undefined;
-  /** Stages of a job that has several, in an order in which they can run. */
+  /** Stages of a job that has several, in topological order. */
   readonly stages?: readonly ArrivingStage[] | undefined;
-  /** The name of the stage that this stands for, where stages are looked at one by one. */
+  /** The name of the stage, if this describes one stage as a job. */
   readonly stage?: string | undefined;
-  /** Google's: 0 for what nobody waits for, up to 3 for what serves users. */
+  /** Google's scheduling class: from 0, not latency-sensitive, to 3, user-facing. */
   readonly schedulingClass?: number | undefined;
   /** Wall clock, ms since 1970; in a replay the time of the trace. */
   readonly submittedAt: Millis;
-  /** Mean task run time as the submitter believes it. */
+  /** The submitter's estimate of the mean task run time. */
   readonly givenMs?: Millis | undefined;
   /** The true mean task run time; known in replays only. */
   readonly trueMeanMs?: Millis | undefined;
@@ -64,7 +65,7 @@ export interface ArrivingJob {
 export interface ArrivingStage {
   readonly name: string;
   readonly tasks: number;
-  /** It waits for no other. */
+  /** The stage has no predecessors. */
   readonly startable: boolean;
   readonly demand?: Resources | undefined;
   /** The true mean run time of its tasks; known in replays only. */
@@ -74,7 +75,7 @@ export interface ArrivingStage {
 export interface Estimate {
   /** Mean run time of the job's tasks. */
   readonly meanMs: Millis;
-  /** Variance of that belief, where it is known: of the mean, not of single tasks. ms² */
+  /** Variance of this estimate of the mean, if known; not of single tasks. ms² */
   readonly varianceMs2?: number | undefined;
   /** Basis of the estimate, as `job` and `why` show it: `given`, `3 pilots`. */
   readonly by: string;
@@ -84,47 +85,47 @@ export interface Estimate {
   readonly stagesMs?: readonly Millis[] | undefined;
 }
 
-/** A sample is to be taken: the job is neither short nor long before its pilots tell. */
+/** The job must be sampled: its class is unknown until its pilots have run. */
 export interface SamplePlan {
   readonly kind: 'sample';
-  /** 1 … the job's startable tasks; which of them is drawn by who asks. */
+  /** Number of pilots, 1 … the job's startable tasks; the caller draws them. */
   readonly pilots: number;
   /** Provisional estimate, for decisions by size but not by class. */
   readonly guess?: Estimate | undefined;
-  /** The estimator's own, given back with the job; a value that JSON can hold. */
+  /** State of the estimator for this job, which the caller passes back; a JSON value. */
   readonly note?: unknown;
 }
 
 export type Judgement =
   | { readonly kind: 'estimate'; readonly estimate: Estimate; readonly note?: unknown }
   | SamplePlan
-  /** Too few tasks for a sample: short, ahead of what waits (SLearn §5.1.2). */
+  /** Too few tasks to sample: short, and served first (SLearn §5.1.2). */
   | { readonly kind: 'thin'; readonly guess?: Estimate | undefined; readonly note?: unknown }
-  /** Nothing is known: short. */
+  /** Nothing is known, so the job counts as short. */
   | { readonly kind: 'unknown'; readonly note?: unknown };
 
 /** Results of a job's pilots so far. */
 export interface Evidence {
   readonly pilots: number;
-  /** The stage that they are of; 0 unless given. */
+  /** Stage of the pilots; default: 0. */
   readonly stage?: number;
   /** Run times of the pilots that completed. ms */
   readonly runsMs: readonly Millis[];
   /** Run times of attempts that failed by their own fault. ms */
   readonly failedRunsMs: readonly Millis[];
-  /** Pilots that have failed or were cancelled for good. */
+  /** Number of pilots that failed permanently or were cancelled. */
   readonly failed: number;
-  /** For how long those that run have run. ms */
+  /** How long the running pilots have run. ms */
   readonly elapsedMs: readonly Millis[];
 }
 
 export type Verdict =
-  /** Too early. The answer may be another one after so long, though no pilot has ended; Infinity: it will not. */
+  /** No decision yet. Ask again after this time even if no pilot has ended; Infinity: only then. */
   | { readonly kind: 'wait'; readonly againInMs: Millis }
   | {
       readonly kind: 'decided';
       readonly estimate: Estimate;
-      /** The job is long for sure, but how long its tasks run will be seen when more pilots have ended. */
+      /** The job is certainly long, but its estimate follows when more pilots have ended. */
       readonly provisional?: true;
     };
 
@@ -137,6 +138,6 @@ export interface EndedJob {
   readonly long: boolean;
   /** Time from submission to the end of the last task. */
   readonly runtimeMs: Millis;
-  /** Run times of the tasks that completed. ms */
+  /** Run times of the completed tasks. ms */
   readonly runsMs: ArrayLike<Millis>;
 }

@@ -10,7 +10,7 @@ import {
 } from './estimators.js';
 import { SLEARN_SETTINGS } from './settings.js';
 
-describe('every estimator of the table keeps to the contract:', () => {
+describe('every estimator of the table fulfills the contract:', () => {
   for (const [name, kind] of Object.entries<EstimatorKind>(ESTIMATORS)) {
     keepsToTheContract(name, (random) => kind.make(kind.argument?.example ?? '', SLEARN_SETTINGS, random));
   }
@@ -19,7 +19,7 @@ describe('every estimator of the table keeps to the contract:', () => {
 const half = () => 0.5;
 const job = { name: 'a', tasks: 10, startable: 10, submittedAt: 0, givenMs: 700, trueMeanMs: 1_000 };
 
-describe('estimators that replays know', () => {
+describe('estimators for replays', () => {
   test.each([
     ['oracle', 1_000, 'oracle'],
     ['given', 700, 'given'],
@@ -29,7 +29,7 @@ describe('estimators that replays know', () => {
     expect(judgement).toMatchObject({ kind: 'estimate', estimate: { meanMs, by } });
   });
 
-  test('know nothing of a job that they have not seen', () => {
+  test('know nothing about a job that they have not seen', () => {
     const unheard = { name: 'a', tasks: 10, startable: 10, submittedAt: 0 };
     for (const name of ['oracle', 'given', 'noisy:0.5-2.5'])
       expect(makeEstimator(name, SLEARN_SETTINGS, half).judge(unheard)).toEqual({ kind: 'unknown' });
@@ -54,10 +54,10 @@ describe('names', () => {
   });
 });
 
-describe('an estimator of one’s own', () => {
+describe('a custom estimator', () => {
   const whole = { title: 'mine', make: () => ESTIMATORS.given.make() };
 
-  test('is known by its path', () => {
+  test('is identified by its path', () => {
     addOwnEstimator('/there/mine.js', whole);
     expect(makeEstimator('/there/mine.js', SLEARN_SETTINGS, half).judge(job)).toMatchObject({
       estimate: { meanMs: 700 },

@@ -14,21 +14,21 @@ export interface EstimatorKind {
   /** Argument after a colon, if any: its syntax, and a reasonable example. */
   readonly argument?: { readonly form: string; readonly example: string };
   /**
-   * It needs the truth, which only a replay has: it is asked before the job is submitted, and the cluster takes
-   * what it says as given.
+   * Needs the true run times, which only a replay knows: it is asked before submission, and the cluster uses its
+   * answer as the given estimate.
    */
   readonly needsTruth?: boolean;
-  /** It says nothing of jobs, and names an order in which `gs` serves them: no other policy has a use for it. */
+  /** Estimates nothing, but names an order in which `gs` serves jobs; useless for other policies. */
   readonly orders?: boolean;
   /**
-   * @param argument what stands after the colon; empty where nothing does
+   * @param argument text after the colon; empty if there is none
    * @param random the next number of a seeded stream, uniform in [0, 1)
-   * @throws InputError when the argument makes no sense
+   * @throws InputError if the argument is invalid
    */
   make(argument: string, settings: EstimatorSettings, random: () => number): Estimator;
 }
 
-/** The one table of estimators: help texts, the compliance suite and the scoreboard read it. */
+/** All estimators, in one table that help texts, the compliance suite and the scoreboard read. */
 export const ESTIMATORS = {
   auto: {
     title: 'the submitter’s estimate; otherwise pilots, or history where it has proved accurate',
@@ -92,7 +92,7 @@ export const ESTIMATORS = {
 
 type EstimatorName = keyof typeof ESTIMATORS;
 
-/** How they are written, for help texts: `oracle, given, noisy:LOW-HIGH`. */
+/** Their syntax, for help texts: `oracle, given, noisy:LOW-HIGH`. */
 export const ESTIMATOR_FORMS: string = Object.entries<EstimatorKind>(ESTIMATORS)
   .map(([name, { argument }]) => (argument === undefined ? name : `${name}:${argument.form}`))
   .join(', ');
@@ -101,11 +101,11 @@ export const ESTIMATOR_FORMS: string = Object.entries<EstimatorKind>(ESTIMATORS)
 const OWN_ESTIMATORS = new Map<string, EstimatorKind>();
 
 /**
- * From now on the module is an estimator like others, by this path.
+ * Registers the module as an estimator named by this path.
  *
  * @param path absolute
  * @param exported the default export of the file
- * @throws InputError that says how it breaks the contract
+ * @throws InputError that describes the violation of the contract
  */
 export function addOwnEstimator(path: string, exported: unknown): void {
   const broken = (what: string): never => {
@@ -134,8 +134,8 @@ export function addOwnEstimator(path: string, exported: unknown): void {
 }
 
 /**
- * @param text `pilot`, `noisy:0.1-1.9`, or the path of one that was added
- * @throws InputError that names the estimators there are
+ * @param text `pilot`, `noisy:0.1-1.9`, or the path of a registered file
+ * @throws InputError that lists the estimators
  */
 export function estimatorKind(text: string): { readonly kind: EstimatorKind; readonly argument: string } {
   const own = OWN_ESTIMATORS.get(text);
@@ -156,7 +156,7 @@ export function estimatorKind(text: string): { readonly kind: EstimatorKind; rea
   return { kind, argument };
 }
 
-/** Whether this process has it. */
+/** Whether the estimator is in the table or registered. */
 export function isKnownEstimator(text: string): boolean {
   try {
     estimatorKind(text);
@@ -166,7 +166,7 @@ export function isKnownEstimator(text: string): boolean {
   }
 }
 
-/** @throws InputError that names the estimators there are, or says what is wrong with the argument */
+/** @throws InputError that lists the estimators, or describes the invalid argument */
 export function makeEstimator(text: string, settings: EstimatorSettings, random: () => number): Estimator {
   const { kind, argument } = estimatorKind(text);
   return kind.make(argument, settings, random);

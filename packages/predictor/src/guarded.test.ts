@@ -20,7 +20,7 @@ function weighing(verdict: Verdict | Error): Guarded {
   return new Guarded(Object.assign(new Stateless('given', given), { weigh }) as Estimator);
 }
 
-describe('an estimator that misbehaves', () => {
+describe('a faulty estimator', () => {
   test.each<[string, Judgement]>([
     ['an estimate of NaN', { kind: 'estimate', estimate: { meanMs: Number.NaN, by: '' } }],
     ['an estimate below 0', { kind: 'estimate', estimate: { meanMs: -1, by: '' } }],

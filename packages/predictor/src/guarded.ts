@@ -12,7 +12,7 @@ import type {
 import { LEAST_WAIT_MS } from './pilot/weigh-pilots.js';
 import { given } from './stateless.js';
 
-/** How often an estimator has misbehaved, and how it did so first and last. */
+/** Number of faults, with the first and the last one. */
 interface Misbehaviour {
   count: number;
   first: string;
@@ -53,7 +53,7 @@ export class Guarded implements Estimator {
       () => this.#inner.weigh(job, judgement, evidence, cutoffMs),
       (verdict) => {
         if (verdict.kind === 'decided') return wrongEstimate(verdict.estimate, job);
-        // Nothing more will be seen: to wait now is to wait for ever.
+        // No further evidence will arrive, so waiting would last forever.
         if (isComplete(evidence)) return 'does not decide although all pilots have ended';
         return verdict.againInMs >= LEAST_WAIT_MS
           ? undefined
@@ -79,7 +79,7 @@ export class Guarded implements Estimator {
     );
   }
 
-  /** @throws InputError when that is not from the estimator this kind of estimator */
+  /** @throws InputError if the state is not from this kind of estimator */
   load(saved: unknown): void {
     this.#inner.load(saved);
   }
@@ -107,7 +107,7 @@ function isComplete({ pilots, runsMs, failed }: Evidence): boolean {
   return runsMs.length + failed >= pilots;
 }
 
-/** The mean of the pilots that completed, or of the attempts that failed where none did. */
+/** The mean of the completed pilots, or of the failed attempts if none completed. */
 function plainVerdict({ runsMs, failedRunsMs }: Evidence): Verdict {
   const counted = runsMs.length > 0 ? runsMs : failedRunsMs;
   const sum = sumOf(counted);
@@ -136,7 +136,7 @@ function whatIsWrong(judgement: Judgement, job: ArrivingJob): string | undefined
   }
 }
 
-/** An estimate that no message could carry is wrong, too. */
+/** Also rejects an estimate that no message could carry. */
 function wrongEstimate(
   { meanMs, varianceMs2, by, distribution, stagesMs }: Estimate,
   job: ArrivingJob,

@@ -7,7 +7,7 @@ const belief: fc.Arbitrary<Belief> = fc.record({
   logVariance: fc.double({ min: -1, max: 10, noNaN: true }),
 });
 
-test('lies between the two, whichever is named first', () => {
+test('lies between the two, in either order', () => {
   fc.assert(
     fc.property(belief, belief, (one, other) => {
       const both = posterior(one, other);
@@ -29,8 +29,8 @@ test('each counts by the inverse of its variance', () => {
 const ms = fc.double({ min: 1, max: 1e8, noNaN: true });
 const variance = fc.double({ min: 0, max: 10, noNaN: true });
 
-describe('pilots and history together', () => {
-  test('lie between what each says', () => {
+describe('pilots and history combined', () => {
+  test('lie between the two estimates', () => {
     fc.assert(
       fc.property(
         ms,
@@ -47,14 +47,14 @@ describe('pilots and history together', () => {
     );
   });
 
-  test('each counts by the inverse of its variance', () => {
-    // Disagreeing by a factor of e, history counts 1, and each of the pilots 1 over how tasks differ.
+  test('are weighted by inverse variance', () => {
+    // They disagree by a factor of e; history has variance 1, and the pilots that of the tasks.
     const prior = { meanMs: 1_000 * Math.E, logVariance: 0.5, taskSpread: 1 };
     expect(combine(1_000, 1, prior)).toBeCloseTo(1_000 * Math.exp(1 / 2), 6);
     expect(combine(1_000, 3, prior)).toBeCloseTo(1_000 * Math.exp(1 / 4), 6);
   });
 
-  test('a history that this job proves wrong hardly moves its pilots, however right it was before', () => {
+  test('barely follow a history that this job contradicts, however accurate it was before', () => {
     const sure = { logVariance: 0, taskSpread: 0.01 };
     const near = combine(1_000, 1, { ...sure, meanMs: 1_100 });
     expect(near).toBeGreaterThan(1_040);
@@ -62,7 +62,7 @@ describe('pilots and history together', () => {
     expect(far).toBeLessThan(1_003);
   });
 
-  test('times of nothing are no reason to fail', () => {
+  test('accept run times of 0 ms', () => {
     expect(combine(0, 1, { meanMs: 0, logVariance: 0, taskSpread: 0 })).toBe(1);
   });
 });

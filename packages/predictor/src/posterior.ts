@@ -1,24 +1,24 @@
 import type { Millis } from '@goshawk/core';
 
-/** A mean task run time as it is believed, and how far off that may be. */
+/** An estimated mean task run time and its uncertainty. */
 export interface Belief {
   readonly meanMs: Millis;
   /** Variance of the logarithm. */
   readonly logVariance: number;
 }
 
-/** Shorter than any task: below it run times say nothing about a job, and logarithms go astray. */
+/** Shorter than any task; below it run times say nothing, and logarithms diverge. */
 const LEAST_MS = 1;
-/** Nothing is known more exactly than to a thousandth. */
+/** No estimate is more accurate than this. */
 const LEAST_VARIANCE = 1e-6;
 
-/** A run time on the scale of logarithms, since run times err by factors. */
+/** A run time on a logarithmic scale, because run times err by factors. */
 export function logOf(ms: Millis): number {
   return Math.log(Math.max(ms, LEAST_MS));
 }
 
 /**
- * SLearn §4.1: the posterior of two normals, each weighed by the inverse of its variance, on a scale of logarithms.
+ * SLearn §4.1: the posterior of two normals, each weighted by the inverse of its variance, on a logarithmic scale.
  */
 export function posterior(one: Belief, other: Belief): Millis {
   const ofOne = 1 / Math.max(one.logVariance, LEAST_VARIANCE);
@@ -31,16 +31,16 @@ export interface Prior {
   readonly meanMs: Millis;
   /** Mean of ln²(estimate ÷ actual). */
   readonly logVariance: number;
-  /** How the tasks of such a job differ (`spreadOf`). */
+  /** How much the tasks of such a job differ (`spreadOf`). */
   readonly taskSpread: number;
 }
 
 /**
  * The mean task run time, from the mean of some pilots and a prior (`posterior`).
  *
- * The paper's prior is known to be right. Ours comes from jobs that may have been others, in other times, or of which
- * only the whole run time was known. So it is taken to be off by as much at least as this job's own pilots say: a prior
- * that agrees steadies them, and one that does not hardly moves them.
+ * The paper's prior is known to be right. Ours comes from jobs that may have been different, at other times, or of
+ * which only the total run time was known. It is therefore assumed to be off by at least its distance from this job's
+ * pilots: a prior that agrees steadies them, and one that disagrees hardly moves them.
  */
 export function combine(
   pilotsMs: Millis,

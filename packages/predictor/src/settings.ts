@@ -1,22 +1,22 @@
-/** Settings of the estimators; each takes those that concern it. */
+/** Settings of all estimators; each uses those that concern it. */
 export interface EstimatorSettings {
   /** Fraction of a job's tasks that are pilots, or `adaptive` (SLearn Figure 4). */
   readonly pilotRatio: number | 'adaptive';
-  /** Pilots of one job at most. */
+  /** Maximum number of pilots of one job. */
   readonly pilotsMax: number | null;
   /** Fraction of the pilots that must have ended before their mean decides. */
   readonly pilotQuorum: number;
-  /** Pilots are combined with recently ended jobs (SLearn §4.1), not trusted alone. */
+  /** Combine the pilots with recently ended jobs (SLearn §4.1). */
   readonly pilotPrior: boolean;
-  /** Jobs of fewer tasks are not sampled. */
+  /** Jobs with fewer tasks are not sampled. */
   readonly thinLimit: number;
   /** Features for estimators that learn. Default: `DEFAULT_FEATURES`. */
   readonly features?: readonly string[] | null | undefined;
-  /** Feature values of which history is kept. */
+  /** Number of feature values with history. */
   readonly featureValuesMax?: number | undefined;
-  /** Whether `auto` may take pilots: unless the policy has no use for classes, or starts gangs whole. Yes unless given. */
+  /** Whether `auto` may take pilots; false if the policy does not use classes, or starts gangs. Default: true. */
   readonly sampling?: boolean | undefined;
-  /** Estimates carry the distribution that they come from, for policies that plan by it. */
+  /** Include distributions in estimates, for policies that plan by them. */
   readonly distributions?: boolean | undefined;
 }
 

@@ -18,7 +18,7 @@ export function stagesAsJobs(job: ArrivingJob): readonly ArrivingJob[] | undefin
   }));
 }
 
-/** A job of stages that take so long: the mean over its tasks is what its size follows from (SLearn §6). */
+/** Estimates a job from its stages: the mean over all of its tasks determines its size (SLearn §6). */
 export function estimateOfStages(
   { stages = [], tasks }: ArrivingJob,
   stagesMs: readonly Millis[],

@@ -4,7 +4,7 @@ import { estimateOfStages } from './stages.js';
 
 type Judge = (job: ArrivingJob) => Judgement;
 
-/** An estimator that neither samples nor learns: all that it knows is in the job, or in its settings. */
+/** An estimator that neither samples nor learns: it uses only the job and its settings. */
 export class Stateless implements Estimator {
   readonly name: string;
   readonly judge: Judge;
@@ -38,7 +38,7 @@ export function notSavedBy(name: string): InputError {
   );
 }
 
-/** Says nothing of any job: the scheduler orders jobs by something else than their size. */
+/** Estimates nothing: the scheduler orders jobs by something other than their size. */
 export function nothing(): Judgement {
   return { kind: 'unknown' };
 }
@@ -57,10 +57,10 @@ export function oracle({ trueMeanMs, stages }: ArrivingJob): Judgement {
 }
 
 /**
- * The true mean times U(low, high), drawn once a job (Hawk Figure 14), and once a stage of jobs of several.
+ * The true mean times U(low, high), drawn once per job (Hawk Figure 14), or once per stage.
  *
  * @param range `0.1-1.9`
- * @throws InputError for anything else
+ * @throws InputError for an invalid range
  */
 export function noisy(range: string, random: () => number): Stateless {
   const parts = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(range);

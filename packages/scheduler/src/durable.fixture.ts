@@ -15,14 +15,14 @@ import type { Scheduler } from './scheduler.js';
 
 export const FAILED: Outcome = { ...COMPLETED, kind: 'failed', errorCode: 'exit', errorMessage: 'exit 1' };
 
-/** Wall clock minus the machine's: each incarnation has a clock of its own. */
+/** Wall clock minus the machine's clock; each incarnation has a separate clock. */
 const WALL = 1_800_000_000_000;
 
-/** A scheduler with a journal that the test commits, with everybody else played by the test. */
+/** A scheduler whose journal the test commits; the test plays all other parties. */
 export class DurableBench {
   readonly scheduler: Scheduler;
   readonly records: JobRecord[] = [];
-  /** When each is due, by name and key: `timeLimit 1`. */
+  /** Due times by name and key: `timeLimit 1`. */
   readonly timers = new Map<string, number>();
   now = 0;
   #sent: { to: Address; message: Message }[] = [];
@@ -32,7 +32,7 @@ export class DurableBench {
   #isUnreadable = false;
   #report = 0;
 
-  /** @param joins whether central welcomes it at once */
+  /** @param joins whether central welcomes it immediately */
   constructor(
     inheritance?: Inheritance,
     startedAt = 0,
@@ -84,7 +84,7 @@ export class DurableBench {
     return this.scheduler.submit(parseJobSpec(spec), undefined, this.now);
   }
 
-  /** A worker asks for a task of the job. @returns the task, or undefined when there is none */
+  /** A worker asks for a task of the job. @returns the task; undefined: none */
   ask(from: Address, job: number, stage = 0): MessageOf<'run'> | undefined {
     this.receive(from, { type: 'ask', ask: ++this.#ask, again: false, job, stage, placed: undefined });
     return this.take().find((message) => message.type === 'run');
@@ -105,7 +105,7 @@ export class DurableBench {
     this.#isUnreadable = true;
   }
 
-  /** Everything that was written down is on the disk. */
+  /** Makes all records durable. */
   commit(): void {
     this.scheduler.recorded(this.records.length, this.now);
   }
@@ -124,7 +124,7 @@ export class DurableBench {
   }
 }
 
-/** By job, each with its place in the order in which they were written. */
+/** Entries by job, each with its position in the order of writing. */
 export function entriesOf(records: readonly JobRecord[]): JournalEntry[] {
   return [...records.entries()].sort(([, a], [, b]) => a.job - b.job);
 }

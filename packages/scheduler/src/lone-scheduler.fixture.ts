@@ -13,7 +13,7 @@ export const CENTRAL = 1 as Address;
 export const CLIENT = 2 as Address;
 export const [W1, W2] = [11, 12] as [Address, Address];
 
-/** A scheduler alone, with everybody else played by the test, which hears of what `env` has. */
+/** A scheduler with a given environment; the test plays all other parties. */
 export function loneScheduler(
   config: Partial<SchedulerConfig>,
   env: Pick<SchedulerEnvironment, 'send'> & Partial<SchedulerEnvironment>,
@@ -35,7 +35,7 @@ export function loneScheduler(
   );
 }
 
-/** A class, as environments are: whoever takes a method of it by itself fails. */
+/** A class, like real environments, so that methods called without `this` fail. */
 class LoneEnvironment {
   readonly #share = 0.5;
 
@@ -63,7 +63,7 @@ export function welcome(policy: Partial<PolicySettings> = {}): Message {
   };
 }
 
-/** Central tells of these workers, from the first version of its list on. */
+/** Central reports these workers, from the first version of its list on. */
 export function joined(version: number, workers: readonly Address[], slots = 1): Message {
   return {
     type: 'members',

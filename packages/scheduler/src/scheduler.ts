@@ -28,15 +28,15 @@ import type { Tallies } from './job/tallies.js';
 import { SchedulerParts } from './parts.js';
 
 /**
- * The scheduler: owns jobs from submission to result. A batch of short tasks is probed and bound late, one
- * of long tasks is handed to central; either way a worker that is about to start a task asks here first, and
- * only here is it known which attempt of a task counts.
+ * The scheduler: owns jobs from submission to result. Short batches are probed and bound late, long ones are sent to
+ * central. In both cases a worker asks here before it starts a task, and only this scheduler knows which attempt of a
+ * task counts.
  */
 export class Scheduler implements Machine<SchedulerTimer> {
   readonly #parts: SchedulerParts;
   readonly #clientApi: ClientApi;
   #startedAt: Millis = 0;
-  /** The jobs of the incarnations before are not all here: until then nobody is heard, as if it had not started. */
+  /** Jobs of previous incarnations are still being loaded; messages are ignored until then. */
   #isInheriting: boolean;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
@@ -47,7 +47,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     this.#isInheriting = config.inheritance !== undefined;
   }
 
-  // ---- entries
+  // ---- inputs
 
   start(now: Millis): void {
     this.#startedAt = now;
@@ -174,7 +174,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (cluster.disconnected(from, now)) routing.doWithoutCentral(now);
   }
 
-  // ---- of the journal
+  // ---- inputs of the journal
 
   /** The first `count` records of this process are durable. */
   recorded(count: number, now: Millis): void {
@@ -182,52 +182,52 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   /**
-   * Another job of the cluster has the key of this one, of which nothing is written down: who brought it is told of the
-   * other. Said before the acceptance counts as recorded, so that nothing of the job was started.
+   * Another job of the cluster has the key of this one, which was therefore not recorded; its submitter is referred
+   * to the other job. Called before the acceptance counts as recorded, so that no task has started.
    */
   keyTaken(number: JobNumber, by: KeyHolder): void {
     this.#parts.submissions.keyTaken(number, by);
   }
 
-  /** Whether the journal takes what is written. While it does not, refusals say why. */
+  /** The journal has started or stopped accepting records. */
   journalChanged(state: JournalState, now: Millis): void {
     this.#parts.ledger.setJournal(state);
     this.#parts.unwritten.setAway(state.kind === 'away', now);
   }
 
-  // ---- without a message: for who has the machine in its own process
+  // ---- direct calls of a driver in the same process
 
   /**
    * Accepts a job and starts to schedule it.
    *
-   * @param key chosen by the client; a key that is known gives the job that has it
+   * @param key chosen by the client; a known key returns the existing job
    */
   submit(spec: JobSpec, key: string | undefined, now: Millis): Job {
     return this.#parts.intake.accept(spec, key, now);
   }
 
-  /** Why no worker could ever run a stage of this job; undefined when some could. */
+  /** Explains why no worker could ever run a stage of this job; undefined if some could. */
   whyImpossible(spec: JobSpec): Impossible | undefined {
     return whyImpossible(spec, this.policy, this.#parts.cluster.members);
   }
 
-  /** Ends what has not ended: what waits at once, what runs as soon as its worker has killed it. */
+  /** Cancels unfinished tasks: waiting ones immediately, running ones when their workers have killed them. */
   cancel(job: Job, now: Millis): void {
     this.#parts.cancelling.cancel(job, now);
   }
 
-  /** Takes no more jobs; `env.drained()` follows when those it has are done. */
+  /** Stops accepting jobs; calls `env.drained()` when the present ones are done. */
   drain(): void {
     this.#parts.cluster.drain();
     if (!this.#isInheriting) this.#parts.draining.tellIfDrained();
   }
 
-  /** Says goodbye, so that nobody has to wait for the lease to end. */
+  /** Notifies the cluster, so that nobody has to wait for the lease to expire. */
   leave(): void {
     this.#parts.cluster.leave();
   }
 
-  // ---- how it stands
+  // ---- status
 
   get counters(): SchedulerCounters {
     return this.#parts.counters;
@@ -241,24 +241,24 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.cluster.isDraining;
   }
 
-  /** It can take jobs: central has welcomed it once. */
+  /** Whether central has welcomed it at least once, so that it can accept jobs. */
   get isReady(): boolean {
     return this.#parts.cluster.isReady;
   }
 
-  /** The cluster's; there is none before central has welcomed this scheduler. */
+  /** The policy of the cluster; throws before central's first welcome. */
   get policy(): PolicySettings {
     return this.#parts.cluster.policy;
   }
 
-  /** All journals in the database that this scheduler shares with others: central misses those that nobody has. */
+  /** Reports all journals in the shared database to central, which looks for journals without owners. */
   seesJournals(journals: MessageOf<'journals'>['journals']): void {
     const { central } = this.#parts.cluster;
     const known = journals.slice(0, LIMITS.membersMax);
     if (central !== NOBODY) this.#parts.env.send(central, { type: 'journals', journals: known });
   }
 
-  /** The name of a worker, also of one that is gone. */
+  /** The name of a worker, including lost ones. */
   workerName(worker: Address): string {
     return this.#parts.cluster.nameOf(worker);
   }
@@ -270,13 +270,13 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return learnt && { ...learnt, [JOB_LENGTHS]: usage.jobLengths };
   }
 
-  /** How things stand now: a few steps for each job that has not ended. */
+  /** The current state: a few steps per active job. */
   standing(now: Millis): SchedulerStanding {
     const { jobs, cluster, recovery } = this.#parts;
     return standingOf(jobs.active(), circumstancesOf(cluster, recovery, now), now);
   }
 
-  /** Nothing was heard of central for some heartbeats. */
+  /** Whether central has not answered several heartbeats. */
   isCentralSilent(now: Millis): boolean {
     return this.#parts.cluster.isSilent(now);
   }
@@ -285,7 +285,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.cluster.members.size;
   }
 
-  /** The estimated memory of active jobs, and of the keys of ended ones. */
+  /** The estimated memory of active jobs, and of keys of ended ones. */
   get activeBytes(): number {
     return this.#parts.jobs.activeBytes;
   }
@@ -295,7 +295,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.jobs.traceBytes;
   }
 
-  /** Answers that wait for the disk. */
+  /** Number of answers that wait for durability. */
   get heldAnswers(): number {
     return this.#parts.ledger.heldCount;
   }
@@ -305,7 +305,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
   }
 
   checkInvariants(): void {
-    // The ends of some inherited jobs have yet to be reported.
+    // Some inherited jobs are still incomplete.
     if (this.#isInheriting) return;
     const { assigner, jobs } = this.#parts;
     assigner.offers.checkInvariants();

@@ -20,7 +20,7 @@ import { JobEvents, type SchedulerCounters } from './job/job-events.js';
 import { Tallies } from './job/tallies.js';
 
 /**
- * The state of a scheduler: its jobs, its cluster, its journal. Nothing here calls the parts that act on it
+ * The state of a scheduler: its jobs, its cluster and its journal. Nothing here calls the parts that act on it
  * (`parts.ts`).
  */
 export class SchedulerState {

@@ -21,7 +21,7 @@ function settingsOf(policy: Partial<PolicySettings>): ClusterSettings {
   };
 }
 
-/** Tasks that all take so long. */
+/** Tasks that all take this long. */
 function jobOf(count: number, ms: number): JobInput {
   return { tasks: Array.from({ length: count }, () => ({ sleep: ms })), estimate: ms };
 }
@@ -43,7 +43,7 @@ describe('a reading is due', () => {
   });
 });
 
-describe('what waits in the queues', () => {
+describe('the queue length', () => {
   /** Queue lengths according to the workers. */
   function queuedByWorkers(cluster: VirtualCluster): () => number {
     let sum = 0;
@@ -56,13 +56,13 @@ describe('what waits in the queues', () => {
     return () => sum;
   }
 
-  test('is known from the messages that were sent, short probes and placed tasks alike', () => {
+  test('follows from the messages sent, for probes and placed tasks alike', () => {
     const cluster = new VirtualCluster({ workers: 12, schedulers: 2, seed: 1, settings: settingsOf({}) });
     cluster.submitAt(10, 0, parseJobSpec(jobOf(30, 5_000)));
     cluster.submitAt(20, 1, parseJobSpec(jobOf(25, 700)));
     cluster.submitAt(30, 0, parseJobSpec(jobOf(40, 700)));
     const seen: number[] = [];
-    // Halfway between the instants at which tasks start, when nothing is on its way.
+    // Halfway between task starts, when no message is in flight.
     for (const at of [400, 1_100, 1_800, 2_500]) {
       cluster.run(at);
       const expected = queuedEntries(cluster.messages);
@@ -98,7 +98,7 @@ describe('the readings of a simulation', () => {
     return { readings: simulation.readings, steals: simulation.steals };
   }
 
-  test('come each 100 s or so, count up, and end with all that was counted', async () => {
+  test('are taken about every 100 s, never decrease, and end with the final counts', async () => {
     const { readings, steals } = await readingsOf({});
     expect(readings.length).toBeGreaterThan(8);
     for (const [index, reading] of readings.slice(1).entries()) {
@@ -112,7 +112,7 @@ describe('the readings of a simulation', () => {
     for (const { queuedEntries: queued } of readings) expect(queued).toBeGreaterThanOrEqual(0);
   });
 
-  test('do not say what waits where probes are taken back', async () => {
+  test('omit queue lengths if probes are cancelled', async () => {
     const { readings } = await readingsOf({ cancel: 'proactive' });
     expect(readings.map(({ queuedEntries: queued }) => queued)).toEqual(readings.map(() => undefined));
   });

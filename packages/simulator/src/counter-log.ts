@@ -6,14 +6,14 @@ export interface CounterReading {
   readonly stealAttempts: number;
   readonly stealSuccesses: number;
   readonly probesMoved: number;
-  /** Probes and placed tasks that wait at workers, or are on their way there; undefined where nobody knows. */
+  /** Probes and placed tasks queued at workers or in flight to them; undefined: unknown. */
   readonly queuedEntries: number | undefined;
 }
 
 /** Interval between readings in time of the workload: as in Hawk (§4.1). */
 const PAUSE_MS = 100_000;
 
-/** Readings of the counters of a simulated cluster, in the course of a run. */
+/** Readings of the counters of a simulated cluster during a run. */
 export class CounterLog {
   readonly readings: CounterReading[] = [];
   #dueAt: Millis = PAUSE_MS;

@@ -9,7 +9,7 @@ function jobOf(sleepsMs: readonly number[], estimateMs: number): JobSpec {
   return { name: 'job', stages: [stage], estimateMs, retries: 0, weight: 1, ...nothingElse };
 }
 
-/** Two jobs of two tasks on two workers, placed by central: of the second, the second task starts first. */
+/** Two jobs of two tasks on two workers, placed by central; the second task of the second job starts first. */
 async function runsOfSecondJob(as: (spec: JobSpec) => JobSpec): Promise<number[]> {
   const simulation = new Simulation({
     workers: 2,
@@ -32,7 +32,7 @@ async function runsOfSecondJob(as: (spec: JobSpec) => JobSpec): Promise<number[]
   throw new Error('the second job did not end');
 }
 
-test('a duration belongs to its task, unless it is dealt to whichever task starts next', async () => {
+test('a duration belongs to its task, unless it is dealt to the task that starts next', async () => {
   expect(await runsOfSecondJob((spec) => spec)).toEqual([100, 200]);
   expect(await runsOfSecondJob(dealtByStart)).toEqual([200, 100]);
 });
@@ -44,12 +44,12 @@ test('a task that runs again takes as long as before', () => {
   expect([1, 0, 1].map((task) => dealt!.of(task))).toEqual([100, 200, 100]);
 });
 
-test('other tasks than sleeping ones stay as they are', () => {
+test('tasks other than sleep tasks are unchanged', () => {
   const spec = { ...jobOf([], 1), stages: [{ ...jobOf([], 1).stages[0]!, tasks: { each: [{ sleep: 1 }] } }] };
   expect(dealtByStart(spec)).toEqual(spec);
 });
 
-test('durations may be dealt in an order that is drawn', () => {
+test('durations may be dealt in random order', () => {
   const sleepsMs = Array.from({ length: 50 }, (_, i) => i);
   const random = Random.seeded('order');
   const spec = dealtByStart(jobOf(sleepsMs, 1), { random: () => random.next() });

@@ -1,15 +1,15 @@
 import { drawIndex, invariant, type JobSpec, type Millis, type Payload, type TaskIndex } from '@goshawk/core';
 
 /**
- * The durations of a batch as the payload that all its tasks share: each task, when it starts, is dealt the next.
+ * The durations of a batch, as a payload shared by all its tasks: each task gets the next duration when it starts.
  *
- * A trace knows how long the tasks of a job ran, and not which of several that are alike will. The simulators of
- * Sparrow, Hawk and Eagle therefore give a job's next duration to whichever of its tasks starts next. Where tasks
- * are bound late that is their order anyway; what central places on workers starts in another.
+ * A trace tells how long the tasks of a job ran, but not which of several similar tasks ran how long. The simulators
+ * of Sparrow, Hawk and Eagle therefore give a job's next duration to its next starting task. With late binding that
+ * is the task order anyway; tasks placed by central start in another order.
  */
 export class DealtSleeps {
   readonly #sleepsMs: ArrayLike<number>;
-  /** By task, where one may run again: it takes as long as before. */
+  /** Durations by task, if tasks may run again with the same duration. */
   readonly #ofTask: Map<number, Millis> | undefined;
   #dealt = 0;
 
@@ -18,7 +18,7 @@ export class DealtSleeps {
     this.#ofTask = mayRunAgain ? new Map() : undefined;
   }
 
-  /** How many have been dealt. */
+  /** Number of durations dealt. */
   get dealt(): number {
     return this.#dealt;
   }
@@ -40,14 +40,14 @@ export class DealtSleeps {
 }
 
 /**
- * The same job, whose tasks take the durations of their batch in the order in which they start. Runs once.
+ * The same job, whose tasks take the durations of their batch in the order in which they start. Can run once.
  *
- * @param source draws the order of the durations, for a job whose first tasks are to stand for the others: those of a
- *   trace may follow from how its machines were used, and pilots are random ones (SLearn §5.1.2)
+ * @param source draws the order of durations, for sampled jobs: the order in a trace may depend on its machines, but
+ * pilots must be random (SLearn §5.1.2)
  * @param mayRunAgain a task may be preempted, and then takes as long as before
  */
 export function dealtByStart(spec: JobSpec, source?: { random(): number }, mayRunAgain = false): JobSpec {
-  // How long these take is known where they start only.
+  // Their run time is known only where they start.
   if (spec.slowdown !== undefined) return spec;
   const stages = spec.stages.map((stage) => {
     const { tasks } = stage;

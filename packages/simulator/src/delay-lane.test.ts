@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DelayLane } from './delay-lane.js';
 
-test('messages come out whole and in the order in which they went in, however many wait', () => {
+test('messages arrive intact and in order, however many wait', () => {
   const bursts = fc.array(fc.record({ push: fc.nat(3_000), shift: fc.nat(3_000) }), { maxLength: 8 });
   fc.assert(
     fc.property(bursts, (rounds) => {

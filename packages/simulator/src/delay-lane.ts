@@ -1,6 +1,6 @@
 /**
- * Messages that all take the same time. They arrive in the order in which they were sent, so a ring does for
- * them what a heap would do at many times the cost; and they are nine of ten events.
+ * Messages with a constant delay, which are nine of ten events. They arrive in the order in which they were sent, so
+ * a ring buffer replaces the heap at a fraction of the cost.
  */
 export class DelayLane {
   #times = new Float64Array(INITIAL);
@@ -9,9 +9,9 @@ export class DelayLane {
   #senders = new Int32Array(INITIAL);
   #messages: unknown[] = new Array(INITIAL);
   #head = 0;
-  // Fields, since the loop reads them at each event, and a call that the engine does not inline makes an object of each time.
+  // Fields instead of getters, because the loop reads them at each event, and a call that is not inlined allocates.
   size = 0;
-  /** When the next message arrives, or Infinity. */
+  /** Arrival of the next message, or Infinity. */
   nextTime = Number.POSITIVE_INFINITY;
 
   get sequence(): number {
@@ -26,7 +26,7 @@ export class DelayLane {
     return this.#senders[this.#head]!;
   }
 
-  /** @param time no earlier than that of the message before */
+  /** @param time no earlier than that of the previous message */
   push(time: number, sequence: number, target: number, sender: number, message: unknown): void {
     if (this.size === this.#times.length) this.#grow();
     if (this.size === 0) this.nextTime = time;
@@ -38,7 +38,7 @@ export class DelayLane {
     this.#messages[at] = message;
   }
 
-  /** Takes out the message that arrives next; read the rest of it before. */
+  /** Removes the next message; read its other fields before. */
   shift(): unknown {
     const message = this.#messages[this.#head];
     this.#messages[this.#head] = undefined;
@@ -64,5 +64,5 @@ export class DelayLane {
   }
 }
 
-/** A power of two, as is every size after it. */
+/** A power of two, as are all later sizes. */
 const INITIAL = 4_096;

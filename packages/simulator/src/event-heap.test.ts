@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { EventHeap } from './event-heap.js';
 
-test('events come out by time, and among equals in the order in which they went in', () => {
+test('events are ordered by time, and by insertion among equal times', () => {
   const operation = fc.option(fc.nat(20), { nil: undefined });
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 3_000, size: 'max' }), (operations) => {

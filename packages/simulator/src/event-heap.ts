@@ -1,9 +1,8 @@
 import { grown } from '@goshawk/core';
 
 /**
- * The agenda of a simulation: events ordered by (time, sequence), so that what was put in first comes out
- * first among events of one time. Events are rows of columns and the heap moves row numbers, so that nothing
- * is allocated for an event but what it refers to.
+ * The event queue of a simulation, ordered by (time, sequence): events at the same time run in order of insertion.
+ * Events are rows of columns and the heap moves row numbers, so that an event allocates only what it refers to.
  */
 export class EventHeap {
   /** Columns, by row. */
@@ -14,17 +13,17 @@ export class EventHeap {
   seconds = new Float64Array(INITIAL);
   refs: unknown[] = new Array(INITIAL);
   #sequences = new Float64Array(INITIAL);
-  /** A 4-ary heap of rows: shallower than a binary one, and its children lie side by side. */
+  /** A 4-ary heap of rows: shallower than a binary one, with adjacent children. */
   #heap = new Int32Array(INITIAL);
-  /** Times by heap position: the four children are in one cache line. */
+  /** Times by heap position: the four children share a cache line. */
   #times = new Float64Array(INITIAL);
   size = 0;
-  /** When the next event happens, or Infinity. A field, since the loop reads it at each event. */
+  /** Time of the next event, or Infinity. A field, because the loop reads it at each event. */
   nextTime = Number.POSITIVE_INFINITY;
   #free: number[] = [];
   #rows = 0;
 
-  /** @param sequence names the event for good; of two events of one time the lower one comes first */
+  /** @param sequence unique; breaks ties between events at the same time */
   push(
     time: number,
     sequence: number,
@@ -45,7 +44,7 @@ export class EventHeap {
     this.nextTime = this.#times[0]!;
   }
 
-  /** The sequence number of the next event. There must be one. */
+  /** The sequence number of the next event. The heap must not be empty. */
   nextSequence(): number {
     return this.#sequences[this.#heap[0]!]!;
   }
@@ -54,7 +53,7 @@ export class EventHeap {
     return this.#sequences[row]!;
   }
 
-  /** Takes the next event out. Its row may be read until `release(row)`. */
+  /** Removes the next event. Its row may be read until `release(row)`. */
   pop(): number {
     const row = this.#heap[0]!;
     const last = --this.size;
@@ -85,7 +84,7 @@ export class EventHeap {
     this.refs.length = size;
   }
 
-  /** Whether the event of a place comes before another. */
+  /** Whether the event at this position precedes another. */
   #isBefore(place: number, time: number, row: number): boolean {
     const here = this.#times[place]!;
     return here < time || (here === time && this.#sequences[this.#heap[place]!]! < this.#sequences[row]!);

@@ -5,7 +5,7 @@ interface Count {
   messages: number;
 }
 
-/** Messages by type. Most are of one of the last two types: a question, and the answer to one. */
+/** Counts messages by type. Most messages have one of the last two types: a question and its answer. */
 export class MessageCounts {
   readonly #counts = new Map<MessageType, Count>();
   #last: Count = { type: undefined, messages: 0 };

@@ -18,26 +18,28 @@ import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js
 const WORKERS = 50;
 const SCHEDULERS = 4;
 const CUTOFF_MS = 10_000;
-/** Jobs come from here… */
+/** Jobs are submitted from this time… */
 const FROM_MS = 5_000;
-/** …to here, and none is left long before the end. */
+/** …to this time, and all have ended long before the end. */
 const UNTIL_MS = 305_000;
 const END_MS = 600_000;
 
-/** Central is killed at one time, and another one started in its place at the other. */
+/** When central is killed, and when another one starts in its place. */
 interface CentralOutage {
   readonly fromMs: Millis;
   readonly untilMs: Millis;
-  /** How it is noticed: connections break, as when a process ends, or nothing is heard, as when a machine loses power. */
+  /**
+   * How it is noticed: connections break, as when a process exits, or messages stop, as when a machine loses power.
+   */
   readonly noticedBy: 'connection' | 'silence';
 }
 
-/** For so long after a process was killed the others do not know it: live 3.4 to 4.7 ms, over loopback. */
+/** How long after a kill the others notice broken connections: 3.4 to 4.7 ms over loopback in a live cluster. */
 const NOTICED_AFTER_MS = 4;
 
 /**
- * A cluster whose central is away for a while, or never. Whichever central is alive stands behind the address of the
- * first, as behind an endpoint.
+ * A cluster whose central is absent for a while, or never. The current central has the address of the first, as
+ * behind an endpoint.
  */
 function clusterWithOutage(
   options: Omit<VirtualClusterOptions, 'carry'>,
@@ -67,7 +69,10 @@ interface Span {
   readonly untilMs: Millis;
 }
 
-/** Short and long jobs at 80% load, of which short ones make a quarter. @returns how long the short ones that came within a time took */
+/**
+ * Short and long jobs at 80% load, of which short ones make a quarter. @returns run times of the short jobs that
+ * arrived within an interval
+ */
 function play(policy: PolicyName, outage?: CentralOutage): (within: Span) => number[] {
   const settings: ClusterSettings = {
     policy: { ...DEFAULT_POLICY, policy, preset: { ...PRESETS[policy] }, cutoffMs: CUTOFF_MS },
@@ -114,7 +119,7 @@ function submitTo(cluster: VirtualCluster): Job[] {
 test.each([
   ['goshawk', 'connection', 1.3],
   ['goshawk', 'silence', 1.3],
-  // These jobs are the worst of five draws: of the others it is 1.0 to 1.2 times.
+  // These jobs are the worst of five draws; for the others the ratio is 1.0 to 1.2.
   ['goshawk-peer', 'silence', 1.7],
   ['goshawk-peer', 'connection', 1.75],
 ] as const)(
@@ -123,7 +128,7 @@ test.each([
     const outage = { fromMs: 100_000, untilMs: 200_000, noticedBy };
     const usual = play(policy);
     const without = play(policy, outage);
-    // The first short jobs wait until a silence is noticed; that is the same however long it lasts.
+    // The first short jobs wait until the silence is noticed, which does not depend on its length.
     const silenceMs = noticedBy === 'silence' ? 3 * LIVE_TIMINGS.heartbeatMs : 0;
     const noticed = { fromMs: outage.fromMs + silenceMs, untilMs: outage.untilMs };
     const p90 = (times: number[]) =>

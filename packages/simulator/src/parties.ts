@@ -23,16 +23,16 @@ interface PartyCluster {
 }
 
 /**
- * The environment of machines in a virtual cluster. Many machines share one, as all workers do: it acts for
- * the current machine, so that a step touches only memory that previous steps have used.
+ * The environment of machines in a virtual cluster. Many machines share one, as all workers do: it acts for the
+ * current machine, so that a step touches only recently used memory.
  */
 export class PartyEnvironment implements Environment {
   protected readonly cluster: PartyCluster;
   /** The current machine. */
   self: Address;
   /**
-   * Parties of one role share a stream: their draws come in the order of the agenda, which the seed decides,
-   * and the states of 15,000 streams would not fit into a cache.
+   * Parties of one role share a stream: the seed determines the order of their draws, and 15,000 streams would not
+   * fit into a cache.
    */
   readonly #random: Random;
   /** Timer → key → the event that will wake the machine, for each party. Most parties never set one. */
@@ -78,7 +78,10 @@ export class PartyEnvironment implements Environment {
     return this.cluster.nameOf(address);
   }
 
-  /** @returns whether the event is that of an armed timer, which is over now: it may have been moved or cleared */
+  /**
+   * @returns whether the event belongs to an armed timer, which is then disarmed; otherwise the timer was moved or
+   * cleared
+   */
   takeTimer(timer: string, key: number, event: number): boolean {
     const keys = this.#armed.get(this.self)?.get(timer);
     if (keys?.get(key) !== event) return false;
@@ -91,7 +94,7 @@ export class CentralParty extends PartyEnvironment implements CentralEnvironment
   readonly busyMs: (() => Millis) | undefined;
   readonly solve: CentralEnvironment['solve'];
 
-  /** @param busyMs nobody asks for it where work takes no time */
+  /** @param busyMs unused if work takes no time */
   constructor(
     cluster: PartyCluster,
     self: Address,

@@ -35,7 +35,7 @@ const REQUIREMENTS = [
 
 const CASES: readonly [policy: string, fields: Partial<PolicySettings>][] = [
   ...ALL_POLICY_NAMES.map((policy): [string, Partial<PolicySettings>] =>
-    // Its short jobs go to its short partition alone: that one is to have workers of all kinds.
+    // Its short jobs use only its short partition, which must contain all kinds of workers.
     policy === 'split' ? [policy, { shortPartition: 0.5 }] : [policy, {}],
   ),
   ['hawk', { shortPartition: 0.25, stealRetry: 'backoff' }],
@@ -101,7 +101,7 @@ function run(settings: ClusterSettings, seed: string, slots: number): Job[] {
   return ended;
 }
 
-describe('every task runs on a worker that has what it requires, and every job ends', () => {
+describe('every task runs on a worker that meets its requirements, and every job ends', () => {
   test.each(CASES)('%s %o', (policy, fields) => {
     for (const [seed, timings] of [
       ['one', RELIABLE_TIMINGS],

@@ -58,7 +58,7 @@ function jobOf(submitMs: number, sleepsMs: readonly number[], seed: string): Sim
 const alike = (count: number, sleepMs: number) => new Array<number>(count).fill(sleepMs);
 
 describe.each(POLICY_NAMES)('under %s', (policy) => {
-  test('jobs of one task, of two, of three and of 10,000 end, and those that are sampled are known', async () => {
+  test('jobs of 1, 2, 3 and 10,000 tasks end, and the sampled ones are classified', async () => {
     const sizes = [1, 2, 3, 10_000];
     const jobs = [1_000, 20_000].flatMap((sleepMs, i) =>
       sizes.map((size) => jobOf(i * 100, alike(size, sleepMs), `${i} ${size}`)),
@@ -76,16 +76,16 @@ describe.each(POLICY_NAMES)('under %s', (policy) => {
   });
 });
 
-test('no worker is idle while a task of an undecided job waits that may run there', async () => {
+test('no worker is idle while a task of an unclassified job that may run there waits', async () => {
   for (const policy of ['hawk', 'goshawk', 'goshawk-peer'] as const) {
     const choices: Partial<PolicySettings> = { shortPartition: 0, reserve: 0, stealRetry: 'backoff' };
     const ends = await simulate([jobOf(0, alike(40, 5_000), 'a')], { workers: 20, policy, choices });
-    // Two rounds of twenty: the second is what is left when the pilots have told, or were they waited for, a third.
+    // Two rounds of twenty tasks; if the rest waited for the pilots, there would be a third.
     expect(Math.max(...ends[0]!.startsMs)).toBeLessThan(5_500);
   }
 });
 
-test('what is decided follows from the job: other delays and other chances decide the same', async () => {
+test('decisions depend only on the job: other delays and random draws decide the same', async () => {
   const random = Random.seeded('jobs');
   const jobs = Array.from({ length: 80 }, (_, i) => {
     const isLong = random.next() < 0.3;
@@ -101,7 +101,7 @@ test('what is decided follows from the job: other delays and other chances decid
     const decisions = async (seed: number, delayMs: number) => {
       const ends = await simulate(jobs, { workers: 300, policy, seed, delayMs });
       return ends.map(({ judged, sampled }) => {
-        // Decided early, the estimate is for how long pilots had run by then.
+        // Decided early, the estimate depends on how long pilots had run by then.
         const estimate = judged.long ? 'at least the cutoff' : judged.estimateMs?.toFixed(3);
         return [judged.long, estimate, sampled?.pilots];
       });

@@ -13,7 +13,7 @@ import { describe, expect, test } from 'vitest';
 import { Service } from './service.js';
 import { type SimulatedJob, Simulation } from './simulation.js';
 
-test('messages are handled one after another, each for its time', () => {
+test('messages are handled one after another, each for a fixed time', () => {
   const service = new Service(3);
   expect([10, 11].map((at) => service.handledAt(at))).toEqual([13, 16]);
   expect([12, 16, 20].map((at) => service.busyMs(at))).toEqual([2, 6, 6]);
@@ -21,12 +21,12 @@ test('messages are handled one after another, each for its time', () => {
   expect([21, 23, 30].map((at) => service.busyMs(at))).toEqual([7, 9, 9]);
 });
 
-/** Cost of a message at central: one third of a thousand fit into a second. */
+/** Cost of a message at central: a third of a thousand per second. */
 const SERVICE_MS = 3;
 const UNTIL_MS = 24_000;
 const TASK_MS = 50;
 
-/** Jobs of four tasks, a job every `gapMs` on average. */
+/** Jobs of four tasks, one every `gapMs` on average. */
 function jobs(gapMs: Millis): SimulatedJob[] {
   const random = Random.seeded(`every ${gapMs}`);
   const made: SimulatedJob[] = [];
@@ -43,7 +43,9 @@ function jobs(gapMs: Millis): SimulatedJob[] {
   return made;
 }
 
-/** @returns what jobs took beyond their tasks: the 90th percentile of those that came in the second half; and messages */
+/**
+ * @returns the 90th percentile of the jobs' times beyond their tasks, in the second half; and the number of messages
+ */
 async function delays(gapMs: Millis, matching: PolicySettings['matching']) {
   const settings: ClusterSettings = {
     policy: { ...DEFAULT_POLICY, policy: 'goshawk', preset: { ...PRESETS.goshawk }, matching, seriesMs: 0 },
@@ -67,13 +69,13 @@ async function delays(gapMs: Millis, matching: PolicySettings['matching']) {
 }
 
 describe('a central that takes time', () => {
-  test('matches all short tasks while it can', async () => {
+  test('matches all short tasks while it can keep up', async () => {
     const { p90, messages } = await delays(50, 'auto');
     expect(p90).toBeLessThan(3 * TASK_MS);
     expect(messages.seek).toBeUndefined();
   });
 
-  test('is relieved of short jobs when more come than it can match, which else would wait ever longer', async () => {
+  test('sheds short jobs when more arrive than it can match, which would otherwise wait ever longer', async () => {
     const relieved = await delays(12, 'auto');
     expect(relieved.p90).toBeLessThan(TASK_MS);
     expect(relieved.messages.seek).toBeGreaterThan(0);

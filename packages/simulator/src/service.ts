@@ -1,24 +1,24 @@
 import type { Millis } from '@goshawk/core';
 
-/** A process that handles one message after another, each in the same time, in the order in which they arrive. */
+/** A process that handles messages one after another in order of arrival, each for the same time. */
 export class Service {
   readonly #eachMs: Millis;
   #freeAt: Millis = 0;
   #servedMs: Millis = 0;
 
-  /** @param eachMs how long it takes for one */
+  /** @param eachMs time for each message */
   constructor(eachMs: Millis) {
     this.#eachMs = eachMs;
   }
 
-  /** A message has arrived. @returns when it is handled, behind all that came before */
+  /** A message has arrived. @returns when it is handled, after all earlier ones */
   handledAt(now: Millis): Millis {
     this.#freeAt = Math.max(this.#freeAt, now) + this.#eachMs;
     this.#servedMs += this.#eachMs;
     return this.#freeAt;
   }
 
-  /** For how long it has been at work by then. */
+  /** How long it has been busy until then. */
   busyMs(now: Millis): Millis {
     return this.#servedMs - Math.max(0, this.#freeAt - now);
   }

@@ -46,7 +46,7 @@ describe.each(POLICY_NAMES)('under %s', (policy) => {
     timings: RELIABLE_TIMINGS,
   };
 
-  test.each([100, 5_000])('a stage starts when those before it have ended (tasks of %i ms)', async (ms) => {
+  test.each([100, 5_000])('a stage starts when its predecessors have ended (tasks of %i ms)', async (ms) => {
     const [end] = await endsOf(simulationOf({ settings }), {
       estimate: ms,
       stages: [
@@ -69,7 +69,7 @@ describe.each(POLICY_NAMES)('under %s', (policy) => {
   });
 });
 
-test('no more tasks of a job run at a time than it says', async () => {
+test('a job never runs more tasks at a time than its limit', async () => {
   const tasks = sleeps(...new Array<number>(12).fill(100));
   const [end] = await endsOf(simulationOf(), { estimate: 100, tasks, maxRunning: 3 });
   expect(end!.endedMs).toBeGreaterThanOrEqual(400);
@@ -79,14 +79,14 @@ test('no more tasks of a job run at a time than it says', async () => {
   }
 });
 
-test('what tasks need together is no more than their worker has', async () => {
+test('the demands of running tasks never exceed the capacity of their worker', async () => {
   const simulation = simulationOf({ workers: 1, slots: 8, capacity: { cpu: 8, gpu: 2 } });
   const tasks = sleeps(...new Array<number>(6).fill(100));
   const [end] = await endsOf(simulation, { estimate: 100, tasks, demand: { gpu: 1 } });
   expect(end!.endedMs).toBeGreaterThanOrEqual(300);
 });
 
-test('a task that takes too long is killed, tried again, and then fails its job and what comes after', async () => {
+test('a task that takes too long is killed and retried, and then fails its job with its later stages', async () => {
   const [end, other] = await endsOf(
     simulationOf(),
     {
@@ -106,14 +106,14 @@ test('a task that takes too long is killed, tried again, and then fails its job 
   expect(other).toMatchObject({ completed: true, tasksCompleted: 1, attempts: 1 });
 });
 
-test('a job that is over as soon as it is accepted comes out like any other', async () => {
+test('a job that ends on acceptance is reported like any other', async () => {
   const after = { estimate: 1, tasks: sleeps(1), afterOk: ['s0-99'] };
   const [end, other] = await endsOf(simulationOf(), after, { estimate: 1, tasks: sleeps(1) });
   expect(end).toMatchObject({ completed: false, tasksCompleted: 0, attempts: 0 });
   expect(other).toMatchObject({ completed: true });
 });
 
-test('the caller hears from a job that takes long before it has ended', async () => {
+test('the caller gets control while a long job is running', async () => {
   const tasks = { count: 50_000, run: { sleep: 10 } };
   const job = { submitMs: 0, spec: parseJobSpec({ estimate: 10, tasks }) };
   const simulation = simulationOf();
@@ -130,13 +130,13 @@ test('jobs that are not in order are refused', async () => {
   );
 });
 
-describe('a simulation that takes long', () => {
+describe('a long simulation', () => {
   const jobs = Array.from({ length: 300 }, (_, at) => ({
     submitMs: at,
     spec: parseJobSpec({ tasks: sleeps(1_000, 2_000, 60_000), estimate: 1_000 }),
   }));
 
-  /** How often the caller has its turn, and what came of the jobs. */
+  /** How often the caller gets control, and the results of the jobs. */
   async function turnsOf(wallClock?: () => number) {
     const simulation = simulationOf({ workers: 5, ...(wallClock === undefined ? {} : { wallClock }) });
     let turns = 0;
@@ -148,14 +148,14 @@ describe('a simulation that takes long', () => {
     return { turns, batches, events: simulation.events };
   }
 
-  test('gives its caller a turn each 100 ms of wall time, while jobs come and after', async () => {
+  test('yields to its caller every 100 ms of wall time, while jobs arrive and afterwards', async () => {
     let now = 0;
     // Simulates a clock that advances by 50 ms per reading.
     const slow = await turnsOf(() => (now += 50));
     expect(slow.turns).toBeGreaterThan(slow.events / 64 / 4);
   });
 
-  test('does the same however fast it is', async () => {
+  test('gives the same results at any speed', async () => {
     let now = 0;
     const slow = await turnsOf(() => (now += 77));
     const fast = await turnsOf();

@@ -14,7 +14,7 @@ import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js
 
 /** A job of a workload. */
 export interface SimulatedJob {
-  /** Since the beginning of the workload; no earlier than that of the job before. */
+  /** Relative to the start of the workload; no earlier than the previous job. */
   readonly submitMs: Millis;
   /** Job of sleep tasks. */
   readonly spec: JobSpec;
@@ -25,39 +25,39 @@ export interface SimulationOptions {
   readonly slots: number;
   /** Resources that the tasks of one worker share, besides its slots. */
   readonly capacity: Resources;
-  /** Rack, zone, model of a worker, by its number. Default: none. */
+  /** Attributes of a worker by its number. Default: none. */
   readonly attributesOf?: VirtualClusterOptions['attributesOf'];
   readonly schedulers: number;
   readonly settings: ClusterSettings;
   readonly seed: number | string;
   /** Initial state of the schedulers' estimators, by name. */
   readonly estimatorStates?: EstimatorStates | undefined;
-  /** Default: 0.5 ms a message. */
+  /** Default: 0.5 ms per message. */
   readonly network?: NetworkModel;
   /** How long central takes for each message. Default: 0 ms. */
   readonly centralServiceMs?: Millis;
-  /** Tells how long it takes to plan. ms */
+  /** Measures planning time. ms */
   readonly wallClock?: VirtualClusterOptions['wallClock'];
-  /** Checks invariants all the time. Slow; for tests. */
+  /** Checks invariants after every step. Slow; for tests. */
   readonly checked?: boolean;
-  /** A witness to all that the machines do. */
+  /** Observes everything that the machines do. */
   readonly observe?: NonNullable<VirtualClusterOptions['observe']>;
 }
 
-/** Outcome of a job. Times are ms since the beginning of the workload; tasks in order. */
+/** Outcome of a job. Times are ms since the start of the workload; tasks in order. */
 export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
-  /** Its place in the workload. */
+  /** Index in the workload. */
   readonly index: number;
   readonly job: J;
-  /** When its client knew of it, where that takes time in the network that is simulated. */
+  /** When its client learned of the end, if the network model includes that. */
   readonly endedMs: Millis;
   readonly completed: boolean;
   readonly tasksCompleted: number;
-  /** Runs of its tasks, those that failed included. */
+  /** Attempts of all its tasks, including failed ones. */
   readonly attempts: number;
   /** Class and estimate; undefined without any. */
   readonly judged: { readonly long: boolean; readonly estimateMs: Millis | undefined };
-  /** Tasks that ran first so that the others could be judged, and when that was decided, since its submission. */
+  /** Pilots and the time of their decision, relative to its submission. */
   readonly sampled:
     | { readonly pilots: number; readonly decidedMs: Millis | undefined; readonly note: unknown }
     | undefined;
@@ -66,41 +66,38 @@ export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
   readonly runsMs: Float64Array;
 }
 
-/**
- * Before the first job arrives the parties find each other, as they do live. The workload's time begins
- * after this much of the cluster's. ms
- */
+/** Time for the parties to find each other, as in a live cluster, before the workload starts. ms */
 const SETTLING_MS = 1_000;
-/** Ended jobs that are handed out at a time, at most. */
+/** Maximum number of ended jobs per batch. */
 const BATCH = 256;
-/** Events after which ended jobs are handed out, also fewer than a batch: some tens of ms of real time. */
+/** Maximum number of events per batch: some tens of ms of real time. */
 const SLICE_EVENTS = 65_536;
-/** Events between two looks at whether a batch is full, and at the clock: policies may take 10 ms for one. */
+/** Events between checks for a full batch and of the clock; a policy may take 10 ms for one event. */
 const STRETCH_EVENTS = 64;
-/** Wall time after which the caller has a moment of its own, whether jobs have ended or not. */
+/** Wall time after which the caller gets control, whether jobs have ended or not. */
 const PAUSE_MS: Millis = 100;
 const NOTHING_ENDED: readonly never[] = [];
 
 /**
- * A workload on a virtual cluster. Jobs are taken from the workload as their time comes, and handed out as
- * they end, so that only those under way are in memory.
+ * Runs a workload on a virtual cluster. Jobs are taken from the workload when they are due, and returned as they end,
+ * so that only active jobs are in memory.
  */
 export class Simulation<J extends SimulatedJob = SimulatedJob> {
   readonly #cluster: VirtualCluster;
   readonly #schedulers: number;
   readonly #log = new CounterLog();
   readonly #knowsQueues: boolean;
-  /** Under way, by the owner's job object. */
+  /** Active jobs, by the owner's job object. */
   readonly #underway = new Map<Job, Submitted<J>>();
   #ended: SimulatedEnd<J>[] = [];
   #submitted = 0;
   /** When the last job was submitted. */
   #latestMs: Millis = 0;
-  /** On their way from the client to their owner. */
+  /** Jobs in flight from the client to their owner. */
   #travelling = 0;
   readonly #wallClock: () => Millis;
   #pausedAt: Millis;
-  /** Events since ended jobs were last handed out. */
+  /** Events since ended jobs were last returned. */
   #sliceEvents = 0;
 
   constructor(options: SimulationOptions) {
@@ -118,13 +115,13 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   }
 
   /**
-   * Runs the workload, once; jobs come out as they end, until all have. Now and then none do, so that its caller
-   * always has a moment to show progress and be interrupted.
+   * Runs the workload, once; yields batches of ended jobs until all have ended. Batches may be empty, so that the
+   * caller can show progress and interrupt.
    *
-   * @throws RangeError when jobs are not in order of submission
+   * @throws RangeError if jobs are not in order of submission
    */
   async *run(jobs: AsyncIterable<J> | Iterable<J>): AsyncIterable<readonly SimulatedEnd<J>[]> {
-    // Awaiting a job costs more than most other work.
+    // Awaiting each job would cost more than most other work.
     if (Symbol.asyncIterator in jobs) {
       for await (const job of jobs) for (const ended of this.#untilSubmitted(job)) yield ended;
     } else {
@@ -138,7 +135,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     yield this.#takeEnded();
   }
 
-  /** Makes happen what comes before the job, and submits it. @returns what ended meanwhile, as `run` does */
+  /** Runs all events before the job, and submits it. @returns jobs that ended meanwhile, as `run` */
   *#untilSubmitted(job: J): Iterable<readonly SimulatedEnd<J>[]> {
     if (job.submitMs < this.#latestMs)
       throw new RangeError(`job ${this.#submitted} is submitted before the one ahead of it`);
@@ -166,7 +163,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     return this.#submitted;
   }
 
-  /** Jobs that are neither completed nor failed: none when `run` has come to its end. */
+  /** Jobs that have not ended; none after `run`. */
   get jobsUnderway(): number {
     return this.#underway.size + this.#travelling;
   }
@@ -179,12 +176,12 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     return { ...this.#cluster.steals };
   }
 
-  /** How central's policy has planned so far, by name. */
+  /** Statistics of central's planning, by name. */
   get planning(): Readonly<Record<string, number>> {
     return this.#cluster.central.planning;
   }
 
-  /** How long that took, in wall time; undefined where nothing was planned with a solver. */
+  /** Wall time of planning; undefined without a solver. */
   get planningTimes(): ReturnType<VirtualCluster['planningTimes']['read']> {
     return this.#cluster.planningTimes.read();
   }
@@ -209,7 +206,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     });
   }
 
-  /** Makes what happens up to a time happen, until a batch has ended, a slice is over, or a pause is due. */
+  /** Runs events up to a time, until a batch is full, the maximum number of events is reached, or a pause is due. */
   #advance(until: Millis): Progress {
     for (;;) {
       if (this.#cluster.advance(until, STRETCH_EVENTS)) return 'done';
@@ -219,8 +216,8 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   }
 
   /**
-   * The same once all jobs are submitted, up to the end of the last one: timers of idle thieves, or of the
-   * partition, would go on for ever; so may a job that nothing moves.
+   * The same after the last submission, until all jobs have ended. Timers of idle thieves or of the partition would
+   * go on forever, and so might a stuck job.
    */
   #finish(): Progress {
     const cluster = this.#cluster;
@@ -236,7 +233,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     return 'done';
   }
 
-  /** After a stretch of events. The clock must not decide when ended jobs are handed out: runs are the same each time. */
+  /** Checked after a number of events. The clock must not determine the batches, so that runs are reproducible. */
   #progress(): Progress {
     this.#sliceEvents += STRETCH_EVENTS;
     if (this.#ended.length >= BATCH || this.#sliceEvents >= SLICE_EVENTS) return 'batch';
@@ -277,7 +274,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   #jobEnded(ended: Job, now: Millis): void {
     const submitted = this.#underway.get(ended);
-    // Over before it was accepted: seen there.
+    // The job ended on acceptance, and is reported there.
     if (submitted === undefined) return;
     this.#underway.delete(ended);
     this.#end(ended, submitted, now);
@@ -299,10 +296,10 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   }
 }
 
-/** Whether what was asked for has happened, and otherwise why it stands still: to hand out ended jobs, or for its caller. */
+/** Whether the requested events have run, or why they were interrupted. */
 type Progress = 'done' | 'batch' | 'pause';
 
-/** A job, and its place in the workload. */
+/** A job with its index in the workload. */
 interface Submitted<J extends SimulatedJob> {
   readonly index: number;
   readonly job: J;
@@ -318,7 +315,10 @@ function sampledOf({ sample, decidedAt, acceptedAt }: Job): SimulatedEnd['sample
   };
 }
 
-/** Since the beginning of the workload. A loop, since there is one for each task: `map` takes three times as long. */
+/**
+ * Relative to the start of the workload. A loop, because `map` takes three times as long, and there is one entry per
+ * task.
+ */
 function startsOf({ tasks: { startedAt } }: Job): Float64Array {
   const starts = new Float64Array(startedAt.length);
   for (let i = 0; i < starts.length; i++) starts[i] = startedAt[i]! - SETTLING_MS;
@@ -326,8 +326,8 @@ function startsOf({ tasks: { startedAt } }: Job): Float64Array {
 }
 
 /**
- * With constant delays all who join come to central at one time, and are told of at once. With others each comes
- * by itself, and without a pause in which they gather each of 15,000 would be told of all that come after.
+ * With constant delays, all parties reach central at one time and are published together. With random delays they
+ * arrive one by one, so central must collect them, or it would tell each of 15,000 workers of all later ones.
  */
 function gathering({ settings, network }: SimulationOptions): ClusterSettings {
   const { timings } = settings;

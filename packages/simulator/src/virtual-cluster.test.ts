@@ -94,7 +94,7 @@ describe.each(POLICY_NAMES)('under %s', (policy) => {
     }
   });
 
-  test('the same with several slots a worker and with lazy cancellation', () => {
+  test('the same with several slots per worker and with lazy cancellation', () => {
     const settings = settingsOf({ policy, preset: { ...PRESETS[policy] }, cancel: 'lazy' });
     observe({ settings, slots: 3, workers: 7 }, 150, `${policy}-slots`);
   });
@@ -126,7 +126,7 @@ test.each(POLICY_NAMES)(
     expect(learned).toBeGreaterThan(300);
     expect(learned).toBeLessThan(2_500);
     const late = ended.filter(({ arrivedAt }) => arrivedAt > toldAt + 1_000);
-    // Under split, what is taken for short meanwhile waits in a sixth of the cluster till after the last job has come.
+    // Under split, jobs misclassified as short wait in a sixth of the cluster until after the last arrival.
     if (policy !== 'split') expect(late.length).toBeGreaterThan(50);
     for (const { class: was, estimateMs } of late) expect(was).toBe(estimateMs! > 1_000 ? 'long' : 'short');
   },
@@ -164,7 +164,7 @@ test('no long task runs in the short partition, and short ones run everywhere', 
   expect(usedBy('short').size).toBe(20);
 });
 
-test('idle workers steal the short probes that are stuck behind long tasks', () => {
+test('idle workers steal short probes that wait behind long tasks', () => {
   const run = (stealing: boolean) => {
     const settings = settingsOf({ preset: ablate(PRESETS.hawk, { ...NOTHING_ABLATED, stealing }) });
     const { ended, cluster } = observe({ settings }, 300, 'steal');
@@ -177,7 +177,7 @@ test('idle workers steal the short probes that are stuck behind long tasks', () 
   expect(withStealing.mean).toBeLessThan(run(false).mean * 0.8);
 });
 
-test('stages run in order, each when those before it have completed', () => {
+test('stages run in order, each when its predecessors have completed', () => {
   const ended: Job[] = [];
   const cluster = new VirtualCluster({
     workers: 10,
@@ -216,7 +216,7 @@ test('stages run in order, each when those before it have completed', () => {
   }
 });
 
-test('a job never runs more tasks at a time than it allows itself', () => {
+test('a job never runs more tasks at a time than its limit', () => {
   const ended: Job[] = [];
   const cluster = new VirtualCluster({
     workers: 20,
@@ -241,7 +241,7 @@ test('a job never runs more tasks at a time than it allows itself', () => {
   }
 });
 
-test('tasks run only where what they need is free', () => {
+test('tasks run only where their demands fit', () => {
   const ended: Job[] = [];
   const cluster = new VirtualCluster({
     workers: 5,
@@ -250,7 +250,7 @@ test('tasks run only where what they need is free', () => {
     capacity: { memory: 10 },
     settings: settingsOf({ policy: 'sparrow', preset: { ...PRESETS.sparrow } }),
     seed: 'demand',
-    checked: true, // Slots.checkInvariants: what is used never exceeds the capacity
+    checked: true, // Slots.checkInvariants: usage never exceeds the capacity
     onJobEnd: (job) => ended.push(job),
   });
   const random = Random.seeded('demand');
@@ -267,10 +267,10 @@ test('tasks run only where what they need is free', () => {
   expect(new Set(ended.flatMap(({ tasks }) => [...tasks.workers])).size).toBe(5);
 });
 
-describe('with leases and safety nets', () => {
+describe('with leases and retries', () => {
   const settings = settingsOf({}, LIVE_TIMINGS);
 
-  test('what ran or waited on a worker that dies is run again elsewhere', () => {
+  test('tasks that ran or waited on a lost worker run again elsewhere', () => {
     for (const seed of ['1', '2', '3']) {
       const ended: Job[] = [];
       const cluster = new VirtualCluster({
@@ -291,7 +291,7 @@ describe('with leases and safety nets', () => {
     }
   });
 
-  test('a cancelled job ends at once where it waits, and its running tasks are killed', () => {
+  test('cancelling a job ends waiting tasks immediately and kills running ones', () => {
     const ended: Job[] = [];
     const cluster = new VirtualCluster({
       workers: 4,
@@ -312,13 +312,13 @@ describe('with leases and safety nets', () => {
     cluster.run(1_010);
     expect(ended.map((job) => job.state)).toEqual(['cancelled', 'cancelled']);
     expect(ended.every((job) => job.tasks.states.every((state) => state === TaskState.cancelled))).toBe(true);
-    // The workers are free again: another job runs at once.
+    // The workers are free again: another job runs immediately.
     cluster.submitAt(2_000, 0, sleeps([10, 10, 10, 10]));
     cluster.run(2_050);
     expect(ended.length).toBe(3);
   });
 
-  test('a worker that drains gives back what waits and ends what runs', () => {
+  test('a draining worker returns queued tasks and finishes running ones', () => {
     const ended: Job[] = [];
     const cluster = new VirtualCluster({
       workers: 6,
@@ -337,7 +337,7 @@ describe('with leases and safety nets', () => {
     expect(cluster.workers[2]!.isIdle && cluster.workers[4]!.isIdle).toBe(true);
   });
 
-  test('a task that runs too long is killed and tried again as often as the job allows', () => {
+  test('a task that runs too long is killed and retried as often as the job allows', () => {
     const ended: Job[] = [];
     const cluster = new VirtualCluster({
       workers: 4,
@@ -362,7 +362,7 @@ describe('with leases and safety nets', () => {
   });
 });
 
-describe('machines of the caller’s own', () => {
+describe('machines of the caller', () => {
   function setUp(carry?: VirtualClusterOptions['carry']) {
     const network = { kind: 'constant', delayMs: 1 } as const;
     const options = { workers: 0, schedulers: 0, settings: settingsOf(), seed: 1, network };
@@ -384,7 +384,7 @@ describe('machines of the caller’s own', () => {
     return { cluster, seen, add };
   }
 
-  test('join while it runs, and what is due at one time happens in the order in which it was put in', () => {
+  test('join while it runs, and events at one time run in order of insertion', () => {
     const { cluster, seen, add } = setUp();
     const one = add('one');
     cluster.run(10);
@@ -406,7 +406,7 @@ describe('machines of the caller’s own', () => {
     ]);
   });
 
-  test('write to each other through whoever carries their mail', () => {
+  test('exchange messages through a custom transport', () => {
     const carried: string[] = [];
     const { cluster, seen, add } = setUp((from, to, { type }) => carried.push(`${type} ${from} ${to}`));
     const one = add('one');
@@ -420,7 +420,7 @@ describe('machines of the caller’s own', () => {
     expect(seen.at(-1)).toBe('11 two resync from one');
   });
 
-  test('a call for the past comes now, and time does not go back', () => {
+  test('a call for a past time runs now, and time does not go back', () => {
     const { cluster, seen } = setUp();
     cluster.run(10);
     cluster.at(5, (now) => seen.push(`${now} a call`));

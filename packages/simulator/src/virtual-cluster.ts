@@ -46,26 +46,26 @@ export interface VirtualClusterOptions {
   readonly seed: number | string;
   readonly slots?: number;
   readonly capacity?: Resources;
-  /** Rack, zone, model of a worker, by its number. Default: none. */
+  /** Attributes of a worker by its number. Default: none. */
   readonly attributesOf?: ((worker: number) => readonly Attribute[]) | undefined;
-  /** Default: 0.5 ms a message (Hawk §4.1). */
+  /** Default: 0.5 ms per message (Hawk §4.1). */
   readonly network?: NetworkModel;
-  /** How long central takes for each message; those that come meanwhile wait. Default: 0 ms. */
+  /** How long central takes for each message; later messages wait. Default: 0 ms. */
   readonly centralServiceMs?: Millis;
   /** Time at which the phases of a measured network begin. Default: 0. */
   readonly networkBeginsAt?: Millis;
-  /** Solves at once what a central policy wants solved; without, it plans by itself. */
+  /** Solves problems of a central policy synchronously; without it, the policy plans without a solver. */
   readonly solve?: SolveProgram | undefined;
-  /** Tells how long it takes to plan, in ms: nothing that happens follows from it. Default: stands still. */
+  /** Measures planning time, in ms, without any effect on the simulation. Default: a stopped clock. */
   readonly wallClock?: (() => Millis) | undefined;
-  /** Checks the invariants of the machine that made the last step, and that no room stays free while a task that fits waits. Slow; for tests. */
-  readonly checked?: boolean;
-  /** Takes every message in place of the network; what is to arrive is handed to the cluster's `post`. */
-  readonly carry?: (from: Address, to: Address, message: Message, cluster: VirtualCluster) => void;
   /**
-   * Gives each machine something in place of its environment, which hands on what the machine does: for those
-   * who want to see all of it.
+   * Checks the invariants of the machine after each step, and that no room stays free while a task that fits waits.
+   * Slow; for tests.
    */
+  readonly checked?: boolean;
+  /** Replaces the network: receives every message, and passes it to the cluster's `post` for delivery. */
+  readonly carry?: (from: Address, to: Address, message: Message, cluster: VirtualCluster) => void;
+  /** Wraps the environment of each machine, to observe everything that it does. */
   readonly observe?: <E extends Environment>(environment: E, self: Address, now: () => Millis) => E;
   readonly onJobEnd?: (job: Job, now: Millis) => void;
 }
@@ -74,9 +74,9 @@ export interface VirtualClusterOptions {
 export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskEnded'>;
 
 /**
- * A whole cluster in virtual time: the machines that run live, driven from one agenda. Messages take what the
- * network says, work at the machines takes no time of its own, and a task is a `sleep` that ends when it says,
- * or as late after that as was measured.
+ * A whole cluster in virtual time: the machines that run live, driven from one event queue. Messages take the time
+ * given by the network model, processing takes none, and a task is a `sleep` that ends on time, or as late as
+ * measured.
  */
 export class VirtualCluster {
   readonly central: Central;
@@ -95,17 +95,17 @@ export class VirtualCluster {
   readonly #delays: Delays | undefined;
   /** Service of central's process; undefined if handling takes no time. */
   readonly #service: Service | undefined;
-  /** Everything but messages of a constant delay. */
+  /** All events except messages with a constant delay. */
   readonly #heap = new EventHeap();
   readonly #mail = new DelayLane();
   readonly #sent = new MessageCounts();
-  /** Orders all events of one time, whichever of the two they are in. */
+  /** Orders events at the same time, across both queues. */
   #sequence = 0;
   /** Columns of the parties, by address. */
   readonly #machines: Machine[] = [];
   readonly #environments: PartyEnvironment[] = [];
   readonly #names: string[] = [];
-  /** Those of a party are the slots from its own first place to that of the next party. */
+  /** Slots of a party are numbered from its first one up to that of the next party. */
   readonly #firstPlaces: number[] = [];
   readonly #slots = new VirtualSlots();
   readonly #workerMemory = new WorkerMemory();
@@ -114,18 +114,18 @@ export class VirtualCluster {
   readonly #firstWorker: number;
   readonly #workersEnd: number;
   readonly #slotsEach: number;
-  /** Runs that began in this step, and whose workers are told so when it is over: worker, slot, run; and so on. */
+  /** Runs that began in this step, as (worker, slot, run); their workers are notified at its end. */
   readonly #begun: number[] = [];
-  /** Machines that got something in this instant. */
+  /** Machines with input in this instant. */
   #unsettled: Address[] = [];
-  /** Numbers of `#begun` that are in use; the list keeps its length, since setting it is slow at each task. */
+  /** Number of entries of `#begun` in use; the array keeps its length, because resizing it for each task is slow. */
   #begunCount = 0;
   readonly #conservation: WorkConservation;
   readonly #random: Random;
   readonly #carry: VirtualClusterOptions['carry'];
   /**
-   * Without a value at first, so that the engine keeps a time as an object, which all steps at that time share: of a field that has
-   * held nothing but numbers it makes one for each step.
+   * Uninitialized at first, so that the engine stores the time as one shared object per instant; a field that always
+   * held numbers would allocate one for each step.
    */
   #now: Millis;
 
@@ -190,7 +190,7 @@ export class VirtualCluster {
     return this.#heap.size + this.#mail.size;
   }
 
-  /** Infinity when nothing is left to do. */
+  /** Infinity: no events are left. */
   get nextEventAt(): Millis {
     return Math.min(this.#heap.nextTime, this.#mail.nextTime);
   }
@@ -206,14 +206,14 @@ export class VirtualCluster {
     act(this.workers[index]!);
   }
 
-  /** A job that arrives at one of the schedulers. */
+  /** Submits a job to one of the schedulers. */
   submitAt(time: Millis, scheduler: number, spec: JobSpec): void {
     this.at(time, (now) => {
       this.schedulers[scheduler]!.submit(spec, undefined, now);
     });
   }
 
-  /** Adds a machine of the caller's own, with mail, timers and random numbers like any other, and starts it. */
+  /** Adds a machine of the caller, with messages, timers and random numbers like any other, and starts it. */
   add(name: string, build: (self: Address, environment: Environment) => Machine): Address {
     const self = this.#nextAddress();
     const environment = new PartyEnvironment(this, self, this.#random.fork(name));
@@ -240,19 +240,19 @@ export class VirtualCluster {
     return self;
   }
 
-  /** An address outside the machines, such as a client's; what is sent to it is handed to `receive`. */
+  /** Adds an address outside the machines, such as a client's; its messages are passed to `receive`. */
   addOutsider(receive: (from: Address, message: Message, now: Millis) => void): Address {
     return this.add(`outside-${this.#nextAddress()}`, () => ({ ...NO_MACHINE, receive }));
   }
 
-  /** The party stops where it stands, as by SIGKILL: what it ran is gone, and nothing reaches it any more. */
+  /** Kills the party, as by SIGKILL: its tasks are gone, and it receives nothing more. */
   kill(address: Address): void {
     this.#machines[address] = NO_MACHINE;
     const end = this.#firstPlaces[address + 1] ?? this.#slots.size;
     for (let place = this.#firstPlaces[address]!; place < end; place++) this.#slots.forget(place);
   }
 
-  /** Everybody hears that the connection to the party broke, as after a `kill` of a process whose machine lives on. */
+  /** Notifies all parties that the connection to this one broke, as after `kill`, while its machine lives on. */
   disconnectAt(time: Millis, from: Address): void {
     this.at(time, (now) => {
       for (const [address, machine] of this.#machines.entries()) {
@@ -265,16 +265,16 @@ export class VirtualCluster {
     });
   }
 
-  /** Runs until nothing is left to do, or until the time is reached. */
+  /** Runs until no events are left, or until the time is reached. */
   run(until: Millis = Number.POSITIVE_INFINITY): void {
     while (!this.advance(until, Number.POSITIVE_INFINITY));
     if (until !== Number.POSITIVE_INFINITY) this.#now = Math.max(this.#now, until);
   }
 
   /**
-   * Makes what happens up to a time happen, but no more than so many events.
+   * Runs events up to a time, but no more than a maximum number.
    *
-   * @returns whether nothing of it is left
+   * @returns whether no such events are left
    */
   advance(until: Millis, eventsMax: number): boolean {
     const heap = this.#heap;
@@ -286,7 +286,7 @@ export class VirtualCluster {
     return false;
   }
 
-  /** Makes the next event happen. There must be one. */
+  /** Runs the next event. There must be one. */
   step(): void {
     this.events++;
     const { nextTime } = this.#mail;
@@ -298,7 +298,7 @@ export class VirtualCluster {
     if (this.#unsettled.length > 0 && this.nextEventAt > this.#now) this.settle();
   }
 
-  /** Machines that got something in this instant do what waited for all of it: by itself when the instant is over. */
+  /** Lets machines with input in this instant do deferred work; called automatically at the end of the instant. */
   settle(): void {
     const unsettled = this.#unsettled;
     this.#unsettled = [];
@@ -310,7 +310,7 @@ export class VirtualCluster {
     if (this.#options.checked && unsettled.includes(this.centralAddress)) this.#checkIdleRoom();
   }
 
-  /** No room stays free while a task that fits it waits. */
+  /** Checks that no room stays free while a task that fits waits. */
   #checkIdleRoom(): void {
     if (this.#machines[this.centralAddress] !== this.central) return;
     const complaint = this.#conservation.look(this.central.startable(this.#now), this.#now);
@@ -372,12 +372,12 @@ export class VirtualCluster {
     if (this.#options.checked) this.#machines[target]?.checkInvariants();
   }
 
-  /** Messages to this process are queued. */
+  /** Whether messages to this process are queued. */
   #isServed(target: number): boolean {
     return this.#service !== undefined && target === this.centralAddress;
   }
 
-  /** The message has arrived at a process that handles one after another. */
+  /** The message has arrived at a process that handles one message at a time. */
   #serve(from: Address, message: Message): void {
     const at = this.#service!.handledAt(this.#now);
     this.#heap.push(at, this.#sequence++, EventKind.served, this.centralAddress, from, 0, message);
@@ -396,7 +396,7 @@ export class VirtualCluster {
     this.#begunCount = 0;
   }
 
-  /** @param slot,run integers: a column of fractions would make an object of each, and other code of all that read them */
+  /** @param slot,run integers: fractions would be allocated, which slows all code that reads them */
   #taskEnds(worker: Address, slot: number, run: number): void {
     const place = this.#place(worker, slot);
     if (!this.#slots.isCurrent(place, run)) return;
@@ -405,7 +405,7 @@ export class VirtualCluster {
     this.#workerAt(worker).taskEnded(slot, outcome, this.#slots.end(place, this.#now), this.#now);
   }
 
-  // ---- what the environments of the parties do
+  // ---- effects of the parties
 
   /** @internal */
   send(from: Address, to: Address, message: Message): void {
@@ -415,7 +415,7 @@ export class VirtualCluster {
     else carry(from, to, message, this);
   }
 
-  /** Puts a message on its way. */
+  /** Sends a message. */
   post(from: Address, to: Address, message: Message): void {
     if (this.#delays !== undefined) return this.#postDrawn(this.#delays, from, to, message);
     this.#mail.push(this.#now + this.#delayMs, this.#sequence++, to, from, message);
@@ -479,7 +479,7 @@ export class VirtualCluster {
     return central;
   }
 
-  /** In virtual time a solver takes none: its answer comes in the same instant, as a step of its own. */
+  /** In virtual time a solver takes no time: its answer is a separate step in the same instant. */
   #solving(): CentralEnvironment['solve'] {
     const { solve } = this.#options;
     if (solve === undefined) return undefined;
@@ -555,7 +555,7 @@ export class VirtualCluster {
 
   /** Effects of a step belong to this machine. */
   #turnOf(address: Address): void {
-    // All others have one of their own.
+    // All other machines have a separate environment.
     if (address >= this.#firstWorker && address < this.#workersEnd) this.#ofWorkers!.self = address;
   }
 
@@ -572,7 +572,7 @@ export class VirtualCluster {
   }
 
   #place(worker: Address, slot: number): number {
-    // Those of the workers that were not added lie in the order of their addresses.
+    // Workers that were not added have consecutive addresses.
     if (worker < this.#workersEnd) return (worker - this.#firstWorker) * this.#slotsEach + slot;
     return this.#firstPlaces[worker]! + slot;
   }
@@ -585,14 +585,14 @@ function sleepOf({ payload, task }: TaskOrder): number {
   return sleep;
 }
 
-/** Room may stay free for so long while a task that fits it waits. */
+/** How long room may stay free while a task that fits waits, in round trips. */
 const IDLE_ROUND_TRIPS = 3;
-/** Delays that are drawn are longer than this only now and then. */
+/** Random delays rarely exceed this. */
 const DRAWN_DELAY_MS = 10;
 
 const DEFAULT_NETWORK: NetworkModel = { kind: 'constant', delayMs: 0.5 };
 
-/** In place of one that was killed. */
+/** Replaces a killed machine. */
 const NO_MACHINE: Machine = {
   start() {},
   receive() {},

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { NO_RUN, VirtualSlots } from './virtual-slots.js';
 
 describe('the slots of all workers', () => {
-  test('lie side by side for each, however many join, and begin idle', () => {
+  test('are adjacent for each worker, however many join, and start idle', () => {
     const slots = new VirtualSlots();
     const running = slots.begin(slots.add(3), 7);
     expect(slots.add(1_000)).toBe(3);
@@ -13,7 +13,7 @@ describe('the slots of all workers', () => {
     expect(slots.kill(1_004, 'timeout')).toBe(NO_RUN);
   });
 
-  test('a killed run ends under another number than its own, once, for the first reason', () => {
+  test('a killed run ends under a new number, once, with the first reason', () => {
     const slots = new VirtualSlots();
     const place = slots.add(1);
     const run = slots.begin(place, 0);
@@ -25,7 +25,7 @@ describe('the slots of all workers', () => {
     expect(slots.takeKilled(place)).toBeUndefined();
   });
 
-  test('what has ended cannot be killed, and a kill does not outlive its run', () => {
+  test('an ended run cannot be killed, and a kill does not affect the next run', () => {
     const slots = new VirtualSlots();
     const place = slots.add(1);
     slots.begin(place, 0);
@@ -37,7 +37,7 @@ describe('the slots of all workers', () => {
     expect(slots.takeKilled(place)).toBeUndefined();
   });
 
-  test('nothing ends that was forgotten', () => {
+  test('a forgotten run never ends', () => {
     const slots = new VirtualSlots();
     const place = slots.add(1);
     const run = slots.begin(place, 0);

@@ -1,12 +1,12 @@
 import { grown, type KillReason, type Millis } from '@goshawk/core';
 
 /**
- * Runs in the slots of all workers, as columns: one row per slot. End events carry the run's number, so that
- * the end of a killed run is not mistaken for that of its successor.
+ * Runs in the slots of all workers, as columns: one row per slot. End events carry the run's number, so that the end
+ * of a killed run is not mistaken for that of its successor.
  */
 export class VirtualSlots {
   #runs = new Int32Array(INITIAL);
-  /** NaN where nothing runs. */
+  /** NaN: no run. */
   #startedAt = new Float64Array(INITIAL);
   #size = 0;
   /** Killed runs by row; there are few. */
@@ -16,7 +16,7 @@ export class VirtualSlots {
     return this.#size;
   }
 
-  /** @returns the first of so many new places, which lie side by side */
+  /** Adds consecutive slots. @returns the first */
   add(places: number): number {
     const first = this.#size;
     this.#size += places;
@@ -25,7 +25,7 @@ export class VirtualSlots {
     return first;
   }
 
-  /** @returns the number of the run that begins */
+  /** @returns the number of the new run */
   begin(place: number, now: Millis): number {
     this.#startedAt[place] = now;
     if (this.#killed.size > 0) this.#killed.delete(place);
@@ -33,8 +33,8 @@ export class VirtualSlots {
   }
 
   /**
-   * @returns the number under which the killed run ends, in place of its own; NO_RUN when there is none to kill,
-   * or when it was killed before: the first reason counts
+   * @returns the new number under which the killed run ends; NO_RUN if there is none, or if it was killed before,
+   * because the first reason counts
    */
   kill(place: number, reason: KillReason): number {
     if (Number.isNaN(this.#startedAt[place]) || this.#killed.has(place)) return NO_RUN;
@@ -42,7 +42,7 @@ export class VirtualSlots {
     return ++this.#runs[place]!;
   }
 
-  /** Nothing that runs there ends any more. */
+  /** The run there will not end. */
   forget(place: number): void {
     this.#runs[place]!++;
     this.#startedAt[place] = Number.NaN;
@@ -60,7 +60,7 @@ export class VirtualSlots {
     return runMs;
   }
 
-  /** Why the run was killed, once; undefined when it came to its own end. */
+  /** Returns once why the run was killed; undefined if it ended on its own. */
   takeKilled(place: number): KillReason | undefined {
     if (this.#killed.size === 0) return undefined;
     const reason = this.#killed.get(place);
@@ -74,7 +74,7 @@ export class VirtualSlots {
   }
 }
 
-/** The number of no run. */
+/** Not the number of any run. */
 export const NO_RUN = 0;
 
 const INITIAL = 64;

@@ -7,7 +7,7 @@ import { medianOf } from './points.js';
 const atoms = (...values: number[]) => values.map((at) => ({ from: at, to: at, p: 1 / values.length }));
 const MINUTE = 60_000;
 
-test('the median of a distribution is where half of it lies', () => {
+test('the median of a distribution splits its probability in half', () => {
   expect(medianOf(atoms(5_000))).toBe(5_000);
   expect(medianOf([{ from: 100, to: 400, p: 1 }])).toBe(250);
   expect(medianOf(atoms(1, 2, 9))).toBe(2);
@@ -43,7 +43,7 @@ describe('the baselines that predict from history', () => {
     expect(meanOf(taught('point-est'), job('nightly'))).toBe(MINUTE);
   });
 
-  test('a job like which none has run takes ten minutes, they say', () => {
+  test('a job without similar jobs is estimated at ten minutes', () => {
     const fresh = makeEstimator('3sigma', SLEARN_SETTINGS, () => 0.5);
     expect(fresh.judge(job('new'))).toMatchObject({ estimate: { meanMs: 10 * MINUTE, by: 'no history' } });
   });

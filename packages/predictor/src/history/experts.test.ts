@@ -39,7 +39,7 @@ describe('the four experts', () => {
     expect(runsOf([100, 200, 0]).guess(rolling)).toBe(64);
   });
 
-  test('are judged by what they said before the run was known, and the first run judges nobody', () => {
+  test('are judged by their guess before the run, and the first run judges none', () => {
     const runs = runsOf([100, 300, 200]);
     expect(runs.scored).toBe(2);
     // Said 100 and then 200 by average; 100 and 100 by median; 100 and 220 by rolling. The runs were 300 and 200.
@@ -49,13 +49,13 @@ describe('the four experts', () => {
     expect(runs.logVarianceOf(median)).toBeCloseTo((Math.log(3) ** 2 + Math.log(2) ** 2) / 2, 12);
   });
 
-  test('runs of no time at all are no error of those who said so', () => {
+  test('a run of 0 ms does not count as an error of experts that guessed 0 ms', () => {
     const runs = runsOf([0, 0, 0]);
     expect(runs.errorOf(average)).toBe(0);
     expect(runs.logVarianceOf(average)).toBe(0);
   });
 
-  test('take no more memory after 50,000 runs than after 1,000', () => {
+  test('use no more memory after 50,000 runs than after 1,000', () => {
     const values = Array.from({ length: 50_000 }, (_, i) => (i * 7_919) % 100_003);
     const sizes = [1_000, 50_000].map((count) => {
       const { bins, recent, ...rest } = runsOf(values.slice(0, count)).save();
@@ -64,7 +64,7 @@ describe('the four experts', () => {
     expect(sizes[1]).toEqual(sizes[0]);
   });
 
-  test('go on where they were saved', () => {
+  test('continue from their saved state', () => {
     fc.assert(
       fc.property(runTimes, runTimes, (before, after) => {
         const stayed = runsOf(before);

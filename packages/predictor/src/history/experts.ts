@@ -4,10 +4,10 @@ import { BINS_MAX, Histogram, type SavedBin } from './histogram.js';
 import { type SavedSpread, Spread } from './spread.js';
 
 /**
- * History of the runs that share one value of a feature, such as all jobs of one user, and the accuracy of
- * four ways of estimating from it (3σPredict §4.1). Its size is bounded. An expert is one way of estimating
- * from the runs of one feature value, scored by its normalised mean absolute error: the sum of |estimate −
- * actual| over the sum of actual.
+ * History of the runs that share one value of a feature, such as all jobs of one user, and the accuracy of four ways
+ * of estimating from it (3σPredict §4.1). Its size is bounded. An expert is one way of estimating from the runs of
+ * one feature value, scored by its normalized mean absolute error: the sum of |estimate − actual| over the sum of
+ * actual.
  */
 export const GUESSES = ['average', 'median', 'rolling', 'recent'] as const;
 export type Guess = (typeof GUESSES)[number];
@@ -16,9 +16,9 @@ export interface ExpertSettings {
   readonly binsMax: number;
   /** Weight of the newest run in the rolling guess (3σPredict §4.1: 0.6). */
   readonly alpha: number;
-  /** Runs that the guess `recent` is the average of. */
+  /** Number of runs averaged by the guess `recent`. */
   readonly recent: number;
-  /** Newest runs that stand for all in the median. */
+  /** Number of newest runs from which the median is taken. */
   readonly medianOf: number;
 }
 
@@ -45,7 +45,7 @@ const NO_SCORES: readonly number[] = new Array<number>(2 * GUESSES.length).fill(
 export class Runs {
   readonly #settings: ExpertSettings;
   #histogram: Histogram;
-  /** A ring of the newest runs, and the same sorted; both grow up to `medianOf`. */
+  /** A ring buffer of the newest runs, and the same sorted; both grow up to `medianOf`. */
   readonly #ring: number[] = [];
   readonly #sorted: number[] = [];
   /** Index of the next run. */
@@ -67,7 +67,7 @@ export class Runs {
     return this.#histogram.count;
   }
 
-  /** How many runs the experts were judged by: all but the first. */
+  /** Number of runs by which the experts were judged: all but the first. */
   get scored(): number {
     return this.#scored;
   }
@@ -76,15 +76,15 @@ export class Runs {
     return this.#histogram;
   }
 
-  /** How the tasks of one of these jobs differ; undefined where none had two. */
+  /** How much the tasks of one of these jobs differ; undefined if none had two. */
   get taskSpread(): number | undefined {
     return this.#spread.typical;
   }
 
   /**
-   * Judges the experts as they stand by a run that ended, and learns from it.
+   * Judges the current guesses of the experts by an ended run, then learns from it.
    *
-   * @param taskSpread of its tasks, where there were two at least
+   * @param taskSpread of its tasks, if there were at least two
    */
   add(actualMs: Millis, taskSpread?: number): void {
     if (this.samples > 0) this.#judge(actualMs);
@@ -110,15 +110,15 @@ export class Runs {
     }
   }
 
-  /** Normalised mean absolute error of an expert; only once one run was judged. */
+  /** Normalized mean absolute error of an expert; requires at least one judged run. */
   errorOf(expert: number): number {
     const error = this.#scores[expert]!;
     return error === 0 ? 0 : error / this.#actual;
   }
 
   /**
-   * Variance of an expert's error as a factor: the mean of ln²(estimate ÷ actual). Of logarithms, since run times
-   * err by factors: one job that ran for a day does not outweigh a hundred that were guessed to the second.
+   * Variance of an expert's error as a factor: the mean of ln²(estimate ÷ actual). Logarithmic because run times err
+   * by factors: otherwise one job that ran for a day would outweigh a hundred accurate guesses.
    */
   logVarianceOf(expert: number): number {
     return this.#scores[GUESSES.length + expert]! / this.#scored;
@@ -168,7 +168,7 @@ export class Runs {
     const { medianOf } = this.#settings;
     const ring = this.#ring;
     const sorted = this.#sorted;
-    // Once the ring is full, the oldest run stands where the next one goes.
+    // In a full ring, the next run replaces the oldest.
     if (ring.length === medianOf) sorted.splice(placeIn(sorted, ring[this.#next]!), 1);
     sorted.splice(placeIn(sorted, run), 0, run);
     ring[this.#next] = run;
@@ -188,14 +188,14 @@ export class Runs {
     return newest;
   }
 
-  /** Ring index of the run `back` places before the next. */
+  /** Ring index of the run `back` positions before the next. */
   #before(back: number): number {
     const { medianOf } = this.#settings;
     return (this.#next - back + medianOf) % medianOf;
   }
 }
 
-/** The first place whose value is no less. */
+/** The first position whose value is no less. */
 function placeIn(sorted: readonly number[], value: number): number {
   let low = 0;
   let high = sorted.length;

@@ -3,9 +3,9 @@ import type { ArrivingJob } from '../estimator.js';
 import { Fingerprint } from './fingerprint.js';
 
 /**
- * Features that make jobs similar (3σPredict §4.1): a feature is one attribute or several, and history is
- * kept for each of its values. There are several because no single feature separates all jobs. A missing
- * attribute makes no feature.
+ * Features that make jobs similar (3σPredict §4.1). A feature is one attribute or a combination, and history is kept
+ * for each of its values. There are several because no single feature separates all jobs. A missing attribute makes
+ * no feature.
  */
 
 const HOUR_MS = 3_600_000;
@@ -26,7 +26,7 @@ export const ATTRIBUTES = {
 
 type AttributeName = keyof typeof ATTRIBUTES;
 
-/** Attributes joined by `+`. The order decides between experts that are equally good. */
+/** Attributes joined by `+`. Earlier features win ties between experts. */
 export const DEFAULT_FEATURES: readonly string[] = [
   'name',
   'logical',
@@ -40,15 +40,15 @@ export const DEFAULT_FEATURES: readonly string[] = [
   'all',
 ];
 
-/** A feature, with the attributes that it is made of by their place among those that are asked of a job. */
+/** A feature, as indices of its attributes. */
 interface Feature {
   readonly seed: Fingerprint;
   readonly attributes: readonly number[];
 }
 
 /**
- * The values of a job's features, each as one number that no other value of any feature has: a fingerprint of 53 bits.
- * Long names would cost more to join, to hash and to keep than all that is known of them.
+ * The values of a job's features, each as a unique number: a fingerprint of 53 bits. Joining, hashing and storing
+ * long names would cost more than the history itself.
  */
 export class FeatureKeys {
   readonly #attributes: readonly Attribute[];
@@ -59,7 +59,7 @@ export class FeatureKeys {
   readonly #keys: Float64Array;
   readonly #scratch = new Fingerprint();
 
-  /** @throws InputError that names the attributes there are */
+  /** @throws InputError that lists the attributes */
   constructor(features: readonly string[]) {
     const named = features.map((feature) => ({ feature, names: attributesOf(feature) }));
     const names = [...new Set(named.flatMap((of) => of.names))];
@@ -75,7 +75,7 @@ export class FeatureKeys {
     this.#keys = new Float64Array(features.length);
   }
 
-  /** @returns by feature, NaN where the job has no such value; overwritten by the next call */
+  /** @returns by feature, NaN if the job has no such value; overwritten by the next call */
   of(job: ArrivingJob): Float64Array {
     for (let place = 0; place < this.#attributes.length; place++) {
       const value = this.#attributes[place]!(job);

@@ -13,7 +13,7 @@ function printOf(...parts: readonly (string | number)[]): number {
 }
 
 describe('a fingerprint', () => {
-  test('is the same for the same, today and tomorrow: it is saved', () => {
+  test('is stable across processes and versions, because it is saved', () => {
     expect(printOf('nightly', 7)).toBe(printOf('nightly', 7));
     expect(printOf('nightly')).toBe(1_822_745_677_037_742);
   });
@@ -26,7 +26,7 @@ describe('a fingerprint', () => {
     );
   });
 
-  test('tells apart what differs in any way', () => {
+  test('distinguishes different inputs', () => {
     const different = [
       ['ab', 'c'],
       ['a', 'bc'],
@@ -42,7 +42,7 @@ describe('a fingerprint', () => {
     expect(new Set(different.map((parts) => printOf(...parts))).size).toBe(different.length);
   });
 
-  test('of 200,000 names and numbers no two are the same', () => {
+  test('of 200,000 names and numbers are all distinct', () => {
     const seen = new Set<number>();
     for (let i = 0; i < 100_000; i++) {
       seen.add(printOf(`job ${i}`));
@@ -51,7 +51,7 @@ describe('a fingerprint', () => {
     expect(seen.size).toBe(200_000);
   });
 
-  test('joined in another order is another one', () => {
+  test('depends on the order of its parts', () => {
     const [a, b, ab, ba] = Array.from({ length: 4 }, () => new Fingerprint()) as [
       Fingerprint,
       Fingerprint,

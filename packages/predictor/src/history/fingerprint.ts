@@ -1,6 +1,6 @@
 /**
- * A fingerprint of text and numbers: two lanes of 32 bits, mixed as in cyrb53, of which 53 bits are the value. Of 20,000
- * values two are the same with a probability of 2·10⁻⁸. It is the same everywhere, so it can be saved.
+ * A fingerprint of text and numbers: two lanes of 32 bits, mixed as in cyrb53, of which 53 bits are the value. Among
+ * 20,000 values the probability of a collision is 2·10⁻⁸. It is the same on every platform, so it can be saved.
  */
 export class Fingerprint {
   #low = 0;
@@ -19,20 +19,20 @@ export class Fingerprint {
       low = Math.imul(low ^ code, 0x85ebca6b);
       high = Math.imul(high ^ code, 0xc2b2ae35);
     }
-    // So that parts of a text that is split elsewhere make another fingerprint.
+    // Includes the length, so that the same text split elsewhere gives another fingerprint.
     this.#low = low ^ text.length;
     this.#high = high;
     this.#stir();
   }
 
-  /** A whole number. */
+  /** Adds an integer. */
   addNumber(value: number): void {
     this.#low = Math.imul(this.#low ^ value, 0x85ebca6b);
     this.#high = Math.imul(this.#high ^ Math.floor(value / 2 ** 32) ^ value, 0xc2b2ae35);
     this.#stir();
   }
 
-  /** In order: joined the other way round, two make another one. */
+  /** Order-dependent. */
   join(other: Fingerprint): void {
     this.#low = Math.imul(this.#low ^ other.#low, 0x85ebca6b);
     this.#high = Math.imul(this.#high ^ other.#high, 0xc2b2ae35);
@@ -44,7 +44,7 @@ export class Fingerprint {
     this.#high = other.#high;
   }
 
-  /** A whole number below 2^53. */
+  /** An integer below 2^53. */
   get value(): number {
     return (this.#high >>> 11) * 2 ** 32 + (this.#low >>> 0);
   }

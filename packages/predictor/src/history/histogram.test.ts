@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BINS_MAX, Histogram } from './histogram.js';
 
-// Thousandths of a millisecond: of closer values the rounding of doubles decides which quantile is greater.
+// Thousandths of a millisecond: for closer values, rounding decides which quantile is greater.
 const runTime = fc.oneof(
   fc.integer({ min: 0, max: 1e9 }).map((thousandths) => thousandths / 1_000),
   fc.integer({ min: 0, max: 50 }),
@@ -18,7 +18,7 @@ function histogramOf(values: readonly number[], binsMax = BINS_MAX): Histogram {
 }
 
 describe('a streaming histogram', () => {
-  test('is exact while there are no more distinct values than bins', () => {
+  test('is exact as long as there are no more distinct values than bins', () => {
     const few = fc.array(fc.integer({ min: 1, max: BINS_MAX }), { minLength: 1, maxLength: 500 });
     fc.assert(
       fc.property(few, (values) => {
@@ -58,7 +58,7 @@ describe('a streaming histogram', () => {
     );
   });
 
-  test('a saved one goes on as if it had never been away', () => {
+  test('continues from its saved state as if it had never been saved', () => {
     fc.assert(
       fc.property(runTimes, runTimes, (before, after) => {
         const stayed = histogramOf(before);
@@ -83,7 +83,7 @@ describe('a streaming histogram', () => {
     ]);
   });
 
-  test('says nothing of no values', () => {
+  test('has no quantiles without values', () => {
     expect(new Histogram().segments()).toEqual([]);
   });
 });

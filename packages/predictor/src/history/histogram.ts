@@ -2,19 +2,19 @@ import { invariant } from '@goshawk/core';
 import type { Segment } from '../estimator.js';
 
 /**
- * Run times as a streaming histogram (Ben-Haim and Tom-Tov, "A Streaming Parallel Decision Tree Algorithm",
- * JMLR 2010, as 3σPredict uses it, §4.1): a value that no bin covers gets a new bin, and if there are too
- * many, the two neighbors with the closest centroids are merged.
+ * Run times as a streaming histogram (Ben-Haim and Tom-Tov, "A Streaming Parallel Decision Tree Algorithm", JMLR
+ * 2010, as used by 3σPredict, §4.1): a value outside of all bins gets a new bin, and if there are too many, the two
+ * neighbors with the closest centroids are merged.
  *
- * Bins keep their least and greatest value beside the centroid. They never overlap, so the count of each is
- * exact, and so is the bin that a quantile falls into.
+ * Bins also keep their least and greatest value. They never overlap, so their counts are exact, and so is the bin of
+ * each quantile.
  */
 export const BINS_MAX = 80;
 
-/** How many values, their sum, the least and the greatest; or, of one value, that value. */
+/** Number of values, their sum, the least and the greatest; or, for a single value, that value. */
 export type SavedBin = number | readonly [n: number, sum: number, lo: number, hi: number];
 
-/** A bin takes four numbers in one array: how many values, their sum, the least and the greatest. */
+/** A bin takes four numbers in one array: the number of values, their sum, the least and the greatest. */
 const STRIDE = 4;
 const SUM = 1;
 const LO = 2;
@@ -22,18 +22,20 @@ const HI = 3;
 
 export class Histogram {
   readonly #binsMax: number;
-  /** A plain array: most histograms hold a value or two, and a typed array of that takes four times the room. */
+  /**
+   * A plain array: most histograms contain one or two values, for which a typed array takes four times the memory.
+   */
   #bins: number[] = [];
   #size = 0;
   #count = 0;
 
-  /** @param binsMax two at least */
+  /** @param binsMax at least two */
   constructor(binsMax: number = BINS_MAX) {
     invariant(binsMax >= 2, `a histogram of ${binsMax} bins tells nothing`);
     this.#binsMax = binsMax;
   }
 
-  /** How many values were added. */
+  /** Number of values. */
   get count(): number {
     return this.#count;
   }
@@ -53,7 +55,7 @@ export class Histogram {
     if (this.#size > this.#binsMax) this.#joinClosest();
   }
 
-  /** The distribution that the bins stand for; their probabilities add up to 1. Empty for no values. */
+  /** The distribution described by the bins; probabilities sum to 1. Empty without values. */
   segments(): Segment[] {
     return Array.from({ length: this.#size }, (_, place) => {
       const at = place * STRIDE;
@@ -75,7 +77,7 @@ export class Histogram {
     return saved;
   }
 
-  /** @param saved by `save`; joined until they are no more than `binsMax` */
+  /** @param saved by `save`; merged down to `binsMax` bins */
   static load(saved: readonly SavedBin[], binsMax: number = BINS_MAX): Histogram {
     const histogram = new Histogram(binsMax);
     histogram.#size = saved.length;
@@ -88,7 +90,7 @@ export class Histogram {
     return histogram;
   }
 
-  /** How many bins begin at `x` or before. */
+  /** Number of bins that start at `x` or before. */
   #placeOf(x: number): number {
     let low = 0;
     let high = this.#size;
@@ -100,7 +102,7 @@ export class Histogram {
     return low;
   }
 
-  /** A bin of one value. */
+  /** Inserts a bin with one value. */
   #insert(place: number, x: number): void {
     const bins = this.#bins;
     const at = place * STRIDE;
@@ -117,7 +119,7 @@ export class Histogram {
     this.#size++;
   }
 
-  /** The first such pair on ties. */
+  /** Merges the first such pair on ties. */
   #joinClosest(): void {
     const bins = this.#bins;
     let closest = 0;

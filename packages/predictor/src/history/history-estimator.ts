@@ -15,14 +15,13 @@ import { estimateOfStages, stagesAsJobs } from '../stages.js';
 import { History, type HistoryPrediction, type HistorySettings } from './history.js';
 import { spreadOf } from './spread.js';
 
-/** How a baseline of SLearn makes a number of the distribution of past runs (SLearn §5.1.3). */
+/** How a baseline of SLearn derives one number from the distribution of past runs (SLearn §5.1.3). */
 type PointOf = (distribution: readonly Segment[]) => Millis;
 
 /**
- * Estimates from similar jobs, immediately and without running anything: by the best expert (3σPredict), or
- * by a baseline's reading of their distribution. Jobs with stages are judged per stage (3Sigma-DAG, SLearn
- * §6). A baseline gives a job without similar ones the default run time, which 3σPredict §4.1 does not
- * specify.
+ * Estimates from similar jobs, immediately and without running anything: by the best expert (3σPredict), or by a
+ * baseline's number for their distribution. Jobs with stages are judged per stage (3Sigma-DAG, SLearn §6). A baseline
+ * gives a job without similar ones the default run time, which 3σPredict §4.1 does not specify.
  */
 export class HistoryEstimator implements Estimator {
   readonly name: string;
@@ -34,7 +33,7 @@ export class HistoryEstimator implements Estimator {
 
   /**
    * @param pointOf of a baseline
-   * @param thinLimit jobs of fewer tasks go ahead of all others, regardless of history
+   * @param thinLimit jobs with fewer tasks are served first, regardless of history
    * @throws InputError for an unknown feature
    */
   constructor(name: string, settings: EstimatorSettings, pointOf?: PointOf, thinLimit = 0) {
@@ -83,7 +82,7 @@ export class HistoryEstimator implements Estimator {
     };
   }
 
-  /** Asks for no pilots, so there is nothing to weigh. */
+  /** Never requests pilots, so there is nothing to weigh. */
   weigh(_job: ArrivingJob, _plan: SamplePlan, _evidence: Evidence, _cutoffMs: Millis): Verdict {
     return { kind: 'wait', againInMs: Number.POSITIVE_INFINITY };
   }
@@ -116,7 +115,7 @@ export function historySettings({ features, featureValuesMax }: EstimatorSetting
   };
 }
 
-/** A job that failed or was cancelled says nothing about how long such jobs run. */
+/** Failed and cancelled jobs say nothing about run times. */
 export function learnFrom(history: History, { job, completed, runsMs }: EndedJob): void {
   const { length } = runsMs;
   if (!completed || length === 0) return;
@@ -126,7 +125,7 @@ export function learnFrom(history: History, { job, completed, runsMs }: EndedJob
 /** Estimate from a prediction with at least one run. */
 export function expertsEstimate(prediction: HistoryPrediction, withDistribution: boolean): Estimate {
   const { estimateMs, samples, expert, logVariance } = prediction;
-  // Variance of a lognormal with that variance of its logarithm.
+  // Variance of a lognormal with this variance of its logarithm.
   const varianceMs2 = estimateMs ** 2 * Math.expm1(logVariance);
   const of = expert === undefined ? '' : `${expert.guess} of ${expert.feature}, `;
   return {

@@ -6,7 +6,7 @@ import { History } from './history.js';
 const HOUR_MS = 3_600_000;
 const job: ArrivingJob = { name: 'nightly', user: 'ada', tasks: 4, startable: 4, submittedAt: 0 };
 
-/** A history of jobs of the same traits, but for some, with their run times. */
+/** A history of jobs with these traits, except as given, and their run times. */
 function taught(
   runs: readonly (readonly [traits: Partial<ArrivingJob>, ms: number])[],
   settings?: ConstructorParameters<typeof History>[0],
@@ -17,18 +17,18 @@ function taught(
 }
 
 describe('history', () => {
-  test('knows nothing at first, and says so', () => {
+  test('knows nothing at first', () => {
     const prediction = new History({ defaultMs: 5_000 }).predict(job);
     expect(prediction).toMatchObject({ estimateMs: 5_000, samples: 0, expert: undefined });
     expect(prediction.distribution()).toEqual([{ from: 5_000, to: 5_000, p: 1 }]);
   });
 
-  test('after a first run takes it for what it is, though nobody was judged by it', () => {
+  test('uses the first run as the estimate, although no expert has been judged', () => {
     const prediction = taught([[{}, 700]]).predict(job);
     expect(prediction).toMatchObject({ estimateMs: 700, samples: 1, expert: undefined });
   });
 
-  test('believes the feature whose values have predicted run times best', () => {
+  test('uses the feature whose values have predicted run times best', () => {
     const settings = { features: ['user', 'name'] };
     const history = taught(
       [
@@ -51,7 +51,7 @@ describe('history', () => {
     expect(history.predict({ ...job, name: 'new' }).expert?.feature).toBe('user');
   });
 
-  test('of equally good experts takes the one of more runs, then the earlier feature', () => {
+  test('prefers, among equally good experts, the one with more runs, then the earlier feature', () => {
     const history = taught(
       [
         [{ name: 'other' }, 50],
@@ -63,7 +63,7 @@ describe('history', () => {
     expect(history.predict(job)).toMatchObject({ samples: 3, expert: { feature: 'user', guess: 'average' } });
   });
 
-  test('a prediction changes nothing, not even what is forgotten', () => {
+  test('a prediction has no side effects, not even on what is forgotten', () => {
     const settings = { features: ['name'], valuesMax: 2 };
     const history = taught(
       [
@@ -80,7 +80,7 @@ describe('history', () => {
     expect(history.predict({ ...job, name: 'b' }).samples).toBe(1);
   });
 
-  test('memory is bounded: values that no job had for long are forgotten', () => {
+  test('memory is bounded: the least recently used values are forgotten', () => {
     const history = new History({ features: ['name'], valuesMax: 100 });
     for (let i = 0; i < 10_000; i++) history.learn({ ...job, name: `job ${i}` }, i);
     expect(history.save().values).toHaveLength(100);
@@ -88,7 +88,7 @@ describe('history', () => {
     expect(history.predict({ ...job, name: 'job 9899' }).samples).toBe(0);
   });
 
-  test('goes on where it was saved, also with less room', () => {
+  test('continues from its saved state, even with a smaller limit', () => {
     const history = taught([
       [{ name: 'a' }, 10],
       [{ name: 'a' }, 12],
@@ -98,7 +98,7 @@ describe('history', () => {
     expect(History.load(saved).save()).toEqual(history.save());
     const narrow = History.load(saved, { valuesMax: 1 });
     expect(narrow.save().values).toHaveLength(1);
-    // The feature that all jobs share was used last; its rolling estimate was best.
+    // The feature shared by all jobs was used last; its rolling estimate was best.
     const prediction = narrow.predict({ ...job, name: 'b', user: 'bob' });
     expect(prediction).toMatchObject({ samples: 3, expert: { feature: 'all', guess: 'rolling' } });
     expect(prediction.estimateMs).toBeCloseTo(12.88, 9);
@@ -112,7 +112,7 @@ describe('history', () => {
     expect(() => History.load(saved)).toThrow('the saved state is not from the estimator history');
   });
 
-  test('refuses what a newer version saved, and says which one', () => {
+  test('rejects state saved by a newer version, and names the version', () => {
     expect(() => History.load({ schema: 'goshawk.history/2', values: [] })).toThrow(
       'saved by a newer version (goshawk.history/2; this one reads goshawk.history/1)',
     );
@@ -129,7 +129,7 @@ describe('history', () => {
 });
 
 describe('features', () => {
-  test('an attribute that is absent makes none', () => {
+  test('exist only for attributes that are present', () => {
     const history = new History({ features: ['user', 'user+name', 'logical'] });
     history.learn({ name: 'a', tasks: 1, startable: 1, submittedAt: 0 }, 5);
     expect(history.save().values).toHaveLength(0);
@@ -141,13 +141,13 @@ describe('features', () => {
     expect(history.predict({ ...job, submittedAt: 50 * HOUR_MS }).samples).toBe(0);
   });
 
-  test('demands are the same in any order', () => {
+  test('of demands do not depend on their order', () => {
     const history = taught([[{ demand: { cpu: 1, memory: 2 } }, 5]], { features: ['resources'] });
     expect(history.predict({ ...job, demand: { memory: 2, cpu: 1 } }).samples).toBe(1);
     expect(history.predict({ ...job, demand: { memory: 3, cpu: 1 } }).samples).toBe(0);
   });
 
-  test('values of different features are never taken for one another', () => {
+  test('with equal values are never confused with one another', () => {
     const history = taught([[{ name: 'ada' }, 5]], { features: ['name'] });
     const other = new History({ features: ['user'] });
     other.learn(job, 7);
@@ -155,7 +155,7 @@ describe('features', () => {
     expect(DEFAULT_FEATURES).toContain('user+name');
   });
 
-  test('what there is not is named, with what there is', () => {
+  test('that do not exist are reported together with those that do', () => {
     expect(() => new History({ features: ['user+moon'] })).toThrow(
       'no attribute "moon" for the feature "user+moon"',
     );

@@ -6,12 +6,12 @@ import { RecencyMap } from './recency-map.js';
 import { readSavedHistory, type SavedHistory, SCHEMA, savedCharactersMax } from './saved.js';
 
 /**
- * 3σPredict (§4.1): a job will run as long as jobs like it have run. What "like it" means is learned: for each
- * value of each feature four experts guess from its past runs, and the one that has erred least so far is believed.
+ * 3σPredict (§4.1): a job will run as long as similar jobs have run. Similarity is learned: for each value of each
+ * feature four experts guess from its past runs, and the one with the smallest error so far is used.
  */
 export interface HistorySettings extends ExpertSettings {
   readonly features: readonly string[];
-  /** Feature values that are remembered; the one that no job had for longest is forgotten. */
+  /** Number of feature values remembered; the least recently used is forgotten. */
   readonly valuesMax: number;
   /** Estimate for a job without history. */
   readonly defaultMs: Millis;
@@ -27,18 +27,18 @@ export const DEFAULT_HISTORY: HistorySettings = {
 export interface HistoryPrediction {
   /** Mean task run time. */
   readonly estimateMs: Millis;
-  /** Past runs that it follows from; 0 for a job of which nothing is known. */
+  /** Number of past runs behind the estimate; 0: nothing is known. */
   readonly samples: number;
-  /** Undefined as long as no expert was judged. */
+  /** undefined until an expert has been judged. */
   readonly expert: { readonly feature: string; readonly guess: Guess } | undefined;
-  /** Mean of ln²(estimate ÷ actual) over what this expert said so far; Infinity where nobody was judged. */
+  /** Mean of ln²(estimate ÷ actual) over this expert's guesses; Infinity if none was judged. */
   readonly logVariance: number;
   /**
-   * How the tasks of one such job differ: a typical ln(1 + v²), v their standard deviation over their mean.
-   * Undefined where no such job had two tasks.
+   * How much the tasks of one such job differ: a typical ln(1 + v²), where v is their standard deviation over their
+   * mean. undefined if no such job had two tasks.
    */
   readonly taskSpread: number | undefined;
-  /** The runs of the chosen feature value: what a scheduler that plans by distributions takes. */
+  /** Distribution of the runs of the chosen feature value, for schedulers that plan by distributions. */
   distribution(): Segment[];
 }
 
@@ -54,19 +54,19 @@ export class History {
   readonly #keys: FeatureKeys;
   readonly #values: RecencyMap<Runs>;
 
-  /** @throws InputError for a feature that there is not */
+  /** @throws InputError for an unknown feature */
   constructor(settings: Partial<HistorySettings> = {}) {
     this.#settings = { ...DEFAULT_HISTORY, ...settings };
     this.#keys = new FeatureKeys(this.#settings.features);
     this.#values = new RecencyMap(this.#settings.valuesMax);
   }
 
-  /** Upper bound of its JSON, however much it learns. */
+  /** Upper bound of its JSON, regardless of how much it learns. */
   get savedCharactersMax(): number {
     return savedCharactersMax(this.#settings);
   }
 
-  /** Changes nothing: a job counts when it has ended. */
+  /** Has no side effects: a job counts when it has ended. */
   predict(job: ArrivingJob): HistoryPrediction {
     let best: Choice | undefined;
     let most: Runs | undefined;
@@ -82,10 +82,10 @@ export class History {
   }
 
   /**
-   * Learns from a job that ended.
+   * Learns from an ended job.
    *
-   * @param actualMs mean run time of its tasks that completed
-   * @param taskSpread how they differed (`spreadOf`), of two tasks at least
+   * @param actualMs mean run time of its completed tasks
+   * @param taskSpread how much they differed (`spreadOf`), with at least two tasks
    */
   learn(job: ArrivingJob, actualMs: Millis, taskSpread?: number): void {
     for (const key of this.#keys.of(job)) {
@@ -99,7 +99,7 @@ export class History {
     }
   }
 
-  /** Plain values, which JSON and MessagePack carry; least recently used first. */
+  /** Plain values that JSON and MessagePack can represent; least recently used first. */
   save(): SavedHistory {
     return { schema: SCHEMA, values: Array.from(this.#values, ([key, runs]) => [key, runs.save()]) };
   }
@@ -141,7 +141,7 @@ export class History {
   }
 }
 
-/** The expert of least error; on ties the one of more runs, then the earlier feature, then the earlier guess. */
+/** The expert with the smallest error; ties go to more runs, then the earlier feature, then the earlier guess. */
 function betterOf(best: Choice | undefined, runs: Runs, feature: number): Choice | undefined {
   for (let expert = 0; expert < GUESSES.length; expert++) {
     const error = runs.errorOf(expert);

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RecencyMap } from './recency-map.js';
 
-describe('a map that forgets', () => {
-  test('lets go of what was not used for longest', () => {
+describe('a map with LRU eviction', () => {
+  test('evicts the least recently used value', () => {
     const map = new RecencyMap<number>(2);
     map.add(10, 1);
     map.add(20, 2);
@@ -16,7 +16,7 @@ describe('a map that forgets', () => {
     expect(map.use(20)).toBeUndefined();
   });
 
-  test('a look is no use', () => {
+  test('peeking does not count as use', () => {
     const map = new RecencyMap<number>(2);
     map.add(10, 1);
     map.add(20, 2);
@@ -25,7 +25,7 @@ describe('a map that forgets', () => {
     expect(map.peek(10)).toBeUndefined();
   });
 
-  test('holds, in order of use, what a list that is searched from its start would hold', () => {
+  test('contains, in order of use, the same as a list that is scanned', () => {
     const keys = fc.array(fc.nat(4), { maxLength: 60 });
     fc.assert(
       fc.property(keys, fc.integer({ min: 1, max: 5 }), (used, sizeMax) => {

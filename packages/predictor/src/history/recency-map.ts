@@ -1,10 +1,10 @@
 import { invariant } from '@goshawk/core';
 
 /**
- * A map of bounded size that lets go of what was not used for longest.
+ * A map of bounded size with LRU eviction.
  *
- * The usual way, to delete a key from a `Map` and set it again, takes time with keys that nearly every job has: what
- * was deleted stays in the table's chains until it is rebuilt, and each `set` walks past all of it. Hence a list.
+ * Deleting a key of a `Map` and setting it again is slow for keys that nearly every job uses: deleted entries stay in
+ * the table's chains until it is rebuilt, and each `set` walks past all of them. Hence a linked list.
  */
 interface Entry<V> {
   readonly key: number;
@@ -19,7 +19,7 @@ export class RecencyMap<V> implements Iterable<readonly [number, V]> {
   #oldest: Entry<V> | undefined;
   #newest: Entry<V> | undefined;
 
-  /** @param sizeMax one at least */
+  /** @param sizeMax at least one */
   constructor(sizeMax: number) {
     invariant(sizeMax >= 1, `a map of ${sizeMax} values holds nothing`);
     this.#sizeMax = sizeMax;
@@ -30,7 +30,7 @@ export class RecencyMap<V> implements Iterable<readonly [number, V]> {
     return this.#entries.get(key)?.value;
   }
 
-  /** The value, used now; undefined where there is none. */
+  /** The value, marked as used now; undefined: absent. */
   use(key: number): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -41,7 +41,7 @@ export class RecencyMap<V> implements Iterable<readonly [number, V]> {
     return entry.value;
   }
 
-  /** A key that is not there, used now. Lets go of the one that was not used for longest when there are too many. */
+  /** Adds a new key, used now. Evicts the least recently used one if there are too many. */
   add(key: number, value: V): void {
     const entry: Entry<V> = { key, value, older: undefined, newer: undefined };
     this.#entries.set(key, entry);

@@ -2,7 +2,7 @@ import { InputError } from '@goshawk/core';
 import { notSavedBy } from '../stateless.js';
 import { type ExpertSettings, GUESSES, type SavedRuns } from './experts.js';
 
-/** A history as it is kept: versioned, so that what an older or a newer program wrote is known for what it is. */
+/** Version of the saved format, so that state of older and newer programs is recognized. */
 export const SCHEMA = 'goshawk.history/1';
 
 export interface SavedHistory {
@@ -69,9 +69,9 @@ function areNumbers(values: unknown, count?: number): values is number[] {
   );
 }
 
-/** The longest number in JSON, and a comma. */
+/** Length of the longest number in JSON, with a comma. */
 const NUMBER_CHARACTERS = 25;
-/** Names of fields, brackets, quotes; and the brackets of each bin. */
+/** Field names, brackets and quotes; and the brackets of each bin. */
 const VALUE_CHARACTERS = 200;
 const BIN_BRACKETS = 3;
 

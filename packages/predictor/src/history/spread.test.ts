@@ -7,12 +7,12 @@ describe('the spread of tasks', () => {
     expect(spreadOf([5, 5, 5])).toBe(0);
   });
 
-  test('says nothing of one task, or of tasks of no time', () => {
+  test('is undefined for one task, or for tasks of 0 ms', () => {
     expect(spreadOf([5])).toBeUndefined();
     expect(spreadOf([0, 0])).toBeUndefined();
   });
 
-  test('of a group is that of a typical job: one in which all tasks differ does not speak for all', () => {
+  test('of a group is that of a typical job, not dominated by a job with very different tasks', () => {
     const group = new Spread();
     expect(group.typical).toBeUndefined();
     for (const spread of [0.01, 0.01, 0.01, 0.01, 100]) group.add(spread);

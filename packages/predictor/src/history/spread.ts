@@ -1,11 +1,11 @@
 import { type Millis, meanOf, sumOf } from '@goshawk/core';
 
 /**
- * How much the tasks of one job differ, as the variance of the logarithms that a lognormal of their mean and variance
- * has: ln(1 + v²), v the standard deviation over the mean (SLearn §4.2: the variation across space).
+ * How much the tasks of one job differ: the variance of the logarithm of a lognormal with their mean and variance,
+ * ln(1 + v²), where v is the standard deviation over the mean (SLearn §4.2: the variation across space).
  *
  * @param runsMs of a job's tasks
- * @returns undefined for fewer than two, or tasks of no time at all
+ * @returns undefined for fewer than two tasks, or tasks of 0 ms
  */
 export function spreadOf(runsMs: ArrayLike<Millis>): number | undefined {
   const { length } = runsMs;
@@ -16,21 +16,21 @@ export function spreadOf(runsMs: ArrayLike<Millis>): number | undefined {
   return Math.log1p(squares / (length - 1));
 }
 
-/** Tasks that agree to 1% count the same as tasks that agree even more closely. */
+/** Differences below 1% do not count. */
 const LEAST = 1e-4;
 
 export type SavedSpread = readonly [logSum: number, count: number];
 
 /**
- * The typical spread of a group of jobs: the geometric mean, since in most jobs all tasks take about as long, and the
- * few in which they do not would speak for all.
+ * The typical spread of a group of jobs: the geometric mean, because in most jobs all tasks take about as long, and
+ * the few exceptions would dominate an arithmetic mean.
  */
 export class Spread {
   readonly #kept: number;
   #logSum = 0;
   #count = 0;
 
-  /** @param kept of what it knew before, when it learns of another job: below 1 the last ones count most */
+  /** @param kept factor of earlier knowledge when it learns of another job: below 1 recent jobs count most */
   constructor(kept = 1) {
     this.#kept = kept;
   }

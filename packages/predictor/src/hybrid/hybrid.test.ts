@@ -23,7 +23,7 @@ function pilotsOf(...runsMs: number[]): Evidence {
 }
 
 describe('hybrid', () => {
-  test('is pilot sampling as long as there is no history', () => {
+  test('equals pilot sampling until there is history', () => {
     const hybrid = new Hybrid(SLEARN_SETTINGS);
     expect(hybrid.judge(thin).kind).toBe('thin');
     const plan = hybrid.judge(wide) as SamplePlan;
@@ -31,12 +31,12 @@ describe('hybrid', () => {
     expect(hybrid.weigh(wide, plan, pilotsOf(700), CUTOFF_MS)).toMatchObject({ estimate: { meanMs: 700 } });
   });
 
-  test('knows which thin jobs are long, of which nobody runs pilots', () => {
+  test('classifies jobs that are too small for pilots by history', () => {
     const judgement = taught(thin, 50_000, 50_000).judge(thin);
     expect(judgement).toMatchObject({ kind: 'estimate', estimate: { meanMs: 50_000 } });
   });
 
-  test('guesses by history while the pilots run, and lets them correct it', () => {
+  test('uses history as a guess while the pilots run, and lets them correct it', () => {
     const hybrid = taught(wide, 1_000, 1_000, 1_000);
     const plan = hybrid.judge(wide) as SamplePlan;
     expect(plan.guess?.meanMs).toBeCloseTo(1_000, 6);
@@ -60,7 +60,7 @@ describe('hybrid', () => {
     expect(early.kind === 'decided' && early.estimate.meanMs).toBeGreaterThanOrEqual(10_500);
   });
 
-  test('a job like which none has run is steadied by what all jobs took, one that has a history by that alone', () => {
+  test('steadies a job without history by what all jobs took, and a job with history by history alone', () => {
     const hybrid = new Hybrid({ ...SLEARN_SETTINGS, pilotPrior: true, features: ['user'] });
     for (let job = 0; job < 20; job++) hybrid.learn(ended(wide, 1_000));
     const said = (job: ArrivingJob): string | undefined => {
@@ -71,7 +71,7 @@ describe('hybrid', () => {
     expect(said(wide)).toBe('1 pilot and history');
   });
 
-  test('a history of another version is refused, and nothing of it is taken', () => {
+  test('rejects history of another version without using any of it', () => {
     const hybrid = taught(wide, 1_000, 1_000);
     const saved = hybrid.save() as { history: object };
     const newer = { ...saved, history: { ...saved.history, schema: 'goshawk.history/9' } };
@@ -84,7 +84,7 @@ describe('hybrid', () => {
 describe('auto', () => {
   const auto = (settings = {}): Hybrid => new Hybrid({ ...SLEARN_SETTINGS, ...settings }, 'auto');
 
-  test('believes the submitter’s estimate, whatever else is known', () => {
+  test('prefers the submitter’s estimate to all others', () => {
     const knows = auto();
     for (let run = 0; run < 20; run++) knows.learn(ended(wide, 1_000));
     for (const job of [wide, thin])
@@ -94,24 +94,24 @@ describe('auto', () => {
       });
   });
 
-  test('samples a job of which nothing is said, and takes a thin one for short', () => {
+  test('samples a job without any information, and takes one with few tasks for short', () => {
     expect(auto().judge(wide)).toMatchObject({ kind: 'sample', pilots: 1 });
     expect(auto().judge(thin)).toMatchObject({ kind: 'thin' });
   });
 
-  test('believes history alone when ten runs of that name have shown that it is right', () => {
+  test('uses history alone once ten runs of that name have shown that it is accurate', () => {
     const estimator = auto();
     for (let run = 0; run < 9; run++) estimator.learn(ended(thin, 50_000));
     expect(estimator.judge(thin)).toMatchObject({ kind: 'thin', guess: { meanMs: 50_000 } });
     estimator.learn(ended(thin, 50_000));
     expect(estimator.judge(thin)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 50_000 } });
-    // A wide one waits for no pilots either, until history is wrong.
+    // A wide job needs no pilots either, until history is wrong.
     expect(estimator.judge({ ...wide, name: 'a' }).kind).toBe('estimate');
     estimator.learn(ended(thin, 500_000));
     expect(estimator.judge({ ...wide, name: 'a' }).kind).toBe('sample');
   });
 
-  test('does not believe history of a user alone, nor one that has erred', () => {
+  test('does not rely on history of a user alone, nor on inaccurate history', () => {
     const estimator = auto();
     for (let run = 0; run < 30; run++) estimator.learn(ended(wide, 1_000));
     expect(estimator.judge({ ...thin, name: 'other' }).kind).toBe('thin');
@@ -120,14 +120,14 @@ describe('auto', () => {
     expect(erred.judge(thin).kind).toBe('thin');
   });
 
-  test('takes no pilots for a policy that has no use for them', () => {
+  test('takes no pilots for a policy that does not need them', () => {
     const estimator = auto({ sampling: false });
     expect(estimator.judge(wide)).toEqual({ kind: 'unknown' });
     estimator.learn(ended(wide, 1_000));
     expect(estimator.judge(wide)).toMatchObject({ kind: 'estimate', estimate: { meanMs: 1_000 } });
   });
 
-  test('goes on where it was saved, and not where hybrid was', () => {
+  test('continues from its saved state, but not from that of hybrid', () => {
     const before = auto();
     for (let run = 0; run < 10; run++) before.learn(ended(thin, 50_000));
     const after = auto();

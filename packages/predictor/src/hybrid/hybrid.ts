@@ -18,22 +18,22 @@ import type { EstimatorSettings } from '../settings.js';
 import { given, notSavedBy } from '../stateless.js';
 import { noteOf, type PilotsNote } from './note.js';
 
-/** Until a job with two tasks has ended. Half of the jobs of a Google sample differ less. */
+/** Used until a job with two tasks has ended. Half of the jobs of a Google sample differ less. */
 const FIRST_SPREAD = 0.01;
 
 /**
- * History has proved good for a job that is known by its name when so many of its like have run and the standard deviation of
- * ln(estimate ÷ actual) is at most this: about as good as one pilot.
+ * History is proven for a job known by its name once this many similar jobs have run and the standard deviation of
+ * ln(estimate ÷ actual) is at most this: about as accurate as one pilot.
  */
 const PROVEN_RUNS = 10;
 const PROVEN_DEVIATION = 0.25;
 
 /**
- * Pilots, with history before and beside them: history is the first guess, and what pilots say is combined with it, each
- * by how far off it has been.
+ * Combines pilots and history: history is the first guess, and the result of the pilots is combined with it, weighted
+ * by past errors.
  *
- * Of a thin job there are no pilots, so history decides with `hybrid`. `auto` believes the submitter’s estimate before all else,
- * then history where it has proved good, which is as good as a pilot and keeps no task waiting.
+ * Jobs too small for pilots are classified by history with `hybrid`. `auto` uses the submitter’s estimate if there is
+ * one, then proven history, which is as accurate as a pilot and delays no task.
  */
 export class Hybrid implements Estimator {
   readonly name: 'hybrid' | 'auto';
@@ -45,7 +45,7 @@ export class Hybrid implements Estimator {
   /** Spread of jobs without other information. */
   #spread = new Spread();
 
-  /** @throws InputError for a feature that there is not */
+  /** @throws InputError for an unknown feature */
   constructor(settings: EstimatorSettings, name: 'hybrid' | 'auto' = 'hybrid') {
     this.name = name;
     this.#settings = historySettings(settings);
@@ -139,7 +139,7 @@ const savedSchema = z.lazy(() =>
   }),
 );
 
-/** A name says more than a user does: one who has run short jobs for long may come with a long one. */
+/** A name predicts better than a user, who may submit a long job after many short ones. */
 function isProven({ samples, expert, logVariance }: HistoryPrediction): boolean {
   const isNamed = expert?.feature
     .split('+')

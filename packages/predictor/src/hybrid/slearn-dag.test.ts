@@ -12,7 +12,7 @@ const nightly: ArrivingJob = {
   stages: [stage('map', 40, true), stage('reduce', 10)],
 };
 
-/** Has seen three runs, of maps of 10 s and reduces of 20 s. */
+/** Has learned three runs, with maps of 10 s and reduces of 20 s. */
 function taught(name: string): Estimator {
   const estimator = makeEstimator(name, SLEARN_SETTINGS, () => 0.5);
   const runsMs = [...new Array<number>(40).fill(10_000), ...new Array<number>(10).fill(20_000)];
@@ -44,7 +44,7 @@ test.each(['3sigma', 'point-est', 'history'])('%s knows each stage of a job by i
   expect(estimate?.meanMs).toBe((40 * 10_000 + 10 * 20_000) / 50);
 });
 
-test('slearn-dag: what pilots of the first stage say corrects the history of the others', () => {
+test('slearn-dag: pilots of the first stage correct the history of the others', () => {
   const estimator = taught('slearn-dag');
   const plan = estimator.judge(nightly) as SamplePlan;
   expect(plan).toMatchObject({ kind: 'sample', pilots: 1, guess: { stagesMs: [10_000, 20_000] } });
@@ -55,7 +55,7 @@ test('slearn-dag: what pilots of the first stage say corrects the history of the
   });
 });
 
-test('slearn-dag: history alone tells where the first stage is too narrow for a sample', () => {
+test('slearn-dag: history alone decides if the first stage is too small for a sample', () => {
   const narrow = {
     ...nightly,
     tasks: 12,
@@ -68,7 +68,7 @@ test('slearn-dag: history alone tells where the first stage is too narrow for a 
   });
 });
 
-test('slearn-dag: a job of one stage has pilots and nothing else', () => {
+test('slearn-dag: a job with one stage uses only pilots', () => {
   const { stages: _, ...plain } = nightly;
   const estimator = taught('slearn-dag');
   const plan = estimator.judge(plain) as SamplePlan;

@@ -10,15 +10,15 @@ import { notSavedBy } from '../stateless.js';
 import { noteOf, type PilotsNote } from './note.js';
 
 /**
- * SLearn-DAG (SLearn §6): pilots tell of the stage that may start at once, history of all stages; what history says of the
- * others is corrected by the ratio of the two for the first. A job of one stage is sampled as by `pilot`. A first stage of
- * too few tasks for a sample leaves history as it is.
+ * SLearn-DAG (SLearn §6): pilots measure the first stage, and history estimates all stages. The estimates of the
+ * others are corrected by the ratio of the two for the first. A job with one stage is sampled as by `pilot`. If the
+ * first stage is too small for a sample, history is not corrected.
  */
 export class SLearnDag extends HistoryEstimator {
   readonly #pilot: Pilot;
   readonly #thinLimit: number;
 
-  /** @throws InputError for a feature that there is not */
+  /** @throws InputError for an unknown feature */
   constructor(settings: EstimatorSettings) {
     super('slearn-dag', settings, inverseSquareEstimate);
     this.#pilot = new Pilot(settings);

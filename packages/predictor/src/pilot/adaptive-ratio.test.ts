@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AdaptiveRatio } from './adaptive-ratio.js';
 
-/** After the first 300 jobs, of which those of each ratio had this score. */
+/** The state after the first 300 jobs, with these scores by ratio. */
 function tried(scores: Readonly<Record<number, number>>): AdaptiveRatio {
   const ratio = new AdaptiveRatio();
   for (let job = 0; job < 300; job++) {
@@ -23,7 +23,7 @@ describe('the adaptive ratio (SLearn Figure 4)', () => {
     expect(chosen).toEqual([3, 2, 4].flatMap((percent) => new Array<number>(100).fill(percent)));
   });
 
-  test('without any job that has finished it stays at 3%', () => {
+  test('without any finished job it stays at 3%', () => {
     const ratio = new AdaptiveRatio();
     for (let job = 0; job < 300; job++) ratio.choose();
     expect(ratio.choose()).toBe(3);
@@ -41,19 +41,19 @@ describe('the adaptive ratio (SLearn Figure 4)', () => {
     expect(tried(scores).choose()).toBe(percent);
   });
 
-  test('a hand-made trace: it steps out to 1%, stays while that is best, and comes back', () => {
+  test('a constructed trace: it steps out to 1%, stays while that is best, and comes back', () => {
     const ratio = tried({ 2: 9, 3: 10, 4: 12 });
     expect(ratio.choose()).toBe(1);
     // 1% does worse than 2%: 2% is the best again, still by more than a tenth, so 1% is tried again.
     finish(ratio, 1, 9.5, 1);
     expect(ratio.choose()).toBe(1);
-    // 2% has become worse: now 1% itself is the least.
+    // 2% has become worse: now 1% is the best.
     finish(ratio, 2, 9.6);
     expect(ratio.choose()).toBe(1);
-    // The load has changed: 1% is bad now. 2% is the least of all, but not by a tenth.
+    // The load has changed: 1% is bad now. 2% is the best, but not by a tenth.
     finish(ratio, 1, 30);
     expect(ratio.choose()).toBe(2);
-    // And later 4% is.
+    // Later 4% is.
     finish(ratio, 4, 9.5);
     expect(ratio.choose()).toBe(4);
     finish(ratio, 4, 8);
@@ -70,7 +70,7 @@ describe('the adaptive ratio (SLearn Figure 4)', () => {
     expect(ratio.choose()).toBe(3);
   });
 
-  test('goes on where it was saved', () => {
+  test('continues from its saved state', () => {
     const ratio = tried({ 2: 9, 3: 10, 4: 12 });
     const again = new AdaptiveRatio();
     again.load(JSON.parse(JSON.stringify(ratio.save())));

@@ -1,24 +1,24 @@
 import { meanOf } from '@goshawk/core';
 
-/** Jobs that try out each of the first ratios, and scores that are kept of each ratio (SLearn §5.1.2: T = 100). */
+/** Jobs that try each of the first ratios, and number of scores kept per ratio (SLearn §5.1.2: T = 100). */
 const JOBS_A_RATIO = 100;
-/** Tried out first, in this order; in percent (SLearn Figure 4). */
+/** The ratios tried first, in order; in percent (SLearn Figure 4). */
 const TRIED = [3, 2, 4] as const;
-/** So much better must one step be than the ratio in the middle for the next step to be tried. */
+/** Factor by which one ratio must beat the middle one for the next step to be tried. */
 const STEP = 1.1;
 
 /**
- * The sampling ratio that has lately served jobs best (SLearn Figure 4): a job's score is its run time over the
- * mean run time of its tasks, which does not depend on how much work it was, and the ratio of the least mean
- * score is chosen. Where 2% is best by far, 1% is tried, and where 4% is, 5%.
+ * Chooses the sampling ratio that has recently served jobs best (SLearn Figure 4). A job's score is its run time over
+ * the mean run time of its tasks, which does not depend on its amount of work; the ratio with the lowest mean score
+ * is chosen. If 2% is clearly best, 1% is tried, and if 4% is, 5%.
  */
 export class AdaptiveRatio {
-  /** Jobs that a ratio was chosen for, until all were tried out. */
+  /** Number of jobs with a chosen ratio, until all ratios were tried. */
   #chosen = 0;
-  /** Scores of the last finished jobs, by ratio in percent. */
+  /** Scores of recently finished jobs, by ratio in percent. */
   readonly #scores = new Map<number, number[]>();
 
-  /** For the next job. In percent. */
+  /** The ratio for the next job, in percent. */
   choose(): number {
     const tried = TRIED[Math.floor(this.#chosen / JOBS_A_RATIO)];
     if (tried !== undefined) {
@@ -29,7 +29,7 @@ export class AdaptiveRatio {
     let least = Number.POSITIVE_INFINITY;
     for (const [percent, scores] of this.#scores) {
       const score = meanOf(scores);
-      // Among equals the smaller ratio wins: it uses less of the cluster before anything is known.
+      // Ties go to the smaller ratio, which uses less of the cluster for sampling.
       if (score > least || (score === least && percent > best)) continue;
       least = score;
       best = percent;
@@ -40,7 +40,7 @@ export class AdaptiveRatio {
     return best;
   }
 
-  /** A job that was sampled at this ratio has finished. */
+  /** A job sampled at this ratio has finished. */
   finished(percent: number, score: number): void {
     let scores = this.#scores.get(percent);
     if (scores === undefined) {

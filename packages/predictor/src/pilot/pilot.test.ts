@@ -18,8 +18,8 @@ function plan(tasks: number, settings: Partial<EstimatorSettings> = {}): Judgeme
   return new Pilot({ ...SLEARN_SETTINGS, ...settings }).judge(jobOf(tasks));
 }
 
-describe('how many pilots', () => {
-  test.each([1, 2])('a job of %d tasks is thin', (tasks) => {
+describe('the number of pilots', () => {
+  test.each([1, 2])('is 0 for a job of %d tasks', (tasks) => {
     expect(plan(tasks)).toEqual({ kind: 'thin' });
   });
 
@@ -33,17 +33,17 @@ describe('how many pilots', () => {
     expect(plan(tasks)).toMatchObject({ kind: 'sample', pilots });
   });
 
-  test('no more than the cap, and than tasks that may start', () => {
+  test('is at most the cap and the number of startable tasks', () => {
     expect(plan(10_000, { pilotsMax: 3 })).toMatchObject({ pilots: 3 });
     const staged = { ...jobOf(10_000), startable: 2 };
     expect(new Pilot({ ...SLEARN_SETTINGS, pilotRatio: 1 }).judge(staged)).toMatchObject({ pilots: 2 });
   });
 
-  test('the adaptive ratio notes what it chose', () => {
+  test('is recorded with the adaptive ratio', () => {
     expect(plan(1_000, { pilotRatio: 'adaptive' })).toMatchObject({ pilots: 30, note: 3 });
   });
 
-  test('what ended lately stands for a job of which nothing is known', () => {
+  test('a job without information is estimated by recently ended jobs', () => {
     const pilot = new Pilot(SLEARN_SETTINGS);
     const judgement = pilot.judge(jobOf(3));
     pilot.learn({ job: jobOf(3), judgement, completed: true, long: false, runtimeMs: 9, runsMs: [1, 2, 9] });
@@ -52,7 +52,7 @@ describe('how many pilots', () => {
   });
 });
 
-describe('what they say', () => {
+describe('the verdict of pilots', () => {
   const nothing: Evidence = { pilots: 4, runsMs: [], failedRunsMs: [], failed: 0, elapsedMs: [] };
   const sample: SamplePlan = { kind: 'sample', pilots: 4 };
   const weigh = (evidence: Partial<Evidence>, settings: Partial<EstimatorSettings> = {}) =>
@@ -63,23 +63,23 @@ describe('what they say', () => {
       CUTOFF_MS,
     );
 
-  test('nothing, while none has started', () => {
+  test('is to wait while none has started', () => {
     expect(weigh({})).toEqual({ kind: 'wait', againInMs: Number.POSITIVE_INFINITY });
   });
 
-  test('their mean, and how sure it is, when all have ended', () => {
+  test('is their mean, with its variance, when all have ended', () => {
     expect(weigh({ runsMs: [100, 200, 300, 400] })).toEqual({
       kind: 'decided',
       estimate: { meanMs: 250, varianceMs2: 50_000 / 3 / 4, by: '4 pilots' },
     });
   });
 
-  test('to wait, until what has elapsed would reach the cutoff', () => {
-    // 4 · 1,000 are missing 4,000 − 500 − 2 · 250, by two that run.
+  test('is to wait until the elapsed times would reach the cutoff', () => {
+    // 4 · 1,000 less 500 and 2 · 250 leaves 3,000, shared by two running pilots.
     expect(weigh({ runsMs: [500], elapsedMs: [250, 250] })).toEqual({ kind: 'wait', againInMs: 1_500 });
   });
 
-  test('long at once, when elapsed times alone reach it', () => {
+  test('is long immediately when elapsed times alone reach the cutoff', () => {
     const verdict = weigh({ runsMs: [500], elapsedMs: [1_750, 1_750] });
     expect(verdict).toEqual({
       kind: 'decided',
@@ -88,11 +88,11 @@ describe('what they say', () => {
     });
   });
 
-  test('one pilot past the cutoff is no proof', () => {
+  test('does not follow from one pilot past the cutoff', () => {
     expect(weigh({ runsMs: [100, 100], elapsedMs: [1_200, 1_100] }).kind).toBe('wait');
   });
 
-  test('a job that is only known to be long is taken for one as they were lately', () => {
+  test('uses recent long jobs for a job that is only known to be long', () => {
     const pilot = new Pilot(SLEARN_SETTINGS);
     const ended = { job: jobOf(3), judgement: sample, completed: true, runtimeMs: 9_000 };
     pilot.learn({ ...ended, long: true, runsMs: [5_000, 7_000] });
@@ -103,7 +103,7 @@ describe('what they say', () => {
     });
   });
 
-  test('half of them are enough where that is asked for, unless the others have run for longer', () => {
+  test('follows from half of them if so configured, unless the others have run for longer', () => {
     const half = { pilotQuorum: 0.5 };
     expect(weigh({ runsMs: [100] }, half).kind).toBe('wait');
     expect(weigh({ runsMs: [100, 300], elapsedMs: [50, 50] }, half)).toMatchObject({
@@ -114,7 +114,7 @@ describe('what they say', () => {
     });
   });
 
-  test('those that fail are left out, unless all do', () => {
+  test('ignores failed pilots, unless all fail', () => {
     expect(weigh({ runsMs: [100, 300], failed: 2, failedRunsMs: [9, 9] })).toMatchObject({
       estimate: { meanMs: 200, by: '2 pilots' },
     });
@@ -124,7 +124,7 @@ describe('what they say', () => {
     expect(weigh({ failed: 4 })).toMatchObject({ estimate: { meanMs: 0, by: 'pilots that never ran' } });
   });
 
-  describe('weighed with what jobs took lately', () => {
+  describe('pilots combined with recent jobs', () => {
     /** After twenty jobs of 100 ms, whose tasks took a half to twice as long. */
     const pilot = new Pilot({ ...SLEARN_SETTINGS, pilotPrior: true });
     for (let job = 0; job < 20; job++) {
@@ -134,7 +134,7 @@ describe('what they say', () => {
     const said = (evidence: Partial<Evidence>) =>
       pilot.weigh(jobOf(100), sample, { ...nothing, ...evidence }, CUTOFF_MS);
 
-    test('a job that looks unlike the others is believed to be much like them', () => {
+    test('move a job that looks unusual towards the others', () => {
       const verdict = said({ pilots: 1, runsMs: [300] });
       if (verdict.kind !== 'decided') throw new Error('no decision');
       expect(verdict.estimate.by).toBe('1 pilot, and jobs that ended lately');
@@ -142,16 +142,16 @@ describe('what they say', () => {
       expect(verdict.estimate.meanMs).toBeLessThan(120);
     });
 
-    test('a job that is unlike any of them is what its pilots say', () => {
+    test('keep the result of the pilots for a job unlike any other', () => {
       expect(said({ pilots: 1, runsMs: [900] })).toMatchObject({ estimate: { meanMs: 900, by: '1 pilot' } });
     });
 
-    test('what pilots say that still run is proof, whatever jobs took lately', () => {
+    test('treat running pilots as proof, regardless of recent jobs', () => {
       const verdict = said({ pilots: 1, elapsedMs: [CUTOFF_MS] });
       expect(verdict).toMatchObject({ provisional: true, estimate: { meanMs: CUTOFF_MS } });
     });
 
-    test('what they say alone can be asked for', () => {
+    test('can be evaluated without recent jobs', () => {
       const evidence = { ...nothing, pilots: 1, runsMs: [2_000] };
       expect(pilot.weighAlone(jobOf(100), sample, evidence, CUTOFF_MS)).toMatchObject({
         estimate: { meanMs: 2_000, by: '1 pilot' },

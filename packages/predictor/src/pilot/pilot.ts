@@ -16,14 +16,14 @@ import { AdaptiveRatio } from './adaptive-ratio.js';
 import { Population } from './population.js';
 import { weighPilots } from './weigh-pilots.js';
 
-/** Finished long jobs whose mean stands for a job of which is known only that it is long. */
+/** Number of finished long jobs whose mean estimates a job known only to be long. */
 const RECENT_LONG_JOBS = 100;
-/** The longest number in JSON, and a comma. */
+/** Length of the longest number in JSON, with a comma. */
 const NUMBER_CHARACTERS = 25;
 
 /**
- * Pilot sampling (SLearn §3–5): a few tasks of a job, drawn at random, run first, and the mean of their run times is
- * the estimate. The others wait for it, or run where nothing else would.
+ * Pilot sampling (SLearn §3–5): a few random tasks of a job run first, and the mean of their run times is the
+ * estimate. The others wait for it, or run where no other work would.
  */
 export class Pilot implements Estimator {
   readonly name = 'pilot';
@@ -31,7 +31,7 @@ export class Pilot implements Estimator {
   readonly #settings: EstimatorSettings;
   readonly #adaptive: AdaptiveRatio | undefined;
   readonly #population = new Population();
-  /** Mean task run times of the last long jobs. ms */
+  /** Mean task run times of recent long jobs. ms */
   #recentLong: Millis[] = [];
 
   constructor(settings: EstimatorSettings) {
@@ -57,7 +57,7 @@ export class Pilot implements Estimator {
       return verdict;
     const { estimate } = verdict;
     const meanMs = this.#population.weigh(estimate.meanMs, pilots);
-    // Most jobs are short: of one that is long all the same they say little.
+    // Most jobs are short, so they say little about a job that is long anyway.
     if (meanMs === estimate.meanMs || meanMs >= cutoffMs) return verdict;
     return { kind: 'decided', estimate: { meanMs, by: `${estimate.by}, and jobs that ended lately` } };
   }

@@ -4,7 +4,9 @@ import { Population } from './population.js';
 
 const TASKS = 20;
 
-/** Jobs whose mean task run times are so far apart, each of tasks that are: standard deviations of logarithms. */
+/**
+ * Jobs whose mean task run times, and whose tasks within a job, spread this much: standard deviations of logarithms.
+ */
 function populationOf(jobs: number, between: number, within: number): Population {
   const random = Random.seeded(`population ${between} ${within}`);
   const normal = (): number =>
@@ -17,14 +19,14 @@ function populationOf(jobs: number, between: number, within: number): Population
   return population;
 }
 
-describe('what is believed of a job', () => {
-  test('is what its pilots say where jobs differ and their tasks do not', () => {
+describe('the estimate of a job', () => {
+  test('follows its pilots if jobs differ and their tasks do not', () => {
     const population = populationOf(200, 2, 0.1);
     expect(population.weigh(50_000, 1)).toBeGreaterThan(48_000);
     expect(population.weigh(20, 1)).toBeLessThan(21);
   });
 
-  test('is what jobs take where they do not differ and their tasks do, but for what many pilots say', () => {
+  test('follows the population if jobs are alike and their tasks differ, except with many pilots', () => {
     const population = populationOf(200, 0, 1);
     const typicalMs = population.typicalMs!;
     expect(population.weigh(10 * typicalMs, 1) / typicalMs).toBeLessThan(1.2);
@@ -33,21 +35,21 @@ describe('what is believed of a job', () => {
     expect(error(10)).toBeGreaterThan(error(1));
   });
 
-  test('is what its pilots say where they took longer than any such job would', () => {
+  test('follows its pilots if they took longer than any other job', () => {
     const population = populationOf(200, 0, 0.3);
     const typicalMs = population.typicalMs!;
     expect(population.weigh(1.5 * typicalMs, 1) / typicalMs).toBeLessThan(1.1);
     expect(population.weigh(50 * typicalMs, 1)).toBe(50 * typicalMs);
   });
 
-  test('lies between where both differ', () => {
+  test('lies between if both differ', () => {
     const population = populationOf(200, 0.7, 0.7);
     const believedMs = population.weigh(8_000, 1);
     expect(believedMs).toBeGreaterThan(1.5 * population.typicalMs!);
     expect(believedMs).toBeLessThan(5_000);
   });
 
-  test('is what its pilots say as long as few jobs have ended', () => {
+  test('follows its pilots until enough jobs have ended', () => {
     expect(new Population().weigh(5_000, 1)).toBe(5_000);
     expect(populationOf(9, 0, 1).weigh(5_000, 1)).toBe(5_000);
     expect(populationOf(11, 0, 1).weigh(2_000, 1)).toBeLessThan(2_000);
@@ -55,7 +57,7 @@ describe('what is believed of a job', () => {
 });
 
 describe('the typical job', () => {
-  test('is the geometric mean of those that ended, and nothing before', () => {
+  test('is the geometric mean of ended jobs, and undefined before', () => {
     const population = new Population();
     expect(population.typicalMs).toBeUndefined();
     population.learn([100, 100]);
@@ -65,21 +67,21 @@ describe('the typical job', () => {
     expect(population.typicalMs).toBeLessThan(1_030);
   });
 
-  test('learns nothing from single tasks, which do not say how tasks differ, nor by what took no time', () => {
+  test('learns nothing from single tasks, which do not show how tasks differ, nor from tasks of 0 ms', () => {
     const population = new Population();
     population.learn([5_000]);
     population.learn([0, 0]);
     expect(population.typicalMs).toBeUndefined();
   });
 
-  test('changes with the jobs that come', () => {
+  test('changes with the jobs that arrive', () => {
     const population = populationOf(200, 0.1, 0.1);
     for (let job = 0; job < 1_000; job++) population.learn([40, 40]);
     expect(population.typicalMs).toBeLessThan(50);
   });
 });
 
-test('goes on where it was saved', () => {
+test('continues from its saved state', () => {
   const population = populationOf(50, 0.5, 0.5);
   const again = new Population();
   again.load(JSON.parse(JSON.stringify(population.save())));

@@ -10,21 +10,22 @@ const ENOUGH_JOBS = 10;
 const UNLIKE = 3;
 
 /**
- * The jobs that ended lately: how long their tasks took, how much that differs from job to job, and how much within one.
+ * Recently ended jobs: how long their tasks took, how much that differs between jobs, and within one.
  *
- * Where jobs differ and their tasks do not, a pilot tells nearly all there is to know of its job. Where jobs hardly
- * differ and their tasks do, it tells nearly nothing, and an order that goes by it is chance: then what is believed of a
- * job is what such jobs take.
+ * If jobs differ and their tasks do not, one pilot determines the job. If jobs are alike and their tasks differ, a
+ * pilot says almost nothing, and the best estimate is that of the population.
  */
 export class Population {
-  /** Sums over the jobs, the last ones counting most: of the logarithms of their means, and of what these err by. */
+  /**
+   * Weighted sums over jobs, recent ones counting most: of the logarithms of their means, and of the errors of these.
+   */
   #jobs = 0;
   #logs = 0;
   #squares = 0;
   #noises = 0;
   #spread = new Spread(KEPT);
 
-  /** @param runsMs run times of a job's tasks; those of a single task do not tell how tasks differ */
+  /** @param runsMs run times of a job's tasks; a single task does not show how tasks differ */
   learn(runsMs: ArrayLike<Millis>): void {
     const spread = spreadOf(runsMs);
     if (spread === undefined) return;
@@ -37,16 +38,17 @@ export class Population {
     this.#spread.add(spread);
   }
 
-  /** Mean task run time of a job of which nothing else is known: the geometric mean. ms; undefined as long as no job is */
+  /** Estimate for a job without information: the geometric mean. ms; undefined before the first job */
   get typicalMs(): Millis | undefined {
     return this.#jobs === 0 ? undefined : Math.exp(this.#logs / this.#jobs);
   }
 
   /**
-   * Combines a job's pilots with the population of jobs (SLearn §4.1). The spread of jobs is the variance of
-   * the observed means beyond that of their tasks (the between-study variance of DerSimonian and Laird,
-   * Controlled Clinical Trials 1986, on a log scale). A job longer than the spread explains is of another
-   * kind and keeps the pilots' estimate.
+   * Combines a job's pilots with the population of jobs (SLearn §4.1). The spread of jobs is the variance of the
+   * observed means beyond that of their tasks (the between-study variance of DerSimonian and Laird, Controlled
+   * Clinical Trials 1986, on a log scale). A job longer than the spread explains is of another kind and keeps the
+   * pilots' estimate.
+   *
    * @param meanMs of this many pilots
    */
   weigh(meanMs: Millis, pilots: number): Millis {

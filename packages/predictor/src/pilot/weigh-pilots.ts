@@ -9,7 +9,7 @@ interface WeighingRule {
   readonly typicalLongMs?: Millis | undefined;
 }
 
-/** Shorter than any message takes: what falls due by rounding only is looked at a little later. ms */
+/** Shorter than any message delay, so that rounding does not cause an immediate wake-up. ms */
 export const LEAST_WAIT_MS = 1;
 
 /**
@@ -20,7 +20,7 @@ export const LEAST_WAIT_MS = 1;
  */
 export function weighPilots(evidence: Evidence, { cutoffMs, quorum, typicalLongMs }: WeighingRule): Verdict {
   const { pilots, runsMs, failedRunsMs, failed, elapsedMs } = evidence;
-  // A pilot that has failed says nothing, unless none says more.
+  // Failed pilots do not count, unless all failed.
   const counted = pilots - failed;
   if (counted === 0) return { kind: 'decided', estimate: ofAttempts(failedRunsMs) };
   const ended = sumOf(runsMs);
@@ -45,7 +45,7 @@ export function weighPilots(evidence: Evidence, { cutoffMs, quorum, typicalLongM
 function ofRuns(runsMs: readonly Millis[], counted: number, leastMs: Millis): Estimate {
   const { length } = runsMs;
   const mean = meanOf(runsMs);
-  // Those that still run may already have shown that it is more.
+  // Running pilots may already have shown that the mean is higher.
   const estimate = {
     meanMs: Math.max(mean, leastMs),
     by: length === counted ? pilotsIn(length) : `${length} of ${pilotsIn(counted)}`,

@@ -14,7 +14,7 @@ function bucketsOf(all: readonly number[]): BucketCounts {
   return buckets;
 }
 
-test('quantiles are those of the values, to 1%', () => {
+test('quantiles are accurate to 1%', () => {
   fc.assert(
     fc.property(values, fc.integer({ min: 1, max: 100 }), (all, percent) => {
       const exact = nearestRank(Float64Array.from(all).sort(), percent);
@@ -24,7 +24,7 @@ test('quantiles are those of the values, to 1%', () => {
   );
 });
 
-test('counts that are added are counts of both', () => {
+test('summed counts are counts of both', () => {
   fc.assert(
     fc.property(values, values, (ours, theirs) => {
       const sum = bucketsOf(ours);
@@ -35,6 +35,6 @@ test('counts that are added are counts of both', () => {
   );
 });
 
-test('there is no quantile of nothing', () => {
+test('without values there is no quantile', () => {
   expect(quantileOf({}, 0.5)).toBeNaN();
 });

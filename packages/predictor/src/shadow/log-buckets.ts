@@ -1,17 +1,17 @@
 import { sumOf } from '@goshawk/core';
 
-/** A number of a bucket, 0 included, and how many values are in it; `0` is for nothing at all. */
+/** Number of values by bucket; bucket `0` is for 0. */
 export type BucketCounts = Record<string, number>;
 
 /** Growth per bucket: quantiles are accurate to 1%. */
 const GROWTH = 1.02;
 const LOG_GROWTH = Math.log(GROWTH);
-/** The values of bucket 1; what is less is nothing. */
+/** Lower bound of bucket 1; smaller values count as 0. */
 const LEAST = 1e-6;
 const NOTHING = 0;
 
 /**
- * Counts a value in buckets that are the same everywhere, so that counts of several parties are added like any others.
+ * Counts a value in buckets with fixed bounds, so that counts of several parties can be summed.
  *
  * @param value zero or more
  */

@@ -8,24 +8,24 @@ const job = { name: 'a', tasks: 100, startable: 100, submittedAt: 0 };
 const plan: SamplePlan = { kind: 'sample', pilots: 3 };
 const pilot = () => makeEstimator('pilot', SLEARN_SETTINGS, () => 0);
 
-describe('pilots that are only thought of', () => {
+describe('hypothetical pilots', () => {
   test('decide when the last of them ends', () => {
     const played = playPilots(pilot(), job, plan, [300, 100, 200], 10_000);
     expect(played).toMatchObject({ delayMs: 300, estimate: { meanMs: 200 } });
   });
 
-  test('decide earlier when the time that they have run for says enough', () => {
-    // At 7,000 ms, 1,000 + 7,000 + 7,000 over three is the cutoff.
+  test('decide earlier when their elapsed time is sufficient', () => {
+    // At 7,000 ms, 1,000 + 7,000 + 7,000 over three reaches the cutoff.
     const played = playPilots(pilot(), job, plan, [1_000, 50_000, 60_000], 5_000);
     expect(played?.delayMs).toBeCloseTo(7_000, 0);
     expect(played?.estimate.meanMs).toBeGreaterThanOrEqual(5_000);
   });
 
-  test('pilots of no time decide at once', () => {
+  test('of 0 ms decide immediately', () => {
     expect(playPilots(pilot(), job, plan, [0, 0, 0], 5_000)).toMatchObject({ delayMs: 0 });
   });
 
-  test('an estimator that wants to be asked each millisecond of a day holds nobody up', () => {
+  test('do not block on an estimator that asks to be called every millisecond of a day', () => {
     let asked = 0;
     const eager = Object.assign(pilot(), {
       weigh: (_job: unknown, _plan: unknown, { runsMs, pilots }: Evidence): Verdict => {
@@ -40,7 +40,7 @@ describe('pilots that are only thought of', () => {
     });
   });
 
-  test('an estimator that never decides is not waited for', () => {
+  test('stop waiting for an estimator that never decides', () => {
     const never = Object.assign(pilot(), {
       weigh: () => ({ kind: 'wait', againInMs: Number.POSITIVE_INFINITY }) as const,
     });

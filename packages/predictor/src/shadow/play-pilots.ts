@@ -8,12 +8,13 @@ export interface Played {
   readonly delayMs: Millis;
 }
 
-/** So often an estimator is asked between two ends of pilots: days pass here at once, and nothing else is done meanwhile. */
+/** Maximum number of calls between two ends of pilots: simulated days pass at once while the process is blocked. */
 const ASKED_MAX = 1_000;
 
 /**
  * Computes what an estimator would have decided, and when, if these tasks had been its pilots and had started
  * together.
+ *
  * @param runsMs one per pilot
  * @returns undefined if it never decides
  */

@@ -5,16 +5,16 @@ import { type BucketCounts, countIn, quantileOf } from './log-buckets.js';
 interface ScoredJob {
   readonly trueMeanMs: Millis;
   readonly tasks: number;
-  /** Undefined where nothing was believed. */
+  /** undefined without an estimate. */
   readonly estimateMs: Millis | undefined;
   readonly pilots: number;
-  /** From its submission until it was decided upon, had its pilots started at once. */
+  /** Time from submission to the decision, if its pilots had started immediately. */
   readonly delayMs: Millis;
-  /** How many jobs like it there had been; undefined where that is unknown. */
+  /** Number of earlier similar jobs; undefined: unknown. */
   readonly seenBefore: number | undefined;
 }
 
-/** How good an estimator was over a group of jobs; percentages, null where there is nothing to take them of. */
+/** Accuracy of an estimator over a group of jobs, in percent; null if there is nothing to measure. */
 export interface GroupScore {
   readonly group: string;
   readonly jobs: number;
@@ -24,7 +24,7 @@ export interface GroupScore {
     readonly p90: number | null;
     readonly mean: number | null;
   };
-  /** Jobs taken for the other class, and the share of the group's task seconds in them. */
+  /** Misclassified jobs, and their share of the group's task seconds. */
   readonly misclassifiedJobsPercent: number | null;
   readonly misclassifiedTaskSecondsPercent: number | null;
 }
@@ -32,18 +32,18 @@ export interface GroupScore {
 /** The score of an estimator in shadow: it estimated every job without affecting scheduling. */
 export interface EstimatorScore extends Omit<GroupScore, 'group'> {
   readonly estimator: string;
-  /** Jobs of which something was believed. */
+  /** Number of jobs with an estimate. */
   readonly estimated: number;
-  /** Jobs of which some tasks would have run first, and those tasks. */
+  /** Number of jobs with pilots, and of these pilots. */
   readonly sampled: number;
   readonly pilots: number;
-  /** From submission to decision over all jobs, had their pilots started at once; null for no jobs. */
+  /** From submission to decision over all jobs, if their pilots had started immediately; null without jobs. */
   readonly delaySeconds: { readonly mean: number; readonly p50: number; readonly p90: number } | null;
   readonly bySize: readonly GroupScore[];
   readonly byRecurrence: readonly GroupScore[];
 }
 
-/** By the number of tasks, up to and including. */
+/** Groups by number of tasks, up to and including these. */
 const SIZES = [
   ['1–2 tasks', 2],
   ['3–9 tasks', 9],
@@ -52,7 +52,7 @@ const SIZES = [
   ['1,000 tasks and more', Number.POSITIVE_INFINITY],
 ] as const;
 
-/** Groups by the number of earlier jobs with the same user and name. */
+/** Groups by number of earlier jobs with the same user and name. */
 const RECURRENCES = [
   ['new', 0],
   ['seen 1–9 times', 9],
@@ -92,10 +92,10 @@ function noGroupCounts() {
 
 const ALL = 'all';
 
-/** How good an estimator was, job by job. In counts, so that a scoreboard of a cluster that runs for months is small. */
+/** Accuracy of an estimator, accumulated job by job as counts, so that months of jobs take little space. */
 export class Score {
   readonly #cutoffMs: Millis;
-  /** They go on counting: to be read at once. */
+  /** Keeps changing; read it immediately. */
   readonly counts = noCounts();
 
   constructor(cutoffMs: Millis) {
@@ -139,7 +139,7 @@ function addTo(group: GroupCounts, error: number | undefined, taskMs: Millis, is
   group.wrongTaskMs += taskMs;
 }
 
-/** A score in the words of a report, from the counts of one party or from those of several, added. */
+/** Computes a score from the counts of one party, or from summed counts. */
 export function scoreOf(estimator: string, counts: ScoreCounts): EstimatorScore {
   const { groups, estimated, sampled, pilots, delayMs } = counts;
   const present = (names: readonly string[]) =>
@@ -166,6 +166,7 @@ export function scoreOf(estimator: string, counts: ScoreCounts): EstimatorScore 
 
 /**
  * Scores of the shadow estimators, from the summed counts of all schedulers.
+ *
  * @param shadow counts by estimator
  */
 export function scoresOf(shadow: unknown): EstimatorScore[] {

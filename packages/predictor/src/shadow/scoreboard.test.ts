@@ -28,8 +28,8 @@ function scored(names: readonly string[], jobs: readonly (readonly [Partial<Arri
 
 const alike = (ms: number, tasks: number) => new Array<number>(tasks).fill(ms);
 
-describe('estimators in shadow', () => {
-  test('are scored side by side, by what each believed when it could have known', () => {
+describe('shadow estimators', () => {
+  test('are scored side by side, by what each estimated with the information of that time', () => {
     const jobs = [
       [{}, alike(20_000, 10)],
       [{}, alike(20_000, 10)],
@@ -48,17 +48,17 @@ describe('estimators in shadow', () => {
       misclassifiedTaskSecondsPercent: 0,
       delaySeconds: { mean: 0 },
     });
-    // All tasks being alike, a pilot says it all; and a long job is found out when its pilot passes the cutoff.
+    // All tasks are alike, so one pilot suffices; a long job is detected when its pilot passes the cutoff.
     expect(pilot).toMatchObject({ sampled: 3, pilots: 3, misclassifiedJobsPercent: 0 });
     expect(pilot!.delaySeconds!.mean).toBeCloseTo((10 + 10 + 1) / 3, 6);
-    // Knew nothing of the first, was right of the second, and wrong by 19 times of the third.
+    // Had no estimate for the first, was right about the second, and off by a factor of 19 for the third.
     expect(history).toMatchObject({ estimated: 2, sampled: 0, delaySeconds: { mean: 0 } });
     expect(history!.errorPercent.mean).toBeCloseTo((0 + 1_900) / 2, 6);
     expect(history!.misclassifiedJobsPercent).toBeCloseTo(200 / 3, 6);
     expect(history!.misclassifiedTaskSecondsPercent).toBeCloseTo((100 * 210) / 410, 6);
   });
 
-  test('are scored by size of the job, and by how often its like was seen', () => {
+  test('are scored by size of the job, and by number of earlier similar jobs', () => {
     const [oracle] = scored(
       ['oracle'],
       [
@@ -81,7 +81,7 @@ describe('estimators in shadow', () => {
     ]);
   });
 
-  test('a job that did not complete is no measure of anybody', () => {
+  test('ignore a job that did not complete', () => {
     const board = new Scoreboard(['history'], SETTINGS, 1);
     board.arrived('x', { name: 'a', tasks: 2, startable: 2, submittedAt: 0 });
     board.ended('x', { completed: false, runtimeMs: 5, runsMs: [3] });
@@ -89,7 +89,7 @@ describe('estimators in shadow', () => {
     expect(board.results()[0]).toMatchObject({ jobs: 0, delaySeconds: null, errorPercent: { p50: null } });
   });
 
-  test('the same seed draws the same pilots', () => {
+  test('draw the same pilots with the same seed', () => {
     const jobs = Array.from({ length: 20 }, (_, i): [object, number[]] => [
       {},
       Array.from({ length: 50 }, (_, task) => 100 + ((i * 37 + task * 61) % 97)),
@@ -97,7 +97,7 @@ describe('estimators in shadow', () => {
     expect(scored(['pilot', 'hybrid'], jobs)).toEqual(scored(['pilot', 'hybrid'], jobs));
   });
 
-  test('go on from what they had learnt before', () => {
+  test('continue from their saved state', () => {
     const before = new Scoreboard(['history'], SETTINGS, 1);
     const job = { name: 'a', tasks: 1, startable: 1, submittedAt: 0 };
     before.arrived(1, job);

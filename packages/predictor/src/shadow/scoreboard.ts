@@ -18,17 +18,17 @@ interface ShadowedEnd {
 }
 
 export interface ScoreboardSettings extends EstimatorSettings {
-  /** A mean task run time that reaches it makes a job long. */
+  /** A job with this mean task run time or more is long. */
   readonly cutoffMs: Millis;
 }
 
-/** The maximum number of names whose jobs are counted. */
+/** Maximum number of names whose jobs are counted. */
 const NAMES_MAX = 50_000;
 
 /**
- * Estimators in shadow: each is asked about every job as it arrives, shown what it would have seen, and learns from
- * every job that ends, as if it were in charge, and nothing comes of what it says but its score. Which tasks would have
- * been pilots is drawn when the job has ended; that they start at once is the best case for the delay.
+ * Estimators in shadow mode: each judges every arriving job, sees the evidence it would have seen, and learns from
+ * every job that ends, as if it were in charge; only its score is used. The hypothetical pilots are drawn when the
+ * job has ended, and assumed to start immediately, which is the best case for the delay.
  *
  * Jobs must arrive and end in order of time, with distinct ids.
  */
@@ -41,9 +41,9 @@ export class Scoreboard {
   readonly #seen = new RecencyMap<{ times: number }>(NAMES_MAX);
 
   /**
-   * @param names of estimators, arguments included
-   * @param learnt by name, what one has saved: it goes on from there
-   * @throws InputError for one that there is not, or what it has not saved
+   * @param names of estimators, with arguments
+   * @param learnt saved state by name
+   * @throws InputError for an unknown estimator or invalid state
    */
   constructor(
     names: readonly string[],
@@ -69,7 +69,7 @@ export class Scoreboard {
     });
   }
 
-  /** Jobs that have not arrived here are left out. */
+  /** Ignores jobs that did not arrive here. */
   ended(id: string | number, end: ShadowedEnd): void {
     const underway = this.#underway.get(id);
     if (underway === undefined) return;
@@ -96,7 +96,7 @@ export class Scoreboard {
     return this.#shadows.map(({ estimator, score }) => scoreOf(estimator.name, score.counts));
   }
 
-  /** By estimator, as they are now; to be added to those of others, of which `scoreOf` makes a score. */
+  /** Current counts by estimator, which can be summed with those of others; `scoreOf` computes a score from them. */
   counts(): Record<string, ScoreCounts> {
     return Object.fromEntries(this.#shadows.map(({ estimator, score }) => [estimator.name, score.counts]));
   }
@@ -114,7 +114,7 @@ export class Scoreboard {
     return { estimate: played?.estimate, pilots: pilotsMs.length, delayMs: played?.delayMs ?? 0 };
   }
 
-  /** Distinct ones. */
+  /** Draws distinct tasks. */
   #draw(runsMs: ArrayLike<Millis>, wanted: number): Millis[] {
     const source = { random: () => this.#random.next() };
     const places = drawDistinct(source, runsMs.length, Math.min(wanted, runsMs.length));

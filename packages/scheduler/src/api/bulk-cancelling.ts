@@ -13,17 +13,17 @@ import type { Cancelling } from '../life/cancelling.js';
 
 type Answer = MessageOf<'jobsCancelled'>['value'];
 
-/** Jobs that one request cancels: what takes longer is done in several. */
+/** Maximum number of jobs cancelled per request; a client continues with further requests. */
 const JOBS_MAX = 500;
 
-/** Clients of which the last answer is remembered. */
+/** Number of clients whose last answer is remembered. */
 const CLIENTS_MAX = 1_000;
 
 /** Cancels jobs by their users, names and states. */
 export class BulkCancelling {
   readonly #jobs: JobStore;
   readonly #cancelling: Cancelling;
-  /** A request that comes again gets the same answer: what it has cancelled is counted once. */
+  /** A retried request gets the same answer, so that cancelled jobs are counted once. */
   readonly #answered = new Map<Address, { readonly request: number; readonly answer: Answer }>();
 
   constructor(jobs: JobStore, cancelling: Cancelling) {
@@ -31,7 +31,7 @@ export class BulkCancelling {
     this.#cancelling = cancelling;
   }
 
-  /** @param onlyOf the user whose jobs alone the client may cancel; undefined: anybody's */
+  /** @param onlyOf the only user whose jobs the client may cancel; undefined: any user */
   cancel(from: Address, message: MessageOf<'cancelJobs'>, onlyOf: string | undefined, now: Millis): Answer {
     const known = this.#answered.get(from);
     if (known?.request === message.request) return known.answer;
@@ -63,7 +63,7 @@ function isMeant(
   return states.length === 0 || states.includes(state);
 }
 
-/** A state in which nothing can be cancelled any more, or that is none. */
+/** A requested state in which jobs cannot be cancelled, or that does not exist. */
 export function notCancellable(states: readonly string[]): string | undefined {
   const active = JOB_STATES.filter((state) => !isFinal(state)) as readonly string[];
   return states.find((state) => !active.includes(state));

@@ -32,7 +32,7 @@ export class ClientApi {
   readonly #views: JobViews;
   readonly #budget = new QueryBudget();
   readonly #bulk: BulkCancelling;
-  /** The user whose jobs alone the request at hand may be about. */
+  /** The only user whose jobs the current request may access. */
   #onlyOf: string | undefined;
 
   constructor(parts: SchedulerParts) {
@@ -115,18 +115,18 @@ export class ClientApi {
           ...s.env.counted?.(),
         } as Counters);
       default:
-        // Meant for another role: nothing here waits for it.
+        // A message for another role.
         return;
     }
   }
 
-  // ---- of one job
+  // ---- requests about one job
 
-  /** Serves a question about a job that there is and that the client may see. */
+  /** Serves a request about an existing job that the client may see. */
   #withJob(from: Address, { request, id }: { request: number; id: string }, serve: (job: Job) => void): void {
     const { jobs, answers } = this.#parts;
     const only = this.#onlyOf;
-    // Another user's job is answered as one that never was, without reading it back from the journal: that takes time.
+    // For another user's job the answer is "no such job", given without the cost of reading it from the journal.
     const trace = only === undefined ? undefined : jobs.traceOfId(id);
     const job = trace === undefined || trace.user === only ? jobs.byId(id) : undefined;
     if (job !== undefined && (only === undefined || job.spec.user === only)) return serve(job);
@@ -173,7 +173,10 @@ export class ClientApi {
     answers.answer(from, request, 'jobExplanation', explain(this.#parts, this.#views, job, task, now));
   }
 
-  /** Results of a running job wait for the disk: a restart never takes back what a client has read. */
+  /**
+   * Results of a running job are answered once they are durable, so that a restart never revokes what a client has
+   * read.
+   */
   #readResults(from: Address, { request, from: first, order }: MessageOf<'readResults'>, job: Job): void {
     const { answers } = this.#parts;
     const page = this.#views.results(job, first, order);
@@ -190,9 +193,9 @@ export class ClientApi {
     answers.answer(from, message.request, 'logPage', page);
   }
 
-  // ---- of all jobs
+  // ---- requests about all jobs
 
-  /** Serves a question about all jobs if there is time for it. */
+  /** Serves a request about all jobs if the query budget permits. */
   #looking(from: Address, request: number, now: Millis, serve: () => void): void {
     const retryMs = this.#budget.waitMs(now);
     if (retryMs === 0) return serve();
@@ -265,10 +268,10 @@ const TOO_MANY_LOOKS = {
   hint: 'try again in a moment',
 };
 
-/** To read a job back, in jobs that are listed. */
+/** Cost of reading a job from the journal, in units of listed jobs. */
 const READING_COST = 50;
 
-/** To find out why a job waits, in jobs that are listed. */
+/** Cost of explaining why a job waits, in units of listed jobs. */
 const EXPLAINING_COST = 10;
 
 const TOO_MANY_WATCH: Refusal = {

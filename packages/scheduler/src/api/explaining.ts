@@ -29,7 +29,7 @@ export function waitingGroups(
     for (const { reason, tasks } of waitsOf(job, circumstances)) {
       const key = `${job.class} ${reason}`;
       const group = groups.get(key);
-      // Jobs come in order of acceptance: the first of a group has waited longest.
+      // Jobs are in order of acceptance, so the first of a group has waited longest.
       if (group !== undefined) group.tasks += tasks;
       else {
         const exampleAgeMs = now - job.acceptedAt;
@@ -40,7 +40,7 @@ export function waitingGroups(
   return [...groups.values()].sort((one, other) => other.tasks - one.tasks);
 }
 
-/** Why a job waits, and where its time went so far. */
+/** Explains why a job waits, and where it spent its time so far. */
 export function explain(
   s: SchedulerParts,
   views: JobViews,
@@ -138,7 +138,7 @@ function storyOf(
   };
 }
 
-/** A task that waits does so for the reason of those of its batch that may start. */
+/** A waiting task has the same reason as the startable tasks of its batch. */
 function reasonFor(job: Job, task: TaskIndex, waits: readonly Waits[]): WaitingReason | undefined {
   const batch = job.waiting.batchOf(task);
   const state = job.tasks.stateOf(task);

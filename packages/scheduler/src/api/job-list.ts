@@ -17,11 +17,11 @@ import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
 import type { JobViews } from './job-views.js';
 
-/** Ended jobs that one list reads back from the journal. */
+/** Maximum number of ended jobs read from the journal for one list. */
 const RECALLED_MAX = 200;
 /** Wall clock times are rounded to a fraction of this, so closer ends count as equal. ms */
 const TIE_MS = 0.01;
-/** Sorts behind every id. */
+/** Sorts after every id. */
 const LAST_ID = '~';
 
 export interface JobListing {
@@ -29,13 +29,13 @@ export interface JobListing {
   readonly total: number;
   readonly counts: TaskCounts;
   readonly reached: JobPlace | undefined;
-  /** Jobs read back from the journal. */
+  /** Jobs read from the journal. */
   readonly recalled: number;
 }
 
 /**
- * Lists active jobs, oldest first, then ended ones, latest first. Filters come before limits, and a list that was cut says
- * how far it is complete.
+ * Lists active jobs, oldest first, then ended ones, newest first. Filters apply before limits, and a truncated list
+ * says how far it is complete.
  *
  * @param isOwner undefined: jobs of all users
  */
@@ -65,7 +65,7 @@ export function listJobs(
     if (wanted.includes(job.state) && after?.ended !== true) activeJobs.push(job);
   }
   activeJobs.sort((one, other) => one.acceptedAt - other.acceptedAt);
-  // Jobs whose times tie with the place take no room: they may come before it.
+  // Jobs that tie with the start position do not count towards the limit, because they may precede it.
   const tiesTo = after === undefined ? Number.NEGATIVE_INFINITY : after.at - wallOffsetMs + TIE_MS;
   const ties = activeJobs.filter(({ acceptedAt }) => Math.abs(acceptedAt - tiesTo) <= 2 * TIE_MS);
   const later = activeJobs.filter(({ acceptedAt }) => acceptedAt > tiesTo + 2 * TIE_MS);
@@ -122,7 +122,7 @@ export function listJobs(
   };
 }
 
-/** The first items of a sorted list, and those that tie with the last of them. */
+/** The first items of a sorted list, including ties with the last of them. */
 function firstWithTies<T>(sorted: readonly T[], max: number, timeOf: (item: T) => Millis): readonly T[] {
   if (sorted.length <= max) return sorted;
   const last = timeOf(sorted[max - 1]!);
@@ -131,7 +131,7 @@ function firstWithTies<T>(sorted: readonly T[], max: number, timeOf: (item: T) =
   return sorted.slice(0, end);
 }
 
-/** Takes items from the latest end on, as many as there is room for and those that tie with the last of them. */
+/** Collects the newest items up to a limit, including ties with the last of them. */
 class Newest<T> {
   readonly items: T[] = [];
   readonly #freeFrom: Millis;
@@ -139,18 +139,18 @@ class Newest<T> {
   #last = Number.POSITIVE_INFINITY;
   #isCut = false;
 
-  /** @param freeFrom items that ended then or later take no room */
+  /** @param freeFrom items that ended then or later do not count towards the limit */
   constructor(room: number, freeFrom: Millis) {
     this.#room = room;
     this.#freeFrom = freeFrom;
   }
 
-  /** An item found no room. */
+  /** Whether an item was dropped. */
   get isCut(): boolean {
     return this.#isCut;
   }
 
-  /** The items are all that ended at this time or later. */
+  /** The collected items are complete from this time on. */
   get completeTo(): Millis {
     return this.#isCut ? this.#last : Number.NEGATIVE_INFINITY;
   }

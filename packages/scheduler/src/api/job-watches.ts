@@ -1,18 +1,18 @@
 import { type Address, type JobNumber, LIMITS, type Millis } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 
-/** A client that is told how a job comes along. */
+/** A client that watches a job. */
 interface Watch {
   readonly client: Address;
   readonly request: number;
-  /** Includes each task's times in the last event. */
+  /** Include each task's times in the last event. */
   readonly detail: boolean;
-  /** It wants news within milliseconds. */
+  /** The client needs progress within milliseconds. */
   readonly soon: boolean;
   heardAt: Millis;
 }
 
-/** A watcher that has not said anything for so long is gone. ms */
+/** A watch that is not renewed for this long expires. ms */
 const SILENCE_MS = 60_000;
 /** Interval for removing silent watches when there are too many. ms */
 const SWEEP_MS = 1_000;
@@ -29,7 +29,7 @@ export class JobWatches {
   readonly #soon = new Set<string>();
   #sweptAt: Millis = Number.NEGATIVE_INFINITY;
 
-  /** @returns false when there is no room for one more */
+  /** @returns false if there are too many watches */
   renew(job: Job, watch: Omit<Watch, 'heardAt'>, now: Millis): boolean {
     const name = nameOf(watch.client, watch.request);
     const known = this.#byJob.get(job.number)?.get(name);
@@ -52,24 +52,24 @@ export class JobWatches {
   }
 
   isWatched(job: Job): boolean {
-    // Nearly always nobody watches anything, and each task asks twice.
+    // A fast path, called twice per task: usually no client watches anything.
     return this.#jobOf.size > 0 && this.#byJob.has(job.number);
   }
 
-  /** Somebody who watches it wants news soon. */
+  /** Whether some client needs progress of the job within milliseconds. */
   isWatchedSoon(job: Job): boolean {
     if (this.#soon.size === 0) return false;
     for (const { soon } of this.#byJob.get(job.number)?.values() ?? []) if (soon) return true;
     return false;
   }
 
-  /** Those who watch a job and have been heard from lately; the others are forgotten. */
+  /** The current watches of a job; removes expired ones. */
   alive(job: Job, now: Millis): readonly Watch[] {
     this.#forgetSilent(job.number, now);
     return [...(this.#byJob.get(job.number)?.values() ?? [])];
   }
 
-  /** The job has ended: takes its watchers out. */
+  /** The job has ended: removes and returns its watches. */
   take(job: Job): readonly Watch[] {
     const watches = this.#byJob.get(job.number);
     if (watches === undefined) return [];

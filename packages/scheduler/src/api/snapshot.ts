@@ -14,14 +14,14 @@ import type { Recovery } from '../durability/recovery.js';
 import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 
-/** How things stand at an owner, counted when somebody asks. */
+/** Current state of a scheduler, computed on request. */
 export interface SchedulerStanding {
   readonly jobs: { waiting: number; running: number };
   readonly running: { short: number; long: number };
   readonly waiting: ByClass<Record<WaitingReason, number>>;
-  /** Since when the task waits that has waited for longest and could start. ms; 0: none waits */
+  /** How long the longest-waiting startable task has waited. ms; 0: none waits */
   readonly oldestWaitMs: { short: Millis; long: Millis };
-  /** Probes that no worker has served. */
+  /** Probes that no worker has served yet. */
   probesOut: number;
 }
 
@@ -29,11 +29,11 @@ export interface SchedulerStanding {
 export interface Circumstances {
   readonly hasWorkers: boolean;
   readonly isCentralSilent: boolean;
-  /** Workers of the scope have what is needed, in all, and each of them drains. */
+  /** Whether the scope has workers that meet the needs, and all of them are draining. */
   isDrained(scope: Scope, needs: TaskNeeds): boolean;
-  /** Needs of a stage that the workers of the scope do not meet, in words. */
+  /** Describes the needs of a stage that no worker of the scope meets. */
   whatIsMissing(scope: Scope, stage: StageSpec, job: Job): string | undefined;
-  /** Nothing of the job is given out yet. */
+  /** Whether tasks of the job may not be assigned yet. */
   holds(job: Job): boolean;
 }
 
@@ -48,7 +48,7 @@ export function circumstancesOf(cluster: Cluster, recovery: Recovery, now: Milli
   };
 }
 
-/** Costs a few steps for each batch of each job, whatever its number of tasks. */
+/** Costs a few steps per batch, regardless of the number of tasks. */
 export function standingOf(
   jobs: Iterable<Job>,
   circumstances: Circumstances,
@@ -76,7 +76,7 @@ export function standingOf(
   return standing;
 }
 
-/** Reasons for which a task could not start if there were workers without end. */
+/** Reasons that prevent a start even with unlimited workers. */
 const NOT_YET: ReadonlySet<WaitingReason> = new Set([
   'stage',
   'other-job',
@@ -87,16 +87,16 @@ const NOT_YET: ReadonlySet<WaitingReason> = new Set([
   'pilots',
 ]);
 
-/** Tasks of a job that wait for one reason. */
+/** Tasks of a job that wait for the same reason. */
 export interface Waits {
-  /** Undefined of those that central was asked for: they are counted by job, whatever their stage. */
+  /** undefined for tasks being placed by central, which are counted per job. */
   readonly batch: Batch | undefined;
   readonly reason: WaitingReason;
-  /** One or more. */
+  /** At least one. */
   readonly tasks: number;
 }
 
-/** Why the tasks of a job wait that do. */
+/** Why the waiting tasks of a job wait. */
 export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
   const waits: Waits[] = [];
   const note = (batch: Batch | undefined, reason: WaitingReason, tasks: number): void => {
@@ -127,12 +127,12 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
   return waits;
 }
 
-/** Each waiting task in one batch: the rest of a sampled job is counted with its stage. */
+/** Batches that contain each waiting task once: the rest of a sampled job counts with its stage. */
 function startable(job: Job): readonly Batch[] {
   return job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
 }
 
-/** Why what may start has not. */
+/** Why a startable task has not started. */
 function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): WaitingReason {
   if (circumstances.holds(job)) return 'resuming';
   if (!circumstances.hasWorkers) return 'no-worker';
@@ -151,7 +151,7 @@ function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): Waiting
   return job.maySeek ? 'seeking' : 'probing';
 }
 
-/** Why tasks wait that central was asked for. */
+/** Why tasks wait for central's placement. */
 function placingReason(job: Job, circumstances: Circumstances): WaitingReason {
   const waits = job.stages.filter(({ unfinished }) => unfinished > 0);
   const isUnmet = ({ spec }: Stage) => circumstances.whatIsMissing(job.route.over, spec, job) !== undefined;

@@ -15,7 +15,7 @@ import { type Job, TaskState } from '../job/job.js';
 import { noSuchStage } from '../life/cancelling.js';
 import type { SchedulerState } from '../state.js';
 
-/** Failures that are read back from the journal for one answer: each is a read of the disk. */
+/** Maximum number of failures read from the journal for one answer; each is a disk read. */
 const RECALLED_MAX = 500;
 
 /** States for users, indexed by `TaskState`, without the details of finding workers. */
@@ -28,11 +28,11 @@ export const SHOWN: readonly JobState[] = [
   'completed',
   'failed',
   'cancelled',
-  // Skipped tasks are shown nowhere.
+  // Skipped tasks are never shown.
   'cancelled',
 ];
 
-/** Lists tasks by index, as many as fit into one answer. Filters come before limits. */
+/** Lists tasks by index, as many as fit into one answer. Filters apply before limits. */
 export function taskPage(
   s: SchedulerState,
   job: Job,
@@ -105,7 +105,7 @@ function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: 
   return {
     ...row,
     worker: failure?.worker || worker,
-    // Read back, a start is as exact as its record: nothing starts before its job.
+    // Times read from the journal are rounded, so a start could appear to precede the job.
     startedMs: Math.max(0, startedMs),
     runMs: tasks.runMs[task]!,
     ...maxRssOf(job, task),
@@ -118,14 +118,14 @@ function maxRssOf({ tasks }: Job, task: TaskIndex): Pick<TaskRow, 'maxRssBytes'>
   return kibibytes === 0 ? {} : { maxRssBytes: kibibytes * 1024 };
 }
 
-/** Its last attempt has ended, and there was one: what is cancelled before it starts has none. */
+/** Whether the task has an ended attempt; a task cancelled before its start has none. */
 function hasRun({ tasks }: Job, task: TaskIndex): boolean {
   const state = tasks.stateOf(task);
   if (state === TaskState.cancelled) return tasks.runMs[task]! > 0;
   return (state === TaskState.completed || state === TaskState.failed) && tasks.executions[task]! > 0;
 }
 
-/** It has failed for good, or waits for another attempt. */
+/** Whether the task failed permanently or waits for a retry. */
 function hasFailure({ tasks }: Job, task: TaskIndex): boolean {
   const state = tasks.stateOf(task);
   return state === TaskState.failed || (state < TaskState.running && tasks.executions[task]! > 0);

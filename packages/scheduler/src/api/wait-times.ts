@@ -10,24 +10,24 @@ import type { Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 import { spreadOf } from './job-views.js';
 
-/** When a task that waits might start: all before it had ended, and it was known what its job is. */
+/** When a waiting task became eligible: earlier stages had ended, and the class of its job was known. */
 export function readyAt(job: Job, stage: Stage, isPilot: boolean): Millis {
   return isPilot ? stage.releasedAt : Math.max(stage.releasedAt, job.decidedAt ?? stage.releasedAt);
 }
 
-/** The same of a task that has started: a pilot, or one of the rest, may have done so before it was known. */
+/** The same for a started task; pilots, and some other tasks, start before the class is known. */
 export function readyBefore(job: Job, task: TaskIndex): Millis {
   const isPilot = job.sample?.isPilot(task) ?? false;
   const startedBefore = job.decidedAt !== undefined && job.tasks.startedAt[task]! < job.decidedAt;
   return readyAt(job, job.dag.stageOf(task), isPilot || startedBefore);
 }
 
-/** How much of this time something other than its user kept a task from starting. */
+/** The part of the interval during which the user did not hold the job. */
 export function waitedMs({ hold }: Job, from: Millis, to: Millis): Millis {
   return Math.max(0, to - from - (hold?.during(from, to) ?? 0));
 }
 
-/** How long the tasks that run or have completed had waited, from when they might start. */
+/** Distribution of the waiting times of tasks that run or have completed. */
 export function waitSpread(job: Job): WaitSpread | undefined {
   const waits = [...startedTasks(job)].map((task) =>
     waitedMs(job, readyBefore(job, task), job.tasks.startedAt[task]!),
@@ -48,7 +48,7 @@ export function waitSums(job: Job): WaitSum[] {
     for (const sum of sums) {
       const to = until[sum.phase];
       if (!(to > since)) continue;
-      // Held again later, a task waits for its user and for no worker.
+      // If the job was put on hold later, that time is the user's and not a wait for a worker.
       const own = sum === held ? 0 : sum.phase === 'worker' ? waitedMs(job, since, to) : to - since;
       heldMs += to - since - own;
       add(sum, own);
@@ -61,7 +61,7 @@ export function waitSums(job: Job): WaitSum[] {
     .map(({ phase, tasks, totalMs, maxMs }) => ({ phase, tasks, meanMs: totalMs / tasks, maxMs }));
 }
 
-/** Phases as they follow each other: the list of the protocol has the latest last. */
+/** Phases in chronological order; the protocol's list appends new ones at the end. */
 const IN_TIME: readonly WaitPhase[] = ['other-job', 'held', ...WAIT_PHASES.slice(1, -1)];
 
 function add(sum: { tasks: number; totalMs: Millis; maxMs: Millis }, ms: Millis): void {
@@ -87,7 +87,7 @@ function phaseEnds(
   };
 }
 
-/** When the first attempt started of tasks of which one came to nothing, as far as these are listed. */
+/** First start of tasks with an unsuccessful attempt, as far as these are listed. */
 function firstStartsOf(job: Job): Map<TaskIndex, Millis> {
   const starts = new Map<TaskIndex, Millis>();
   for (const { task, startedMs } of job.history.reports.setbacks)

@@ -5,11 +5,11 @@ import type { SchedulerState } from '../state.js';
 import type { JobViews } from './job-views.js';
 import { JobWatches } from './job-watches.js';
 
-/** Key of the timer of those who want news soon, and how soon. ms */
+/** Key of the timer for prompt updates, and their delay. ms */
 const SOON = 1;
 const SOON_MS = 10;
 
-/** Tells clients how the jobs that they watch come along, and how they ended. */
+/** Sends progress and ends of jobs to the clients that watch them. */
 export class Watching implements JobListener {
   readonly #s: SchedulerState;
   readonly #views: JobViews;
@@ -22,19 +22,19 @@ export class Watching implements JobListener {
     this.#views = views;
   }
 
-  /** @returns false where more clients watch than may */
+  /** @returns false if there are too many watches */
   watch(from: Address, message: MessageOf<'watchJob'>, job: Job, now: Millis): boolean {
     const { request, detail, soon = false } = message;
     job.heardAt = now;
     if (job.endedAt !== undefined) {
-      // Its end may wait for a disk that is slow: who asks again is to hear that somebody is there.
+      // If the disk is slow, the end is delayed, so a renewed watch gets a progress event as a sign of life.
       const isLate = now - job.endedAt > this.#s.cluster.timings.progressMs;
       if (isLate && !this.#s.ledger.isDurable) this.#tellProgress(from, request, job);
       this.#tellEnd(from, request, job, detail, now);
       return true;
     }
     if (!this.#watches.renew(job, { client: from, request, detail, soon }, now)) return false;
-    // A job that is about to end sends only its end.
+    // If the job is about to end, only its end is sent.
     this.changed(job, now);
     return true;
   }
@@ -43,7 +43,7 @@ export class Watching implements JobListener {
     this.#watches.forget(from, request);
   }
 
-  /** Something about the job is new: those who watch it hear of that before long. */
+  /** Schedules a progress event for the clients that watch the job. */
   changed(job: Job, now: Millis): void {
     if (!this.#watches.isWatched(job)) return;
     const { progressMs } = this.#s.cluster.timings;
@@ -58,7 +58,7 @@ export class Watching implements JobListener {
     changed.add(job);
   }
 
-  /** The timer has fired. @param timer `SOON`: of those who want news soon */
+  /** The timer has fired. @param timer `SOON`: for prompt updates */
   tellNews(timer: number, now: Millis): void {
     const isSoon = timer === SOON;
     const changed = isSoon ? this.#changed.soon : this.#changed.later;
@@ -81,7 +81,7 @@ export class Watching implements JobListener {
     this.#s.ledger.tell(client, { type: 'jobProgress', request, value: this.#views.summary(job) });
   }
 
-  /** Once it is durable that the job has ended. */
+  /** Sends the end once it is durable. */
   #tellEnd(client: Address, request: number, job: Job, withTasks: boolean, now: Millis): void {
     this.#s.ledger.send(client, { type: 'jobEnded', request, value: this.#views.end(job, withTasks, now) });
   }

@@ -25,12 +25,12 @@ export interface TaskNeeds extends Requiring {
   readonly demand: Resources;
 }
 
-/** Workers that a line names. */
+/** Maximum number of workers named in a message. */
 const NAMED = 3;
-/** Characters of what is required that a line shows. */
+/** Maximum length of requirements in a message. In characters. */
 const SHOWN_MAX = 500;
 
-/** The workers, as far as they are known here: `Members`. */
+/** The known workers: `Members`. */
 interface KnownWorkers {
   readonly size: number;
   all(): Iterable<Member>;
@@ -38,7 +38,7 @@ interface KnownWorkers {
   reachOf(scope: Scope): Scope;
 }
 
-/** Whether the worker could run such a task if it ran nothing else. */
+/** Whether the worker, if empty, could run such a task. */
 export function couldRun(member: Member, needs: TaskNeeds): boolean {
   return fits(needs.demand, member.capacity) && hasRequired(member, needs);
 }
@@ -52,8 +52,8 @@ export function isIn({ partition }: Member, scope: Scope): boolean {
 }
 
 /**
- * Requirements that no worker of the scope with enough resources meets, where they exist, and what would
- * help; undefined: none, or no worker is known.
+ * Describes requirements that no worker with enough resources in the scope meets, and how to meet them; undefined:
+ * none, or no worker is known.
  */
 export function missingRequirement(
   workers: KnownWorkers,
@@ -91,7 +91,10 @@ function describeMissing(
   return `only workers of the ${other} partition have ${what} (${namesOf(large)}), and the job uses the ${scope} one: it waits until a worker there has it; give it to more workers, or make the short partition ${size} (--short-partition)`;
 }
 
-/** Whether a worker of the scope has what is needed in all; one that drains may come back. */
+/**
+ * Whether a worker of the scope is large enough and has the required attributes, including draining ones, which may
+ * return.
+ */
 export function couldFit(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): boolean {
   return workers.remember(question('fit', needs, scope), () => {
     for (const _ of ableIn(workers, scope, needs)) return true;
@@ -103,7 +106,7 @@ function question(what: string, { demand, requires }: Partial<TaskNeeds>, ...of:
   return JSON.stringify([what, demand, requires, ...of]);
 }
 
-/** Workers of the scope that have what is needed in all. */
+/** Workers of the scope that are large enough and have the required attributes. */
 function* ableIn(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): Iterable<Member> {
   const reach = workers.reachOf(scope);
   for (const member of workers.all()) if (isIn(member, reach) && couldRun(member, needs)) yield member;
@@ -115,7 +118,7 @@ function hasAttribute(workers: KnownWorkers, name: string): boolean {
   return false;
 }
 
-/** How many such tasks fit on all workers together, those that drain included; counted up to `most`. */
+/** Number of such tasks that fit on all workers together, including draining ones; counted up to `most`. */
 export function roomFor(workers: KnownWorkers, needs: TaskNeeds, most: number): number {
   return workers.remember(question('room', needs, String(most)), () => countRoom(workers, needs, most));
 }
@@ -136,13 +139,13 @@ function countRoom(workers: KnownWorkers, needs: TaskNeeds, most: number): numbe
   return room;
 }
 
-/** A fraction of a GPU spans no two of them. */
+/** A fraction of a GPU must fit on one GPU. */
 function timesIn(demand: number, capacity: number, name: string): number {
   const gpus = name === GPU ? Gpus.of<number>(Math.round(capacity * GPU_PARTS), GPU_PARTS) : undefined;
   return gpus?.countOf(Math.round(demand * GPU_PARTS)) ?? Math.floor(capacity / demand);
 }
 
-/** Whether a worker has all that is wished for; also where it is not known what workers have. */
+/** Whether a worker meets all wishes; true if the attributes of workers are unknown. */
 export function mayMeet(workers: KnownWorkers, wishes: Attributes): boolean {
   return workers.remember(JSON.stringify(['meets', wishes]), () => {
     for (const { attributes } of workers.all()) {
@@ -153,7 +156,7 @@ export function mayMeet(workers: KnownWorkers, wishes: Attributes): boolean {
   });
 }
 
-/** Whether workers of the scope have what is needed in all, and each of them drains. */
+/** Whether workers of the scope meet the needs, and all of them are draining. */
 export function isDrained(workers: KnownWorkers, scope: Scope, needs: TaskNeeds): boolean {
   return workers.remember(question('drained', needs, scope), () => {
     let found = false;
@@ -165,7 +168,7 @@ export function isDrained(workers: KnownWorkers, scope: Scope, needs: TaskNeeds)
   });
 }
 
-/** Whether a worker that takes work could run this, other than those. */
+/** Whether an active worker other than these could run this. */
 export function hasBesides(
   workers: KnownWorkers,
   besides: readonly Address[],
@@ -177,7 +180,7 @@ export function hasBesides(
   return false;
 }
 
-/** How many workers that take work could run this, other than those; counted up to `most`. */
+/** Number of active workers other than these that could run this; counted up to `most`. */
 export function countBesides(
   workers: KnownWorkers,
   besides: ReadonlySet<Address>,
@@ -192,8 +195,8 @@ export function countBesides(
 }
 
 /**
- * Why no worker could ever run this, naming the one that comes closest; undefined when one could, or when
- * no worker is known yet.
+ * Explains why no worker could ever run this, naming the closest one; undefined if one could, or if no worker is
+ * known yet.
  */
 export function whyTooLarge(workers: KnownWorkers, demand: Resources): string | undefined {
   if (demand === NO_RESOURCES || workers.size === 0) return undefined;
@@ -214,7 +217,7 @@ function describeTooLarge(workers: KnownWorkers, demand: Resources): string | un
   return `no worker has ${formatResources(demand)}; the closest is ${closest!.name} with ${formatResources(closest!.capacity)}`;
 }
 
-/** A worker without a fixed number of slots; undefined: there is none. */
+/** A worker without a fixed number of slots; undefined: none. */
 export function withoutSlots(workers: KnownWorkers): Member | undefined {
   return workers.remember('without slots', () => {
     for (const member of workers.all()) if (member.slots === 0) return member;
@@ -228,8 +231,7 @@ function namesOf(members: readonly Member[]): string {
 }
 
 /**
- * The largest ratio of what is wanted to what there is; at most 1 when it fits. A resource that is not there
- * at all outweighs every ratio.
+ * The largest ratio of demand to capacity; at most 1 if the demand fits. A missing resource outweighs every ratio.
  */
 function shortageOf(demand: Resources, capacity: Resources): number {
   let worst = 0;

@@ -21,15 +21,15 @@ import { couldFit, mayMeet, missingRequirement, roomFor, whyTooLarge, withoutSlo
 import type { Cluster } from './cluster.js';
 import type { Members } from './members.js';
 
-/** For the submitter. */
+/** Message for the submitter. */
 export interface Impossible {
   readonly message: string;
   readonly hint: string;
 }
 
 /**
- * Why no worker, or not all of them together, could ever run some stage of this job; undefined when they could, or while
- * no worker is known. A job that only waits for room is not impossible.
+ * Explains why no worker, or not all together, could ever run some stage of this job; undefined if they could, or
+ * while no worker is known. Merely busy workers are no reason.
  */
 export function whyImpossible(
   spec: JobSpec,
@@ -58,8 +58,8 @@ export function whyImpossible(
 }
 
 /**
- * Needs of an accepted job's stage that no worker meets, for which it waits. Undefined: none, or no worker is
- * known.
+ * Describes needs of an accepted job's stage that no worker meets, for which it waits. undefined: none, or no worker
+ * is known.
  */
 export function whyUnmet(
   job: Pick<Job, 'spec' | 'class'>,
@@ -78,7 +78,7 @@ export function whyUnmet(
   );
 }
 
-/** Whether no task of the job runs, and no worker has what its next stages require. */
+/** Whether no task of the job runs and no worker meets the requirements of its next stages. */
 export function isUnmet(job: Job, cluster: Cluster): boolean {
   if (job.runningCount > 0 || cluster.members.size === 0) return false;
   const next = job.stages.filter(({ unfinished, blockers }) => unfinished > 0 && blockers === 0);
@@ -87,7 +87,9 @@ export function isUnmet(job: Job, cluster: Cluster): boolean {
   );
 }
 
-/** Workers have the room, and none of the partition. Attributes that are not there may come with the next worker. */
+/**
+ * Workers outside of the partition are large enough. Attributes may come with the next worker, so they are no reason.
+ */
 function whyOutside(
   members: Members,
   scope: Scope,
@@ -102,7 +104,7 @@ function whyOutside(
 const STARTS_GANGS = 'the default policy, goshawk, and those of 3Sigma do (`goshawk policies`)';
 const ASK_FOR_LESS = 'request less, or add a larger worker';
 
-/** Tasks of a stage start together, and a job waits for workers that it prefers. */
+/** Explains why a gang cannot start, or why no worker meets the job's preferences. */
 function whyNoGang(
   { stages, prefer = {} }: Pick<JobSpec, 'stages' | 'prefer'>,
   { preset }: PolicySettings,
@@ -133,8 +135,8 @@ function boundless({ name, capacity }: Member): Impossible {
 }
 
 /**
- * Requirements that no eligible worker has, for which the job waits; undefined: none, or no worker is known.
- * For an undecided job, names a class that would wait.
+ * Requirements that no eligible worker meets, for which the job waits; undefined: none, or no worker is known. For an
+ * unclassified job, names a class that would wait.
  */
 export function whatIsMissing(spec: JobSpec, policy: PolicySettings, members: Members): string | undefined {
   const classes = possibleClasses(spec, policy);

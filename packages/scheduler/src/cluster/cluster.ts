@@ -14,9 +14,9 @@ import type { SchedulerConfig, SchedulerEnvironment } from '../contract.js';
 import { Members } from './members.js';
 
 /**
- * A scheduler's place in the cluster: it enlists with central until it is welcomed, gets the settings and the workers
- * there, renews its lease, and enlists anew when central has forgotten it or is silent. Without central it goes on
- * with what it knows.
+ * A scheduler's membership in the cluster: it enlists with central, receives the settings and workers, renews its
+ * lease, and enlists again when central has forgotten it or is silent. Without central it continues with what it
+ * knows.
  */
 export class Cluster {
   readonly members = new Members();
@@ -27,14 +27,14 @@ export class Cluster {
   #heardAt: Millis = 0;
   #hasBegun = false;
   #draining = false;
-  /** The connection to central broke, and it has not welcomed this scheduler since. */
+  /** The connection to central broke, and central has not welcomed this scheduler since. */
   #isCutOff = false;
-  /** When the present central has welcomed this scheduler. */
+  /** When the current central welcomed this scheduler. */
   #welcomedAt: Millis = 0;
-  /** Central has said that it matches no short jobs at present. */
+  /** Central sheds short jobs at present. */
   #isRelieved = false;
   #isCalm = false;
-  /** Schedulers that a central has told of: for the next one, which cannot know who was there. */
+  /** Schedulers remembered for the next central, which cannot know who was present. */
   #remembered: MessageOf<'remember'>['schedulers'] = [];
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
@@ -42,17 +42,17 @@ export class Cluster {
     this.#env = env;
   }
 
-  /** NOBODY while it is not enlisted. */
+  /** NOBODY while not enlisted. */
   get central(): Address {
     return this.#central;
   }
 
-  /** Central has welcomed this scheduler once: it can take jobs. */
+  /** Whether central has welcomed this scheduler at least once, so that it can accept jobs. */
   get isReady(): boolean {
     return this.#settings !== undefined;
   }
 
-  /** The cluster's; there is none before central has welcomed this scheduler. */
+  /** The policy of the cluster; throws before central's first welcome. */
   get policy(): PolicySettings {
     invariant(this.#settings !== undefined, 'a job arrived before the scheduler joined a cluster');
     return this.#settings.policy;
@@ -62,17 +62,17 @@ export class Cluster {
     return this.#settings?.timings ?? RELIABLE_TIMINGS;
   }
 
-  /** When central was heard last, or another one before it. */
+  /** When any central was last heard. */
   get heardAt(): Millis {
     return this.#heardAt;
   }
 
-  /** Another central has welcomed this scheduler: what the one before had decided counts no more. */
+  /** Whether the sender is a previous central, whose decisions no longer count. */
   isFormerCentral(from: Address): boolean {
     return this.#central !== NOBODY && from !== this.#central;
   }
 
-  /** The name of a worker, also of one that is gone. */
+  /** The name of a worker, including lost ones. */
   nameOf(worker: Address): string {
     return this.members.nameOf(worker) ?? this.#env.nameOf(worker);
   }
@@ -83,7 +83,7 @@ export class Cluster {
     this.#tryAgain(now);
   }
 
-  /** Nobody has answered. */
+  /** Retries after the last attempt was not answered. */
   #enlistAgain(now: Millis): void {
     if (!this.#env.holdsBack?.(this.#config.central)) this.#introduce();
     this.#tryAgain(now);
@@ -111,7 +111,7 @@ export class Cluster {
     this.#enlistAgain(now);
   }
 
-  /** @returns whether this is another central than before */
+  /** @returns whether this is a different central than before */
   welcomed(from: Address, { settings }: MessageOf<'welcome'>, now: Millis): boolean {
     const isNew = this.#central !== from;
     if (isNew && this.#central !== NOBODY) this.members.startAnew();
@@ -135,21 +135,21 @@ export class Cluster {
     if (from === this.#central) this.#remembered = schedulers;
   }
 
-  /** Workers that there are may not have been told yet: central, or this scheduler, was just started. */
+  /** Whether the list of workers may be incomplete because central or this scheduler has just started. */
   isRosterYoung(now: Millis): boolean {
     return now - this.#welcomedAt < this.timings.leaseMs;
   }
 
-  /** The connection to central is broken, or was, and it has not answered since. */
+  /** Whether the connection to central broke and central has not answered since. */
   get isCutOff(): boolean {
     return this.#isCutOff;
   }
 
   /**
-   * The connection to a party broke. What central has sent before may still arrive, so only a welcome ends that, which
-   * whoever is there next gives as soon as there is a connection again.
+   * The connection to a party broke. Earlier messages of central may still arrive, so only a welcome, which the
+   * current central sends after reconnecting, ends this state.
    *
-   * @returns whether this is news, and of central
+   * @returns whether the party is central and this was not known yet
    */
   disconnected(from: Address, now: Millis): boolean {
     if (from !== this.#central || this.#central === NOBODY || this.#isCutOff) return false;
@@ -163,8 +163,8 @@ export class Cluster {
   }
 
   /**
-   * Central is cut off, or nothing was heard of it for some heartbeats: short jobs should not wait for it. It keeps its
-   * place until its lease ends, since it may only be slow.
+   * Central is disconnected or has not answered several heartbeats, so short jobs should not wait for it. It remains
+   * central until its lease ends, because it may only be slow.
    */
   isSilent(now: Millis): boolean {
     if (this.#central === NOBODY || this.#isCutOff) return true;
@@ -172,12 +172,12 @@ export class Cluster {
     return heartbeatMs > 0 && now - this.#heardAt > SILENT_HEARTBEATS * heartbeatMs;
   }
 
-  /** Nobody tells who is occupied while central is silent; and then nothing long is started, so that fewer and fewer are. */
+  /** Without central no bitmap is published, but no long task starts either, so workers only become less occupied. */
   hasFreeSlot(worker: Address, now: Millis): void {
     if (this.isSilent(now)) this.members.setUnoccupied(worker);
   }
 
-  /** Central is there, and has too much to do for matching short jobs: they should not wait for it either. */
+  /** Central is overloaded and sheds short jobs, which should not wait for it. */
   get isRelieved(): boolean {
     return this.#isRelieved;
   }
@@ -186,12 +186,12 @@ export class Cluster {
     this.#heardAt = now;
   }
 
-  /** Nothing waited at central when it last found a worker for a job here. */
+  /** No other job waited at central when it last matched a job of this scheduler. */
   get isCalm(): boolean {
     return this.#isCalm;
   }
 
-  /** Central has found workers for a job here. */
+  /** Central has matched a job of this scheduler. */
   matched({ calm, newcomers = [] }: MessageOf<'matched'>, now: Millis): void {
     this.heard(now);
     this.#isCalm = calm === true;
@@ -199,8 +199,8 @@ export class Cluster {
   }
 
   /**
-   * @param ownersVersion of the list of schedulers that is known here
-   * @returns whether central matches short jobs again, or no more
+   * @param ownersVersion known version of the list of schedulers
+   * @returns whether central has started or stopped matching short jobs
    */
   acknowledged(
     from: Address,
@@ -226,7 +226,7 @@ export class Cluster {
     if (heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + heartbeatMs);
   }
 
-  /** Workers that have had a lease's time to come to the present central, while that was heard, and have not. */
+  /** Removes workers that have not registered with the current central within a lease. */
   dropMissingWorkers(): readonly Address[] {
     const { leaseMs } = this.timings;
     const isEarly = this.#central === NOBODY || this.#heardAt - this.#welcomedAt <= leaseMs;
@@ -244,19 +244,19 @@ export class Cluster {
     return this.#draining;
   }
 
-  /** Takes no new jobs: central tells the others. */
+  /** Stops accepting jobs; central tells the others. */
   drain(): void {
     this.#draining = true;
     if (this.#hasBegun) this.#introduce();
   }
 
-  /** Nothing is left that anybody could come back for: nobody is to wait, or to take over. */
+  /** Leaves permanently: no jobs are left, so nobody needs to wait for a return or to take over. */
   retire(): void {
     this.#introduce(false);
     this.leave();
   }
 
-  /** Says goodbye, so that nobody has to wait for the lease to end. */
+  /** Notifies the cluster, so that nobody has to wait for the lease to expire. */
   leave(): void {
     if (this.#central !== NOBODY) this.#env.send(this.#central, { type: 'leave' });
   }

@@ -15,33 +15,36 @@ import {
 import { couldRun, hasRequired, isIn, type TaskNeeds } from './able-workers.js';
 
 /**
- * The workers, as central has told them, and the drawing of random ones. A worker of several slots stands
- * in the draw once for each: every slot is treated like a machine of its own (Hawk §4.1).
+ * The workers as reported by central, and random draws among them. A worker with several slots appears once per slot,
+ * because every slot counts as a separate server (Hawk §4.1).
  */
 export class Members {
   readonly #byAddress = new Map<Address, Member>();
-  /** The same in a list; undefined after a change. */
+  /** The same as an array; undefined after a change. */
   #all: readonly Member[] | undefined;
-  /** Answers to questions about all workers, until the next change. */
+  /** Cached answers to queries over all workers, until the next change. */
   readonly #answers = new Map<string, unknown>();
-  /** Per scope, one element a slot. Draws of distinct ones shuffle them in place, so that a draw of k costs k. */
+  /**
+   * One element per slot for each scope. Draws without replacement shuffle the array in place, so that a draw of k
+   * costs O(k).
+   */
   readonly #places = new Map<Scope, Int32Array>();
   #version = 0;
   /**
-   * Workers that the present central has not named, by the time since when: those that the last one had, and
-   * those that were met before central told of them.
+   * Workers that the current central has not reported, with the time of the last evidence: those known to the
+   * previous central, and those met before central reported them.
    */
   readonly #unconfirmed = new Map<Address, Millis>();
-  /** Names of workers of which nothing else is known yet. */
+  /** Names of workers about which nothing else is known yet. */
   readonly #called = new Map<Address, string>();
-  /** Names of workers that an earlier incarnation of the owner knew. */
+  /** Names of workers known to an earlier incarnation of this scheduler. */
   readonly #former: string[] = [];
   readonly #formerAddresses = new Map<string, Address>();
-  /** The names of the last that were lost or have left; undefined of those that central never named. */
+  /** Names of recently lost or departed workers; undefined for those that central never named. */
   readonly #gone = new Map<Address, string | undefined>();
   /** Marks workers with slots for long tasks only, by central's worker index. */
   #occupied: Uint8Array = NOBODY_OCCUPIED;
-  /** The next whole list gives new places: until then the old ones hold, which may be a while. */
+  /** The next complete list renumbers the workers; until then the old numbers are valid. */
   #isRenumbered = false;
 
   get version(): number {
@@ -52,7 +55,7 @@ export class Members {
     return this.#byAddress.size;
   }
 
-  /** Slots of all workers that accept tasks. */
+  /** Number of slots of all workers that accept tasks. */
   get slotCount(): number {
     return this.#placesIn('all').length;
   }
@@ -66,8 +69,8 @@ export class Members {
   }
 
   /**
-   * Whether the worker was here and is here no more. Nobody would say so again of what is given to it now. One
-   * that was never heard of is not gone: central may have told others of it first.
+   * Whether the worker was known and is gone. No message would report its loss again, so it must not be given tasks.
+   * An unknown worker is not gone: other parties may have heard of it first.
    */
   isGone(address: Address): boolean {
     return this.#gone.size > 0 && this.#gone.has(address);
@@ -78,12 +81,12 @@ export class Members {
     return this.#byAddress.get(address)?.name ?? this.#called.get(address) ?? this.#gone.get(address);
   }
 
-  /** A worker that is about to be told of has this name. */
+  /** Names a worker that central will report soon. */
   isCalled(address: Address, name: string): void {
     if (!this.has(address)) this.#called.set(address, name);
   }
 
-  /** Something to remember a worker by of which only the name is known: below `NOBODY`, and nobody's address. */
+  /** A placeholder address below `NOBODY` for a worker of which only the name is known. */
   formerly(name: string): Address {
     let address = this.#formerAddresses.get(name);
     if (address === undefined) {
@@ -95,8 +98,8 @@ export class Members {
   }
 
   /**
-   * A new central starts to count anew. Workers find it in their own time, so one that is not in its first list
-   * is not gone for that.
+   * A new central starts a new list. Workers register with it one by one, so a worker missing from its first list is
+   * not gone.
    */
   startAnew(): void {
     this.#version = 0;
@@ -104,13 +107,13 @@ export class Members {
     for (const { address } of this.all()) this.#unconfirmed.set(address, Number.NEGATIVE_INFINITY);
   }
 
-  /** A worker has asked for a task, or was given one. If central has not named it yet, it must do so before long. */
+  /** A worker has asked for a task, or was given one. If central has not reported it, it must do so soon. */
   met(address: Address, now: Millis): void {
     if (this.has(address) || this.#unconfirmed.has(address)) return;
     this.#unconfirmed.set(address, now);
   }
 
-  /** @returns the workers of which central had to tell since then, and has not; they are gone now */
+  /** @returns workers that central should have reported since then; they are gone now */
   dropUnconfirmed(since: Millis): readonly Address[] {
     const gone = [...this.#unconfirmed].filter(([, at]) => at <= since).map(([address]) => address);
     for (const address of gone) this.#drop(address);
@@ -119,8 +122,8 @@ export class Members {
   }
 
   /**
-   * @returns the workers that are gone, or undefined when the change does not follow what is known here, so
-   *   that all must be asked for again
+   * @returns the workers that are gone; undefined if the update is not based on the known version, so a full list
+   * must be requested
    */
   apply(message: MessageOf<'members'>): readonly Address[] | undefined {
     let gone = message.left;
@@ -151,11 +154,11 @@ export class Members {
   }
 
   /**
-   * Draws `count` places for probes at random among the slots of a scope that can hold the demand. Distinct ones
-   * are drawn without replacement, going round again when there are more probes than slots, so that every slot
-   * gets ⌊count ÷ slots⌋ or one more; independent ones each by itself.
+   * Draws `count` random slots for probes within a scope, on workers that can hold the demand. Distinct draws are
+   * without replacement and start over when all slots are used, so that every slot gets ⌊count ÷ slots⌋ or one more;
+   * independent draws are with replacement.
    *
-   * @param avoidsOccupied distinct ones are taken at workers that are occupied by long tasks only when no others are left
+   * @param avoidsOccupied distinct draws use workers occupied by long tasks only if no others are left
    */
   draw(
     how: PolicySettings['probeDraw'],
@@ -175,7 +178,7 @@ export class Members {
     const isChoosy = avoidsOccupied && count < pool.length && this.#occupied.length > 0;
     let left = count;
     for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address as Address);
-    // The first steps of a Fisher–Yates shuffle. The pool stays shuffled, which the next draw does not mind.
+    // The first steps of a Fisher–Yates shuffle. The array stays shuffled, which does not affect later draws.
     const passedOver: Address[] = [];
     for (let i = 0; i < pool.length && left > 0; i++) {
       const drawn = drawTo(i, pool, source) as Address;
@@ -188,12 +191,12 @@ export class Members {
     for (let i = 0; i < left; i++) visit(passedOver[i]!);
   }
 
-  /** By central's last message, with which the bits are shared: never changed in place. */
+  /** Sets the bitmap from central. The bits are shared with the message, so they are never modified in place. */
   setOccupied(bits: Uint8Array): void {
     this.#occupied = bits;
   }
 
-  /** The worker has a slot that runs nothing long, which central, were it there, would tell. */
+  /** The worker has a slot without a long task, which an absent central cannot report. */
   setUnoccupied(worker: Address): void {
     if (!this.isOccupied(worker)) return;
     const { place } = this.#byAddress.get(worker)!;
@@ -201,7 +204,7 @@ export class Members {
     this.#occupied[place >> 3]! &= ~(1 << (place & 7));
   }
 
-  /** Every slot of the worker runs a long task, or did when central last told of it. */
+  /** Every slot of the worker runs a long task, as far as known. */
   isOccupied(worker: Address): boolean {
     const place = this.#byAddress.get(worker)?.place;
     return place !== undefined && ((this.#occupied[place >> 3] ?? 0) & (1 << (place & 7))) !== 0;
@@ -214,15 +217,15 @@ export class Members {
     return couldRun(member, needs) && !this.isOccupied(worker);
   }
 
-  /** Whether the worker is known and has what is required. */
+  /** Whether the worker is known and meets the requirements. */
   mayRun(worker: Address, requiring: Requiring): boolean {
     const member = this.get(worker);
     return member !== undefined && hasRequired(member, requiring);
   }
 
   /**
-   * One worker alone stands for both partitions: jobs of the other would wait for ever. Where another one drains they
-   * wait for it, rather than behind the tasks that they are kept from.
+   * A single worker serves both partitions, or jobs of the other partition would wait forever. If another worker
+   * exists but drains, they wait for it.
    */
   reachOf(scope: Scope): Scope {
     return this.size === 1 ? 'all' : scope;
@@ -233,7 +236,7 @@ export class Members {
     return this.#all;
   }
 
-  /** The answer to a question about all workers, which is worked out once between two changes. */
+  /** Caches the answer to a query over all workers until the next change. */
   remember<T>(question: string, answer: () => T): T {
     const known = this.#answers.get(question);
     if (known !== undefined || this.#answers.has(question)) return known as T;
@@ -272,7 +275,7 @@ export class Members {
   }
 }
 
-/** Jobs that ask for the same come together, and there are few kinds of them. */
+/** Jobs with equal needs arrive together, and there are few kinds of needs. */
 const ANSWERS_MAX = 1_000;
 
 const NOBODY_OCCUPIED = new Uint8Array();
@@ -280,7 +283,7 @@ const NOBODY_OCCUPIED = new Uint8Array();
 /** Late messages of lost workers arrive soon, so only the latest workers matter. */
 const GONE_MAX = 10_000;
 
-/** One address a slot of the workers of a scope that take work, in their order. */
+/** One address per slot of the active workers in a scope, in order. */
 function placesOf(members: Iterable<Member>, scope: Scope): Int32Array {
   const places: number[] = [];
   for (const member of members) {

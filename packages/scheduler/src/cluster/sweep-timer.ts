@@ -2,7 +2,7 @@ import type { Millis } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 import type { Cluster } from './cluster.js';
 
-/** Wakes the scheduler one retry after something was sent that may be lost. */
+/** Wakes the scheduler one retry interval after sending a message that may be lost. */
 export class SweepTimer {
   readonly #env: SchedulerEnvironment;
   readonly #cluster: Cluster;
@@ -22,7 +22,7 @@ export class SweepTimer {
     this.#env.setTimer('sweep', 0, this.#dueAt);
   }
 
-  /** The timer has fired. @returns how long after its time */
+  /** The timer has fired. @returns how late it fired */
   fired(now: Millis): Millis {
     this.#isArmed = false;
     return now - this.#dueAt;

@@ -4,11 +4,11 @@ import type { Job } from '../job/job.js';
 import { hasBesides } from './able-workers.js';
 import type { Members } from './members.js';
 
-/** So many tasks failed at a worker and completed elsewhere, and none completed there: the worker gets `unfit`. */
+/** Failures in a row of tasks that completed elsewhere, after which a worker receives `unfit`. */
 const TOLD_AT = 5;
-/** Counts are kept of so many workers, the latest. */
+/** Number of workers with counts; the oldest are dropped. */
 const WORKERS_MAX = 1_000;
-/** Users whose failures are kept by worker, the latest. */
+/** Number of users whose failing workers are kept; the oldest are dropped. */
 const USERS_MAX = 1_000;
 
 const NONE: ReadonlySet<Address> = new Set();
@@ -16,14 +16,15 @@ const NONE: ReadonlySet<Address> = new Set();
 const ANYTHING = { demand: NO_RESOURCES };
 
 /**
- * Workers that fail what others complete are told so, and quarantine themselves. `Blame` judges within one job; here
- * counts go over all jobs: a worker that lacks a program is always free, and draws the first attempts of many small jobs.
+ * Tells workers that fail what others complete, so that they quarantine themselves. `Blame` judges within one job;
+ * these counts span all jobs, because a worker that lacks a program is always free and would attract the first
+ * attempts of many small jobs.
  */
 export class UnfitWorkers {
   readonly #env: SchedulerEnvironment;
   readonly #members: Members;
   readonly #disproved = new Map<Address, number>();
-  /** By user, workers at which a task of theirs failed and none completed since. */
+  /** Workers by user at which a task of theirs failed and none has completed since. */
   readonly #failing = new Map<string, Set<Address>>();
 
   constructor(env: SchedulerEnvironment, members: Members) {
@@ -31,7 +32,10 @@ export class UnfitWorkers {
     this.#members = members;
   }
 
-  /** The task's attempt came to nothing at its worker, which is no worse than others where no other could run it. */
+  /**
+   * The task's attempt was unsuccessful at its worker. The worker is not to blame if no other worker could run the
+   * task.
+   */
   failed(job: Job, task: TaskIndex): void {
     const worker = job.tasks.workerOf(task);
     if (worker <= NOBODY) return;
@@ -42,7 +46,7 @@ export class UnfitWorkers {
     this.#env.send(worker, { type: 'unfit', reason: `tasks of ${job.id} fail here but complete elsewhere` });
   }
 
-  /** A task completed at the worker. @param failedAt workers that it came to nothing at before */
+  /** A task completed at the worker. @param failedAt workers at which it was unsuccessful before */
   completed(job: Job, worker: Address, failedAt: readonly Address[] | undefined): void {
     if (this.#disproved.size > 0) this.#disproved.delete(worker);
     if (this.#failing.size > 0) this.#completedAt(worker, job.spec.user ?? '');
@@ -54,12 +58,12 @@ export class UnfitWorkers {
     }
   }
 
-  /** Workers at which a task of the user failed and none completed since: a retry avoids them. */
+  /** Workers at which a task of the user failed and none has completed since; retries avoid them. */
   failingFor(user = ''): ReadonlySet<Address> {
     return this.#failing.get(user) ?? NONE;
   }
 
-  /** Workers have left: the next one at their place may be sound. */
+  /** Workers have left; a later worker with the same address may be healthy. */
   lost(workers: ReadonlySet<Address>): void {
     for (const [user, failing] of this.#failing) {
       for (const worker of workers) failing.delete(worker);
@@ -79,7 +83,7 @@ export class UnfitWorkers {
     return times >= TOLD_AT;
   }
 
-  /** No other worker takes work: everybody's jobs would wait for it. */
+  /** Whether no other worker accepts tasks, so that all jobs would wait for this one. */
   #isLast(worker: Address): boolean {
     return !hasBesides(this.#members, [worker], 'all', ANYTHING);
   }

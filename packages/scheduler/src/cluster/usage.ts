@@ -12,17 +12,17 @@ import {
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 
-/** Between two reports, and while central is to judge by them whether it can match again. ms */
+/** Interval of reports, also while central decides by them whether to resume matching. ms */
 const USAGE_MS = 10_000;
 const USAGE_RELIEVED_MS = 1_000;
 
 /**
- * Work statistics for central: completed short and long work, for the partition, and arrived short work, for
- * the reserve.
+ * Statistics for central: completed short and long work, which sizes the partition, and arrived short work, which
+ * sizes the reserve.
  */
 export class Usage {
   readonly #env: SchedulerEnvironment;
-  /** The last that has welcomed this scheduler: it has heard of all but `cameMs`. */
+  /** The last central that welcomed this scheduler; it has received everything except `cameMs`. */
   #central: Address = NOBODY;
   #policy: PolicySettings | undefined;
   #shortMs = 0;
@@ -30,15 +30,15 @@ export class Usage {
   /** Not reported yet. */
   #cameMs = 0;
   #cameTasks = 0;
-  /** All that came lately: another central knows nothing of it. */
+  /** Recently arrived short work, for a new central. */
   #lately = new DecayingSum(0);
-  /** Jobs that completed, and those of them that are not reported yet. */
+  /** Completed jobs, and those not yet reported. */
   readonly #lengths = new JobLengths();
   #unreported = new JobLengths();
-  /** When it tells next; Infinity: it has nothing to tell. */
+  /** Time of the next report; Infinity: nothing to report. */
   #tellAt: Millis = Number.POSITIVE_INFINITY;
 
-  /** @param jobLengths of jobs that completed under an earlier incarnation, as it saved them */
+  /** @param jobLengths of jobs completed under an earlier incarnation, as saved */
   constructor(env: SchedulerEnvironment, jobLengths: unknown = []) {
     this.#env = env;
     if (isLengthCounts(jobLengths)) this.#lengths.add(jobLengths);
@@ -50,9 +50,9 @@ export class Usage {
   }
 
   /**
-   * A central has welcomed this scheduler. One that knows nothing of the short work that came lately is told at once,
-   * or it would give the slots that short jobs need to the long ones that have waited for it. What waits still is
-   * counted twice when it is needed again, which errs on the side of short jobs, and is forgotten with the rest.
+   * A central has welcomed this scheduler. A new central immediately receives the recently arrived short work;
+   * otherwise it would give the slots that short jobs need to waiting long ones. Work that still waits is counted
+   * again when it is needed, which errs in favor of short jobs and decays like the rest.
    */
   startAnew(central: Address, policy: PolicySettings, now: Millis): void {
     this.adopt(policy, now);
@@ -60,7 +60,7 @@ export class Usage {
       this.#cameMs = this.#lately.at(now);
       this.#cameTasks = 0;
       this.#unreported = new JobLengths();
-      // A central that has learned its cutoff has heard of the jobs of an earlier incarnation.
+      // A central that has learned its cutoff knows the jobs of an earlier incarnation.
       const hasHeard = this.#central === NOBODY && policy.cutoffJobs !== 0;
       if (!hasHeard) this.#unreported.add(this.#lengths.counts());
     }
@@ -69,7 +69,7 @@ export class Usage {
     if (this.#reportsShares()) this.#tellSoon(now);
   }
 
-  /** The cutoff may be another one than before. */
+  /** The cutoff may have changed. */
   adopt(policy: PolicySettings, now: Millis): void {
     const windowMs = reserveWindowMs(policy);
     if (this.#policy === undefined) this.#lately = new DecayingSum(windowMs);
@@ -77,7 +77,7 @@ export class Usage {
     this.#policy = policy;
   }
 
-  /** A job whose tasks took so long has completed. */
+  /** A job has completed. @param runsMs run times of its tasks */
   jobCompleted(runsMs: Float64Array, now: Millis): void {
     if (typeof this.#policy?.cutoffJobs !== 'number') return;
     this.#lengths.completed(runsMs);
@@ -85,17 +85,17 @@ export class Usage {
     this.#tellSoon(now);
   }
 
-  /** Run time of a task that completed. */
+  /** Records the run time of a completed task. */
   worked(long: boolean, runMs: Millis): void {
     if (long) this.#longMs += runMs;
     else this.#shortMs += runMs;
   }
 
   /**
-   * A short batch has come.
+   * A short batch has arrived.
    *
    * @param workMs estimate × tasks
-   * @param isReported central hears of it as a need
+   * @param isReported central learns of it through a need
    */
   shortCame(workMs: Millis, tasks: number, isReported: boolean, now: Millis): void {
     const countsForReserve = this.#policy?.reserve === 'auto';
@@ -106,7 +106,7 @@ export class Usage {
     if (this.#hasNews()) this.#tellSoon(now);
   }
 
-  /** Whether central tells when it matches again, which it judges by how many tasks come. */
+  /** Whether central uses the number of arriving tasks to decide when to resume matching. */
   #mayReport(): boolean {
     return this.#policy?.preset.short.by === 'matching' && this.#policy.matching === 'auto';
   }
@@ -115,7 +115,7 @@ export class Usage {
     return this.#cameMs > 0 || this.#cameTasks > 0 || this.#unreported.heard > 0;
   }
 
-  /** @param central NOBODY while there is none */
+  /** @param central NOBODY: none */
   tell(central: Address, now: Millis): void {
     this.#tellAt = Number.POSITIVE_INFINITY;
     const hasShares = this.#reportsShares() && this.#shortMs + this.#longMs > 0;

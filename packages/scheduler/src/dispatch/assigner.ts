@@ -39,7 +39,7 @@ export class Assigner {
     return task;
   }
 
-  /** The next task of the batch that may go to the worker, as a new attempt, or −1. */
+  /** Takes the next task of the batch that may run at the worker, as a new attempt; −1: none. */
   take(job: Job, batch: Batch, worker: Address, now: Millis): TaskIndex {
     if (this.#avoidance.isBarred(batch, worker)) return -1;
     const task = job.waiting.take(batch, this.#avoidance.filterFor(job, batch, worker, now));
@@ -57,7 +57,7 @@ export class Assigner {
     this.#s.events.changed(job, now);
   }
 
-  /** Whether a waiting task of the batch may go to the worker, which nobody has sent. */
+  /** Whether a waiting task of the batch may run at a worker that was neither probed nor matched. */
   hasTaskFor(job: Job, batch: Batch, worker: Address, now: Millis): boolean {
     return this.#avoidance.hasTaskFor(job, batch, worker, now);
   }
@@ -67,7 +67,7 @@ export class Assigner {
     this.#s.env.setTimer('held', 0, this.held.nextAt);
   }
 
-  /** Held slots take what has come. */
+  /** Gives new tasks to held slots. */
   giveHeld(job: Job, batch: Batch, now: Millis): void {
     while (!this.held.isEmpty && batch.waiting > 0 && mayGive(job)) {
       const slot = this.held.take(
@@ -79,7 +79,7 @@ export class Assigner {
     }
   }
 
-  /** Nothing has come for these slots: they are central's again. */
+  /** Releases slots for which no task has arrived; central may use them again. */
   letGo(now: Millis): void {
     for (const { worker, ask } of this.held.takeOverdue(now)) this.none(worker, ask);
     if (!this.held.isEmpty) this.#s.env.setTimer('held', 0, this.held.nextAt);

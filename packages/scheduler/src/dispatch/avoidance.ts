@@ -4,10 +4,10 @@ import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
 
-/** A task that failed at more workers than this is not kept from failing ones. */
+/** A task that failed at more workers than this may run on any worker. */
 const SOUND_MAX = 16;
 
-/** Which tasks may go to a worker: a retry avoids the workers it failed on, where there are others. */
+/** Decides which tasks may run at a worker: a retry avoids workers where it failed, if there are others. */
 export class Avoidance {
   readonly #s: SchedulerState;
 
@@ -15,7 +15,7 @@ export class Avoidance {
     this.#s = s;
   }
 
-  /** Which tasks of the batch may go to the worker; undefined: all. */
+  /** Filter for the tasks of the batch that may run at the worker; undefined: all may. */
   filterFor(
     job: Job,
     { spec, over }: Batch,
@@ -23,7 +23,7 @@ export class Avoidance {
     now: Millis,
   ): ((task: TaskIndex) => boolean) | undefined {
     const { blame } = job.history;
-    // A skipped task would never be revisited if retries are off.
+    // Without the retry timer, a skipped task would never be considered again.
     if (blame === undefined || this.#s.cluster.timings.retryMs === 0) return undefined;
     const scope = effectiveScope(this.#s.cluster.policy.preset, over ?? job.route.over);
     const hasOther = (besides: readonly Address[]) =>
@@ -33,7 +33,7 @@ export class Avoidance {
     return (task) => blame.mayGo(task, worker, { isFailing, sound }, hasOther, now);
   }
 
-  /** Workers for the batch at which no task of its user fails now, counted up to some. */
+  /** Number of workers for the batch at which no task of its user currently fails, up to a limit. */
   soundWorkers(job: Job, { spec, over }: Pick<Batch, 'spec' | 'over'>): number {
     const failing = this.#s.unfit.failingFor(job.spec.user);
     const scope = effectiveScope(this.#s.cluster.policy.preset, over ?? job.route.over);
@@ -41,8 +41,8 @@ export class Avoidance {
   }
 
   /**
-   * Whether the worker lacks what the batch requires. Who sent an unknown one has seen what it has: central, or whom it
-   * took a probe from.
+   * Whether the worker lacks what the batch requires. For an unknown worker, central or the victim of a steal has
+   * already checked it.
    */
   isBarred({ spec }: Batch, worker: Address): boolean {
     return (
@@ -52,7 +52,7 @@ export class Avoidance {
     );
   }
 
-  /** Whether a waiting task of the batch may go to the worker, which nobody has sent. */
+  /** Whether a waiting task of the batch may run at a worker that was neither probed nor matched. */
   hasTaskFor(job: Job, batch: Batch, worker: Address, now: Millis): boolean {
     if (batch.spec.requires !== undefined && !this.#s.cluster.members.mayRun(worker, batch.spec))
       return false;

@@ -20,18 +20,18 @@ import type { Offer } from './offers.js';
 import type { Routing } from './routing.js';
 import type { Sampler } from './sampler.js';
 
-/** Tasks that a slot is given at once. */
+/** Maximum number of tasks in a chunk. */
 const CHUNK_TASKS_MAX = 16;
-/** How long they take together, by what is believed of them: of what a series may last. */
+/** Maximum estimated run time of a chunk, as a fraction of that of a series. */
 const CHUNK_SHARE = 1 / 50;
 
 /** Messages that ask for tasks of a job. */
 type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'unheard'>;
 
 /**
- * Decides which task a worker gets, and gives it once: late binding (Hawk §3.5) when the worker serves a probe, the
- * task itself when central has placed it, the next of the batch when central has matched it, and of the first batch in
- * order when the worker seeks whatever there is.
+ * Binds tasks to workers, each exactly once: to a probe when the worker serves it (late binding, Hawk §3.5), to the
+ * worker chosen by central for a placed task, to a match of the batch, and, in order over all batches, to a worker
+ * that seeks any task.
  */
 export class Binder {
   readonly #s: SchedulerState;
@@ -41,7 +41,7 @@ export class Binder {
   readonly #sampler: Sampler;
   readonly #questions = new LastNumbers();
   #central: Address = NOBODY;
-  /** The latest matches, by the numbers of `#central`. */
+  /** The latest match of each worker, as numbered by `#central`. */
   #matches = new LastNumbers();
 
   constructor(s: SchedulerState, routing: Routing, assigner: Assigner, delivery: Delivery, sampler: Sampler) {
@@ -52,7 +52,7 @@ export class Binder {
     this.#sampler = sampler;
   }
 
-  /** The workers are gone: should they come back, their questions and matches are numbered anew. */
+  /** The workers are gone; if they return, their questions and matches are numbered from the start. */
   forget(workers: ReadonlySet<Address>): void {
     this.#questions.forget(workers);
     while (this.#assigner.held.take(({ worker }) => workers.has(worker)) !== undefined);
@@ -61,7 +61,7 @@ export class Binder {
 
   /** Requests about a job wait until it is durable. */
   asked(from: Address, given: Question, now: Millis): void {
-    // A match is judged as it arrives: later ones of the same workers are answered while it waits for the disk.
+    // A match is judged on arrival: while it waits for the disk, later ones of the same workers may be answered.
     const message = given.type === 'matched' ? this.#newMatches(from, given, now) : given;
     const job = this.#s.unwritten.isEmpty ? undefined : this.#s.jobs.byNumber(message.job);
     if (job !== undefined && this.#s.unwritten.defers(job, (then) => this.#answer(from, message, then)))
@@ -87,12 +87,12 @@ export class Binder {
     return { ...message, workers };
   }
 
-  /** A worker serves a probe, or a task that central has placed with it, and wants to know what to run. */
+  /** A worker serves a probe or a placed task and asks which task to run. */
   #serveProbe(from: Address, message: MessageOf<'ask'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
     if (job === undefined || batch === undefined || job.hasEnded) return this.#refuse(from, message.ask);
-    // A placed task's attempt tells whether it counts; a probe that was lost with its worker has no such mark.
+    // The attempt number of a placed task shows whether it counts; a probe lost with its worker has no such mark.
     if (message.placed === undefined && this.#s.cluster.members.isGone(from))
       return this.#refuse(from, message.ask);
     const isNew = this.#isNew(from, message.ask, now);
@@ -111,7 +111,7 @@ export class Binder {
     if (message.placed === undefined) this.#afterProbe(job, batch, now, task < 0);
   }
 
-  /** A worker has nothing to do, and takes whichever short task comes first here. */
+  /** An idle worker takes the first eligible short task. */
   seek(from: Address, { ask, spare }: MessageOf<'seek'>, now: Millis): void {
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
     if (!this.#isToBeServed(from, assignment, now)) return;
@@ -122,9 +122,9 @@ export class Binder {
   }
 
   /**
-   * A worker's slot has run a task, and waits for the next one if that was tiny. It gets the first in order here if
-   * that is tiny too. Otherwise the worker asks central, or other schedulers: so nothing smaller waits here meanwhile,
-   * and what is not tiny is bound as late as ever.
+   * A worker's slot has run a tiny task and asks for the next one. It gets the first in order here if that is tiny
+   * too. Otherwise the worker asks central, or other schedulers, so that small tasks are not delayed and others are
+   * bound as late as usual.
    */
   continueSeries(from: Address, { ask, job: ended, task }: MessageOf<'ended'>, now: Millis): void {
     if (ask === 0) return;
@@ -133,14 +133,14 @@ export class Binder {
     const job = this.#s.jobs.byNumber(ended);
     const spare = job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES;
     const offer = this.#nextInSeries(job?.spec.user, spare, from, now);
-    // While something waits anywhere, a slot does not wait.
+    // While other tasks wait, a slot is not held.
     if (offer === undefined && this.#assigner.held.mayHold && this.#assigner.offers.size === 0)
       return this.#assigner.hold({ worker: from, ask, spare }, now);
     this.#serve(from, assignment, offer, now);
     if (offer !== undefined) this.#giveBehind(offer.job, from, assignment, spare, now);
   }
 
-  /** The first in order, if it is tiny. While several users wait, central decides whose turn it is. */
+  /** The first task in order, if it is tiny. While several users wait, central decides who is next. */
   #nextInSeries(user: string | undefined, spare: Resources, worker: Address, now: Millis): Offer | undefined {
     const { offers } = this.#assigner;
     const { shareBy } = this.#s.cluster.policy.preset.decidedBy.options;
@@ -149,9 +149,9 @@ export class Binder {
   }
 
   /**
-   * The slot that was given a task of the job is given more of what comes first, as a chunk: it runs them one after another, and
-   * asks once for all. The less waits, the smaller is the chunk, so that no slot is free while another has tasks waiting
-   * (guided self-scheduling, Polychronopoulos and Kuck 1987).
+   * Sends further tasks to the slot as a chunk: it runs them one after another, and asks once for all. The chunk is
+   * smaller the less waits, so that no slot idles while another has waiting tasks (guided self-scheduling,
+   * Polychronopoulos and Kuck 1987).
    */
   #giveBehind(first: Job, worker: Address, assignment: Assignment, spare: Resources, now: Millis): void {
     const { offers } = this.#assigner;
@@ -160,7 +160,7 @@ export class Binder {
     let left = Math.min(CHUNK_TASKS_MAX - 1, Math.floor(offers.waiting / (2 * members.slotCount)));
     for (; left > 0 && leftMs > 0; left--) {
       const offer = this.#nextInSeries(first.spec.user, spare, worker, now);
-      // An attempt that may end its worker takes no others with it.
+      // An attempt that may kill its worker must not take others with it.
       if (offer === undefined || offer.job.history.blame !== undefined) return;
       leftMs -= offer.job.meanRunMs!;
       if (leftMs < 0 || !this.#give(offer.job, offer.batch, worker, assignment, now)) return;
@@ -168,7 +168,7 @@ export class Binder {
     }
   }
 
-  /** Central has found workers for a batch: each gets the next task, or is given back to central. */
+  /** Central has matched workers with a batch: each gets the next task, or is returned to central. */
   #matched(central: Address, message: MessageOf<'matched'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(message.job);
     const batch = job?.batches[message.stage];
@@ -192,7 +192,7 @@ export class Binder {
     else if (wasPassedOver && job.history.mayLook(now)) this.#routing.find(job, batch, now);
   }
 
-  /** Central has found workers for all members of a gang: each gets its task, or all are given back. */
+  /** Central has matched workers with all members of a gang: each gets its task, or all are returned. */
   #matchedGang(
     central: Address,
     { workers }: MessageOf<'matched'>,
@@ -219,7 +219,7 @@ export class Binder {
     else if (job.history.mayLook(now)) this.#routing.find(job, stage, now);
   }
 
-  /** The worker has not heard of the match: what it was given is sent again, or the slot given back. */
+  /** The worker has not confirmed the match: its task is sent again, or the slot returned. */
   #unheard(central: Address, { job: number, worker, match }: MessageOf<'unheard'>): void {
     const job = this.#s.jobs.byNumber(number);
     if (job !== undefined && this.#delivery.again(job, worker, { by: AssignedBy.match, number: match }))
@@ -227,7 +227,7 @@ export class Binder {
     this.#s.env.send(central, { type: 'unused', worker, match });
   }
 
-  /** The worker is there, and its question was not answered before; an answer that was lost is sent again. */
+  /** Whether the worker is present and its question is new; a lost answer is sent again. */
   #isToBeServed(from: Address, assignment: Assignment, now: Millis): boolean {
     if (!this.#s.cluster.members.isGone(from)) {
       if (this.#isNew(from, assignment.number, now)) return true;
@@ -245,7 +245,7 @@ export class Binder {
     this.#afterProbe(job, batch, now);
   }
 
-  /** The question comes for the first time. */
+  /** Whether the question is new. */
   #isNew(from: Address, ask: number, now: Millis): boolean {
     if (!this.#questions.isNew(from, ask)) return false;
     this.#s.cluster.members.met(from, now);
@@ -259,8 +259,8 @@ export class Binder {
   }
 
   /**
-   * The task for a probe that is served, or −1. To a question that was answered `none` before, a task would come
-   * too late: that answer is at the worker first.
+   * The task for a served probe, or −1. A repeated question that was answered `none` gets no task, because the worker
+   * has that answer already.
    */
   #nextFor(job: Job, batch: Batch, from: Address, isNew: boolean, now: Millis): TaskIndex {
     if (!isNew) return -1;
@@ -268,16 +268,16 @@ export class Binder {
     return mayGive(job) ? this.#assigner.take(job, batch, from, now) : -1;
   }
 
-  /** The placed task that asks, or −1 when it is not the attempt that counts, or runs elsewhere. */
+  /** The placed task that the worker asks for, or −1 if the attempt is outdated or runs elsewhere. */
   #placedTask(job: Job, from: Address, task: TaskIndex, attempt: AttemptNumber): TaskIndex {
     if (task >= job.taskCount || job.tasks.attempts[task] !== attempt || job.cancelling) return -1;
     const state = job.tasks.stateOf(task);
-    // Its worker may ask before central's answer is here.
+    // The worker may ask before central's answer has arrived here.
     if (state === TaskState.placing) return task;
     return state === TaskState.placed && job.tasks.workers[task] === from ? task : -1;
   }
 
-  /** @param wasPassedOver the worker got nothing */
+  /** @param wasPassedOver the worker got no task */
   #afterProbe(job: Job, batch: Batch, now: Millis, wasPassedOver = false): void {
     const { own } = batch;
     if (own !== batch && own.waiting === 0) this.#routing.allBound(job, own, now);
@@ -286,7 +286,7 @@ export class Binder {
       this.#routing.find(job, batch, now);
   }
 
-  /** The next task of the batch goes to a worker that has not asked for this batch. @returns false when none waits */
+  /** Sends the next task of the batch to a worker that did not ask for this batch. @returns false if none waits */
   #give(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): boolean {
     if (this.#assigner.give(job, batch, worker, assignment, now) < 0) return false;
     if (job.isUndecided) this.#sampler.look(job, now);
@@ -304,13 +304,13 @@ export class Binder {
 }
 
 /**
- * Which numbered messages come for the first time: questions of workers, and their matches. They are numbered upwards and
- * order holds between two parties, so the last number of each worker is all there is to remember.
+ * Detects repeated messages that are numbered per worker. Numbers grow and messages arrive in order, so it is enough
+ * to remember each worker's last number.
  */
 class LastNumbers {
   readonly #last = new AddressNumbers();
 
-  /** Remembers the number. */
+  /** Records the number. @returns whether it is new */
   isNew(worker: Address, number: number): boolean {
     if (number <= this.#last.get(worker)) return false;
     this.#last.set(worker, number);

@@ -5,15 +5,15 @@ import type { SchedulerState } from '../state.js';
 import { slowdownAt, slowed } from './slowdown.js';
 import { inputsOf } from './stage-inputs.js';
 
-/** Ends of tasks that take so long are worth foreseeing: shorter ones are too unsure, and of longer ones little is gained. */
+/** Range of run times whose ends are predicted: shorter ones vary too much, and for longer ones little is gained. */
 const FORESEEN_MS = { min: 10, max: 1_000 };
-/** And of jobs whose longest task took no more times the mean. */
+/** Only for jobs whose longest task took at most this many times the mean. */
 const FORESEEN_SPREAD = 1.5;
 
-/** Sends a task that was given to a worker, and sends it again where the first message may be lost. */
+/** Sends bound tasks to workers, and repeats messages that may be lost. */
 export class Delivery {
   readonly #s: SchedulerState;
-  /** Tasks that were given by matches between `since` and `before` may be known to nobody else. */
+  /** Tasks matched between `since` and `before` may be unknown to every other party. */
   #resendWindow = { since: 0, before: 0, until: 0 };
 
   constructor(s: SchedulerState) {
@@ -25,7 +25,7 @@ export class Delivery {
     this.#s.sweepTimer.arm(now);
   }
 
-  /** The answer to this question, or match, was lost: sends the same. @returns false when there was none */
+  /** Repeats a lost answer to a question or match. @returns false if there was none */
   again(job: Job, worker: Address, assignment: Assignment): boolean {
     const task = job.tasks.assigned(worker, assignment);
     if (task < 0) return false;
@@ -34,18 +34,18 @@ export class Delivery {
   }
 
   /**
-   * A new central knows no match of the one before, so nobody would notice a worker that has not heard of its match.
-   * Tasks matched shortly before are sent again for a lease's time.
+   * A new central knows no match of its predecessor, so no one else would notice a worker that did not receive its
+   * match. Tasks matched shortly before are repeated for a lease.
    *
-   * @param heardAt when the central before was heard last
-   * @returns as `resendDoubtful` does
+   * @param heardAt when the previous central was last heard
+   * @returns as `resendDoubtful`
    */
   centralChanged(heardAt: Millis, leaseMs: Millis, now: Millis): boolean {
     this.#resendWindow = { since: heardAt - 2 * leaseMs, before: now, until: now + leaseMs };
     return this.resendDoubtful(now);
   }
 
-  /** @returns whether it is to be called again in a while */
+  /** @returns whether to call it again later */
   resendDoubtful(now: Millis): boolean {
     const { since, before, until } = this.#resendWindow;
     let hasSent = false;
@@ -63,8 +63,8 @@ export class Delivery {
   }
 
   /**
-   * However often it comes, the worker runs the task once, or gives it back. What was cancelled is not sent again: its worker is
-   * told that it was, until it says that it has ended.
+   * Sends the task. The worker runs it once, or returns it, however often it arrives. If the task was cancelled, the
+   * cancellation is sent instead, until the worker confirms the end.
    */
   send(job: Job, task: TaskIndex): void {
     const gang = job.gangStageOf(task);
@@ -81,8 +81,8 @@ export class Delivery {
     const { number: jobNumber, id: jobId } = job;
     // Members of a gang may share a worker.
     const apartMs = gang === undefined ? job.history.blame?.apartMsOf(task, attempt) : undefined;
-    // After a crash one attempt may have been given that is not written down, and no more: so that no number is given
-    // twice, the end of the one before it must be on the disk.
+    // At most one attempt may be unrecorded after a crash, so the end of the previous attempt must be durable before
+    // the next is sent; otherwise an attempt number could be reused.
     const out = attempt > 1 ? this.#s.ledger : this.#s.env;
     out.send(worker, {
       type: 'run',
@@ -114,7 +114,7 @@ function shorter(one: Millis | undefined, other: Millis | undefined): Millis | u
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
-/** How long a task of the job takes, where its end is to be foreseen. */
+/** Estimated run time of the job's tasks, if their ends can be predicted. */
 function expectedOf({ class: of, meanRunMs, history }: Job): Millis | undefined {
   if (of === 'long' || meanRunMs === undefined || history.longestMs > FORESEEN_SPREAD * meanRunMs)
     return undefined;

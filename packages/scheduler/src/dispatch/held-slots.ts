@@ -1,7 +1,7 @@
 import type { Address, Millis, Resources } from '@goshawk/core';
 import type { Cluster } from '../cluster/cluster.js';
 
-/** A slot whose tiny task has ended, and whose question for the next one has no answer yet. */
+/** A slot whose tiny task has ended, and whose question for the next task is still unanswered. */
 export interface HeldSlot {
   readonly worker: Address;
   readonly ask: number;
@@ -13,19 +13,19 @@ export interface HeldSlot {
 const HELD_SHARE = 1 / 5;
 
 /**
- * Slots that wait here a moment for the next job, so that one small job after another runs without asking central. To central
- * such a slot is still in its series.
+ * Slots that wait here briefly for the next job, so that consecutive small jobs run without asking central. Central
+ * considers such a slot still in its series.
  */
 export class HeldSlots {
   readonly #cluster: Pick<Cluster, 'policy' | 'isCalm'>;
-  /** In the order in which they came, in which they are let go as well. */
+  /** In order of arrival, which is also the order of release. */
   readonly #slots: (HeldSlot & { readonly until: Millis })[] = [];
 
   constructor(cluster: Pick<Cluster, 'policy' | 'isCalm'>) {
     this.#cluster = cluster;
   }
 
-  /** While tasks wait at central, no slot waits for a task. */
+  /** No slot waits for a task while tasks wait at central. */
   get mayHold(): boolean {
     return this.#cluster.isCalm;
   }
@@ -34,7 +34,7 @@ export class HeldSlots {
     return this.#slots.length === 0;
   }
 
-  /** When the first of them is to be let go; Infinity: none is held. */
+  /** When the first slot is released; Infinity: no slot is held. */
   get nextAt(): Millis {
     return this.#slots[0]?.until ?? Number.POSITIVE_INFINITY;
   }
@@ -43,13 +43,13 @@ export class HeldSlots {
     this.#slots.push({ ...slot, until: now + HELD_SHARE * this.#cluster.policy.seriesMs });
   }
 
-  /** The last of those that suit, which is held no longer. */
+  /** Removes and returns the newest matching slot. */
   take(suits: (slot: HeldSlot) => boolean): HeldSlot | undefined {
     const place = this.#slots.findLastIndex(suits);
     return place < 0 ? undefined : this.#slots.splice(place, 1)[0];
   }
 
-  /** Those whose time is over, which are held no longer. */
+  /** Removes and returns slots whose time is over. */
   takeOverdue(now: Millis): readonly HeldSlot[] {
     const first = this.#slots.findIndex(({ until }) => until > now);
     return this.#slots.splice(0, first < 0 ? this.#slots.length : first);

@@ -1,20 +1,20 @@
 import type { Address } from '@goshawk/core';
 
 /**
- * Workers that asked here for a task and got none: they are idle, unless they have found something elsewhere since.
- * A hint is used once, the newest first, which is the likeliest to hold still.
+ * Workers that asked for a task and got none: they are idle, unless they found one elsewhere. Each hint is used once,
+ * newest first because the newest is most reliable.
  */
 export class IdleHints {
   #isOn = false;
   readonly #workers = new Set<Address>();
-  /** In the order of their hints; those that are not in the set any more are passed over. */
+  /** In order of arrival; includes used hints, which are skipped. */
   #stack: Address[] = [];
 
   get size(): number {
     return this.#workers.size;
   }
 
-  /** Entries of the order, those that are passed over included. */
+  /** Length of the order, including used hints. */
   get entries(): number {
     return this.#stack.length;
   }
@@ -31,14 +31,14 @@ export class IdleHints {
     if (this.#workers.size > 0) this.#workers.delete(worker);
   }
 
-  /** Forgets all. @param isOn whether any are kept from now on */
+  /** Drops all hints. @param isOn whether to keep new ones */
   startAnew(isOn: boolean): void {
     this.#isOn = isOn;
     this.#workers.clear();
     this.#stack = [];
   }
 
-  /** Uses up to `count` hints of workers that suit; those that do not are used up as well. */
+  /** Uses up to `count` hints of suitable workers; unsuitable ones met on the way are dropped. */
   take(count: number, suits: (worker: Address) => boolean): Address[] {
     const taken: Address[] = [];
     while (taken.length < count) {
@@ -58,5 +58,5 @@ export class IdleHints {
   }
 }
 
-/** Hints that are used up and still stand in the order, beside as many as there are. */
+/** Number of used hints tolerated in the order, in addition to the number of unused ones. */
 const STALE_MAX = 1_024;

@@ -13,28 +13,28 @@ import type { SchedulerState } from '../state.js';
 import { Avoidance } from './avoidance.js';
 import { longerPause } from './probe-watch.js';
 
-// The owner's half of matching: central is told how many workers a batch needs. That is said of all that it needs, not of what
-// has changed, so that a message that is lost is made up for by the next.
+// The owner's half of matching: reports to central how many workers each batch needs. Each need carries absolute
+// state, so that the next one makes up for a lost one.
 
-/** Central plans whole jobs: it hears of each before what of the job waits. */
+/** Whether central plans whole jobs, which must be declared before their tasks wait. */
 function declares(s: SchedulerState): boolean {
   return s.cluster.policy.preset.declares;
 }
 
-/** Sees to it that central knows of all tasks of the stage that may run. */
+/** Ensures that central knows of all startable tasks of the stage. */
 export function tellNeed(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
   if (tasksInNeed(job, batch) <= batch.needSent) return;
   if (batch.matches === 0 && batch.needSent === 0) declare(s, job, now);
   tell(s, job, batch, now);
 }
 
-/** A central that plans whole jobs hears of the tasks that were appended. */
+/** Declares appended tasks to a central that plans whole jobs. */
 export function tellGrown(s: SchedulerState, job: Job, now: Millis): void {
   const stage = job.stages[0]!;
   if (stage.matches > 0 || stage.needSent > 0) declare(s, job, now);
 }
 
-/** The job as a whole, where central plans whole jobs. */
+/** Declares the whole job to a central that plans whole jobs. */
 function declare(s: SchedulerState, job: Job, now: Millis): void {
   if (s.cluster.central === NOBODY || !declares(s)) return;
   job.isDeclared = true;
@@ -44,7 +44,7 @@ function declare(s: SchedulerState, job: Job, now: Millis): void {
     job: job.number,
     user: user ?? '',
     weight: weight / job.slack,
-    // It counts from the submission.
+    // Relative to the submission.
     deadlineMs: deadlineMs === undefined ? undefined : Math.max(0, job.deadlineAt - job.arrivedAt),
     value: value ?? 0,
     prefers: listAttributes(prefer) ?? [],
@@ -55,7 +55,7 @@ function declare(s: SchedulerState, job: Job, now: Millis): void {
       after: stage.spec.after,
       demand: stage.spec.demand,
       estimateMs: job.estimateOf(stage) ?? job.believedMs,
-      // A stage of which more is known is not like the whole job.
+      // A stage with a separate estimate does not have the distribution of the whole job.
       distribution: job.estimateOf(stage) === undefined ? (job.distribution ?? []) : [],
       requires: listAttributes(stage.spec.requires),
       gang: stage.spec.gang,
@@ -64,13 +64,13 @@ function declare(s: SchedulerState, job: Job, now: Millis): void {
   });
 }
 
-/** Tells all there is to tell: of what runs, too, another central knows no more than where it runs. */
+/** Reports everything, including running tasks, of which a new central knows only the location. */
 export function tellNeeds(s: SchedulerState, job: Job, now: Millis): void {
   declare(s, job, now);
   for (const batch of batchesInNeed(job)) tell(s, job, batch, now);
 }
 
-/** Tells again what central has not answered since then, and what is much less by now: workers that serve a job come by themselves. */
+/** Repeats needs that central has not answered for this long, and corrects those that have become much smaller. */
 export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now: Millis): void {
   const due = batchesInNeed(job).filter(
     (batch) =>
@@ -81,7 +81,7 @@ export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now
   for (const batch of due) {
     const { needSent, needPauseMs } = batch;
     tell(s, job, batch, now);
-    // Very many jobs may wait for long: what has not changed is repeated ever less often.
+    // Very many jobs may wait for long, so unchanged needs are repeated at growing intervals.
     if (batch.needSent === needSent) batch.needPauseMs = longerPause(needPauseMs, pauseMs);
   }
 }
@@ -92,10 +92,10 @@ export function needsNone(s: SchedulerState, job: Job, batch: Batch, now: Millis
 }
 
 /**
- * Central has found a worker that nothing of the job can use: it has missed that nothing waits, and offers no worker twice.
- * Tells it again, unless that may still be on its way.
+ * Central has matched a worker that the job cannot use, so it missed that no task waits. Repeats the need, unless
+ * that message may still be in flight.
  *
- * @param job undefined: nothing of it is left here
+ * @param job undefined: the job is gone
  */
 export function tellUnused(
   s: SchedulerState,
@@ -112,7 +112,7 @@ export function tellUnused(
   } else if (batch?.waiting === 0 && !isNews(batch.needSentAt)) tell(s, job, batch, now, 0);
 }
 
-/** It was decided what the job is, or how long it is: central is to know, whether anything of it waits or not. */
+/** The job's class or estimate was determined, which central must know even if none of its tasks waits. */
 export function tellDecided(s: SchedulerState, job: Job, now: Millis): void {
   const { pilots } = job.sample!;
   declare(s, job, now);
@@ -120,7 +120,7 @@ export function tellDecided(s: SchedulerState, job: Job, now: Millis): void {
   for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) tell(s, job, stage, now);
 }
 
-/** The job has ended: a central that plans whole jobs forgets it, and none looks for workers for what ended without one. */
+/** The job has ended: a central that plans whole jobs forgets it, and others stop looking for workers. */
 export function tellEnded(s: SchedulerState, job: Job): void {
   if (s.cluster.central === NOBODY || job.route.by !== 'matching') return;
   if (job.isDeclared || job.batches.some(({ needSent }) => needSent > 0)) withdraw(s, job);
@@ -146,7 +146,7 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
     long: job.class === 'long',
     tasks,
     matches: batch.matches,
-    // Pilots come before all others. Who plans whole jobs goes by stages, others by what a job is.
+    // Pilots come first. Policies that plan whole jobs use estimates of stages, others that of the job.
     estimateMs: arePilots ? 0 : ((declares(s) ? job.estimateOf(batch) : undefined) ?? job.believedMs),
     demand: batch.spec.demand,
     part: partOf(job, batch),
@@ -162,33 +162,33 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
   });
 }
 
-/** Workers at which attempts of the job or its user failed, and that no task of the batch may go to. */
+/** Workers that no task of the batch may use because attempts of the job or its user failed there. */
 function avoidedBy(s: SchedulerState, job: Job, batch: Batch, now: Millis): Address[] | undefined {
   const { blame } = job.history;
   if (blame === undefined || batch.waiting === 0) return undefined;
-  // A task that never failed goes anywhere.
+  // Tasks that never failed may run anywhere.
   if (job.waiting.has(batch, (task) => !blame.isTroubled(task))) return undefined;
   const avoidance = new Avoidance(s);
   const avoided: Address[] = [];
   const failing = avoidance.soundWorkers(job, batch) > 0 ? s.unfit.failingFor(job.spec.user) : [];
   for (const worker of new Set([...blame.workers, ...[...failing].slice(0, LIMITS.avoidedWorkersMax)])) {
     if (avoided.length === LIMITS.avoidedWorkersMax) break;
-    // The worker of an attempt that was never sent is unknown, and one that has left is not offered.
+    // Skips unknown workers of unsent attempts, and workers that have left.
     if (s.cluster.members.has(worker) && !avoidance.hasTaskFor(job, batch, worker, now)) avoided.push(worker);
   }
   return avoided.length === 0 ? undefined : avoided;
 }
 
-/** Central plans by the last need: so many times as many tasks as wait are too many. */
+/** Central plans by the last need, which is corrected if it exceeds the waiting tasks by this factor. */
 const OVERSTATED = 1.1;
 
-/** Batches to announce to central. Pilots need workers separately; the rest has other needs meanwhile. */
+/** Batches reported to central: pilots separately, then the rest. */
 function batchesInNeed(job: Job): readonly Batch[] {
   const batches = job.isUndecided ? [job.sample!.pilots, ...job.stages] : job.stages;
   return batches.filter((batch) => tasksInNeed(job, batch) > 0);
 }
 
-/** A job that limits how many of its tasks run needs no more workers than that. */
+/** A job with a limit on running tasks needs no more workers than the limit permits. */
 function tasksInNeed(job: Job, batch: Batch): number {
   if (job.cancelling) return 0;
   if (batch.stage.gang !== undefined) return job.mayStartTogether(batch.stage) ? batch.waiting : 0;

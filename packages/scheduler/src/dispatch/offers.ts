@@ -6,23 +6,23 @@ import type { Job } from '../job/job.js';
 export interface Offer {
   readonly job: Job;
   readonly batch: Batch;
-  /** Tasks that waited when it was last said. */
+  /** Number of waiting tasks as of the last update. */
   waiting: number;
 }
 
-/** The batches of which a task may go to whoever asks, in the order in which they are given. */
+/** Batches whose tasks may go to any worker that asks, in order of priority. */
 export class Offers {
   readonly #cluster: Pick<Cluster, 'policy'>;
-  /** Places in the order of coming, by id: of offers that are equal the one that came first is first. */
+  /** Sequence numbers by id, to break ties in order of arrival. */
   readonly #arrivals: number[] = [];
   readonly #heap = new IndexedHeap(this.#arrivals);
-  /** By when they came, or a task of theirs was last given. */
+  /** Ordered by arrival, or by when a task was last given. */
   readonly #byWait = new IndexedHeap(this.#arrivals);
   /** Offers by heap id; ids are reused to keep the heap small. */
   readonly #offers: (Offer | undefined)[] = [];
   readonly #ids = new Map<Batch, number>();
   readonly #freeIds: number[] = [];
-  /** Batches of each user. */
+  /** Number of batches of each user. */
   readonly #users = new Map<string | undefined, number>();
   #arrived = 0;
   #waiting = 0;
@@ -35,17 +35,17 @@ export class Offers {
     return this.#heap.size;
   }
 
-  /** Tasks of all of them. */
+  /** Number of tasks in all batches. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Tasks of somebody else wait here as well. */
+  /** Whether tasks of another user wait here as well. */
   hasOthersThan(user: string | undefined): boolean {
     return this.#users.size > (this.#users.has(user) ? 1 : 0);
   }
 
-  /** The tasks of the batch that wait, or may run, are more or fewer than before. */
+  /** The number of waiting or startable tasks of the batch has changed. */
   update(job: Job, batch: Batch, now: Millis): void {
     const id = this.#ids.get(batch);
     if (!isOpen(job, batch)) return id === undefined ? undefined : this.#remove(batch, id);
@@ -57,13 +57,13 @@ export class Offers {
     this.#heap.set(id, keyOf(offer));
   }
 
-  /** The batch is wanted no more. */
+  /** Withdraws the batch. */
   drop(batch: Batch): void {
     const id = this.#ids.get(batch);
     if (id !== undefined) this.#remove(batch, id);
   }
 
-  /** Nothing is held of a job that has ended, or was cancelled. */
+  /** Checks that no ended or cancelled job is offered. */
   checkInvariants(): void {
     for (const id of this.#heap.ids()) {
       const { job } = this.#offers[id]!;
@@ -72,11 +72,11 @@ export class Offers {
   }
 
   /**
-   * The first in order of which a task fits into what is free, or undefined. One of which no task was given for longer
-   * than any should wait comes before all others, the one that has waited longest first.
+   * The first offer with a task that fits into the free resources; undefined: none. An offer that has received no
+   * worker for longer than any should wait goes first, longest wait first.
    *
-   * @param mayHave whether who asks may have a task of the offer; asked where attempts of its job came to nothing, and of
-   *   what not every worker may run
+   * @param mayHave whether the asking worker may get a task of the offer; called for jobs with unsuccessful attempts,
+   * and for tasks with requirements
    */
   first(spare: Resources, now: Millis, mayHave: (offer: Offer) => boolean = () => true): Offer | undefined {
     if (this.size === 0) return undefined;
@@ -91,14 +91,14 @@ export class Offers {
       if (id < 0) return undefined;
       const offer = this.#offers[id]!;
       const { job, batch } = offer;
-      // Its last task may have been taken by somebody who did not say so here.
+      // Another worker may have taken its last task.
       if (!isOpen(job, batch)) this.#remove(batch, id);
       else if (suits(offer)) return offer;
       else return this.#leastOfAll(this.#heap, suits);
     }
   }
 
-  /** The first in order as above, if two of its tasks fit into a series. */
+  /** The first offer in this order, if two of its tasks fit into a series. */
   firstIfTiny(spare: Resources, now: Millis, mayHave: (offer: Offer) => boolean): Offer | undefined {
     const offer = this.first(spare, now, mayHave);
     return offer !== undefined && isTiny(offer.job, this.#cluster.policy.seriesMs) ? offer : undefined;
@@ -146,7 +146,7 @@ export class Offers {
   }
 }
 
-/** The least work that waits comes first, by its priority. */
+/** The least waiting work goes first, scaled by its priority. */
 function keyOf({ job, batch }: Offer): number {
   return job.believedMs * batch.waiting * job.slack;
 }

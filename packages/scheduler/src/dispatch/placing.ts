@@ -13,10 +13,10 @@ import { type Job, TaskState } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
 import { longerPause } from './probe-watch.js';
 
-// The owner's half of central placement (Hawk §3.7): waiting tasks are handed to central, which says where they were put, and is
-// asked again for those of which nothing was heard.
+// The owner's half of central placement (Hawk §3.7): waiting tasks are sent to central, which answers with their
+// workers, and unanswered requests are retried.
 
-/** Hands the waiting tasks of the stage to central, as new attempts: as many as the job may run at a time. */
+/** Requests placement of the stage's waiting tasks as new attempts, within the job's limit. */
 export function placeTasks(s: SchedulerState, job: Job, stage: Stage, now: Millis): void {
   const tasks: TaskAttempt[] = [];
   for (let left = job.headroom; left > 0; left--) {
@@ -31,7 +31,7 @@ export function placeTasks(s: SchedulerState, job: Job, stage: Stage, now: Milli
   send(s, job, stage, tasks);
 }
 
-/** Sends again what central has not placed; central knows what it has seen by job, task and attempt. */
+/** Repeats requests that central has not answered; central recognizes them by job, task and attempt. */
 export function placeAgain(s: SchedulerState, job: Job, now: Millis): void {
   job.placeSentAt = now;
   for (const stage of job.stages) {
@@ -45,8 +45,8 @@ export function placeAgain(s: SchedulerState, job: Job, now: Millis): void {
 }
 
 /**
- * Tasks that were placed for long and have not asked: they may wait behind others, or never have come to their
- * worker, or have been given back. Central is asked again, ever less often, and whoever asks first gets them.
+ * Repeats requests for tasks whose workers have not asked for long: they may be queued, lost in flight, or returned.
+ * The interval grows, and the first worker that asks gets the task.
  */
 export function doubtPlaced(s: SchedulerState, job: Job, pauseMs: Millis, now: Millis): void {
   if (now - job.placeSentAt < Math.max(pauseMs, job.placedPauseMs)) return;

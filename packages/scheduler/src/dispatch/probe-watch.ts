@@ -1,10 +1,10 @@
 import type { Millis } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 
-// Nothing may be heard of the probes of a batch for long. They may wait at busy workers; or they are lost, or were stolen and
-// lost on the way, or were given back and nobody heard. From here that looks the same, so more of them are sent, ever less often.
+// Detects batches whose probes are silent for long. The probes may be queued at busy workers, lost, lost in a steal,
+// or returned without notice. The owner cannot tell these cases apart, so it sends more probes at growing intervals.
 
-/** @returns whether more probes are to be sent */
+/** @returns whether to send more probes */
 export function isSilent(batch: Batch, pauseMs: Millis, now: Millis): boolean {
   const { probes, silence } = batch;
   if (silence?.changes !== probes.changes) {
@@ -14,16 +14,16 @@ export function isSilent(batch: Batch, pauseMs: Millis, now: Millis): boolean {
   return now - silence.since >= silence.pauseMs;
 }
 
-/** More have been sent. */
+/** More probes were sent. */
 export function hasProbed(batch: Batch, pauseMs: Millis, now: Millis): void {
   const before = batch.silence?.pauseMs ?? pauseMs;
   batch.silence = { changes: batch.probes.changes, since: now, pauseMs: longerPause(before, pauseMs) };
 }
 
-/** A pause becomes at most so many times as long as the first. */
+/** Maximum growth of an interval, as a multiple of the first. */
 const PAUSES_MAX = 32;
 
-/** How long to wait, after `beforeMs`, before what was not answered is sent again: twice as long each time, up to a limit. */
+/** Doubles a retry interval, up to a limit. */
 export function longerPause(beforeMs: Millis, firstMs: Millis): Millis {
   return Math.min(2 * Math.max(beforeMs, firstMs), PAUSES_MAX * firstMs);
 }

@@ -12,26 +12,26 @@ import type { SchedulerState } from '../state.js';
 import { IdleHints } from './idle-hints.js';
 
 /**
- * Probes of one batch that are out at a time; more follow as they are used. All that a scheduler sends in one turn waits in the
- * queue of its peer, and what does not fit there is dropped; many workers may be behind one peer.
+ * Maximum number of outstanding probes of one batch; more follow as they are used. A turn's messages are queued per
+ * peer, a full queue drops messages, and many workers may share one peer.
  */
 const PROBES_OUT_MAX = 200_000;
-/** Few workers use few probes at a time, and to send many takes long. */
+/** Maximum per worker: few workers serve few probes at a time, and sending many takes long. */
 const PROBES_A_WORKER = 20;
 const PROBES_OUT_MIN = 10_000;
 /**
- * So many probes by hints save one random probe. By now a hinted worker may have found something elsewhere, so each
- * task keeps a random one in any case.
+ * Number of hinted probes that replace one random probe. A hinted worker may have found work elsewhere, so each task
+ * keeps at least one random probe.
  */
 const HINTS_FOR_A_RANDOM_PROBE = 2;
 
 /**
- * Batch probing (Sparrow; Hawk §3.5): a batch of t tasks sends `probeRatio`·t probes to random workers, and
- * whichever worker comes to serve one first gets the next task. The prober keeps count of where a batch's
- * probes are, so that those on a lost worker can be made up for.
+ * Batch probing (Sparrow; Hawk §3.5): a batch of t tasks sends `probeRatio`·t probes to random workers, and each
+ * worker that serves one gets the next task. The prober tracks the locations of probes, so that those on a lost
+ * worker can be replaced.
  */
 export class Prober {
-  /** Workers that are likely to be idle. */
+  /** Workers that are probably idle. */
   readonly hints = new IdleHints();
   readonly #s: SchedulerState;
 
@@ -40,15 +40,15 @@ export class Prober {
   }
 
   /**
-   * Sees to it that a batch has probes out for every task that could start. Sends the whole batch's probes at
-   * first, and later only what has been used up or lost on the way.
+   * Ensures that a batch has probes for every startable task: all probes of the batch at first, later replacements
+   * for those used or lost.
    */
   topUp(job: Job, batch: Batch): void {
     const wanted = Math.min(batch.waiting, job.headroom);
     this.#send(job, batch, wanted - batch.probes.out);
   }
 
-  /** Sends a probe for each task that could start, whatever is believed to be out. */
+  /** Sends a probe for each startable task, regardless of outstanding ones. */
   probeAgain(job: Job, batch: Batch): void {
     batch.probedAgain = true;
     this.#send(job, batch, Math.min(batch.waiting, job.headroom));
@@ -97,7 +97,7 @@ export class Prober {
     members.draw(probeDraw, scope, spec, random, env, send, true);
   }
 
-  /** A probe was served, or given back: it is out no more. */
+  /** A probe was served or returned. */
   used(batch: Batch, worker: Address, probes: number): void {
     if (batch.recalled) return;
     batch.probes.add(worker, -probes);
@@ -106,20 +106,21 @@ export class Prober {
   moved(batch: Batch, from: Address, to: Address, probes: number): void {
     if (batch.recalled) return;
     batch.probes.add(from, -probes);
-    // A thief that is gone has taken them along.
+    // A thief that is gone has lost the probes.
     if (this.#s.cluster.members.has(to)) batch.probes.add(to, probes);
   }
 
   /**
-   * No task of the batch is left: its probes find out by themselves (`lazy`), or are told (`proactive`). Those that were sent
-   * again are always told: at a worker that was busy for long all of them are, and each would cost it a round trip.
+   * The batch has no tasks left: its probes are refused when served (`lazy`), or cancelled (`proactive`). Repeated
+   * probes are always cancelled: at a worker that was busy for long, all of them are queued, and each would cost a
+   * round trip.
    */
   batchIsBound(job: Job, batch: Batch): void {
     if (batch.probes.out === 0 || (this.#s.cluster.policy.cancel === 'lazy' && !batch.probedAgain)) return;
     this.recall(job, batch);
   }
 
-  /** Takes all probes of the batch back. */
+  /** Cancels all probes of the batch. */
   recall(job: Job, batch: Batch): void {
     this.#s.counters.probesRecalled += batch.probes.out;
     for (const worker of batch.probes.byWorker().keys()) {
@@ -131,7 +132,7 @@ export class Prober {
   }
 }
 
-/** By size, tasks of possibly long jobs come after all that are known to be short. */
+/** Served by size, tasks of possibly long jobs come after all that are known to be short. */
 function sizeOf(job: Job, batch: Batch): Millis {
   return batch === batch.own ? job.believedMs * batch.waiting * job.slack : Number.MAX_SAFE_INTEGER;
 }

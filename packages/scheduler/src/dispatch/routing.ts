@@ -19,15 +19,15 @@ import { doubtPlaced, placeAgain, placeTasks } from './placing.js';
 import { hasProbed, isSilent } from './probe-watch.js';
 import { Prober } from './probing.js';
 
-/** Retries after which an unanswered message counts as lost. */
+/** Number of retry intervals after which an unanswered message counts as lost. */
 const SILENCE_RETRIES = 10;
-/** After so many a need is sent again for the first time. */
+/** Number of retry intervals after which a need is first repeated. */
 const NEED_RETRIES = 5;
-/** So many probes may come back in one retry, and so many more for each task that waits, before others wait for the next. */
+/** Maximum number of returned probes replaced per retry interval, plus this many per waiting task. */
 const BACK_MIN = 8;
 const BACK_A_TASK = 4;
 
-/** How what waits finds its workers, by the route of its job, and without central while that is away. */
+/** Finds workers for waiting tasks by the route of their job, and without central while it is absent. */
 export class Routing {
   readonly prober: Prober;
   readonly offers: Offers;
@@ -41,12 +41,15 @@ export class Routing {
     this.#assigner = assigner;
   }
 
-  /** Nothing of the job is to be given out yet: it waits for others, its user holds it, what of it runs has yet to be said, or it is not written. */
+  /**
+   * Whether no task of the job may be assigned yet: it has predecessors, is on hold, is still recovering, or is not
+   * durable.
+   */
   isHeld(job: Job): boolean {
     return job.isAwaiting || job.isHeld || this.#s.recovery.holds(job) || this.#s.unwritten.isStuck(job);
   }
 
-  /** Starts the stages that wait for no other. */
+  /** Starts the stages without predecessors. */
   startJob(job: Job, now: Millis): void {
     for (const stage of job.stages) if (stage.blockers === 0) this.startStage(job, stage, now);
   }
@@ -63,7 +66,7 @@ export class Routing {
     this.#arrived(job, job.stages[0]!, tasks, now);
   }
 
-  /** It was decided what the job is: what waits goes the way of its class from now on. */
+  /** The class of the job was determined; waiting tasks use the route of the class from now on. */
   decided(job: Job, { pilots, rest }: Sample, now: Millis): void {
     if ((job.maySeek || job.needsCentral) && !job.isHeld) tellDecided(this.#s, job, now);
     for (const batch of [pilots, ...rest]) {
@@ -73,12 +76,12 @@ export class Routing {
     for (const stage of job.stages) if (stage.waiting > 0) this.#arrived(job, stage, stage.waiting, now);
   }
 
-  /** It is known how long the tasks of a job run that was known to be long. */
+  /** The estimate of a job already known to be long was determined. */
   refined(job: Job, now: Millis): void {
     if (job.route.by === 'matching' && !job.isHeld) tellDecided(this.#s, job, now);
   }
 
-  /** Its user holds the job no more: central hears of all of it anew, as it was withdrawn. */
+  /** The user has released the job: repeats its needs to central, from which it was withdrawn. */
   released(job: Job, now: Millis): void {
     if (this.isHeld(job) || job.hasEnded || job.cancelling) return;
     if (job.route.by === 'matching' && !this.#isSpared(job)) tellNeeds(this.#s, job, now);
@@ -86,7 +89,7 @@ export class Routing {
     this.findAll(job, now);
   }
 
-  /** Tasks of it that waited were cancelled. */
+  /** Waiting tasks of the job were cancelled. */
   fewerWait(job: Job, now: Millis): void {
     for (const batch of job.batches) {
       if (batch.waiting > 0) continue;
@@ -96,7 +99,7 @@ export class Routing {
     this.findAll(job, now);
   }
 
-  /** Its priority is another one: who knows of it hears so. Probes that wait in queues of workers are sent anew. */
+  /** The priority of the job has changed: updates central, and replaces queued probes. */
   reordered(job: Job, now: Millis): void {
     if (this.isHeld(job) || job.hasEnded || job.cancelling) return;
     for (const batch of job.batches) if (batch.probes.out > 0) this.prober.recall(job, batch);
@@ -105,12 +108,12 @@ export class Routing {
   }
 
   /**
-   * Tasks of a stage may start: they have come, or it was decided what they are.
+   * Tasks of a stage may start, because they arrived or their class was determined.
    *
-   * @param tasks so many
+   * @param tasks their number
    */
   #arrived(job: Job, stage: Stage, tasks: number, now: Millis): void {
-    // Held jobs are no work yet.
+    // Jobs on hold do not count as work yet.
     if (this.#maySeek(job) && !job.isUndecided && !job.isHeld) {
       const isReported = job.needsCentral && !this.#isAlone(now);
       this.#s.usage.shortCame(job.believedMs * tasks, tasks, isReported, now);
@@ -119,9 +122,9 @@ export class Routing {
     this.find(job, stage, now);
   }
 
-  /** Looks for workers for what waits in the batch. */
+  /** Looks for workers for the waiting tasks of the batch. */
   find(job: Job, of: Batch, now: Millis): void {
-    // Before it is decided what a job is, its rest is looked for in another way than by its class.
+    // Until the class of a job is known, the rest of it uses another route than that of its class.
     const batch = job.isUndecided && !job.needsCentral ? job.sample!.restOf(of) : of.own;
     if (batch.waiting === 0 || job.cancelling || this.isHeld(job)) return;
     // Possibly long tasks go only to their probes: seeking workers get tasks known to be short.
@@ -137,23 +140,23 @@ export class Routing {
     if (this.#isAlone(now)) this.#probeInstead(job, batch);
   }
 
-  /** A worker has taken probes out of the queue of another one. */
+  /** A worker has stolen probes from another one. */
   moved(from: Address, { job: number, stage, to, probes }: MessageOf<'moved'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(number);
     const batch = job?.batches[stage];
     if (job === undefined || batch === undefined || job.hasEnded) return;
     this.prober.moved(batch, from, to, probes);
     job.probesMoved += probes;
-    // Its thief may be a worker that is passed over again and again: it would be probed, refused, and steal for ever.
+    // A worker that is always skipped would otherwise be probed, refused, and steal again forever.
     if (batch.probes.out < batch.waiting && job.history.mayLook(now)) this.find(job, batch, now);
   }
 
   /**
-   * Probes of the batch were given back, and others are sent: at once, as long as not more come back than there would be in any
-   * order of things. Where all workers give back what comes, and messages come twice, there would be more and more.
+   * Probes of the batch were returned, so others are sent. This is immediate up to a number that normally occurs; if
+   * all workers returned what they receive and messages were duplicated, the number would grow without bound.
    */
   givenBack(job: Job, batch: Batch, from: Address, said: number, now: Millis): void {
-    // Doubled, it would bring one probe more each time: of what is not believed to be there nothing comes back.
+    // A duplicate must not create extra probes, so only probes believed to be at the worker count.
     const probes = Math.min(said, batch.probes.at(from));
     if (probes <= 0) return;
     this.prober.used(batch, from, probes);
@@ -163,7 +166,7 @@ export class Routing {
     this.#s.sweepTimer.arm(now);
   }
 
-  /** @returns whether probes had come back */
+  /** @returns whether probes had been returned */
   #findForGivenBack(job: Job, now: Millis): boolean {
     let wereBack = false;
     for (const batch of job.batches) {
@@ -176,12 +179,12 @@ export class Routing {
     return wereBack;
   }
 
-  /** All of the job that waits. */
+  /** Looks for workers for all waiting tasks of the job. */
   findAll(job: Job, now: Millis): void {
     for (const batch of job.batches) this.find(job, batch, now);
   }
 
-  /** There are other workers than before, or fewer. */
+  /** The set of workers has changed. */
   findForThoseThatProbe(now: Millis): void {
     for (const job of this.#s.jobs.active()) {
       if (job.needsCentral) continue;
@@ -189,7 +192,7 @@ export class Routing {
     }
   }
 
-  /** Central is away, or has too much to do: short jobs that it was to match find their workers themselves. */
+  /** Central is absent or overloaded: short jobs find workers without it. */
   doWithoutCentral(now: Millis): void {
     if (!this.#isAlone(now)) return;
     for (const job of this.#s.jobs.active()) for (const batch of job.batches) this.#probeInstead(job, batch);
@@ -201,13 +204,13 @@ export class Routing {
     if (batch.waiting > 0) this.prober.topUp(job, batch);
   }
 
-  /** Central matches short jobs again, or no more. */
+  /** Central has started or stopped matching short jobs. */
   reliefChanged(now: Millis): void {
     if (this.#s.cluster.isRelieved) return this.doWithoutCentral(now);
     this.#matchAllAgain((job) => this.#maySeek(job), now);
   }
 
-  /** The same central as before was cut off: what was sent shortly before, and meanwhile, may be lost. */
+  /** The connection to the same central is restored; recent messages may have been lost. */
   centralIsBack(now: Millis): void {
     this.#matchAllAgain((job) => !this.#isSpared(job), now);
   }
@@ -217,17 +220,20 @@ export class Routing {
       if (job.route.by === 'matching' && !this.isHeld(job) && isMeant(job)) this.#matchAgain(job, now);
   }
 
-  /** Short jobs have to do without central. */
+  /** Whether short jobs must do without central. */
   #isAlone(now: Millis): boolean {
     return this.#s.cluster.isRelieved || this.#s.cluster.isSilent(now);
   }
 
-  /** Central has too much to do to hear of the job. A silent central is sent needs all the same: it may hear them. */
+  /**
+   * Whether central is too overloaded to hear of the job. A silent central still receives needs, because it may hear
+   * them.
+   */
   #isSpared(job: Job): boolean {
     return this.#maySeek(job) && this.#s.cluster.isRelieved;
   }
 
-  /** Single tasks of it may go to workers that seek any: not of a gang, which starts as a whole. */
+  /** Whether seeking workers may take single tasks of the job; a gang starts as a whole. */
   #maySeek(job: Job): boolean {
     return job.maySeek && !this.#s.cluster.policy.preset.gangs;
   }
@@ -237,13 +243,13 @@ export class Routing {
     tellNeeds(this.#s, job, now);
   }
 
-  /** No task of the batch waits: neither probes nor matched workers are needed any more. */
+  /** No task of the batch waits, so its probes and matches are no longer needed. */
   allBound(job: Job, batch: Batch, now: Millis): void {
     this.prober.batchIsBound(job, batch);
     if (batch.needSent > 0) needsNone(this.#s, job, batch, now);
   }
 
-  /** The job was cancelled, given up, or is another one's: nobody is to look for workers for it, or to ask for it. */
+  /** The job was cancelled, given up or taken over: withdraws its needs and probes. */
   takeBack(job: Job): void {
     if (job.needsCentral) withdraw(this.#s, job);
     for (const batch of job.batches) {
@@ -260,7 +266,7 @@ export class Routing {
     tellEnded(this.#s, job);
   }
 
-  /** Another central than before knows nothing of what waits. */
+  /** A new central does not know the waiting tasks. */
   tellAnotherCentral(now: Millis): void {
     this.prober.hints.startAnew(maySeek(this.#s.cluster.policy.preset));
     for (const job of this.#s.jobs.active()) {
@@ -270,7 +276,7 @@ export class Routing {
     }
   }
 
-  /** Asks central again for what it has not answered for long. @returns whether there is anything to be answered */
+  /** Repeats messages that central has not answered for long. @returns whether any is unanswered */
   askAgain(job: Job, retryMs: Millis, now: Millis): boolean {
     if (this.isHeld(job)) return false;
     const isPlacing = job.tasks.countOf(TaskState.placing) > 0;
@@ -286,7 +292,7 @@ export class Routing {
     return isPlacing || isPlaced || isMatching || isProbing || isChoosy || wereBack;
   }
 
-  /** Workers were passed over, since attempts came to nothing there. @returns whether that may happen again */
+  /** Workers were skipped because attempts were unsuccessful there. @returns whether this may happen again */
   #findForChoosy(job: Job, now: Millis): boolean {
     if (job.history.blame === undefined) return false;
     job.history.reviewTrial(now);
@@ -294,7 +300,7 @@ export class Routing {
     return true;
   }
 
-  /** Sends more probes where nothing was heard of those that are out. @returns whether any are */
+  /** Sends more probes for batches with silent ones. @returns whether any probes are outstanding */
   #probeAgain(job: Job, pauseMs: Millis, now: Millis): boolean {
     let isProbing = false;
     for (const batch of job.batches) {

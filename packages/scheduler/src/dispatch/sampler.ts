@@ -27,8 +27,8 @@ import type { Routing } from './routing.js';
 import { slowdownAt } from './slowdown.js';
 
 /**
- * The scheduler's side of its estimator: asks it about each job that comes, draws the pilots that it wants, shows it
- * what becomes of them until it decides, and lets it learn from what has ended.
+ * The scheduler's interface to its estimator: judges arriving jobs, starts their pilots, shows it the outcomes until
+ * it decides, and lets it learn from ended jobs.
  */
 export class Sampler {
   readonly #s: SchedulerState;
@@ -46,7 +46,7 @@ export class Sampler {
     this.#estimatorStates = { ...s.config.estimatorStates };
   }
 
-  /** The cluster's policy names the estimator, which goes on from what it had learned when it was last in charge. */
+  /** The cluster's policy names the estimator, which continues with the state it had when it was last used. */
   adopt(policy: PolicySettings): void {
     const before = this.#policy;
     this.#policy = policy;
@@ -56,7 +56,7 @@ export class Sampler {
     this.#recall(this.#estimator);
   }
 
-  /** All that estimators have learned; undefined where that is nothing since the last call. */
+  /** State of all estimators; undefined if unchanged since the last call. */
   takeEstimatorStates(): EstimatorStates | undefined {
     if (!this.#hasLearned || this.#estimator === undefined) return undefined;
     this.#hasLearned = false;
@@ -75,7 +75,10 @@ export class Sampler {
     }
   }
 
-  /** An open job and a gang have no tasks that could run before the others, as pilots; a retry of some tasks may have few. */
+  /**
+   * Open jobs and gangs have no pilots, because none of their tasks can run before the others; a retry may have too
+   * few tasks.
+   */
   judge(
     arriving: ArrivingJob,
     spec: Partial<Pick<JobSpec, 'openMs' | 'stages' | 'retryOf'>> = {},
@@ -87,7 +90,7 @@ export class Sampler {
     return hasPilots ? judgement : withoutPilots(judgement);
   }
 
-  /** A job of an earlier incarnation, of which it was not decided what it is: other pilots tell, or those that have ended. */
+  /** A job of an earlier incarnation without a decision: uses new pilots, or tasks that have ended. */
   resume(job: Job, now: Millis): void {
     this.#believe(job);
     if (job.isAwaiting) return;
@@ -98,8 +101,8 @@ export class Sampler {
   }
 
   /**
-   * Estimates and guesses are not recorded per job, because they follow from recorded learning. A job without
-   * an estimate counts as no work and goes first.
+   * Estimates and guesses are not recorded per job, because they follow from recorded learning. A job without an
+   * estimate counts as no work and goes first.
    */
   #believe(job: Job): void {
     if (job.judgement.kind !== 'unknown') return;
@@ -109,7 +112,7 @@ export class Sampler {
     job.redecide({ estimateMs, guessMs, distribution });
   }
 
-  /** Draws the pilots among the tasks of the largest stage that may start at once. */
+  /** Draws the pilots from the largest stage that may start immediately. */
   start(job: Job, plan: SamplePlan): void {
     const { preset } = this.#policy!;
     const stage = startingStage(job);
@@ -119,7 +122,7 @@ export class Sampler {
     job.startSample(new Sample(plan, tasks, stage, job.stages, over));
   }
 
-  /** Something became of a pilot, or time has passed: perhaps they tell by now. */
+  /** Evaluates the pilots after an outcome, or after some time. */
   look(job: Job, now: Millis): void {
     const { sample } = job;
     if (sample === undefined || job.cancelling || job.hasEnded) return;
@@ -138,7 +141,9 @@ export class Sampler {
     this.#decide(job, sample, verdict.estimate, now);
   }
 
-  /** A job that was found to be long while its pilots ran stays so; once enough of them have ended it is known how long. */
+  /**
+   * A job found to be long while its pilots ran stays long; once enough of them have ended, its estimate is known.
+   */
   #refine(job: Job, verdict: Verdict, now: Millis): void {
     if (verdict.kind === 'wait' || verdict.provisional) return;
     job.refine(verdict.estimate);
@@ -154,10 +159,10 @@ export class Sampler {
     this.#routing.decided(job, sample, now);
   }
 
-  /** Workers run tasks of a job that was taken for short: what waits there waits behind a long one. */
+  /** Tells workers that run tasks of the job that it is long, so that probes behind these tasks may be stolen. */
   #tellThatLong(job: Job): void {
     if (job.class === 'short') return;
-    // Behind the task itself, which may wait for the disk.
+    // Sent after the task itself, which may wait for the disk.
     for (const task of job.tasks.in(TaskState.running))
       this.#s.ledger.send(job.tasks.workerOf(task), { type: 'nowLong', ...job.tasks.ref(task) });
   }
@@ -168,7 +173,7 @@ export class Sampler {
     return preset.byClass ? cutoffMs : Number.POSITIVE_INFINITY;
   }
 
-  /** The job has ended. */
+  /** Clears the timers of an ended job. */
   learn(job: Job): void {
     if (this.#policy === undefined || !this.#learns() || job.wasLearned || job.taskCount === 0) return;
     const { completed, total } = job.counts;
@@ -191,7 +196,7 @@ export class Sampler {
     });
   }
 
-  /** Run times as they would have been on workers that the job prefers (3σPredict §4.1). */
+  /** Run times scaled to workers that the job prefers (3σPredict §4.1). */
   #asPreferred(job: Job): Float64Array {
     if (job.spec.slowdown === undefined) return job.tasks.runMs;
     return job.tasks.runMs.map(
@@ -211,12 +216,12 @@ export class Sampler {
     try {
       return makeEstimator(policy.estimator, settings, random);
     } catch {
-      // Central is of a version that knows more: what submitters say is better than nothing.
+      // An estimator of a newer version of central is unknown here; estimates of submitters are better than nothing.
       return makeEstimator('given', settings, random);
     }
   }
 
-  /** Which tasks are pilots follows from the job's own seed, where it has one; so a run can be made again. */
+  /** Pilots follow from the job's seed, if it has one, so that a run can be reproduced. */
   #sourceOf({ seed }: JobSpec): { random(): number } {
     if (seed === undefined) return this.#s.env;
     const stream = Random.seeded(`pilots ${seed}`);
@@ -226,7 +231,7 @@ export class Sampler {
 
 const NO_RUNS = new Float64Array(0);
 
-/** A gang starts as a whole, and of an open job it is not known what comes: no task runs first, and the guess has to do. */
+/** Replaces sampling by the guess: a gang starts as a whole, and the tasks of an open job are not known yet. */
 function withoutPilots(judgement: Judgement): Judgement {
   if (judgement.kind !== 'sample' && judgement.kind !== 'thin') return judgement;
   const { guess, note } = judgement;

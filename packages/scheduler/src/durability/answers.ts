@@ -1,7 +1,7 @@
 import type { Address, AnswerType, Message, MessageOf } from '@goshawk/core';
 import type { Ledger, Refusal } from './ledger.js';
 
-/** Answers to clients. Everything may be asked twice; the answer is the same. */
+/** Answers to clients. Every request may be repeated; the answer is the same. */
 export class Answers {
   readonly #ledger: Ledger;
 
@@ -9,12 +9,12 @@ export class Answers {
     this.#ledger = ledger;
   }
 
-  /** Promises nothing: it is how things stand, and need not be durable. */
+  /** Answers without waiting for durability, because the answer only describes the current state. */
   answer<A extends AnswerType>(to: Address, request: number, type: A, value: MessageOf<A>['value']): void {
     this.#ledger.tell(to, { type, request, value } as Message);
   }
 
-  /** Promises that it outlives this process. */
+  /** Answers once everything recorded so far is durable. */
   acknowledge<A extends AnswerType>(
     to: Address,
     request: number,
@@ -31,12 +31,12 @@ export class Answers {
   }
 }
 
-/** The same as a message. */
+/** The refusal as a message. */
 export function refused(request: number, { code, message, hint, retryMs }: Refusal): MessageOf<'refused'> {
   return { type: 'refused', request, code, message: clip(message), hint: clip(hint), retryMs };
 }
 
-/** Lines have a longest length on the wire; what a submitter wrote may be quoted in one. */
+/** Truncates a text that may quote the submitter to the maximum length of a line on the wire. */
 function clip(line: string): string {
   return line.length <= 2_000 ? line : `${line.slice(0, 2_000)}…`;
 }

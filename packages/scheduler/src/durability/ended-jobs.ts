@@ -1,20 +1,20 @@
 import { type JobNumber, type JobState, sumOf } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 
-/** Rows of jobs that went are swept out when there are more of them than others, and than this. */
+/** Rows of removed jobs are compacted when they outnumber the others and this minimum. */
 const GONE_MIN = 64;
 
 /**
- * Jobs that have ended and are in memory, in the order in which they ended. Who lists them looks at two columns: the jobs
- * themselves lie all over memory, and to look at ten thousand of them holds up all other work for milliseconds.
+ * Ended jobs in memory, in order of their ends. Listing them reads two columns: the job objects are scattered in
+ * memory, and visiting ten thousand of them would block for milliseconds.
  */
 export class EndedJobs {
   readonly #jobs = new Map<number, Job>();
   readonly #counts = new Map<JobState, number>();
-  /** In order, with rows of jobs that went. */
+  /** In order, including rows of removed jobs. */
   #numbers: number[] = [];
   #states: JobState[] = [];
-  /** No row before it is of a job that is here. */
+  /** All rows before it are of removed jobs. */
   #firstRow = 0;
 
   get size(): number {
@@ -25,7 +25,7 @@ export class EndedJobs {
     return this.#jobs.get(number);
   }
 
-  /** The one that ended first. Not by the map, which steps over all that it has lost at its beginning each time. */
+  /** The job that ended first. Not the map's first key, because finding that skips over all deleted ones. */
   get first(): Job | undefined {
     for (; this.#firstRow < this.#numbers.length; this.#firstRow++) {
       const job = this.#jobs.get(this.#numbers[this.#firstRow]!);
@@ -34,7 +34,7 @@ export class EndedJobs {
     return undefined;
   }
 
-  /** The first that ended first. */
+  /** In order of their ends. */
   values(): Iterable<Job> {
     return this.#jobs.values();
   }
@@ -47,7 +47,7 @@ export class EndedJobs {
     this.#states.push(state);
   }
 
-  /** @returns whether it was here */
+  /** @returns whether it was present */
   delete({ number, state }: Job): boolean {
     if (!this.#jobs.delete(number)) return false;
     this.#counts.set(state, this.count([state]) - 1);
@@ -55,12 +55,12 @@ export class EndedJobs {
     return true;
   }
 
-  /** So many are in one of these states. */
+  /** Number of jobs in these states. */
   count(states: readonly JobState[]): number {
     return sumOf(states, (state) => this.#counts.get(state) ?? 0);
   }
 
-  /** Those in one of these states, latest first. */
+  /** Jobs in these states, newest first. */
   *newestFirst(states: readonly JobState[]): Iterable<Job> {
     let left = this.count(states);
     for (let row = this.#numbers.length - 1; row >= 0 && left > 0; row--) {
@@ -72,7 +72,7 @@ export class EndedJobs {
     }
   }
 
-  /** They came in some other order. */
+  /** Sorts the jobs, which were added in another order. */
   sort(): void {
     const jobs = [...this.#jobs.values()].sort((one, other) => one.endedAt! - other.endedAt!);
     this.#jobs.clear();

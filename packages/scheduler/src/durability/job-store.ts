@@ -18,7 +18,7 @@ import { letGo, levelOf, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
 import { type Trace, Traces } from './traces.js';
 
-/** Makes the job of what the journal has of it; undefined where that cannot be read. */
+/** Rebuilds a job from the journal; undefined if it cannot be read. */
 type RecallJob = (job: Trace) => Job | undefined;
 
 /** A user's active jobs. */
@@ -36,29 +36,32 @@ interface BytesOfUser {
 
 const NOTHING: Readonly<HeldByUser> = { jobs: 0, waiting: 0 };
 
-/** A job is put away where to read it back takes a few milliseconds at most: so much of it lies in the journal. In bytes. */
+/**
+ * Jobs with more journal bytes than this stay in memory, so that reading one back takes at most a few milliseconds.
+ * In bytes.
+ */
 const PUT_AWAY_BYTES_MAX = 128 * 1024;
 /** Recently recalled jobs to keep, since they are often requested again. */
 const RECALLED_MAX = 8;
-/** Maximum number of moved jobs to expire at a time: after a start all may be due. */
+/** Maximum number of moved jobs to expire at a time, because all may be due after a start. */
 const FORGOTTEN_MAX = 1_000;
-/** Many are put away at a time: each time all that have ended are looked at. */
+/** Fraction to which ended jobs shrink when some move to the journal; moving many at once amortizes the scan. */
 const PUT_AWAY_SHARE = 0.5;
-/** Room is made for a while: each time all that have ended are looked at. */
+/** Fraction to which memory shrinks when jobs are evicted; evicting many at once amortizes the scan. */
 const ROOM_SHARE = 0.9;
 
-/** Estimates what a job takes before it has run. */
+/** Estimates the memory of a job before it has run. */
 function measure(job: Job): void {
   job.specBytes = bytesOf(job.spec);
   job.bytes = job.specBytes + job.stages[0]!.appendedBytes;
 }
 
 /**
- * The jobs of one owner: those that have not ended, and the last of those that have.
+ * The jobs of one owner: active ones, and recently ended ones.
  *
- * A job that has ended is not forgotten sooner than `LIMITS.endedAgeMinMs` because there are too many. Where a journal can
- * be read, all but the last of them lie there alone, and come back when they are asked for. Where memory is short all the
- * same, jobs go sooner, those of the user who holds most; their keys and ends are known for as long.
+ * The number of ended jobs alone never evicts one younger than `LIMITS.endedAgeMinMs`. If the journal can be read,
+ * most ended jobs are only there, and are read back on demand. If memory is still short, jobs are evicted earlier,
+ * those of the user with most memory first; their keys and final states are kept.
  */
 export class JobStore {
   readonly logs: TaskLogs;
@@ -68,7 +71,7 @@ export class JobStore {
   readonly #ledger: Pick<Ledger, 'forgotten'>;
   readonly #shares: MemoryShares;
   readonly #active = new Map<number, Job>();
-  /** In the order in which they ended. */
+  /** In order of their ends. */
   readonly #ended = new EndedJobs();
   /** Traces of evicted jobs, roughly in order of their end. */
   readonly #traces: Traces;
@@ -77,7 +80,7 @@ export class JobStore {
   /** Memory of jobs that can be moved to the journal. */
   #movableBytes = 0;
   readonly #recallJob: RecallJob | undefined;
-  /** The one that was asked for last is the last. */
+  /** In order of last use. */
   readonly #recalled = new Map<number, Job>();
   /** Jobs in memory by key. */
   readonly #byKey = new Map<string, Job>();
@@ -94,11 +97,11 @@ export class JobStore {
   readonly #journalByUser = new Map<string | undefined, number>();
   readonly #lastJob: number;
   #next: number;
-  /** Nothing is forgotten by its age before. */
+  /** No job expires by age before this time. */
   #keptUntil: Millis = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param lastJob the highest number that must not be given again
+   * @param lastJob highest job number already used
    * @param random in [0, 1)
    */
   constructor(
@@ -131,12 +134,12 @@ export class JobStore {
     });
   }
 
-  /** Nothing is known of any job. */
+  /** Whether no job is known. */
   get isEmpty(): boolean {
     return this.#active.size + this.#keptCount + this.#traces.length === 0;
   }
 
-  /** Jobs that have ended and can be asked for. */
+  /** Number of ended jobs that can be queried. */
   get #keptCount(): number {
     return this.#ended.size + this.#away.length;
   }
@@ -145,7 +148,7 @@ export class JobStore {
     return this.#active.size;
   }
 
-  /** All that can be asked for. */
+  /** Number of all jobs that can be queried. */
   get count(): number {
     return this.#active.size + this.#keptCount;
   }
@@ -196,7 +199,7 @@ export class JobStore {
     this.#insert(job);
   }
 
-  /** @param job that is measured */
+  /** @param job that has been measured */
   #insert(job: Job): void {
     this.#active.set(job.number, job);
     this.#countBytes(job, job.bytes, 0);
@@ -207,7 +210,7 @@ export class JobStore {
   }
 
   /**
-   * A job that has ended goes on.
+   * Reopens an ended job.
    *
    * @param reopen changes the job's state
    */
@@ -227,7 +230,7 @@ export class JobStore {
     if (key !== undefined) this.#byKey.set(key, job);
   }
 
-  /** The job was not to be, and nothing was written of it. */
+  /** Removes a job that was never recorded. */
   withdraw(job: Job): void {
     const { number } = job;
     if (this.#active.delete(number)) {
@@ -239,16 +242,16 @@ export class JobStore {
     this.#journalShrinks(job.spec.user, job.journalBytes);
   }
 
-  /** The job with the key is in memory no more. */
+  /** The job with the key is no longer in memory. */
   #freeKey(job: Job): void {
     const key = scopedKeyOf(job);
     if (key !== undefined && this.#byKey.get(key) === job) this.#byKey.delete(key);
   }
 
   /**
-   * A job that was there before this process.
+   * Adds a job of an earlier incarnation.
    *
-   * @returns false where there is no memory for it: then it stays in the journal, and nobody can have its key
+   * @returns false if there is no memory for it; it then stays in the journal, and its key remains reserved
    */
   restore(job: Job): boolean {
     measure(job);
@@ -264,7 +267,7 @@ export class JobStore {
     return true;
   }
 
-  /** The job lies in the journal, and there was no memory for it at the start. */
+  /** Whether the job stayed in the journal at the start because there was no memory for it. */
   isLeftOut(id: string): boolean {
     return this.#leftOut.has(this.#numberOf(id));
   }
@@ -273,7 +276,7 @@ export class JobStore {
     return this.#leftOutKeys.has(scopedKey(of, user));
   }
 
-  /** All were restored: those that ended are kept in the order of their ends. */
+  /** All jobs have been restored: sorts the ended ones by their ends. */
   restored(): void {
     this.#ended.sort();
     this.#away.sort();
@@ -299,13 +302,13 @@ export class JobStore {
     else this.#journalByUser.delete(user);
   }
 
-  /** Those that have not ended and of which the worker has tasks, in the order of their numbers. */
+  /** Active jobs with tasks at the worker, by number. */
   at(worker: Address): Job[] {
     const numbers = [...this.#places.jobsAt(worker)].sort((one, other) => one - other);
     return numbers.map((number) => this.#active.get(number)!);
   }
 
-  /** The job's tasks that the worker has, in their order. */
+  /** The job's tasks at the worker, by number. */
   tasksAt(worker: Address, { number }: Job): TaskIndex[] {
     return [...this.#places.at(worker, number)].sort((one, other) => one - other);
   }
@@ -314,22 +317,22 @@ export class JobStore {
     return this.#active.values();
   }
 
-  /** Jobs that have ended and are in memory, latest first. */
+  /** Ended jobs in memory, newest first. */
   endedNewestFirst(states: readonly JobState[]): Iterable<Job> {
     return this.#ended.newestFirst(states);
   }
 
-  /** Traces of jobs that have ended and lie in the journal alone, latest first. */
+  /** Traces of ended jobs that are only in the journal, newest first. */
   awayNewestFirst(states: readonly JobState[]): Iterable<Trace> {
     return this.#away.newestFirst(states);
   }
 
-  /** Reads a job back for a list; `byId` keeps those that are asked for one by one. */
+  /** Reads a job from the journal for a list; `byId` also caches it. */
   recall(trace: Trace): Job | undefined {
     return this.#recallJob!(trace);
   }
 
-  /** Ended jobs in a state, in memory or in the journal. */
+  /** Number of ended jobs in a state, in memory or in the journal. */
   endedCount(state: JobState): number {
     return this.#ended.count([state]) + this.#away.count(state);
   }
@@ -359,7 +362,7 @@ export class JobStore {
     return recalled;
   }
 
-  /** There was such a job here, and it has ended. */
+  /** Whether the job ended here and has been forgotten. */
   isForgotten(id: string): boolean {
     const number = this.#numberOf(id);
     const isPassedOver = number > this.#lastJob - LIMITS.unrecordedJobsMax && number <= this.#lastJob;
@@ -371,14 +374,14 @@ export class JobStore {
     return this.#traces.byNumber(number) ?? this.#away.byNumber(number);
   }
 
-  /** @returns 0 for what is no id of a job here */
+  /** @returns 0 if the id is not of this owner */
   #numberOf(id: string): number {
     const prefix = `${this.#tag}-`;
     const digits = id.startsWith(prefix) ? id.slice(prefix.length) : '';
     return /^\d+$/.test(digits) ? Number(digits) : 0;
   }
 
-  /** Keys belong to users: two users may have given the same one. */
+  /** Each user has a separate namespace of keys. */
   byKey(of: string, user: string | undefined): Job | undefined {
     const key = scopedKey(of, user);
     const job = this.#byKey.get(key);
@@ -399,7 +402,7 @@ export class JobStore {
     return undefined;
   }
 
-  /** Moves the job to those that have ended; of them, those go that are not to be kept any more. */
+  /** Moves the job to the ended ones, and evicts those that are no longer kept. */
   ended(job: Job, now: Millis): void {
     this.#moveToEnded(job);
     this.forgetOld(now);
@@ -425,8 +428,8 @@ export class JobStore {
   }
 
   /**
-   * Whether a new job of the user fits without ended jobs of others that hold no more than their share: the memory for jobs
-   * divided among all users who hold any.
+   * Whether a new job of the user fits after evicting ended jobs of users above their share: the memory for jobs
+   * divided equally among all users with jobs.
    */
   hasRoomFor(user: string | undefined, bytes: number): boolean {
     const excess = this.#bytes() + bytes - this.#shares.jobsMax;
@@ -449,15 +452,14 @@ export class JobStore {
   }
 
   /**
-   * Jobs that ended before this process are kept for some minutes of its own time, since the clock may have
-   * been wrong then or now.
+   * Jobs that ended before this process are kept for some minutes of its own time, because wall clocks may be wrong.
    */
   start(now: Millis): void {
     if (this.#keptCount > 0) this.#keptUntil = now + LIMITS.endedAgeMinMs;
     this.forgetOld(now);
   }
 
-  /** Forgets the ended jobs that are too old, too many, or take too much. */
+  /** Forgets ended jobs that are too old, too many, or too large. */
   forgetOld(now: Millis): void {
     if (now >= this.#keptUntil) this.#forgetByAge(now);
     this.#keepWithinShares(now);
@@ -472,7 +474,7 @@ export class JobStore {
     return this.#recallJob !== undefined && bytes + history.reports.recordedBytes <= PUT_AWAY_BYTES_MAX;
   }
 
-  /** Leaves those that ended first to the journal. */
+  /** Moves the jobs that ended first to the journal. */
   #putAway(): void {
     for (const job of this.#ended.values()) {
       if (this.#movableBytes <= PUT_AWAY_SHARE * this.#shares.endedMax) break;
@@ -507,8 +509,8 @@ export class JobStore {
   }
 
   /**
-   * Leaves no more than a trace of ended jobs: of users who hold more than their share, with what has not ended. Only where
-   * that is not enough, since jobs that have not ended take more, others lose some as well.
+   * Evicts ended jobs down to their traces, starting with users above their share, which includes active jobs. Other
+   * users lose some only if that is not enough, because active jobs take more.
    */
   #makeRoom(now: Millis | undefined): void {
     this.#letEndedGo(
@@ -529,7 +531,7 @@ export class JobStore {
     letGo(ended, this.#bytes() - ROOM_SHARE * this.#shares.jobsMax, drop, kept);
   }
 
-  /** @param droppedAt when its results went, where memory was short */
+  /** @param droppedAt when its results were evicted for lack of memory */
   #keepTrace(traces: Traces, job: Job, droppedAt?: Millis): void {
     const { number, state, endedAt, spec, journalBytes: bytes } = job;
     this.#freeKey(job);

@@ -30,31 +30,31 @@ const RECORD_BYTES = 300;
 const RANGE_BYTES = 64;
 
 interface Deferred {
-  /** Happens when so many records are durable. */
+  /** Runs when this many records are durable. */
   readonly after: number;
   act(now: Millis): void;
 }
 
 interface Held {
-  /** Goes out when so many records are durable. */
+  /** Sent when this many records are durable. */
   readonly after: number;
   readonly to: Address;
   message: Message;
   readonly bytes: number;
 }
 
-/** Why no new job is taken. */
+/** Why no new job is accepted. */
 export interface Refusal {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
-  /** It is worth trying again then. ms */
+  /** When to retry. ms */
   readonly retryMs?: Millis | undefined;
   /** The exhausted resource, if the condition may pass. */
   readonly cause?: OverloadReason;
 }
 
-/** Refuses what would start tasks before the scheduler knows the policy of its cluster. */
+/** Refuses requests that would start tasks before the scheduler knows the cluster's policy. */
 export const NOT_READY: Refusal = {
   code: 'not-ready',
   message: 'this scheduler has not joined its cluster yet',
@@ -62,29 +62,29 @@ export const NOT_READY: Refusal = {
 };
 
 /**
- * The owner's side of its journal: writes down what must outlive this process, and holds back what others must not
- * hear before it is durable: that a job was accepted, cancelled or has ended, and confirmations of reports, after which
- * workers forget them. Scheduling waits for nothing, and neither do answers that promise nothing.
+ * The owner's interface to its journal: appends records that must outlive this process, and delays messages until the
+ * records they depend on are durable: acceptances, cancellations, ends of jobs, and confirmations of reports, after
+ * which workers forget them. Scheduling never waits, nor do answers that promise nothing.
  *
- * What waits for the disk is bounded: with too much of it no job is taken, and no report, which its worker keeps.
+ * The backlog is bounded: above the limit no job is accepted, and no report, which its worker keeps.
  *
- * Where jobs are not journaled there is nothing to wait for, and everything goes out at once.
+ * Without a journal every message is sent immediately.
  */
 export class Ledger {
   readonly #env: SchedulerEnvironment;
-  /** Others may take the journal over, and keys are one for all who have it. */
+  /** Other schedulers may take the journal over, and keys are unique among all that share it. */
   readonly isShared: boolean;
   readonly #clock: { readonly wallOffsetMs: Millis };
   readonly #shares: MemoryShares;
   #written = 0;
   #durable = 0;
-  /** Sizes of records that are not durable. */
+  /** Sizes of records that are not durable yet. */
   readonly #sizes = new Deque<number>();
   #unwrittenBytes = 0;
   #heldBytes = 0;
-  /** By `after`, in the order in which they were sent. */
+  /** In order of `after`, which is the order of sending. */
   readonly #held = new Deque<Held>();
-  /** Places of acceptances that are not durable. */
+  /** Positions of acceptances that are not durable yet. */
   readonly #acceptances = new Deque<number>();
   readonly #deferred = new Deque<Deferred>();
   #journal: JournalState = { kind: 'open' };
@@ -101,12 +101,12 @@ export class Ledger {
     this.#shares = shares;
   }
 
-  /** Jobs outlive this process. */
+  /** Whether jobs outlive this process. */
   get isKept(): boolean {
     return this.#env.record !== undefined;
   }
 
-  /** All that was written down is on the disk. */
+  /** Whether all records are durable. */
   get isDurable(): boolean {
     return this.#durable === this.#written;
   }
@@ -116,7 +116,7 @@ export class Ledger {
     return this.#held.length;
   }
 
-  /** Why a new job cannot be taken now; undefined when it can. */
+  /** Why no new job can be accepted now; undefined: it can. */
   get refusal(): Refusal | undefined {
     const journal = this.#journal;
     if (journal.kind === 'full' || journal.kind === 'stopped')
@@ -125,7 +125,7 @@ export class Ledger {
     return this.isBehind || this.#acceptances.length >= LIMITS.unrecordedJobsMax ? BEHIND : undefined;
   }
 
-  /** Why nothing at all is written; undefined while something is. */
+  /** Why no record is written at all; undefined: records are written. */
   get stopped(): Refusal | undefined {
     const journal = this.#journal;
     if (journal.kind === 'away') return { ...AWAY, message: journal.message };
@@ -133,7 +133,7 @@ export class Ledger {
     return { code: 'journal-full', message: journal.message, hint: STOPPED_HINT };
   }
 
-  /** For whoever looks after it: 1 for what keeps jobs from being taken until somebody does something. */
+  /** For metrics: 1 for conditions that prevent new jobs until an operator acts. */
   get counted() {
     const { kind } = this.#journal;
     return {
@@ -141,12 +141,12 @@ export class Ledger {
     };
   }
 
-  /** The backlog of records is at its limit. */
+  /** Whether the backlog of records is at its limit. */
   get isBehind(): boolean {
     return this.#unwrittenBytes >= this.#shares.unwrittenMax;
   }
 
-  // ---- what is written down; nothing where jobs are not kept
+  // ---- records; no-ops without a journal
 
   accepted(job: Job, now: Millis): void {
     const { key, spec, class: jobClass, classifiedBy, route, stagesMs } = job;
@@ -162,7 +162,7 @@ export class Ledger {
     this.#write({ kind: 'classified', job: job.number, at: this.#wall(now), ...about });
   }
 
-  /** @returns where it can be read back; undefined where it cannot */
+  /** @returns position in the journal; undefined: it cannot be read back */
   attemptEnded(job: Job, end: AttemptEnd, worker: string, now: Millis): number | undefined {
     const { task, outcome, runMs } = end;
     const attempt = job.tasks.attempts[task]!;
@@ -190,7 +190,7 @@ export class Ledger {
     this.#write({ kind: 'retried', job: number, at: this.#wall(now), key, choice });
   }
 
-  /** A job that this one waits for has ended as it should. */
+  /** A predecessor of the job has ended as required. */
   passed(job: Job, id: string, now: Millis): void {
     this.#write({ kind: 'passed', job: job.number, at: this.#wall(now), after: id });
   }
@@ -202,7 +202,7 @@ export class Ledger {
     );
   }
 
-  /** Its user holds or releases it, or gives it another priority. */
+  /** The user changed the hold, the begin time or the priority of the job. */
   updated({ number, hold, priority }: Job, now: Millis): void {
     const about = { held: hold?.isHeld ?? false, beginAt: hold?.beginAt, priority };
     this.#write({ kind: 'updated', job: number, at: this.#wall(now), ...about });
@@ -212,18 +212,18 @@ export class Ledger {
     this.#write({ kind: 'ended', job: job.number, at: this.#wall(now), state: job.state });
   }
 
-  /** The task's attempt was given out and did not start. */
+  /** The task's attempt was assigned and did not start. */
   declined(job: Job, task: TaskIndex, now: Millis): void {
     const attempt = job.tasks.attempts[task]!;
     this.#write({ kind: 'declined', job: job.number, at: this.#wall(now), task, attempt });
   }
 
-  /** This incarnation has the job of an earlier one. */
+  /** This incarnation has resumed a job of an earlier one. */
   resumed(job: Job, now: Millis): void {
     this.#write({ kind: 'resumed', job: job.number, at: this.#wall(now) });
   }
 
-  /** To whom keys belong, should this process be started again while nobody can tell. */
+  /** Records the owners of keys, for a restart without central. */
   schedulers(names: readonly string[], now: Millis): void {
     this.#write({ kind: 'schedulers', job: 0, at: this.#wall(now), names });
   }
@@ -234,7 +234,8 @@ export class Ledger {
 
   #write(record: JobRecord, bytes = 0): number | undefined {
     if (this.#env.record === undefined) return undefined;
-    // It throws where the record cannot be encoded: what was not appended will never be durable, and must not count.
+    // Throws if the record cannot be encoded. A record that was not appended must not count, because it will never be
+    // durable.
     const place = this.#env.record(record);
     this.#written++;
     this.#sizes.push(RECORD_BYTES + bytes);
@@ -246,28 +247,28 @@ export class Ledger {
     return now + this.#clock.wallOffsetMs;
   }
 
-  // ---- what others hear
+  // ---- messages
 
-  /** Sends at once what promises nothing. */
+  /** Sends a message that promises nothing immediately. */
   tell(to: Address, message: Message): void {
     if (!this.#hasFailed) this.#env.send(to, message);
   }
 
   /**
-   * Sends it when everything that was written down so far is durable. Order holds. What there is no room for is asked
-   * for again by whoever misses it.
+   * Sends the message once everything recorded so far is durable, in order. If the backlog is full the message is
+   * dropped, and its receiver asks again.
    */
   send(to: Address, message: Message): void {
     if (this.#hasFailed) return;
     if (this.#durable === this.#written) return this.#env.send(to, message);
     if (this.#heldBytes >= this.#shares.heldMax) return;
-    // Most are confirmations, with nothing in them.
+    // Most are confirmations, which have no contents.
     const bytes = HELD_BYTES + (message.type === 'confirm' ? 0 : heapBytes(message));
     this.#heldBytes += bytes;
     this.#held.push({ after: this.#written, to, message, bytes });
   }
 
-  /** Happens when everything that was written down so far is durable; at once where nothing is kept. */
+  /** Runs once everything recorded so far is durable; immediately without a journal. */
   whenDurable(act: (now: Millis) => void, now: Millis): void {
     if (this.isDurable) act(now);
     else this.#deferred.push({ after: this.#written, act });
@@ -295,7 +296,10 @@ export class Ledger {
       this.#deferred.shift()!.act(now);
   }
 
-  /** Whether anything is written. Once that has failed nobody gets an answer, since nobody knows what the disk holds. */
+  /**
+   * Sets whether the journal accepts records. After a failure no reply is sent, because the contents of the disk are
+   * unknown.
+   */
   setJournal(state: JournalState): void {
     if (!this.#hasFailed) this.#journal = state;
   }

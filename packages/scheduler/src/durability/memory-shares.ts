@@ -1,27 +1,27 @@
-/** How one scheduler's memory is divided, as it estimates what things take. In bytes. */
+/** How a scheduler divides its memory budget, by estimate. In bytes. */
 export interface MemoryShares {
-  /** Jobs that have not ended: with more no new one is taken. */
+  /** Active jobs; above it no new one is accepted. */
   readonly activeMax: number;
-  /** The same at the start: what an incarnation with a larger heap has left beyond it stays in the journal. */
+  /** Active jobs at the start; jobs of an incarnation with a larger heap beyond this stay in the journal. */
   readonly restoredMax: number;
-  /** All jobs: with more, ended ones are forgotten. */
+  /** All jobs; above it ended ones are forgotten. */
   readonly jobsMax: number;
-  /** Ended jobs that the journal has as well: with more, the first of them lie there alone. */
+  /** Ended jobs that are also in the journal; above it the oldest are only there. */
   readonly endedMax: number;
-  /** With more, what can be done without is not kept of jobs, and what tasks return only in the journal. */
+  /** Above it, optional data of jobs is not kept, and return values only in the journal. */
   readonly shortAbove: number;
   /** Limit for task output. */
   readonly logsMax: number;
-  /** Records that the disk does not have yet. */
+  /** Records that are not durable yet. */
   readonly unwrittenMax: number;
-  /** Answers that wait for the disk. */
+  /** Answers that wait for durability. */
   readonly heldMax: number;
 }
 
-/** Some ten thousand small jobs: more in memory would help nobody. */
+/** About ten thousand small jobs; more in memory would not help. */
 const ENDED_BYTES_MAX = 32 * 1024 * 1024;
 
-/** @param bytes the whole budget: about half of the heap, so that there is room for what is on its way */
+/** @param bytes the total budget: about half of the heap, which leaves room for temporary data */
 export function sharesOf(bytes: number): MemoryShares {
   return {
     activeMax: bytes * 0.45,
@@ -42,11 +42,11 @@ interface Holding {
 }
 
 /**
- * Those who hold most come down to a level at which `excess` less is held: nobody then has to give up what is his for
- * somebody who holds more. Of each the first goes first.
+ * Evicts from the users who hold most, down to a level at which `excess` is freed, so that no user loses memory to
+ * one who holds more. Each user's oldest items go first.
  *
- * @param giveUp makes room of at least so much, if it can; returns how much
- * @param kept what users hold that cannot go, and counts as theirs. In bytes
+ * @param giveUp frees at least this much if possible; returns how much
+ * @param kept what users hold that cannot be evicted, and counts as theirs. In bytes
  */
 export function letGo<T extends Holding>(
   all: Iterable<T>,
@@ -76,7 +76,7 @@ export function letGo<T extends Holding>(
   }
 }
 
-/** Finds how much each may hold so that all together hold `excess` less. @param held by each, the largest first */
+/** Finds the maximum per holder at which all together hold `excess` less. @param held by each, in descending order */
 export function levelOf(held: readonly number[], excess: number): number {
   let sum = 0;
   for (const [index, bytes] of held.entries()) {

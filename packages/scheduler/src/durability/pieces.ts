@@ -1,12 +1,12 @@
 import { invariant, type Millis } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 
-/** Records of a journal, say, of which one takes some microseconds. */
+/** In journal records, each of which takes some microseconds. */
 const PIECE = 500;
 
 /**
- * Work that may be more than a turn should take, such as jobs of a whole journal: done a piece at a time. Between them beats
- * go out, of this scheduler and of others in its process, and mail is read.
+ * Splits long work, such as loading a whole journal, into chunks. Between them the process sends heartbeats and reads
+ * messages.
  */
 export class Pieces {
   readonly #env: SchedulerEnvironment;
@@ -14,18 +14,18 @@ export class Pieces {
   #steps: Iterator<number> | undefined;
   #now: Millis = 0;
 
-  /** @param piece what is done at a time, in the units of those who bring work */
+  /** @param piece size of a chunk, in the units of the work */
   constructor(env: SchedulerEnvironment, piece = PIECE) {
     this.#env = env;
     this.#piece = piece;
   }
 
-  /** When the present piece is done. */
+  /** Time at which the current chunk runs. */
   get now(): Millis {
     return this.#now;
   }
 
-  /** @param steps say what each of them was */
+  /** @param steps yield the cost of each step */
   begin(steps: Iterable<number>, now: Millis): void {
     invariant(this.#steps === undefined, 'only one operation can run in chunks at a time');
     this.#steps = steps[Symbol.iterator]();

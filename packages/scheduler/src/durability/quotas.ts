@@ -20,15 +20,15 @@ const OTHERS = '*';
 interface Limited {
   readonly title: string;
   readonly limits: Holder;
-  /** Whether the limits count what this user's jobs hold. */
+  /** Whether the limits include the jobs of this user. */
   counts(user: string): boolean;
   /** Its name in `elsewhere`. */
   readonly name: string;
 }
 
 /**
- * Limits of users and projects that this scheduler keeps: on what waits, what is journaled, and how long tasks run. Central
- * keeps those on what runs, and says how much is used at other schedulers, as of the last heartbeats.
+ * Limits of users and projects that this scheduler enforces: on waiting tasks, journal size and run times. Central
+ * enforces limits on running tasks, and reports the usage at other schedulers as of the last heartbeats.
  */
 export class Quotas {
   readonly #jobs: JobStore;
@@ -44,18 +44,18 @@ export class Quotas {
     this.#elsewhere = new Map(elsewhere.map((each) => [each.user, each]));
   }
 
-  /** Another central says its own. */
+  /** Another central sends new limits. */
   forget(): void {
     this.#holders.clear();
     this.#elsewhere.clear();
   }
 
-  /** Some user has a limit. */
+  /** Whether any user has a limit. */
   get areSet(): boolean {
     return this.#holders.size > 0;
   }
 
-  /** Whether others need to know what users hold here. */
+  /** Whether other schedulers need the usage here. */
   get areShared(): boolean {
     for (const { waiting, journal } of this.#holders.values())
       if (waiting !== undefined || journal !== undefined) return true;
@@ -76,7 +76,7 @@ export class Quotas {
     }));
   }
 
-  /** Refuses a job that can never run, or that exceeds what its user may have waiting. */
+  /** Refuses a job that can never run, or that exceeds its user's limits on waiting tasks or journal bytes. */
   refusalOf({ user, stages }: JobSpec, tasks: number, bytes: number): Refusal | undefined {
     if (!this.areSet) return undefined;
     for (const limited of this.#limitsOf(user))
@@ -87,7 +87,7 @@ export class Quotas {
     return this.refusalOfTasks(user, tasks, bytes);
   }
 
-  /** Refuses more waiting tasks or journal bytes than the user may have. */
+  /** Refuses tasks beyond its user's limits on waiting tasks or journal bytes. */
   refusalOfTasks(user: string | undefined, tasks: number, bytes: number): Refusal | undefined {
     if (!this.areSet) return undefined;
     for (const limited of this.#limitsOf(user)) {
@@ -111,7 +111,7 @@ export class Quotas {
     return undefined;
   }
 
-  /** The longest time that a task of this user may run. ms; undefined: any */
+  /** Maximum run time of the user's tasks. ms; undefined: unlimited */
   runTimeOf(user: string | undefined): Millis | undefined {
     if (!this.areSet) return undefined;
     let least = Number.POSITIVE_INFINITY;

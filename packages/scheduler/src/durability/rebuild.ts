@@ -16,10 +16,10 @@ import { Job, TaskState } from '../job/job.js';
 import { howEnded } from '../job/outcomes.js';
 import { findReopening } from '../job/reopening.js';
 
-/** Gets a job as it was when its owner last wrote something down. */
+/** Receives a job in the state of its last record. */
 type Rebuilt = (job: Job) => void;
 
-/** So many tasks of a job take as long as a record. */
+/** Number of tasks that take as long to process as one record. */
 const TASKS_A_RECORD = 50;
 
 /** Inputs of rebuilding a job besides its records. */
@@ -28,20 +28,20 @@ export interface RebuildContext {
   readonly wallOffsetMs: Millis;
   readonly now: Millis;
   idOf(job: JobNumber): string;
-  /** Stands for a worker of which the name is left. */
+  /** A placeholder for a worker known only by name. */
   formerly(worker: string): Address;
-  /** Memory is short. */
+  /** Whether memory is short. */
   isShort(): boolean;
 }
 
 /**
- * Makes jobs of records. What was running is waiting: whether it still runs is for its worker to say. Attempts of
- * tasks that have not ended count on from those that may have been started and were not written down.
+ * Rebuilds jobs from records. Tasks that were running become waiting until their workers report them. Attempt numbers
+ * of unfinished tasks skip attempts that may have started without a record.
  *
- * Takes one record at a time: together they may be more than the memory holds.
+ * Processes one record at a time, because all records may exceed the memory.
  *
- * @param entries by job, each from its acceptance on; those of a job that was forgotten may be there or not
- * @returns steps, each worth so many records
+ * @param entries by job, each starting with its acceptance; may include forgotten jobs
+ * @returns steps, each with a cost in records
  */
 export function* rebuildJobs(
   entries: Iterable<JournalEntry>,
@@ -65,7 +65,7 @@ export function* rebuildJobs(
   rebuild?.done(rebuilt);
 }
 
-/** Makes an ended job of its records; undefined where they do not tell of its end. */
+/** Rebuilds an ended job from its records; undefined if they do not contain its end. */
 export function rebuiltJob(entries: Iterable<JournalEntry>, context: RebuildContext): Job | undefined {
   let rebuilt: Job | undefined;
   const steps = rebuildJobs(entries, context, (job) => {
@@ -177,7 +177,7 @@ class Rebuild {
   /** The last classification counts. */
   #classified(record: JobRecordOf<'classified'>): void {
     const { class: jobClass, classifiedBy: by, route, estimateMs = this.job.spec.estimateMs } = record;
-    // The first record tells when the pilots decided; later ones only update run times.
+    // The first record contains the time of the pilots' decision; later ones only update run times.
     this.job.decidedAt ??= this.#machineTime(record.at);
     this.job.redecide({ class: jobClass, by, route, estimateMs, stagesMs: record.stagesMs });
   }
@@ -210,7 +210,7 @@ class Rebuild {
     if (stage.unfinished === 0) for (const next of job.stageEnded(stage)) job.release(next, now);
   }
 
-  /** The choice and what the tasks had come to say which of them run again, as when the retry was accepted. */
+  /** Recomputes from the selection and the tasks' states which tasks run again, as when the retry was accepted. */
   #retried({ choice, key, at }: JobRecordOf<'retried'>): void {
     const { job } = this;
     if (!job.hasEnded) return;
@@ -226,10 +226,10 @@ class Rebuild {
     rebuilt(this.job);
   }
 
-  /** Nothing of a job that was cancelled, or has ended, is started again. */
+  /** Ensures that a cancelled or ended job is not started again. */
   #settle(): void {
     const { job } = this;
-    // Before tasks become final: a retry numbers even cancelled ones beyond attempts that may have started.
+    // Done before tasks become final: a retry skips attempt numbers that cancelled tasks may have used.
     this.#mayHaveStarted();
     if (job.cancelling || job.hasEnded) return job.cancelWaiting();
     for (let task = 0; task < job.taskCount; task++)
@@ -237,7 +237,7 @@ class Rebuild {
     if (job.hasCancelledTasks) this.#endCancelled();
   }
 
-  /** Tasks that were cancelled one by one are not started again, and neither are the stages after them. */
+  /** Tasks that were cancelled individually are not started again, nor are the stages after them. */
   #endCancelled(): void {
     const { job } = this;
     for (let task = 0; task < job.taskCount; task++) {
@@ -254,14 +254,14 @@ class Rebuild {
     this.#usedUpTo[task] = Math.max(this.#usedUpTo[task]!, attempt);
   }
 
-  /** The incarnation that is gone may have given each task one attempt more than was written down. */
+  /** The previous incarnation may have started one more attempt of each task than it recorded. */
   #mayHaveStarted(): void {
     for (let task = 0; task < this.job.taskCount; task++) {
       if (!this.job.tasks.isFinal(task)) this.#usedUpTo[task]!++;
     }
   }
 
-  /** Another machine's clock may have been ahead: what has happened is not yet to come. */
+  /** Another machine's clock may have been ahead, so recorded times are limited to the present. */
   #machineTime(at: Millis): Millis {
     return Math.min(at - this.#context.wallOffsetMs, this.#context.now);
   }

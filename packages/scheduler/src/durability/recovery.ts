@@ -16,28 +16,28 @@ import type { JobStore } from './job-store.js';
 type Held = MessageOf<'holding'>['tasks'][number];
 
 /**
- * After a restart the owner knows from its journal what has ended, and its workers know what runs. So it asks them,
- * takes as running what they hold, and gives nothing of its old jobs out before all have answered, or a lease's time
- * has passed: who has not answered by then is dead or cut off. A worker that answers later has its tasks taken as
- * well, except those that run elsewhere by then, which it is told to end.
+ * After a restart the owner knows from its journal what has ended, and its workers know what runs. It asks them,
+ * adopts the tasks that they hold, and assigns no task of old jobs until all have answered or a lease has passed,
+ * after which silent workers count as lost. Tasks of workers that answer later are also adopted, unless they run
+ * elsewhere by then and must be killed.
  */
 export class Recovery {
   readonly #env: Environment;
   readonly #jobs: JobStore;
   readonly #members: Members;
-  /** Earlier incarnations, as workers knew them. */
+  /** Earlier incarnations, as known to workers. */
   readonly #previousIncarnations: readonly Address[];
-  /** The highest number of a job that an earlier incarnation may have accepted. */
+  /** The highest job number that an earlier incarnation may have used. */
   readonly #lastJob: number;
-  /** Workers that were asked and have not answered. */
+  /** Workers that have not answered yet. */
   readonly #asked = new Set<Address>();
-  /** Workers that were asked, ever. */
+  /** Workers that were ever asked. */
   readonly #known = new Set<Address>();
-  /** When the first of them were asked; undefined before. */
+  /** When the first workers were asked; undefined: not yet. */
   #since: Millis | undefined;
   #isHolding: boolean;
   #hasJustEnded = false;
-  /** Jobs that may start and have not been. */
+  /** Jobs that may start once recovery ends. */
   readonly #unstarted = new Set<number>();
 
   constructor(
@@ -55,17 +55,17 @@ export class Recovery {
     this.#isHolding = lastJob > 0;
   }
 
-  /** Nothing of this job is to be given out yet. */
+  /** Whether no task of the job may be assigned yet. */
   holds(job: Job): boolean {
     return this.#isHolding ? job.number <= this.#lastJob : this.#unstarted.has(job.number);
   }
 
-  /** It was asked what it holds and has not answered: what it says of a task may have overtaken the answer. */
+  /** Whether the worker has not answered yet; its reports may have overtaken the answer. */
   awaits(worker: Address): boolean {
     return this.#asked.has(worker);
   }
 
-  /** There may be workers that were not asked. @returns whether any is to be asked again should it not answer */
+  /** New workers must be asked. @returns whether any question may need a retry */
   workersJoined(workers: readonly Member[], now: Millis): boolean {
     if (this.#previousIncarnations.length === 0) return false;
     for (const { address: worker } of workers) {
@@ -79,7 +79,7 @@ export class Recovery {
     return this.#asked.size > 0;
   }
 
-  /** These will not answer. */
+  /** The workers will not answer. */
   lost(workers: Iterable<Address>): void {
     for (const worker of workers) {
       this.#asked.delete(worker);
@@ -90,7 +90,7 @@ export class Recovery {
 
   /** A worker reports this owner's tasks. */
   holding(from: Address, { tasks }: MessageOf<'holding'>, now: Millis): void {
-    // Nobody would say again that it is gone.
+    // No message would report its loss again.
     if (this.#members.isGone(from)) return;
     this.#members.met(from, now);
     for (const held of tasks) {
@@ -104,10 +104,10 @@ export class Recovery {
   }
 
   /**
-   * Asks again who has not answered.
+   * Repeats unanswered questions.
    *
-   * @param lateMs how long after its time this is called: for so long the owner was stopped, or too busy to read answers
-   * @returns whether there is anybody
+   * @param lateMs how late the timer fired: the owner was suspended or too busy to read answers
+   * @returns whether any worker has not answered
    */
   askAgain(leaseMs: Millis, lateMs: Millis, now: Millis): boolean {
     for (const worker of this.#asked) this.#ask(worker);
@@ -120,14 +120,14 @@ export class Recovery {
     this.#env.send(worker, { type: 'resume', previousIncarnations: this.#previousIncarnations, audit: 0 });
   }
 
-  /** @returns false for what does not count: it has ended, or runs elsewhere, or was never written down */
+  /** @returns false if the attempt does not count: it has ended, runs elsewhere, or was never recorded */
   #takes(job: Job, { task, attempt, elapsedMs, match = 0 }: Held, from: Address, now: Millis): boolean {
     if (task >= job.taskCount || job.cancelling || job.hasEnded || job.tasks.isFinal(task)) return false;
     const isRunning = job.tasks.stateOf(task) === TaskState.running;
     if (isRunning && job.tasks.workers[task] === from && job.tasks.attempts[task] === attempt) return true;
     // A gang starts as a whole, without members of an earlier attempt.
     if (job.gangStageOf(task) !== undefined && !this.holds(job)) return false;
-    // The others have ended, or a later one is held, or was given out since.
+    // The attempt is outdated: a later one exists or has ended.
     if (job.number > this.#lastJob || attempt <= job.tasks.attempts[task]!) return false;
     // Bindings by this incarnation take precedence.
     const mayStart = job.tasks.stateOf(task) === TaskState.waiting || job.resting.has(task);
@@ -137,7 +137,7 @@ export class Recovery {
     job.history.counted(task);
     job.tasks.attempts[task] = attempt;
     job.tasks.setWorker(task, from);
-    // Central may ask for the room of what it has matched.
+    // Central may preempt tasks that it matched.
     job.tasks.assignedBy[task] = match > 0 ? AssignedBy.match : AssignedBy.resumed;
     job.tasks.assignments[task] = match;
     job.tasks.startedAt[task] = now - elapsedMs;
@@ -146,7 +146,7 @@ export class Recovery {
     return true;
   }
 
-  /** A later attempt is held by somebody else. */
+  /** Another worker has a later attempt. */
   #drop(job: Job, task: TaskIndex): void {
     const worker = job.tasks.workerOf(task);
     if (worker === NOBODY) return;
@@ -164,14 +164,14 @@ export class Recovery {
     this.#hasJustEnded = true;
   }
 
-  /** All have said what they hold, or had the time to: what nobody holds may start. @returns true once */
+  /** Returns true once, when all workers have answered or had time to: tasks that no worker holds may then start. */
   takeEnd(): boolean {
     const hasEnded = this.#hasJustEnded;
     this.#hasJustEnded = false;
     return hasEnded;
   }
 
-  /** Jobs that may start from now on, one after the other. */
+  /** Yields the jobs that may start now. */
   *toStart(): Iterable<Job> {
     for (const number of this.#unstarted) {
       this.#unstarted.delete(number);

@@ -5,20 +5,20 @@ import type { JobStore } from './job-store.js';
 import type { Ledger } from './ledger.js';
 
 /**
- * Whether what is believed to run does run. A task may have been given out and never have come, and the news that its
- * worker gave it back may be lost as well: nobody else would ever say so. So workers that are believed to run
- * something for long are asked now and then what they hold, as after a restart.
+ * Verifies that tasks believed to be running really run. A task may have been lost in flight, or its return may have
+ * been lost, and no other message would reveal it. Workers with long-running tasks are therefore asked occasionally
+ * what they hold, as after a restart.
  */
 export class RunningTaskAudit {
   readonly #jobs: JobStore;
   readonly #ledger: Ledger;
   readonly #previousIncarnations: readonly Address[];
-  /** Workers that were asked and have not answered. */
+  /** Workers that have not answered yet. */
   readonly #asked = new Set<Address>();
   #askedAt: Millis = Number.NEGATIVE_INFINITY;
   /** Number of the last audit. */
   #round = 0;
-  /** Tasks running since before this time should have reached the worker when it was asked. */
+  /** Tasks that started before this time should have reached their worker when it was asked. */
   #since: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(jobs: JobStore, ledger: Ledger, previousIncarnations: readonly Address[]) {
@@ -28,9 +28,9 @@ export class RunningTaskAudit {
   }
 
   /**
-   * Asks those that are believed to run something since `pauseMs` ago, once in so long.
+   * Asks workers with tasks that started at least `pauseMs` ago, at most once in that time.
    *
-   * @returns whether anything is believed to run
+   * @returns whether any task counts as running
    */
   start(pauseMs: Millis, now: Millis): boolean {
     const running = [...this.#jobs.active()].filter(({ runningCount }) => runningCount > 0);
@@ -43,22 +43,21 @@ export class RunningTaskAudit {
       for (const task of tasksSince(job, this.#since)) this.#asked.add(job.tasks.workerOf(task));
     }
     const previousIncarnations = this.#previousIncarnations;
-    // Behind what waits until it is durable, of which those may be that it asks after.
+    // Sent after delayed messages, which may include the tasks in question.
     for (const worker of this.#asked)
       this.#ledger.send(worker, { type: 'resume', previousIncarnations, audit: this.#round });
     return true;
   }
 
-  /** These will not answer. */
+  /** These workers will not answer. */
   lost(workers: Iterable<Address>): void {
     for (const worker of workers) this.#asked.delete(worker);
   }
 
   /**
-   * A worker has said what it holds. An answer to an earlier question, which was held up on its way, says nothing of
-   * what was given since.
+   * A worker has answered. An answer to an earlier audit says nothing about tasks sent since.
    *
-   * @returns what the worker was given long before it was asked, and does not hold
+   * @returns tasks sent long before the question that the worker does not hold
    */
   missing(from: Address, { tasks, audit }: MessageOf<'holding'>): { job: Job; task: TaskIndex }[] {
     const missing: { job: Job; task: TaskIndex }[] = [];

@@ -3,7 +3,7 @@ import { Page } from '../job/heap-bytes.js';
 import { letGo } from './memory-shares.js';
 
 interface Logged {
-  /** Its number among the chunks of its job, which readers' cursors are by. */
+  /** Number of the chunk within its job, used by readers' cursors. */
   readonly at: number;
   readonly task: TaskIndex;
   readonly attempt: AttemptNumber;
@@ -14,11 +14,11 @@ interface Logged {
 /** Overhead of a chunk besides its bytes. */
 const CHUNK_BYTES = 200;
 
-/** Down to which it is emptied when it is full. */
+/** Fraction to which output shrinks when it is full. */
 const ROOM_SHARE = 0.9;
-/** Bytes at the end of each stream of a failed task that outlast all other output. */
+/** Bytes at the end of each stream of a failed task that are dropped last. */
 const LAST_BYTES = 2_000;
-/** Lines at the end of each stream that tell why a task failed. */
+/** Lines at the end of each stream that explain a failure. */
 const LAST_LINES = { stdout: 3, stderr: 5 } as const;
 const NEWLINE = 0x0a;
 const STREAMS = ['stdout', 'stderr'] as const;
@@ -26,10 +26,10 @@ const STREAMS = ['stdout', 'stderr'] as const;
 interface JobLog {
   readonly job: JobNumber;
   readonly user: string | undefined;
-  /** In order of `at`, which has gaps where chunks were dropped. */
+  /** In order of `at`, with gaps where chunks were dropped. */
   chunks: Logged[];
   nextAt: number;
-  /** Nothing was dropped from here on. */
+  /** No chunk after this was dropped. */
   intactFrom: number;
   bytes: number;
 }
@@ -40,7 +40,7 @@ interface JobLog {
  */
 export class TaskLogs {
   readonly #logs = new Map<number, JobLog>();
-  /** The next number of jobs of which nothing is left: cursors go on from there. */
+  /** The next chunk number of jobs without remaining output, so that cursors stay valid. */
   readonly #emptied = new Map<number, number>();
   readonly #bytesMax: number;
   readonly #hasFailed: (job: JobNumber, task: TaskIndex) => boolean;
@@ -80,7 +80,7 @@ export class TaskLogs {
     this.#logs.delete(job);
   }
 
-  /** @param wanted says of which tasks */
+  /** @param wanted selects tasks */
   read(job: JobNumber, cursor: number, wanted: (task: TaskIndex) => boolean, ended: boolean): LogPage {
     const log = this.#logs.get(job);
     if (log === undefined) {
@@ -100,7 +100,7 @@ export class TaskLogs {
     return { chunks: page.items, next, atEnd, done: ended && atEnd, dropped: cursor < log.intactFrom };
   }
 
-  /** The last lines that each of these tasks has printed, stdout before stderr, of its last attempt that printed. */
+  /** The last lines of these tasks' output, stdout before stderr, from the last attempt with output. */
   lastLines(job: JobNumber, tasks: readonly TaskIndex[]): Map<TaskIndex, Uint8Array> {
     const lines = new Map<TaskIndex, Uint8Array>();
     const log = this.#logs.get(job);
@@ -119,7 +119,7 @@ export class TaskLogs {
     );
   }
 
-  /** Drops the oldest chunks, half of them at least, until about `excess` is gone. @returns how many bytes are */
+  /** Drops the oldest chunks, at least half of them, until about `excess` is freed. @returns freed bytes */
   #shorten(log: JobLog, excess: number): number {
     const before = log.bytes;
     this.#dropOldest(
@@ -137,7 +137,7 @@ export class TaskLogs {
     return gone;
   }
 
-  /** @param spared what is kept of chunks, by their numbers */
+  /** @param spared remains of chunks, by number */
   #dropOldest(log: JobLog, excess: number, spared: ReadonlyMap<number, Uint8Array>): void {
     const { chunks } = log;
     const enough = log.bytes - excess;
@@ -157,7 +157,7 @@ export class TaskLogs {
   }
 }
 
-/** The first chunk from this number on. */
+/** Index of the first chunk from this number on. */
 function indexOf(chunks: readonly Logged[], at: number): number {
   let [low, high] = [0, chunks.length];
   while (low < high) {
@@ -168,7 +168,7 @@ function indexOf(chunks: readonly Logged[], at: number): number {
   return low;
 }
 
-/** The end of what one task printed. */
+/** The end of one task's output. */
 interface Last {
   readonly attempt: AttemptNumber;
   readonly left: Record<'stdout' | 'stderr', number>;
@@ -176,7 +176,7 @@ interface Last {
   readonly parts: Record<'stdout' | 'stderr', Uint8Array[]>;
 }
 
-/** @param took called with each chunk of which something is among the last bytes */
+/** @param took called with each chunk that contributes to the last bytes */
 function lastOf(
   chunks: readonly Logged[],
   wanted: (task: TaskIndex) => boolean,
@@ -202,7 +202,7 @@ function lastOf(
   return lasts;
 }
 
-/** The last bytes that these tasks printed, by the numbers of their chunks. */
+/** The last bytes of these tasks' output, by chunk number. */
 function lastChunks(
   chunks: readonly Logged[],
   wanted: (task: TaskIndex) => boolean,

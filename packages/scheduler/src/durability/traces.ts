@@ -14,41 +14,41 @@ import {
  */
 export interface Trace {
   readonly number: JobNumber;
-  /** Undefined where it has none, and where it can be read back with the job. */
+  /** undefined: no key, or the key is read from the journal. */
   readonly key: string | undefined;
   readonly user: string | undefined;
   readonly state: JobState;
   readonly endedAt: Millis;
   /** Estimated bytes of the job in the journal. */
   readonly bytes: number;
-  /** When it had to make room; undefined where it did not, or that was at the start. */
+  /** When it was evicted for lack of memory; undefined: it was not, or that was at the start. */
   readonly droppedAt?: Millis | undefined;
 }
 
-/** Whether a job is wanted, by who submitted it. */
+/** Selects jobs by their user. */
 export type IsOwner = (user: string | undefined) => boolean;
 
-/** Columns, and both indexes at twice as many places as rows. In bytes, beside the texts. */
+/** Columns, and both indexes at twice as many slots as rows. In bytes, in addition to the texts. */
 const ROW_BYTES = 96;
-/** A text of its own, beside its characters. In bytes. */
+/** Overhead of a separate string. In bytes. */
 const TEXT_BYTES = 24;
 const ROWS_MIN = 64;
-/** So many names of users are kept once, however many jobs they have. */
+/** Number of user names that are stored once for all jobs. */
 const USERS_MAX = 1_000;
 
 /**
- * Traces of jobs that have ended, the first to go first. There may be a million of them, since none may go within some
- * minutes: so they are columns of numbers, in rings, and no objects.
+ * Traces of ended jobs, in order of eviction. There may be a million of them, because none may be evicted for some
+ * minutes, so they are stored as columns of numbers in ring buffers instead of objects.
  */
 export class Traces {
   readonly #keepsKeys: boolean;
   readonly #random: () => number;
-  /** Drawn on use: who keeps no traces draws no number. */
+  /** Drawn on demand, so that owners without traces do not advance the stream. */
   #seed: number | undefined;
   #numbers = new Float64Array(0);
   #endedAt = new Float64Array(0);
   #journalBytes = new Float64Array(0);
-  /** NaN: it did not have to make room. */
+  /** NaN: not evicted for lack of memory. */
   #droppedAt = new Float64Array(0);
   #states = new Uint8Array(0);
   /** Rows by state. */
@@ -65,8 +65,8 @@ export class Traces {
   readonly #names = new Map<string, string>();
 
   /**
-   * @param keepsKeys else they have to be read elsewhere, to tell those apart that look alike here
-   * @param random in [0, 1): drawn once, so that nobody knows which keys look alike
+   * @param keepsKeys if false, candidates are verified in the journal, because hashes may collide
+   * @param random in [0, 1): seeds the hash, so that clients cannot provoke collisions
    */
   constructor(keepsKeys: boolean, random: () => number) {
     this.#keepsKeys = keepsKeys;
@@ -82,7 +82,7 @@ export class Traces {
     return this.#length * ROW_BYTES + this.#textBytes;
   }
 
-  /** The first to go. */
+  /** The next to be evicted. */
   get first(): Trace | undefined {
     return this.#length === 0 ? undefined : this.#at(this.#head);
   }
@@ -117,7 +117,7 @@ export class Traces {
     if (rows > ROWS_MIN && this.#length < rows / 8) this.#resize(rows / 4);
   }
 
-  /** Removes one from anywhere: costs a look at all of them. */
+  /** Removes a trace from any position; scans all of them. */
   remove(number: JobNumber): void {
     const rows = this.#rows();
     const at = rows.findIndex((row) => this.#numbers[row] === number);
@@ -138,14 +138,14 @@ export class Traces {
     return undefined;
   }
 
-  /** Those that have the key; where keys are not kept, those that may have it. */
+  /** Traces with the key; if keys are not kept, candidates. */
   *withKey(key: string): Iterable<Trace> {
     if (this.#length === 0) return;
     for (const row of this.#byKey.rowsOf(this.#hashOf(key)))
       if (!this.#keepsKeys || this.#keys[row] === key) yield this.#at(row);
   }
 
-  /** Those in one of these states, latest first. */
+  /** Traces in one of these states, newest first. */
   *newestFirst(states: readonly JobState[]): Iterable<Trace> {
     const wanted = states.map((state) => JOB_STATES.indexOf(state));
     let left = sumOf(wanted, (state) => this.#counts[state]!);
@@ -241,14 +241,14 @@ export class Traces {
   }
 }
 
-/** Rows by hashes: open addressing with linear probing, which moves what follows back when one goes. */
+/** Hash index of rows: open addressing with linear probing and backward-shift deletion. */
 class RowIndex {
-  /** One more than the row; 0: free. */
+  /** Row plus one; 0: free. */
   readonly #places: Uint32Array;
   readonly #mask: number;
   readonly #hashOf: (row: number) => number;
 
-  /** @param size a power of two, and more than there will be rows */
+  /** @param size a power of two above the maximum number of rows */
   constructor(size: number, hashOf: (row: number) => number) {
     this.#places = new Uint32Array(size);
     this.#mask = size - 1;
@@ -274,7 +274,7 @@ class RowIndex {
     while (this.#places[gap] !== row + 1) gap = (gap + 1) & this.#mask;
     for (let next = (gap + 1) & this.#mask; this.#places[next] !== 0; next = (next + 1) & this.#mask) {
       const home = this.#hashOf(this.#places[next]! - 1) & this.#mask;
-      // It may move to the gap if that is not before its home.
+      // The row may move into the gap if the gap is not before its home.
       if (((next - home) & this.#mask) < ((next - gap) & this.#mask)) continue;
       this.#places[gap] = this.#places[next]!;
       gap = next;

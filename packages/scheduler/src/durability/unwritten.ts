@@ -4,9 +4,9 @@ import type { Job } from '../job/job.js';
 type Question = (now: Millis) => void;
 
 /**
- * Jobs of a journal that others may take over, until they are written down. Only then is it known that the key of each is its
- * own, and would whoever takes over know of it: so nothing of them is given out before. Workers are looked for meanwhile, and
- * their questions wait; but for no journal that does not answer, since slots wait with them.
+ * Jobs in a shared journal that are not durable yet. Only durability proves that their keys are unique and that a
+ * takeover would include them, so none of their tasks is assigned earlier. Workers are sought meanwhile, and their
+ * questions wait; but not while the journal is unreachable, because slots would wait, too.
  */
 export class Unwritten {
   readonly #questions = new Map<Job, Question[]>();
@@ -21,27 +21,27 @@ export class Unwritten {
     this.#questions.set(job, []);
   }
 
-  /** @returns whether what was asked of the job waits, and is asked again by itself */
+  /** @returns whether the question waits, to be repeated later */
   defers(job: Job, question: Question): boolean {
     const waiting = this.#isAway ? undefined : this.#questions.get(job);
     waiting?.push(question);
     return waiting !== undefined;
   }
 
-  /** Nobody is to be looked for: the journal does not answer, or what central has placed would be refused when it asks. */
+  /** Whether to stop looking for workers: the journal is unreachable, or central's placement would be refused. */
   isStuck(job: Job): boolean {
     return !job.isWritten && (this.#isAway || job.route.by === 'central');
   }
 
-  /** The journal does not answer, or does again. */
+  /** The journal has become unreachable, or reachable again. */
   setAway(isAway: boolean, now: Millis): void {
     this.#isAway = isAway;
     if (!isAway) return;
-    // There is nothing for those who ask.
+    // Answers all waiting questions with `none`.
     for (const questions of this.#questions.values()) for (const ask of questions.splice(0)) ask(now);
   }
 
-  /** It is written down, or another one has its key. @returns what was asked meanwhile */
+  /** The job is durable, or another job has its key. @returns the questions that waited */
   settled(job: Job): readonly Question[] {
     const questions = this.#questions.get(job) ?? [];
     this.#questions.delete(job);

@@ -1,7 +1,7 @@
 import { countTasks, type JobSpec, type Millis, type StageSpec } from '@goshawk/core';
 import type { ArrivingJob, ArrivingStage } from '@goshawk/predictor';
 
-/** Facts about an arriving job. */
+/** Facts about an arriving job, for estimators. */
 export function arrivingJobOf(spec: JobSpec, wallMs: Millis): ArrivingJob {
   let tasks = 0;
   let startable = 0;
@@ -15,7 +15,7 @@ export function arrivingJobOf(spec: JobSpec, wallMs: Millis): ArrivingJob {
     logicalName: spec.logicalName,
     user: spec.user,
     demand: spec.stages.length === 1 ? spec.stages[0]!.demand : undefined,
-    // Tasks to be appended to an open job are unknown, but there will be some.
+    // The number of tasks to be appended to an open job is unknown, but there will be some.
     tasks: Math.max(1, tasks),
     startable: Math.max(1, startable),
     stages: spec.stages.length === 1 ? undefined : spec.stages.map(arrivingStageOf),
@@ -24,7 +24,7 @@ export function arrivingJobOf(spec: JobSpec, wallMs: Millis): ArrivingJob {
   };
 }
 
-/** Mean task run time as the submitter says it: of the job, or of each of its stages. */
+/** The submitter's estimate of the mean task run time: of the job, or over its stages. */
 export function statedMs({ estimateMs, stages }: JobSpec): Millis | undefined {
   if (estimateMs !== undefined) return estimateMs;
   let tasks = 0;

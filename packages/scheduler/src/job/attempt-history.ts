@@ -26,28 +26,28 @@ export interface AttemptEnd {
   place: number | undefined;
 }
 
-/** The attempts of a job, and the cause of unsuccessful ones. */
+/** The attempts of a job, and the causes of unsuccessful ones. */
 export class AttemptHistory {
   readonly reports: TaskReports;
-  /** All that were given out. */
+  /** Number of all attempts. */
   total = 0;
   /** Failures caused by tasks. */
   failedCount = 0;
   lostCount = 0;
   wastedMs: Millis = 0;
-  /** Run time of the tasks that completed. */
+  /** Total run time of the completed tasks. */
   workedMs: Millis = 0;
   /** Longest run. */
   longestMs: Millis = 0;
   readonly #job: { readonly id: string; readonly spec: JobSpec; readonly acceptedAt: Millis };
   readonly #tasks: TaskTable;
-  /** Attempts that their workers could not start. */
+  /** Number of attempts that workers could not start. */
   #failedStarts = 0;
-  // Made when there is something to be in them: most jobs have none of these.
+  // Created on demand, because most jobs need none of these.
   #startFaults: StartFaults | undefined;
   #blame: Blame | undefined;
   #crashes: Crashes | undefined;
-  /** NaN: it could end no worker. */
+  /** NaN: the work cannot kill workers. */
   #program: number | undefined;
 
   constructor(
@@ -64,17 +64,17 @@ export class AttemptHistory {
     this.reports = new TaskReports(job.number, tasks.count);
   }
 
-  /** Undefined while every attempt that ended has completed. */
+  /** undefined while every ended attempt has completed. */
   get blame(): Blame | undefined {
     return this.#blame;
   }
 
-  /** Workers were lost with tasks of the job: one task runs at a time. */
+  /** Workers were lost with tasks of the job, so it runs one task at a time. */
   get isOnProbation(): boolean {
     return this.#blame?.isOnProbation === true;
   }
 
-  /** The task that was given apart last still runs. */
+  /** Whether the task that was last started alone still runs. */
   get isOnTrial(): boolean {
     const trial = this.#blame?.trial;
     if (trial === undefined) return false;
@@ -82,17 +82,17 @@ export class AttemptHistory {
     return states[trial.task] === TaskState.running && attempts[trial.task] === trial.attempt;
   }
 
-  /** Another worker is looked for at once; but where one is passed over again and again, in a while. */
+  /** Whether to look for another worker now; rate-limited if workers are skipped repeatedly. */
   mayLook(now: Millis): boolean {
     return this.#blame?.mayLook(now) !== false;
   }
 
-  /** The job has ended too many workers: what has not ended fails. */
+  /** The job has lost too many workers, so its remaining tasks fail. */
   get isGivenUp(): boolean {
     return this.#blame?.isTooMuch === true;
   }
 
-  /** The task runs again though it has ended: what its attempts came to before is not held against it. */
+  /** The ended task runs again; its earlier failures no longer count. */
   renew(): void {
     this.#failedStarts = 0;
     this.#startFaults = undefined;
@@ -100,13 +100,13 @@ export class AttemptHistory {
     this.#crashes?.forget();
   }
 
-  /** Names the work of the job, to compare crashes between jobs; undefined if it could end no worker. */
+  /** Identifies the work of the job, to compare crashes between jobs; undefined if it cannot kill workers. */
   get program(): number | undefined {
     this.#program ??= programOf(this.#job.spec) ?? Number.NaN;
     return Number.isNaN(this.#program) ? undefined : this.#program;
   }
 
-  /** Lost workers count for all jobs of the program from now on. */
+  /** Counts lost workers together with all jobs of the same program from now on. */
   shareCrashes(crashes: Crashes | undefined): void {
     if (crashes === undefined || crashes === this.#crashes) return;
     if (this.#crashes !== undefined) crashes.include(this.#crashes);
@@ -114,13 +114,13 @@ export class AttemptHistory {
     this.#blamed().crashes = crashes;
   }
 
-  /** An attempt that runs, or has run, was given out by an earlier incarnation of the owner. */
+  /** Counts an attempt that an earlier incarnation of the owner started. */
   counted(task: TaskIndex): void {
     this.total++;
     this.#tasks.executions[task]!++;
   }
 
-  /** The current attempt has not started, and will not: it does not count. */
+  /** The current attempt has not started and will not; it does not count. */
   notStarted(task: TaskIndex): void {
     this.total--;
     this.#tasks.executions[task]!--;
@@ -132,7 +132,7 @@ export class AttemptHistory {
     this.#blame?.started(task, this.#tasks.attempts[task]!);
   }
 
-  /** A task that has outlived its time apart clears the job. */
+  /** A task that has survived its time alone clears the job. */
   reviewTrial(now: Millis): void {
     const trial = this.#blame?.trial;
     if (trial !== undefined && this.isOnTrial)
@@ -142,8 +142,8 @@ export class AttemptHistory {
   /**
    * The current attempt failed by the task's own fault.
    *
-   * @param gang of whose members the failures count together
-   * @returns whether the task may be tried again
+   * @param gang whose members' failures count together
+   * @returns whether the task may be retried
    */
   failed(
     end: AttemptEnd,
@@ -162,7 +162,7 @@ export class AttemptHistory {
     this.reports.setError(task, { outcome, worker }, place);
     const blame = this.#blamed();
     blame.failed(task, this.#tasks.workerOf(task), now);
-    // A missing file is missing at the next attempt, too.
+    // A missing file will still be missing at a retry.
     if (startFaultOf(outcome.errorCode) === 'unclear') return false;
     const failures = gang === undefined ? blame.failuresOf(task) : blame.failuresOfAll(gang);
     return failures <= this.#job.spec.retries && isWorthARetry(this.#job.spec, outcome);
@@ -178,11 +178,11 @@ export class AttemptHistory {
   }
 
   /**
-   * The current attempt's worker is gone or was stopped. That costs no retry, but a task that goes through too
-   * many ends.
+   * The worker of the current attempt was lost or stopped. That costs no retry, but a task fails after losing too
+   * many workers.
    *
-   * @param isCancelling then nothing is said of the task
-   * @returns whether the task is to be tried again
+   * @param isCancelling the loss then says nothing about the task
+   * @returns whether to retry the task
    */
   lost(task: TaskIndex, worker: string, runMs: Millis, isCancelling: boolean, now: Millis): boolean {
     this.lostCount++;
@@ -202,7 +202,7 @@ export class AttemptHistory {
     return false;
   }
 
-  /** The current attempt came to nothing, and says nothing of the task. */
+  /** The current attempt was unsuccessful without evidence against the task. */
   excused(end: AttemptEnd, worker: string, now: Millis): void {
     this.#noteSetback(end, worker, now);
     if (end.outcome.errorCode === GANG_ENDED) return;
@@ -215,12 +215,12 @@ export class AttemptHistory {
     this.#blamed().notStarted(end.task, this.#tasks.workerOf(end.task), now);
   }
 
-  /** Workers that ran tasks of the job were lost, at one time. */
+  /** Workers that ran tasks of the job were lost at the same time. */
   workersLost(workers: number): void {
     this.#blamed().workersLost(workers);
   }
 
-  /** Tasks come to nothing by themselves at the worker, in a row, while many more complete elsewhere. */
+  /** Whether tasks fail in a row at the worker while many more complete elsewhere. */
   isUnfit(worker: Address): boolean {
     const enough = this.#blame?.completionsToBlame(worker, this.failedCount + this.#failedStarts);
     if (enough === undefined || this.#tasks.countOf(TaskState.completed) < enough) return false;
@@ -228,11 +228,11 @@ export class AttemptHistory {
   }
 
   /**
-   * The current attempt could not be started. Where that may be the worker's fault, other workers are tried; when several
-   * say the same it is the task's.
+   * The current attempt could not be started. If the worker may be to blame, other workers are tried; if several
+   * report the same, the task is to blame.
    *
-   * @param workers how many there are in the cluster
-   * @returns what came of the attempt: `lost` while it costs the task nothing
+   * @param workers number of workers in the cluster
+   * @returns the outcome of the attempt: `lost` as long as it does not count against the task
    */
   judgeStart(task: TaskIndex, outcome: Outcome, worker: string, workers: number): Outcome {
     if (startFault(outcome) !== 'unclear') return outcome;
@@ -248,7 +248,7 @@ export class AttemptHistory {
     return this.#blame;
   }
 
-  /** The task's current attempt has come to nothing. */
+  /** The task's current attempt was unsuccessful. */
   #noteSetback({ task, outcome, runMs }: AttemptEnd, worker: string, now: Millis): void {
     this.wastedMs += runMs;
     this.reports.noteSetback({

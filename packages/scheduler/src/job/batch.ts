@@ -16,8 +16,8 @@ import { TASK_BYTES } from './job-bytes.js';
 import { ProbeLedger } from './probe-ledger.js';
 
 /**
- * Tasks that are looked for together, because to the scheduler they are alike: those of a stage (the batch of batch
- * probing), the pilots of a job, or what may run beside them. Its index names it in messages.
+ * Tasks for which workers are sought together because the scheduler treats them alike: those of a stage (the batch of
+ * batch probing), the pilots of a job, or what may run beside the pilots. Messages identify a batch by its index.
  */
 export abstract class Batch {
   readonly index: StageIndex;
@@ -26,28 +26,28 @@ export abstract class Batch {
   readonly lane: Lane;
   /** Scope of its probes, if it differs from that of the job's class. */
   readonly over: Scope | undefined;
-  /** Times so many probes are sent as the policy says. */
+  /** Multiplies the policy's number of probes. */
   readonly probeFactor: number;
-  /** Its tasks in state `waiting`. */
+  /** Number of its tasks in state `waiting`. */
   abstract readonly waiting: number;
-  /** The stage that its tasks are of. */
+  /** The stage of its tasks. */
   abstract readonly stage: Stage;
   /** Probes that no worker has served yet. */
   readonly probes = new ProbeLedger();
-  /** All probes were taken back; news of them that was on its way says nothing about probes that are out. */
+  /** All probes were cancelled; messages in flight about them say nothing about outstanding probes. */
   recalled = false;
-  /** So many have come back since the last sweep. */
+  /** Number of probes returned since the last sweep. */
   givenBack = 0;
-  /** More were sent than it needs, since nothing was heard of the first. */
+  /** More probes were sent than needed, because the first were silent. */
   probedAgain = false;
-  /** Since when nothing was heard of its probes (`changes` of them are known), and how long that may last. */
+  /** Since when its probes are silent (`changes` identifies their state), and how long that may last. */
   silence: { readonly changes: number; readonly since: Millis; readonly pauseMs: Millis } | undefined;
-  /** How many workers the last `need` asked central for, less those that came since, and when it was sent. */
+  /** Number of workers requested by the last `need`, less those received since, and when it was sent. */
   needSent = 0;
   needSentAt: Millis = 0;
-  /** After which it is sent again, unless it changes: longer each time. ms; 0: it has been sent once. */
+  /** Interval at which an unchanged need is repeated; it grows. ms; 0: the need was sent once */
   needPauseMs: Millis = 0;
-  /** Workers that central has matched with the batch. */
+  /** Number of workers that central has matched with the batch. */
   matches = 0;
 
   constructor(index: StageIndex, spec: StageSpec, lane: Lane, over?: Scope, probeFactor = 1) {
@@ -58,37 +58,37 @@ export abstract class Batch {
     this.probeFactor = probeFactor;
   }
 
-  /** The batch whose tasks it gives: the stage for what of it may run early, any other for itself. */
+  /** The batch to which its tasks belong: the stage for its early part, otherwise itself. */
   get own(): Batch {
     return this;
   }
 }
 
-/** A stage is the batch of batch probing (Sparrow): its tasks are alike to the scheduler. */
+/** A stage is the batch of batch probing (Sparrow): the scheduler treats its tasks alike. */
 export class Stage extends Batch {
   /** Its tasks are first … first + count − 1. */
   readonly first: number;
   count: number;
-  /** So many of them are on the disk, and may be given out: an index that is lost would be appended, and run, again. */
+  /** Number of durable tasks, which may be assigned: a lost index would be appended and run again. */
   written: number;
-  /** When its tasks might start; of a job of an earlier incarnation, when that was accepted. */
+  /** When its tasks became eligible; for a job of an earlier incarnation, when that was accepted. */
   releasedAt: Millis;
-  /** Stages before it that have not completed. Infinity: it has no task that may run. */
+  /** Number of preceding stages that have not completed. Infinity: none of its tasks may run. */
   blockers: number;
-  /** Tasks that are neither completed, failed nor cancelled. */
+  /** Number of tasks without a final state. */
   unfinished: number;
   override waiting = 0;
-  /** The first task that was never taken from `waiting`; those before it that wait again are in `returned`. */
+  /** The first task never taken from `waiting`; earlier ones that wait again are in `returned`. */
   nextFresh: number;
   readonly returned: number[] = [];
-  /** Payloads of appended tasks, after those of the specification. */
+  /** Payloads of appended tasks, which follow those of the specification. */
   readonly #appended: Payload[] = [];
   readonly #specified: number;
   /** Their estimated memory. */
   appendedBytes = 0;
-  /** Inputs from earlier stages, while some tasks are still to run. */
+  /** Inputs from earlier stages, kept until all tasks have ended. */
   inputs: MessageOf<'run'>['inputs'];
-  /** Undefined where its tasks start one by one. */
+  /** undefined: the tasks start individually. */
   readonly gang: Gang | undefined;
 
   constructor(index: StageIndex, spec: StageSpec, lane: Lane, first: number, acceptedAt: Millis) {
@@ -127,7 +127,7 @@ export class Stage extends Batch {
     return 'each' in tasks ? tasks.each[at]! : { sleep: tasks.sleepsMs[at]! };
   }
 
-  /** A task that has completed never runs again: what it was called with is dropped. */
+  /** A completed task never runs again, so its payload is dropped. */
   completed(task: TaskIndex): void {
     const at = task - this.first - this.#specified;
     if (at < 0 || !('module' in this.#appended[at]!)) return;
@@ -146,7 +146,7 @@ function appendedBytes(payload: Payload): number {
   return TASK_BYTES + heapBytes(payload);
 }
 
-/** The stages of a job, none of which has begun. */
+/** The stages of a job before its start. */
 export function stagesOf({ stages }: JobSpec, lane: Lane, acceptedAt: Millis): Stage[] {
   let first = 0;
   return stages.map((spec, index) => {
@@ -156,10 +156,10 @@ export function stagesOf({ stages }: JobSpec, lane: Lane, acceptedAt: Millis): S
   });
 }
 
-/** Tasks that run first. Until it is decided what the job is they are no tasks of their stage to who looks for workers. */
+/** The pilots. Until the job is classified, they do not count as tasks of their stage. */
 export class PilotBatch extends Batch {
   override waiting = 0;
-  /** Those that wait, perhaps with others that do not any more. */
+  /** Waiting pilots, possibly with some that no longer wait. */
   readonly queue: number[] = [];
   override readonly stage: Stage;
 
@@ -169,7 +169,7 @@ export class PilotBatch extends Batch {
   }
 }
 
-/** The tasks of a stage that are not pilots, while it is not decided whether they are long. */
+/** Tasks of a stage other than pilots, until the job is classified. */
 export class RestBatch extends Batch {
   override readonly stage: Stage;
 

@@ -1,43 +1,45 @@
 import type { Address, AttemptNumber, Millis, TaskIndex } from '@goshawk/core';
 import type { Crashes } from './crashes.js';
 
-/** A retry waits for so long for a worker that it has not failed on, where there is any. */
+/** How long a retry waits for a worker on which it has not failed, if there is one. */
 const AVOIDED_MS = 120_000;
-/** So many failures in a row at one worker, of tasks of a job that completes elsewhere, are enough to tell of it. */
+/**
+ * Failures in a row at one worker, of tasks of a job that completes elsewhere, after which the worker is reported.
+ */
 const STREAK_TOLD_AT = 5;
-/** The job completes elsewhere: so many attempts for each that fails. */
+/** Minimum number of completed attempts elsewhere for each failed one. */
 const COMPLETED_PER_FAILURE = 9;
-/** A task that was lost so often runs apart from then on: once may happen to anybody. */
+/** A task that was lost this often runs alone from then on; a single loss may be a coincidence. */
 const APART_AT = 2;
-/** So many workers lost, and nothing completed since: the job is on probation. */
+/** A job that lost this many workers without completing a task since is on probation. */
 const PROBATION_AT = 2;
-/** How long a task runs apart: as long as the longest run that was lost, twice, within these. */
+/** A task runs alone for twice its longest lost run, within these limits. */
 const [APART_MIN_MS, APART_MAX_MS] = [10_000, 300_000];
-/** Before a task that was lost runs apart: the first pause, which doubles, and the longest. */
+/** First and longest back-off of a task that lost its worker; each is double the previous one. */
 const [FIRST_PAUSE_MS, PAUSE_MAX_MS] = [1_000, 30_000];
 /** Interval between searches for other workers after one was skipped. */
 const LOOK_PAUSE_MS = 200;
 
 const NOWHERE: readonly Address[] = [];
 
-/** The failure of one unfinished task. */
+/** The failures of one unfinished task. */
 interface Trouble {
   /** Attempts that failed by its own fault. */
   failures: number;
-  /** Attempts that were cut short with their workers. */
+  /** Attempts that were lost with their workers. */
   losses: number;
-  /** Workers that it failed on, or could not be started on, and when it last did. */
+  /** Workers on which it failed or could not be started, and when it last did. */
   readonly failedAt: Address[];
   lastFailedAt: Millis;
-  /** It does not run before. */
+  /** The task does not run before this time. */
   pausedUntil: Millis;
-  /** The attempt that ran apart last, or does, and for how long nothing else was to start beside it. */
+  /** The attempt that last ran alone, and for how long no other task may start beside it. */
   apart: { readonly attempt: AttemptNumber; readonly forMs: Millis } | undefined;
 }
 
 /** Failures at one worker. */
 interface Failing {
-  /** Since a task of the job completed there. */
+  /** Consecutive failures without a completed task of the job. */
   inARow: number;
   all: number;
 }
@@ -52,52 +54,52 @@ export class Blame {
   readonly #tasks = new Map<TaskIndex, Trouble>();
   readonly #failing = new Map<Address, Failing>();
   #longestLostMs: Millis = 0;
-  /** Workers that were lost with a task of the job since one completed. */
+  /** Consecutive lost workers without a completed task of the job. */
   #lostInARow = 0;
   #isOnProbation = false;
   #trial: { readonly task: TaskIndex; readonly attempt: AttemptNumber } | undefined;
   #lookedAt: Millis = Number.NEGATIVE_INFINITY;
   crashes: Crashes;
-  /** The last worker that was lost ran a task apart. */
+  /** The last lost worker ran a task alone. */
   #isLastCharged = false;
 
   constructor(crashes: Crashes) {
     this.crashes = crashes;
   }
 
-  /** Those at which attempts of the job came to nothing. */
+  /** Workers at which attempts of the job were unsuccessful. */
   get workers(): Iterable<Address> {
     return this.#failing.keys();
   }
 
-  /** One task of the job runs at a time. */
+  /** Whether the job may run only one task at a time. */
   get isOnProbation(): boolean {
     return this.#isOnProbation;
   }
 
-  /** The attempt that was given to run apart last. */
+  /** The attempt that was last started alone. */
   get trial(): { readonly task: TaskIndex; readonly attempt: AttemptNumber } | undefined {
     return this.#trial;
   }
 
-  /** The job, and others that run the same program, have ended too many workers. */
+  /** The job, with others that run the same program, has lost too many workers. */
   get isTooMuch(): boolean {
     return this.#isLastCharged && this.crashes.isTooMuch;
   }
 
-  /** How often the task has failed by its own fault. */
+  /** How often the task failed by its own fault. */
   failuresOf(task: TaskIndex): number {
     return this.#tasks.get(task)?.failures ?? 0;
   }
 
-  /** How often tasks of these have failed by their own fault. */
+  /** How often these tasks failed by their own fault. */
   failuresOfAll({ first, count }: { readonly first: TaskIndex; readonly count: number }): number {
     let failures = 0;
     for (const [task, of] of this.#tasks) if (task >= first && task < first + count) failures += of.failures;
     return failures;
   }
 
-  /** How often the task was cut short with its worker. */
+  /** How often the task was lost with its worker. */
   lossesOf(task: TaskIndex): number {
     return this.#tasks.get(task)?.losses ?? 0;
   }
@@ -108,7 +110,7 @@ export class Blame {
     this.notStarted(task, worker, now);
   }
 
-  /** An attempt came to nothing at the worker, which the task avoids from then on. */
+  /** An attempt was unsuccessful at the worker, which the task avoids from now on. */
   notStarted(task: TaskIndex, worker: Address, now: Millis): void {
     const trouble = this.#troubleOf(task);
     if (!trouble.failedAt.includes(worker)) trouble.failedAt.push(worker);
@@ -120,9 +122,10 @@ export class Blame {
   }
 
   /**
-   * So many tasks have to complete elsewhere before the worker is at fault; undefined: it fails too few in a row.
+   * Number of tasks that must complete elsewhere before the worker is to blame; undefined: too few consecutive
+   * failures there.
    *
-   * @param failed attempts of the job that failed, or could not be started
+   * @param failed attempts of the job that failed or could not be started
    */
   completionsToBlame(worker: Address, failed: number): number | undefined {
     const failing = this.#failing.get(worker);
@@ -130,12 +133,12 @@ export class Blame {
     return COMPLETED_PER_FAILURE * Math.max(1, failed - failing.all);
   }
 
-  /** The workers that attempts of the task came to nothing at. */
+  /** The workers at which attempts of the task were unsuccessful. */
   failedAt(task: TaskIndex): readonly Address[] {
     return this.#tasks.get(task)?.failedAt ?? NOWHERE;
   }
 
-  /** An attempt of the task failed or was lost. */
+  /** Whether any attempt of the task failed or was lost. */
   isTroubled(task: TaskIndex): boolean {
     return this.#tasks.has(task);
   }
@@ -149,13 +152,13 @@ export class Blame {
     this.#tasks.delete(task);
   }
 
-  /** Workers were lost with tasks of the job, at one time. */
+  /** Workers were lost with tasks of the job at the same time. */
   workersLost(workers: number): void {
     this.#lostInARow += workers;
     if (this.#lostInARow >= PROBATION_AT) this.#isOnProbation = true;
   }
 
-  /** An attempt was lost that is charged for it. */
+  /** The attempt was lost, and the task is blamed for it. */
   lost(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, now: Millis): void {
     const trouble = this.#troubleOf(task);
     const losses = ++trouble.losses;
@@ -167,12 +170,15 @@ export class Blame {
     trouble.pausedUntil = now + Math.min(PAUSE_MAX_MS, FIRST_PAUSE_MS * 2 ** (losses - APART_AT));
   }
 
-  /** The task is in its time apart, or was when its worker was last heard. @param leaseMs in which a loss is noticed */
+  /**
+   * Whether the task was still in its time alone when its worker was last heard. @param leaseMs time in which a loss
+   * is noticed
+   */
   isApart(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, leaseMs: Millis): boolean {
     return runMs <= (this.apartMsOf(task, attempt) ?? Number.NEGATIVE_INFINITY) + leaseMs;
   }
 
-  /** The attempt is given out: apart, if its task was lost too often, or the job is on probation. */
+  /** The attempt is assigned: alone, if its task was lost too often or the job is on probation. */
   started(task: TaskIndex, attempt: AttemptNumber): void {
     if (this.lossesOf(task) < APART_AT && !this.#isOnProbation && !this.crashes.isSuspect) return;
     const forMs = Math.min(APART_MAX_MS, Math.max(APART_MIN_MS, 2 * this.#longestLostMs));
@@ -180,13 +186,13 @@ export class Blame {
     this.#trial = { task, attempt };
   }
 
-  /** For how long nothing else is to start where the attempt runs; undefined: it runs like any other. */
+  /** How long no other task may start beside the attempt; undefined: no restriction. */
   apartMsOf(task: TaskIndex, attempt: AttemptNumber): Millis | undefined {
     const apart = this.#tasks.get(task)?.apart;
     return apart?.attempt === attempt ? apart.forMs : undefined;
   }
 
-  /** The attempt on trial has run for so long: once it has outlived its time apart, the probation ends. */
+  /** The attempt on trial has run for this long; once it has survived its time alone, the probation ends. */
   reviewTrial(runMs: Millis): void {
     const { task, attempt } = this.#trial!;
     if (runMs <= (this.apartMsOf(task, attempt) ?? Number.POSITIVE_INFINITY)) return;
@@ -196,11 +202,12 @@ export class Blame {
   }
 
   /**
-   * Whether the task may go to the worker. A retry avoids workers that it failed on, and those that fail other tasks.
+   * Whether the task may run at the worker. A retry avoids workers on which it failed, and those that fail other
+   * tasks.
    *
    * @param isFailing tasks of the user failed at the worker, and none completed since
-   * @param sound so many other workers could run it at which none fails
-   * @param hasOther whether there are workers that could run it besides those
+   * @param sound number of other eligible workers without failures
+   * @param hasOther whether there are eligible workers besides those
    */
   mayGo(
     task: TaskIndex,
@@ -215,11 +222,11 @@ export class Blame {
     const { failedAt, lastFailedAt } = trouble;
     if (now - lastFailedAt >= AVOIDED_MS || failedAt.length === 0) return true;
     if (failedAt.includes(worker)) return !hasOther(failedAt);
-    // One of the sound ones is left even if the task has failed at some of them.
+    // At least one healthy worker is left even if the task has failed at some of them.
     return !isFailing || sound <= failedAt.length;
   }
 
-  /** A worker was passed over: others may be looked for, unless that was done a moment ago. */
+  /** A worker was skipped: whether to look for others now; rate-limited. */
   mayLook(now: Millis): boolean {
     if (now - this.#lookedAt < LOOK_PAUSE_MS) return false;
     this.#lookedAt = now;
@@ -236,19 +243,22 @@ export class Blame {
   }
 }
 
-/** A task that cannot be started on so many workers is at fault; on more where other tasks of its job do complete. */
+/**
+ * Number of workers on which a task must fail to start before it is to blame; more if other tasks of its job
+ * complete.
+ */
 const TRIED_AT = { nothingCompleted: 3, somethingCompleted: 6 } as const;
-/** Distinct start faults to remember; there is seldom more than one. */
+/** Maximum number of distinct start faults to remember; there is seldom more than one. */
 const REASONS_MAX = 100;
 
-/** Attributes start faults: something the tasks name is missing at a worker, or everywhere. */
+/** Attributes start faults: something that the tasks name is missing at one worker, or everywhere. */
 export class StartFaults {
-  /** By task, at which workers it could not be started, while it is not known whose fault that is. */
+  /** By task, the workers at which it could not be started, until the blame is decided. */
   readonly #failedAt = new Map<TaskIndex, Set<string>>();
   /** Names that several workers reported missing. */
   readonly #nowhere = new Set<string>();
 
-  /** @returns whether it is the task's, by what workers have said: this one, of so many */
+  /** @returns whether the task is to blame, by the reports of this and other workers */
   isTasks(task: TaskIndex, reason: string, worker: string, workers: number, hasCompleted: boolean): boolean {
     if (!hasCompleted && this.#nowhere.has(reason)) return true;
     const at = this.#failedAt.get(task) ?? new Set();

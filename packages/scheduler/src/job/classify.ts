@@ -10,13 +10,13 @@ export interface Decision {
   readonly class: JobClass;
   /** Basis, for `job` and `why`. */
   readonly by: string;
-  /** Mean task run time as it is believed; undefined where nothing is. */
+  /** Estimated mean task run time; undefined: unknown. */
   readonly estimateMs: Millis | undefined;
   /** Guess for decisions by size without an estimate. */
   readonly guessMs: Millis | undefined;
-  /** How run times are spread, where the estimator knows: for a central that plans by it. */
+  /** Distribution of run times, if the estimator knows it. */
   readonly distribution?: readonly Segment[] | undefined;
-  /** Mean run time of each stage's tasks, where the estimator tells stages apart. */
+  /** Estimate for each stage, if the estimator distinguishes stages. */
   readonly stagesMs?: readonly Millis[] | undefined;
   readonly route: Route;
   /** Lane of its probes at workers. */
@@ -24,9 +24,9 @@ export interface Decision {
 }
 
 /**
- * Short or long, by what is believed of a job (Hawk §3.3: smaller than the cutoff is short). A job of which nothing
- * is known is taken for short, and so is one of too few tasks to find out, which goes ahead of others (SLearn
- * §5.1.2); one that is to be sampled is nobody's yet, and its pilots are looked for as short tasks are.
+ * Classifies a job by its estimate (Hawk §3.3: below the cutoff is short). A job without an estimate counts as short,
+ * and so does one with too few tasks to sample, which goes first (SLearn §5.1.2). A job to be sampled has no class
+ * yet, and its pilots are handled like short tasks.
  */
 export function decide(judgement: Judgement, policy: PolicySettings): Decision {
   const undecided: Decision = {
@@ -84,7 +84,7 @@ export function possibleClasses(spec: JobSpec, policy: PolicySettings): readonly
   return [meanMs !== undefined && meanMs >= cutoffMs ? 'long' : 'short'];
 }
 
-/** Pilots are looked for as short tasks are; where central places those, their owners do it themselves. */
+/** Pilots use the route of short tasks; if central places those, owners probe for pilots instead. */
 function pilotRoute({ short }: Preset): Route {
   return short.by === 'central' ? { by: 'probing', over: short.over } : short;
 }

@@ -1,25 +1,25 @@
 import { hashText, type JobSpec, LIMITS, type Millis, type Payload, setLatest } from '@goshawk/core';
 
-/** A completed task makes up for this share of a lost worker. */
+/** A completed task cancels this fraction of a lost worker. */
 const AMENDS = 1 / 8;
-/** One worker may have been lost for another reason. */
+/** A single worker may have been lost for another reason. */
 const SUSPECT_AT = 2;
-/** Losses count until none came for this long: the program may have been repaired. ms */
+/** Losses expire if none occurs for this long, because the program may have been fixed. ms */
 const KEPT_MS = 600_000;
-/** Programs remembered: the ones that lost a worker last. */
+/** Number of programs remembered, most recent losses first. */
 const PROGRAMS_MAX = 1_000;
-/** Characters of a job's programs that are compared. */
+/** Number of characters of a job's programs that are compared. */
 const COMPARED = 2_000;
 
 /** Workers lost with tasks of one job, or of all jobs of one user that run the same program. */
 export class Crashes {
   /** Workers lost since a task completed. */
   #inARow = 0;
-  /** Workers lost with tasks that ran apart, less what completed tasks make up for. */
+  /** Workers lost with tasks that ran alone, less what completed tasks cancel. */
   #charged = 0;
   #lastAt: Millis = Number.NEGATIVE_INFINITY;
 
-  /** Further tasks run apart from their first attempt on. */
+  /** Whether further tasks run alone from their first attempt on. */
   get isSuspect(): boolean {
     return this.#inARow >= SUSPECT_AT || this.#charged >= SUSPECT_AT;
   }
@@ -44,18 +44,18 @@ export class Crashes {
     this.#charged = Math.max(0, this.#charged - AMENDS);
   }
 
-  /** A task has outlived its time apart. */
+  /** A task has survived its time alone. */
   outlived(): void {
     this.#inARow = 0;
   }
 
-  /** The user retries a job, and may have changed what made it fail. */
+  /** The user retries a job, and may have fixed the cause. */
   forget(): void {
     this.#inARow = 0;
     this.#charged = 0;
   }
 
-  /** These count as well. */
+  /** Adds the other's counts. */
   include(other: Crashes): void {
     this.#inARow = Math.max(this.#inARow, other.#inARow);
     this.#charged = Math.max(this.#charged, other.#charged);
@@ -63,17 +63,17 @@ export class Crashes {
   }
 }
 
-/** The crashes of each program that lost workers lately. */
+/** The crashes of each program that recently lost workers. */
 export class CrashesByProgram {
   readonly #crashes = new Map<number, Crashes>();
 
-  /** Undefined if no job of the program has lost a worker lately. */
+  /** undefined if no job of the program lost a worker recently. */
   known(program: () => number | undefined): Crashes | undefined {
     if (this.#crashes.size === 0) return undefined;
     const key = program() ?? Number.NaN;
     const crashes = this.#crashes.get(key);
     if (crashes?.isClear !== true) return crashes;
-    // Completed tasks of jobs that share it have cleared it.
+    // Completed tasks of jobs with the same program have cleared it.
     this.#crashes.delete(key);
     return undefined;
   }
@@ -89,7 +89,7 @@ export class CrashesByProgram {
   }
 }
 
-/** Hashes the user and the first task of each stage, without numbers; undefined if they could end no worker. */
+/** Hashes the user and the first task of each stage, ignoring digits; undefined if the work cannot kill workers. */
 export function programOf({ user = '', stages }: JobSpec): number | undefined {
   let text = '';
   for (const { tasks } of stages) {
@@ -102,7 +102,7 @@ export function programOf({ user = '', stages }: JobSpec): number | undefined {
   return hashText(key) * 2 ** 21 + (hashText(key, 1) & 0x1fffff);
 }
 
-/** Jobs of a sweep differ in numbers. */
+/** Jobs of a parameter sweep differ only in numbers. */
 function withoutNumbers(payload: Payload | undefined): string {
   if (payload === undefined || 'sleep' in payload) return '';
   const words = 'exec' in payload ? payload.exec : [payload.module, payload.export ?? ''];

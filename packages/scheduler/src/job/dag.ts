@@ -2,14 +2,14 @@ import type { JobSpec, Lane, Millis, Payload, TaskIndex } from '@goshawk/core';
 import { type Stage, stagesOf } from './batch.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
-/** Whether the stages after this one may start: skipped tasks do not count. */
+/** Whether the stages after this one may start; skipped tasks do not count. */
 function areAllCompleted({ first, count }: Stage, { states }: TaskTable): boolean {
   for (let task = first; task < first + count; task++)
     if (states[task] !== TaskState.completed && states[task] !== TaskState.skipped) return false;
   return true;
 }
 
-/** The stages of a job, and which of them wait for others. */
+/** The stages of a job and their dependencies. */
 export class Dag {
   readonly stages: readonly Stage[];
   readonly #spec: JobSpec;
@@ -21,7 +21,7 @@ export class Dag {
     this.stages = stagesOf(spec, lane, acceptedAt);
   }
 
-  /** The stages of a job of which some tasks have ended and others may run again; nothing of it is looked for yet. */
+  /** The stages of an ended job of which some tasks run again; none is released yet. */
   reopened(tasks: TaskTable, now: Millis): Dag {
     const dag = new Dag(this.#spec, this.#lane, now);
     for (const stage of dag.stages) stage.takeAppended(this.stages[stage.index]!);
@@ -52,10 +52,10 @@ export class Dag {
   }
 
   /**
-   * All tasks of the stage have ended: those that wait for it may start, or will never.
+   * All tasks of the stage have ended: dependent stages may start, or can never.
    *
-   * @param cancel ends a stage after one that failed: it cannot run
-   * @returns the stages that nothing holds back any more, and those that ended with it
+   * @param cancel ends a stage that cannot run because an earlier one failed
+   * @returns the stages that may start, and those that ended
    */
   ended(stage: Stage, tasks: TaskTable, isCancelling: boolean, cancel: (stage: Stage) => void): Stage[] {
     const next: Stage[] = [];

@@ -10,19 +10,19 @@ import {
 type Ready = Pick<MessageOf<'gangReady'>, 'host' | 'port'>;
 
 /**
- * The present attempt of a stage whose tasks start together. Members that have their slots wait until all are ready. Members
- * that have completed wait until all have: one that comes to nothing ends the attempt for all, which counts as one failure.
+ * The current attempt of a gang. Members with slots wait until all are ready, and completed members wait until all
+ * have completed. If one fails or is lost, the attempt ends for all and counts as one failure.
  */
 export class Gang {
   readonly #ready = new Map<TaskIndex, Ready>();
-  /** How to go on with the end of a member that has completed before others. */
+  /** Continuations of members that completed before others. */
   readonly #completed = new Map<TaskIndex, (now: Millis) => void>();
   #isStarted = false;
   #areAllCompleted = false;
-  /** How the other members end, while some are still to do so. */
+  /** The outcome of the other members, until all have ended. */
   #broken: Outcome | undefined;
 
-  /** All members are about to be given out. */
+  /** All members are about to be assigned. */
   begin(): void {
     this.#ready.clear();
     this.#isStarted = false;
@@ -39,7 +39,7 @@ export class Gang {
     this.#ready.set(task, at);
   }
 
-  /** @returns where the members are, in the order of their tasks, if all of so many are ready */
+  /** @returns the hosts of the members, in order of their tasks, if all are ready */
   start(members: number): { readonly hosts: readonly string[]; readonly port: number } | undefined {
     if (this.#ready.size < members) return undefined;
     this.#isStarted = true;
@@ -50,10 +50,10 @@ export class Gang {
   // ---- the end
 
   /**
-   * Whether the end of a member that has completed waits for others.
+   * Whether the end of a completed member waits for others.
    *
-   * @param unfinished members that have not ended for good
-   * @param then goes on with it
+   * @param unfinished number of members without a final outcome
+   * @param then continues with the end
    */
   waitsForOthers(task: TaskIndex, unfinished: number, then: (now: Millis) => void): boolean {
     if (this.#broken !== undefined || this.#areAllCompleted) return false;
@@ -64,7 +64,7 @@ export class Gang {
     return false;
   }
 
-  /** Ends that waited for others. @param except of the member that has come to nothing since */
+  /** Removes and returns ends that waited. @param except a member that has failed since */
   takeCompleted(except?: TaskIndex): readonly ((now: Millis) => void)[] {
     if (except !== undefined) this.#completed.delete(except);
     const all = [...this.#completed.values()];
@@ -72,7 +72,7 @@ export class Gang {
     return all;
   }
 
-  /** How the other members end; undefined: by themselves. */
+  /** The outcome of the other members; undefined: the attempt is intact. */
   get broken(): Outcome | undefined {
     return this.#broken;
   }
@@ -96,6 +96,7 @@ export class Gang {
 
 /**
  * Explains why a gang's attempt ended, in one line.
+ *
  * @param outcome undefined: the worker returned the member
  */
 export function whyBroken(rank: number, worker: string, outcome: Outcome | undefined): string {

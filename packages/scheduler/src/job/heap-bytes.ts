@@ -8,7 +8,7 @@ export interface Weight {
   bytes: number;
 }
 
-/** Weighs a value; one of any depth, for it is as deep as somebody has made it. */
+/** Weighs a value without recursion, because untrusted values may be nested to any depth. */
 export function weigh(value: unknown): Weight {
   const weight = { values: 0, bytes: 0 };
   const left: unknown[] = [value];
@@ -29,7 +29,7 @@ export function weigh(value: unknown): Weight {
   return weight;
 }
 
-/** A value in an object or a list, or a key, beside the text that it may be. */
+/** Size of a value in an object or array, or of a key, without its text. */
 const VALUE_BYTES = 16;
 
 /** Estimated heap size of a value. Bytes. */
@@ -38,17 +38,17 @@ export function heapBytes(value: unknown): number {
   return values * VALUE_BYTES + bytes;
 }
 
-/** Whether a value may go out in one answer. */
+/** Whether a value fits into one answer. */
 export function isAnswerable({ values, bytes }: Weight): boolean {
   return values <= LIMITS.answerValuesMax && bytes <= LIMITS.answerBytesMax;
 }
 
-/** Fills one answer with as many items as may be in it. */
+/** Collects items until an answer is full. */
 export class Page<Item> {
   readonly items: Item[] = [];
   readonly #total: Weight = { values: 0, bytes: 0 };
 
-  /** @returns false when the item is one for the next page; the first always fits */
+  /** @returns false if the item belongs on the next page; the first item always fits */
   take(item: Item): boolean {
     const { values, bytes } = weigh(item);
     const total = { values: this.#total.values + values, bytes: this.#total.bytes + bytes };

@@ -1,16 +1,16 @@
 import type { JobSpec, Millis } from '@goshawk/core';
 
-/** When nothing of a job is given out because its user wants so. Tasks that run go on. */
+/** Whether the user holds the job, so that no task is assigned. Running tasks continue. */
 export class Hold {
-  /** Until it is released. */
+  /** Held until it is released. */
   isHeld: boolean;
-  /** Wall clock; undefined: it begins at no certain time, or that has come. */
+  /** Wall clock; undefined: no begin time, or it has passed. */
   beginAt: Millis | undefined;
   /** The start of the hold on the machine's clock. */
   #since: Millis | undefined;
   readonly #spans: { readonly from: Millis; readonly to: Millis }[] = [];
 
-  /** @param since from when it counts, by the machine's clock */
+  /** @param since start of the hold, on the machine's clock */
   constructor(isHeld: boolean, beginAt: Millis | undefined, since: Millis) {
     this.isHeld = isHeld;
     this.beginAt = beginAt;
@@ -21,7 +21,7 @@ export class Hold {
     return this.isHeld || this.beginAt !== undefined;
   }
 
-  /** @returns whether the job may go on that could not before */
+  /** @returns whether the job is no longer held */
   set(isHeld: boolean, beginAt: Millis | undefined, now: Millis): boolean {
     const wasOn = this.isOn;
     this.isHeld = isHeld;
@@ -35,7 +35,7 @@ export class Hold {
     return wasOn && !this.isOn;
   }
 
-  /** For so long of this time it was on. */
+  /** How long the job was held during this interval. */
   during(from: Millis, to: Millis): Millis {
     let sum = 0;
     for (const span of this.#spans) sum += Math.max(0, Math.min(to, span.to) - Math.max(from, span.from));
@@ -43,11 +43,12 @@ export class Hold {
   }
 }
 
-/** Times of being held that are remembered of a job, to tell where the time went. */
+/** Maximum number of past holds remembered, to explain where time was spent. */
 const SPANS_MAX = 100;
 
 /**
  * Hold of a submitted job; undefined without one.
+ *
  * @param at acceptance by the machine's clock and the wall clock
  */
 export function holdOf({ hold, begin }: JobSpec, at: Millis, wallAt: Millis): Hold | undefined {

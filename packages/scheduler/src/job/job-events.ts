@@ -18,7 +18,7 @@ export interface JobObserver {
 
 /** A part of the scheduler that follows jobs. */
 export interface JobListener {
-  /** Something about the job is new. */
+  /** The job has changed. */
   changed?(job: Job, now: Millis): void;
   ended?(job: Job, now: Millis): void;
 }
@@ -30,14 +30,14 @@ export interface SchedulerCounters {
   tasksBound: number;
   tasksCompleted: number;
   tasksFailed: number;
-  /** Attempts that failed and were tried again. */
+  /** Failed attempts that were retried. */
   retries: number;
-  /** Attempts that were cut short with their worker. */
+  /** Attempts lost with their worker. */
   lost: number;
   probesSent: number;
-  /** Probes that were taken back before a worker served them. */
+  /** Probes cancelled before a worker served them. */
   probesRecalled: number;
-  /** Probes that were answered "none left". */
+  /** Probes answered with `none`. */
   asksRefused: number;
   /** Reports of attempts that no longer count. */
   staleReports: number;
@@ -61,7 +61,7 @@ export class JobEvents {
     this.#listeners = listeners;
   }
 
-  /** All counts, as groups that add up over several schedulers. */
+  /** All counters, in groups that can be summed over schedulers. */
   get counted() {
     return { ...this.#counters, ...this.#tallies.counted };
   }

@@ -1,7 +1,7 @@
 import type { Environment, Millis, PolicySettings } from '@goshawk/core';
 import type { Job } from './job.js';
 
-// Timers of one job. To set one again does no harm.
+// Timers of one job. Setting one again is harmless.
 
 export type JobTimer =
   /** The deadline of the job has come. */
@@ -21,19 +21,19 @@ export function watchDeadline(job: Job, { preset }: PolicySettings, env: Environ
     env.setTimer('deadline', job.number, job.deadlineAt);
 }
 
-/** Called when a job's first start may have become known. */
+/** Called when the first start of a job may have become known. */
 export function watchTimeLimit(job: Job, env: Environment<JobTimer>): void {
   const { timeLimitAt } = job;
   if (timeLimitAt < Number.POSITIVE_INFINITY) env.setTimer('timeLimit', job.number, timeLimitAt);
 }
 
-/** Tasks that failed rest before they are tried again. */
+/** Sets the timer for tasks in back-off. */
 export function watchRest(job: Job, env: Environment<JobTimer>): void {
   const { nextAt } = job.resting;
   if (nextAt < Number.POSITIVE_INFINITY) env.setTimer('retry', job.number, nextAt);
 }
 
-/** When an open job is closed, should no client be heard of before. */
+/** When an open job is closed unless a client is active before. */
 export function openUntil({ isOpen, heardAt, spec }: Job): Millis {
   return isOpen ? heardAt + spec.openMs! : Number.POSITIVE_INFINITY;
 }
@@ -42,7 +42,7 @@ export function watchOpen(job: Job, env: Environment<JobTimer>): void {
   if (job.isOpen) env.setTimer('open', job.number, openUntil(job));
 }
 
-/** The job has ended. */
+/** Clears the timers of an ended job. */
 export function clearTimers({ spec, number, isUndecided }: Job, env: Environment<JobTimer>): void {
   if (spec.deadlineMs !== undefined) env.clearTimer('deadline', number);
   if (spec.retryBackoffMs !== undefined) env.clearTimer('retry', number);

@@ -2,7 +2,7 @@ import { type JobClass, type JobInput, parseJobSpec, type Route } from '@goshawk
 import { arrivingJobOf } from './arriving.js';
 import { Job } from './job.js';
 
-/** A job that a scheduler has accepted at time 0, and of which it was told what it is. */
+/** A classified job accepted at time 0. */
 export function jobOf(
   input: JobInput,
   {

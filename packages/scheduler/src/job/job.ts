@@ -35,11 +35,11 @@ import { WaitingTasks } from './waiting-tasks.js';
 
 export { TASK_STATE_NAMES, TaskState };
 
-/** A client repeats one request at a time: more keys than this are never outstanding. */
+/** A client has only one retry outstanding, so this many keys suffice. */
 const RETRY_KEYS_MAX = 16;
 const GANG_ROUTE: Route = { by: 'matching', over: 'all' };
 
-/** Everything an owner knows of one job. */
+/** Everything an owner knows about one job. */
 export class Job {
   readonly number: JobNumber;
   readonly id: string;
@@ -51,61 +51,61 @@ export class Job {
   judgement: Judgement;
   readonly acceptedAt: Millis;
   priority: Priority;
-  /** Undefined where its user has never held it. */
+  /** undefined: the user never held it. */
   hold: Hold | undefined;
-  /** Tasks of some stage start together. */
+  /** Whether any stage is a gang. */
   readonly hasGangs: boolean;
   readonly tasks: TaskTable;
   readonly history: AttemptHistory;
   #dag: Dag;
   #waiting: WaitingTasks;
   #resting: RestingTasks;
-  /** Ids of the jobs that it still waits for. */
+  /** Ids of the unfinished jobs that it depends on. */
   readonly awaited: Set<string>;
-  /** Other jobs have to end before any stage of it may start. */
+  /** Whether other jobs must end before any stage may start. */
   isAwaiting: boolean;
-  /** When the jobs that it waited for had ended. */
+  /** When its predecessors had ended. */
   passedAt: Millis;
-  /** When it might start at the earliest: that, and nobody held it any more. */
+  /** Earliest possible start: its predecessors had ended and it was not on hold. */
   arrivedAt: Millis;
   #decision: Decision;
-  /** Its tasks of which some run first, so that it can be decided what the others are. */
+  /** The tasks that run first to determine its class. */
   #sample: Sample | undefined;
-  /** 1 for those that were cancelled one by one; made when one is. */
+  /** 1 for tasks cancelled individually; created on demand. */
   #cancelledTasks: Uint8Array | undefined;
-  /** When its class was decided by its pilots. */
+  /** When its pilots determined its class. */
   decidedAt: Millis | undefined;
   cancelling = false;
-  /** Why its owner has cancelled it, where nobody else has. */
+  /** Why the owner cancelled it; undefined: a user did, or it was not cancelled. */
   cancelReason: string | undefined;
-  /** Memory of the submission and of its recorded attempts, as the store counts it. */
+  /** Memory of the submission and of its recorded attempts, as counted by the store. */
   specBytes = 0;
   bytes = 0;
   /** Its estimated bytes in the journal, as counted for its user. */
   journalBytes = 0;
-  /** Clients append tasks: it does not end before it is closed. */
+  /** Clients may append tasks, so it does not end before it is closed. */
   isOpen: boolean;
   /** Digest of all tasks by the last appending client. */
   digest = '';
-  /** When a client that appends, or watches, was last heard of. */
+  /** When a client last appended to it or watched it. */
   heardAt: Millis = 0;
-  /** Unless it is, nothing of it may be given out. */
+  /** If false, the job is not durable, and none of its tasks may be assigned. */
   isWritten = true;
   endedAt: Millis | undefined;
   firstStartAt: Millis | undefined;
   /** When it was last retried. */
   reopenedAt: Millis | undefined;
-  /** When its first task started since it was accepted or last retried. */
+  /** When its first task started since acceptance or the last retry. */
   #runStartedAt: Millis | undefined;
-  /** The last keys of retries, so that a request that comes again does nothing. */
+  /** Keys of the latest retries, so that a repeated request has no effect. */
   readonly retryKeys: string[] = [];
-  /** An estimator has learned from it. */
+  /** Whether the estimator has learned from it. */
   wasLearned = false;
-  /** Probes that another worker has taken, or was given, than they were sent to. */
+  /** Number of its probes that moved to another worker. */
   probesMoved = 0;
-  /** Last time that all unplaced tasks were sent to central. */
+  /** When all unplaced tasks were last sent to central. */
   placeSentAt: Millis = 0;
-  /** For so long at least tasks that were placed are left alone. */
+  /** Minimum time for which placed tasks are left alone. */
   placedPauseMs: Millis = 0;
 
   constructor(fields: {
@@ -169,12 +169,12 @@ export class Job {
     return this.dag.stages;
   }
 
-  /** The stages, then the pilots and the rest of each stage where there is a sample; each at the place of its index. */
+  /** The stages, then the pilots and the rest of each stage if the job is sampled; each at its index. */
   get batches(): readonly Batch[] {
     return this.waiting.batches;
   }
 
-  /** Treated as; while it is undecided, as a short one. */
+  /** The class used for scheduling: short until the job is classified. */
   get class(): JobClass {
     return this.#decision.class;
   }
@@ -184,12 +184,12 @@ export class Job {
     return this.#decision.by;
   }
 
-  /** Mean run time of its tasks, as it is believed; undefined where nothing is. */
+  /** Estimated mean run time of its tasks; undefined: unknown. */
   get estimateMs(): Millis | undefined {
     return this.#decision.estimateMs;
   }
 
-  /** Mean run time of its tasks, as it is believed or else guessed: 0 of a job of which nothing is known. */
+  /** Estimate or, without one, guess of the mean run time; 0: nothing is known. */
   get believedMs(): Millis {
     return this.#decision.estimateMs ?? this.#decision.guessMs ?? 0;
   }
@@ -201,36 +201,36 @@ export class Job {
     return this.#decision.estimateMs ?? this.#decision.guessMs;
   }
 
-  /** Mean run time of the stage's tasks: as the estimator tells it, else as the submitter does; undefined: as the job's. */
+  /** Estimate for the stage: the estimator's, else the submitter's; undefined: that of the job. */
   estimateOf({ index, spec }: Pick<Stage, 'index' | 'spec'>): Millis | undefined {
     return this.#decision.stagesMs?.[index] ?? spec.estimateMs;
   }
 
-  /** Mean run time of each stage's tasks, where the estimator tells stages apart. */
+  /** Estimate for each stage, if the estimator distinguishes stages. */
   get stagesMs(): readonly Millis[] | undefined {
     return this.#decision.stagesMs;
   }
 
-  /** How run times are spread, where the estimator knows. */
+  /** Distribution of run times, if the estimator knows it. */
   get distribution(): readonly Segment[] | undefined {
     return this.#decision.distribution;
   }
 
-  /** Gangs start by central alone, which sees all workers at once. */
+  /** Gangs are always started by central, which sees all workers at once. */
   get route(): Route {
     return this.hasGangs ? GANG_ROUTE : this.#decision.route;
   }
 
-  /** Central has been told of the whole job, and has to be told when it is over. */
+  /** Central was sent the whole job and must be notified of its end. */
   isDeclared = false;
 
-  /** Central finds its workers, while it is there. */
+  /** Whether central finds its workers, if it is present. */
   get needsCentral(): boolean {
     const { by } = this.route;
     return by === 'central' || by === 'matching';
   }
 
-  /** Its tasks may go to workers that seek any: always, or while central is silent. */
+  /** Whether its tasks may go to workers that seek any task: always, or while central is silent. */
   get maySeek(): boolean {
     const { by } = this.route;
     return !this.hasGangs && (by === 'seeking' || (by === 'matching' && this.#decision.class === 'short'));
@@ -240,7 +240,7 @@ export class Job {
     return this.#sample;
   }
 
-  /** Its class is not decided yet. */
+  /** Whether its class is still undecided. */
   get isUndecided(): boolean {
     return this.#sample?.isDecided === false;
   }
@@ -251,7 +251,7 @@ export class Job {
     this.waiting.startSample(sample);
   }
 
-  /** By its pilots, or by what was believed instead. */
+  /** Sets the class, decided by pilots or by the guess. */
   decide(decision: Decision, now: Millis): void {
     const sample = this.#sample;
     invariant(sample?.isDecided === false, () => `${this.id} was decided upon twice`);
@@ -284,7 +284,7 @@ export class Job {
     return this.tasks.unfinished;
   }
 
-  /** Tasks that may go to a worker before the job's own limit on running tasks is reached. */
+  /** Number of tasks that may be assigned within the job's limit on running tasks. */
   get headroom(): number {
     if (this.isHeld) return 0;
     const limit = this.spec.maxRunning;
@@ -296,7 +296,7 @@ export class Job {
     return isOnProbation ? Math.min(1, room) : room;
   }
 
-  /** The number of its tasks that run at a time is limited: by what it says, or since workers were lost with them. */
+  /** Whether the number of running tasks is limited, by the submitter or because workers were lost. */
   get isLimited(): boolean {
     return this.spec.maxRunning !== undefined || this.history.isOnProbation;
   }
@@ -306,14 +306,14 @@ export class Job {
     return (this.reopenedAt ?? this.acceptedAt) + (this.spec.deadlineMs ?? Number.POSITIVE_INFINITY);
   }
 
-  /** When its time limit will have passed, by the clock of its owner; Infinity: it has none, or has not started. */
+  /** End of the time limit on the owner's clock; Infinity: no limit, or not started. */
   get timeLimitAt(): Millis {
     return (
       (this.#runStartedAt ?? Number.POSITIVE_INFINITY) + (this.spec.timeLimitMs ?? Number.POSITIVE_INFINITY)
     );
   }
 
-  /** Nothing of it runs, is on its way to a worker, or has ended. */
+  /** Whether no task runs, is in flight to a worker, or has ended. */
   get isWhole(): boolean {
     const { tasks } = this;
     return tasks.countOf(TaskState.blocked) + tasks.countOf(TaskState.waiting) === tasks.included;
@@ -338,7 +338,7 @@ export class Job {
     };
   }
 
-  /** Tasks of the gang that have a worker. */
+  /** Gang members that have a worker. */
   membersOut({ first, count }: Stage): TaskIndex[] {
     const out: TaskIndex[] = [];
     for (let task = first; task < first + count; task++)
@@ -346,32 +346,32 @@ export class Job {
     return out;
   }
 
-  /** The gang that the task is of; undefined: it starts by itself. */
+  /** The gang of the task; undefined: it starts individually. */
   gangStageOf(task: TaskIndex): Stage | undefined {
     if (!this.hasGangs) return undefined;
     const stage = this.dag.stageOf(task);
     return stage.gang === undefined ? undefined : stage;
   }
 
-  /** Whether all that is left of a gang may be given to workers together. */
+  /** Whether all remaining members of a gang may be assigned together. */
   mayStartTogether(stage: Stage): boolean {
     const { maxRunning = Number.POSITIVE_INFINITY } = this.spec;
     return stage.waiting === stage.unfinished && stage.waiting <= maxRunning - this.runningCount;
   }
 
-  /** The one place where a task changes state; keeps every count in step. */
+  /** The only place where a task changes state; updates all counts. */
   set(task: TaskIndex, state: TaskState): void {
     this.waiting.set(task, state);
     if (state === TaskState.completed && this.spec.openMs !== undefined) this.stages[0]!.completed(task);
   }
 
-  /** More tasks of its only stage, which wait until they are on the disk. */
+  /** Appends tasks to its only stage; they wait until they are durable. */
   append(payloads: readonly Payload[]): void {
     this.tasks.grow(payloads.length);
     this.stages[0]!.grow(payloads);
   }
 
-  /** So many tasks are on the disk: they may start as soon as their stage may. @returns how many are new */
+  /** Records that this many tasks are durable and may start with their stage. @returns how many are new */
   appendedAreWritten(count: number): number {
     const stage = this.stages[0]!;
     const { written } = stage;
@@ -382,8 +382,8 @@ export class Job {
   }
 
   /**
-   * The job has ended, and some of its tasks run again as further attempts: with a new budget of retries, and its time limit
-   * and deadline count from now. Nothing is released yet.
+   * The job has ended, and some of its tasks run again as further attempts: with a new budget of retries, and with
+   * time limit and deadline restarted. No stage is released yet.
    *
    * @param key of the request
    */
@@ -403,7 +403,7 @@ export class Job {
     this.#cancelledTasks = undefined;
     this.hold = undefined;
     this.endedAt = undefined;
-    // It may have ended between the end of the last job before it and its own start.
+    // It may have ended after its predecessors and before its own start.
     this.isAwaiting = this.awaited.size > 0;
     this.reopenedAt = now;
     this.arrivedAt = now;
@@ -414,24 +414,24 @@ export class Job {
     if (this.retryKeys.length > RETRY_KEYS_MAX) this.retryKeys.shift();
   }
 
-  /** The jobs that it waited for have ended. */
+  /** The predecessors have ended. */
   mayStart(now: Millis): void {
     this.isAwaiting = false;
     this.passedAt = now;
     this.arrivedAt = now;
   }
 
-  /** Somebody has cancelled the task, or the job: it is to be tried no more. */
+  /** Whether the task, or the job, was cancelled, so that it must not be retried. */
   isCancelling(task: TaskIndex): boolean {
     return this.cancelling || this.#cancelledTasks?.[task] === 1;
   }
 
-  /** Some of its tasks were cancelled one by one. */
+  /** Whether some of its tasks were cancelled individually. */
   get hasCancelledTasks(): boolean {
     return this.#cancelledTasks !== undefined;
   }
 
-  /** Single tasks are to end, unless they have. @returns whether any of them was not to before */
+  /** Cancels tasks that have not ended. @returns whether any of them was not cancelled before */
   cancelTasks(ranges: readonly TaskRange[]): boolean {
     let isNew = false;
     for (const { first, last } of ranges) {
@@ -444,7 +444,7 @@ export class Job {
     return isNew;
   }
 
-  /** Sized by the number of tasks, since clients may append some. */
+  /** Sized by the number of tasks, because clients may append some. */
   #cancelled(): Uint8Array {
     const marks = this.#cancelledTasks;
     if (marks !== undefined && marks.length >= this.taskCount) return marks;
@@ -454,24 +454,24 @@ export class Job {
     return longer;
   }
 
-  /** Its user wants that nothing of it is given out. */
+  /** Whether the user holds the job. */
   get isHeld(): boolean {
     return this.hold?.isOn === true;
   }
 
-  /** It is held no more. One of which nothing has started is as if it had come now. */
+  /** The job was released. If no task has started, it counts as newly arrived. */
   released(now: Millis): void {
     if (this.isAwaiting || this.firstStartAt !== undefined) return;
     this.arrivedAt = now;
     for (const stage of this.stages) if (stage.blockers === 0) stage.releasedAt = now;
   }
 
-  /** Ends all tasks that no worker has. */
+  /** Cancels all tasks without a worker. */
   cancelWaiting(): void {
     for (const stage of this.stages) this.waiting.cancel(stage);
   }
 
-  /** Factor of the work that it is ordered by. */
+  /** Factor of the work by which it is ordered. */
   get slack(): number {
     return SLACK[this.priority];
   }
@@ -482,19 +482,19 @@ export class Job {
     this.waiting.release(stage);
   }
 
-  /** How long the task is to rest, which has just failed and may be tried again. 0: not at all */
+  /** Back-off of a failed task before its retry. 0: none */
   restMsOf(task: TaskIndex): Millis {
     return restMs(this.spec, this.id, task, this.history.blame?.failuresOf(task) ?? 1);
   }
 
-  /** The task has failed, and does not wait for a worker before that time. */
+  /** The failed task is in back-off until this time. */
   rest(task: TaskIndex, until: Millis): void {
     this.set(task, TaskState.blocked);
     this.tasks.setWorker(task, NOBODY);
     this.resting.add(task, until);
   }
 
-  /** All tasks of the stage have ended. @returns the stages that may start, or ended with it */
+  /** All tasks of the stage have ended. @returns the stages that may start, or that ended with it */
   stageEnded(stage: Stage): Stage[] {
     stage.inputs = undefined;
     return this.dag.ended(stage, this.tasks, this.cancelling, (other) => this.waiting.cancel(other));
@@ -506,7 +506,7 @@ export class Job {
     this.tasks.setWorker(task, NOBODY);
   }
 
-  /** The worker has the task, whose attempt was numbered when it was taken, or when it was placed. */
+  /** The worker has the task; its attempt was numbered when it was taken or placed. */
   bound(task: TaskIndex, worker: Address, assignment: Assignment, now: Millis): void {
     this.tasks.assign(task, worker, assignment, now);
     this.startedAt(now);
@@ -514,19 +514,19 @@ export class Job {
     this.history.started(task);
   }
 
-  /** One of its tasks has started then, perhaps before others that are known. */
+  /** A task started at this time, possibly before others that are known. */
   startedAt(at: Millis): void {
     this.firstStartAt = Math.min(this.firstStartAt ?? at, at);
     this.#runStartedAt = Math.min(this.#runStartedAt ?? at, at);
   }
 
-  /** The current attempt was given out and did not start: it does not count. */
+  /** The current attempt was assigned and did not start; it does not count. */
   notStarted(task: TaskIndex): void {
     this.history.notStarted(task);
     this.#forgetStart();
   }
 
-  /** Without an attempt that counts, nothing has started. */
+  /** Without an attempt that counts, no task has started. */
   #forgetStart(): void {
     if (this.history.total > 0) return;
     this.firstStartAt = undefined;
@@ -536,8 +536,8 @@ export class Job {
   /**
    * The current attempt of a task has ended.
    *
-   * @param worker its name, which is not read where it completed
-   * @returns what becomes of the task: `waiting` where it is to be tried again
+   * @param worker its name, not used for completed tasks
+   * @returns the next state of the task: `waiting` if it is retried
    */
   attemptEnded(end: AttemptEnd, how: HowEnded, worker: string, now: Millis): TaskState {
     const { history } = this;
@@ -564,7 +564,7 @@ export class Job {
     }
   }
 
-  /** Invariants of a job between steps. */
+  /** Checks the invariants of a job between steps. */
   checkInvariants(): void {
     const counts = new Array<number>(TASK_STATE_NAMES.length).fill(0);
     for (const state of this.tasks.states) counts[state]!++;

@@ -10,12 +10,12 @@ import {
   TIME_LIMIT,
 } from '@goshawk/core';
 
-/** The end of an attempt. */
+/** How an attempt ended. */
 export type HowEnded =
   | 'completed'
-  /** Its job was cancelled. */
+  /** The job was cancelled. */
   | 'killed'
-  /** Nothing of its task. */
+  /** The end says nothing about its task. */
   | 'excused'
   | 'lost'
   | 'failed';
@@ -28,10 +28,10 @@ export function howEnded(outcome: Outcome, isCancelling: boolean): HowEnded {
   return kind === 'lost' ? kind : 'failed';
 }
 
-/** An attempt that went with its worker. */
+/** The attempt was lost with its worker. */
 export const LOST: Outcome = { ...COMPLETED, kind: 'lost', errorCode: 'worker-lost' };
 
-/** An attempt that went with its worker, on which a task ran apart that had lost workers before. */
+/** The attempt was lost with its worker, on which a suspected task ran alone. */
 export const LOST_BESIDE: Outcome = {
   ...LOST,
   errorCode: LOST_BESIDE_ANOTHER,

@@ -1,22 +1,22 @@
 import { type Address, grown } from '@goshawk/core';
 
 /**
- * Believed locations of a batch's probes. Most probes are sent once and used once, which appending to a list
- * records in a few nanoseconds, far faster than a map; the first query builds the map. Moves of probes and
- * questions of workers arrive from two senders in any order, so a worker's count may be negative for a while;
- * the sum is always right.
+ * Believed locations of a batch's probes. Most probes are sent once and used once, which appending to a list records
+ * in a few nanoseconds, far faster than a map; the first query builds the map. Moves of probes and questions of
+ * workers arrive from two senders in any order, so a worker's count may be negative for a while; the sum is always
+ * right.
  */
 export class ProbeLedger {
-  /** Worker, change, worker, change, …; so many numbers of it count, and none once there are sums. */
+  /** Pairs of worker and change; only the first `#length` numbers count, and none once there is a map. */
   #changes = NO_CHANGES;
   #length = 0;
   #sums: Map<Address, number> | undefined;
   #out = 0;
   #count = 0;
-  /** The most that were out at a time. */
+  /** The maximum number of outstanding probes so far. */
   #peak = 0;
 
-  /** Probes that no worker has served. */
+  /** Number of probes that no worker has served. */
   get out(): number {
     return this.#out;
   }
@@ -26,17 +26,17 @@ export class ProbeLedger {
     return this.#sums?.size ?? this.#length;
   }
 
-  /** How often anything was added or cleared: unchanged, nothing has happened. */
+  /** Counter of changes, by which a caller detects that nothing happened. */
   get changes(): number {
     return this.#count;
   }
 
-  /** So many probes are about to be sent: there is room for each to come and go. */
+  /** Reserves space for sending and using this many probes. */
   expect(probes: number): void {
     if (this.#sums === undefined) this.#makeRoom(2 * FIELDS * probes);
   }
 
-  /** @param probes below 0: they are there no more */
+  /** @param probes negative: removed */
   add(worker: Address, probes: number): void {
     this.#count++;
     this.#out += probes;
@@ -45,16 +45,16 @@ export class ProbeLedger {
     if (this.#length === this.#changes.length) this.#makeRoom(FIELDS);
     this.#changes[this.#length++] = worker;
     this.#changes[this.#length++] = probes;
-    // A batch whose probes are stolen time and again must not fill the memory.
+    // Bounds the memory of a batch whose probes are stolen repeatedly.
     if (this.#length > CHANGES_MAX_BASE + CHANGES_MAX_A_PROBE * this.#peak) this.#sumUp();
   }
 
-  /** How many are believed to be at a worker; below 0: it is believed to owe some. */
+  /** Number of probes believed to be at the worker; may be negative for a while. */
   at(worker: Address): number {
     return this.#sumUp().get(worker) ?? 0;
   }
 
-  /** Lost workers hold none. */
+  /** Drops the probes of lost workers. */
   drop(gone: ReadonlySet<Address>): void {
     if (this.length === 0) return;
     const sums = this.#sumUp();
@@ -64,7 +64,7 @@ export class ProbeLedger {
     }
   }
 
-  /** How many each worker holds; below 0 where it is believed to owe some. */
+  /** Number of probes by worker; may be negative for a while. */
   byWorker(): ReadonlyMap<Address, number> {
     return this.#sumUp();
   }
@@ -104,6 +104,6 @@ function addTo(sums: Map<Address, number>, worker: Address, probes: number): voi
 const NO_CHANGES = new Int32Array(0);
 const FIELDS = 2;
 
-/** A batch whose probes are sent and used once stays far below it, and is never summed up. */
+/** A batch whose probes are sent and used once stays far below this, and never needs a map. */
 const CHANGES_MAX_A_PROBE = 16;
 const CHANGES_MAX_BASE = 1_024;

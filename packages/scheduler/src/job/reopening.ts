@@ -7,27 +7,28 @@ export interface Reopening {
   /** 1 for each task that runs again. */
   readonly marks: Uint8Array;
   readonly count: number;
-  /** Chosen by number although they had completed: these do not run again. */
+  /** Selected tasks that do not run again because they completed. */
   readonly completed: number;
 }
 
-/** A chosen task that cannot run, and the stage before it of which tasks have neither completed nor been chosen. */
+/** A selected task that cannot run, and the preceding stage with tasks that neither completed nor run again. */
 export interface Stuck {
   readonly task: TaskIndex;
   readonly stage: string;
 }
 
 /**
- * Finds the tasks of an ended job that a retry runs again: those it chooses, and what was cancelled in later stages because
- * of them. The choice and the tasks' states determine the answer, so replaying a journal gives the same one.
+ * Finds the tasks of an ended job that a retry runs again: the selected ones, and those cancelled in later stages
+ * because of them. It depends only on the selection and the tasks' states, so replaying a journal gives the same
+ * result.
  */
 export function findReopening(dag: Dag, tasks: TaskTable, choice: RetryChoice): Reopening | Stuck {
   const marks = new Uint8Array(tasks.count);
   const { states } = tasks;
-  // Ranges that overlap would be walked many times.
+  // Overlapping ranges would be walked repeatedly.
   const completed = choice.tasks === undefined ? 0 : markChosen(marks, states, mergedRanges(choice.tasks));
   const meant = choice.tasks === undefined ? meantBy(choice) : 0;
-  /** Stages that have, after the retry, only tasks that have completed or run again. */
+  /** Whether all tasks of each stage have completed or run again. */
   const isWhole: boolean[] = [];
   const hasMarks: boolean[] = [];
   let count = 0;
@@ -63,7 +64,7 @@ function someIn(first: TaskIndex, count: number, is: (task: TaskIndex) => boolea
   return false;
 }
 
-/** Bits of the states in which tasks run again. */
+/** Bit set of the states in which tasks run again. */
 function meantBy({ failedOnly }: RetryChoice): number {
   return (1 << TaskState.failed) | (failedOnly === true ? 0 : 1 << TaskState.cancelled);
 }

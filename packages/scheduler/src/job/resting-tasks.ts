@@ -1,12 +1,12 @@
 import type { Millis, TaskIndex } from '@goshawk/core';
 import { TaskState, type TaskTable } from './task-table.js';
 
-/** Tasks that failed, and wait before they are tried again. They are in state `blocked` meanwhile. */
+/** Failed tasks in back-off before a retry; their state is `blocked` meanwhile. */
 export class RestingTasks {
-  /** Nothing rests for less than until then; Infinity: nothing rests. */
+  /** No back-off ends before this time; Infinity: there is none. */
   nextAt: Millis = Number.POSITIVE_INFINITY;
   readonly #tasks: TaskTable;
-  /** Until when; some of them may have gone on, or ended. Made when a task rests: in most jobs none does. */
+  /** End of each back-off; may include tasks that have continued or ended. Created on demand. */
   #until: Map<TaskIndex, Millis> | undefined;
 
   constructor(tasks: TaskTable) {
@@ -27,7 +27,7 @@ export class RestingTasks {
     return this.#until === undefined ? [] : [...this.#until.keys()].filter((task) => this.has(task));
   }
 
-  /** Those that have rested by now; they rest no more, and are to be put back. */
+  /** Removes and returns the tasks whose back-off has ended, which must be put back. */
   take(now: Millis): TaskIndex[] {
     const rested: TaskIndex[] = [];
     this.nextAt = Number.POSITIVE_INFINITY;

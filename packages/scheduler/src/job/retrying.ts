@@ -8,7 +8,7 @@ import {
   type TaskIndex,
 } from '@goshawk/core';
 
-/** Whether the job wants what failed like this to be tried again. */
+/** Whether the job retries this kind of failure. */
 export function isWorthARetry({ retryOn }: JobSpec, { exitCode, signal }: Outcome): boolean {
   if (retryOn === undefined) return true;
   const code = signal === undefined ? exitCode : exitCodeOfSignal(signal);
@@ -16,8 +16,8 @@ export function isWorthARetry({ retryOn }: JobSpec, { exitCode, signal }: Outcom
 }
 
 /**
- * How long a task rests that has failed so often: exponential, between half and all of it. It follows from the job and
- * the task, so that it is the same for an owner that is started again.
+ * Back-off after this many failures: exponential, with jitter between half and all of it. It is a function of the job
+ * and the task, so it is the same after a restart of the owner.
  */
 export function restMs(
   { retryBackoffMs, seed }: JobSpec,

@@ -2,15 +2,14 @@ import type { Millis, Scope, TaskIndex } from '@goshawk/core';
 import type { Evidence, SamplePlan } from '@goshawk/predictor';
 import { type Batch, PilotBatch, RestBatch, type Stage } from './batch.js';
 
-/** Failed runs of pilots that are kept: the estimate of a job whose pilots all fail comes from them. */
+/** Number of failed runs of pilots kept, to estimate a job whose pilots all fail. */
 const FAILED_RUNS_MAX = 100;
-/** They are few, and all the others wait for them: a pilot behind a long task is worth more probes than a task. */
+/** Pilots are few, and all other tasks wait for them, so they get more probes. */
 const PILOT_PROBE_FACTOR = 2;
 
 /**
- * The sample of one job (SLearn §5.1): which of its tasks are pilots, and what became of them. The rest of the
- * sampled stage, and of others that may start at once, is batches by themselves until it is decided: their probes
- * go where long tasks may run too, and are not those of the stage.
+ * The sample of one job (SLearn §5.1): its pilots and their outcomes. Until the job is classified, the other tasks of
+ * its startable stages are separate batches, whose probes may go where long tasks run.
  */
 export class Sample {
   readonly plan: SamplePlan;
@@ -19,17 +18,17 @@ export class Sample {
   readonly pilots: PilotBatch;
   /** Batches that may run before the decision, by stage. */
   readonly rest: readonly RestBatch[];
-  /** It is known what the job is. */
+  /** The class of the job is decided. */
   isDecided = false;
-  /** It was decided what the job is, and its pilots have yet to tell how long its tasks run. */
+  /** The class is decided, and the pilots have yet to determine the estimate. */
   estimateFollows = false;
   readonly #isPilot: ReadonlySet<number>;
   readonly #failedRunsMs: Millis[] = [];
 
   /**
-   * @param tasks distinct ones of the stage
+   * @param tasks distinct tasks of the stage
    * @param stages of the job
-   * @param over where tasks of which the class is not known may run
+   * @param over scope of tasks of unknown class
    */
   constructor(
     plan: SamplePlan,
@@ -45,22 +44,22 @@ export class Sample {
     this.rest = stages.map((of) => new RestBatch(stages.length + 1 + of.index, of, over));
   }
 
-  /** The batch that stands for this one until the job's class is decided: the rest of its stage, without the pilots. */
+  /** The batch that replaces this one until the job is classified: its stage without the pilots. */
   restOf(batch: Batch): Batch {
     return this.rest[batch.index] ?? batch;
   }
 
-  /** A pilot, and it matters which tasks are. */
+  /** Whether the task is a pilot and the class is still undecided. */
   holds(task: TaskIndex): boolean {
     return !this.isDecided && this.#isPilot.has(task);
   }
 
-  /** A pilot, whether it was decided or not. */
+  /** Whether the task is a pilot, decided or not. */
   isPilot(task: TaskIndex): boolean {
     return this.#isPilot.has(task);
   }
 
-  /** The end of the task, a pilot, may tell more. */
+  /** Whether the end of the task may still change the decision or the estimate. */
   heeds(task: TaskIndex): boolean {
     return this.#isPilot.has(task) && (!this.isDecided || this.estimateFollows);
   }
@@ -69,9 +68,7 @@ export class Sample {
     if (this.holds(task) && this.#failedRunsMs.length < FAILED_RUNS_MAX) this.#failedRunsMs.push(runMs);
   }
 
-  /**
-   * @param look what became of a task: its run time when it completed, for how long it has run, or that it never will
-   */
+  /** @param look state of a task: run time if completed, run time so far, or that it will never complete */
   evidence(look: (task: TaskIndex) => { ran: Millis } | { runs: Millis } | 'failed' | 'waiting'): Evidence {
     const runsMs: Millis[] = [];
     const elapsedMs: Millis[] = [];

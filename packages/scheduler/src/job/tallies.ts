@@ -15,10 +15,7 @@ import type { Job } from './job.js';
 /** The bounds range from 1 ms to 116 days. */
 const DURATIONS_MS = logBounds(1, 1e10);
 
-/**
- * Ended tasks and jobs since the start, by class at that time. For metrics and `counters`; no machine reads
- * it.
- */
+/** Ended tasks and jobs since the start, by class at that time. For metrics and `counters`; no machine reads it. */
 export class Tallies {
   readonly tasksEnded: ByClass<Record<End, number>> = byClass(noEnds);
   readonly jobsEnded: ByClass<Record<End, number>> = byClass(noEnds);
@@ -28,7 +25,7 @@ export class Tallies {
   readonly jobMs: ByClass<Histogram> = byClass(durations);
   /** Cancelled jobs, each counted once. */
   cancellations = 0;
-  /** Submissions that were refused for a while. */
+  /** Submissions that were temporarily refused. */
   readonly jobsRefused = Object.fromEntries(OVERLOADS.map((cause) => [cause, 0])) as Record<
     OverloadReason,
     number
@@ -40,14 +37,14 @@ export class Tallies {
     ofClass(this.queueingMs, job.class).add(now - releasedAt - (job.hold?.during(releasedAt, now) ?? 0));
   }
 
-  /** Those that were cancelled are counted with their job: most of them never ran. */
+  /** Cancelled tasks are counted with their job, because most of them never ran. */
   taskEnded(job: Job, end: 'completed' | 'failed'): void {
     const ended = ofClass(this.tasksEnded, job.class);
     if (end === 'completed') ended.completed++;
     else ended.failed++;
   }
 
-  /** All of it as groups of counts, which add up over several schedulers. */
+  /** All counters, in groups that can be summed over schedulers. */
   get counted() {
     const { tasksEnded, jobsEnded, queueingMs, jobMs } = this;
     return {
@@ -65,7 +62,7 @@ export class Tallies {
   }
 }
 
-/** A comparison: to look up a name that varies takes ten times as long, for each task. */
+/** A comparison is ten times faster than a lookup by name, and this is called for each task. */
 function ofClass<T>({ short, long }: ByClass<T>, kind: JobClass): T {
   return kind === 'long' ? long : short;
 }
@@ -74,12 +71,12 @@ function noEnds(): Record<End, number> {
   return { completed: 0, failed: 0, cancelled: 0 };
 }
 
-/** Answers do not change with the counts. */
+/** Copies the counts, so that an answer does not change with them. */
 function copyOf({ short, long }: ByClass<Record<End, number>>): ByClass<Record<End, number>> {
   return { short: { ...short }, long: { ...long } };
 }
 
-/** Counts by the bounds of their bucket in ms, `95.5-114`; empty buckets are left out. */
+/** Counts by bucket bounds in ms, `95.5-114`; empty buckets are omitted. */
 function bucketsOf({ short, long }: ByClass<Histogram>): ByClass<Record<string, number>> {
   const named = ({ bounds, counts }: Histogram) =>
     Object.fromEntries(

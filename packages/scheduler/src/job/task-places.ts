@@ -1,6 +1,9 @@
 import type { Address, JobNumber, TaskIndex } from '@goshawk/core';
 
-/** Which tasks each worker has, queued or running: what a worker says, or its loss, costs as much as it has. */
+/**
+ * Index of the tasks queued or running at each worker, so that handling a report or a loss takes time in proportion
+ * to the worker's tasks.
+ */
 export class TaskPlaces {
   readonly #byWorker = new Map<Address, Map<JobNumber, Set<TaskIndex>>>();
 
@@ -23,12 +26,12 @@ export class TaskPlaces {
     if (jobs.size === 0) this.#byWorker.delete(worker);
   }
 
-  /** The job's tasks there. */
+  /** The job's tasks at the worker. */
   at(worker: Address, job: JobNumber): Iterable<TaskIndex> {
     return this.#byWorker.get(worker)?.get(job) ?? [];
   }
 
-  /** Jobs that have tasks there. */
+  /** Jobs with tasks at the worker. */
   jobsAt(worker: Address): Iterable<JobNumber> {
     return this.#byWorker.get(worker)?.keys() ?? [];
   }
@@ -37,7 +40,7 @@ export class TaskPlaces {
     return this.#byWorker.get(worker)?.get(job)?.has(task) === true;
   }
 
-  /** In all. */
+  /** Total number of tasks. */
   get size(): number {
     let size = 0;
     for (const jobs of this.#byWorker.values()) for (const tasks of jobs.values()) size += tasks.size;

@@ -7,16 +7,16 @@ interface TaskError {
   readonly worker: string;
 }
 
-/** Reads back what was written down of a job; undefined where nothing can be read. */
+/** Reads a record of a job from the journal; undefined if it cannot be read. */
 export type Recall = (job: JobNumber, place: number) => JobRecord | undefined;
 
-/** Attempts whose end is kept, and tasks that a detail lists, at most. */
+/** Maximum number of attempts whose end is kept, and of tasks in a detailed view. */
 export const LISTED_MAX = 100;
 
 const NONE: readonly AttemptView[] = [];
 
 /**
- * Results of a job's attempts: return values and errors. For results in the journal only the place is kept: 8
+ * Results of a job's attempts: return values and errors. For results in the journal only the position is kept: 8
  * bytes per task.
  */
 export class TaskReports {
@@ -24,17 +24,17 @@ export class TaskReports {
   bytes = 0;
   /** Estimated size of results in the journal. */
   recordedBytes = 0;
-  /** Memory is short: what can be done without is not kept. */
+  /** Memory is short: optional data is not kept. */
   isBrief = false;
   #dropped = 0;
   readonly #job: number;
   readonly #tasks: number;
-  // Made when there is something to be in them: most jobs have none of these.
+  // Created on demand, because most jobs need none of these.
   #setbacks: AttemptView[] | undefined;
   #values: Map<number, unknown> | undefined;
   #errors: Map<number, TaskError> | undefined;
   #gpus: Map<number, readonly string[]> | undefined;
-  /** One more than the place of a task's last report that tells anything; 0: it has none. */
+  /** Journal position plus one of each task's last report with contents; 0: none. */
   #places: Float64Array | undefined;
 
   constructor(job: JobNumber, tasks: number) {
@@ -42,7 +42,7 @@ export class TaskReports {
     this.#tasks = tasks;
   }
 
-  /** The first attempts that did not complete: what they died of. */
+  /** The first unsuccessful attempts, with their errors. */
   get setbacks(): readonly AttemptView[] {
     return this.#setbacks ?? NONE;
   }
@@ -54,7 +54,7 @@ export class TaskReports {
     this.bytes += heapBytes(attempt);
   }
 
-  /** @param place where the journal has it */
+  /** @param place in the journal */
   setValue(task: TaskIndex, value: unknown, place?: number): void {
     if (value === undefined || value === null) return;
     if (place !== undefined) return this.#put(task, place, value);
@@ -63,7 +63,7 @@ export class TaskReports {
     this.bytes += heapBytes(value);
   }
 
-  /** @param place where the journal has them */
+  /** @param place in the journal */
   setGpus(task: TaskIndex, gpus: readonly string[] | undefined, place?: number): void {
     if (gpus === undefined) return;
     if (place !== undefined) return this.#put(task, place, gpus);
@@ -72,7 +72,7 @@ export class TaskReports {
     this.bytes += heapBytes(gpus);
   }
 
-  /** @param place where the journal has it */
+  /** @param place in the journal */
   setError(task: TaskIndex, error: TaskError, place?: number): void {
     if (place !== undefined) return this.#put(task, place, error);
     if (this.#places !== undefined) this.#places[task] = 0;
@@ -81,7 +81,7 @@ export class TaskReports {
     this.#errors.set(task, error);
   }
 
-  /** Tasks run again: their last failures are no longer how they ended. @param marks 1 for each of them */
+  /** Tasks run again, so their last failures are no longer final. @param marks 1 for each of them */
   forget(marks: Uint8Array): void {
     const places = this.#places;
     if (places !== undefined)
@@ -94,7 +94,7 @@ export class TaskReports {
     }
   }
 
-  /** Values of tasks before this one, which are not asked for again, are kept nowhere but in the journal. */
+  /** Drops values of tasks before this one, which are not requested again; the journal still has them. */
   drop(before: TaskIndex): void {
     if (this.#values === undefined) return;
     for (; this.#dropped < before; this.#dropped++) {
@@ -109,12 +109,12 @@ export class TaskReports {
     return outcome?.kind === 'completed' ? outcome.value : this.#values?.get(task);
   }
 
-  /** GPUs that a task had that completed; undefined where it had none. */
+  /** GPUs of a completed task; undefined: none. */
   gpusOf(task: TaskIndex, recall: Recall | undefined): readonly string[] | undefined {
     return this.#recalled(task, recall)?.outcome.gpus ?? this.#gpus?.get(task);
   }
 
-  /** The last failure of a task that failed. */
+  /** The last failure of a failed task. */
   errorOf(task: TaskIndex, recall: Recall | undefined): TaskError | undefined {
     return this.#recalled(task, recall) ?? this.#errors?.get(task);
   }

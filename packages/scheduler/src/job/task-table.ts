@@ -20,9 +20,9 @@ import type { TaskPlaces } from './task-places.js';
  *     skipped from the start                        (a retry as a new job)
  */
 export const TaskState = {
-  /** Its stage waits for another stage, or it has failed and rests before it is tried again. */
+  /** An earlier stage has not completed, or the task is in back-off before a retry. */
   blocked: 0,
-  /** May start; no worker has it. */
+  /** Eligible; no worker has it. */
   waiting: 1,
   /** Central has been asked for a worker. */
   placing: 2,
@@ -32,44 +32,44 @@ export const TaskState = {
   completed: 5,
   failed: 6,
   cancelled: 7,
-  /** Never run: the job is a retry of other tasks. */
+  /** Never runs: the job is a retry of other tasks. */
   skipped: 8,
 } as const;
 export type TaskState = (typeof TaskState)[keyof typeof TaskState];
 
 export const TASK_STATE_NAMES = Object.keys(TaskState) as (keyof typeof TaskState)[];
 
-/** How a task got to its worker. */
+/** How a task was assigned to its worker. */
 export const AssignedBy = {
-  /** It ran when its owner was started again, or was never given out. */
+  /** It was running when its owner restarted, or was never assigned. */
   resumed: 0,
-  /** A question of the worker: an `ask`, a `seek`, or a report that asks for the next task. */
+  /** A question of the worker assigned it: an `ask`, a `seek`, or a report that requests the next task. */
   ask: 1,
-  /** A match of central. */
+  /** A match of central assigned it. */
   match: 2,
 } as const;
 export type AssignedBy = (typeof AssignedBy)[keyof typeof AssignedBy];
 
-/** Why a worker has a task: which of its questions was answered, or which match. One that comes again has the same. */
+/** The cause of an assignment: a question of the worker, or a match. A repeated message has the same. */
 export interface Assignment {
   readonly by: AssignedBy;
   /** Number of the worker's question or of central's match; 0 for resumed tasks. */
   readonly number: number;
 }
 
-/** One attempt of one task, as the owner of its job names it. */
+/** One attempt of one task, as identified by its owner. */
 export interface AttemptRef {
   readonly job: JobNumber;
   readonly task: TaskIndex;
   readonly attempt: AttemptNumber;
 }
 
-/** For sets and maps. */
+/** Key for sets and maps. */
 export function attemptKey({ job, task, attempt }: AttemptRef): string {
   return `${job}/${task}/${attempt}`;
 }
 
-/** Whole numbers, 4 bytes each. */
+/** Integers of 4 bytes. */
 class GrowingColumn {
   length = 0;
   #numbers = new Uint32Array(0);
@@ -83,7 +83,7 @@ class GrowingColumn {
     this.#numbers[this.length++] = number;
   }
 
-  /** All numbers from `first` to before `end`. */
+  /** Appends the numbers from `first` up to `end`, exclusive. */
   pushRange(first: number, end: number): void {
     const length = this.length + end - first;
     if (length > this.#numbers.length) {
@@ -99,19 +99,19 @@ class GrowingColumn {
   }
 }
 
-/** A worker has it: in its queue, or in a slot. */
+/** Whether a worker has the task, queued or in a slot. */
 function isOut(state: TaskState): boolean {
   return state === TaskState.placed || state === TaskState.running;
 }
 
-/** Bits of states. */
+/** Bit set of states. */
 function maskOf(states: readonly TaskState[]): number {
   return states.reduce<number>((mask, state) => mask | (1 << state), 0);
 }
 
 type Column = Uint8Array | Uint32Array | Int32Array | Float64Array;
 
-/** The same numbers and zeros after them, over the same memory while it has room. */
+/** The same numbers, followed by zeros; in place if there is capacity. */
 function widened<T extends Column>(column: T, length: number): T {
   const Kind = column.constructor as new (
     from: ArrayBufferLike | number,
@@ -125,33 +125,38 @@ function widened<T extends Column>(column: T, length: number): T {
   return new Kind(wider.buffer, 0, length);
 }
 
-/** The tasks of one job: where each is, and its current attempt. Columns of numbers, so that many tasks cost little. */
+/**
+ * The tasks of one job: states and current attempts. Stored in columns of numbers, so that large jobs take little
+ * memory.
+ */
 export class TaskTable {
   count: number;
   states: Uint8Array;
-  /** The number of the current attempt; 0 before the first. Also counts attempts that never started. */
+  /** The number of the current attempt; 0 before the first. Counts attempts that never started. */
   attempts: Uint32Array;
-  /** How often each task has started, as far as is known: the attempt number that users see. */
+  /** How often each task has started, as far as known: the attempt number that users see. */
   executions: Uint32Array;
-  /** The highest number that earlier incarnations of the owner may have given; undefined for a job of this one. */
+  /**
+   * The highest attempt number that earlier incarnations of the owner may have used; undefined for a job of this one.
+   */
   usedUpTo: Uint32Array | undefined;
-  /** Written by `setWorker` alone. */
+  /** Written only by `setWorker`. */
   workers!: Iterable<Address> & { readonly [task: number]: Address };
   /** Origin of the current attempt (`AssignedBy`), and its number. */
   assignedBy: Uint8Array;
   assignments: Float64Array;
-  /** When the current attempt was bound, then when the attempt that counted started. Clock of the owner. */
+  /** When the current attempt was bound, later when the attempt that counts started. Owner's clock. */
   startedAt: Float64Array;
   runMs: Float64Array;
-  /** Peak memory of the last attempt, in KiB; 0: not measured. Made with the first one. */
+  /** Peak memory of the last attempt, in KiB; 0: not measured. Created on demand. */
   maxRssKiB: Uint32Array | undefined;
-  /** Tasks of the same user that have not started, kept in step where somebody counts them. */
+  /** Counter of unstarted tasks of the same user; updated if present. */
   waitingOfUser: { waiting: number } | undefined;
   /** Index of the owner's task locations, if one is kept. */
   #places: TaskPlaces | undefined;
   #workers!: Int32Array;
   readonly #job: JobNumber;
-  /** Tasks in the order in which they ended, each once for every time that it did. */
+  /** Tasks in the order in which they ended, once for each end. */
   readonly ended = new GrowingColumn();
   readonly #counts: number[] = new Array<number>(TASK_STATE_NAMES.length).fill(0);
 
@@ -169,7 +174,7 @@ export class TaskTable {
     this.#counts[TaskState.blocked] = count;
   }
 
-  /** Adds tasks, blocked. The columns have room for as many again, so that each is copied seldom. */
+  /** Adds blocked tasks. Columns double their capacity, so that copies are rare. */
   grow(more: number): void {
     const { count } = this;
     this.count += more;
@@ -195,7 +200,7 @@ export class TaskTable {
     return this.#counts[state]!;
   }
 
-  /** The tasks in one of these states, in their order. */
+  /** The tasks in these states, by number. */
   *in(...states: readonly TaskState[]): Iterable<TaskIndex> {
     let left = 0;
     for (const state of states) left += this.#counts[state]!;
@@ -228,7 +233,7 @@ export class TaskTable {
     return this.states[task]! >= TaskState.completed;
   }
 
-  /** Tasks that have not reached a final state. */
+  /** Number of tasks without a final state. */
   get unfinished(): number {
     const counts = this.#counts;
     return (
@@ -236,12 +241,12 @@ export class TaskTable {
     );
   }
 
-  /** Tasks without those that are skipped. */
+  /** Number of tasks, without skipped ones. */
   get included(): number {
     return this.count - this.#counts[TaskState.skipped]!;
   }
 
-  /** Skips all tasks but these, before any of them is released. */
+  /** Skips all tasks but these; called before any stage is released. */
   skipAllBut(ranges: readonly TaskRange[]): void {
     this.states.fill(TaskState.skipped);
     let kept = 0;
@@ -253,7 +258,7 @@ export class TaskTable {
     this.#counts[TaskState.skipped] = this.count - kept;
   }
 
-  /** Tasks that no worker has started. */
+  /** Number of tasks that no worker has started. */
   get waiting(): number {
     const counts = this.#counts;
     return (
@@ -264,7 +269,7 @@ export class TaskTable {
     );
   }
 
-  /** @returns the state before */
+  /** @returns the previous state */
   setState(task: TaskIndex, state: TaskState): TaskState {
     const before = this.states[task] as TaskState;
     invariant(
@@ -286,17 +291,17 @@ export class TaskTable {
   }
 
   /**
-   * Moves all tasks from `first` to `end` (exclusive) that are in one of the states `from`, in which no worker has a task. One
-   * loop over a column, so that a million tasks take milliseconds.
+   * Moves all tasks from `first` to `end` (exclusive) in one of the states `from`, in which no worker has a task. A
+   * single loop over a column, so that a million tasks take milliseconds.
    *
-   * @returns how many moved, by the state before
+   * @returns how many moved, by previous state
    */
   moveAll(first: TaskIndex, end: TaskIndex, from: readonly TaskState[], to: TaskState): Uint32Array {
     const moved = new Uint32Array(TASK_STATE_NAMES.length);
     const mask = maskOf(from);
     const { states, ended } = this;
     const isEnd = to >= TaskState.completed;
-    // Tasks that go on side by side are noted together.
+    // Consecutive tasks are recorded as one range.
     let run = first;
     for (let task = first; task < end; task++) {
       const before = states[task]!;
@@ -322,7 +327,7 @@ export class TaskTable {
     return moved;
   }
 
-  /** Tasks that have failed or were cancelled may run again, once their stages are released. @param marks 1 for each of them */
+  /** Failed and cancelled tasks may run again once their stages are released. @param marks 1 for each of them */
   reopen(marks: Uint8Array): void {
     const { states, startedAt, runMs } = this;
     const workers = this.#workers;
@@ -331,7 +336,7 @@ export class TaskTable {
       if (marks[task] === 0) continue;
       moved[states[task]!]!++;
       states[task] = TaskState.blocked;
-      // Writing touches memory that most tasks, which have never run, do not have yet.
+      // Avoids touching memory pages of tasks that never ran.
       if (workers[task] !== NOBODY) workers[task] = NOBODY;
       if (startedAt[task] !== 0) startedAt[task] = 0;
       if (runMs[task] !== 0) runMs[task] = 0;
@@ -379,12 +384,12 @@ export class TaskTable {
     }
   }
 
-  /** Whether the places have the task where it is, and only while a worker has it. */
+  /** Whether the index lists the task at its worker, and only while a worker has it. */
   isPlacedRight(task: TaskIndex, isOut: boolean): boolean {
     return this.#places === undefined || this.#places.has(this.workers[task]!, this.#job, task) === isOut;
   }
 
-  /** The task that runs at the worker because of this assignment, or −1. */
+  /** The task that runs at the worker because of this assignment; −1: none. */
   assigned(worker: Address, { by, number }: Assignment): TaskIndex {
     for (const task of this.#places?.at(worker, this.#job) ?? []) {
       if (this.states[task] !== TaskState.running || this.assignments[task] !== number) continue;
@@ -393,7 +398,7 @@ export class TaskTable {
     return -1;
   }
 
-  /** The task is about to be given out anew. */
+  /** The task is about to be assigned again. */
   nextAttempt(task: TaskIndex): void {
     const used = this.usedUpTo === undefined ? 0 : this.usedUpTo[task]!;
     this.attempts[task] = Math.max(this.attempts[task]!, used) + 1;
@@ -404,7 +409,7 @@ export class TaskTable {
     return { job: this.#job, task, attempt: this.attempts[task]! };
   }
 
-  /** This attempt runs at the worker, as far as is known here. */
+  /** Whether this attempt runs at the worker, as far as known here. */
   isRunning(task: TaskIndex, attempt: AttemptNumber, worker: Address): boolean {
     return (
       task < this.count &&

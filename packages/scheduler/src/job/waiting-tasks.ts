@@ -4,12 +4,12 @@ import type { Dag } from './dag.js';
 import type { Sample } from './sample.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
-/** In these states no worker has a task. */
+/** States in which no worker has the task. */
 const NOWHERE: readonly TaskState[] = [TaskState.blocked, TaskState.waiting, TaskState.placing];
 
-/** Which tasks of a job wait, and in which batch: that of their stage, or the pilots until the class is decided. */
+/** The waiting tasks of a job, and their batches: the stage, or the pilots until the class is decided. */
 export class WaitingTasks {
-  /** The stages, then what else is looked for by itself; each at the place of its index. */
+  /** The stages, then the other batches, each at its index. */
   batches: readonly Batch[];
   readonly #tasks: TaskTable;
   readonly #dag: Dag;
@@ -21,7 +21,7 @@ export class WaitingTasks {
     this.batches = dag.stages;
   }
 
-  /** Moves a task to another state; keeps the counts of its stage and batch in step. */
+  /** Moves a task to another state, and updates the counts of its stage and batch. */
   set(task: TaskIndex, state: TaskState): void {
     if (this.#tasks.states[task] === state) return;
     const { stages } = this.#dag;
@@ -33,7 +33,7 @@ export class WaitingTasks {
     if (state >= TaskState.completed) stage.unfinished--;
   }
 
-  /** All tasks of the stage, or those that follow from there on, may start from now on. */
+  /** All tasks of the stage, or those from this one on, may start from now on. */
   release(stage: Stage, from = stage.first): void {
     for (const task of this.#pilotsIn(stage)) {
       if (task < from || this.#tasks.states[task] !== TaskState.blocked) continue;
@@ -54,13 +54,13 @@ export class WaitingTasks {
     for (const state of NOWHERE) stage.unfinished -= moved[state]!;
   }
 
-  /** Pilots are counted apart from the other tasks of their stage. */
+  /** Pilots are counted separately from the other tasks of their stage. */
   #pilotsIn(stage: Stage): readonly TaskIndex[] {
     const sample = this.#sample;
     return sample === undefined || sample.isDecided || sample.pilots.stage !== stage ? [] : sample.tasks;
   }
 
-  /** The task waits again after an attempt; it goes before those that never ran. */
+  /** The task waits again after an attempt, ahead of tasks that never ran. */
   putBack(task: TaskIndex): void {
     this.set(task, TaskState.waiting);
     if (this.#sample?.holds(task)) this.#sample.pilots.queue.push(task);
@@ -79,7 +79,7 @@ export class WaitingTasks {
     }
   }
 
-  /** The pilots that wait are tasks like others again. */
+  /** Waiting pilots become ordinary tasks. */
   endSample({ tasks, pilots }: Sample): void {
     for (const task of tasks) {
       if (this.#tasks.states[task] !== TaskState.waiting) continue;
@@ -90,21 +90,21 @@ export class WaitingTasks {
     }
   }
 
-  /** The batch that the task is looked for with. */
+  /** The batch of the task. */
   batchOf(task: TaskIndex): Batch {
     return this.#sample?.holds(task) ? this.#sample.pilots : this.#dag.stageOf(task);
   }
 
   /**
-   * The next waiting task of the batch, in task order, or −1. The caller takes it out of `waiting`.
+   * The next waiting task of the batch, in task order, or −1. The caller must take it out of `waiting`.
    *
-   * @param mayGo whether a task that came back may go where this one is to; those that never ran go anywhere
+   * @param mayGo whether a returned task may run at the worker; tasks that never ran may run anywhere
    */
   take(batch: Batch, mayGo?: (task: TaskIndex) => boolean): TaskIndex {
     const sample = this.#sample;
     if (batch === sample?.pilots) return sample.isDecided ? -1 : this.#takeFrom(sample.pilots.queue, mayGo);
     const { stage } = batch;
-    // Tasks that are not released yet are to be found by a later call.
+    // Keeps tasks that are not released yet for a later call.
     if (stage.waiting === 0) return -1;
     const returned = this.#takeFrom(stage.returned, mayGo);
     if (returned >= 0) return returned;
@@ -118,7 +118,7 @@ export class WaitingTasks {
 
   #takeFrom(queue: number[], mayGo?: (task: TaskIndex) => boolean): TaskIndex {
     for (let at = 0; ; ) {
-      // Most queues are empty always: to ask for that is cheaper than to shift.
+      // Most queues are always empty, and this check is cheaper than a shift.
       if (queue.length === at) return -1;
       const task = queue[at]!;
       const isStale = this.#tasks.states[task] !== TaskState.waiting;

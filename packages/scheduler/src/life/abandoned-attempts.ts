@@ -7,8 +7,8 @@ import { type AttemptRef, attemptKey } from '../job/task-table.js';
 const WORKERS_MAX = 1_000;
 
 /**
- * Attempts that count no more, at workers that may run them. A worker that was only silent runs them for nobody: it is
- * told to end them, at once and when it is a member again.
+ * Attempts that no longer count, at workers that may still run them. A worker that was only silent is told to kill
+ * them: immediately, and when it is a member again.
  */
 export class AbandonedAttempts {
   readonly #ledger: Ledger;
@@ -28,21 +28,21 @@ export class AbandonedAttempts {
     this.#cancel(worker, attempt);
   }
 
-  /** Workers that were lost, and were not: what they were told may not have come. */
+  /** Workers that were considered lost have returned, and may not have received the cancellations. */
   cameBack(workers: readonly Member[]): void {
     if (this.#byWorker.size === 0) return;
     for (const { address } of workers)
       for (const attempt of this.#byWorker.get(address)?.values() ?? []) this.#cancel(address, attempt);
   }
 
-  /** The worker does not run it, or no more. */
+  /** The worker does not run the attempt, or has ended it. */
   settled(worker: Address, attempt: AttemptRef): void {
     const attempts = this.#byWorker.get(worker);
     if (attempts?.delete(attemptKey(attempt)) && attempts.size === 0) this.#byWorker.delete(worker);
   }
 
   #cancel(worker: Address, attempt: AttemptRef): void {
-    // Behind the task itself, which may wait for the disk.
+    // Sent after the task itself, which may wait for the disk.
     this.#ledger.send(worker, { type: 'cancelTask', ...attempt });
   }
 }

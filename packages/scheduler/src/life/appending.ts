@@ -23,7 +23,7 @@ export class Appending {
     this.#overload = overload;
   }
 
-  /** Appends tasks to an open job, or closes it; the same tasks a second time are those that the job has. */
+  /** Appends tasks to an open job, or closes it. Idempotent: repeated tasks are those that the job has. */
   append(from: Address, message: MessageOf<'appendTasks'>, job: Job, now: Millis): void {
     const refusal = this.#appended(message, job, now);
     const { request } = message;
@@ -61,7 +61,7 @@ export class Appending {
     const bytes = heapBytes(tasks);
     const overLimit = this.#s.quotas.refusalOfTasks(job.spec.user, tasks.length, bytes);
     if (tasks.length > 0 && overLimit !== undefined) return overLimit;
-    // A bare close takes no memory, so it is never refused for it, nor counted as refused.
+    // Closing takes no memory, so it is never refused for it, nor counted as refused.
     const tooMuch =
       tasks.length === 0
         ? undefined

@@ -18,13 +18,13 @@ import type { Endings } from './endings.js';
 /** Outcome of cancelling tasks. */
 export interface CancelledTasks {
   readonly cancelled: number;
-  /** They run, and are killed. */
+  /** They are running and will be killed. */
   readonly killing: number;
   /** They had completed or failed before. */
   readonly ended: number;
 }
 
-/** Ends jobs that somebody cancels: what waits at once, what runs as soon as its worker has killed it. */
+/** Cancels jobs: waiting tasks end immediately, running ones when their workers have killed them. */
 export class Cancelling {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
@@ -36,7 +36,7 @@ export class Cancelling {
     this.#endings = endings;
   }
 
-  /** @param reason why the owner does it; undefined where somebody else wants it */
+  /** @param reason why the owner cancels it; undefined: a user does */
   cancel(job: Job, now: Millis, reason?: string): void {
     if (job.hasEnded || job.cancelling) return;
     job.cancelling = true;
@@ -74,7 +74,7 @@ export class Cancelling {
     return countIn(job, ranges);
   }
 
-  /** Tells the workers of what still runs once more. */
+  /** Repeats the cancellation to workers of tasks that still run. */
   repeat(job: Job): void {
     for (const task of job.tasks.in(TaskState.running))
       if (job.isCancelling(task)) this.cancelAt(job.tasks.workerOf(task), job, task);
@@ -82,7 +82,7 @@ export class Cancelling {
 
   cancelAt(worker: Address, job: Job, task: TaskIndex): void {
     if (worker === NOBODY) return;
-    // Behind the task itself, which may wait for the disk.
+    // Sent after the task itself, which may wait for the disk.
     this.#s.ledger.send(worker, { type: 'cancelTask', ...job.tasks.ref(task) });
   }
 }
@@ -122,7 +122,7 @@ function countIn(job: Job, ranges: readonly TaskRange[]): CancelledTasks {
   return { cancelled, killing, ended };
 }
 
-/** A request names a stage that the job does not have. */
+/** The refusal for a stage that the job does not have. */
 export function noSuchStage(job: Job, name: string): Refusal {
   const names = job.stages.slice(0, STAGES_NAMED).map(({ spec }) => spec.name);
   const more = job.stages.length > names.length ? `, … (${counted(job.stages.length, 'stage')})` : '';

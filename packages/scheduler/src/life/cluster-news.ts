@@ -66,12 +66,12 @@ export class ClusterNews {
     if (this.#delivery.centralChanged(heardAt, timings.leaseMs, now)) this.#s.sweepTimer.arm(now);
   }
 
-  /** It is time for a heartbeat. @param startedAt when this process was */
+  /** Sends a heartbeat. @param startedAt start of this process */
   beat(startedAt: Millis, now: Millis): void {
     const { cluster, jobs } = this.#s;
     this.#workersLost(cluster.dropMissingWorkers(), now);
     jobs.forgetOld(now);
-    // Nothing is left of the jobs that it has adopted, and clients have had the time to ask for them.
+    // No adopted job is left, and clients have had time to query the ended ones.
     const isOver = this.#s.config.adopted === true && jobs.isEmpty && this.#s.ledger.isDurable;
     if (isOver && now - startedAt > LIMITS.endedAgeMinMs) {
       cluster.retire();
@@ -84,14 +84,14 @@ export class ClusterNews {
     this.#draining.tellIfStuck(now);
   }
 
-  /** Central says which limits users have. It has to know whose jobs those are that wait already. */
+  /** Central has sent the limits of users, and needs to know whose jobs are already waiting. */
   limitsHeard(message: MessageOf<'limits'>, now: Millis): void {
     const wereSet = this.#s.quotas.areSet;
     this.#s.quotas.heard(message);
     if (!wereSet && this.#s.quotas.areSet) this.#routing.centralIsBack(now);
   }
 
-  /** Workers have come, or are gone. */
+  /** Workers have joined or left. */
   membersChanged(from: Address, message: MessageOf<'members'>, now: Millis): void {
     const { cluster, ledger } = this.#s;
     if (from !== cluster.central) return;
@@ -105,7 +105,7 @@ export class ClusterNews {
     this.#restarting.startIfRecovered(now);
     if (mayAskAgain) this.#s.sweepTimer.arm(now);
     this.#abandoned.cameBack(message.changed);
-    // Those that came may be what a batch has waited for.
+    // A batch may have waited for workers like the new ones.
     if (message.changed.length > 0) this.#routing.findForThoseThatProbe(now);
   }
 

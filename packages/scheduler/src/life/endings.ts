@@ -28,7 +28,10 @@ function withoutWords(outcome: Outcome): Outcome {
   return { ...COMPLETED, kind: 'failed', errorCode: 'no-room', errorMessage: NO_ROOM };
 }
 
-/** Tasks that fail at a time since one like them could not be started: so that no turn is long. */
+/**
+ * Maximum number of tasks that fail together because a similar one could not be started, to bound the length of a
+ * turn.
+ */
 const ALIKE_MAX = 10_000;
 
 /**
@@ -41,7 +44,7 @@ export class Endings {
   readonly #sampler: Sampler;
   readonly #abandoned: AbandonedAttempts;
   #isFailingAlike = false;
-  /** Its tasks fail one after another: none of them is to be given out meanwhile. */
+  /** A job whose tasks are failing one after another; none of them may be assigned meanwhile. */
   #givenUp: Job | undefined;
 
   constructor(s: SchedulerState, routing: Routing, sampler: Sampler, abandoned: AbandonedAttempts) {
@@ -55,7 +58,7 @@ export class Endings {
   judged(job: Job, task: TaskIndex, outcome: Outcome): Outcome {
     const gang = job.gangStageOf(task)?.gang;
     if (gang?.broken !== undefined) return gang.broken;
-    // A gang completes as a whole: no member of a cancelled one has, so that a retry runs all of it.
+    // A gang completes as a whole: if it is cancelled, no member counts as completed, so that a retry runs all.
     if (gang !== undefined && job.cancelling && outcome.kind === 'completed')
       return {
         ...COMPLETED,
@@ -63,19 +66,19 @@ export class Endings {
         errorCode: GANG_ENDED,
         errorMessage: 'its gang was cancelled',
       };
-    // Almost all attempts need no judgement, and worker names are spread over memory.
+    // A fast path: few attempts need judgement, and worker names are scattered in memory.
     const fault = startFault(outcome);
-    // A gang cannot try one worker after another for one of its members.
+    // A gang cannot try other workers for a single member.
     if (fault === 'unclear' && gang !== undefined) return { ...outcome, kind: 'failed' };
     const judged =
       fault === undefined
         ? outcome
         : job.history.judgeStart(task, outcome, this.#workerOf(job, task), this.#s.cluster.members.size);
-    // With a journal, values are not also kept in memory.
+    // Values in the journal are not also kept in memory.
     return this.#s.jobs.isShort && !this.#s.ledger.isKept ? withoutWords(judged) : judged;
   }
 
-  /** An attempt that counts has ended: before anybody hears of it. Notes where it is written down. */
+  /** Records the end of an attempt that counts, before its consequences, and notes the journal position. */
   writeDown(job: Job, end: AttemptEnd, now: Millis): void {
     const { task, outcome, runMs } = end;
     this.#s.events.attemptEnded(job, task, outcome, runMs, now);
@@ -90,7 +93,7 @@ export class Endings {
     const cancelling = job.isCancelling(task);
     const how = howEnded(outcome, cancelling);
     const failedAt = history.blame?.failedAt(task);
-    // Nearly all attempts complete, and names of workers lie far apart.
+    // Most attempts complete, and worker names are scattered in memory.
     const worker = how === 'completed' ? '' : this.#workerOf(job, task);
     const state = job.attemptEnded(end, how, worker, now);
     const gang = how === 'completed' ? undefined : job.gangStageOf(task);
@@ -123,7 +126,7 @@ export class Endings {
     if (how === 'lost' && history.isGivenUp && !cancelling) this.#giveUp(job, GIVEN_UP, now);
   }
 
-  /** The attempt has not started, and will not: it was none. */
+  /** The attempt has not started and will not; it does not count. */
   declined(job: Job, task: TaskIndex, now: Millis): void {
     const gang = job.gangStageOf(task);
     const reason =
@@ -157,7 +160,7 @@ export class Endings {
     if (gang !== undefined) this.#settle(job, gang);
   }
 
-  /** A member of a gang has come to nothing: the others end, too, and all start again, or all have failed. */
+  /** A gang member failed or was lost: the other members end too, and either all start again or all have failed. */
   #breakUp(job: Job, stage: Stage, task: TaskIndex, reason: string, isFinal: boolean, now: Millis): void {
     const gang = stage.gang!;
     if (job.cancelling || job === this.#givenUp || gang.broken !== undefined || gang.areAllCompleted) return;
@@ -176,11 +179,11 @@ export class Endings {
   }
 
   #endMember(job: Job, task: TaskIndex): void {
-    // Behind the task itself, which may wait for the disk.
+    // Sent after the task itself, which may wait for the disk.
     this.#s.ledger.send(job.tasks.workerOf(task), { type: 'cancelTask', ...job.tasks.ref(task) });
   }
 
-  /** Gangs of which members are to end are told once more. @returns whether there are any */
+  /** Repeats cancellations to members of broken gangs. @returns whether there are any */
   repeatBreaking(job: Job): boolean {
     if (!job.hasGangs || job.cancelling) return false;
     const breaking = job.stages.filter(({ gang }) => gang?.broken !== undefined);
@@ -188,7 +191,7 @@ export class Endings {
     return breaking.length > 0;
   }
 
-  /** After a restart of the owner: a gang of which only some members run starts again. */
+  /** After a restart of the owner, restarts gangs of which only some members run. */
   breakPartialGangs(job: Job, now: Millis): void {
     if (!job.hasGangs || job.cancelling) return;
     for (const stage of job.stages) {
@@ -213,7 +216,7 @@ export class Endings {
     clearTimers(job, this.#s.env);
     this.#routing.jobEnded(job);
     this.#s.ledger.ended(job, now);
-    // Clients do not wait for what is learned of the job.
+    // Clients do not wait for the estimator.
     this.#s.ledger.whenDurable(() => this.#sampler.learn(job), now);
     const { completed } = job.counts;
     if (completed > 0 && completed === job.taskCount) this.#s.usage.jobCompleted(job.tasks.runMs, now);
@@ -221,7 +224,7 @@ export class Endings {
     this.#s.events.ended(job, now);
   }
 
-  /** Something the job needs is missing: identical tasks fail at once instead of being tried one by one. */
+  /** Something that the job needs is missing: identical tasks fail immediately instead of being tried one by one. */
   #failAlike(job: Job, failed: TaskIndex, outcome: Outcome, now: Millis): void {
     if (this.#isFailingAlike || job.tasks.countOf(TaskState.completed) > 0) return;
     const payload = job.dag.payloadOf(failed);
@@ -239,21 +242,21 @@ export class Endings {
     this.#isFailingAlike = false;
   }
 
-  /** The task fails, and no worker says so. */
+  /** Fails the task without a report of a worker. */
   #fail(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
     const end: AttemptEnd = { task, outcome, runMs, place: undefined };
     this.writeDown(job, end, now);
     this.ended(job, end, now);
   }
 
-  /** A job that has not started by its deadline fails, where the policy would not start it later. */
+  /** Fails a job that missed its deadline before its start, if the policy abandons such jobs. */
   abandonIfLate(job: Job, now: Millis): void {
     if (now < job.deadlineAt || !this.#s.cluster.policy.preset.abandons) return;
     if (job.hasEnded || job.cancelling || !job.isWhole || this.#routing.isHeld(job)) return;
     this.#giveUp(job, ABANDONED, now);
   }
 
-  /** A job that runs for longer than it may fails. */
+  /** Fails a job that has exceeded its time limit. */
   endIfOutOfTime(job: Job, now: Millis): void {
     if (now < job.timeLimitAt || job.hasEnded || job.cancelling) return;
     this.#giveUp(job, outOfTime(job.spec.timeLimitMs!), now);
@@ -279,7 +282,7 @@ export class Endings {
     this.endIfDone(job, now);
   }
 
-  /** Nothing more is appended to the job. */
+  /** Closes the job: no more tasks are appended. */
   close(job: Job, now: Millis): void {
     if (!job.isOpen) return;
     const { taskCount: first, digest } = job;
@@ -288,7 +291,7 @@ export class Endings {
     this.#s.env.clearTimer('open', job.number);
   }
 
-  /** No client appends to the job or watches it: what it has runs, and it ends. */
+  /** No client appends to the job or watches it, so it is closed and ends after its present tasks. */
   closeIfForgotten(job: Job, now: Millis): void {
     if (job.hasEnded || !job.isOpen || job.cancelling) return;
     if (now < openUntil(job)) return watchOpen(job, this.#s.env);
@@ -296,14 +299,14 @@ export class Endings {
     this.endIfDone(job, now);
   }
 
-  /** Tasks that failed have rested. */
+  /** Retries failed tasks whose back-off has ended. */
   retryRested(job: Job, now: Millis): void {
     if (job.hasEnded || job.cancelling) return;
     for (const task of job.resting.take(now)) this.#tryAgain(job, task, 0, now);
     watchRest(job, this.#s.env);
   }
 
-  /** The task waits again, once it has rested for so long. */
+  /** The task waits again after this back-off. */
   #tryAgain(job: Job, task: TaskIndex, restMs: Millis, now: Millis): void {
     if (restMs > 0) {
       job.rest(task, now + restMs);
@@ -317,7 +320,7 @@ export class Endings {
     this.#s.events.changed(job, now);
   }
 
-  /** A task has come to its end: what waited for that may go on. */
+  /** A task has reached a final state; dependent work may continue. */
   #end(job: Job, task: TaskIndex, state: TaskState, now: Millis): void {
     const stage = job.dag.stageOf(task);
     job.set(task, state);
@@ -334,7 +337,10 @@ export class Endings {
     this.#s.events.changed(job, now);
   }
 
-  /** A scheduler that takes the jobs over has to know from the journal that a stage may run, or would not take what runs of it. */
+  /**
+   * A scheduler that takes the job over must learn from the journal that the stage may run; otherwise it would not
+   * adopt its running tasks.
+   */
   #startNext(job: Job, stage: Stage, now: Millis): void {
     if (!this.#s.ledger.isShared) return this.#routing.startStage(job, stage, now);
     this.#s.ledger.whenDurable((then) => {

@@ -7,26 +7,26 @@ import type { SchedulerState } from '../state.js';
 import type { Cancelling } from './cancelling.js';
 import type { Endings } from './endings.js';
 
-/** Wall clocks are set: a time to begin at is looked at so often at least. ms */
+/** Wall clocks may be set, so begin times are checked at least this often. ms */
 const LOOK_MS = 30_000;
 
 /** Check interval before the scheduler has joined its cluster. ms */
 const NOT_READY_MS = 1_000;
 
-/** Clients of which the last request is remembered. */
+/** Number of clients whose last request is remembered. */
 const CLIENTS_MAX = 10_000;
 
-/** Jobs that their users hold, let begin later, or give another priority. */
+/** Changes to jobs by their users: hold, begin time and priority. */
 export class Holds {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
   readonly #cancelling: Cancelling;
   readonly #endings: Endings;
-  /** Those that begin at some time. */
+  /** Jobs with a begin time. */
   readonly #later = new Set<Job>();
-  /** By client, the number of the last request that was heeded. */
+  /** Number of the last accepted request of each client. */
   readonly #heeded = new Map<Address, number>();
-  /** When the timer is set for; Infinity: it is not. */
+  /** Time of the timer; Infinity: not set. */
   #wakesAt: Millis = Number.POSITIVE_INFINITY;
 
   constructor(s: SchedulerState, routing: Routing, cancelling: Cancelling, endings: Endings) {
@@ -36,14 +36,14 @@ export class Holds {
     this.#endings = endings;
   }
 
-  /** The job was accepted, or read back from the journal. */
+  /** The job was accepted, or read from the journal. */
   watch(job: Job, now: Millis): void {
     if (job.hold?.beginAt === undefined) return;
     this.#later.add(job);
     this.#arm(now);
   }
 
-  /** @returns why it cannot be */
+  /** @returns why the change is refused */
   update(
     from: Address,
     { request, held, priority }: MessageOf<'updateJob'>,
@@ -56,7 +56,7 @@ export class Holds {
     }
     // Released or reordered tasks may start, for which the policy must be known.
     if (held !== true && !this.#s.cluster.isReady) return NOT_READY;
-    // The network may deliver a request that was repeated once a later one was answered.
+    // The network may deliver a repeated request after a later one was answered.
     const isLate = request < (this.#heeded.get(from) ?? 0);
     if (isLate) return undefined;
     setLatest(this.#heeded, from, request, CLIENTS_MAX);
@@ -66,7 +66,7 @@ export class Holds {
     return undefined;
   }
 
-  /** A time to begin at may have come. */
+  /** A begin time may have come. */
   wake(now: Millis): void {
     // No job can start before the policy is known.
     if (!this.#s.cluster.isReady) return this.#s.env.setTimer('begin', 0, now + NOT_READY_MS);
@@ -104,7 +104,7 @@ export class Holds {
     this.#s.events.changed(job, now);
   }
 
-  /** Nobody looks for workers for it any more; what central has placed and has not started waits here again. */
+  /** Stops looking for workers; tasks that central placed but that have not started wait here again. */
   #takeBack(job: Job): void {
     this.#routing.takeBack(job);
     for (const task of [...job.tasks.in(TaskState.placing, TaskState.placed)]) {

@@ -34,10 +34,10 @@ export class Intake {
   }
 
   /**
-   * Makes a job of what was submitted, writes it down and starts to look for workers.
+   * Creates a job, records it, and starts to look for workers.
    *
-   * @param key chosen by the client; a key that is known gives the job that has it
-   * @throws InputError where the journal cannot write it
+   * @param key chosen by the client; a known key returns the existing job
+   * @throws InputError if the journal cannot encode it
    */
   accept(spec: JobSpec, key: string | undefined, now: Millis): Job {
     const { cluster, jobs, ledger } = this.#s;
@@ -52,7 +52,7 @@ export class Intake {
     job.history.shareCrashes(this.#s.crashes.known(() => job.history.program));
     if (judgement.kind === 'sample') this.#sampler.start(job, judgement);
     job.heardAt = now;
-    // First, since a record that cannot be encoded throws: nothing is known of the job then.
+    // First, because a record that cannot be encoded throws, and the job must then not exist.
     ledger.accepted(job, now);
     jobs.add(job);
     if (ledger.isShared) this.#s.unwritten.add(job);
@@ -72,8 +72,8 @@ export class Intake {
   }
 
   /**
-   * Runs tasks of an ended job again, as further attempts. Nothing is given out before the retry is on the disk: after a crash
-   * the job would have ended, and its tasks would run unknown to anybody.
+   * Runs tasks of an ended job again, as further attempts. None is assigned before the retry is durable: after a
+   * crash the job would otherwise count as ended while its tasks run.
    */
   reopen(
     job: Job,
@@ -85,7 +85,7 @@ export class Intake {
     ledger.retried(job, key, choice, now);
     jobs.reopen(job, () => job.reopen(reopening, key, now));
     this.#s.unwritten.add(job);
-    // Pilots are drawn before workers are looked for, or probes would go out for tasks that wait for them.
+    // Pilots are drawn first, or probes would be sent for tasks that wait for them.
     this.#sampler.resume(job, now);
     if (job.isAwaiting) this.#predecessors.hold(job, now);
     else this.#routing.startJob(job, now);

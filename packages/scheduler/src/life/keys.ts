@@ -1,14 +1,14 @@
 import { type Address, type MessageOf, type Millis, NOBODY, rendezvous } from '@goshawk/core';
 import type { Ledger, Refusal } from '../durability/ledger.js';
 
-/** For so long a scheduler of which a new central has not heard counts as away: as long as central waits for one. ms */
+/** How long a scheduler unknown to a new central counts as disconnected: as long as central waits for one. ms */
 const MISSED_MS = 10 * 60_000;
 
 /**
- * Assigns each key to one scheduler by rendezvous hashing over all schedulers, including those that are away,
- * so that a submission creates one job wherever it is sent. A restarted central learns of present schedulers
- * one by one, and never of absent ones. Schedulers known before and not yet announced count as away, so that
- * no other takes over their keys.
+ * Assigns each key to one scheduler by rendezvous hashing over all schedulers, including disconnected ones, so that a
+ * submission creates one job wherever it is sent. A restarted central learns of present schedulers one by one, and
+ * never of absent ones. Schedulers known before and not yet reported count as disconnected, so that no other takes
+ * over their keys.
  */
 export class Keys {
   /** The name of this scheduler. */
@@ -19,7 +19,7 @@ export class Keys {
   #owners: MessageOf<'members'>['owners'] = [];
   #version = 0;
   #central: Address = NOBODY;
-  /** Known before the present central, and not named by it; since when. */
+  /** Schedulers that the current central has not reported, and since when. */
   #missed = new Map<string, Millis>();
   #written = '';
   #knowsOwners = false;
@@ -29,7 +29,7 @@ export class Keys {
     this.#ledger = ledger;
   }
 
-  /** Keys belonged to these when an earlier incarnation last wrote it down. */
+  /** Key owners recorded by an earlier incarnation. */
   inherit(formerly: readonly string[]): void {
     this.#formerly = formerly;
     this.#written = sorted(formerly).join();
@@ -46,7 +46,7 @@ export class Keys {
       for (const name of before) if (!this.#missed.has(name)) this.#missed.set(name, now);
       this.#central = central;
     } else if (ownersVersion < this.#version) {
-      // An older list that came twice, or late: by it this scheduler would take keys of others.
+      // An older list that arrived late or twice would give this scheduler keys of others.
       return;
     }
     this.#knowsOwners = true;
@@ -58,12 +58,12 @@ export class Keys {
     this.#writeDown(now);
   }
 
-  /** Keys are one for all who have the journal: only which list this was matters. */
+  /** In a shared journal all schedulers share the keys, so only the version of the list matters. */
   listed({ ownersVersion }: MessageOf<'members'>): void {
     this.#version = ownersVersion;
   }
 
-  /** Why a new job with this key is not taken here; undefined when it is this scheduler's, or nobody knows better. */
+  /** Why a new job with this key is refused; undefined: the key is this scheduler's, or its owner is unknown. */
   refusal(key: string): Refusal | undefined {
     if (!this.#knowsOwners) return OWNERS_UNKNOWN;
     const owner = rendezvous(key, this.#owners);

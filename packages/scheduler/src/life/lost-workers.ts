@@ -19,14 +19,12 @@ export class LostWorkers {
     this.#abandoned = abandoned;
   }
 
-  /**
-   * Handles tasks of lost workers. A task that ran alone on one is charged; otherwise all running tasks are.
-   */
+  /** Handles tasks of lost workers. A task that ran alone is blamed; otherwise all running tasks are. */
   loseTasks(workers: ReadonlySet<Address>, now: Millis): void {
     const lost = tasksAt(workers, this.#s.jobs);
     const suspects = suspectsOf(lost, this.#s.cluster.timings.leaseMs, now);
     for (const { job, task, worker } of lost) {
-      // The task ended when its job was abandoned.
+      // The task ended when its job was given up.
       if (job.tasks.isFinal(task) || job.tasks.workerOf(task) !== worker) continue;
       if (job.tasks.stateOf(task) === TaskState.placed) {
         this.#endings.declined(job, task, now);
@@ -68,7 +66,7 @@ function tasksAt(gone: ReadonlySet<Address>, jobs: JobStore): LostTask[] {
   return lost.sort((one, other) => one.job.number - other.job.number || one.task - other.task);
 }
 
-/** The attempts that ran apart, by worker. */
+/** The attempts that ran alone, by worker. */
 function suspectsOf(lost: readonly LostTask[], leaseMs: Millis, now: Millis): Map<Address, Set<string>> {
   const suspects = new Map<Address, Set<string>>();
   for (const { job, task, worker } of lost) {

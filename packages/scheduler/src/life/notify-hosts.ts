@@ -2,9 +2,9 @@ import { isHostAllowed, type JobSpec, webHostOf } from '@goshawk/core';
 import type { Refusal } from '../durability/ledger.js';
 
 /**
- * Why a job may not have its address notified; undefined if it may, or names none.
+ * Explains why a job's notification address is refused; undefined if it is allowed, or there is none.
  *
- * @param hosts globs of the hosts that are allowed
+ * @param hosts globs of allowed hosts
  */
 export function whyNotNotified({ notify }: JobSpec, hosts: readonly string[] = []): Refusal | undefined {
   if (notify === undefined || isHostAllowed(notify, hosts)) return undefined;

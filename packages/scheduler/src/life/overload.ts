@@ -18,10 +18,10 @@ function mebibytes(bytes: number): string {
   return `${Math.round(bytes / 2 ** 20)} MiB`;
 }
 
-/** The shortest and the longest time to come back after. ms */
+/** Minimum and maximum retry delay. ms */
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
-/** Weight of the latest interval between two ends in the mean. */
+/** Weight of the latest interval between ends in the moving average. */
 const NEWEST_WEIGHT = 0.1;
 
 const TOO_LARGE = {
@@ -30,18 +30,17 @@ const TOO_LARGE = {
 };
 
 /**
- * Says no before there is too much. An owner that takes every job answers later and later, and in the end dies
- * with all that it has accepted; so past a bound a job is refused, which costs next to nothing: before it is
- * looked at, and with the time after which a place is likely to be free.
+ * Refuses jobs above a limit, before they are parsed and with a time to retry. An owner that accepted every job would
+ * become slower and finally fail with all of them.
  *
- * That time is when as many jobs will have ended as were refused since the last one did, at the pace at which
- * they end. So those who are refused together do not come back together.
+ * The retry delay is the expected time until as many jobs have ended as were refused since the last end, so that
+ * refused clients do not all return together.
  */
 export class Overload implements JobListener {
   readonly #jobs: JobStore;
   readonly #limits: LoadLimits;
   readonly #random: () => number;
-  /** Mean time between two ends. ms */
+  /** Mean time between ends of jobs. ms */
   #pace: Millis = 0;
   #lastEndAt: Millis | undefined;
   #refusedSinceEnd = 0;
@@ -58,7 +57,7 @@ export class Overload implements JobListener {
     this.#refusedSinceEnd = Math.max(0, this.#refusedSinceEnd - 1);
   }
 
-  /** Why no job is taken at all; undefined while there is room. */
+  /** Why no job is accepted at all; undefined: there is room. */
   refusal(): Refusal | undefined {
     const { activeJobsMax, activeBytesMax } = this.#limits;
     const { activeCount, activeBytes } = this.#jobs;
@@ -75,8 +74,8 @@ export class Overload implements JobListener {
   }
 
   /**
-   * Why a job of so many bytes is not taken: there is no memory for it, or none but that of others' ended jobs, which are
-   * kept for as long as clients may ask for them.
+   * Why a job of this size is refused: there is no memory, or only memory of others' ended jobs, which are kept as
+   * long as clients may ask for them.
    */
   refusalOfBytes(user: string | undefined, bytes: number): Refusal | undefined {
     const { activeBytesMax } = this.#limits;
@@ -96,12 +95,12 @@ export class Overload implements JobListener {
     return this.#refuse('memory', message);
   }
 
-  /** Tasks of one user that may wait here; Infinity: any number. */
+  /** Maximum number of waiting tasks of one user; Infinity: no limit. */
   get userWaitingTasksMax(): number {
     return this.#limits.userWaitingTasksMax;
   }
 
-  /** Why a job of this user with so many tasks is not taken. */
+  /** Why a job of this user with this many tasks is refused. */
   refusalOf(user: string | undefined, tasks: number): Refusal | undefined {
     const { activeJobsPerUserMax, userWaitingTasksMax } = this.#limits;
     const { jobs, waiting } = this.#jobs.activeOf(user);
@@ -117,7 +116,7 @@ export class Overload implements JobListener {
     );
   }
 
-  /** Why no more tasks of this user are taken for a job that is here. */
+  /** Why more tasks for an existing job of this user are refused. */
   refusalOfTasks(user: string | undefined, tasks: number): Refusal | undefined {
     const { activeBytesMax, userWaitingTasksMax } = this.#limits;
     if (this.#jobs.activeBytes >= activeBytesMax) return this.refusal();

@@ -19,28 +19,31 @@ import type { SchedulerState } from '../state.js';
 import type { Cancelling } from './cancelling.js';
 import type { Endings } from './endings.js';
 
-/** Another scheduler is asked again after so long, twice as long each time, up to the second. It tells an end by itself. ms */
+/** Interval of queries to other schedulers, doubled up to the second. They also report ends unasked. ms */
 const PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 15_000;
-/** For so long central must know nobody with the jobs, as central itself waits for one that is away: it may be back. ms */
+/**
+ * How long central must know no owner of the jobs before they count as gone, because central waits as long for a
+ * disconnected one. ms
+ */
 const GONE_MS = 10 * 60_000;
-/** Jobs that are listed of those that one waits for. */
+/** Maximum number of listed predecessors. */
 const LISTED_MAX = 100;
 
 /** Owner of a tag's jobs, as far as known. */
 interface Owner {
   address: Address;
-  /** It has answered since it was asked last. */
+  /** It has answered the last query. */
   isHeard: boolean;
   pauseMs: Millis;
   askAt: Millis;
-  /** Since when central knows nobody; undefined: it does, or has not said. */
+  /** Since when central knows no owner; undefined: it does, or has not answered. */
   goneSince: Millis | undefined;
 }
 
 /**
- * Jobs that start after others. Until these have ended nothing of them is looked for. What has ended is found out here for a
- * job of this scheduler, and by asking its owner for one of another: central says who that is at present.
+ * Dependencies between jobs. No worker is sought for a job until its predecessors have ended. The ends of local jobs
+ * are known here; for others, central names the owner, which is asked.
  */
 export class Predecessors implements JobListener {
   readonly #s: SchedulerState;
@@ -53,7 +56,7 @@ export class Predecessors implements JobListener {
   /** Last known fates of other schedulers' jobs. */
   readonly #fates = new Map<string, FateOfJob>();
   readonly #owners = new Map<string, Owner>();
-  /** Schedulers that wait for a job of this one, by its number. */
+  /** Schedulers that wait for a local job, by its number. */
   readonly #askers = new Map<number, Set<Address>>();
   /** Fates not yet acted upon: a queue, so that long chains do not recurse deeply. */
   readonly #settled = new Deque<FateOfJob>();
@@ -73,18 +76,18 @@ export class Predecessors implements JobListener {
     this.#cancelling = cancelling;
   }
 
-  /** Nothing of the job is to start before those have ended that it waits for. */
+  /** The job must not start before its predecessors have ended. */
   hold(job: Job, now: Millis): void {
     for (const id of job.awaited) addTo(this.#followers, id, job);
     this.#look([...job.awaited], now);
   }
 
-  /** The job waits no more: it has ended, or is none. */
+  /** The job no longer waits: it has ended or was withdrawn. */
   forget(job: Job): void {
     for (const id of job.awaited) this.#unfollow(id, job);
   }
 
-  /** A job of this scheduler has ended. */
+  /** A local job has ended. */
   ended(job: Job, now: Millis): void {
     this.forget(job);
     const fate = fateOf(job);
@@ -94,7 +97,7 @@ export class Predecessors implements JobListener {
     if (this.#followers.has(job.id)) this.#settle(fate, now);
   }
 
-  /** Another scheduler has jobs that wait for some of this one. An end is told once it is durable. */
+  /** Another scheduler has jobs that depend on local ones. An end is reported once it is durable. */
   asked(from: Address, { ids }: MessageOf<'awaitJobs'>): void {
     const fates = ids.map((id) => this.#ownFate(id));
     for (const { id, state } of fates) {
@@ -117,7 +120,7 @@ export class Predecessors implements JobListener {
     }
   }
 
-  /** Central says who has the jobs of a tag. */
+  /** Central names the owner of a tag's jobs. */
   ownerIs({ tag, owner: address, gone }: MessageOf<'ownerIs'>, now: Millis): void {
     const owner = this.#owners.get(tag);
     if (owner === undefined) return;
@@ -130,7 +133,7 @@ export class Predecessors implements JobListener {
     for (const id of this.#awaitedOf(tag)) this.#settle({ ...NOTHING_KNOWN, id }, now);
   }
 
-  /** It is time to ask again. */
+  /** Repeats unanswered queries. */
   wake(now: Millis): void {
     if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + PAUSE_MS);
     const awaited = byTag(this.#followers.keys());
@@ -144,8 +147,8 @@ export class Predecessors implements JobListener {
   }
 
   /**
-   * Every active job is on hold, waits for a retry of a failed job, directly or through other jobs here, or has tasks that no
-   * worker can run: none can continue.
+   * Whether no active job can continue: each is on hold, waits for a retry of a failed job, directly or through other
+   * local jobs, or has tasks that no worker can run.
    *
    * @param isUnmet whether no worker has what the waiting tasks of a job require
    */
@@ -171,7 +174,7 @@ export class Predecessors implements JobListener {
     return state === 'failed' || state === 'cancelled';
   }
 
-  /** Those that the job still waits for, the first hundred. */
+  /** The unfinished predecessors of the job, truncated. */
   of(job: Job): Predecessor[] {
     if (!job.isAwaiting || job.hasEnded) return [];
     return [...job.awaited].slice(0, LISTED_MAX).map((id) => {
@@ -185,7 +188,7 @@ export class Predecessors implements JobListener {
 
   /** Looks up the fates of new predecessors. */
   #look(ids: readonly string[], now: Millis): void {
-    // Nobody can be looked for by a scheduler that has no policy.
+    // No worker can be sought before the policy is known.
     if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + PAUSE_MS);
     for (const [tag, those] of byTag(ids)) {
       if (tag === this.#s.config.tag) {
@@ -261,7 +264,7 @@ export class Predecessors implements JobListener {
     this.#isSettling = false;
   }
 
-  /** A job that has failed or was cancelled may be retried, so the jobs that need it to complete are held. */
+  /** A failed or cancelled job may be retried, so jobs that need it to complete stay on hold. */
   #passHoldOrCancel(job: Job, fate: FateOfJob, now: Millis): void {
     const { id, state } = fate;
     if (job.hasEnded || job.cancelling) return;
@@ -274,7 +277,7 @@ export class Predecessors implements JobListener {
     }
     job.awaited.delete(id);
     this.#s.ledger.passed(job, id, now);
-    // A later owner, or a restart, must know that the job runs and not ask again.
+    // A later owner, or a restart, must know that the job may run, and not ask again.
     if (job.awaited.size === 0) this.#s.ledger.whenDurable((then) => this.#start(job, then), now);
   }
 

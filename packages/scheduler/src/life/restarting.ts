@@ -54,7 +54,7 @@ export class Restarting {
       jobs.restored();
     }
     jobs.start(pieces.now);
-    // Cancelled, and not yet said to have ended.
+    // The job was cancelled, but its end was not recorded.
     for (const job of [...jobs.active()]) {
       this.#endings.endIfDone(job, pieces.now);
       yield 1;
@@ -69,16 +69,16 @@ export class Restarting {
     }
   }
 
-  /** A worker has said what it holds of this owner's tasks. */
+  /** A worker has reported which tasks of this owner it holds. */
   holding(from: Address, message: MessageOf<'holding'>, now: Millis): void {
     this.#s.recovery.holding(from, message, now);
     this.startIfRecovered(now);
     this.#s.sweepTimer.arm(now);
-    // It may still be under way. If it was given back, the worker says so once more.
+    // The task may still be in flight. If the worker returned it, it repeats that.
     for (const { job, task } of this.#s.audit.missing(from, message)) this.#delivery.send(job, task);
   }
 
-  /** Once it is known what runs of the jobs that were here before, the rest may be given out. */
+  /** Once it is known which tasks of old jobs run, the others may be assigned. */
   startIfRecovered(now: Millis): void {
     if (this.#s.recovery.takeEnd()) this.#s.pieces.begin(this.#startRecovered(), now);
   }

@@ -10,10 +10,10 @@ import type { Stage } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import type { Reopening } from '../job/reopening.js';
 
-/** Stands for the payload of a task that the new job does not have. */
+/** Placeholder for the payload of a task that the new job does not have. */
 const OMITTED: Payload = { sleep: 0 };
 
-/** The job that runs these tasks of an ended one, under their old numbers. */
+/** The specification of a job that runs these tasks of an ended one, under their old numbers. */
 export function retrySpecOf(job: Job, { marks }: Reopening): JobSpec {
   const { hold: _held, begin: _begin, openMs: _open, after, afterOk, ...spec } = job.spec;
   const stillAwaited = (ids: readonly string[] | undefined): readonly string[] | undefined => {
@@ -48,7 +48,7 @@ function rangesIn(marks: Uint8Array): TaskRange[] {
   return ranges;
 }
 
-/** A stage that takes return values which only the old job has, and the stage that returned them. */
+/** A stage that needs return values that only the old job has, and the stage that returned them. */
 export function missingInputs(
   { stages }: Job,
   { marks }: Reopening,

@@ -1,8 +1,8 @@
 import type { JobSpec } from '@goshawk/core';
 
 /**
- * Whether two submissions ask for the same. What is not there and what is `undefined` are the same; one that is tried again
- * may come from another span.
+ * Whether two submissions are equal. Absent and `undefined` fields are equal, and a retry may have a different
+ * tracing span.
  */
 export function isSameJob(a: JobSpec, b: JobSpec): boolean {
   return isSame({ ...a, traceparent: undefined }, { ...b, traceparent: undefined });
@@ -19,7 +19,7 @@ function isSame(a: unknown, b: unknown): boolean {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Lists, and bytes and numbers in whatever holds them. */
+/** Arrays, typed arrays, and bytes. */
 function isColumn(value: object): value is ArrayLike<unknown> {
   return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 }

@@ -64,12 +64,14 @@ export class Submissions {
     this.#predecessors = predecessors;
   }
 
-  /** @param owner the user in whose name alone the client may submit; undefined: in anybody's */
+  /** @param owner the only user as whom the client may submit; undefined: any user */
   submit(from: Address, message: MessageOf<'submit'>, owner: string | undefined, now: Millis): void {
     this.#reply(from, message.request, this.#submitted(from, message, owner, now));
   }
 
-  /** Runs tasks of an ended job again: as further attempts of the same job, or as a new job that keeps their numbers. */
+  /**
+   * Runs tasks of an ended job again: as further attempts of the same job, or as a new job that keeps their numbers.
+   */
   retry(from: Address, message: MessageOf<'retryJob'>, job: Job, now: Millis): void {
     this.#reply(from, message.request, this.#retried(message, job, now));
   }
@@ -103,7 +105,7 @@ export class Submissions {
     if (refusal !== undefined) return refusal;
     const impossible = whyImpossible(spec, this.#s.cluster.policy, this.#s.cluster.members);
     if (impossible !== undefined) {
-      // A later retry finds the worker, or is refused for good.
+      // A later retry may find the worker; otherwise it is refused permanently.
       const retryMs = this.#s.cluster.isRosterYoung(now) ? YOUNG_RETRY_MS : undefined;
       return { code: 'impossible-demand', ...impossible, retryMs };
     }
@@ -154,7 +156,7 @@ export class Submissions {
     return { ...accepted(this.#s, job), again: count, ...(completed > 0 ? { completed } : {}) };
   }
 
-  /** Answers a request whose key an earlier one had. */
+  /** Answers a retry request whose key was used before. */
   #retryWithKey(key: string, { id, spec }: Job): Accepted | Refusal | undefined {
     const known = this.#s.jobs.byKey(key, spec.user);
     if (known !== undefined)
@@ -180,18 +182,18 @@ export class Submissions {
   }
 
   /**
-   * The job with this key, or what is answered without a look at what was brought.
+   * The job with this key, or an answer that does not depend on the submission.
    *
-   * @param user whose job it is, and so whose key; undefined: nobody's in particular
-   * @returns undefined: a new job may be taken
+   * @param user owner of the key; undefined: no user
+   * @returns undefined: a new job may be accepted
    */
   #knownBy(key: string, user: string | undefined): Job | Accepted | Refusal | undefined {
-    // A job of an earlier incarnation may be asked about before there is a policy for new ones.
+    // Jobs of an earlier incarnation can be queried before there is a policy for new ones.
     if (!this.#s.cluster.isReady) return NOT_READY;
     if (key === '') return NO_KEY;
     const known = this.#s.jobs.byKey(key, user);
     if (known !== undefined) return known;
-    // The job with the key had to make room: that it was here is known.
+    // The job with the key was evicted, but its trace is known.
     const trace = this.#s.jobs.traceOf(key, user);
     if (trace !== undefined) return { job: this.#s.jobs.idOf(trace.number), state: trace.state };
     if (this.#s.jobs.hasLeftOutKey(key, user))
@@ -201,7 +203,7 @@ export class Submissions {
     return (this.#s.ledger.isShared ? undefined : this.#keys.refusal(key)) ?? this.#overload.refusal();
   }
 
-  /** One user may have so much, and so much fits into memory. */
+  /** Checks the limits of the user and of memory. */
   #whyTooMuch(spec: JobSpec): Refusal | undefined {
     const { user, stages, retryOf } = spec;
     const tasks =
@@ -216,12 +218,12 @@ export class Submissions {
     );
   }
 
-  /** The key was here before: with the same job it is the same job, with another one a mistake. */
+  /** The key was used before: for an equal job the answer is that job, for a different one an error. */
   #again(key: string, job: Job, spec: JobSpec): Accepted | Refusal {
     return isSameJob(job.spec, spec) ? accepted(this.#s, job) : keyConflict(key, job.id);
   }
 
-  /** Another job of the cluster has the key of this one: the submitter gets that one for an answer. */
+  /** Another job of the cluster has the key; the submitter receives that job as the answer. */
   keyTaken(number: JobNumber, { id, accepted, ended }: KeyHolder): void {
     const job = this.#s.jobs.byNumber(number);
     if (job === undefined) return;
@@ -239,7 +241,7 @@ export class Submissions {
 
 type Accepted = MessageOf<'accepted'>['value'];
 
-/** @returns the refusal that an InputError stands for */
+/** @returns the refusal for an InputError */
 function refusedIfInvalid<T extends object>(make: () => T): T | Refusal {
   try {
     return make();
@@ -264,7 +266,7 @@ function nothingToRetry({ id, state, spec }: Job, { tasks, failedOnly }: RetryCh
     : `no task of ${id} failed; it was cancelled`;
 }
 
-/** The user that a specification names, which is not checked yet. */
+/** The user in an unvalidated specification. */
 function statedUser(spec: unknown): string | undefined {
   const user = (spec as { user?: unknown } | null)?.user;
   return typeof user === 'string' ? user : undefined;
@@ -283,7 +285,7 @@ function keyConflict(key: string, job: string): Refusal {
   };
 }
 
-/** Submissions that are remembered: those that may still be on their way again. */
+/** Number of submissions remembered, whose retries may still be in flight. */
 const REMEMBERED = 10_000;
 
 const YOUNG_RETRY_MS = 500;

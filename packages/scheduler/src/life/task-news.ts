@@ -35,7 +35,7 @@ export class TaskNews {
     const { task, attempt } = message;
     const job = this.#s.jobs.byNumber(message.job);
     const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
-    // Its worker keeps it, and sends it again.
+    // Ignored for now: the worker keeps the report and repeats it.
     if (counts ? this.#s.ledger.isBehind : this.#s.recovery.awaits(from)) return;
     const gang = counts ? job.gangStageOf(task)?.gang : undefined;
     if (gang !== undefined && message.outcome.kind === 'completed' && !job!.cancelling) {
@@ -53,7 +53,7 @@ export class TaskNews {
     const outcome = counts ? this.#endings.judged(job, task, message.outcome) : message.outcome;
     const end: AttemptEnd = { task, outcome, runMs, place: undefined };
     if (counts) this.#endings.writeDown(job, end, now);
-    // The worker forgets a report that is confirmed.
+    // The worker forgets a confirmed report.
     if (this.#s.cluster.timings.retryMs > 0)
       this.#s.ledger.send(from, { type: 'confirm', report: message.report });
     if (!counts) {
@@ -68,7 +68,7 @@ export class TaskNews {
     if (!job.hasEnded) this.#s.jobs.weigh(job);
   }
 
-  /** A member of a gang has its slot. All start once all have. */
+  /** A gang member has a slot; all members start once all have one. */
   gangReady(from: Address, message: MessageOf<'gangReady'>): void {
     const { task, attempt } = message;
     if (this.#s.recovery.awaits(from)) return;
@@ -92,7 +92,7 @@ export class TaskNews {
       });
   }
 
-  /** A running task has printed something. */
+  /** A running task has produced output. */
   output(from: Address, message: MessageOf<'output'>): void {
     const { task, attempt, chunk } = message;
     const job = this.#s.jobs.byNumber(message.job);
@@ -100,7 +100,7 @@ export class TaskNews {
     this.#s.jobs.logs.append(job.number, job.spec.user, task, job.tasks.executions[task]!, chunk);
   }
 
-  /** A worker gives back what it has not started: probes, or a task. */
+  /** A worker returns probes or a task that it has not started. */
   declined(from: Address, message: MessageOf<'declined'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(message.job);
     if (job === undefined || job.hasEnded) return;
@@ -131,7 +131,7 @@ export class TaskNews {
     }
   }
 
-  /** Central's policy wants the room of a task: it ends there, and waits again. */
+  /** Central's policy preempts a task: it ends and waits again. */
   preempted(from: Address, message: MessageOf<'preempt'>): void {
     const { worker, match } = message;
     const job = this.#s.jobs.byNumber(message.job);

@@ -8,14 +8,14 @@ const B = 2 as Address;
 const C = 3 as Address;
 
 describe('the order of arrivals', () => {
-  test('a quick message waits for the one before it from the same sender to the same receiver', () => {
+  test('a fast message waits for the previous one from the same sender to the same receiver', () => {
     const order = new ArrivalOrder();
     expect(order.arrival(A, B, 10, 0)).toBe(10);
     expect(order.arrival(A, B, 4, 1)).toBe(10);
     expect(order.arrival(A, B, 12, 2)).toBe(12);
   });
 
-  test('mail the other way, and of others, waits for nothing', () => {
+  test('messages in the other direction, and of other parties, do not wait', () => {
     const order = new ArrivalOrder();
     order.arrival(A, B, 10, 0);
     expect(order.arrival(B, A, 4, 0)).toBe(4);
@@ -23,7 +23,7 @@ describe('the order of arrivals', () => {
     expect(order.arrival(A, C, 4, 0)).toBe(4);
   });
 
-  test('what was sent at this very time is known, and only that', () => {
+  test('messages sent at the current time are known, and no others', () => {
     const order = new ArrivalOrder();
     expect(order.arrivalOfSameTime(A, B, 0)).toBeUndefined();
     order.arrival(A, B, 10, 0);
@@ -33,7 +33,7 @@ describe('the order of arrivals', () => {
     expect(order.arrivalOfSameTime(B, A, 1)).toBeUndefined();
   });
 
-  test('holds between all pairs, and none comes earlier than was drawn', () => {
+  test('holds for all pairs, and no message arrives earlier than drawn', () => {
     const party = fc.integer({ min: 0, max: 3 });
     const mail = fc.record({ from: party, to: party, gap: fc.nat(5), delay: fc.nat(20) });
     fc.assert(
@@ -52,7 +52,7 @@ describe('the order of arrivals', () => {
     );
   });
 
-  test('what has arrived is forgotten, however many pairs have written', () => {
+  test('arrived messages are forgotten, however many pairs there are', () => {
     const order = new ArrivalOrder();
     for (let i = 0; i < 100_000; i++) {
       order.arrival((i % 5_000) as Address, (i % 4_999) as Address, i + 100, i);

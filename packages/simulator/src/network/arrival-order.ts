@@ -1,21 +1,21 @@
 import type { Address, Millis } from '@goshawk/core';
 
 /**
- * Keeps the mail between two parties in order, whatever was drawn for it: as on one connection, a message
- * that is quick waits for the one before it.
+ * Keeps messages between two parties in order, whatever delays were drawn: as on one connection, a fast message waits
+ * for the previous one.
  */
 export class ArrivalOrder {
   /** The latest message of a sender to a receiver. */
   readonly #latest = new Map<number, Underway>();
-  /** Entries at which those of the past are swept out. */
+  /** Number of entries at which past ones are removed. */
   #sweepAt = SWEEP_AT_LEAST;
 
-  /** Pairs that are remembered: at most twice those with mail under way, and a few. */
+  /** Number of remembered pairs: at most twice those with messages in flight, and a few. */
   get size(): number {
     return this.#latest.size;
   }
 
-  /** @returns when a message may arrive that is sent now, and by itself would at `at` */
+  /** @returns arrival of a message sent now that on its own would arrive at `at` */
   arrival(from: Address, to: Address, at: Millis, now: Millis): Millis {
     const pair = pairOf(from, to);
     const latest = this.#latest.get(pair);
@@ -29,7 +29,7 @@ export class ArrivalOrder {
     return latest.arrivesAt;
   }
 
-  /** @returns when that arrives which the one has sent the other at this very time; undefined when it has sent nothing */
+  /** @returns arrival of a message from the one to the other sent at this very time; undefined: none */
   arrivalOfSameTime(from: Address, to: Address, now: Millis): Millis | undefined {
     const latest = this.#latest.get(pairOf(from, to));
     return latest?.sentAt === now ? latest.arrivesAt : undefined;
@@ -52,5 +52,5 @@ function pairOf(from: Address, to: Address): number {
 }
 
 const SWEEP_AT_LEAST = 4_096;
-/** So that a pair of addresses is one exact number. */
+/** Encodes a pair of addresses as one exact number. */
 const ADDRESSES_MAX = 2 ** 26;

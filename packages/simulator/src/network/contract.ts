@@ -4,19 +4,19 @@ import type { MeasuredProfile } from './profile.js';
 /** Delays of the network and of the processes at its ends. Plain data, which can be passed to threads. */
 export type NetworkModel = ConstantNetwork | NormalNetwork | MeasuredNetwork;
 
-/** Every message takes the same, as in the simulators of Sparrow and Hawk (0.5 ms; Hawk §4.1). */
+/** Every message takes the same time, as in the simulators of Sparrow and Hawk (0.5 ms; Hawk §4.1). */
 interface ConstantNetwork {
   readonly kind: 'constant';
   /** One way. */
   readonly delayMs: Millis;
 }
 
-/** A normal distribution without what lies below `leastMs`, of which no draw can come. */
+/** A normal distribution truncated at `leastMs`. */
 export interface NormalNetwork {
   readonly kind: 'normal';
   readonly meanMs: Millis;
   readonly deviationMs: Millis;
-  /** No more than the mean. */
+  /** At most the mean. */
   readonly leastMs: Millis;
 }
 
@@ -28,11 +28,13 @@ interface MeasuredNetwork {
 
 /** The random times of one simulation. */
 export interface Delays {
-  /** When a message arrives that is sent now: no earlier than what its sender sent its receiver before. */
+  /** Arrival of a message sent now: no earlier than previous messages from the same sender to the same receiver. */
   arrivalAt(from: Address, to: Address, type: MessageType, now: Millis): Millis;
-  /** How late a task ends that sleeps until then. */
+  /** How late a sleep task ends that sleeps until this time. */
   sleepLateMs(until: Millis): Millis;
-  /** How late a machine's timers fire that are set for a time: all of them alike, so that they stay in order. */
+  /**
+   * How late the timers of a machine fire that are set for this time: the same for all, so that they stay in order.
+   */
   timerLateMs(of: Address, at: Millis): Millis;
   /** Delay from a client's call until the job reaches its owner. */
   submissionMs(now: Millis): Millis;
@@ -45,6 +47,6 @@ export interface ClusterOutline {
   /** Address of the first worker; the others follow it. */
   readonly firstWorker: number;
   readonly workers: number;
-  /** The times of a profile's phases count from here. */
+  /** The time from which the phases of a profile count. */
   readonly beginsAt: Millis;
 }

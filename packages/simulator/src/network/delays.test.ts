@@ -47,7 +47,7 @@ function draw(count: number, one: () => number): number[] {
 describe('normal delays', () => {
   const model: NetworkModel = { kind: 'normal', meanMs: 0.5, deviationMs: 0.1, leastMs: 0 };
 
-  test('have the mean and the deviation that are asked for', () => {
+  test('have the requested mean and deviation', () => {
     const normal = delays(model);
     const drawn = draw(20_000, () => delayOf(normal));
     const mean = drawn.reduce((sum, ms) => sum + ms, 0) / drawn.length;
@@ -56,12 +56,12 @@ describe('normal delays', () => {
     expect(Math.sqrt(variance)).toBeCloseTo(0.1, 2);
   });
 
-  test('are never below the least one, even where half of them would be', () => {
+  test('are never below the minimum, even if half of them would be', () => {
     const cut = delays({ ...model, leastMs: 0.5 });
     expect(Math.min(...draw(10_000, () => delayOf(cut)))).toBeGreaterThanOrEqual(0.5);
   });
 
-  test('of no deviation are constant, and nothing else is late', () => {
+  test('without deviation are constant, and nothing else is late', () => {
     const still = delays({ ...model, deviationMs: 0 });
     expect(delayOf(still)).toBe(0.5);
     expect([
@@ -72,7 +72,7 @@ describe('normal delays', () => {
     ]).toEqual([0, 0, 0, 0]);
   });
 
-  test('follow from the seed', () => {
+  test('are determined by the seed', () => {
     const some = (seed: number) => {
       const normal = delays(model, seed);
       return draw(10, () => delayOf(normal));
@@ -93,13 +93,13 @@ describe('measured delays', () => {
     expect(seen(SCHEDULER, worker(0), 'run')).toEqual([0.5]);
   });
 
-  test('tell workers of one process from workers of two', () => {
+  test('distinguish workers of one process from workers of two', () => {
     expect(seen(worker(0), worker(4), 'steal')).toEqual([0.01, 0.02]);
     expect(seen(worker(4), worker(5), 'steal')).toEqual([0.3]);
     expect(seen(worker(9), worker(5), 'steal')).toEqual([0.01, 0.02]);
   });
 
-  test('where nothing was measured are drawn from all that was', () => {
+  test('without a measurement are drawn from all messages', () => {
     expect(seen(worker(0), worker(9), 'stolen')).toEqual([0.01, 0.02, 0.3, 0.4, 0.5]);
     expect(seen(13 as Address, CENTRAL, 'place')).toEqual([0.01, 0.02, 0.3, 0.4, 0.5]);
   });
@@ -112,13 +112,13 @@ describe('measured delays', () => {
     for (const value of [1, 2, 3]) expect(counts.get(value)! / 30_000).toBeCloseTo(1 / 3, 1);
   });
 
-  test('of timers are one for all of a party that are due at one time, and others for others', () => {
+  test('of timers are the same for all timers of a party at one time', () => {
     const late = (party: Address) => Array.from({ length: 50 }, (_, at) => measured.timerLateMs(party, at));
     expect(late(SCHEDULER)).toEqual(late(SCHEDULER));
     expect(late(SCHEDULER)).not.toEqual(late(CENTRAL));
   });
 
-  test('go by the phase, and by all phases where it has nothing of its own', () => {
+  test('depend on the phase, and use all phases for what it does not contain', () => {
     const phases = [
       PHASE,
       {
@@ -142,7 +142,7 @@ describe('measured delays', () => {
     expect([0.7, 0.8]).toContain(phased.sleepLateMs(1_500));
   });
 
-  test('of one message hold up what its sender’s process sends the same process meanwhile, and nobody else', () => {
+  test('of one message delay later messages between the same two processes only', () => {
     const slow = { type: 'steal', sameProcess: false, ms: [10] } as const;
     const quick = { type: 'run', sameProcess: false, ms: [1] } as const;
     const near = { type: 'steal', sameProcess: true, ms: [0.1] } as const;
@@ -158,7 +158,7 @@ describe('measured delays', () => {
     expect(process.arrivalAt(SCHEDULER, worker(1), 'run', 120)).toBe(121);
   });
 
-  test('are one for all that one process sends another at one time', () => {
+  test('are the same for all messages between two processes at one time', () => {
     const messages = [{ type: 'steal', sameProcess: false, ms: [1, 2, 4, 8, 16, 32] }] as const;
     const process = delays({ kind: 'measured', profile: { ...PROFILE, phases: [{ ...PHASE, messages }] } });
     const times = new Set<number>();
@@ -172,12 +172,12 @@ describe('measured delays', () => {
     expect(times.size).toBeGreaterThan(10);
   });
 
-  test('of an empty list are none', () => {
+  test('of an empty list are 0', () => {
     expect(measured.newsMs(0)).toBe(0);
     expect(measured.submissionMs(0)).toBe(4);
   });
 });
 
-test('constant delays draw nothing', () => {
+test('constant delays draw no random numbers', () => {
   expect(delaysOf({ kind: 'constant', delayMs: 0.5 }, OUTLINE, Random.seeded(1))).toBeUndefined();
 });

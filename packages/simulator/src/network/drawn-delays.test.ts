@@ -14,7 +14,7 @@ import { Simulation } from '../simulation.js';
 import { VirtualCluster } from '../virtual-cluster.js';
 import type { MeasuredPhase, NetworkModel } from './index.js';
 
-/** So wide that almost every message would overtake the one before it. */
+/** So wide that almost every message would overtake the previous one. */
 const WILD: NetworkModel = { kind: 'normal', meanMs: 5, deviationMs: 20, leastMs: 0 };
 const PHASE: MeasuredPhase = {
   fromMs: 0,
@@ -60,8 +60,8 @@ async function run(network: NetworkModel, { policy = 'hawk' as keyof typeof PRES
   return ends.sort((a, b) => a.index - b.index);
 }
 
-describe('a cluster whose delays are drawn', () => {
-  test('delivers what one party sends another in the order in which it was sent', () => {
+describe('a cluster with random delays', () => {
+  test('delivers messages between two parties in order', () => {
     const cluster = new VirtualCluster({
       workers: 1,
       schedulers: 1,
@@ -86,7 +86,7 @@ describe('a cluster whose delays are drawn', () => {
     expect(heard).toEqual(Array.from({ length: 500 }, (_, i) => i + 1));
   });
 
-  test.each(POLICY_NAMES)('under %s completes every job, and follows from its seed', async (policy) => {
+  test.each(POLICY_NAMES)('under %s completes every job, and is determined by its seed', async (policy) => {
     const first = await run(WILD, { policy });
     expect(first.every(({ completed }) => completed)).toBe(true);
     const ends = (of: typeof first) => of.map(({ endedMs }) => endedMs);
@@ -94,7 +94,7 @@ describe('a cluster whose delays are drawn', () => {
     expect(ends(await run(WILD, { policy, seed: 2 }))).not.toEqual(ends(first));
   });
 
-  test('has its parties told of each other in few messages, however they trickle in', async () => {
+  test('publishes members in few messages, however slowly they arrive', async () => {
     const settings = SETTINGS;
     const simulation = new Simulation({
       workers: 500,
@@ -109,7 +109,7 @@ describe('a cluster whose delays are drawn', () => {
     expect(simulation.messages.peers).toBeLessThan(10 * 500);
   });
 
-  test('ends tasks as late as was measured, and says so of their run times', async () => {
+  test('ends tasks as late as measured, and includes that in their run times', async () => {
     const [plain] = await run(measured());
     const [late] = await run(measured({ sleepLateMs: [7] }));
     expect(late!.runsMs.length).toBeGreaterThan(0);
@@ -118,11 +118,11 @@ describe('a cluster whose delays are drawn', () => {
     });
   });
 
-  test('counts what a client waits for beside its job', async () => {
+  test("includes the client's delays", async () => {
     const messages = [{ ...PHASE.messages[0]!, ms: [0] }];
     const plain = await run(measured({ messages }));
     const client = await run(measured({ messages, submissionMs: [30], newsMs: [4] }));
-    // The first job finds an empty cluster either way.
+    // The first job finds an empty cluster in both cases.
     expect(client[0]!.endedMs).toBeCloseTo(plain[0]!.endedMs + 34, 6);
     expect(client[0]!.startsMs[0]).toBeCloseTo(plain[0]!.startsMs[0]! + 30, 6);
   });

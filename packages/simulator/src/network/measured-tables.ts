@@ -4,7 +4,7 @@ import type { MeasuredMessage, MeasuredPhase } from './profile.js';
 type Distribution = Float64Array;
 type ByType = ReadonlyMap<MessageType, Distribution>;
 
-/** The distributions of one phase, made ready to be drawn from. */
+/** The distributions of one phase, prepared for drawing. */
 export class MeasuredTables {
   readonly fromMs: Millis;
   readonly sleepLateMs: Distribution;
@@ -28,7 +28,7 @@ export class MeasuredTables {
     });
   }
 
-  /** @param all what is drawn from where this phase has nothing of its own */
+  /** @param all fallback for what this phase does not contain */
   constructor(phase: MeasuredPhase, all?: MeasuredTables) {
     const own = (values: readonly Millis[], others: Distribution | undefined): Distribution =>
       values.length === 0 && others !== undefined ? others : Float64Array.from(values);

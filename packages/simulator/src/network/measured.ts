@@ -5,20 +5,18 @@ import { MeasuredTables } from './measured-tables.js';
 import type { MeasuredProfile } from './profile.js';
 
 /**
- * Draws from the distributions of a profile, those of the phase that it is in. What one process sends another goes over
- * one connection: what it sends at one time is one frame there, and arrives together, so that ten workers of two
- * processes that are asked at once take what two messages take; and frames keep their order, since what makes one slow,
- * that either of the two has not got the processor or clears its memory, holds up those that the one sends the other
- * meanwhile.
+ * Draws from the distributions of the current phase of a profile. Two processes share a connection: messages sent at
+ * one time form one frame and arrive together, so ten workers of two processes receive a message in the time of two.
+ * Frames keep their order, because what delays one (a busy CPU, garbage collection) also delays those behind it.
  */
 export class MeasuredDelays implements Delays {
   readonly #outline: ClusterOutline;
   readonly #processes: number;
   readonly #random: Random;
-  /** Never drawn from: each instant of a party has a stream of its own. */
+  /** Never drawn from: each instant of a party has a separate stream. */
   readonly #instants: Random;
   readonly #phases: readonly MeasuredTables[];
-  /** Between processes, which are numbered like parties here. */
+  /** Order between processes, which are numbered like parties here. */
   readonly #order = new ArrivalOrder();
   /** Phase of the last query. */
   #phase = 0;
@@ -57,7 +55,7 @@ export class MeasuredDelays implements Delays {
     return draw(this.#at(now).newsMs, this.#random);
   }
 
-  /** Looks around the phase that was asked for before: most times are near each other. */
+  /** Starts at the last phase, because consecutive times are close to each other. */
   #at(time: Millis): MeasuredTables {
     const phases = this.#phases;
     const sinceBegin = time - this.#outline.beginsAt;
@@ -69,8 +67,7 @@ export class MeasuredDelays implements Delays {
   }
 
   /**
-   * Workers are dealt to processes evenly, neighbours to one, as `goshawk up` does; everybody else has a process
-   * of its own.
+   * Workers are assigned evenly to processes, in blocks, as by `goshawk up`; other parties have separate processes.
    */
   #processOf(party: Address): Address {
     const { firstWorker, workers } = this.#outline;
@@ -80,7 +77,7 @@ export class MeasuredDelays implements Delays {
   }
 }
 
-/** Inverse transform: the values are equally likely. Without any, nothing takes any time. */
+/** Inverse transform sampling: the values are equally likely. Without values the delay is 0. */
 function draw(values: Float64Array, random: Random): Millis {
   return values[Math.floor(random.next() * values.length)] ?? 0;
 }

@@ -2,12 +2,12 @@ import type { Address, MessageType, Millis, Random } from '@goshawk/core';
 import { ArrivalOrder } from './arrival-order.js';
 import type { Delays, NormalNetwork } from './contract.js';
 
-/** Marsaglia's polar method; values below the minimum are drawn again, less than twice on average. */
+/** Marsaglia's polar method; values below the minimum are redrawn, less than twice on average. */
 export class NormalDelays implements Delays {
   readonly #model: NormalNetwork;
   readonly #random: Random;
   readonly #order = new ArrivalOrder();
-  /** The method gives two at a time. NaN: none left. */
+  /** The method yields two values at a time. NaN: none left. */
   #spare = Number.NaN;
 
   constructor(model: NormalNetwork, random: Random) {
@@ -27,7 +27,7 @@ export class NormalDelays implements Delays {
     return 0;
   }
 
-  /** Jobs are counted from and to their owners, as with constant delays. */
+  /** As with constant delays, jobs are measured at their owners. */
   submissionMs(): Millis {
     return 0;
   }

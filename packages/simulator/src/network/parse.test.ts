@@ -15,7 +15,7 @@ const PROFILE = { schema: 'goshawk.delays/1', workersPerProcess: 25, phases: [PH
 const parse = (text: string, file: unknown = PROFILE) =>
   parseNetwork(text, '--network-delay', () => (typeof file === 'string' ? file : JSON.stringify(file)));
 
-/** The message of the error that a text, or a file, is refused with. */
+/** The error message for a text, or a file. */
 function problem(text: string, file?: unknown): string {
   try {
     parse(text, file);
@@ -32,12 +32,12 @@ describe('the text forms of a network', () => {
     expect(parse(' 0.1s ')).toEqual({ kind: 'constant', delayMs: 100 });
   });
 
-  test('is refused where parties would not find each other before the first job', () => {
+  test('a delay too long for parties to find each other before the first job is refused', () => {
     expect(problem('557ms')).toBe('--network-delay: a message takes 100 ms at most, not 557 ms');
     expect(problem('normal:2s,1ms')).toContain('100 ms at most');
   });
 
-  test('normal takes mean, deviation, and maybe the least', () => {
+  test('normal takes mean, deviation, and optionally the minimum', () => {
     expect(parse('normal:0.5ms,0.1ms')).toEqual({
       kind: 'normal',
       meanMs: 0.5,
@@ -52,7 +52,7 @@ describe('the text forms of a network', () => {
     });
   });
 
-  test('measured reads the file that it names, colons and all', () => {
+  test('measured reads the file that it names, even with colons', () => {
     const read: string[] = [];
     const model = parseNetwork('measured:C:/a b.json', '--network-delay', (path) => {
       read.push(path);
@@ -63,7 +63,7 @@ describe('the text forms of a network', () => {
   });
 });
 
-describe('one line says what is wrong', () => {
+describe('errors are one line', () => {
   test.each([
     ['fast', '--network-delay: "fast" is not a duration'],
     ['5', '--network-delay: "5" is not a duration'],

@@ -21,19 +21,19 @@ import { InputError, MESSAGE_TYPES, type MessageType, type Millis } from '@gosha
  */
 export interface MeasuredProfile {
   readonly schema: typeof PROFILE_SCHEMA;
-  /** Workers that share a process, and so its one thread: neighbours by number. */
+  /** Number of workers that share a process, and so its one thread: consecutive numbers. */
   readonly workersPerProcess: number;
-  /** One for what is always alike. More where it changes: with the load, or while a cluster is still cold. */
+  /** One phase if delays are stable; more if they change with the load, or while a cluster warms up. */
   readonly phases: readonly MeasuredPhase[];
 }
 
 /** Missing or empty lists of a phase are replaced by those of all phases. */
 export interface MeasuredPhase {
-  /** Since the beginning of the workload; the first is 0, the last phase has no end. */
+  /** Relative to the start of the workload; the first is 0, the last phase has no end. */
   readonly fromMs: Millis;
-  /** Types that no phase names are drawn from all messages together. */
+  /** Types without data in any phase are drawn from all messages. */
   readonly messages: readonly MeasuredMessage[];
-  /** How late tasks that sleep end, from the beginning of the step in which their worker was told to run them. */
+  /** How late sleep tasks end, relative to the start of the step in which their worker received them. */
   readonly sleepLateMs: readonly Millis[];
   /** How late timers fire. */
   readonly timerLateMs: readonly Millis[];
@@ -45,7 +45,7 @@ export interface MeasuredPhase {
 
 export interface MeasuredMessage {
   readonly type: MessageType;
-  /** Both workers are in one process, without a socket in between. */
+  /** Both workers are in one process, without a socket between them. */
   readonly sameProcess: boolean;
   readonly ms: readonly Millis[];
 }
@@ -55,10 +55,10 @@ export const PROFILE_SCHEMA = 'goshawk.delays/1';
 const VALUES_MAX = 100_000;
 
 /**
- * Checks what was read from a file.
+ * Validates the contents of a file.
  *
  * @param what names the file in errors
- * @throws InputError with one line that says what is wrong where
+ * @throws InputError with one line that says what is wrong, and where
  */
 export function checkProfile(value: unknown, what: string): MeasuredProfile {
   const refuse = (problem: string): never => {
