@@ -12,7 +12,7 @@ import type {
 
 /**
  * The contract of central policies. Central keeps one set of books: jobs with their stages, workers and runs. A
- * policy receives the changes and plans into a draft, which updates the books immediately and refuses whatever does
+ * policy receives the changes and plans into a draft, which updates the books immediately and refuses what does
  * not fit.
  *
  * A policy is deterministic and pure. Any state it keeps in addition to the books (an order, a heap, virtual queues)

@@ -589,7 +589,7 @@ export class Membership {
     this.#publisher.publishSoon(now);
   }
 
-  /** Releases everything that a lost owner held. */
+  /** Releases the name, keys and jobs of a lost owner. */
   #ownerLost(address: Address): void {
     this.#publisher.ownerLost(address);
     this.#books.forgetOwner(address);

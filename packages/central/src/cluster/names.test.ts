@@ -47,7 +47,7 @@ function cluster() {
       ...OWN,
     };
   };
-  /** @returns what the party is told */
+  /** @returns the messages to the party */
   const says = (from: Address, message: Message, now: number): string[] => {
     central.receive(from, message, now);
     return sent.splice(0).flatMap(({ to, message: { type } }) => (to === from ? type : []));

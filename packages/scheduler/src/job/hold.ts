@@ -2,7 +2,7 @@ import type { JobSpec, Millis } from '@goshawk/core';
 
 /** Whether the user holds the job, so that no task is assigned. Running tasks continue. */
 export class Hold {
-  /** Held until it is released. */
+  /** On hold until it is released. */
   isHeld: boolean;
   /** Wall clock; undefined: no begin time, or it has passed. */
   beginAt: Millis | undefined;
@@ -21,7 +21,7 @@ export class Hold {
     return this.isHeld || this.beginAt !== undefined;
   }
 
-  /** @returns whether the job is no longer held */
+  /** @returns whether the hold has ended */
   set(isHeld: boolean, beginAt: Millis | undefined, now: Millis): boolean {
     const wasOn = this.isOn;
     this.isHeld = isHeld;
@@ -35,7 +35,7 @@ export class Hold {
     return wasOn && !this.isOn;
   }
 
-  /** How long the job was held during this interval. */
+  /** How long the job was on hold during this interval. */
   during(from: Millis, to: Millis): Millis {
     let sum = 0;
     for (const span of this.#spans) sum += Math.max(0, Math.min(to, span.to) - Math.max(from, span.from));

@@ -51,7 +51,7 @@ export class Job {
   judgement: Judgement;
   readonly acceptedAt: Millis;
   priority: Priority;
-  /** undefined: the user never held it. */
+  /** undefined: it was never on hold. */
   hold: Hold | undefined;
   /** Whether any stage is a gang. */
   readonly hasGangs: boolean;

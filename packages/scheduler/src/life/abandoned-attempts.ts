@@ -7,7 +7,7 @@ import { type AttemptRef, attemptKey } from '../job/task-table.js';
 const WORKERS_MAX = 1_000;
 
 /**
- * Attempts that no longer count, at workers that may still run them. A worker that was only silent is told to kill
+ * Attempts that no longer count, at workers that may still run them. A worker that was only silent receives a request to kill
  * them: immediately, and when it is a member again.
  */
 export class AbandonedAttempts {

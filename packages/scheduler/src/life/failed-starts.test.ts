@@ -34,7 +34,7 @@ function submitted(...workers: Address[]): DurableBench {
   return bench;
 }
 
-/** A worker that a task has failed on gets it again when no other came for so long. */
+/** A worker on which a task failed gets it again if no other appears for this long. */
 const AVOIDED_MS = 120_000;
 
 function fails(bench: DurableBench, worker: Address, errorCode: string): void {

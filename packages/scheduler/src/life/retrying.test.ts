@@ -6,7 +6,7 @@ import { CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
 
 const FORMER = 3 as Address;
 const { leaseMs, retryMs } = LIVE_TIMINGS;
-/** A worker that a task has failed on gets it again when no other came for so long. */
+/** A worker on which a task failed gets it again if no other appears for this long. */
 const AVOIDED_MS = 120_000;
 
 function sweepUntil(bench: DurableBench, until: number): void {
