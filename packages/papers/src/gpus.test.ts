@@ -10,7 +10,7 @@ addPapers();
 const GPUS = 2;
 const SEEDS = 5;
 
-/** Whether these amounts, in thousandths, fit into so many GPUs without a fraction that spans two. */
+/** Whether these amounts, in thousandths, fit into this many GPUs without a fraction that spans two. */
 function fitInto(gpus: number, demands: readonly number[]): boolean {
   const wholes = sumOf(demands, (demand) => Math.floor(demand / 1_000));
   const parts = demands.map((demand) => demand % 1_000).filter((part) => part > 0);
@@ -24,28 +24,31 @@ const withoutSolver = Object.entries({ ...CENTRAL_POLICIES, ...PAPER_POLICIES })
   ([name, module]) => module.solves !== true && name !== 'hawk',
 );
 
-test.each(withoutSolver)('%s never gives more than one of a GPU, and starts all that fits', (name) => {
-  for (let seed = 1; seed <= SEEDS; seed++) {
-    const random = Random.seeded(`gpus ${seed}`);
-    const jobs: TrialJob[] = Array.from({ length: 120 }, (_, number) => {
-      const part = Math.floor(random.next() * 10) * 100;
-      const gpu = random.next() < 0.5 ? part : part + 1_000 * Math.floor(random.next() * GPUS);
-      const durationMs = 100 + Math.floor(random.next() * 1_000);
-      const stage = { tasks: 1 + Math.floor(random.next() * 3), demand: [1, gpu], durationMs, parents: [] };
-      return { arriveMs: number * 100, stages: [stage] };
-    });
-    const started = ({ worker }: RunView): void => {
-      const demands = worker.runs.map(({ stage }) => stage.demand[1] ?? 0);
-      expect(fitInto(GPUS, demands), `seed ${seed}: ${demands}`).toBe(true);
-    };
-    const workers = Array.from({ length: 3 }, () => ({ capacity: [8, GPUS * 1_000] }));
-    const { completedMs } = runTrial({
-      jobs,
-      resources: ['gpu'],
-      workers,
-      policy: trialPolicy(name),
-      started,
-    });
-    expect([...completedMs].filter(Number.isNaN), `seed ${seed}`).toEqual([]);
-  }
-});
+test.each(withoutSolver)(
+  '%s never assigns more than one of a GPU, and starts everything that fits',
+  (name) => {
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const random = Random.seeded(`gpus ${seed}`);
+      const jobs: TrialJob[] = Array.from({ length: 120 }, (_, number) => {
+        const part = Math.floor(random.next() * 10) * 100;
+        const gpu = random.next() < 0.5 ? part : part + 1_000 * Math.floor(random.next() * GPUS);
+        const durationMs = 100 + Math.floor(random.next() * 1_000);
+        const stage = { tasks: 1 + Math.floor(random.next() * 3), demand: [1, gpu], durationMs, parents: [] };
+        return { arriveMs: number * 100, stages: [stage] };
+      });
+      const started = ({ worker }: RunView): void => {
+        const demands = worker.runs.map(({ stage }) => stage.demand[1] ?? 0);
+        expect(fitInto(GPUS, demands), `seed ${seed}: ${demands}`).toBe(true);
+      };
+      const workers = Array.from({ length: 3 }, () => ({ capacity: [8, GPUS * 1_000] }));
+      const { completedMs } = runTrial({
+        jobs,
+        resources: ['gpu'],
+        workers,
+        policy: trialPolicy(name),
+        started,
+      });
+      expect([...completedMs].filter(Number.isNaN), `seed ${seed}`).toEqual([]);
+    }
+  },
+);

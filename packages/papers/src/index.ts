@@ -17,7 +17,7 @@ export const PAPER_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
   ...THREE_SIGMA_POLICIES,
 };
 
-/** Registers the papers' policies, so that `presetNamed` and `makePolicy` find them. Repeated calls have no effect. */
+/** Registers the papers' policies, so that `presetNamed` and `makePolicy` find them. Idempotent. */
 export function addPapers(): void {
   addPolicies(PAPER_POLICIES);
 }

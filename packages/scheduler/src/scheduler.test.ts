@@ -20,13 +20,13 @@ import type { Scheduler } from './scheduler.js';
 
 const { heartbeatMs, leaseMs } = LIVE_TIMINGS;
 
-/** A scheduler alone, with everybody else played by the test. */
+/** A scheduler; the test plays all other parties. */
 class Bench {
   readonly scheduler: Scheduler;
   readonly ended: Job[] = [];
   drained = 0;
   now = 0;
-  /** The client's rights; undefined: it has the key for all. */
+  /** The client's rights; undefined: all rights. */
   rights: Right[] | undefined;
   #sent: { to: Address; message: Message }[] = [];
   #ask = 0;
@@ -83,7 +83,7 @@ class Bench {
     });
   }
 
-  /** Heartbeats that are answered, for so long. */
+  /** Advances the time, answering heartbeats. */
   pass(ms: number): void {
     for (const until = this.now + ms; this.now < until; ) {
       this.now += heartbeatMs;
@@ -115,7 +115,7 @@ class Bench {
   }
 }
 
-test('a task that a worker declines before it starts was no attempt', () => {
+test('a task that a worker declines before it starts does not count as an attempt', () => {
   const bench = new Bench();
   bench.members(W1, W2);
   const job = bench.submit({ tasks: [{ sleep: 1 }] });
@@ -129,7 +129,7 @@ test('a task that a worker declines before it starts was no attempt', () => {
   expect(job.history.lostCount).toBe(0);
 });
 
-test('no more probes are returned than their worker should have', () => {
+test('duplicates do not return more probes than the worker had', () => {
   const bench = new Bench();
   bench.members(W1);
   const job = bench.submit({ tasks: [{ sleep: 1 }] });
@@ -144,7 +144,7 @@ test('no more probes are returned than their worker should have', () => {
 });
 
 describe('a worker that central has not reported', () => {
-  test('gets a task, and keeps it when central tells of it in time', () => {
+  test('gets a task, and keeps it if central reports the worker in time', () => {
     const bench = new Bench();
     bench.members(W1);
     const job = bench.submit({ tasks: [{ sleep: 1 }] });
@@ -172,7 +172,7 @@ describe('a worker that central has not reported', () => {
   });
 });
 
-test('the news of another central is not older for its lower number', () => {
+test('an update of another central is accepted even if its version is lower', () => {
   const bench = new Bench();
   const other = 9 as Address;
   const settings = { policy: bench.scheduler.policy, timings: LIVE_TIMINGS };
@@ -224,7 +224,7 @@ test('a silent central causes no losses', () => {
 });
 
 describe('clients', () => {
-  test('a scheduler that drains takes no job, also not one tried again', () => {
+  test('a draining scheduler accepts no job, not even a retry', () => {
     const bench = new Bench();
     bench.members(W1);
     const job = bench.submit({ tasks: [{ sleep: 1 }] });
@@ -252,7 +252,7 @@ describe('clients', () => {
     const spec = { demand: { memory: '8000TiB' }, tasks: [{ sleep: 1 }] };
     const submit = { type: 'submit', request: 1, key: 'a', spec } as const;
     expect(bench.request(submit)).toMatchObject({ type: 'refused', code: 'impossible-demand' });
-    // The worker that has it may not have been told of yet.
+    // Central may not have reported the worker that has it yet.
     expect(bench.request(submit)).toMatchObject({ retryMs: 500 });
     bench.now += LIVE_TIMINGS.leaseMs;
     expect(bench.request(submit)).toMatchObject({ code: 'impossible-demand', retryMs: undefined });
@@ -508,7 +508,7 @@ describe('clients', () => {
   });
 });
 
-test('placements of a job that is cancelled meanwhile are recalled', () => {
+test('placements of a job cancelled meanwhile are withdrawn', () => {
   const bench = new Bench({ preset: { ...PRESETS.central } });
   bench.members(W1);
   const job = bench.submit({ tasks: [{ sleep: 1 }] });
@@ -554,7 +554,7 @@ describe('a task that central has placed', () => {
   });
 });
 
-test('a central that has news at every heartbeat is not silent', () => {
+test('a central that sends an update with every heartbeat is not silent', () => {
   const bench = new Bench();
   for (let i = 0; i < 10; i++) {
     bench.now += heartbeatMs;
@@ -564,7 +564,7 @@ test('a central that has news at every heartbeat is not silent', () => {
   expect(bench.take('enlist')).toEqual([]);
 });
 
-test('the key of a job of another user is taken, also once that job had to make room', () => {
+test("the key of another user's job is taken, even after that job was evicted", () => {
   const sent: Message[] = [];
   let isOwn = false;
   const scheduler = loneScheduler(
@@ -590,12 +590,12 @@ test('the key of a job of another user is taken, also once that job had to make 
   }
   expect(submit('k1', 'eve')).toMatchObject({ value: { job: 's-1', state: 'completed' } });
   expect(scheduler.traceBytes).toBeGreaterThan(0);
-  // A key is its user's: another one's is another job.
+  // Keys are separate per user: another user's key is a new job.
   isOwn = true;
   expect(submit('k1', 'eve')).toMatchObject({ type: 'accepted', value: { state: 'waiting' } });
 });
 
-test('matches of a former central do not count once another one has welcomed the owner', () => {
+test('matches of a previous central do not count once another one has welcomed the owner', () => {
   const [former, present] = [CENTRAL, 77 as Address];
   const goshawk = { preset: { ...PRESETS.goshawk } };
   const bench = new Bench(goshawk);

@@ -5,7 +5,7 @@ import { type SampleOptions, sampleTrace } from './sample.js';
 import { type Tallied, Tally } from './tally.js';
 
 interface ConvertOptions {
-  /** Name of the format to write; by the ending of the file unless given. */
+  /** Name of the output format; default: determined by the file's extension. */
   readonly format?: string | undefined;
   /** Writes a part of the workload. */
   readonly sample?: SampleOptions | undefined;
@@ -21,11 +21,11 @@ interface Conversion {
 }
 
 /**
- * Writes a workload, or a part of it, in order of submission.
- * @param workload as `openWorkload` gives it, from any format or generator
- * @param target a file, which appears whole or not at all; or a stream, with `options.format`
- * @throws WorkloadError when the format is unclear or cannot be written, when there is nothing to write,
- *   and what reading throws
+ * Writes a workload, or a sample of it, in order of submission.
+ *
+ * @param workload from `openWorkload`, in any format or from a generator
+ * @param target a file, which is written atomically; or a stream, with `options.format`
+ * @throws WorkloadError if the format is unclear or read-only, if there are no jobs, and for errors of reading
  */
 export async function convertTrace(
   workload: { readonly jobs: () => Jobs; readonly tallied: readonly Tallied[] },

@@ -58,7 +58,7 @@ const HOSTILE = [
   '9999-99-99T99:99:99',
 ];
 
-/** Ways to damage a file, each with a number that says where. */
+/** Ways to damage a file, at a random position. */
 const DAMAGES: readonly ((bytes: Buffer, random: Random) => Buffer)[] = [
   (bytes, random) => bytes.subarray(0, place(bytes, random)),
   (bytes, random) => {

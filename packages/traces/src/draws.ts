@@ -9,7 +9,7 @@ export function exponential(random: Random, mean: number): number {
   return -mean * Math.log(1 - random.next());
 }
 
-/** Standard normal draws, by Marsaglia's polar method, which gives two at a time. */
+/** Standard normal draws, by Marsaglia's polar method, which yields two at a time. */
 export class NormalDraws {
   readonly #random: Random;
   #spare: number | undefined;
@@ -59,7 +59,7 @@ export function shuffle<T extends { [index: number]: unknown; readonly length: n
   return items;
 }
 
-/** Durations are given to the microsecond, as in the Google trace; it keeps written traces short. */
+/** Rounds durations to the microsecond, as in the Google trace, which keeps written traces short. */
 export function microseconds(seconds: number): number {
   return Math.round(seconds * 1e6) / 1e6;
 }
@@ -74,10 +74,7 @@ export function poissonArrivals(random: Random, meanInterarrivalSeconds: number)
   };
 }
 
-/**
- * Says for each of `total` jobs whether it is one of the `chosen` ones, as if they were drawn from an
- * urn: exactly `chosen` of them in the end, each place equally likely.
- */
+/** Selects exactly `chosen` of `total` jobs at random positions, one answer per job, like draws from an urn. */
 export function urn(random: Random, total: number, chosen: number): () => boolean {
   let left = total;
   let chosenLeft = chosen;
@@ -90,10 +87,10 @@ export function urn(random: Random, total: number, chosen: number): () => boolea
 }
 
 /**
- * Uniform numbers in [0, 1) of which every run of `strata` holds one from each `1/strata`-th of the
- * interval, in random order. A sample drawn through them has nearly the percentiles and shares of the
- * distribution itself, where independent draws of a heavy-tailed one would scatter widely: in 50,000
- * long jobs of the Google workload, about fifty hold a quarter of all task seconds.
+ * Stratified uniform numbers in [0, 1): every run of `strata` numbers has one in each `1/strata`-th of the interval,
+ * in random order. A sample drawn through them has nearly the percentiles and shares of the distribution, while
+ * independent draws of a heavy-tailed one would scatter widely: of 50,000 long jobs of the Google workload, about
+ * fifty have a quarter of all task seconds.
  */
 export class StratifiedUniform {
   readonly #random: Random;
@@ -108,7 +105,7 @@ export class StratifiedUniform {
 
   draw(): number {
     const order = this.#order;
-    // One step of Fisher–Yates a draw: any order that is left over from the last round will do.
+    // One step of Fisher–Yates per draw: any order left over from the last round will do.
     const picked = this.#next + integer(this.#random, order.length - this.#next);
     const stratum = order[picked]!;
     order[picked] = order[this.#next]!;
@@ -118,7 +115,7 @@ export class StratifiedUniform {
   }
 }
 
-/** The one of the items on whose stretch a number of 0 … the sum of their weights falls. */
+/** Selects the item at a position between 0 and the sum of all weights. */
 export function pickAt<T>(items: readonly T[], weightOf: (item: T) => number, at: number): T {
   let left = at;
   for (const item of items) {

@@ -1,14 +1,14 @@
 import { InputError, present } from '@goshawk/core';
 
 /**
- * Something is wrong with the workload that a user named: the file, a line of it, or a generator's
- * options. The message is one line, `WHERE: what is wrong; what to do`, fit to be shown as it is.
+ * An error in a user's workload: the file, a line of it, or a generator's options. The message is one line, `WHERE:
+ * what is wrong; what to do`, ready to be displayed.
  */
 export class WorkloadError extends InputError {
   override name = 'WorkloadError';
-  /** The file, or undefined when a generator's specification is at fault. */
+  /** The file; undefined if a generator's specification is wrong. */
   readonly file: string | undefined;
-  /** 1-based line of the file, where one line is at fault. */
+  /** 1-based line of the file, if one line is wrong. */
   readonly line: number | undefined;
 
   constructor(
@@ -23,7 +23,7 @@ export class WorkloadError extends InputError {
   }
 }
 
-/** @throws WorkloadError at the first that is given, and is no whole number, one or more */
+/** @throws WorkloadError at the first value that is not a positive integer */
 export function checkCounts(given: Readonly<Record<string, number | undefined>>): void {
   for (const [name, value] of Object.entries(given)) {
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= 1)) {

@@ -3,7 +3,7 @@ import { WorkloadError } from './errors.js';
 import { type HeadedRow, readHeadedCsv } from './formats/csv-rows.js';
 import type { TraceJob } from './job.js';
 
-/** Features that a trace of times alone lacks, and the task count that identifies the job. */
+/** Features that a trace of times lacks, and the task count that identifies the job. */
 type JobFeatures = Pick<TraceJob, 'name' | 'user' | 'logicalName' | 'schedulingClass'>;
 
 /** Features of the jobs of one `.tr` file by line; task counts verify that the file matches. */
@@ -13,9 +13,9 @@ export interface SideFile {
 }
 
 /**
- * Reads what is known of the jobs of a `.tr` file beside their times: a CSV file, gzip'd or not, with a row for each
- * job of which something is known. `line` is that of the job, from 1 on; `user`, `job_name`, `logical_job_name` and
- * `scheduling_class` are what is known; and `tasks`, where it is there, must be what the trace says.
+ * Reads features of the jobs of a `.tr` file: a CSV file, optionally gzipped, with a row per job. `line` is the line
+ * of the job, from 1; `user`, `job_name`, `logical_job_name` and `scheduling_class` are features; `tasks`, if
+ * present, must match the trace.
  *
  * @throws WorkloadError with file and line
  */
@@ -31,7 +31,7 @@ export async function readSideFile(file: string): Promise<SideFile> {
   return { file, byLine };
 }
 
-/** `user`, `job_name`, `logical_job_name` and `scheduling_class` of a row, as far as it has them. */
+/** Reads `user`, `job_name`, `logical_job_name` and `scheduling_class` of a row, if present. */
 function featuresOf(row: HeadedRow): JobFeatures {
   const name = row.text('job_name');
   const user = row.text('user');
@@ -63,21 +63,21 @@ export function featuresAt(
   );
 }
 
-/** A job that ran before a trace begins. Times are in seconds, since the same instant in the past. */
+/** A job that ran before a trace begins. Times are in seconds since a common point in the past. */
 export interface PastJob extends JobFeatures {
   readonly submitSeconds: number;
   readonly endSeconds: number;
   /** Time from the start of the first task to the end of the last; the run time of a task only if the job has one task. */
   readonly runSeconds: number;
-  /** 1 where it is not known. */
+  /** 1 if unknown. */
   readonly tasks: number;
 }
 
 /**
- * Reads jobs that ran before: a CSV file, gzip'd or not, of `submit_s`, `start_s` and `end_s`, and as far as they are
- * known `tasks`, `user`, `job_name`, `logical_job_name` and `scheduling_class`.
+ * Reads earlier jobs: a CSV file, optionally gzipped, with `submit_s`, `start_s` and `end_s`, and optionally `tasks`,
+ * `user`, `job_name`, `logical_job_name` and `scheduling_class`.
  *
- * @returns by the time of their end, since what is learnt from them is learnt then
+ * @returns in order of their ends, when estimators learn from them
  * @throws WorkloadError with file and line
  */
 export async function readPastJobs(file: string): Promise<PastJob[]> {

@@ -2,10 +2,10 @@ import { concatenated, sumOf } from '@goshawk/core';
 import type { TraceJob } from './job.js';
 
 /**
- * The times of fewer tasks of a job: of each of its stages its part of them, and one at least.
+ * Durations for a smaller number of tasks of a job, divided among stages in proportion, at least one each.
  *
- * @param wanted tasks of the job
- * @param fewer makes so many times of those of a stage
+ * @param wanted number of tasks of the job
+ * @param fewer selects this many durations of a stage
  */
 export function fewerTasks(
   { durationsSeconds, stages }: TraceJob,
@@ -30,8 +30,7 @@ export function fewerTasks(
 }
 
 /**
- * Parts of `whole` for stages of these sizes: one each, and of the rest in proportion; what rounding
- * leaves goes where it cut off most.
+ * Divides `whole` among stages of these sizes: one each, and the rest in proportion, rounded by largest remainder.
  */
 export function apportion(sizes: readonly number[], whole: number): number[] {
   const rest = Math.max(0, whole - sizes.length);

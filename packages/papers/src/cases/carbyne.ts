@@ -27,13 +27,13 @@ function checkJobs(jobs: readonly { readonly stages: readonly unknown[] }[], fie
   for (const [place, { stages }] of jobs.entries()) checkEach(stages, STAGE, `jobs[${place}].stages`);
 }
 
-/** Books count in whole units, plans in whole ms. */
+/** Books count in integer units, plans in integer ms. */
 const UNITS = 1e6;
 const MS = 1_000;
 /** The precision of the files. */
 const DIGITS = 1e4;
 
-/** How the files name settings of the published policy. */
+/** Maps the files' names of settings to those of the published policy. */
 const VARIANTS: Readonly<Record<string, readonly [name: string, options: PolicyOptions]>> = {
   carbyne: ['carbyne-paper', {}],
   'carbyne-pAltruism-0': ['carbyne-paper', { altruism: 0 }],
@@ -136,7 +136,7 @@ const SCORES: CaseKind = {
 
 export const CARBYNE_CASES: readonly CaseKind[] = [SCHEDULES, PLANS, LATEST_STARTS, DOMINANT_SHARES, SCORES];
 
-/** In the units of the file. */
+/** In the unit of the file. */
 function completionTimes(name: string, capacity: readonly number[], jobs: readonly WrittenJob[]): number[] {
   const { completedMs } = runTrial({
     jobs: jobs.map(
@@ -186,7 +186,7 @@ function startOrder(capacity: readonly number[], users: readonly Filler[]): numb
   return order;
 }
 
-/** The cluster as one vector; slots are no limit. */
+/** The cluster as one vector; slots are unlimited. */
 function oneWorker(capacity: readonly number[]) {
   return {
     resources: capacity.map((_, r) => `r${r}`),

@@ -3,7 +3,7 @@ import { checkFile } from './check.js';
 
 const QUEUES = { J: 2, Q: [3, 0, 1, 0], weights: [3, 2, 0, 0], index: 0, config: [1, 0, 0, 0], weight: 3 };
 
-test('a case that holds, and one that does not', () => {
+test('a correct case passes, and a wrong one does not', () => {
   const cases = [QUEUES, { ...QUEUES, index: 1 }];
   const lines = checkFile('max-weight.json', JSON.stringify({ cases }));
   expect(lines.map(({ file, policy, ok }) => ({ file, policy, ok }))).toEqual([
@@ -12,7 +12,7 @@ test('a case that holds, and one that does not', () => {
   ]);
 });
 
-test('names the file that is no case', () => {
+test('an invalid file is reported by name', () => {
   expect(() => checkFile('x.json', '[1')).toThrow(/^x\.json: /);
   expect(() => checkFile('x.json', '[1]')).toThrow('x.json: not a JSON object');
   expect(() => checkFile('x.json', '{"cases": []}')).toThrow('x.json: no kind of cases has these fields');
@@ -30,7 +30,7 @@ test.each([
   expect(() => checkFile('x.json', JSON.stringify(content))).toThrow(message);
 });
 
-test('a number that is text is no number', () => {
+test('a number given as text is rejected', () => {
   const stages = [{ n: '2', demand: [1], duration: 1, parents: [] }];
   const content = { capacity: [1], jobs: [{ arrive: 0, stages }], expect: { drf: {} } };
   expect(() => checkFile('x.json', JSON.stringify(content))).toThrow(

@@ -4,7 +4,7 @@ import type { CaseContent, CaseKind, CheckedCase } from './kind.js';
 import { PACKING_CASES } from './packing.js';
 import { THREE_SIGMA_CASES } from './three-sigma.js';
 
-/** The first that accepts a file checks it. */
+/** The first kind that accepts a file checks it. */
 const CASE_KINDS: readonly CaseKind[] = [...PACKING_CASES, ...THREE_SIGMA_CASES, ...CARBYNE_CASES];
 
 interface CaseLine {
@@ -16,7 +16,7 @@ interface CaseLine {
   readonly got: unknown;
 }
 
-/** @throws TypeError where the text is no JSON object, or no kind accepts it */
+/** @throws TypeError if the text is not a JSON object, or no kind accepts it */
 export function checkFile(file: string, text: string): CaseLine[] {
   const content = parsed(file, text);
   const kind = CASE_KINDS.find((one) => one.accepts(content));

@@ -1,9 +1,9 @@
 import { nearest } from '@goshawk/core';
 
-/** Types of a case's fields. A missing field, or text in place of a number, would make a case run forever. */
+/** Types of a case's fields. A missing field, or text instead of a number, could make a case run forever. */
 export type FieldKind = 'number' | 'amount' | 'numbers' | 'list' | 'text' | 'any';
 
-/** Fields of an object; those whose names end in a question mark may be missing. */
+/** Fields of an object; a question mark at the end of a name makes the field optional. */
 export type Fields = Readonly<Record<string, FieldKind>>;
 
 const IS: Readonly<Record<FieldKind, (value: unknown) => boolean>> = {
@@ -24,7 +24,7 @@ const WORDS: Readonly<Record<FieldKind, string>> = {
   any: 'anything',
 };
 
-/** @throws TypeError at the first field that is missing, of another kind, or not known */
+/** @throws TypeError at the first field that is missing, unknown or of the wrong type */
 export function checkFields(value: unknown, fields: Fields, where: string): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new TypeError(`${where} is not an object`);
@@ -46,7 +46,7 @@ export function checkFields(value: unknown, fields: Fields, where: string): void
   }
 }
 
-/** The same of each element of a list. */
+/** Checks each element of a list. */
 export function checkEach(list: readonly unknown[], fields: Fields, where: string): void {
   for (const [place, each] of list.entries()) checkFields(each, fields, `${where}[${place}]`);
 }

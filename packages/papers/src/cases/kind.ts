@@ -1,6 +1,6 @@
-/** A kind of file of cases, recognised by its content. */
+/** A kind of case file, recognized by its content. */
 export interface CaseKind {
-  /** The policy that the file is about; a case may name a related one instead. */
+  /** The policy that the file tests; a case may name a related one instead. */
   readonly policy: string;
   /** Whether it can read the file. */
   accepts(content: CaseContent): boolean;
@@ -13,10 +13,10 @@ export type CaseContent = Readonly<Record<string, any>>;
 
 export interface CheckedCase {
   readonly policy?: string;
-  /** Which of the file's. */
+  /** Name of the case in the file. */
   readonly name?: string;
   readonly expected: unknown;
   readonly got: unknown;
-  /** Set if the rule is not equality. */
+  /** Set if the comparison is not equality. */
   readonly ok?: boolean;
 }

@@ -65,7 +65,7 @@ const POLICIES: Readonly<Record<string, PackingName>> = {
   vqsbf: 'vqs-bf',
 };
 
-/** Batches of departures and arrivals, and what each policy makes of them. */
+/** Batches of departures and arrivals, and the placements of each policy. */
 const PLACEMENT: CaseKind = {
   policy: 'packing',
   accepts: ({ cases }) => Array.isArray(cases?.[0]?.script) && Array.isArray(cases[0].runs),
@@ -92,7 +92,7 @@ interface ScriptRun {
   readonly steps: readonly unknown[];
 }
 
-/** Departures come first; one of a job that does not run is ignored. */
+/** Departures come first; a departure of a job that is not running is ignored. */
 interface Batch {
   readonly depart?: readonly number[];
   readonly arrive?: readonly (readonly [job: number, size: string])[];

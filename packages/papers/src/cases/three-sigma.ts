@@ -20,14 +20,14 @@ import type { CaseContent, CaseKind, CheckedCase } from './kind.js';
 
 const solver = await loadSolver();
 const EXACT = { lpIterationsMax: Number.POSITIVE_INFINITY, relativeGap: 0 };
-/** Answers have six decimals. */
+/** Results have six decimals. */
 const DIGITS = 1e6;
 
 const PLAN: CaseKind = {
   policy: '3sigma-sched',
   accepts: ({ problem, answer }) => Array.isArray(problem?.pending) && typeof answer?.objective === 'number',
   *check({ name, problem, answer }) {
-    // How large the program is follows from its form; the files tell that of the paper's.
+    // The size of the program depends on its formulation, and the files contain that of the paper's.
     const { cols: _, rows: __, ...rest } = answer;
     for (const [form, expected, formulation] of [
       [formulate, rest, 'unions'],
@@ -39,7 +39,9 @@ const PLAN: CaseKind = {
   },
 };
 
-/** Reduces the result to the fields of the file. Files have several notations for tasks that start after the window. */
+/**
+ * Reduces the result to the fields of the file. Files have several notations for tasks that start after the window.
+ */
 function inWordsOf(expected: CaseContent, got: CaseContent): CaseContent {
   const starts = Object.entries(got.starts).map(([id, start]) => {
     const told = expected.starts[id];
@@ -130,7 +132,7 @@ function preemptCostOf({ preemptCost, preempt, cost, P }: CaseContent): number |
   return typeof given === 'number' ? given : given?.cost;
 }
 
-/** A number is the factor of the step utility; true stands for the default. */
+/** A number is the factor of the step utility; true means the default. */
 function deferralOf(given: unknown, utility: CaseContent, dist: Distribution, windowEnd: number): number {
   if (given === undefined || given === false || utility.deadline === undefined) return 0;
   const factor = typeof given === 'number' ? given : 0.9;

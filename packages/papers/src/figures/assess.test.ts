@@ -46,7 +46,7 @@ function swept(runs: Swept['places']): Swept {
   };
 }
 
-describe('a figure, from its runs', () => {
+describe('a figure computed from its runs', () => {
   const result = assess(
     swept([
       runsAt(10, { hawk: { short: [2, 4, 8] }, sparrow: { short: [2, 8, 32], policy: 'sparrow' } }),
@@ -54,26 +54,26 @@ describe('a figure, from its runs', () => {
     ]),
   );
 
-  test('has each series at each place, with what the paper states there', () => {
+  test("has each series at each point of the axis, with the paper's numbers", () => {
     expect(result.panels[0]!.series).toEqual([
       { name: 'short p50', unit: 'ratio', values: [0.5, 1], paper: [null, 0.5] },
     ]);
   });
 
-  test('compares job by job: better, worse, and equal', () => {
+  test('compares job by job: better, worse and equal', () => {
     expect(result.axis.places.map(({ paired }) => paired!['hawk against sparrow']!.short)).toEqual([
       { improved: 2 / 3, improvedByHalf: 1 / 3, betterOrEqual: 1 },
       { improved: 0, improvedByHalf: 0, betterOrEqual: 2 / 3 },
     ]);
   });
 
-  test('has the distribution of the run times at the first place', () => {
+  test('has the distribution of the run times at the first point of the axis', () => {
     const { hawk } = result.panels[2]!.percentiles!;
     expect(hawk).toHaveLength(101);
     expect([hawk![0], hawk![50], hawk![100]]).toEqual([2, 4, 8]);
   });
 
-  test('blames no policy where somebody asked for few jobs', () => {
+  test('does not judge a policy by runs with few jobs', () => {
     const small = swept([
       runsAt(10, { hawk: { short: [2, 4, 8] }, sparrow: { short: [2, 8, 32], policy: 'sparrow' } }),
       runsAt(20, { hawk: { short: [2, 4, 8] }, sparrow: { short: [1, 4, 8], policy: 'sparrow' } }),
@@ -87,7 +87,7 @@ describe('a figure, from its runs', () => {
     ).toEqual(['holds', 'does not hold']);
   });
 
-  test('judges each claim, and counts the verdicts', () => {
+  test('judges each claim and counts the verdicts', () => {
     expect(result.claims.map(({ verdict }) => verdict)).toEqual(['holds', 'does not hold']);
     expect(result.verdicts).toEqual({
       holds: 1,
@@ -98,7 +98,7 @@ describe('a figure, from its runs', () => {
     });
   });
 
-  test('keeps every run, with its place', () => {
+  test('keeps every run with its point of the axis', () => {
     expect(result.runs.map(({ x, variant }) => [x, variant])).toEqual([
       [10, 'hawk'],
       [10, 'sparrow'],
@@ -112,7 +112,7 @@ describe('a figure, from its runs', () => {
   });
 });
 
-test('over several seeds numbers are those of the means, with the least and the greatest of the seeds', () => {
+test('over several seeds has the means, with the minimum and maximum of the seeds', () => {
   const result = assess(
     swept([
       runsAt(10, {
@@ -146,7 +146,7 @@ test('a job that ended in neither run, or is not counted, is not compared', () =
   });
 });
 
-test('utilisation is that of the time in which jobs are submitted', () => {
+test('utilization covers the time in which jobs are submitted', () => {
   // The last task ends long after the last submission, at 10 s.
   const run = runsAt(10, { hawk: { short: [4, 1_000], slots: 2 }, sparrow: { short: [4, 4] } });
   const result = assess(swept([run]));

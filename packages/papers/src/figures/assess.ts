@@ -13,7 +13,7 @@ import {
   type PlacedRun,
 } from './result.js';
 
-/** The runs at one place of the axis; each variant with the same seeds, in the same order. */
+/** The runs at one point of the axis; each variant with the same seeds, in the same order. */
 export interface RunsAt<Run = FinishedRun> {
   readonly tick: Tick;
   readonly byVariant: Readonly<Record<string, readonly Run[]>>;
@@ -22,10 +22,10 @@ export interface RunsAt<Run = FinishedRun> {
 /** A figure before it runs. */
 export interface Asked {
   readonly figure: Figure;
-  /** The figure's own, or what `--workers` made of it. */
+  /** The axis of the figure, or the one given by `--workers`. */
   readonly axis: Axis;
   readonly workload: Workload;
-  /** The command line that makes the figure again. */
+  /** The command line that reproduces the figure. */
   readonly command: string;
   /** Name and version of the program. */
   readonly generator: string;
@@ -33,7 +33,7 @@ export interface Asked {
 
 /** The runs of a figure on clusters. */
 export interface Swept extends Asked {
-  /** By place, in the order of the axis. */
+  /** By point of the axis, in order. */
   readonly places: readonly RunsAt[];
 }
 
@@ -48,7 +48,7 @@ export function assess({ places, ...asked }: Swept): FigureResult {
   });
 }
 
-/** @param pointOf what the runs at a place say, of all seeds or of one */
+/** @param pointOf summarizes the runs at a point, over all seeds or for one */
 export function assessSeeds<Run>(
   places: readonly RunsAt<Run>[],
   pointOf: (at: RunsAt<Run>) => Point,
@@ -92,10 +92,10 @@ function workersOf(finished: readonly FinishedRun[]): number | null {
   return sizes.size === 1 && typeof size === 'number' ? size : null;
 }
 
-/** A share of the jobs that a figure is made of by default: with fewer, percentiles hang on a few of them. */
+/** Fraction of a figure's default number of jobs below which its percentiles are unreliable. */
 const FEW_JOBS = 0.5;
 
-/** Whether somebody has asked for so few jobs (`--jobs 300`) that a claim which fails says nothing about the policy. */
+/** Whether so few jobs were requested (`--jobs 300`) that a failed claim says nothing about the policy. */
 function hasFewJobs({
   figure: { workload: of },
   workload,

@@ -1,6 +1,6 @@
 import type { RunSettings } from './settings.js';
 
-/** A place on the horizontal axis, and what sets its runs apart from those at the other places. */
+/** A point on the horizontal axis, with the settings of its runs. */
 export interface Tick {
   readonly x: number;
   readonly label: string;
@@ -9,7 +9,7 @@ export interface Tick {
 
 export interface Axis {
   readonly name: string;
-  /** How the places lie on the chart: by their `x`, by its logarithm, or evenly. */
+  /** Spacing of the points on the chart: by `x`, by its logarithm, or even. */
   readonly spacing: 'linear' | 'log' | 'even';
   readonly ticks: readonly Tick[];
   /** Whether the axis is the size of the cluster, which `--workers` then chooses. */
@@ -22,7 +22,7 @@ export function workersAxis(sizes: readonly number[]): Axis {
   return { ...axis, isClusterSize: true };
 }
 
-/** Some other setting, at a fixed size of the cluster. */
+/** Another setting, at a fixed size of the cluster. */
 export function settingAxis<V extends number | string>(
   name: string,
   spacing: Axis['spacing'],
@@ -38,7 +38,7 @@ export function settingAxis<V extends number | string>(
   return { name, spacing, isClusterSize: false, ticks };
 }
 
-/** Places without an order, by their labels; `x` counts them from 0 on. */
+/** Unordered points with labels; `x` counts from 0. */
 export function labelledAxis(name: string, places: Readonly<Record<string, RunSettings>>): Axis {
   const ticks = Object.entries(places).map(([label, settings], x) => ({ x, label, settings }));
   return { name, spacing: 'even', isClusterSize: false, ticks };
@@ -54,7 +54,7 @@ export function inPercent(value: number): string {
 
 const WINDOWS = 20;
 
-/** Times of one run, at equal distances. */
+/** Equidistant times of one run. */
 export function timeAxis(until: number): Axis {
   const times = Array.from({ length: WINDOWS }, (_, at) => ((at + 1) * until) / WINDOWS);
   const label = (slots: number) => `${Number((slots / 1e6).toPrecision(3))}M`;

@@ -18,7 +18,7 @@ export function plannedOf({ deadlines, planning }: Pick<Run, 'deadlines' | 'plan
   };
 }
 
-/** Over seeds. */
+/** Mean over the seeds. */
 export function meanPlanned(runs: readonly Planned[]): Planned {
   const mean = (of: (run: Planned) => number) => meanOf(runs, of);
   return {
@@ -36,7 +36,7 @@ export function meanPlanned(runs: readonly Planned[]): Planned {
   };
 }
 
-/** The greatest of the seeds. */
+/** The maximum over the seeds. */
 function times(of: 'cycleSeconds' | 'predictionSeconds', runs: readonly Planned[]): Partial<Planned> {
   const known = runs.flatMap((run) => run[of] ?? []);
   if (known.length === 0) return {};

@@ -9,7 +9,7 @@ export interface Paper {
   readonly reference: string;
 }
 
-/** One kind of run at each place of the axis. Its settings win over those of the place. */
+/** One kind of run at each point of the axis. Its settings override those of the point. */
 export interface Variant {
   readonly name: string;
   readonly settings: RunSettings;
@@ -19,11 +19,11 @@ export interface Variant {
 
 export interface Series {
   readonly name: string;
-  /** Undefined where the point lacks the run, or the run a job of the class. */
+  /** undefined if the point lacks the run, or the run has no job of the class. */
   readonly value: (point: Point, all: readonly Point[]) => number | undefined;
-  /** How its numbers are written. */
+  /** Unit for display. */
   readonly unit: 'ratio' | 'share' | 'seconds' | 'hours' | 'tasks';
-  /** Values that the paper's text states at some places of the axis. */
+  /** Values that the paper's text states at some points of the axis. */
   readonly paper?: readonly (readonly [x: number, value: number])[];
 }
 
@@ -37,8 +37,8 @@ export type Panel =
   /** Numbers that the paper states in its text. */
   | { readonly kind: 'table'; readonly title: string; readonly series: readonly Series[] }
   /**
-   * Cumulative distributions at the first place of the axis, a line a variant: of the run times of a class, or of the
-   * errors of predictions.
+   * Cumulative distributions at the first point of the axis, one line per variant: of the run times of a class, or of
+   * the errors of predictions.
    */
   | {
       readonly kind: 'distribution';
@@ -46,7 +46,7 @@ export type Panel =
       readonly of: 'short' | 'long' | 'errors';
       readonly variants: readonly string[];
     }
-  /** The ratio that was chosen for each sampled job of the first seed, one after another, at a place of the axis. */
+  /** The ratio chosen for each sampled job of the first seed, in order, at a point of the axis. */
   | {
       readonly kind: 'course';
       readonly title: string;
@@ -61,16 +61,16 @@ export type Verdict = (typeof VERDICTS)[number];
 
 export interface Judgement {
   readonly verdict: Verdict;
-  /** Our numbers, in a few words. */
+  /** Our numbers, briefly. */
   readonly ours: string;
 }
 
 export type Judge = (points: readonly Point[], where?: (x: number) => boolean) => Judgement;
 
-/** Something that the paper says of a figure, and how to tell whether it is so here. */
+/** A statement of the paper about a figure, with a function that judges whether it holds here. */
 export interface Claim {
   readonly section: string;
-  /** As the paper says it, as closely as one sentence allows. */
+  /** Close to the paper's words, in one sentence. */
   readonly text: string;
   readonly judge: Judge;
 }
@@ -81,28 +81,28 @@ export interface FigureWorkload {
   /** Further options of the generator, `key=value,…`. */
   readonly options?: string;
   readonly jobs: number;
-  /** Jobs of the paper's own workload, where it says so. */
+  /** Number of jobs of the paper's workload, if it says so. */
   readonly paperJobs?: number;
-  /** Whether the figure means something on another workload (`--trace`). */
+  /** Whether the figure is meaningful with another workload (`--trace`). */
   readonly isReplaceable: boolean;
-  /** There is no generator for it: it has to be named. */
+  /** The figure has no generator, so a trace must be given. */
   readonly traceNeeded?: { readonly what: string; readonly hint: string };
-  /** Simulated figures: each seed runs so many jobs of no more tasks, drawn from those. */
+  /** Simulated figures: each seed runs this many jobs with at most this many tasks, drawn from the workload. */
   readonly draw?: { readonly jobs: number; readonly tasksMax: number };
 }
 
-/** A figure of a paper, as data: what it runs, what is drawn, and what the paper says of it. */
+/** A figure of a paper as data: its runs, its panels, and the paper's claims. */
 export interface Figure {
   readonly id: string;
   readonly title: string;
   readonly paper: Paper;
   readonly section: string;
-  /** One or two sentences: what is run, and how to read it. */
+  /** One or two sentences: what runs, and how to read it. */
   readonly about: string;
   /**
-   * Predicted figures run nothing: estimators are asked about jobs, and learn what these took. Planned ones run a central
-   * policy by itself, on jobs all of whose tasks start together; staged ones on jobs of stages with demands. Modelled ones
-   * run policies in the model of their paper, without messages.
+   * `predicted`: estimators judge and learn jobs without a cluster. `planned`: a central policy runs alone, on jobs
+   * that are gangs. `staged`: the same on jobs with stages and demands. `modelled`: policies run in the model of
+   * their paper, without messages.
    */
   readonly mode: FigureMode;
   /** Set-up of modelled figures; variants are named after the policies. */
@@ -111,13 +111,13 @@ export interface Figure {
   readonly settings: RunSettings;
   readonly axis: Axis;
   readonly variants: readonly Variant[];
-  /** Variants whose jobs are compared one by one. */
+  /** Variants to compare job by job. */
   readonly pairs?: readonly Pair[];
   readonly panels: readonly Panel[];
   readonly claims: readonly Claim[];
 }
 
-/** Policies side by side, each as its name says. */
+/** Variants for policies, each with its name. */
 export function policies(...names: readonly string[]): Variant[] {
   return names.map((policy) => ({ name: policy, settings: { policy } }));
 }
@@ -130,7 +130,7 @@ export function bars(title: string, axisName: string, series: readonly Series[])
   return { kind: 'bars', title, axisName, series };
 }
 
-/** Numbers that the paper states in its text. */
+/** A table of numbers that the paper states in its text. */
 export function table(title: string, series: readonly Series[]): Panel {
   return { kind: 'table', title, series };
 }

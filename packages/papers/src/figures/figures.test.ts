@@ -6,7 +6,7 @@ import { pointsAlong } from './runs.fixture.js';
 const ids = (found: ReturnType<typeof figuresNamed>) =>
   'unknown' in found ? found : found.map(({ id }) => id);
 
-test('a figure is found by its id, several by the name of their group', () => {
+test('a figure is found by its id, and several by the name of their group', () => {
   expect(ids(figuresNamed('hawk-5'))).toEqual(['hawk-5']);
   expect(ids(figuresNamed('hawk-6'))).toEqual(['hawk-6-cloudera', 'hawk-6-facebook', 'hawk-6-yahoo']);
   expect(ids(figuresNamed('all'))).toEqual(
@@ -25,12 +25,12 @@ test.each([
   expect(figuresNamed(id)).toEqual({ unknown: id, meant });
 });
 
-test('ids are unique, and no group is called like a figure', () => {
+test('ids are unique, and no group has the id of a figure', () => {
   const all = [...FIGURES.map(({ id }) => id), ...Object.keys(GROUPS)];
   expect(new Set(all).size).toBe(all.length);
 });
 
-test.each(FIGURES.map((figure) => [figure.id, figure] as const))('%s is sound', (_, figure) => {
+test.each(FIGURES.map((figure) => [figure.id, figure] as const))('%s is valid', (_, figure) => {
   const variants = new Set(figure.variants.map(({ name }) => name));
   expect(variants.size).toBe(figure.variants.length);
   for (const { of, over } of figure.pairs ?? []) {
@@ -41,11 +41,11 @@ test.each(FIGURES.map((figure) => [figure.id, figure] as const))('%s is sound', 
   expect(figure.claims.length).toBeGreaterThan(0);
   expect(figure.panels.length).toBeGreaterThan(0);
   for (const { section } of figure.claims) expect(section).toMatch(/^(§[\dIVX]|docs\/)/);
-  // Without runs nothing is judged, and nothing fails.
+  // Without runs no claim is judged, so none fails.
   expect(new Set(figure.claims.map(({ judge }) => judge([]).verdict))).toEqual(new Set(['not judged']));
 });
 
-test("a share that SLearn's paper states holds where ours falls short of it by less than five points, as everywhere", () => {
+test('a share of SLearn holds if ours is less than five points below it, as in other figures', () => {
   const claims = FIGURES.find(({ id }) => id === 'slearn-wait')!.claims;
   const [point] = pointsAlong([1]) as [Point];
   const verdicts = (none: number, lower: number) => {

@@ -7,7 +7,7 @@ import { PACKING_FIGURES } from './papers/packing.js';
 import { SLEARN_FIGURES } from './papers/slearn.js';
 import { THREE_SIGMA_FIGURES } from './papers/three-sigma.js';
 
-/** Every figure, in the order in which lists have them. */
+/** Every figure, in the order of lists. */
 export const FIGURES: readonly Figure[] = [
   ...HAWK_FIGURES,
   ...SLEARN_FIGURES,
@@ -17,10 +17,10 @@ export const FIGURES: readonly Figure[] = [
   ...GOSHAWK_FIGURES,
 ];
 
-/** Those that need nothing but themselves. */
+/** Figures that need no trace. */
 const SELF_CONTAINED = FIGURES.filter(({ workload }) => workload.traceNeeded === undefined);
 
-/** Names that stand for several figures. */
+/** Names of groups of figures. */
 export const GROUPS: Readonly<Record<string, readonly Figure[]>> = {
   'hawk-6': SELF_CONTAINED.filter(({ id }) => id.startsWith('hawk-6-')),
   packing: SELF_CONTAINED.filter(({ id }) => id.startsWith('packing-')),
@@ -29,11 +29,11 @@ export const GROUPS: Readonly<Record<string, readonly Figure[]>> = {
 
 interface UnknownFigure {
   readonly unknown: string;
-  /** The id that was probably meant, if any is near. */
+  /** The id that was probably meant, if any is similar. */
   readonly meant: string | undefined;
 }
 
-/** The figures that an id or the name of a group stands for. */
+/** The figures with this id, or in the group with this name. */
 export function figuresNamed(id: string): readonly Figure[] | UnknownFigure {
   const figure = FIGURES.find((each) => each.id === id);
   if (figure !== undefined) return [figure];

@@ -23,7 +23,7 @@ describe('speed-up', () => {
     expect(speedup([runOf([10, 30, 20])], [runOf([10, 30, 50])])).toEqual({ average: 1.5, p50: 1 });
   });
 
-  test('jobs that did not complete under both do not count', () => {
+  test('ignores jobs that did not complete under both', () => {
     const { average } = speedup([runOf([10, Number.NaN])], [runOf([20, 50])])!;
     expect(average).toBe(2);
   });
@@ -33,7 +33,7 @@ describe('speed-up', () => {
   });
 });
 
-test('waits are shared out over three segments, and compared where both are in the same', () => {
+test('waits are divided into three segments, and compared if both are in the same', () => {
   const ours = runOf([1, 1, 1, 1], { normalisedWaits: [0, 1, 2, 3], tasks: [3, 3, 3, 3] });
   const theirs = runOf([1, 1, 1, 1], { normalisedWaits: [0.01, 5, 4, 2], tasks: [3, 3, 3, 3] });
   expect(waitShares([ours], [theirs])).toEqual({
@@ -43,7 +43,7 @@ test('waits are shared out over three segments, and compared where both are in t
   });
 });
 
-test('thin jobs have no part in waits and beliefs', () => {
+test('jobs with few tasks do not count in waits and estimates', () => {
   const thin = runOf([1], { tasks: [2], normalisedWaits: [1], meanSeconds: [1], estimateSeconds: [1] });
   expect(waitShares([thin], [thin])).toBeUndefined();
   expect(beliefs([thin])).toBeUndefined();
@@ -66,7 +66,7 @@ test('ratios are shares of the sampled jobs', () => {
   ]);
 });
 
-test('the course of ratios is that of the first seed, and leaves out the jobs that were not sampled', () => {
+test('the sequence of ratios is that of the first seed, without jobs that were not sampled', () => {
   const first = runOf([1, 1, 1, 1], { ratioPercents: [3, Number.NaN, 4, 3] });
   expect(ratioCourse([first, runOf([1], { ratioPercents: [5] })])).toEqual([3, 4, 3]);
   expect(ratioCourse([runOf([1])])).toBeUndefined();

@@ -1,16 +1,16 @@
 import { meanOf } from '@goshawk/core';
 import { summarise } from '@goshawk/report';
 
-/** A run as far as it is looked at here: its jobs in the order of the workload. */
+/** The part of a run needed here: its jobs in the order of the workload. */
 interface RunOfJobs {
   readonly jobs?: {
-    /** NaN of those that did not complete. */
+    /** NaN for jobs that did not complete. */
     readonly runtimeSeconds: Float64Array;
     readonly details?: JobDetails;
   };
 }
 
-/** How much faster the jobs of one variant were than the same jobs under another (SLearn §5.2.1). */
+/** How much faster the jobs of one variant were than under another (SLearn §5.2.1). */
 export interface Speedup {
   /** Mean run time under the other over mean run time under this one; mean over the seeds. */
   readonly average: number;
@@ -27,11 +27,11 @@ export interface JobDetails {
   readonly meanSeconds: Float64Array;
   /** Estimate of that value. */
   readonly estimateSeconds: Float64Array;
-  /** Share of its tasks that the sample was to have, where that is chosen job by job, in per cent. */
+  /** Percentage of its tasks chosen as sample, if that is chosen per job. */
   readonly ratioPercents: Float64Array;
 }
 
-/** @returns undefined where no job completed under both */
+/** @returns undefined if no job completed under both */
 export function speedup(of: readonly RunOfJobs[], over: readonly RunOfJobs[]): Speedup | undefined {
   const averages: number[] = [];
   const ratios: number[] = [];
@@ -62,25 +62,25 @@ function* pairsOf(
   }
 }
 
-/** Normalised waits below the first are next to nothing, above the second long (SLearn §5.2.5). */
+/** Normalized waits below the first bound are negligible, above the second long (SLearn §5.2.5). */
 const WAIT_BOUNDS = [0.04, 1.9] as const;
 export type WaitSegment = 'none' | 'moderate' | 'long';
 export const WAIT_SEGMENTS: readonly WaitSegment[] = ['none', 'moderate', 'long'];
 
-/** The jobs of three tasks and more whose wait lies in one segment. */
+/** The jobs with at least three tasks whose wait lies in one segment. */
 export interface WaitShare {
-  /** Under the variant itself. */
+  /** Under this variant. */
   readonly own: number;
   /** Under both. */
   readonly common: number;
-  /** Share of those that wait less under the variant. */
+  /** Share of them that wait less under this variant. */
   readonly lower: number | undefined;
 }
 
-/** Shares of the wide jobs, by segment. */
+/** Shares of the jobs with at least three tasks, by segment. */
 export type WaitShares = Readonly<Record<WaitSegment, WaitShare>>;
 
-/** @returns undefined where nothing is known of waits */
+/** @returns undefined if waits are unknown */
 export function waitShares(of: readonly RunOfJobs[], over: readonly RunOfJobs[]): WaitShares | undefined {
   let jobs = 0;
   const own = { none: 0, moderate: 0, long: 0 };
@@ -120,11 +120,11 @@ function segmentOf(wait: number): WaitSegment {
 export interface Beliefs {
   /** Median of |estimate − truth| ÷ truth. */
   readonly errorP50: number;
-  /** Share of them whose estimate puts them into the queue of `gs` that the truth does (SLearn Table 7). */
+  /** Share of them whose estimate selects the right queue of `gs` (SLearn Table 7). */
   readonly rightQueue: number;
 }
 
-/** @returns undefined where nothing was believed */
+/** @returns undefined without estimates */
 export function beliefs(runs: readonly RunOfJobs[]): Beliefs | undefined {
   const errors: number[] = [];
   let right = 0;
@@ -164,13 +164,13 @@ export function ratioShares(runs: readonly RunOfJobs[]): ReadonlyMap<number, num
   return new Map([...counts].map(([percent, count]) => [percent, count / jobs]));
 }
 
-/** The ratio that was chosen for each sampled job of the first of the runs; undefined where none was. */
+/** The ratio chosen for each sampled job of the first run; undefined: none was chosen. */
 export function ratioCourse([first]: readonly RunOfJobs[]): readonly number[] | undefined {
   const chosen = [...(first?.jobs?.details?.ratioPercents ?? [])].filter((percent) => !Number.isNaN(percent));
   return chosen.length === 0 ? undefined : chosen;
 }
 
-/** SLearn §5.1.2: jobs of fewer tasks are thin. */
+/** Jobs with fewer tasks are thin (SLearn §5.1.2). */
 const WIDE_TASKS = 3;
 
 function isWide({ tasks }: JobDetails, job: number): boolean {

@@ -11,10 +11,10 @@ import { meanPlanned, plannedOf } from './deadlines.js';
 import { beliefs, type JobDetails, ratioCourse, ratioShares, speedup, waitShares } from './jobwise.js';
 import { type Measured, type Pair, type Paired, type Point, pairName } from './point.js';
 
-/** Jobs in the order of the workload; the jobs that did not complete, or are not counted, are NaN. */
+/** Jobs in the order of the workload; NaN for jobs that did not complete or are not counted. */
 export interface JobTimes {
   readonly runtimeSeconds: Float64Array;
-  /** 1 where the job's true mean task run time reaches the cutoff. */
+  /** 1 if the job's true mean task run time reaches the cutoff. */
   readonly isLong: Uint8Array;
   readonly details?: JobDetails;
 }
@@ -23,20 +23,21 @@ export interface JobTimes {
 export interface FinishedRun {
   readonly run: Run;
   readonly series: RunSeries;
-  /** Only needed for variants that are compared job by job. */
+  /** Only for variants that are compared job by job. */
   readonly jobs?: JobTimes;
 }
 
 const PERCENTS = Array.from({ length: 101 }, (_, percent) => percent);
 
 /**
- * Run times that differ by less are equal: what is the same schedule but for a few messages (0.5 ms each) on
- * the way. A share of the longer one.
+ * Run times that differ by less than this fraction are equal: the schedules are the same but for a few messages of
+ * 0.5 ms.
  */
 const EQUAL_WITHIN = 0.001;
 
 /**
- * Averages the runs at one place of the axis over their seeds.
+ * Averages the runs at one point of the axis over their seeds.
+ *
  * @param runs by variant; each with the same seeds, in the same order
  */
 export function pointOf(
@@ -77,7 +78,7 @@ function known<From, To>(
   );
 }
 
-/** Numbers that need the individual jobs. */
+/** Results that need the individual jobs. */
 function jobByJob(
   runs: Readonly<Record<string, readonly FinishedRun[]>>,
   pairs: readonly Pair[],
@@ -97,7 +98,8 @@ function measure(finished: readonly FinishedRun[]): Measured {
   const [summary] = summarisePolicies({ runs: finished.map(({ run }) => run) });
   return {
     runtimeSeconds: summary!.runtimeSeconds,
-    // A run ends with its last task, days after the last submission: over all of it the median says how long those take.
+    // A run ends with its last task, days after the last submission, so a median over all of it would be dominated by
+    // the end.
     busy: summary!.utilisation.whileSubmitting,
     percentiles: {
       short: percentilesOf(pooled(finished.map(({ series }) => series.shortRuntimes))),
@@ -106,12 +108,12 @@ function measure(finished: readonly FinishedRun[]): Measured {
   };
 }
 
-/** At each whole percentile, 0 to 100; empty for no values. */
+/** All integer percentiles, 0 to 100; empty without values. */
 export function percentilesOf(sorted: Float64Array): number[] {
   return sorted.length === 0 ? [] : PERCENTS.map((percent) => percentileOfSorted(sorted, percent)!);
 }
 
-/** Seed by seed, since each has its own run times for the same jobs. */
+/** Compares per seed, because the same jobs have different run times under each. */
 function compare(of: readonly FinishedRun[], over: readonly FinishedRun[]): ByClass<Paired | null> {
   const counts = { short: newCount(), long: newCount() };
   for (const [index, { jobs }] of of.entries()) {

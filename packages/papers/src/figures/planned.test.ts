@@ -47,7 +47,7 @@ test('a planned figure is judged by the means over its seeds', () => {
   expect(renderFigureText(result, { color: false, columns: 100 })).toContain('4.0 times');
 });
 
-test('where nothing is missed, or no best-effort job completed, nothing is said of that', () => {
+test('without missed deadlines, or completed best-effort jobs, those are omitted', () => {
   const figure = THREE_SIGMA_FIGURES.find(({ id }) => id === '3sigma-6')!;
   const { bestEffortSeconds: _, ...none } = run(0);
   const byVariant = Object.fromEntries(figure.variants.map(({ name }) => [name, [none, run(0)]]));
@@ -64,7 +64,7 @@ test('where nothing is missed, or no best-effort job completed, nothing is said 
   expect(result.panels.at(-1)!.series[0]).toMatchObject({ values: [300], spread: [[300, 300]] });
 });
 
-test('a live figure of deadlines is judged by how far its two halves are apart', () => {
+test('a live figure with deadlines is judged by the difference of its two halves', () => {
   const figure = THREE_SIGMA_FIGURES.find(({ id }) => id === '3sigma-table-2')!;
   const made = finishedRun({ short: [1, 2] });
   const met = (missed: number, hours: number) => ({

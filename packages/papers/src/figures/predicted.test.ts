@@ -9,7 +9,7 @@ const workload = { name: 'w', sha256: 'x', jobs: 4, tasks: 12, taskSeconds: 1, s
 const { axis } = slearnError;
 const asked = { figure: slearnError, axis, workload, workers: null, command: 'goshawk', generator: 'g' };
 
-/** Errors that are the better, the lower `by` is. */
+/** Errors that are better for a lower `by`. */
 const draw = (by: number) => ({
   pilot: [0, 0.01 * by, 0.02 * by, 0.3 * by],
   '3sigma': [0.1, 0.2, 0.9, 4],
@@ -29,7 +29,7 @@ const places = (...draws: readonly ReturnType<typeof draw>[]) =>
     },
   }));
 
-test('errors of all draws count alike, and each draw is a seed', () => {
+test('errors of all draws are pooled, and each draw is a seed', () => {
   const result = assessTrials('errors', { ...asked, places: places(draw(1), draw(2)) });
   expect(result.seeds).toEqual([1, 2]);
   const table = result.panels.find(({ kind }) => kind === 'table')!;
@@ -43,7 +43,7 @@ test('errors of all draws count alike, and each draw is a seed', () => {
   ]);
 });
 
-test('is drawn and described like other figures, errors of nothing included', () => {
+test('is rendered and described like other figures, even with errors of 0', () => {
   const result = assessTrials('errors', { ...asked, places: places(draw(1)) });
   expect(renderFigureSvg(result)).toContain('error of the prediction');
   expect(renderFigurePage(result)).toContain('P90');

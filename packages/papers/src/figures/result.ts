@@ -5,15 +5,15 @@ import type { Paired } from './point.js';
 
 export const FIGURE_SCHEMA = 'goshawk.figure/1';
 
-/** A series as it came out. */
+/** A measured series. */
 export interface MeasuredSeries {
   readonly name: string;
   readonly unit: Series['unit'];
-  /** One a place of the axis. */
+  /** One value per point of the axis. */
   readonly values: readonly (number | null)[];
-  /** Values that the paper's text states at the same places, if any. */
+  /** Values that the paper's text states at the same points, if any. */
   readonly paper?: readonly (number | null)[];
-  /** Least and greatest over the seeds, where there are several. */
+  /** Minimum and maximum over the seeds, if there are several. */
   readonly spread?: readonly (readonly [least: number, greatest: number] | null)[];
 }
 
@@ -29,15 +29,17 @@ export interface MeasuredPanel {
   readonly title: string;
   readonly axisName: string;
   readonly series: readonly MeasuredSeries[];
-  /** For distributions: run times in seconds, or errors as shares, at each whole percentile, 0 to 100, by variant. */
+  /**
+   * Distributions: run times in seconds, or errors as fractions, at each integer percentile, 0 to 100, by variant.
+   */
   readonly percentiles?: Readonly<Record<string, readonly number[]>>;
   /** Kind of the percentiles; default: run times. */
   readonly percentilesOf?: 'errors';
-  /** For courses: the sampling ratio of consecutive jobs, in percent, by variant. */
+  /** Sequences: the sampling ratio of consecutive jobs, in percent, by variant. */
   readonly courses?: Readonly<Record<string, readonly number[]>>;
 }
 
-/** A figure as it came out here: what `goshawk figure --json` prints and ID.json holds. */
+/** A measured figure: the output of `goshawk figure --json`, and the content of ID.json. */
 export interface FigureResult {
   readonly schema: typeof FIGURE_SCHEMA;
   readonly id: string;
@@ -65,7 +67,7 @@ export interface FigureResult {
 export interface Place {
   readonly x: number;
   readonly label: string;
-  /** Job by job, where the figure compares variants so. */
+  /** Job by job, if the figure compares variants that way. */
   readonly paired?: Readonly<Record<string, ByClass<Paired | null>>>;
 }
 
@@ -73,6 +75,6 @@ export interface PlacedRun {
   readonly x: number;
   readonly variant: string;
   readonly busyWhileSubmitting: UtilisationLevels;
-  /** Without the cluster over time, which would be most of the file. */
+  /** Omits the time series of the cluster, which would be most of the file. */
   readonly run: Omit<Run, 'series'>;
 }

@@ -13,10 +13,10 @@ interface MadeUpJobs {
   readonly slots?: number;
 }
 
-/** The last of the jobs is submitted then, the others at once. */
+/** Submission of the last job; the others are submitted at 0. */
 const LAST_SUBMISSION_SECONDS = 10;
 
-/** A run whose jobs take the times that are given; each waits for half of its time. */
+/** A run with the given run times; each job waits for half of its time. */
 export function finishedRun({
   short,
   long = [],
@@ -71,7 +71,7 @@ export function runsAt(x: number, byVariant: Readonly<Record<string, MadeUpJobs 
   return { tick: tick(x), byVariant: Object.fromEntries(finished) };
 }
 
-/** Points that a series reads back by `valuesAlong`. */
+/** Points from which a series reads `valuesAlong`. */
 export function pointsAlong(xs: readonly number[]): Point[] {
   return xs.map((x) => ({ tick: tick(x), measured: {}, paired: {} }));
 }

@@ -9,7 +9,7 @@ type Field = Exclude<keyof Point, 'tick' | 'ratioCourses'>;
 type Found<F extends Field> = NonNullable<Point[F]>[string];
 
 /**
- * A number of what a point has, where it has that.
+ * A number of a field of a point, if it is present.
  *
  * @param key the variant, or the `pairName` of two
  */
@@ -35,13 +35,13 @@ export function stated(series: Series, paper: Series['paper'] & {}): Series {
   return { ...series, paper };
 }
 
-/** A run time itself. */
+/** The run time itself. */
 export function seconds(of: string, jobs: JobClass, statistic: Statistic): Series {
   const name = `${jobs} ${statistic}, ${of}`;
   return seriesOf(name, 'seconds', 'measured', of, ({ runtimeSeconds }) => runtimeSeconds[jobs][statistic]);
 }
 
-/** The first over the second, at the same place. */
+/** The first over the second, at the same point. */
 export function over(first: Series, second: Series, name = `${first.name} ÷ ${second.name}`): Series {
   return {
     name,
@@ -50,7 +50,7 @@ export function over(first: Series, second: Series, name = `${first.name} ÷ ${s
   };
 }
 
-/** Run time of one variant over that of another, at the same place. Below 1 the first is the faster. */
+/** Run time of one variant over that of another, at the same point. Below 1 the first is faster. */
 export function ratio(
   of: string,
   to: string,
@@ -61,7 +61,7 @@ export function ratio(
   return over(seconds(of, jobs, statistic), seconds(to, jobs, statistic), name);
 }
 
-/** The four ratios that the papers draw of two variants. */
+/** The four ratios that the papers plot for two variants. */
 export function percentileRatios(of: string, to: string) {
   return {
     short50: ratio(of, to, 'short', 'p50'),
@@ -71,7 +71,7 @@ export function percentileRatios(of: string, to: string) {
   } as const;
 }
 
-/** Run time of a variant over its own at another place. */
+/** Run time of a variant over its run time at another point. */
 export function ratioToPlace(of: string, x: number, jobs: JobClass, statistic: Statistic): Series {
   const own = seconds(of, jobs, statistic);
   return {
@@ -96,13 +96,13 @@ const PAIRED_NAMES: Readonly<Record<keyof Paired, string>> = {
   betterOrEqual: 'better or equal',
 };
 
-/** Share of jobs that fared so under one variant, against the same jobs under another. */
+/** Share of jobs with this outcome under one variant, compared with the same jobs under another. */
 export function shareOfJobs(of: string, to: string, jobs: JobClass, how: keyof Paired): Series {
   const name = `${jobs} jobs ${PAIRED_NAMES[how]}`;
   return seriesOf(name, 'share', 'paired', pairName(of, to), (paired) => paired[jobs]?.[how]);
 }
 
-/** Share of a variant's jobs of a class that took longer, to the nearest per cent. */
+/** Share of a variant's jobs of a class that took longer, rounded to a percent. */
 export function shareLonger(of: string, jobs: JobClass, seconds: number): Series {
   const name = `${jobs} jobs above ${seconds.toLocaleString('en-US')} s, ${of}`;
   return seriesOf(name, 'share', 'measured', of, ({ percentiles: { [jobs]: percentiles } }) => {
@@ -112,7 +112,7 @@ export function shareLonger(of: string, jobs: JobClass, seconds: number): Series
   });
 }
 
-/** For predicted figures: the error of a variant's predictions at the percentile of the place. */
+/** Predicted figures: the error of a variant's predictions at the percentile of the point. */
 export function error(of: string): Series {
   return seriesOf(of, 'share', 'errors', of, (errors, { tick }) => errors[tick.x]);
 }

@@ -12,7 +12,7 @@ export interface RunSettings {
   readonly stealRetry?: 'never' | 'backoff';
   readonly cancel?: 'lazy' | 'proactive';
   readonly estimator?: string;
-  /** Whether a duration belongs to its task, or to whichever task of the job starts next. */
+  /** Whether a duration belongs to its task, or to the task of the job that starts next. */
   readonly durations?: 'start' | 'task';
   /** A share, or adaptive. */
   readonly pilotRatio?: string;
@@ -23,51 +23,51 @@ export interface RunSettings {
   readonly central?: boolean;
   readonly partition?: boolean;
   readonly stealing?: boolean;
-  /** For jobs with deadlines: slack in percent of the run time. */
+  /** Slack of deadlines, in percent of the run time. */
   readonly slack?: number;
-  /** Chance that a job gives away what it need not use now. */
+  /** Probability that a job yields resources it does not need now. */
   readonly altruism?: number;
   /** Estimates are off by a factor that is uniform in 1 ± this. */
   readonly estimateError?: number;
-  /** For planned figures: the workload at this place, if it differs. */
+  /** Planned figures: the workload at this point, if it differs. */
   readonly generator?: string;
-  /** For planned figures: jobs per hour, reached by stretching run times. */
+  /** Planned figures: jobs per hour, achieved by scaling run times. */
   readonly rate?: number;
   /**
-   * For planned figures, instead of learned run times (3Sigma §6.3): a normal distribution whose mean is off
-   * by this share…
+   * Planned figures: replaces learned run times (3Sigma §6.3) with a normal distribution whose mean is off by this
+   * fraction…
    */
   readonly shift?: number;
-  /** …and with this standard deviation over the mean; 0: one number. */
+  /** …and with this standard deviation over the mean; 0: a point estimate. */
   readonly spread?: number;
-  /** Past jobs of each program that the predictor has seen; all that there were unless given. */
+  /** Number of past jobs of each program that the predictor has seen; default: all. */
   readonly samples?: number;
-  /** Task time submitted over what the slots can do meanwhile; simulated, arrivals are stretched to make it. */
+  /** Submitted task time over the capacity in that time; arrivals are scaled to reach it. Simulated only. */
   readonly load?: number;
-  /** Properties of workers, as `--attribute` has them. */
+  /** Attributes of workers, as in `--attribute`. */
   readonly attribute?: readonly string[];
-  /** For live figures: divisor of all times, unless `--for` sets the duration of a policy. */
+  /** Live figures: divisor of all times, unless `--for` sets the duration of a policy. */
   readonly scale?: number;
 }
 
-/** Set-up of a modelled packing figure: each of its variants is a policy. */
+/** Setup of a modelled packing figure, whose variants are policies. */
 export interface PackingSetUp {
   readonly servers: number;
   /** J of the partition. */
   readonly j: number;
-  /** Meaning of the places of the axis: times of one run, loads, or divisors of arrival times. */
+  /** Meaning of the points of the axis: times of one run, loads, or divisors of arrival times. */
   readonly places: 'slots' | 'load' | 'speed';
-  /** Shares of a server; undefined: the trace says. */
+  /** Fractions of a server; undefined: from the trace. */
   readonly sizes?:
     | { readonly kind: 'uniform'; readonly low: number; readonly high: number }
     | { readonly kind: 'values'; readonly values: readonly number[]; readonly weights: readonly number[] };
-  /** Tasks a slot, where the places are times. */
+  /** Tasks per slot, if the points are times. */
   readonly rate?: number;
-  /** Mean service, in slots. */
+  /** Mean service time, in slots. */
   readonly slots?: number;
   readonly service?: 'geometric' | 'fixed';
   /** Length of each run, in slots. */
   readonly until?: number;
-  /** The mean queue is taken from here on. */
+  /** The mean queue is measured from this slot on. */
   readonly from?: number;
 }

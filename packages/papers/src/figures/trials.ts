@@ -11,7 +11,7 @@ const OVER_SEEDS = {
   planned: meanPlanned,
   staged: meanFields<Staged>,
   queues: (tasks: readonly number[]): number => meanOf(tasks),
-  /** Jobs of all draws count alike. */
+  /** Pools the jobs of all draws. */
   errors: (draws: readonly (readonly number[])[]): number[] =>
     percentilesOf(Float64Array.from(draws.flat()).sort()),
 } as const;
@@ -19,13 +19,13 @@ const OVER_SEEDS = {
 type Field = keyof typeof OVER_SEEDS;
 type RunOf<F extends Field> = Parameters<(typeof OVER_SEEDS)[F]>[0][number];
 
-/** The runs of a figure without a cluster: of policies or estimators alone. */
+/** Runs of a figure without a cluster: only policies or estimators. */
 export interface TrialRuns<F extends Field> extends Asked {
   readonly places: readonly RunsAt<RunOf<F>>[];
   readonly workers: number | null;
 }
 
-/** Turns such runs into numbers and verdicts; seeds count from 1. */
+/** Computes numbers and verdicts from such runs; seeds count from 1. */
 export function assessTrials<F extends Field>(field: F, { places, ...asked }: TrialRuns<F>): FigureResult {
   const overSeeds = OVER_SEEDS[field] as (runs: readonly RunOf<F>[]) => unknown;
   const pointOf = ({ tick, byVariant }: RunsAt<RunOf<F>>): Point => {

@@ -59,7 +59,7 @@ const problems: fc.Arbitrary<Problem> = fc.record({
   tieBreak: fc.constant(0.001),
 });
 
-test('both forms find the best of all plans', () => {
+test('both formulations find the best of all plans', () => {
   fc.assert(
     fc.property(problems, (problem) => {
       for (const [form, fits] of [
@@ -76,7 +76,7 @@ test('both forms find the best of all plans', () => {
   );
 });
 
-test('what now starts fits the free nodes, within the spaces chosen', () => {
+test('immediate starts fit the free nodes, within the chosen spaces', () => {
   fc.assert(
     fc.property(problems, (problem) => {
       const formulated = formulate(problem, EXACT);
@@ -98,7 +98,7 @@ test('what now starts fits the free nodes, within the spaces chosen', () => {
   );
 });
 
-test('a greedy plan fits, and the solver takes it for a start', () => {
+test('a greedy plan fits, and the solver starts from it', () => {
   fc.assert(
     fc.property(problems, (problem) => {
       const formulated = formulate(problem, EXACT);
@@ -112,7 +112,7 @@ test('a greedy plan fits, and the solver takes it for a start', () => {
   );
 });
 
-/** Every choice of an option or none for each job, and every set of preemptions; the best that fits. */
+/** Enumerates all choices of options and preemptions, and returns the best that fits. */
 function bestOfAll(problem: Problem, options: readonly Option[], fits: typeof fitsInPlace): number {
   const choices = problem.pending.map((_, job) => [
     undefined,
@@ -161,7 +161,7 @@ function freeAt(problem: Problem, slot: number, killed: readonly number[]): numb
   );
 }
 
-/** Expected nodes of an option at a place of the grid. */
+/** Expected nodes of an option at a grid time. */
 function demandOf({ pending, starts }: Problem, { job, space, slot }: Option, at: number): number {
   if (at < slot) return 0;
   const { nodes, spaces: of, distribution } = pending[job]!;
@@ -170,7 +170,7 @@ function demandOf({ pending, starts }: Problem, { job, space, slot }: Option, at
   );
 }
 
-/** Hall's condition over all sets of partitions, each time for itself. */
+/** Hall's condition over all sets of partitions, separately for each time. */
 function fitsTimeByTime(problem: Problem, placed: readonly Option[], killed: readonly number[]): boolean {
   return problem.starts.every((_, at) => {
     const free = freeAt(problem, at, killed);
@@ -186,7 +186,7 @@ function fitsTimeByTime(problem: Problem, placed: readonly Option[], killed: rea
   });
 }
 
-/** Some whole numbers of nodes for each option, the same at all times. */
+/** Whether integer numbers of nodes exist for each option, equal at all times. */
 function fitsInPlace(problem: Problem, placed: readonly Option[], killed: readonly number[]): boolean {
   const free = problem.starts.map((_, at) => freeAt(problem, at, killed));
   const splits = placed.map(({ job, space }) => {

@@ -2,8 +2,8 @@ import type { Program, ProgramSolution, SolveProgram } from '@goshawk/policies';
 import type { Highs, Model } from 'highs';
 
 /**
- * HiGHS compiled to WebAssembly: one thread, and the same answer for the same program wherever it runs, since what
- * limits it is work, not time. Loading it takes a moment; solving is synchronous.
+ * HiGHS compiled to WebAssembly: single-threaded, and reproducible on every machine because it is limited by work,
+ * not time. Loading it is asynchronous; solving is synchronous.
  */
 export interface Solver {
   readonly solve: SolveProgram;
@@ -13,7 +13,7 @@ export interface Solver {
 
 export async function loadSolver(): Promise<Solver> {
   const { default: module } = await import('highs');
-  // The package's types are those of a CommonJS module, whose default export would be a field; what is loaded is one of ES.
+  // The package's types are for CommonJS, but the loaded module is an ES module.
   const highs = await (module as unknown as typeof module.default)();
   return { version: highs.version.string, solve: (program) => solve(highs, program) };
 }
@@ -35,7 +35,7 @@ function solve(highs: Highs, program: Program): ProgramSolution {
     integrality: new Int32Array(columns).fill(variableType.integer),
   };
   return highs.withModel(source, (model: Model) => {
-    // There is a seed: to jump about for a first solution takes a quarter of the time.
+    // A seed is given, so the heuristics for a first solution are off; they would take a quarter of the time.
     const options = { output_flag: false, mip_rel_gap: limits.relativeGap, random_seed: 0 };
     model.options.set({ ...options, mip_heuristic_run_feasibility_jump: false });
     if (program.seed !== undefined) model.setSolution({ colValue: program.seed });

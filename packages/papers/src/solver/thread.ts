@@ -1,4 +1,4 @@
-/** The main file of the solver's thread: a program in, its solution out, one at a time. */
+/** Main file of the solver's thread: receives programs and replies with solutions, one at a time. */
 import { parentPort } from 'node:worker_threads';
 import type { Program } from '@goshawk/policies';
 import { loadSolver } from './highs.js';

@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => solver.close());
 
-/** The most of `worth` that fits into `room`. */
+/** Maximizes `worth` within `room`. */
 function knapsack(worth: readonly number[], room: number): Program {
   const columns = worth.length;
   return {
@@ -30,19 +30,19 @@ function knapsack(worth: readonly number[], room: number): Program {
 const solved = (program: Program, by = solver) =>
   new Promise<SolverReply>((resolve) => by.solve(program, resolve));
 
-test('says the same as in this thread', async () => {
+test('gives the same answer as in this thread', async () => {
   const program = knapsack([4, 3, 7, 1, 8], 7);
   const { solve } = await loadSolver();
   expect(await solved(program)).toEqual({ solution: solve(program) });
 });
 
-test('a program that fails is told of, and the next one is solved', async () => {
+test('a failing program is reported, and the next one is solved', async () => {
   const bad = { ...knapsack([1, 2], 1), indices: Int32Array.of(0, 9) };
   expect(await solved(bad)).toMatchObject({ error: expect.any(String) });
   expect(await solved(knapsack([5], 1))).toMatchObject({ solution: { objective: 5 } });
 });
 
-test('a thread that takes too long is ended', async () => {
+test('a thread that takes too long is terminated', async () => {
   const hasty = new ThreadedSolver(1);
   const worth = Array.from({ length: 400 }, (_, i) => 1 + ((i * 37) % 91));
   expect(await solved(knapsack(worth, 4_001), hasty)).toEqual({
@@ -51,7 +51,7 @@ test('a thread that takes too long is ended', async () => {
   hasty.close();
 });
 
-test('of two that wait, the later one is solved', async () => {
+test('of two waiting programs, the later one is solved', async () => {
   const answered: string[] = [];
   const first = solved(knapsack([1], 1)).then(() => answered.push('first'));
   solver.solve(knapsack([2], 1), () => answered.push('second'));

@@ -7,7 +7,7 @@ export type SolverReply = { readonly solution: ProgramSolution } | { readonly er
 /** Messages from the solver thread: one when it is loaded, and a reply per program. */
 export type SolverSays = 'loaded' | SolverReply;
 
-/** For a thread to start and load the solver, on a machine that has other work. ms */
+/** Time for a thread to start and load the solver, on a busy machine. ms */
 const LOAD_MS = 30_000;
 
 interface Task {
@@ -16,8 +16,8 @@ interface Task {
 }
 
 /**
- * A solver in its own thread, one program at a time; a newer program replaces one that has not begun. A thread that fails or
- * exceeds its time is replaced.
+ * A solver in a separate thread, one program at a time; a newer program replaces one that has not started. A thread
+ * that fails or exceeds its time is replaced.
  */
 export class ThreadedSolver {
   readonly #timeoutMs: number;
@@ -27,18 +27,18 @@ export class ThreadedSolver {
   #next: Task | undefined;
   #guard: NodeJS.Timeout | undefined;
 
-  /** @param timeoutMs of wall time, for one program, once the solver is loaded */
+  /** @param timeoutMs wall time limit for one program, once the solver is loaded */
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** @param answer called once, unless a later program takes the place of this one */
+  /** @param answer called once, unless a later program replaces this one */
   solve(program: Program, answer: (reply: SolverReply) => void): void {
     this.#next = { program, answer };
     this.#begin();
   }
 
-  /** Nothing is answered any more. */
+  /** No further answers are given. */
   close(): void {
     this.#next = undefined;
     this.#running = undefined;
@@ -54,7 +54,7 @@ export class ThreadedSolver {
     this.#thread.postMessage(this.#running.program);
   }
 
-  /** The program that runs may take so long from now on. */
+  /** Sets the time limit of the running program from now on. */
   #allow(ms: number): void {
     clearTimeout(this.#guard);
     this.#guard = setTimeout(() => {
@@ -70,7 +70,7 @@ export class ThreadedSolver {
 
   #newThread(): Worker {
     const thread = new Worker(compiledFile('./thread.js', import.meta.url));
-    // An idle solver keeps no process from its end.
+    // An idle solver does not keep the process alive.
     thread.unref();
     this.#isLoaded = false;
     thread.on('message', (said: SolverSays) => {

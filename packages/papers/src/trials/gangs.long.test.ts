@@ -24,7 +24,7 @@ function outcome(policy: GangPolicy) {
 }
 
 describe.each(Object.keys(THREE_SIGMA_POLICIES) as GangPolicy[])('%s', (policy) => {
-  test('completes what it can, and the same once more', () => {
+  test('completes what it can, reproducibly', () => {
     const { deadlines, counts } = outcome(policy);
     expect(deadlines).toMatchObject({ jobs: 20, bestEffortCompleted: 20 });
     expect(deadlines.missed).toBeLessThan(12);
@@ -32,7 +32,7 @@ describe.each(Object.keys(THREE_SIGMA_POLICIES) as GangPolicy[])('%s', (policy) 
   });
 });
 
-test('a solver that fails leaves greedy plans, which are counted', () => {
+test('a failing solver results in greedy plans, which are counted', () => {
   const { deadlines, planning } = runGangExperiment(experiment('3sigma-sched'), () => {
     throw new Error('out of memory');
   });
@@ -40,7 +40,7 @@ test('a solver that fails leaves greedy plans, which are counted', () => {
   expect(deadlines.bestEffortCompleted).toBe(20);
 });
 
-/** Shares of the estimates by how many times the run time they are, with 10,000 jobs to learn from. */
+/** Shares of estimates by their ratio to the run time, after learning from 10,000 jobs. */
 function predictability(generator: string) {
   const history = new History({ features: SIGMA_FEATURES });
   const learn = (job: TraceJob) => history.learn(arrivingJobOf(job), job.meanSeconds * 1_000);
@@ -64,14 +64,14 @@ test("jobs of e2e are as predictable as Google's: 8% of the estimates are off by
   expect(withinTwice).toBeLessThan(0.94);
 });
 
-test('those like HedgeFund have few estimates that are right, and many that are far off (3Sigma §2.1)', () => {
+test('jobs like HedgeFund have few accurate estimates, and many that are far off (3Sigma §2.1)', () => {
   const { withinTwice, within5Percent } = predictability('hedgefund-like');
   expect(withinTwice).toBeGreaterThan(0.77);
   expect(withinTwice).toBeLessThan(0.85);
   expect(within5Percent).toBeLessThan(0.15);
 });
 
-test('those like Mustang have many that are right within 5%, and 23% that are over by 95% (3Sigma §2.1)', () => {
+test('jobs like Mustang have many accurate within 5%, and 23% that are over by 95% (3Sigma §2.1)', () => {
   const { over95Percent, within5Percent } = predictability('mustang-like');
   expect(within5Percent).toBeGreaterThan(0.4);
   expect(over95Percent).toBeGreaterThan(0.22);

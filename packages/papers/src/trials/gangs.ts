@@ -13,16 +13,16 @@ import { arrivingJobOf } from '@goshawk/traces';
 import { THREE_SIGMA_POLICIES, ThreeSigma, type ThreeSigmaOptions } from '../policies/three-sigma/index.js';
 import { runTrial, type TrialBelief, type TrialJob, trialPolicy } from './trial.js';
 
-/** One policy on one workload, on a cluster of racks, as 3Sigma §5 has it. */
+/** One policy on one workload, on a cluster with racks, as in 3Sigma §5. */
 interface GangExperiment {
   readonly policy: GangPolicy;
   readonly options?: Partial<ThreeSigmaOptions>;
   readonly jobs: readonly TraceJob[];
   /** History of the predictor. */
   readonly past: readonly TraceJob[];
-  /** So many of each program's past runs are known, and the jobs add none. */
+  /** Number of past runs known for each program; the jobs themselves are then not learned. */
   readonly samples?: number;
-  /** Belief that replaces the prediction from history. */
+  /** Replaces the prediction from history. */
   readonly belief?: ((job: number, runMs: Millis) => TrialBelief) | undefined;
   readonly nodes: number;
   readonly racks: number;
@@ -33,13 +33,13 @@ export type GangPolicy = keyof typeof THREE_SIGMA_POLICIES;
 export interface GangRun {
   readonly deadlines: DeadlineResults;
   readonly planning?: PlanningResults;
-  /** Wall time of the prediction for a job. */
+  /** Wall time of the prediction for one job. */
   readonly predictionSeconds: ReturnType<typeof inSeconds>;
 }
 
-/** The paper's clusters take the same time for a cycle as ours take to plan it in, in virtual time. */
+/** The cycle of the paper's clusters, which is virtual time here. */
 const CYCLE_MS = 10_000;
-/** Features of 3σPredict (§4.1) that a job of these workloads has. */
+/** Features of 3σPredict (§4.1) that jobs of these workloads have. */
 export const SIGMA_FEATURES = [
   'name',
   'logical',
@@ -115,7 +115,7 @@ function beliefIn(job: TraceJob, policy: GangPolicy, history: History): TrialBel
   return { estimateMs: prediction.estimateMs, distribution: prediction.distribution() };
 }
 
-/** All tasks of a job run for as long as the job does. */
+/** All tasks of a job run as long as the job does. */
 function gangOf(job: TraceJob, slowdown: number): TrialJob {
   const { submitSeconds, durationsSeconds, deadlineSeconds, prefer: prefers } = job;
   const stage = {

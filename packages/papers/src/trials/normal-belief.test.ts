@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { normalBelief, normalParts } from './normal-belief.js';
 
-test('parts of equal chance have the mean and the deviation of the whole', () => {
+test('parts of equal probability have the mean and deviation of the whole', () => {
   const parts = normalParts(100, 10);
   const mean = parts.reduce((sum, { from, to, p }) => sum + (p * (from + to)) / 2, 0);
   const square = parts.reduce((sum, { from, to, p }) => sum + p * ((from + to) / 2 - mean) ** 2, 0);
@@ -12,12 +12,12 @@ test('parts of equal chance have the mean and the deviation of the whole', () =>
   for (const [at, { from, to }] of parts.entries()) expect(parts[at + 1]?.from ?? to).toBeGreaterThan(from);
 });
 
-test('what would take less than no time is cut off', () => {
+test('negative run times are cut off', () => {
   const [first] = normalParts(10, 20);
   expect(first!.from).toBeCloseTo(0, 3);
 });
 
-test('estimates are off by the shift on the mean, for each job the same each time', () => {
+test('estimates are off by the shift on average, reproducibly for each job', () => {
   const belief = normalBelief({ shift: 0.5, spread: 0, seed: 1 });
   const estimates = Array.from({ length: 400 }, (_, job) => belief(job, 100).estimateMs);
   expect(estimates.reduce((sum, each) => sum + each, 0) / 400).toBeCloseTo(150, -1);

@@ -2,17 +2,17 @@ import { type Millis, Random, type Segment } from '@goshawk/core';
 import { NormalDraws, normalCdf } from '@goshawk/traces';
 import type { TrialBelief } from './trial.js';
 
-/** Equal parts of a distribution, as many as a histogram has bins. */
+/** Number of equal parts of a distribution, as many as a histogram has bins. */
 const PARTS = 80;
-/** Standard deviation of how far estimates are off, beside what all of them are (3Sigma §6.3). */
+/** Standard deviation of the relative error of estimates, in addition to the shift of all (3Sigma §6.3). */
 const SHIFT_DEVIATION = 0.1;
-/** Between the ends of a part that has none, in standard deviations. */
+/** Bound of the outermost parts, in standard deviations. */
 const OUTERMOST = 4;
 
 /**
- * Run times that are believed to be normal, off by a share on the mean, and cut off at 0 (3Sigma §6.3, Fig. 9).
+ * A normal estimate of run times, off by a fraction on average, and cut off at 0 (3Sigma §6.3, Fig. 9).
  *
- * @param spread standard deviation over the mean; 0: one number
+ * @param spread standard deviation over the mean; 0: a point estimate
  */
 export function normalBelief({
   shift,
@@ -31,7 +31,7 @@ export function normalBelief({
   };
 }
 
-/** Parts of equal chance of a normal distribution that is cut off at 0. */
+/** Parts of equal probability of a normal distribution that is cut off at 0. */
 export function normalParts(meanMs: Millis, deviationMs: Millis): Segment[] {
   const below = normalCdf(-meanMs / deviationMs);
   const at = (share: number) => meanMs + deviationMs * normalQuantile(below + share * (1 - below));

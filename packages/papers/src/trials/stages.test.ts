@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runStagedTrial } from './stages.js';
 import { trialPolicy } from './trial.js';
 
-/** Two jobs of two tasks each, for one minute and for two; a task takes half of the only machine. */
+/** Two jobs with two tasks each, of one and two minutes; a task takes half of the only machine. */
 function tried(policy: string) {
   const job = (seconds: number) => ({
     submitSeconds: 0,
@@ -14,7 +14,7 @@ function tried(policy: string) {
   return runStagedTrial([job(60), job(120)], cluster, trialPolicy(policy, { quantumMs: 0 }), 1);
 }
 
-test('where one job has everything and another nothing, the index of two is a half; where both have a half, it is 1', () => {
+test('the fairness index of two jobs is one half if one has everything, and 1 if both have half', () => {
   const srtf = tried('srtf');
   expect(srtf.runtimeSeconds).toEqual([60, 180]);
   expect(srtf.results.fairness.byNeed).toEqual({ mean: 5 / 6, min: 0.5, windows: 3 });

@@ -4,7 +4,7 @@ import { type StagedResults, StageTally } from '@goshawk/report';
 import type { TraceJob } from '@goshawk/traces';
 import { runTrial, type TrialJob } from './trial.js';
 
-/** Machines that are alike. Slots are no limit: what tasks demand is. */
+/** Equal machines. Slots are unlimited; only demands count. */
 interface Machines {
   readonly machines: number;
   readonly machine: Resources;
@@ -18,7 +18,10 @@ export interface StagedTrial {
   readonly results: StagedResults;
 }
 
-/** A policy on jobs of stages, by itself. @param jobs in order of submission; tasks of a stage are alike, and the first stands for all */
+/**
+ * Runs a policy alone on jobs with stages. @param jobs in order of submission; tasks of a stage are alike, and the
+ * first represents all
+ */
 export function runStagedTrial(
   jobs: readonly TraceJob[],
   { machines, machine, error = 0 }: Machines,

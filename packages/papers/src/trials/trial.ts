@@ -33,8 +33,8 @@ import { addPapers } from '../index.js';
 import { isPreferred } from '../policies/three-sigma/cluster.js';
 
 /**
- * A policy on trial: jobs of stages over one set of books, without messages and delays. For cases, and for comparisons of
- * policies as their papers make them; the simulator of the whole system is another package.
+ * Tries a policy alone: jobs with stages on one set of books, without messages and delays. For cases, and for
+ * comparisons as in papers; the simulator of the whole system is a separate package.
  */
 
 export interface TrialStage {
@@ -52,19 +52,19 @@ export interface TrialJob {
   readonly weight?: number;
   readonly user?: string;
   readonly userWeight?: number;
-  /** Its tasks may be ended for jobs that would miss their deadlines. */
+  /** Its tasks may be killed for jobs that would miss their deadlines. */
   readonly preemptible?: boolean;
   /** Deadline from arrival; absent: best effort. */
   readonly deadlineMs?: Millis;
   readonly prefers?: Attributes;
-  /** How many times as long tasks run of which one that starts with them is on a worker that the job does not prefer. */
+  /** How many times longer its tasks run if one that starts with them is on a worker that is not preferred. */
   readonly slowdown?: number;
   readonly stages: readonly TrialStage[];
 }
 
 /** Estimate of a stage when its job arrives. */
 export interface TrialBelief {
-  /** 0: nothing is known. */
+  /** 0: unknown. */
   readonly estimateMs: Millis;
   readonly distribution?: readonly Segment[] | undefined;
 }
@@ -72,34 +72,34 @@ export interface TrialBelief {
 export interface Trial {
   /** In order of arrival. */
   readonly jobs: readonly TrialJob[];
-  /** Names beside `slot`, as in every vector. */
+  /** Names besides `slot`, as in every vector. */
   readonly resources?: readonly string[];
   readonly workers: readonly { readonly capacity: Vector; readonly attributes?: Attributes }[];
   readonly policy: CentralPolicy;
-  /** For policies that plan with one. */
+  /** For policies with a solver. */
   readonly solve?: SolveProgram;
-  /** Whether a job that has not started by its deadline leaves. */
+  /** Whether a job that has not started by its deadline is abandoned. */
   readonly abandons?: boolean;
-  /** The true duration unless given. */
+  /** Default: the true duration. */
   believe?(job: number, stage: number): TrialBelief;
   /** A task has started. */
   started?(run: RunView, now: Millis): void;
   completed?(job: number): void;
-  /** Told how planning goes: nothing that happens follows from it. */
+  /** Records planning times, without any effect on the trial. */
   readonly times?: PlanningTimes;
 }
 
 export interface TrialResult {
-  /** When each job was complete; NaN where it never was. */
+  /** Completion time of each job; NaN if it never completed. */
   readonly completedMs: Float64Array;
-  /** Stages of which all tasks ran and were killed. */
+  /** Number of stages whose running tasks were all killed. */
   readonly preemptions: number;
 }
 
 const OWNER = 1 as Address;
 const FIRST_WORKER = 2;
 
-/** @throws InputError for a policy or an option that there is not */
+/** @throws InputError for an unknown policy or option */
 export function trialPolicy(name: string, options: PolicyOptions = {}, seed = 1): CentralPolicy {
   const random = Random.seeded(seed);
   addPapers();
@@ -153,7 +153,7 @@ class TrialRun {
   /** Ends of runs by id. */
   readonly #ends = new IndexedHeap();
   readonly #runs: BookedRun[] = [];
-  /** Unfinished parents of each stage, by job. */
+  /** Number of unfinished parents of each stage, by job. */
   readonly #parentsLeft = new Map<BookedJob, Int32Array>();
   /** Deadlines by job. */
   readonly #deadlines = new IndexedHeap();
@@ -164,7 +164,7 @@ class TrialRun {
   #solves = 1;
   #preemptions = 0;
 
-  /** @throws InputError for a job whose numbers are none, with which time would stand still */
+  /** @throws InputError for a job with invalid numbers, with which time would stand still */
   constructor(trial: Trial) {
     checkJobs(trial.jobs);
     this.#trial = trial;
@@ -268,7 +268,7 @@ class TrialRun {
       if (stage.after.length === 0) this.#books.setWaiting(stage, stage.tasks, this.#now);
   }
 
-  /** The deadline of a job. */
+  /** The deadline of a job has passed. */
   #pass(number: number): void {
     const job = this.#books.job(OWNER, number)!;
     this.#deadlines.delete(number);

@@ -16,7 +16,7 @@ import { DurableBench } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 import type { Scheduler } from '../scheduler.js';
 
-/** A scheduler with two workers, and a client that asks why. */
+/** A scheduler with two workers, and a client that asks why jobs wait. */
 class Bench {
   readonly scheduler: Scheduler;
   #asks = 0;
@@ -112,7 +112,7 @@ describe('why a job waits', () => {
       { stage: 'two', reason: 'stage', tasks: 2, waitedMs: 0 },
       { stage: 'one', reason: 'probing', tasks: 1, waitedMs: 40 },
     ]);
-    // From its release on, not from the job's submission.
+    // Counted from its release, not from the job's submission.
     bench.end(W1, bench.bind(W1, 1, 50), 1, 5, 60);
     expect(bench.why(id, 100, 1)).toMatchObject({
       waiting: [{ stage: 'two', reason: 'probing', tasks: 2, waitedMs: 40 }],
@@ -192,11 +192,11 @@ test('the time of a job splits into waits of tasks and the last task to end', ()
   expect(why.waiting).toEqual([]);
   expect(why.waits).toMatchObject({ tasks: 2 });
   expect(why.last).toMatchObject({ task: first.task, worker: `w${W1}`, ranMs: 200 });
-  // It started when its run time before the report, as well as the owner can know.
+  // The owner can only compute its start from the report and its run time.
   expect(why.last!.waitedMs + 200).toBe(why.last!.endedMs);
 });
 
-test('how long tasks waited is no other after their owner has started again', () => {
+test('waiting times are the same after a restart of the owner', () => {
   const before = new DurableBench();
   before.members(W1);
   before.submit({

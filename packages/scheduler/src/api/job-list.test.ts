@@ -26,7 +26,7 @@ interface Logged {
   readonly isAway: boolean;
 }
 
-/** A scheduler's jobs, of which some ended ones lie in the journal. */
+/** A scheduler's jobs, some of which have ended and are only in the journal. */
 function partsOf(log: readonly Logged[]) {
   const jobs = log.map(({ number, state, name, user, acceptedAt, ranMs, isAway }) => ({
     ...{ number, id: `s-${number}`, state, acceptedAt, isAway },
@@ -87,7 +87,7 @@ const ask = (more: Partial<MessageOf<'listJobs'>>): MessageOf<'listJobs'> => ({
 });
 
 describe('a list of jobs', () => {
-  test('has each job of the event log once, page by page, and counts them by state', () => {
+  test('contains each job of the event log once, page by page, and counts them by state', () => {
     fc.assert(
       fc.property(
         logs,

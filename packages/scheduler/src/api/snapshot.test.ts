@@ -101,7 +101,7 @@ describe('why tasks wait', () => {
             }),
           );
           wanted.forEach((state, task) => {
-            // Those of the second stage wait for the first.
+            // Tasks of the second stage wait for the first.
             if (task < 3 && state !== TaskState.blocked) job.set(task, state);
           });
           const { waiting, running } = standingOf([job], USUAL, 0);

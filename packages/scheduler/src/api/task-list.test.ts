@@ -88,7 +88,7 @@ describe('the tasks of a job', () => {
     ]);
   });
 
-  test('are filtered by state and stage before they are counted and cut', () => {
+  test('are filtered by state and stage before they are counted and truncated', () => {
     const bench = submitted(STAGES);
     bench.end(W1, bench.ask(W1, 1)!);
     bench.ask(W1, 1);
@@ -170,7 +170,7 @@ describe('a stage', () => {
     ]);
   });
 
-  test('that completed shows its state, and its run time', () => {
+  test('that completed shows its state and its run time', () => {
     const bench = submitted({ ...STAGES, estimate: '1m' });
     for (let i = 0; i < 3; i++) bench.end(W1, bench.ask(W1, 1)!);
     const stages = detail(bench).stages;
@@ -189,7 +189,7 @@ test('a job with more attempts than the list shows reports that', () => {
   expect(attemptsTruncated).toBe(true);
 });
 
-test('attempts that are listed are chosen evenly over all of them', () => {
+test('listed attempts are sampled evenly over all of them', () => {
   const bench = submitted({ tasks: { count: 1_000, run } });
   for (let i = 0; i < 1_000; i++) bench.end(W1, bench.ask(W1, 1)!, COMPLETED);
   const tasks = detail(bench).attemptList.map(({ task }) => task);
@@ -197,7 +197,7 @@ test('attempts that are listed are chosen evenly over all of them', () => {
   for (const [place, task] of tasks.entries()) expect(Math.abs(task - 10 * place)).toBeLessThan(10);
 });
 
-test('a stage tells its command and demand', () => {
+test('a stage shows its command and demand', () => {
   const bench = submitted({ tasks: { count: 2, run: { exec: ['sh', '-c', "echo 'x'"] } } });
   expect(detail(bench).stages).toMatchObject([{ command: "sh -c 'echo '\\''x'\\'''", demand: {} }]);
 });

@@ -21,7 +21,7 @@ function startedAgain(bench: DurableBench): DurableBench {
   return new DurableBench(bench.inheritance(), 10_000);
 }
 
-/** After so long, the worker takes a task, which runs 5 ms. */
+/** The worker takes a task after this time; it runs for 5 ms. */
 function runAfter(
   bench: DurableBench,
   ms: number,

@@ -16,7 +16,7 @@ const DOOR = 50 as Address;
 const SUCCESSOR = 51 as Address;
 
 /**
- * A scheduler that matches its jobs, with everybody else played by the test.
+ * A scheduler whose jobs are matched; the test plays all other parties.
  *
  * @param holdsBack whether its driver has no connection to central
  */
@@ -51,7 +51,7 @@ function setUp(holdsBack = () => false, preset: Preset = PRESETS.goshawk) {
 const HOUR_MS = 3_600_000;
 
 describe('when the connection to central breaks', () => {
-  test('waiting and new short jobs are probed for at once, and the scheduler enlists again', () => {
+  test('it probes for waiting and new short jobs immediately, and enlists again', () => {
     const { scheduler, take, submit } = setUp();
     submit(10);
     expect(take('probe')).toEqual([]);
@@ -69,7 +69,7 @@ describe('when the connection to central breaks', () => {
     expect(take('probe')).toEqual([]);
   });
 
-  test('gangs wait, and workers that seek get no task of one', () => {
+  test('gangs wait, and seeking workers get no task of one', () => {
     const { scheduler, take, submit } = setUp(undefined, { ...PRESETS.goshawk, gangs: true });
     submit(10);
     scheduler.disconnected(CENTRAL, 2);
@@ -124,7 +124,7 @@ describe('when the connection to central breaks', () => {
     expect(take('run')).toMatchObject([{ to: W1, message: { task: 0, match: 1 } }]);
   });
 
-  test('a second notice, and one about another party, change nothing', () => {
+  test('a repeated notice, and one about another party, have no effect', () => {
     const { scheduler, take, submit } = setUp();
     submit(10);
     scheduler.disconnected(W1, 1);
@@ -166,14 +166,14 @@ describe('when central answers again', () => {
     expect(take('probe')).toEqual([]);
   });
 
-  test('a replacement central gets all needs as well', () => {
+  test('a new central gets all needs as well', () => {
     const { scheduler, matching, take, submit } = setUp();
     submit(10);
     take('need');
     scheduler.disconnected(CENTRAL, 2);
     scheduler.receive(SUCCESSOR, matching, 100);
     expect(take('need')).toMatchObject([{ to: SUCCESSOR, message: { tasks: 2 } }]);
-    // The connection that was broken was to the one before.
+    // The broken connection was the one to the previous central.
     scheduler.disconnected(CENTRAL, 101);
     expect(scheduler.isCentralSilent(101)).toBe(false);
   });

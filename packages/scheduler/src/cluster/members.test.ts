@@ -61,7 +61,7 @@ test('a demand is drained when each worker that has room for it drains', () => {
   expect(isDrained(members, 'all', { demand: gpu })).toBe(true);
   expect(isDrained(members, 'general', ANYTHING)).toBe(true);
   expect(isDrained(members, 'all', ANYTHING)).toBe(false);
-  // Nobody has it: that is no matter of draining.
+  // No worker has it, so draining is not the reason.
   expect(isDrained(members, 'all', { demand: { gpu: 2 } })).toBe(false);
 });
 
@@ -109,7 +109,7 @@ describe('a draw of places for probes', () => {
               !draining && (reach === 'all' || partition === reach) && capacity.memory! >= memory,
           );
           const slots = eligible.reduce((sum, { slots }) => sum + slots, 0);
-          // Again and again from the same pool, which a draw shuffles.
+          // Repeated draws from the same pool, which each draw shuffles.
           for (const count of counts) {
             const drawn = draw(members, scope, count, random, demand);
             const total = [...drawn.values()].reduce((sum, probes) => sum + probes, 0);
@@ -238,7 +238,7 @@ describe('a draw of places for probes that avoids the occupied', () => {
 describe('updates of members', () => {
   const [one, two, three] = [1, 2, 3] as [Address, Address, Address];
 
-  test('are a whole list, or a step from the known version', () => {
+  test('are a complete list, or changes to the known version', () => {
     const members = membersOf(member(1), member(2));
     expect(members.apply(news(2, 1, [member(3)], [1]))).toEqual([one]);
     expect([one, two, three].map((address) => members.get(address) !== undefined)).toEqual([
@@ -249,7 +249,7 @@ describe('updates of members', () => {
     expect(members.apply(news(3, 0, [member(3)]))).toEqual([two]);
   });
 
-  test('that skip a step are refused, and old ones change nothing', () => {
+  test('that skip a version are refused, and old ones have no effect', () => {
     const members = membersOf(member(1));
     expect(members.apply(news(4, 3, [member(2)]))).toBeUndefined();
     expect(members.apply(news(1, 0, [member(1)]))).toEqual([]);
@@ -259,7 +259,7 @@ describe('updates of members', () => {
     expect([members.size, members.version]).toEqual([2, 2]);
   });
 
-  test('give the same result as the whole list, step by step', () => {
+  test('give the same result as the complete list, step by step', () => {
     const step = fc.record({ join: fc.array(fc.nat(12)), leave: fc.array(fc.nat(12)) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {

@@ -136,7 +136,7 @@ describe('jobs of an earlier incarnation', () => {
     const { usage, told } = bench(jobs);
     usage.startAnew(CENTRAL, { ...POLICY, cutoffJobs }, 0);
     expect(told).toEqual([]);
-    // It has gone, with all that it knew.
+    // The old central is gone, with its knowledge.
     usage.startAnew(ANOTHER, LEARNS, 0);
     expect(told).toEqual([[ANOTHER, { ...came(0), completed: jobs }]]);
   });

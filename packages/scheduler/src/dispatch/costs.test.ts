@@ -16,7 +16,7 @@ import { CENTRAL, joined, loneScheduler, W1, welcome } from '../lone-scheduler.f
 
 // Costs are counted as visited tasks and workers, because times are unreliable on a busy machine.
 
-/** Counts how often tasks of the job are looked at from now on. */
+/** Counts accesses to tasks of the job from now on. */
 function watched({ tasks }: Job): { looks: number } {
   const count = { looks: 0 };
   const counting = <T extends object>(column: T): T =>

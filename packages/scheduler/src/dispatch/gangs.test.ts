@@ -109,12 +109,12 @@ describe('a gang', () => {
     bench.ready(W2, 1);
     const where = { hosts: ['h11', 'h12', 'h13'], port: 9 };
     expect(bench.take('startGang')).toMatchObject([W1, W2, W3].map((to, task) => ({ to, task, ...where })));
-    // The word that it starts was lost.
+    // The message that starts it was lost.
     bench.ready(W2, 1);
     expect(bench.take('startGang')).toMatchObject([{ to: W2, task: 1, ...where }]);
   });
 
-  test('takes no workers that are fewer than its tasks', () => {
+  test('accepts matches only for all of its tasks', () => {
     const bench = new Bench();
     bench.match(W1, W2);
     expect([bench.take('run'), bench.take('unused').length]).toEqual([[], 2]);
@@ -139,7 +139,7 @@ describe('a gang', () => {
     expect(bench.job.history.failedCount).toBe(0);
   });
 
-  test('has completed when all members have: until then no result counts', () => {
+  test('completes when all members have: until then no result counts', () => {
     const bench = new Bench().started();
     bench.end(W1, 0);
     bench.end(W3, 2);
@@ -172,7 +172,7 @@ describe('a gang', () => {
       });
   });
 
-  test('is tried again as a whole, and whichever member fails, retries are counted once for each attempt', () => {
+  test('is retried as a whole, and each attempt counts once, whichever member fails', () => {
     const bench = new Bench({ retries: 2 }).started();
     for (const failing of [0, 1]) {
       bench.take('need');

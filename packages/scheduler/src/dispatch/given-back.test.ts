@@ -10,10 +10,9 @@ interface Underway {
 }
 
 /**
- * A job of these tasks among workers that give back all that comes, over a network that delivers within some ms, in any
- * order, and some messages twice.
+ * A job of these tasks among workers that return every probe, over a network with delays, reordering and duplicates.
  *
- * @returns the most messages that were underway at one time, and how many probes were sent
+ * @returns the maximum number of messages in flight, and the number of probes sent
  */
 function underway(seed: string, workers: readonly Address[], tasks: number, forMs: Millis) {
   const random = Random.seeded(seed);
@@ -54,7 +53,7 @@ function underway(seed: string, workers: readonly Address[], tasks: number, forM
     if (now >= forMs) break;
     if (timer !== undefined && timer[1].at <= now) {
       timers.delete(timer[0]);
-      // Central is there, and so the scheduler has no other thing to do.
+      // Central is present, so the scheduler has nothing else to do.
       scheduler.receive(CENTRAL, { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true }, now);
       scheduler.wake(timer[1].timer as never, timer[1].key, now);
       continue;
@@ -79,7 +78,7 @@ describe('probes that all workers decline', () => {
     for (let seed = 0; seed < 10; seed++) {
       const { most, sent } = underway(`given back ${seed}`, workers, tasks, 10 * LIVE_TIMINGS.retryMs);
       expect(most).toBeLessThan(30 + 20 * tasks);
-      // And they go out again all the same.
+      // They are sent again anyway.
       expect(sent).toBeGreaterThan(20 * tasks);
     }
   });

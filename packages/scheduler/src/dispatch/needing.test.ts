@@ -40,7 +40,7 @@ test('central gets an update if far fewer tasks wait because workers sought them
   expect(sweptAfter(0)).toEqual([]);
 });
 
-/** A job whose first task central has matched with a worker, and what its scheduler says to central. */
+/** A job whose first task central has matched with a worker, and the scheduler's messages to central. */
 function matched(spec: JobInput) {
   const told: Message[] = [];
   const send = (to: unknown, message: Message): void => {
@@ -85,7 +85,7 @@ test('central finds no workers for tasks that fail like one that cannot start', 
   expect(told).toEqual([{ type: 'withdraw', job: job.number }]);
 });
 
-test('long-standing needs are repeated ever less often, and soon after a change', () => {
+test('unchanged needs are repeated at growing intervals, which a change resets', () => {
   const needs: number[] = [];
   let now = 0;
   const send = (_: unknown, message: Message): void => {

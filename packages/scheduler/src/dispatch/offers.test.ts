@@ -32,7 +32,7 @@ function offersOf(...jobs: Job[]): Offers {
   return offers;
 }
 
-/** The next task of the job is bound. */
+/** Binds the next task of the job. */
 function bind(job: Job): void {
   const task = job.waiting.take(job.stages[0]!);
   job.set(task, TaskState.running);
@@ -50,7 +50,7 @@ test('the batch with the least reported remaining work is first', () => {
   expect(firstOf(offers)).toBe(large);
 });
 
-test('priority is a factor of the work that a batch is ordered by', () => {
+test('the work of a batch is scaled by its priority', () => {
   const jobs = [
     offered(tasks(1, 100, { priority: 'low' })),
     offered(tasks(4, 100, { priority: 'high' })),

@@ -7,7 +7,7 @@ import { hasProbed, isSilent } from './probe-watch.js';
 const W1 = 1 as Address;
 const PAUSE_MS = 10_000;
 
-test('silence about outstanding probes sends more, ever less often', () => {
+test('silent probes are supplemented by more, at growing intervals', () => {
   const batch = { probes: new ProbeLedger() } as unknown as Batch;
   batch.probes.add(W1, 2);
   const sentAt: number[] = [];

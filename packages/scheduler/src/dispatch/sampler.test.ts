@@ -62,14 +62,14 @@ class Bench {
     return this.scheduler.submit(parseJobSpec(input), undefined, this.now);
   }
 
-  /** A worker serves a probe of the batch. @returns the task that it got, or −1 */
+  /** A worker serves a probe of the batch. @returns its task, or −1 */
   serve(index: number, job: Job, batch: number): number {
     const message = { ask: ++this.#ask, again: false, job: job.number, stage: batch, placed: undefined };
     this.receive(worker(index), { type: 'ask', ...message });
     return this.take('run').at(-1)?.task ?? -1;
   }
 
-  /** Central has matched such workers with the batch. @returns the tasks that they got */
+  /** Central has matched these workers with the batch. @returns their tasks */
   match(job: Job, stage: number, indexes: number[]): number[] {
     const workers = indexes.map((index) => ({ worker: worker(index), match: 1 }));
     this.receive(CENTRAL, {
@@ -347,7 +347,7 @@ test('a central that plans whole jobs gets the estimate of each stage from pilot
   bench.take('declare');
   const [pilot] = bench.match(job, pilots, [0]);
   bench.end(0, job, pilot!, 30_000);
-  // Nobody has run such a job: history says ten minutes of either stage, and the pilot a twentieth of it.
+  // The job is new: history estimates ten minutes for each stage, and the pilot a twentieth of it.
   const declared = bench.take('declare').at(-1)!;
   expect(declared.stages.map(({ estimateMs, ended }) => [estimateMs, ended])).toEqual([
     [30_000, 1],
@@ -367,7 +367,7 @@ test('a stage with an estimate is declared with it', () => {
   expect(bench.take('need')[0]).toMatchObject({ stage: 0, estimateMs: 7_000 });
 });
 
-test('no task of a gang runs before the others, whatever the estimator would like', () => {
+test('no task of a gang runs before the others, even if the estimator requests pilots', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk, gangs: true } });
   const job = bench.submit(10);
   expect(job.sample).toBeUndefined();

@@ -2,7 +2,7 @@ import { COMPLETED, type Message, type MessageOf, PRESETS, parseJobSpec } from '
 import { expect, test } from 'vitest';
 import { CENTRAL, joined, loneScheduler, W1, welcome } from '../lone-scheduler.fixture.js';
 
-/** The job whose task a slot is given after one of ann's, which central has found it for; undefined: none. */
+/** The job whose task follows one of ann's in a slot that central matched with it; undefined: none. */
 function nextAfter(options: Record<string, string>, second: string, third: string): string | undefined {
   const sent: Message[] = [];
   const scheduler = loneScheduler({}, { send: (_, message) => void sent.push(message) });

@@ -5,7 +5,7 @@ import { CENTRAL, W1, welcome } from '../lone-scheduler.fixture.js';
 
 const KEEP_MS = 30 * 60_000;
 
-/** It has the jobs of a scheduler that is gone: one, which has ended, or still runs. */
+/** A scheduler that has taken over one job of a lost scheduler, which has ended or still runs. */
 function adopted(hasEnded: boolean): DurableBench {
   const before = new DurableBench();
   before.members(W1);
@@ -30,10 +30,10 @@ function beat(bench: DurableBench, now: number) {
   return said;
 }
 
-test('adopted jobs are kept for their time, and then nothing waits for them', () => {
+test('adopted jobs are kept for their time, and nothing waits for them afterwards', () => {
   const bench = adopted(true);
   expect(beat(bench, KEEP_MS - 1)).toMatchObject([{ type: 'heartbeat' }]);
-  // They are forgotten, which has to be written.
+  // Forgetting them must be recorded.
   expect(beat(bench, KEEP_MS + 1)).toMatchObject([{ type: 'heartbeat' }]);
   expect(beat(bench, KEEP_MS + 2)).toMatchObject([{ type: 'enlist', durable: false }, { type: 'leave' }]);
 });

@@ -12,7 +12,7 @@ class Bench {
   readonly journal: Map<number, Job> | undefined;
   now = 0;
 
-  /** @param journal where given, what ended is put away in it */
+  /** @param journal if given, ended jobs move to it */
   constructor(
     retention: Partial<Pick<SchedulerConfig, 'endedJobsMax' | 'endedJobsKeepMs'>> = {},
     jobsMax = 1e9,
@@ -30,7 +30,7 @@ class Bench {
     );
   }
 
-  /** A job that ends at once. */
+  /** A job that ends immediately. */
   run(user?: string, key?: string, argument = 'x'): Job {
     const { number } = this.store.nextName();
     const job = jobOf({ user, tasks: [{ exec: [argument] }] }, { number, key, acceptedAt: this.now });
@@ -48,7 +48,7 @@ class Bench {
 }
 
 describe('jobs that ended before this process', () => {
-  /** As a clock that was wrong then, or is now, makes them out to be. */
+  /** Simulates a wall clock that was wrong then, or is wrong now. */
   function restored(): Bench {
     const bench = new Bench({ endedJobsKeepMs: 1_000 });
     const { number } = bench.store.nextName();
@@ -69,7 +69,7 @@ describe('jobs that ended before this process', () => {
   });
 });
 
-describe('jobs that are too many', () => {
+describe('too many jobs', () => {
   test('are kept for longer than any client waits, with their keys', () => {
     const bench = new Bench();
     for (let i = 0; i < 100; i++) bench.run('u', `k${i}`);
@@ -79,7 +79,7 @@ describe('jobs that are too many', () => {
     expect(bench.store.byKey('k0', 'u')).toMatchObject({ number: 1 });
   });
 
-  test('go after that, the first that ended first', () => {
+  test('are then forgotten in order of their ends', () => {
     const bench = new Bench();
     for (let i = 0; i < 4; i++) bench.run('u', `k${i}`);
     bench.now = LIMITS.endedAgeMinMs + 1;
@@ -151,7 +151,7 @@ test('return values count as memory of their job, including the value that ends 
 });
 
 describe('ended jobs in a journal', () => {
-  test('lie there alone but for the last 32 MiB of them, however large the memory is', () => {
+  test('stay in memory only up to the last 32 MiB, however large the memory is', () => {
     const most = new Bench({}, 1e12, new Map(), sharesOf(64e9).endedMax);
     const jobs = 30_000;
     let largest = 0;
@@ -171,18 +171,18 @@ describe('ended jobs in a journal', () => {
     expect(most.store.byKey('another', 'ada')).toBeUndefined();
   });
 
-  test('a small memory keeps a twentieth of itself of them', () => {
+  test('use only a twentieth of a small memory', () => {
     expect(sharesOf(100e6).endedMax).toBe(5e6);
   });
 
-  test('are forgotten a thousand at a time, the first that ended first, and their keys are free', () => {
+  test('are forgotten a thousand at a time, oldest end first, and their keys become free', () => {
     const bench = new Bench({ endedJobsMax: 10 }, 1e9, new Map(), 100_000);
     for (let i = 1; i <= 5_000; i++) bench.run('ada', `k${i}`);
     const kept = bench.kept.length;
     bench.now = LIMITS.endedAgeMinMs + 1;
     bench.store.forgetOld(bench.now);
     expect(bench.forgotten.slice(0, 1_000)).toStrictEqual(Array.from({ length: 1_000 }, (_, i) => i + 1));
-    // Those in memory go all at once: they are few.
+    // Those in memory are forgotten at once, because they are few.
     expect(bench.forgotten).toHaveLength(1_000 + kept);
     expect([bench.store.byKey('k1', 'ada'), bench.store.traceOf('k1', 'u')]).toEqual([undefined, undefined]);
     expect(bench.store.isForgotten('s-1')).toBe(true);
@@ -191,12 +191,12 @@ describe('ended jobs in a journal', () => {
     for (; bench.store.count > 10; looks++) bench.store.forgetOld(bench.now);
     expect(looks).toBe(5);
     expect(bench.store.count).toBe(10);
-    // The next with that key is another job.
+    // The next submission with that key is a new job.
     const { number } = bench.run('ada', 'k1');
     expect(bench.store.byKey('k1', 'ada')).toMatchObject({ number });
   });
 
-  test('with the same key of two users are two, in memory, put away and as traces', () => {
+  test('with the same key of two users are distinct, in memory, in the journal and as traces', () => {
     for (const bench of [new Bench(), new Bench({}, 1e9, new Map(), 20_000), new Bench({}, 100_000)]) {
       const ada = bench.run('ada', 'k');
       const eve = bench.run('eve', 'k');

@@ -41,7 +41,7 @@ describe('with a journal', () => {
     bench.end(W1, bench.ask(W1, 1)!);
     expect(types(bench)).toEqual([]);
     bench.scheduler.recorded(bench.records.length - 1, bench.now);
-    // The end of the attempt is durable, that of the job is not.
+    // The end of the attempt is durable, but not the end of the job.
     expect(types(bench)).toEqual(['confirm']);
     bench.commit();
     expect(bench.take()).toMatchObject([{ type: 'jobEnded' }]);
@@ -217,7 +217,7 @@ describe('with a journal', () => {
 describe('return values of tasks', () => {
   const value = { of: 'x'.repeat(1_000) };
 
-  test('lies in the journal, is read back from there, and after a restart', () => {
+  test('are in the journal, and are read from there, even after a restart', () => {
     const first = new DurableBench();
     first.members(W1);
     const live = first.accept({ tasks: [{ sleep: 1 }, { sleep: 1 }] });
@@ -239,7 +239,7 @@ describe('return values of tasks', () => {
     expect(live.history.reports.bytes).toBeLessThan(1_000);
   });
 
-  test('has no room without a journal once the memory is full, and fails its task', () => {
+  test('do not fit without a journal once the memory is full, and fail their tasks', () => {
     const sent: Message[] = [];
     const scheduler = loneScheduler({ memoryBytes: 100_000 }, { send: (_, message) => sent.push(message) });
     scheduler.start(0);
@@ -258,7 +258,7 @@ describe('return values of tasks', () => {
   });
 });
 
-/** A scheduler that has run and written down twenty jobs, of which its memory does not hold all. */
+/** A scheduler that ran and recorded twenty jobs, not all of which fit into its memory. */
 function twentyJobs(): DurableBench {
   const bench = new DurableBench(undefined, 0, true, { memoryBytes: 40_000 });
   bench.members(W1);
@@ -308,17 +308,17 @@ test('an evicted job is reported as such, and keeps its key', () => {
     { type: 'accepted', request: 9, value: { job: 's-1', state: 'completed' } },
     { type: 'refused', request: 10, code: 'forgotten-job', message: expect.stringContaining('completed') },
   ]);
-  // Also after a restart: its records go with its key.
+  // The key is kept after a restart, with the records.
   const again = new DurableBench(bench.inheritance(), 1_000, true, { memoryBytes: 40_000 });
   again.submit({ tasks: [{ sleep: 1 }] }, 'k1', 9);
   again.commit();
   expect(again.take()).toMatchObject([{ type: 'accepted', value: { job: 's-1' } }]);
-  // Numbers that a restart passes over were nobody's.
+  // Numbers that a restart skips belong to no job.
   again.receive(CLIENT, { type: 'describeJob', request: 3, id: 's-5000', spec: false });
   expect(again.take()).toMatchObject([{ type: 'refused', code: 'unknown-job' }]);
 });
 
-test('a job that a larger heap has left behind stays in the journal, with its key', () => {
+test('a job that does not fit into a smaller heap stays in the journal, with its key', () => {
   const first = new DurableBench();
   first.submit({ tasks: { count: 2_000, run: { sleep: 1 } } }, 'large');
   first.submit({ tasks: [{ sleep: 1 }] }, 'small', 2);
@@ -351,7 +351,7 @@ test('a job that a larger heap has left behind stays in the journal, with its ke
 test('a job whose results were dropped under memory pressure reports that', () => {
   const bench = new DurableBench(undefined, 0, true, { memoryBytes: 1_000_000 });
   for (let job = 1; job <= 4; job++) {
-    // It takes long to read back, so it is not left to the journal.
+    // Reading it back would take long, so it stays in memory.
     bench.submit({ tasks: { count: 2_200, run: { sleep: 1 } } }, `k${job}`);
     bench.receive(CLIENT, { type: 'cancelJob', request: 2, id: `s-${job}` });
     bench.commit();

@@ -7,7 +7,7 @@ const JOBS = 2_000;
 /** Records read or written, or messages sent, in one turn. */
 const TURN_MAX = 1_000;
 
-/** A scheduler that starts again with so many jobs that wait, and how much of their journal it has read. */
+/** A scheduler that restarts with this many waiting jobs, and a counter of the records read. */
 function startedAgain(): { bench: DurableBench; read: () => number } {
   const before = new DurableBench();
   before.members(W1);
@@ -28,7 +28,7 @@ function startedAgain(): { bench: DurableBench; read: () => number } {
   return { bench, read: () => read - JOBS };
 }
 
-/** @returns whether something was left to do */
+/** @returns whether work was left */
 function nextPiece(bench: DurableBench): boolean {
   if (!bench.timers.delete('piece 0')) return false;
   bench.scheduler.wake('piece', 0, bench.now);
@@ -55,7 +55,7 @@ describe('many jobs of earlier incarnations', () => {
     expect(bench.take().map(({ type }) => type)).toEqual(['enlist']);
   });
 
-  test('start a piece at a time', () => {
+  test('are started in chunks', () => {
     const { bench } = startedAgain();
     while (nextPiece(bench));
     bench.receive(CENTRAL, welcome());

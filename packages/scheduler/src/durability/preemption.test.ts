@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DurableBench } from '../durable.fixture.js';
 import { CENTRAL, W1, welcome } from '../lone-scheduler.fixture.js';
 
-test('a task that runs since before its scheduler was started again can be preempted', () => {
+test('a task that has run since before a restart of its scheduler can be preempted', () => {
   const before = new DurableBench(undefined, 0, false);
   before.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }));
   before.members(W1);

@@ -44,7 +44,7 @@ function durablePart(job: Job, records: readonly JobRecord[]) {
   return { id, states, failures, losses, cancelling, failedCount, lostCount, values, runs };
 }
 
-/** One thing that happens: to the job, and to which of its runs. */
+/** An event of the job, or of one of its runs. */
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.constant('ask' as const) },
   { weight: 4, arbitrary: fc.constant('completed' as const) },
@@ -86,14 +86,14 @@ describe('jobs rebuilt from records', () => {
           bench.end(W1, bound, outcome);
         }
         for (let count = 0; count <= bench.records.length; count++) {
-          // Checks itself, at its start and at each step.
+          // Checks its invariants at the start and at each step.
           const again = new DurableBench(
             { ...bench.inheritance(), entries: entriesOf(bench.records.slice(0, count)) },
             500,
           );
           again.members(W1, W2);
         }
-        // A damaged record is left out of its journal, whichever but the first.
+        // Removes any damaged record of its journal except the first.
         for (let gone = 1; gone < bench.records.length; gone++) {
           const rest = bench.records.filter((_, at) => at !== gone);
           new DurableBench({ ...bench.inheritance(), entries: entriesOf(rest) }, 500).members(W1, W2);
@@ -126,13 +126,13 @@ describe('jobs rebuilt from records', () => {
     });
     const [job] = rebuildAt(1_000, [{ ...bench.records[0]!, at: hour }, lost(1), lost(2)]);
     expect(job!.acceptedAt).toBe(1_000);
-    // It pauses for as long as from any other clock.
+    // It pauses for as long as under any other clock.
     const mayGo = (now: number) =>
       job!.history.blame!.mayGo(0, W1, { isFailing: false, sound: 1 }, () => true, now);
     expect([mayGo(1_000), mayGo(60_000)]).toEqual([false, true]);
   });
 
-  test('that were forgotten are no more', () => {
+  test('that were forgotten no longer exist', () => {
     const bench = new DurableBench();
     bench.submit({ tasks: [{ sleep: 1 }] });
     expect(rebuild([...bench.records, { kind: 'forgotten', job: 1, at: 9 }])).toEqual([]);

@@ -6,7 +6,7 @@ import { CENTRAL, CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
 const FORMER = 3 as Address;
 const { leaseMs, retryMs } = LIVE_TIMINGS;
 
-/** A job of three tasks, of which one has completed at W1, and one runs there; then the scheduler dies. */
+/** A job of three tasks: one has completed at W1, and one runs there when the scheduler crashes. */
 function crashed(): DurableBench {
   const bench = new DurableBench();
   bench.members(W1, W2);
@@ -47,7 +47,7 @@ describe('a restarted owner', () => {
     bench.receive(W1, { type: 'holding', tasks: [held(1, 1)], audit: 0 });
     expect(bench.take()).toEqual([]);
     bench.receive(W2, { type: 'holding', tasks: [], audit: 0 });
-    // For the one task that nobody has.
+    // Probes for the one task that no worker has.
     expect(bench.take().map(({ type }) => type)).toEqual(['probe', 'probe']);
     expect(summary(bench).tasks).toMatchObject({ completed: 1, running: 1, waiting: 1 });
   });
@@ -77,7 +77,7 @@ describe('a restarted owner', () => {
     expect(summary(bench).tasks).toMatchObject({ completed: 2, running: 0 });
   });
 
-  test('waits no longer than a lease for a worker that is silent', () => {
+  test('waits at most a lease for a silent worker', () => {
     const bench = again(crashed());
     bench.members(W1, W2);
     bench.receive(W1, { type: 'holding', tasks: [], audit: 0 });
@@ -87,7 +87,7 @@ describe('a restarted owner', () => {
     expect(bench.take()).toEqual([{ type: 'resume', previousIncarnations: [FORMER], audit: 0 }]);
     sweepUntil(bench, leaseMs + retryMs);
     expect(bench.take().filter(({ type }) => type === 'probe')).toHaveLength(4);
-    // Both tasks run elsewhere by the time it speaks.
+    // Both tasks run elsewhere when it answers.
     const elsewhere = [bench.ask(W1, 1)!, bench.ask(W1, 1)!];
     expect(elsewhere.map(({ task, attempt }) => [task, attempt])).toEqual([
       [1, 2],

@@ -6,7 +6,7 @@ import { CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
 const { retryMs } = LIVE_TIMINGS;
 const job = { tasks: { count: 2, run: { sleep: 1 } } };
 
-/** Both tasks are given to W1, long ago. */
+/** Both tasks were given to W1 long ago. */
 function given(): DurableBench {
   const bench = new DurableBench();
   bench.members(W1, W2);
@@ -43,7 +43,7 @@ const givenBack = (task: number): MessageOf<'declined'> => ({
 const held = (task: number) => ({ job: 1, task, attempt: 1, elapsedMs: 40, match: undefined });
 
 describe('a task that seems to run for long', () => {
-  test('is asked after, at the workers that should run it, once in a while', () => {
+  test('is audited occasionally, at the workers that should run it', () => {
     const bench = given();
     expect(sweep(bench)).toEqual([{ type: 'resume', previousIncarnations: [], audit: 1 }]);
     bench.now += retryMs;
@@ -61,7 +61,7 @@ describe('a task that seems to run for long', () => {
     expect(tasks(bench)).toMatchObject({ running: 2 });
   });
 
-  test('waits again when that worker gives it back', () => {
+  test('waits again when that worker returns it', () => {
     const bench = given();
     sweep(bench);
     bench.receive(W1, { type: 'holding', tasks: [held(0)], audit: 1 });
@@ -87,7 +87,7 @@ describe('a task that seems to run for long', () => {
     bench.receive(W1, givenBack(1));
     bench.take();
     expect(bench.ask(W2, 1)).toBeUndefined();
-    // That it waits for the disk for so long, or that this process stands still, keeps the worker from nothing.
+    // Neither the delay for the disk nor a suspension of this process affects the worker.
     bench.now += 11 * retryMs;
     expect(sweep(bench)).toEqual([]);
     bench.commit();

@@ -64,7 +64,7 @@ describe('output of tasks', () => {
     expect(text(logs.read(1, next, all, false))).toBe('c');
   });
 
-  it('gives way, and the last lines of failed tasks go last', () => {
+  it('is evicted with the last lines of failed tasks last', () => {
     const logs = new TaskLogs(20_000, (_, task) => task % 10 === 3);
     for (let task = 0; task < 100; task++)
       print(logs, 1, `${task} ${'x'.repeat(3_000)}\ncause ${task}\n`, task);
@@ -92,7 +92,7 @@ describe('output of tasks', () => {
     expect(String.fromCharCode(...lines.get(7)!)).toBe('o7\no8\nende4\ne5\ne6\ne7\ne8\n');
   });
 
-  it('is read without unreported gaps, whatever is dropped meanwhile', () => {
+  it('is read without unreported gaps, in spite of evictions', () => {
     const step = fc.record({ job: fc.nat(2), length: fc.integer({ min: 1, max: 60 }), read: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {

@@ -13,7 +13,7 @@ const step = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       number: fc.integer({ min: 1, max: 1e15 }),
-      // Few, so that some have the same.
+      // Few, so that some collide.
       key: fc.option(fc.integer({ min: 0, max: 20 }).map(String), { nil: undefined }),
       user: fc.constantFrom(undefined, 'ada', 'bob'),
       state: fc.constantFrom(...JOB_STATES),
@@ -25,7 +25,7 @@ const step = fc.oneof(
 );
 
 describe('traces', () => {
-  test.each([true, false])('are what was put in, first in first out (keys are kept: %s)', (keepsKeys) => {
+  test.each([true, false])('are returned in order of insertion (keys are kept: %s)', (keepsKeys) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 600 }), (steps) => {
         const traces = new Traces(keepsKeys, () => 0.3);
@@ -68,7 +68,7 @@ describe('traces', () => {
     );
   });
 
-  test('of a million jobs take little, are found, and go in the order of their ends', () => {
+  test('of a million jobs take little memory, can be looked up, and are evicted in order of their ends', () => {
     const count = 1_000_000;
     const traces = new Traces(false, () => 0.3);
     for (let number = 1; number <= count; number++) traces.push(trace(number));

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { DurableBench } from '../durable.fixture.js';
 import { CENTRAL, CLIENT, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
-/** One whose journal others may take over. */
+/** A scheduler whose journal others may take over. */
 function sharing(): DurableBench {
   const bench = new DurableBench(undefined, 0, true, { epoch: 1 });
   bench.members(W1, W2);
@@ -15,8 +15,8 @@ function sharing(): DurableBench {
 const typesOf = (bench: DurableBench) => bench.take().map(({ type }) => type);
 const BY = { id: 'other-7', accepted: undefined, ended: undefined };
 
-describe('a job that others may take over', () => {
-  test('looks for workers at once, and is sent to none before it is durable', () => {
+describe('a job in a shared journal', () => {
+  test('looks for workers immediately, but is assigned to none before it is durable', () => {
     const bench = sharing();
     bench.submit({ tasks: [{ sleep: 1 }] });
     expect(new Set(typesOf(bench))).toEqual(new Set(['probe']));
@@ -25,7 +25,7 @@ describe('a job that others may take over', () => {
     expect(typesOf(bench)).toEqual(['accepted', 'run', 'cancelProbes']);
   });
 
-  test('is not given to a worker that seeks any task either', () => {
+  test('is not assigned to a seeking worker either', () => {
     const bench = sharing();
     bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk }, estimator: 'given' }));
     bench.submit({ estimate: 1, tasks: [{ sleep: 1 }, { sleep: 1 }] });
@@ -39,7 +39,7 @@ describe('a job that others may take over', () => {
     expect(typesOf(bench)).toContain('run');
   });
 
-  test('releases waiting workers while the journal is away, and continues when it is back', () => {
+  test('releases waiting workers while the journal is unreachable, and continues afterwards', () => {
     const bench = sharing();
     bench.submit({ tasks: [{ sleep: 1 }] });
     expect(bench.ask(W1, 1)).toBeUndefined();
@@ -53,7 +53,7 @@ describe('a job that others may take over', () => {
     expect(bench.ask(W1, 1)).toMatchObject({ task: 0, attempt: 1 });
   });
 
-  test('is not placed before it is written', () => {
+  test('is not placed before it is durable', () => {
     const bench = sharing();
     bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.central } }));
     bench.take();

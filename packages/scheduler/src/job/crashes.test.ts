@@ -12,7 +12,7 @@ test('jobs of one user that differ in numbers run the same program', () => {
   expect(program({ tasks: [{ sleep: 1 }] })).toBeUndefined();
 });
 
-test('losses are too many at a limit, and fewer with every task that completes', () => {
+test('losses reach a limit, and every completed task reduces them', () => {
   const crashes = new Crashes();
   for (let lost = 0; lost < 3 * LIMITS.lossesPerJobMax; lost++) crashes.lost(true, lost);
   expect(crashes.isTooMuch).toBe(true);
@@ -22,21 +22,21 @@ test('losses are too many at a limit, and fewer with every task that completes',
   expect(crashes).toMatchObject({ isSuspect: false, isClear: true });
 });
 
-test('losses of long ago do not count', () => {
+test('old losses do not count', () => {
   const crashes = new Crashes();
   for (let lost = 0; lost < LIMITS.lossesPerJobMax; lost++) crashes.lost(true, 0);
   crashes.lost(true, 600_001);
   expect(crashes).toMatchObject({ isTooMuch: false, isSuspect: false });
 });
 
-test('losses that a job had before are counted with those of its program', () => {
+test('earlier losses of a job count with those of its program', () => {
   const [of, own] = [new CrashesByProgram().of(1), new Crashes()];
   for (let lost = 0; lost < LIMITS.lossesPerJobMax; lost++) own.lost(true, 5);
   of.include(own);
   expect(of.isTooMuch).toBe(true);
 });
 
-test('a program whose losses completed tasks have made up for is forgotten', () => {
+test('a program whose completed tasks outweigh its losses is forgotten', () => {
   const byProgram = new CrashesByProgram();
   const crashes = byProgram.of(7);
   crashes.lost(false, 0);

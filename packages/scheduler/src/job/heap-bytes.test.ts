@@ -30,7 +30,7 @@ describe('a page', () => {
     expect(taken).toBe(LIMITS.answerValuesMax);
   });
 
-  it('takes its first item, whatever that is', () => {
+  it('accepts its first item, however large', () => {
     const large = 'x'.repeat(2 * LIMITS.answerBytesMax);
     expect(isAnswerable(weigh(large))).toBe(false);
     expect(new Page<string>().take(large)).toBe(true);

@@ -2,7 +2,7 @@ import { type Address, type Message, PRESETS, parseJobSpec } from '@goshawk/core
 import { expect, test } from 'vitest';
 import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
-/** A scheduler whose gangs are matched by central, and fail where they have not started by their deadline. */
+/** A scheduler whose gangs are matched by central, and fail if they have not started by their deadline. */
 function setUp(abandons = true) {
   const timers = new Map<number, number>();
   const sent: { to: Address; message: Message }[] = [];
@@ -50,7 +50,7 @@ function setUp(abandons = true) {
   return { scheduler, job, timers, start, end, take };
 }
 
-test('a job that has not started by its deadline fails with that reason, whatever its retries', () => {
+test('a job that has not started by its deadline fails with that reason, regardless of retries', () => {
   const { scheduler, job, timers, take } = setUp();
   expect(timers.get(job.number)).toBe(101);
   scheduler.wake('deadline', job.number, 101);

@@ -28,7 +28,7 @@ function open(more: object = {}, key = 'k'): void {
   bench.take();
 }
 
-/** @returns the answer, or why it was refused */
+/** @returns the answer, or the refusal */
 function append(first: number, inputs: readonly unknown[], more: Partial<MessageOf<'appendTasks'>> = {}) {
   const each = inputs.map((input) => ({ input }));
   const digest = `${first + inputs.length}`;
@@ -61,7 +61,7 @@ function restart(): void {
   bench.take();
 }
 
-/** Appends and asks before the disk has it. */
+/** Appends tasks that are not durable when a worker asks. */
 function appendUnwritten(first: number, input: string): void {
   const message = {
     ...CONTEXT,
@@ -77,7 +77,7 @@ function appendUnwritten(first: number, input: string): void {
 const value = (of: unknown): Outcome => ({ ...COMPLETED, value: of });
 
 describe('an open job', () => {
-  test('gives out no task before it is on the disk, for the next one with its index would have its attempts', () => {
+  test('assigns no task before it is durable, because the next task with its index would inherit its attempts', () => {
     append(0, ['a']);
     appendUnwritten(1, 'b');
     appendUnwritten(2, 'c');
@@ -130,7 +130,7 @@ describe('an open job', () => {
     expect(append(0, [], { close: true })).toMatchObject({ state: 'completed', tasks: 0 });
   });
 
-  test('ignores repeated tasks, and refuses different ones at their place', () => {
+  test('ignores repeated tasks, and refuses different ones at their index', () => {
     append(0, ['a', 'b']);
     expect(append(0, ['a', 'b'])).toMatchObject({ tasks: 2 });
     expect(append(0, ['a'])).toMatchObject({ tasks: 2 });
@@ -241,7 +241,7 @@ describe('an open job', () => {
     expect(detail('s-2')).toMatchObject({ sampling: undefined, class: 'short' });
   });
 
-  test('keeps no inputs of tasks that have completed, and no values that its client has', () => {
+  test('keeps no inputs of completed tasks, and no values that its client has', () => {
     bench = benched(new DurableBench());
     const job = bench.accept({ open: '1h' });
     const before = bench.scheduler.activeBytes;

@@ -16,7 +16,7 @@ function detail(bench: DurableBench, job = 1): Detail {
   return bench.take().find((message) => message.type === 'jobDetail')!.value as Detail;
 }
 
-/** Earlier abandoned attempts are durable, so that the next one may start. */
+/** The ends of earlier attempts are durable, so that the next one may start. */
 function ask(bench: DurableBench, worker: Address, job: number): MessageOf<'run'> | undefined {
   bench.commit();
   return bench.ask(worker, job);
@@ -65,7 +65,7 @@ describe('a worker that fails tasks that complete elsewhere', () => {
   const unfit = (bench: DurableBench): MessageOf<'unfit'>[] =>
     bench.take().filter((message) => message.type === 'unfit');
 
-  /** The job's tasks complete at W2, and one after the other fails at W1. @returns what W1 was told */
+  /** The job's tasks complete at W2, then some fail at W1. @returns the messages to W1 */
   function after(completed: number, failed: number, failedElsewhere = 0): MessageOf<'unfit'>[] {
     const bench = submitted(100, 0, W1, W2);
     for (let task = 0; task < completed; task++) bench.end(W2, ask(bench, W2, 1)!, COMPLETED);
@@ -129,7 +129,7 @@ describe('a worker that fails the first attempts of many small jobs, which compl
   const notThere: Outcome = { ...FAILED, kind: 'lost', errorCode: 'command-not-found', errorMessage: 'x' };
   const unfit = (bench: DurableBench) => bench.take().filter(({ type }) => type === 'unfit');
 
-  /** A job of one task, which the one worker cannot start and the other can. @returns what the first was told */
+  /** A job of one task, which one worker cannot start and the other can. @returns the messages to the first */
   function job(bench: DurableBench, number: number, completes: boolean) {
     bench.submit({ tasks: [{ exec: ['x'] }] }, `k${number}`, number);
     bench.end(W1, ask(bench, W1, number)!, notThere);
@@ -174,14 +174,14 @@ describe('a worker that fails the first attempts of many small jobs, which compl
   });
 });
 
-/** The worker is gone; another one takes its place. */
+/** The worker is lost; another one takes its place. */
 function lose(bench: DurableBench, version: number, worker: Address, next: Address): void {
   bench.commit();
   bench.receive(CENTRAL, { ...joined(version, [next], 4), since: version - 1, left: [worker] } as never);
 }
 
-describe('a task that ends its workers', () => {
-  test('runs apart after two of them, fails after eight, and its neighbours complete', () => {
+describe('a task that kills its workers', () => {
+  test('runs alone after two of them, fails after eight, and its neighbors complete', () => {
     const bench = submitted(4, 0, W1);
     let worker = W1 as number;
     let version = 1;
@@ -198,7 +198,7 @@ describe('a task that ends its workers', () => {
         hasPoison ||= task.task === 0;
         if (task.apartMs === undefined) continue;
         apart.add(task.task);
-        // The worker starts nothing beside it.
+        // The worker starts no other task beside it.
         break;
       }
       if (hasPoison) {
@@ -234,13 +234,13 @@ describe('a task that ends its workers', () => {
     }
     expect(detail(bench)).toMatchObject({ state: 'failed', tasks: { completed: 0, failed: 1_000 } });
     expect(lost).toBeLessThanOrEqual(16);
-    // The next incarnation knows.
+    // The next incarnation knows this, too.
     const after = new DurableBench({ ...bench.inheritance(), piece: Number.POSITIVE_INFINITY }, 1_000_000);
     after.commit();
     expect(detail(after)).toMatchObject({ state: 'failed', tasks: { failed: 1_000 } });
   });
 
-  test('a job that lost many workers at once runs on as before when one task has outlived its time apart', () => {
+  test('a job that lost many workers at once continues once one task has survived its time alone', () => {
     const workers = Array.from({ length: 20 }, (_, place) => 11 + place) as Address[];
     const bench = submitted(100, 0, ...workers);
     for (const worker of workers) ask(bench, worker, 1);
@@ -262,7 +262,7 @@ describe('if half of the workers fail all tasks at once', () => {
   const workers = Array.from({ length: 8 }, (_, place) => 11 + place) as Address[];
   const isBad = (worker: Address): boolean => worker % 2 === 0;
 
-  /** Bad workers fail three tasks while a good one completes one. @returns tasks that failed for good */
+  /** Bad workers fail three tasks while a good one completes one. @returns tasks that failed permanently */
   function failures(jobs: readonly { readonly job: number; readonly tasks: number }[]): number {
     const bench = new DurableBench();
     bench.members(...workers);
@@ -299,7 +299,7 @@ describe('if half of the workers fail all tasks at once', () => {
   }
 
   test('two retries are enough for the tasks of a job', () => {
-    // One task can meet three of them before anything is known.
+    // One task can meet three of them before their failures are known.
     expect(failures([{ job: 1, tasks: 120 }])).toBeLessThanOrEqual(1);
   });
 
@@ -309,8 +309,11 @@ describe('if half of the workers fail all tasks at once', () => {
   });
 });
 
-describe('jobs of one task that end their workers', () => {
-  /** Submits jobs, and loses each worker that runs a task of them. @returns workers lost until all have failed */
+describe('jobs of one task that kill their workers', () => {
+  /**
+   * Submits jobs, and loses each worker that runs one of their tasks. @returns number of workers lost until all have
+   * failed
+   */
   function lostBy(bench: DurableBench, jobs: readonly number[], spec: (job: number) => object): number {
     for (const job of jobs) bench.submit(spec(job) as never, `k${job}`, job);
     const workers = Array.from({ length: 12 }, (_, place) => 100 * jobs[0]! + place) as Address[];
@@ -339,7 +342,7 @@ describe('jobs of one task that end their workers', () => {
 
   const crash = (job: number, user = 'ann') => ({ user, tasks: [{ exec: ['crash', `--seed=${job}`] }] });
 
-  test('cost few workers together, and later ones of the same program one each', () => {
+  test('cost few workers together, and one each for later jobs of the same program', () => {
     const bench = new DurableBench();
     expect(lostBy(bench, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], (job) => crash(job))).toBeLessThanOrEqual(28);
     expect(lostBy(bench, [11], () => crash(11))).toBe(1);
@@ -354,7 +357,7 @@ describe('jobs of one task that end their workers', () => {
 });
 
 describe('an abandoned task', () => {
-  test('is cancelled at its possible workers, at once and when they return', () => {
+  test('is cancelled at its possible workers, immediately and when they return', () => {
     const bench = submitted(1, 0, W1, W2);
     const { attempt } = ask(bench, W1, 1)!;
     const cancels = () => bench.take().filter((message) => message.type === 'cancelTask');

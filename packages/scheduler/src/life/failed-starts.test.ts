@@ -65,7 +65,7 @@ describe('a task that cannot be started', () => {
     });
   });
 
-  test('fails at once with a single worker', () => {
+  test('fails immediately with a single worker', () => {
     const bench = submitted(W1);
     fails(bench, W1, 'command-not-found');
     expect(detail(bench)).toMatchObject({ state: 'failed', failures: [{ code: 'command-not-found' }] });
@@ -91,7 +91,7 @@ describe('a task that cannot be started', () => {
     expect(detail(bench)).toMatchObject({ state: 'completed', attempts: { total: 1, failed: 0, lost: 0 } });
   });
 
-  test('ends its job at once, regardless of retries', () => {
+  test('ends its job immediately, regardless of retries', () => {
     const bench = new DurableBench();
     bench.members(W1, W2, W3);
     bench.submit({ tasks: { count: 50, run: { exec: ['a-command'] } }, retries: 5 });

@@ -42,7 +42,7 @@ function reasons(bench: DurableBench) {
   return value.waiting.map(({ reason, tasks }) => [reason, tasks]);
 }
 
-/** The next incarnation, once its workers have had the time to say what they hold. */
+/** The next incarnation, after its workers have had time to report their tasks. */
 function restarted(before: DurableBench, startedAt = 20_000): DurableBench {
   before.commit();
   const bench = new DurableBench(before.inheritance([FORMER]), startedAt);
@@ -97,7 +97,7 @@ describe('a held job', () => {
     expect(reasons(bench)).toEqual([['required', 4]]);
     bench.scheduler.drain();
     bench.scheduler.wake('heartbeat', 0, bench.now);
-    // A worker that has it may be about to join.
+    // A worker that can run it may be about to join.
     expect(isDrained).toBe(false);
     bench.now += 60_000;
     bench.receive(CENTRAL, joined(2, [W1, W2], 4));
@@ -122,7 +122,7 @@ describe('a held job', () => {
     expect(detail(bench)).toMatchObject({ state: 'completed', tasks: { completed: 4 } });
   });
 
-  test('may be so from its submission on', () => {
+  test('may be on hold from its submission on', () => {
     const bench = submitted({ ...TASKS, hold: true });
     expect(bench.ask(W1, 1)).toBeUndefined();
     expect(detail(bench)).toMatchObject({ state: 'waiting', held: true });
@@ -132,7 +132,7 @@ describe('a held job', () => {
     expect(bench.ask(W1, 1)).toBeDefined();
   });
 
-  test('is still held after a restart, and still released after another one', () => {
+  test('is still on hold after a restart, and still released after another one', () => {
     const before = submitted();
     before.end(W1, before.ask(W1, 1)!);
     update(before, { held: true, priority: 'high' });
@@ -141,7 +141,7 @@ describe('a held job', () => {
     expect(bench.ask(W1, 1)).toBeUndefined();
     update(bench, { held: false });
     expect(bench.ask(W1, 1)).toBeDefined();
-    // Its own records follow those that it has inherited.
+    // Its own records follow the inherited ones.
     const all = [...before.records, ...bench.records];
     bench.records.splice(0, Number.POSITIVE_INFINITY, ...all);
     const again = restarted(bench, 40_000);
@@ -238,7 +238,7 @@ describe('a held job', () => {
     ]);
   });
 
-  test('does not count the time as one of waiting for a worker', () => {
+  test('does not count the time as waiting for a worker', () => {
     const bench = submitted();
     bench.now = 1_000;
     update(bench, { held: true });
@@ -295,7 +295,7 @@ describe('central', () => {
     ]);
   });
 
-  test('gets a changed priority at once', () => {
+  test('gets a changed priority immediately', () => {
     const bench = matched();
     const { sent, answer } = update(bench, { priority: 'high' });
     expect(answer).toMatchObject({ type: 'jobSummary' });
@@ -327,7 +327,7 @@ describe('a job that begins later', () => {
     expect(bench.timers.get('begin 0')).toBe(60_000);
   });
 
-  test('begins at once if its time has passed', () => {
+  test('begins immediately if its time has passed', () => {
     const bench = submitted({ ...TASKS, begin: new Date(WALL - 1).toISOString() });
     expect(bench.ask(W1, 1)).toBeDefined();
     expect(bench.timers.has('begin 0')).toBe(false);
@@ -352,7 +352,7 @@ describe('a job that begins later', () => {
     expect(bench.ask(W1, 1)).toBeDefined();
   });
 
-  test('begins at the same time after a restart, or at once if that has passed', () => {
+  test('begins at the same time after a restart, or immediately if that has passed', () => {
     const before = submitted({ ...TASKS, begin: '1m' });
     const bench = restarted(before, 20_000);
     expect(detail(bench)).toMatchObject({ beginAt: WALL + 60_000 });

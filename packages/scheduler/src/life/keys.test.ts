@@ -53,7 +53,7 @@ describe('keys', () => {
     expect(bench.codes).toEqual([undefined, undefined, undefined]);
   });
 
-  test('a late older list changes nothing', () => {
+  test('a late older list has no effect', () => {
     const bench = new Bench();
     bench.keys.onMembers(CENTRAL, members(['a', 'b', 'c']), 0);
     bench.keys.onMembers(CENTRAL, { ...members(['a']), ownersVersion: 1 }, 1);
@@ -61,7 +61,7 @@ describe('keys', () => {
     expect(bench.keys.version).toBe(4);
   });
 
-  test('a scheduler that a new central does not list counts as away for ten minutes', () => {
+  test('a scheduler that a new central does not list counts as disconnected for ten minutes', () => {
     const bench = new Bench();
     bench.keys.onMembers(CENTRAL, members(['a', 'b', 'c']), 0);
     bench.keys.onMembers(ANOTHER, members(['a']), 1);
@@ -85,7 +85,7 @@ describe('keys', () => {
     expect(bench.codes).toEqual([undefined, 'owner-away', 'owner-away']);
   });
 
-  test('names are written down when they change', () => {
+  test('names are recorded when they change', () => {
     const bench = new Bench(['a', 'b']);
     bench.keys.onMembers(CENTRAL, members(['b', 'a']), 0);
     bench.keys.onMembers(CENTRAL, members(['a'], ['b']), 1);

@@ -8,10 +8,10 @@ import { type Job, TaskState } from '../job/job.js';
 import { bytesOf } from '../job/job-bytes.js';
 import { DEFAULT_LOAD_LIMITS, Overload } from './overload.js';
 
-/** Some 10 kB in memory. */
+/** About 10 kB in memory. */
 const LARGE: NonNullable<JobInput['tasks']> = [{ exec: ['cat', 'x'.repeat(7_000)] }];
 
-/** An owner that has jobs, and nothing else. */
+/** An owner reduced to its jobs. */
 class Bench {
   readonly jobs: JobStore;
   readonly forgotten: number[] = [];
@@ -110,7 +110,7 @@ describe('too much', () => {
       return [...inMemory, ...away].filter((user) => user === 'ada').length;
     };
     expect(kept()).toBe(20);
-    // The flood may end, too: it makes room for itself.
+    // The large jobs may end, too: they make room only for themselves.
     for (const job of [...bench.jobs.active()]) bench.end(job);
     for (let more = 0; more < 100; more++) bench.end(bench.add(of('eve')));
     expect(kept()).toBe(20);

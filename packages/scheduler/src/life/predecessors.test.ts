@@ -58,7 +58,7 @@ function run(job: number, outcome?: typeof FAILED): void {
   bench.commit();
 }
 
-/** A process later finds what was written down. */
+/** Restarts the process, which finds all records. */
 function restart(): void {
   bench.commit();
   const next = new DurableBench(bench.inheritance([FORMER]), 1_000);
@@ -149,7 +149,7 @@ describe('a job with a predecessor at the same scheduler', () => {
     expect(bench.scheduler.activeJobs).toBe(9_999);
   });
 
-  test('has the stages and the pilots that it would have had', () => {
+  test('has the same stages and pilots as without a predecessor', () => {
     submit(ONE);
     const stages = [
       { name: 'a', tasks: { count: 2, run: { sleep: 1 } } },
@@ -194,7 +194,7 @@ describe('a job with a predecessor at the same scheduler', () => {
     expect(detail(held).state).toBe('completed');
   });
 
-  test('runs when it was cancelled just before its start, and is retried', () => {
+  test('runs if it was cancelled just before its start, and is retried', () => {
     submit(ONE);
     const held = submit({ ...ONE, afterOk: ['s-1'] });
     bench.end(W1, bench.ask(W1, 1)!);

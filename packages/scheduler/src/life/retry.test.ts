@@ -66,7 +66,7 @@ function retry(
   return answer?.type === 'accepted' ? answer.value : (answer as MessageOf<'refused'>);
 }
 
-/** Runs all that waits. @returns the tasks that ran, in order */
+/** Runs all waiting tasks. @returns the tasks that ran, in order */
 function runAll(isFailing: (run: MessageOf<'run'>) => boolean = () => false, job = 1): MessageOf<'run'>[] {
   const runs: MessageOf<'run'>[] = [];
   for (let idle = 0, turn = 0; idle < 6; ) {
@@ -185,7 +185,7 @@ describe('a retry', () => {
     expect(retry()).toMatchObject({ code: 'not-ended' });
   });
 
-  test('has a new budget of retries, and counts its attempts on', () => {
+  test('has a new budget of retries, and continues the attempt numbers', () => {
     submit({ tasks: [{ sleep: 1 }], retries: 1 });
     expect(runAll(() => true)).toHaveLength(2);
     retry();
@@ -207,7 +207,7 @@ describe('a retry', () => {
     expect(detail().state).toBe('running');
   });
 
-  test('takes a match that came before it was durable, although a later one was answered meanwhile', () => {
+  test('accepts a match that arrived before it was durable, even if a later one was answered meanwhile', () => {
     submit(TEN);
     runAll(({ task }) => task === 7);
     submit({ tasks: [{ sleep: 1 }] }, 'other');
@@ -238,7 +238,7 @@ describe('a retry', () => {
     expect(bench.take().map(({ type }) => type)).toEqual(expect.arrayContaining(['run', 'accepted']));
   });
 
-  test('is remembered by the next process, whatever had run by then', () => {
+  test('is remembered by the next process, regardless of what had run', () => {
     submit(STAGED);
     runAll(({ task }) => task === 1);
     retry();
@@ -266,7 +266,7 @@ describe('a retry', () => {
     expect(bench.ask(W1, 1)!.attempt).toBeGreaterThan(second.attempt);
   });
 
-  test('of a job that lies in the journal alone is one of a job like any other', () => {
+  test('also works for a job that is only in the journal', () => {
     bench = benched(new DurableBench(undefined, 0, true, { memoryBytes: 200_000 }));
     submit(TEN);
     runAll(({ task }) => task === 7);
@@ -295,7 +295,7 @@ describe('a retry', () => {
     expect(listed.value.total).toBe(21);
   });
 
-  test('writes ranges that overlap down once', () => {
+  test('records overlapping ranges once', () => {
     submit(TEN);
     cancel();
     const before = bench.records.length;
@@ -319,7 +319,7 @@ describe('a retry', () => {
     expect(retry()).toMatchObject({ again: 150 });
   });
 
-  test('costs the journal no more than its choice: a cancelled job of 100,000 tasks with 8 kB of payload each', () => {
+  test('records only its selection: a cancelled job of 100,000 tasks with 8 kB of payload each', () => {
     submit({ tasks: { count: 100_000, run: { exec: ['true'], env: { BIG: 'x'.repeat(8_000) } } } });
     cancel();
     const before = bench.records.length;
@@ -375,7 +375,7 @@ describe('a retry', () => {
   });
 });
 
-test('a job that the journal cannot write is refused, leaves no trace, and the next one is taken', () => {
+test('a job that the journal cannot encode is refused, leaves no trace, and the next one is accepted', () => {
   const records: JobRecord[] = [];
   const record = (each: JobRecord) => {
     if (records.length === 0 && each.job === 1)
@@ -435,7 +435,7 @@ describe('a retry as a new job', () => {
     expect(detail()).toEqual(before);
   });
 
-  test('is made once for a key', () => {
+  test('is made once per key', () => {
     submit(TEN);
     runAll(({ task }) => task === 3);
     expect(retry({ asNew: true }, 'again')).toMatchObject({ job: 's-2' });
@@ -497,7 +497,7 @@ describe('a retry as a new job', () => {
     expect(detail('s-3')).toMatchObject({ state: 'completed', retryOf: 's-2' });
   });
 
-  test('copies no payload for each task', () => {
+  test('does not copy the payload for each task', () => {
     submit({ ...SAME, tasks: { ...(SAME.tasks as object), count: 100_000 } } as JobInput);
     cancel();
     expect(retry({ asNew: true })).toMatchObject({ again: 100_000 });

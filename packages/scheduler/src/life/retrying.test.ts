@@ -40,7 +40,7 @@ function reasons(bench: DurableBench): string[] {
   return [...value.waiting.map(({ reason }) => reason), value.task?.reason ?? ''];
 }
 
-describe('a task that failed, of a job with a back-off', () => {
+describe('a failed task of a job with back-off', () => {
   test('pauses up to twice as long each time, and goes before tasks that never ran', () => {
     const bench = submitted({ retries: 3, retryBackoff: '1s' }, 2);
     for (const fullMs of [1_000, 2_000, 4_000]) {

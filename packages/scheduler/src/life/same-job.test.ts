@@ -5,7 +5,7 @@ import { isSameJob } from './same-job.js';
 const stdin = (...bytes: number[]) =>
   parseJobSpec({ tasks: [{ exec: ['cat'], stdin: new Uint8Array(bytes) }] });
 
-test('jobs are the same when they ask for the same', () => {
+test('submissions are equal if they request the same', () => {
   const job = parseJobSpec({ tasks: [{ sleep: 1 }, { exec: ['a'], env: { A: '1', B: '2' } }], retries: 2 });
   const again = parseJobSpec({ retries: 2, tasks: [{ sleep: 1 }, { exec: ['a'], env: { B: '2', A: '1' } }] });
   expect(isSameJob(job, again)).toBe(true);
@@ -14,13 +14,13 @@ test('jobs are the same when they ask for the same', () => {
   expect(isSameJob(stdin(1, 2), stdin(1, 2))).toBe(true);
 });
 
-test('a job that is submitted again from another span is the same', () => {
+test('a submission repeated from another span is equal', () => {
   const from = (span: string) =>
     parseJobSpec({ tasks: [{ sleep: 1 }], traceparent: `00-${'a'.repeat(32)}-${span}-01` });
   expect(isSameJob(from('b'.repeat(16)), from('c'.repeat(16)))).toBe(true);
 });
 
-test('jobs differ when anything of them does', () => {
+test('submissions differ if any field does', () => {
   const job = parseJobSpec({ tasks: [{ sleep: 1 }, { sleep: 2 }] });
   for (const other of [
     { tasks: [{ sleep: 1 }, { sleep: 3 }] },

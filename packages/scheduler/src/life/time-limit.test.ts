@@ -5,7 +5,7 @@ import { CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
 
 const FORMER = 3 as Address;
 
-/** A job of four tasks, and of four after those, that may run for a minute; two of them run from 1,000 ms on. */
+/** A job of two stages with four tasks each and a time limit of a minute; two tasks run from 1,000 ms on. */
 function started(bench = new DurableBench()): DurableBench {
   bench.members(W1, W2);
   const tasks = { count: 4, run: { sleep: 1 } };
@@ -33,7 +33,7 @@ function detail(bench: DurableBench) {
   return bench.take().find((message) => message.type === 'jobDetail')!.value;
 }
 
-describe('a job that runs for longer than its time limit', () => {
+describe('a job that exceeds its time limit', () => {
   test('fails with that reason: running tasks are killed and waiting ones do not start, regardless of retries', () => {
     const bench = started();
     expect(bench.timers.get('timeLimit 1')).toBe(61_000);

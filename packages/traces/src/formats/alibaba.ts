@@ -9,7 +9,7 @@ import type { TraceFormat } from './trace-format.js';
 
 const STATES = ['Terminated', 'Failed', 'Running', 'Waiting', 'Interrupted', 'Cancelled', 'Ready'];
 
-/** A year's `batch_task` table: its columns in their order, and what they are called here. */
+/** A year's `batch_task` table: its columns in order, with the names used here. */
 interface Schema {
   readonly columns: readonly string[];
   readonly job: string;
@@ -17,9 +17,9 @@ interface Schema {
   readonly status: string;
   readonly start: string;
   readonly end: string;
-  /** CPUs that a 1 of `plan_cpu` stands for. */
+  /** Number of CPUs for a `plan_cpu` of 1. */
   readonly cpus: number;
-  /** Whether stages are named after those that they wait for. */
+  /** Whether names of stages contain their predecessors. */
   readonly isOrdered: boolean;
 }
 
@@ -65,8 +65,9 @@ const YEAR_2018: Schema = {
 };
 
 /**
- * `batch_task` of Alibaba's cluster traces of 2017 and 2018, with a header or without. A job is its rows, a stage each: as
- * many tasks as the row has instances, all as long as the row. Submission is when its first row started or was created.
+ * `batch_task` of Alibaba's cluster traces of 2017 and 2018, with or without a header. Rows of a job are its stages,
+ * with as many tasks as the row has instances, all as long as the row. Submission is when the first row started or
+ * was created.
  */
 export const alibaba2017 = formatOf('alibaba2017', YEAR_2017);
 export const alibaba2018 = formatOf('alibaba2018', YEAR_2018);
@@ -90,7 +91,7 @@ function formatOf<const Name extends string>(name: Name, schema: Schema) {
   } as const satisfies TraceFormat;
 }
 
-/** The tasks of one row: Alibaba's task is a stage, and its instances are what is scheduled. */
+/** The tasks of one row: Alibaba's task is a stage, and its instances are the scheduled units. */
 interface Stage {
   readonly name: string;
   readonly instances: number;
@@ -107,10 +108,10 @@ interface Rows {
 }
 
 /**
- * Jobs in the order of their first rows. Rows of a job may stand apart, so all are held until the end: about 300 bytes
- * a row.
+ * Reads jobs in order of their first rows. Rows of a job may be far apart, so all are kept until the end: about 300
+ * bytes per row.
  *
- * @throws WorkloadError with file and line at the first row that is wrong
+ * @throws WorkloadError with file and line at the first invalid row
  */
 async function* readTable(file: string, schema: Schema, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const rows = new Map<string, Rows>();
@@ -148,7 +149,7 @@ class RowReader {
     const [start, end] = [this.#seconds(row, startColumn), this.#seconds(row, endColumn)];
     const own = rows.get(job) ?? { stages: [], submit: Number.POSITIVE_INFINITY };
     rows.set(job, own);
-    // A stage that failed was submitted with its job all the same.
+    // Failed stages also count for the submission time of the job.
     if (start) own.submit = Math.min(own.submit, start);
     if (this.#text(row, status) !== 'Terminated' || !start || !end || end < start) {
       return this.#tally.add({
@@ -170,7 +171,7 @@ class RowReader {
     const text = this.#text(row, column);
     if (text === '') return undefined;
     const seconds = decimal(text);
-    // Below 0: before the trace began.
+    // Negative times are before the start of the trace.
     if (Math.abs(seconds) <= 1e10) return seconds;
     throw wrongCell(
       row,
@@ -212,12 +213,12 @@ function jobOfRows(name: string, { stages, submit }: Rows, isOrdered: boolean, t
     const durations = new Float64Array(instances).fill(end - start);
     return { ...jobOf(submitSeconds, durations), name, ...present({ demand }) };
   }
-  // In the order of their numbers, in which they can run.
+  // Sorted by number, which is a topological order.
   const sorted = isOrdered
     ? [...stages].sort((a, b) => (numberOf(a.name) ?? 0) - (numberOf(b.name) ?? 0))
     : stages;
   const ordered = inRunningOrder(stagesOf(sorted, isOrdered, tally));
-  // Stages wait for lower numbers only.
+  // Stages depend only on lower numbers.
   if ('circle' in ordered) throw new RangeError(`stage ${ordered.circle} of ${name} depends on itself`);
   return { ...jobOf(submitSeconds, ordered.durationsSeconds), name, stages: ordered.stages };
 }
@@ -227,13 +228,13 @@ function stagesOf(stages: readonly Stage[], isOrdered: boolean, tally: Tally): S
   return stages.map(({ name, instances, start, end, demand }, place) => {
     const number = isOrdered ? numberOf(name) : undefined;
     const wanted = number === undefined ? [] : numbersBehind(name).filter((before) => before < number);
-    // A number may stand on several rows, all of which come before.
+    // Several rows may have the same number; all of them are predecessors.
     const after = wanted.flatMap((before) => placesOf.get(before) ?? []);
     const lost = wanted.filter((before) => !placesOf.has(before)).length;
     tally.add({ code: 'stages-before-missing', what: 'dependencies on missing stages: ignored' }, lost);
     if (number !== undefined) placesOf.set(number, [...(placesOf.get(number) ?? []), place]);
     return {
-      // Two rows may have one name; a job's stages may not.
+      // Two rows may have one name, but a job's stages may not.
       name: `${name}#${place}`,
       after,
       durationsSeconds: new Float64Array(instances).fill(end - start),
@@ -242,7 +243,7 @@ function stagesOf(stages: readonly Stage[], isOrdered: boolean, tally: Tally): S
   });
 }
 
-/** `R5_2_3` is stage 5, after 2 and 3; `task_…` and the like stand in no order. */
+/** `R5_2_3` is stage 5, after 2 and 3; names such as `task_…` have no order. */
 const IN_ORDER = /^[A-Za-z]+(\d+)((?:_\d+)*)(?:_Stg\d+)?$/;
 
 function numberOf(name: string): number | undefined {

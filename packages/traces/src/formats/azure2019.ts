@@ -12,15 +12,15 @@ const DURATIONS = /^function_durations_percentiles\.anon\.d(\d+)\.csv(\.gz)?$/;
 const ID = ['HashOwner', 'HashApp', 'HashFunction'];
 
 /**
- * The Azure Functions trace of 2019: a folder with the tables of invocations and of durations, for one day or several. An
- * invocation becomes a job of one task that takes its function's average on that day; those of a minute are spread evenly
- * over it.
+ * The Azure Functions trace of 2019: a folder with the tables of invocations and durations of one or more days. An
+ * invocation becomes a job with one task of its function's average duration on that day; invocations of a minute are
+ * spread evenly over it.
  */
 export const azure2019 = {
   name: 'azure2019',
   aJob: 'no function with a duration was invoked',
   endings: [],
-  // One table alone: `read` says what to name in its place.
+  // A single table; `read` explains which folder to give instead.
   recognises: (firstLine) => /^"?HashOwner"?,/i.test(firstLine.trim()),
   recognisesFolder: (names) => names.some((name) => INVOCATIONS.test(name) || DURATIONS.test(name)),
   filesIn: async (folder) =>
@@ -61,7 +61,7 @@ async function daysOf(folder: string): Promise<Day[]> {
   });
 }
 
-/** @throws WorkloadError with file and line at the first row that is wrong */
+/** @throws WorkloadError with file and line at the first invalid row */
 async function* readAzure2019(folder: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const days = await daysOf(folder);
   const packer = new JobPacker();
@@ -133,13 +133,13 @@ function idOf({ cells }: Row, places: ReadonlyMap<string, number>): string {
   return ID.map((name) => cells[places.get(name)!]!.slice(0, 250)).join(',');
 }
 
-/** Seconds by function. */
+/** Average durations in seconds, by function. */
 async function averagesOf(file: string): Promise<Map<string, number>> {
   const averages = new Map<string, number>();
   for await (const { row, places } of rowsOf(file, ['Average'])) {
     const place = places.get('Average')!;
     const seconds = decimal(row.cells[place]!) / 1_000;
-    // The trace has a few negative ones: their clocks were wrong.
+    // A few durations are negative because of wrong clocks.
     if (seconds < 0) continue;
     if (!isSeconds(seconds)) throw wrongCell(row, place, 'Average', 'it is a number of milliseconds');
     averages.set(idOf(row, places), seconds);
@@ -147,10 +147,10 @@ async function averagesOf(file: string): Promise<Map<string, number>> {
   return averages;
 }
 
-/** More in a minute is no function. */
+/** Larger numbers per minute are invalid. */
 const INVOCATIONS_MAX = 10_000_000;
 
-/** Minutes from 1 to 1440, and how many invocations began in them. */
+/** Minutes 1 to 1440, with the number of invocations in each. */
 function minutesOf(
   row: Row,
   places: ReadonlyMap<string, number>,

@@ -6,8 +6,8 @@ import { isDocumentWith, type JsonDocument, type JsonPath, readJsonDocument } fr
 import type { TraceFormat } from './trace-format.js';
 
 /**
- * A workload of the simulator Batsim. A job becomes as many tasks as it asks for resources, each as long as its profile's
- * delay, or as its wall time where that is shorter; the wall time is the estimate.
+ * A workload of the Batsim simulator. A job becomes as many tasks as its number of requested resources, each as long
+ * as its profile's delay, limited by its wall time, which is also the estimate.
  */
 export const batsim = {
   name: 'batsim',
@@ -18,7 +18,7 @@ export const batsim = {
   read: readBatsim,
 } as const satisfies TraceFormat;
 
-/** @throws WorkloadError with file and line of the first thing that is wrong */
+/** @throws WorkloadError with file and line of the first error */
 async function* readBatsim(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const document = await readJsonDocument(file);
   const workload = document.object(document.value, []);
@@ -62,10 +62,10 @@ async function* readBatsim(file: string, tally = new Tally()): AsyncGenerator<Pa
 
 const DELAYS = ['delay', 'DelayProfile'];
 const SEQUENCES = ['composed', 'sequence', 'SequentialCompositionProfile'];
-/** Sequences of sequences; more is a circle. */
+/** Maximum depth of nested sequences; deeper ones are cyclic. */
 const DEPTH_MAX = 20;
 
-/** Seconds that a profile takes wherever it runs; undefined where that depends on the machines. */
+/** Seconds that a profile takes on any machine; undefined if it depends on the machine. */
 function delayOf(
   document: JsonDocument,
   profiles: Readonly<Record<string, unknown>>,

@@ -1,6 +1,6 @@
 import type { PackedJobs } from '../packed-jobs.js';
 
-/** Batches of jobs whose submissions are times of day, counted from the first of them all. */
+/** Converts submission times from calendar times to times relative to the first one. */
 export async function* sinceTheFirst(batches: AsyncIterable<PackedJobs>): AsyncGenerator<PackedJobs> {
   const all: PackedJobs[] = [];
   let first = Number.POSITIVE_INFINITY;
@@ -10,7 +10,7 @@ export async function* sinceTheFirst(batches: AsyncIterable<PackedJobs>): AsyncG
   }
   for (const batch of all) {
     const { submitSeconds } = batch;
-    // Microseconds, so that the difference of two times has the digits that they had.
+    // In microseconds, so that the difference of two times has no extra digits.
     for (let i = 0; i < submitSeconds.length; i++)
       submitSeconds[i] = Math.round((submitSeconds[i]! - first) * 1e6) / 1e6;
     yield batch;

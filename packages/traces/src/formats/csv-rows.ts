@@ -6,8 +6,8 @@ const COMMA = 44;
 const CARRIAGE_RETURN = 13;
 
 /**
- * One row of a CSV file without quotes, used again for the next: the tables have 150 million. Columns
- * are counted from 0 here, and from 1 in errors.
+ * One row of a CSV file without quotes, reused for each row because tables have 150 million. Columns are counted from
+ * 0 here, and from 1 in errors.
  */
 export class CsvRow {
   readonly file: string;
@@ -55,7 +55,7 @@ export class CsvRow {
     return this.#text.slice(this.#starts[column], this.#starts[column + 1]! - 1);
   }
 
-  /** Decimal digits. Above 2^53 (the trace writes 2^63 − 1 for "after its end") it is only nearly right. */
+  /** Decimal digits. Values above 2^53 (the trace writes 2^63 − 1 for "after its end") are approximate. */
   wholeNumber(column: number, name: string): number {
     const end = this.#starts[column + 1]! - 1;
     let value = 0;
@@ -68,7 +68,7 @@ export class CsvRow {
     return value;
   }
 
-  /** A number, zero or more, or undefined where the column is empty. */
+  /** A number of at least 0; undefined if the column is empty. */
   amount(column: number, name: string): number | undefined {
     if (this.isEmpty(column)) return undefined;
     const text = this.text(column);
@@ -88,24 +88,24 @@ export class CsvRow {
   }
 }
 
-/** A row of a CSV file whose first line names the columns, used again for the next. */
+/** A row of a CSV file with a header, reused for each row. */
 export interface HeadedRow {
   readonly file: string;
   readonly line: number;
-  /** Undefined where there is no such column, or it is empty. */
+  /** undefined if there is no such column, or it is empty. */
   text(column: string): string | undefined;
-  /** A number, zero or more; undefined like `text`. */
+  /** A number of at least 0; undefined as for `text`. */
   amount(column: string): number | undefined;
-  /** @throws WorkloadError where it is missing */
+  /** @throws WorkloadError if it is missing */
   required(column: string): number;
 }
 
 /**
- * Rows of a CSV file without quotes, gzip'd or not, whose first line names its columns. Blank lines are skipped.
+ * Reads rows of a CSV file without quotes, optionally gzipped, with a header. Blank lines are skipped.
  *
- * @param needed columns that there have to be
- * @param known columns that are read; one that is written nearly so is refused, others are left out
- * @throws WorkloadError with file and line at the first thing that is wrong
+ * @param needed required columns
+ * @param known columns that are read; similar names are refused, others ignored
+ * @throws WorkloadError with file and line of the first error
  */
 export async function* readHeadedCsv(
   file: string,
@@ -145,7 +145,7 @@ function placesOf(header: string, needed: readonly string[], file: string): Map<
   );
 }
 
-/** A job of one task is not to be made of a column `task`. */
+/** Prevents a column `task` from being ignored and jobs from getting one task. */
 function refuseNearly(places: ReadonlyMap<string, number>, known: readonly string[], file: string): void {
   for (const name of places.keys()) {
     const meant = known.includes(name) ? undefined : nearest(name, known);

@@ -22,7 +22,7 @@ import type { TraceFormat } from './trace-format.js';
 
 type Kind = 'time' | 'length' | 'count' | 'amount' | 'bytes' | 'text';
 
-/** Columns that are read, what their cells are, and the words that name them, without units and words such as `time`. */
+/** Columns that are read, the types of their cells, and their names without units and words such as `time`. */
 const COLUMNS = {
   submit: {
     kind: 'time',
@@ -46,7 +46,7 @@ const COLUMNS = {
 type Field = keyof typeof COLUMNS;
 
 const FIELDS = Object.keys(COLUMNS) as Field[];
-/** Words that say nothing more: `n_tasks`, `submit_time`, `submitted_at`, `cpu_num`. */
+/** Words without meaning in names of columns: `n_tasks`, `submit_time`, `submitted_at`, `cpu_num`. */
 const FILLERS = new Set([
   'n',
   'num',
@@ -94,7 +94,7 @@ const LAYOUT =
   'a `submit` and a `duration`, or a `start` and an `end`; also tasks, cpu, memory, gpu, user, name, state, estimate, priority, deadline and weight';
 const ADVICE = `the first line names the columns: ${LAYOUT}`;
 
-/** A job a row, all of its tasks alike: what a spreadsheet, a data frame or a query exports. */
+/** One job per row with equal tasks, as exported by a spreadsheet, a data frame or a query. */
 export const csv = {
   name: 'csv',
   isForeign: true,
@@ -109,7 +109,7 @@ export const csv = {
 
 const DELIMITERS = [',', ';', '\t', '|'];
 
-/** The delimiter that stands most often in a header. */
+/** The most frequent delimiter in a header. */
 export function delimiterOf(header: string): string {
   const unquoted = header.replace(/"[^"]*"/g, '');
   const counts = DELIMITERS.map((delimiter) => unquoted.split(delimiter).length);
@@ -142,7 +142,7 @@ interface Column {
   readonly unit: number;
 }
 
-/** @throws WorkloadError with file and line at the first row that is wrong */
+/** @throws WorkloadError with file and line at the first invalid row */
 async function* readCsv(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const first = await beginningOf(file);
   if (first === undefined) throw emptyTrace(file, csv.aJob);
@@ -156,7 +156,7 @@ class CsvReader {
   readonly #columns: ReadonlyMap<Field, readonly Column[]>;
   readonly #width: number;
   readonly #tally: Tally;
-  /** Whether times are dates; the first row decides. */
+  /** Whether times are calendar dates, decided by the first row. */
   #isClock: boolean | undefined;
 
   constructor(header: Row, tally: Tally) {
@@ -238,7 +238,7 @@ class CsvReader {
     return needed.length === 0 ? undefined : (Object.fromEntries(needed) as Resources);
   }
 
-  /** Dates are points in time, numbers count from the submission. */
+  /** Dates are absolute, numbers are relative to the submission. */
   #deadline(row: Row, submit: number): number | undefined {
     const time = this.#time(row, 'deadline');
     if (time === undefined) return undefined;
@@ -364,7 +364,7 @@ function meant(unread: readonly string[], columns: ReadonlyMap<Field, unknown>):
   return '';
 }
 
-/** A job of one task is not to be made of a column `task`, nor one without an estimate of `estimates`. */
+/** Names whose misspellings are refused, because the job would lack its tasks or estimate. */
 const SPELLED_WITH_CARE: readonly string[] = [
   'submit',
   'duration',

@@ -6,7 +6,7 @@ import { readDocument } from './files.js';
 import type { TraceFormat } from './trace-format.js';
 import { jobOfWorkflow, type WorkflowTask } from './workflow.js';
 
-/** A workflow of Pegasus in XML (DAX 2 and 3), as its generator writes them: one job, a stage a task. */
+/** A Pegasus workflow in XML (DAX 2 and 3): one job, with a stage per task. */
 export const dax = {
   name: 'dax',
   aJob: 'an <adag> has <job id="…" runtime="…"/>',
@@ -22,7 +22,7 @@ interface Tag {
   readonly kind: 'open' | 'close' | 'empty';
 }
 
-/** @throws WorkloadError with file and line of the first thing that is wrong */
+/** @throws WorkloadError with file and line of the first error */
 async function* readDax(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const text = await readDocument(file);
   const fault = (at: number, problem: string, advice: string): WorkloadError =>
@@ -69,7 +69,7 @@ const MARKUP =
 const ATTRIBUTE = /([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/** Tags in their order, each closed by one of its name. Text between them says nothing in this format. */
+/** Tags in order, checked for balance. The format has no text between tags. */
 function* tagsOf(
   text: string,
   fault: (at: number, problem: string, advice: string) => WorkloadError,

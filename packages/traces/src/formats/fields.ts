@@ -1,13 +1,13 @@
 import { LIMITS } from '@goshawk/core';
 
-/** Tasks of one job, at most. */
+/** Maximum number of tasks of one job. */
 export const TASKS_MAX = LIMITS.tasksPerJobMax;
-/** A time or a duration, at most. */
+/** Maximum of a time or a duration. */
 export const SECONDS_MAX = LIMITS.durationMaxMs / 1_000;
 
 const DECIMAL = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
 
-/** A decimal number, NaN for any other text: hexadecimal digits, Infinity and blanks are no numbers in a trace. */
+/** A decimal number; NaN for any other text, such as hexadecimal digits, Infinity and blanks. */
 export function decimal(text: string): number {
   return DECIMAL.test(text) ? Number(text) : Number.NaN;
 }

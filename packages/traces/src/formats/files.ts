@@ -4,22 +4,23 @@ import { createGunzip } from 'node:zlib';
 import { WorkloadError } from '../errors.js';
 import type { Tallied } from '../tally.js';
 
-/** Bytes of one line at most: a job of about four million tasks. More is no trace, or a broken one. */
+/** Maximum length of a line: a job of about four million tasks. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 10;
-/** Windows editors write this before the first line of UTF-8. */
+/** Some Windows editors write this at the start of UTF-8 files. */
 const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
 
 /**
- * Content of a file in chunks, decompressed where its first bytes say gzip (whatever it is called).
- * @param lineNow the line that has been reached, for the error where the compressed data is damaged
+ * Reads a file in chunks, and decompresses it if its first bytes are those of gzip, whatever its name.
+ *
+ * @param lineNow current line, for errors of damaged compressed data
  */
 export async function* readChunks(file: string, lineNow: () => number = () => 0): AsyncGenerator<Buffer> {
   await checkFile(file);
   const gzipped = await isGzipped(file);
   const source = createReadStream(file, { highWaterMark: CHUNK_BYTES });
-  // `pipe` does not pass a read error on, and without it the reader would wait for ever.
+  // `pipe` does not forward read errors, and without this the reader would wait forever.
   const content = gzipped ? source.pipe(createGunzip({ chunkSize: CHUNK_BYTES })) : source;
   source.on('error', (error) => content.destroy(error));
   let isFirst = true;
@@ -37,9 +38,9 @@ export async function* readChunks(file: string, lineNow: () => number = () => 0)
 }
 
 /**
- * Bytes of a file as they arrive, in pieces of whole lines with their ends, also where the last has none.
+ * Reads a file in chunks of whole lines with their line ends, including an unterminated last line.
  *
- * @param linesRead how many there were in the pieces so far, for errors
+ * @param linesRead number of lines in earlier chunks, for errors
  */
 export async function* readWholeLines(file: string, linesRead: () => number): AsyncGenerator<Buffer> {
   let pending: Buffer[] = [];
@@ -67,8 +68,8 @@ export async function* readWholeLines(file: string, linesRead: () => number): As
 }
 
 /**
- * Lines of a text file in batches as they arrive: a batch costs one turn of the event loop, a line none. Line ends
- * are not included; a carriage return before one is left in place.
+ * Lines of a text file in batches, because a turn of the event loop per line would be slow. Without line feeds;
+ * carriage returns are kept.
  */
 export async function* readLineBatches(file: string): AsyncGenerator<string[]> {
   let lines = 0;
@@ -87,18 +88,18 @@ function* linesOf(bytes: Buffer): Generator<string> {
   }
 }
 
-/** The part of a file that identifies its format: the first non-blank line, and the text from there on. */
+/** The part of a file that identifies its format: the first non-blank line, and the text that follows. */
 export interface Beginning {
   readonly text: string;
-  /** 1-based, of `text`. */
+  /** 1-based line number of `text`. */
   readonly line: number;
-  /** `HEAD_BYTES` or so from the beginning of that line. */
+  /** About `HEAD_BYTES` from the start of that line. */
   readonly head: string;
 }
 
 const HEAD_BYTES = 64 * 1024;
 
-/** Undefined for a file of blanks. */
+/** undefined for a blank file. */
 export async function beginningOf(file: string): Promise<Beginning | undefined> {
   let line = 1;
   let head = Buffer.alloc(0);
@@ -116,10 +117,10 @@ export async function beginningOf(file: string): Promise<Beginning | undefined> 
   return { text: text.split('\n', 1)[0]!, line, head: text };
 }
 
-/** Text that is read at once: JSON and XML documents. More would need several times as much memory. */
+/** Maximum size of JSON and XML documents, which are read at once and need several times as much memory. */
 const DOCUMENT_BYTES_MAX = 256 * 1024 * 1024;
 
-/** A whole text file. @throws WorkloadError when it is too large */
+/** Reads a text file. @throws WorkloadError if it is too large */
 export async function readDocument(file: string): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -138,8 +139,8 @@ export async function readDocument(file: string): Promise<string> {
 }
 
 /**
- * @param advice how a job would look
- * @param tallied why what is there are no jobs
+ * @param advice what a job looks like
+ * @param tallied why the contents are not jobs
  */
 export function emptyTrace(file: string, advice: string, tallied: readonly Tallied[] = []): WorkloadError {
   const why = tallied.map(({ count, what }) => `${count} ${what}`).join(', ');
@@ -150,7 +151,7 @@ export function emptyTrace(file: string, advice: string, tallied: readonly Talli
   );
 }
 
-/** First bytes of files that have to be converted first, and how. */
+/** First bytes of files that must be converted first, and how. */
 const FOREIGN: readonly (readonly [magic: readonly number[], is: string, convert: string])[] = [
   [[0x28, 0xb5, 0x2f, 0xfd], 'compressed with zstd', 'decompress it first: zstd -d FILE, or gzip it'],
   [[0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], 'compressed with xz', 'decompress it first: xz -d FILE, or gzip it'],
@@ -164,7 +165,7 @@ const FOREIGN: readonly (readonly [magic: readonly number[], is: string, convert
 ];
 const MAGIC_BYTES = 6;
 
-/** @throws WorkloadError for a file in another compression or encoding */
+/** @throws WorkloadError for a file with another compression or encoding */
 async function isGzipped(file: string): Promise<boolean> {
   const handle = await orUnreadable(file, open(file));
   try {
@@ -189,7 +190,7 @@ function brokenGzip(file: string, line: number, cause: unknown): WorkloadError {
   );
 }
 
-/** @throws WorkloadError when there is nothing, or it may not be looked at */
+/** @throws WorkloadError if it does not exist or is not readable */
 export async function isFolder(path: string): Promise<boolean> {
   return (await orUnreadable(path, stat(path))).isDirectory();
 }
@@ -199,7 +200,7 @@ export async function namesIn(folder: string): Promise<string[]> {
   return (await orUnreadable(folder, readdir(folder))).sort();
 }
 
-/** Refuses what cannot be read as one file. */
+/** Refuses paths that are not regular files. */
 async function checkFile(path: string): Promise<void> {
   if (await isFolder(path)) {
     throw new WorkloadError('this is a folder', 'give one trace file in it', { file: path });

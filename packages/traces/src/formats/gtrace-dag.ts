@@ -9,14 +9,17 @@ import type { TraceFormat } from './trace-format.js';
 /** Stages of one job (SLearn §6). */
 const STAGES_MIN = 2;
 const STAGES_MAX = 5;
-/** Tasks of one stage: wide enough for pilots, and few enough for SLearn's cluster (§5.1). The file does not tell. */
+/**
+ * Tasks of one stage: enough for pilots, and few enough for SLearn's cluster (§5.1). The file does not contain them.
+ */
 const TASKS_MIN = 3;
 const TASKS_MAX = 150;
 const COLUMNS = ['submit_s', 'start_s', 'end_s', 'user', 'job_name'];
 
 /**
- * Jobs of stages made of jobs that ran before (GTrace-DAG, SLearn §6): two to five of one user and name, one after another.
- * A stage runs as long as the job that it was; its tasks are drawn, as those of wide jobs of the generator `google-like`.
+ * Jobs with stages made of earlier jobs (GTrace-DAG, SLearn §6): two to five consecutive ones of the same user and
+ * name. A stage runs as long as the original job; its tasks are drawn like those of large jobs of the generator
+ * `google-like`.
  */
 export const gtraceDag = {
   name: 'gtrace-dag',
@@ -29,7 +32,7 @@ export const gtraceDag = {
   read: readDags,
 } as const satisfies TraceFormat;
 
-/** @throws WorkloadError with file and line at the first row that is wrong */
+/** @throws WorkloadError with file and line at the first invalid row */
 async function* readDags(file: string): AsyncGenerator<PackedJobs> {
   yield* inBatches(dagsOf(await readPastJobs(file)));
 }
@@ -40,7 +43,7 @@ function dagsOf(past: readonly PastJob[]): TraceJob[] {
   const tasks = new GoogleLikeTasks(random.fork('tasks'));
   const groups = new Map<string, PastJob[]>();
   for (const job of [...past].sort((a, b) => a.submitSeconds - b.submitSeconds)) {
-    // A job that took no time has no place among those whose errors are shares of it.
+    // A job of 0 s cannot have relative errors.
     if (job.user === undefined || job.name === undefined || job.runSeconds === 0) continue;
     const key = JSON.stringify([job.user, job.name]);
     const group = groups.get(key);

@@ -18,12 +18,12 @@ import { tr } from './tr.js';
 import type { TraceFormat, WritableFormat } from './trace-format.js';
 import { wfcommons } from './wfcommons.js';
 
-/** All formats by name: what help texts, errors and `trace convert` read. */
+/** All formats by name, for help texts, errors and `trace convert`. */
 export const FORMATS = {
-  // Before `tr`, whose lines begin with a number too.
+  // Before `tr`, whose lines also start with a number.
   swf,
   tr,
-  // Documents before `journal` and `jsonl`, which take whatever begins as an object does.
+  // Before `journal` and `jsonl`, which accept anything that starts like a JSON object.
   sls,
   wfcommons,
   batsim,
@@ -32,7 +32,7 @@ export const FORMATS = {
   journal,
   jsonl,
   sacct,
-  // Before `google2011` and `csv`, whose columns and names they share.
+  // Before `google2011` and `csv`, with which they share columns and names.
   alibaba2017,
   alibaba2018,
   azure2019,
@@ -44,12 +44,13 @@ export const FORMATS = {
 
 const ALL: readonly TraceFormat[] = Object.values(FORMATS);
 const KNOWN = `known formats are ${Object.keys(FORMATS).join(', ')} (docs/USE.md describes them)`;
-/** Those that traces can be written in. */
+/** Formats in which traces can be written. */
 const WRITABLE = ALL.filter((format): format is WritableFormat => format.write !== undefined);
 
 /**
- * The format of a file or a folder, recognised by its content and never by its name.
- * @throws WorkloadError when it cannot be read, is empty, or is of no known format
+ * Detects the format of a file or folder by its contents, never by its name.
+ *
+ * @throws WorkloadError if it cannot be read, is empty, or has an unknown format
  */
 export async function detectFormat(path: string): Promise<TraceFormat> {
   if (await isFolder(path)) return detectFolder(path);
@@ -85,8 +86,9 @@ async function detectFolder(folder: string): Promise<TraceFormat> {
 }
 
 /**
- * The format to write a file in: the one that is named, else the one that the file's ending says.
- * @throws WorkloadError when the format is not known or can only be read, or the ending says nothing
+ * The output format for a file: the named one, else by extension.
+ *
+ * @throws WorkloadError if the format is unknown or read-only, or the extension is unknown
  */
 export function formatToWrite(file: string, name?: string): WritableFormat {
   if (name !== undefined) {

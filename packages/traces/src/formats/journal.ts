@@ -25,13 +25,13 @@ export interface RecordedJob {
   readonly runtimeSeconds: number | undefined;
 }
 
-/** A job, as far as it has been read. */
+/** A job as read so far. */
 interface JournaledJob {
   readonly at: number;
   readonly spec: JobSpec;
   /** By task, of the attempt that completed. ms */
   readonly runs: Map<number, number>;
-  /** Tasks that were appended to those of the specification. */
+  /** Number of tasks appended to those of the specification. */
   appended: number;
   ended: { readonly at: number; readonly state: JobState } | undefined;
 }
@@ -49,9 +49,9 @@ export const journal = {
 } as const satisfies TraceFormat;
 
 /**
- * Jobs in order of submission, which is counted from the first one.
+ * Reads jobs in order of submission, relative to the first one.
  *
- * @throws WorkloadError with file and line at the first line that is wrong
+ * @throws WorkloadError with file and line at the first invalid line
  */
 async function* readJournal(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const records = new RecordedRuns();
@@ -65,14 +65,14 @@ async function* readJournal(file: string, tally = new Tally()): AsyncGenerator<P
   yield* inBatches(records.jobs(tally).map(({ job }) => job));
 }
 
-/** The jobs that journals tell of, from their records: of each journal in their order. */
+/** Collects the jobs in journals from their records. */
 export class RecordedRuns {
   readonly #jobs = new Map<string, JournaledJob>();
 
   note(entry: JournalEntry): void {
     const { id, kind, at } = entry;
     const job = this.#jobs.get(id);
-    // A file may have been written by others.
+    // The file may have been edited.
     if (kind === 'accepted' && entry.spec !== undefined)
       this.#jobs.set(id, { at, spec: entry.spec, runs: new Map(), appended: 0, ended: undefined });
     else if (kind === 'attempt' && entry.outcome?.kind === 'completed')
@@ -83,9 +83,9 @@ export class RecordedRuns {
   }
 
   /**
-   * Those that have ended, in order of submission, which is counted from the first one.
+   * Ended jobs in order of submission, relative to the first one.
    *
-   * @param since those that were submitted from then on. ms since 1970
+   * @param since only jobs submitted at or after this time. ms since 1970
    */
   jobs(tally: Tally, since = Number.NEGATIVE_INFINITY): RecordedJob[] {
     const jobs = [...this.#jobs.values()].filter(({ at }) => at >= since).sort((a, b) => a.at - b.at);
@@ -104,7 +104,7 @@ function entryOf(text: string, file: string, line: number): JournalEntry {
   try {
     entry = JSON.parse(text) as Partial<JournalEntry> | null;
   } catch {
-    // Said below.
+    // Reported below.
   }
   if (typeof entry?.id === 'string' && typeof entry.kind === 'string' && isTime(entry.at)) {
     const wrong = wrongIn(entry);
@@ -128,7 +128,7 @@ function entryOf(text: string, file: string, line: number): JournalEntry {
   );
 }
 
-/** The field that is not what a journal holds: a file may have been written by others. */
+/** Name of the first field with an invalid value; the file may have been edited. */
 function wrongIn(entry: Partial<JournalEntry>): string | undefined {
   if (entry.kind === 'attempt') {
     if (!Number.isSafeInteger(entry.task) || entry.task! < 0) return 'task';
@@ -207,7 +207,7 @@ function stageOf(stage: StageSpec, tasks: number): TraceStage {
   return { name, after, tasks, ...needsOf(stage), ...estimate };
 }
 
-/** A record that was written by hand may have no demand. */
+/** An edited record may have no demand. */
 function needsOf({ demand, gang }: Partial<StageSpec>): { demand?: Resources; gang?: boolean } {
   const isEmpty = demand === undefined || Object.keys(demand).length === 0;
   return { ...(isEmpty ? {} : { demand }), ...present({ gang }) };

@@ -6,12 +6,12 @@ export type JsonPath = readonly (string | number)[];
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether the beginning of a file is JSON with such keys, and not a trace of our own. */
+/** Whether the start of a file is JSON with such keys, and not in one of our formats. */
 export function isDocumentWith(keys: RegExp, head: string): boolean {
   return /^\s*[[{]/.test(head) && !/^\s*\{"schema":"goshawk/.test(head) && keys.test(head);
 }
 
-/** One JSON value of a file, with accessors whose errors name the line and the path of what is wrong. */
+/** One JSON value of a file, with accessors whose errors contain the line and the path. */
 export class JsonDocument {
   readonly value: unknown;
   readonly #file: string;
@@ -42,7 +42,7 @@ export class JsonDocument {
     throw this.wrong(path, value, 'it is a text');
   }
 
-  /** A number, also one in quotes, that `is` accepts. */
+  /** A number, possibly in quotes, that satisfies `is`. */
   number(value: unknown, path: JsonPath, is: (value: number) => boolean, advice: string): number {
     const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
     if (typeof number === 'number' && Number.isFinite(number) && is(number)) return number;
@@ -55,7 +55,7 @@ export class JsonDocument {
     return this.fault(path, `${name === '' ? 'the document' : name} ${is}`, advice);
   }
 
-  /** @param path of what is wrong; where it is missing, the place of what should hold it is named */
+  /** @param path of the error; if it does not exist, the location of its parent is reported */
   fault(path: JsonPath, problem: string, advice: string): WorkloadError {
     const scanned = scan(this.#text, this.#from, path);
     const at = scanned.found ?? this.#from;
@@ -69,13 +69,13 @@ function pathInWords(path: JsonPath): string {
     .join('');
 }
 
-/** @throws WorkloadError with line and column where the file is not JSON */
+/** @throws WorkloadError with line and column if the file is not JSON */
 export async function readJsonDocument(file: string): Promise<JsonDocument> {
   const text = await readDocument(file);
   return new JsonDocument(file, text, 0, parsed(file, text, 0, text.length));
 }
 
-/** The values of a file that has one or several, one behind another. @throws as `readJsonDocument` */
+/** The consecutive JSON values of a file. @throws as `readJsonDocument` */
 export async function readJsonValues(file: string): Promise<JsonDocument[]> {
   const text = await readDocument(file);
   const documents: JsonDocument[] = [];
@@ -122,7 +122,7 @@ const TOKEN =
   /\s*(?:([{}[\],:])|("[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null))/y;
 
 interface Scanned {
-  /** Behind the value; undefined where it is not JSON. */
+  /** Offset after the value; undefined if it is not JSON. */
   readonly end?: number;
   /** Offset of the first syntax error. */
   readonly fault?: number;
@@ -130,9 +130,11 @@ interface Scanned {
   readonly found?: number;
 }
 
-/** Walks over one JSON value. `JSON.parse` does not say where values stand, nor, always, where it failed. */
+/**
+ * Scans one JSON value, because `JSON.parse` does not report the positions of values, nor always that of an error.
+ */
 function scan(text: string, from: number, path: JsonPath = []): Scanned {
-  /** Keys or places of the values around; `matched` of them are those of the path. */
+  /** Keys or indices of the enclosing values; the first `matched` of them match the path. */
   const around: { readonly isList: boolean; step: string | number }[] = [];
   let matched = 0;
   let found: number | undefined;

@@ -8,8 +8,8 @@ const UNFINISHED =
   /^(running|pending|queued|waiting|submitted|suspended|resizing|requeued?|ready|created|configuring|stopped|held|hold|signaling|stage|special|r|pd|s|q|unknown)$/;
 
 /**
- * Whether a job of this state becomes a job of the workload: one that completed does, and one that failed or was
- * cancelled after it had started, since it used the cluster; one that has not ended does not. Counts the latter two.
+ * Whether a job in this state becomes part of the workload: completed jobs do, and so do jobs that failed or were
+ * cancelled after their start, because they used the cluster; unfinished jobs do not. Counts the latter two.
  */
 export function isTaken(state: string, hasRun: boolean, tally: Tally): boolean {
   const word = /[\p{L}\p{N}]+/u.exec(state.toLowerCase())?.[0] ?? '';

@@ -8,8 +8,8 @@ import { isTaken, neverRan } from './outcomes.js';
 import type { TraceFormat } from './trace-format.js';
 
 /**
- * `cluster_job_log` of Microsoft's Philly traces. A job becomes a task on each GPU of its last attempt, as long as that
- * attempt; those before it are counted and left out.
+ * `cluster_job_log` of Microsoft's Philly traces. A job becomes a task on each GPU of its last attempt, as long as
+ * that attempt; earlier attempts are counted and omitted.
  */
 export const philly = {
   name: 'philly',
@@ -20,13 +20,13 @@ export const philly = {
   read: (file, tally) => sinceTheFirst(readPhilly(file, tally)),
 } as const satisfies TraceFormat;
 
-/** @throws WorkloadError with file and line of the first thing that is wrong */
+/** @throws WorkloadError with file and line of the first error */
 async function* readPhilly(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const document = await readJsonDocument(file);
   const packer = new JobPacker();
   const instant = (value: unknown, path: JsonPath): number | undefined => {
     if (value === null || value === undefined || value === 'None' || value === '') return undefined;
-    // Some times carry the name of the zone.
+    // Some times end with the name of a time zone.
     const seconds = typeof value === 'string' ? instantOf(value.replace(/\s+[A-Z]{3,4}$/, '')) : undefined;
     if (seconds !== undefined) return seconds;
     throw document.wrong(path, value, 'it is a date and a time such as 2017-10-07 00:03:33, or null');

@@ -38,8 +38,8 @@ const COMMAND =
   'sacct -P -a -X -S 2026-11-01 -o JobID,JobName,User,State,Submit,Start,End,ElapsedRaw,TimelimitRaw,NNodes,NCPUS,ReqMem,AllocTRES';
 
 /**
- * Slurm's accounting as `sacct -P` or `-p` prints it. A job becomes a task on each of its nodes, which needs that node's
- * part of the job's CPUs, memory and GPUs; the time limit is its estimate. Steps are left out.
+ * Slurm's accounting as printed by `sacct -P` or `-p`. A job becomes a task on each of its nodes, which demands that
+ * node's part of the job's CPUs, memory and GPUs; the time limit is its estimate. Steps are omitted.
  */
 export const sacct = {
   name: 'sacct',
@@ -55,12 +55,12 @@ function isParsable(header: string): boolean {
   return names.length > 2 && (names.includes('jobid') || names.includes('jobidraw'));
 }
 
-/** `sacct` without -P: columns of a fixed width, which cuts what does not fit. */
+/** Whether this is `sacct` output without -P, whose fixed-width columns truncate values. */
 function isForPeople(header: string): boolean {
   return /^\s*JobID(Raw)?\s+\w+/i.test(header);
 }
 
-/** @throws WorkloadError with file and line at the first row that is wrong */
+/** @throws WorkloadError with file and line at the first invalid row */
 async function* readSacct(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const packer = new JobPacker();
   let reader: SacctReader | undefined;
@@ -145,7 +145,10 @@ class SacctReader {
     });
   }
 
-  /** Only a job's name may hold the delimiter, which `sacct` does not escape; -p ends each row with one. */
+  /**
+   * Repairs rows in which a job's name contains the delimiter, which `sacct` does not escape; -p also ends each row
+   * with one.
+   */
   #mended(row: Row): Row {
     const place = this.#places.get('jobname');
     const surplus = row.cells.length - this.#width;
@@ -168,13 +171,13 @@ class SacctReader {
   #instant(row: Row, column: 'submit' | 'start' | 'end'): number | undefined {
     const text = this.#text(row, column);
     if (text === undefined) return undefined;
-    // SLURM_TIME_FORMAT=%s gives seconds since 1970.
+    // SLURM_TIME_FORMAT=%s prints seconds since 1970.
     const seconds = instantOf(text) ?? decimal(text);
     if (isSeconds(seconds)) return seconds;
     throw this.#wrong(row, column, 'it is a date and a time such as 2026-11-25T18:30:00, or Unknown');
   }
 
-  /** The time that sacct counted, rather than the difference of two local times with a clock change between them. */
+  /** Prefers sacct's elapsed time to the difference of two local times, which a clock change may distort. */
   #elapsed(row: Row): number | undefined {
     const raw = this.#text(row, 'elapsedraw');
     if (raw !== undefined) {
@@ -198,7 +201,7 @@ class SacctReader {
     const raw = this.#text(row, 'timelimitraw');
     const minutes = raw === undefined ? Number.NaN : decimal(raw);
     if (isSeconds(minutes * 60)) return minutes * 60;
-    // UNLIMITED and Partition_Limit say nothing.
+    // UNLIMITED and Partition_Limit are no estimates.
     return clockOf(this.#text(row, 'timelimit') ?? '');
   }
 
@@ -231,7 +234,7 @@ class SacctReader {
     return demand.length === 0 ? undefined : Object.fromEntries(demand);
   }
 
-  /** `ReqMem`: 4Gn for each node and 4Gc for each CPU up to Slurm 21.08, since then of the whole job. */
+  /** `ReqMem`: up to Slurm 21.08, 4Gn is per node and 4Gc per CPU; since then it is for the whole job. */
   #requestedBytes(row: Row, nodes: number, cpus: number): number | undefined {
     const text = this.#text(row, 'reqmem');
     if (text === undefined) return undefined;

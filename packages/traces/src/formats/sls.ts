@@ -8,8 +8,8 @@ import { inRunningOrder, type StageInFile } from './stages.js';
 import type { TraceFormat } from './trace-format.js';
 
 /**
- * A workload of YARN's Scheduler Load Simulator: JSON objects, a job each, one behind another. Containers of one type and
- * size are a stage; reducers come after mappers.
+ * A workload of YARN's Scheduler Load Simulator: consecutive JSON objects, one per job. Containers of one type and
+ * size form a stage; reducers come after mappers.
  */
 export const sls = {
   name: 'sls',
@@ -20,7 +20,7 @@ export const sls = {
   read: readSls,
 } as const satisfies TraceFormat;
 
-/** @throws WorkloadError with file and line of the first thing that is wrong */
+/** @throws WorkloadError with file and line of the first error */
 async function* readSls(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const documents = await readJsonValues(file);
   yield* inBatches(jobsOf(documents, tally));

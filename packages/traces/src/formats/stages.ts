@@ -1,10 +1,10 @@
 import { concatenated, present, type Resources } from '@goshawk/core';
 import type { TraceJob, TraceStage } from '../job.js';
 
-/** A stage as a file has it: stages may stand in any order. */
+/** A stage as in a file, in any order. */
 export interface StageInFile {
   readonly name: string;
-  /** Places of its parents in the list of stages. */
+  /** Indices of its parents in the list of stages. */
   readonly after: readonly number[];
   readonly durationsSeconds: Float64Array;
   readonly demand?: Resources;
@@ -14,9 +14,9 @@ export interface StageInFile {
 }
 
 /**
- * The stages of a job with parents before children, as `TraceJob` has them. Stages keep their order as far as possible.
+ * Sorts the stages of a job topologically, as in `TraceJob`, keeping their order as far as possible.
  *
- * @returns the name of a stage that depends on itself, if one does
+ * @returns the name of a stage in a cycle, if there is one
  */
 export function inRunningOrder(
   stages: readonly StageInFile[],

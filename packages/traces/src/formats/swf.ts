@@ -8,7 +8,7 @@ import { FAILED_JOBS } from './outcomes.js';
 import { tallyUnread } from './table.js';
 import type { TraceFormat } from './trace-format.js';
 
-/** Fields in their order (D. Feitelson: The Standard Workload Format, version 2.2). */
+/** Fields in order (D. Feitelson: The Standard Workload Format, version 2.2). */
 const FIELDS = [
   'job number',
   'submit time',
@@ -32,10 +32,10 @@ const FIELDS = [
 type Field = (typeof FIELDS)[number];
 const PLACE_OF = Object.fromEntries(FIELDS.map((name, place) => [name, place])) as Record<Field, number>;
 
-/** Jobs have no place for these: named if a line has one of them. */
+/** Fields that jobs cannot represent; reported if a line has one. */
 const UNREAD: readonly Field[] = ['group', 'queue', 'partition', 'preceding job', 'think time'];
 
-/** A checkpointed job has a line for all of it, and one of these for each of its runs in between. */
+/** A checkpointed job has a line in total, and one with these statuses for each partial run. */
 const PARTIAL_STATUSES: readonly (number | undefined)[] = [2, 3, 4];
 const FAILED_STATUSES: readonly (number | undefined)[] = [0, 5];
 
@@ -57,7 +57,7 @@ const COUNTS = {
 
 /**
  * The Standard Workload Format of the Parallel Workloads Archive. A parallel job becomes as many tasks as it had
- * processors, each as long as the job ran; the time that was asked for is its estimate.
+ * processors, each as long as the job ran; the requested time is its estimate.
  */
 export const swf = {
   name: 'swf',
@@ -68,7 +68,7 @@ export const swf = {
   read: readSwf,
 } as const satisfies TraceFormat;
 
-/** Whether a line without comments above it is SWF rather than `.tr`, which begins with numbers, too. */
+/** Whether a line without preceding comments is SWF rather than `.tr`, which also starts with numbers. */
 function looksLikeSwf(line: string): boolean {
   const fields = line.trim().split(/\s+/);
   if (
@@ -76,16 +76,16 @@ function looksLikeSwf(line: string): boolean {
     !fields.slice(0, FIELDS.length).every((field) => !Number.isNaN(decimal(field)))
   )
     return false;
-  // `.tr` has no numbers below 0, and its second field says how many follow the third.
+  // `.tr` has no negative numbers, and its second field is the number of fields after the third.
   return (
     fields.includes('-1') || (fields.length <= 2 * FIELDS.length && Number(fields[1]) + 3 !== fields.length)
   );
 }
 
 /**
- * Jobs in file order, in batches as they are read.
+ * Reads jobs in file order, in batches.
  *
- * @throws WorkloadError with file and line at the first line that is wrong
+ * @throws WorkloadError with file and line at the first invalid line
  */
 async function* readSwf(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const packer = new JobPacker();
@@ -116,7 +116,7 @@ class SwfReader {
     if (line === '' || line.startsWith(';')) return;
     const texts = line.split(/\s+/);
     const numbers = this.#numbersOf(texts);
-    // −1: it is not known.
+    // −1: unknown.
     const known = (name: Field): number | undefined => {
       const value = numbers[PLACE_OF[name]]!;
       return value < 0 ? undefined : value;

@@ -4,7 +4,7 @@ import { quote, WorkloadError } from '../errors.js';
 import type { Tally } from '../tally.js';
 import { readChunks } from './files.js';
 
-/** A row of a table with a header, whose cells are asked for by place. */
+/** A row of a table with a header, whose cells are accessed by index. */
 export interface Row {
   readonly file: string;
   readonly line: number;
@@ -13,18 +13,18 @@ export interface Row {
 
 interface Style {
   readonly delimiter: string;
-  /** Whether a cell in double quotes may hold delimiters and line ends. */
+  /** Whether a quoted cell may contain delimiters and line ends. */
   readonly hasQuotes: boolean;
 }
 
-/** Characters of one record: an unclosed quote must not swallow the rest of a large file. */
+/** Maximum length of one record, so that an unclosed quote does not swallow the rest of a large file. */
 const RECORD_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 /**
- * Records of a delimited text file, gzip'd or not, the header among them; blank lines are skipped and blanks around
- * cells removed.
+ * Records of a delimited text file, optionally gzipped, including the header; blank lines and blanks around cells are
+ * removed.
  *
- * @throws WorkloadError with file and line where quotes do not match
+ * @throws WorkloadError with file and line if quotes do not match
  */
 export async function* readRecords(file: string, { delimiter, hasQuotes }: Style): AsyncGenerator<Row> {
   const options: Options = {
@@ -38,7 +38,7 @@ export async function* readRecords(file: string, { delimiter, hasQuotes }: Style
   };
   const source = Readable.from(readChunks(file));
   const parser = parse(options);
-  // `pipe` does not pass a read error on.
+  // `pipe` does not forward read errors.
   source.on('error', (error) => parser.destroy(error));
   source.pipe(parser);
   try {
@@ -64,7 +64,7 @@ export async function* readRecords(file: string, { delimiter, hasQuotes }: Style
   }
 }
 
-/** `submit time (s)`, `SubmitTime` and `submit_time` are the same words: submit, time, and s. */
+/** Splits `submit time (s)`, `SubmitTime` and `submit_time` into equal words: submit, time, and s. */
 export function wordsOf(name: string): string[] {
   return name
     .replace(/([a-z\d])([A-Z][a-z])/g, '$1 $2')
@@ -82,7 +82,7 @@ export function checkLength({ cells, file, line }: Row, columns: number): void {
   );
 }
 
-/** @param column its place, from 0 */
+/** @param column index, from 0 */
 export function wrongCell(
   { cells, file, line }: Row,
   column: number,
@@ -97,7 +97,7 @@ export function wrongCell(
   );
 }
 
-/** Counts columns that a reader has no use for: one line for all of them, with their names. */
+/** Counts columns that a reader ignores, in one line with their names. */
 export function tallyUnread(tally: Tally, names: readonly string[]): void {
   if (names.length === 0) return;
   const shown = names.slice(0, NAMES_SHOWN).join(', ');

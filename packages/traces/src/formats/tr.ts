@@ -23,34 +23,34 @@ export const tr = {
   write: trLines,
 } as const satisfies TraceFormat;
 
-/** Whether a line looks like `.tr`: it begins with a number that is followed by a blank or nothing. */
+/** Whether a line looks like `.tr`: it starts with a number followed by a blank or the end. */
 export function looksLikeTr(line: string): boolean {
   const [first] = line.trim().split(/\s/, 1);
   return first !== undefined && /^[-+]?(\d*\.?\d+(e[-+]?\d+)?|nan|inf(inity)?)$/i.test(first);
 }
 
-/** The same, each job with what a side file knows of it. */
+/** The same format, with features of each job from a side file. */
 export function trWith(sideFile: SideFile): TraceFormat {
   return { ...tr, read: (file) => readTr(file, undefined, sideFile) };
 }
 
 /**
- * Jobs of a `.tr` file (gzip'd or not) in file order, in batches as they are read.
+ * Reads jobs of a `.tr` file (optionally gzipped) in file order, in batches.
  *
- * @param sideFile what is known of them beside their times
- * @throws WorkloadError with file and line at the first line that is wrong
+ * @param sideFile features of the jobs
+ * @throws WorkloadError with file and line at the first invalid line
  */
 export async function* readTr(file: string, _tally?: Tally, sideFile?: SideFile): AsyncGenerator<PackedJobs> {
   const parser = new TrParser(file, sideFile);
   for await (const bytes of readWholeLines(file, () => parser.line)) yield parser.parse(bytes);
 }
 
-/** Makes jobs of the lines of a file, which are given to it in their order. */
+/** Parses the lines of a file, which are passed in order. */
 export class TrParser {
   readonly #file: string;
   readonly #sideFile: SideFile | undefined;
   readonly #packer = new JobPacker();
-  /** The one that was read last, from 1 on. */
+  /** The last line read, from 1. */
   line = 0;
 
   constructor(file: string, sideFile?: SideFile) {
@@ -98,7 +98,7 @@ export class TrParser {
   }
 
   #readDurations(fields: Fields, tasks: number): void {
-    // A line of n durations has 2n bytes at least: a count that cannot be true allocates nothing.
+    // A line of n durations has at least 2n bytes, so a count that is too large allocates nothing.
     const durations = this.#packer.roomFor(Math.min(tasks, fields.bytesLeft));
     let count = 0;
     while (fields.next()) {
@@ -130,30 +130,30 @@ export class TrParser {
 }
 
 /**
- * Walks over lines and their fields, the bytes once: without a string of a line, or an array of its fields. Lines
- * can have 50,000.
+ * Iterates over lines and their fields in one pass over the bytes, without strings of lines and arrays of fields.
+ * Lines can have 50,000 fields.
  */
 class Fields {
   readonly #bytes: Buffer;
   #start = 0;
   #end = -1;
-  /** Digits of a field that is decimal digits with at most one point, as one number… */
+  /** Value of a field of decimal digits with at most one point, without the point… */
   #digits = 0;
-  /** …and how many stand behind the point; −1 without one, −2 for a field of any other kind. */
+  /** …and the number of digits after the point; −1 without one, −2 for any other field. */
   #fraction = OTHER;
 
-  /** @param bytes lines with their ends, which is where the walks end */
+  /** @param bytes lines with their ends, which terminate the iteration */
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
   }
 
-  /** Moves to the next line, once all fields of this one have been walked over; false when there is none. */
+  /** Moves to the next line after all fields of this one; false if there is none. */
   nextLine(): boolean {
     this.#end++;
     return this.#end < this.#bytes.length;
   }
 
-  /** Moves to the next field of the line; false when there is none. */
+  /** Moves to the next field of the line; false if there is none. */
   next(): boolean {
     const bytes = this.#bytes;
     let at = this.#end;
@@ -182,7 +182,7 @@ class Fields {
     return this.#start;
   }
 
-  /** How many there are behind the field, those of further lines included. */
+  /** Number of bytes after the field, including later lines. */
   get bytesLeft(): number {
     return this.#bytes.length - this.#end;
   }
@@ -195,10 +195,10 @@ class Fields {
     return bytes.toString('utf8', place, end);
   }
 
-  /** The field as a decimal number, NaN when it is none. */
+  /** The field as a decimal number; NaN if it is not one. */
   number(): number {
-    // Decimal digits that make an integer below 2^53, divided by a power of ten that is exact itself,
-    // give the correctly rounded value: one division in place of a substring and a general parser.
+    // Decimal digits below 2^53, divided by an exact power of ten, give the correctly rounded value with one division
+    // instead of a substring and a general parser.
     const digits = this.#digits;
     const fraction = this.#fraction;
     if (fraction === NO_POINT && digits <= Number.MAX_SAFE_INTEGER) return digits;
@@ -222,8 +222,9 @@ const OTHER = -2;
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
 
 /**
- * Lines of the `.tr` format, each with its line end. Numbers are written so that they read back exactly.
- * @param tally counts the jobs that have something for which there is no column
+ * Writes lines of the `.tr` format, with line ends. Numbers read back exactly.
+ *
+ * @param tally counts jobs with features that have no column
  */
 export async function* trLines(jobs: Jobs, tally = new Tally()): AsyncGenerator<string> {
   for await (const job of jobs) {

@@ -2,37 +2,40 @@ import type { Jobs } from '../job.js';
 import type { PackedJobs } from '../packed-jobs.js';
 import type { Tally } from '../tally.js';
 
-/** A trace format: a file or folder of its own in this folder and a name in `FORMATS`. */
+/** A trace format: a file or folder in this folder, and a name in `FORMATS`. */
 export interface TraceFormat {
   readonly name: string;
-  /** Description of a job, for the error if a trace has none. */
+  /** Describes a job, for the error if a trace has none. */
   readonly aJob: string;
-  /** How the names of such files end, a `.gz` after it aside; the first is the usual one. */
+  /** File extensions, without `.gz`; the first is the usual one. */
   readonly endings: readonly string[];
   /**
-   * Whether a file is of this format.
-   * @param firstLine the first that is not blank
-   * @param head some 64 KiB from there on, for documents whose first line says nothing
+   * Whether a file has this format.
+   *
+   * @param firstLine the first non-blank line
+   * @param head about 64 KiB from there on, for documents whose first line is not characteristic
    */
   readonly recognises: (firstLine: string, head: string) => boolean;
-  /** Whether a folder is, by the names in it. Absent where a trace is one file. */
+  /** Whether a folder has this format, judging by the names in it. Absent if traces are single files. */
   readonly recognisesFolder?: (names: readonly string[]) => boolean;
   /**
-   * Whether it is the trace of another system, whose demands a simulation may leave out: who has such a file may not know
-   * how much of each resource machines had.
+   * Whether it is the trace of another system, whose demands a simulation may omit because the machines' capacities
+   * may be unknown.
    */
   readonly isForeign?: true;
-  /** The files that make up a trace, by their paths within it; absent where it is one file. */
+  /** The files of a trace, relative to it; absent if it is one file. */
   readonly filesIn?: (folder: string) => Promise<readonly string[]>;
   /**
-   * Jobs in the order of the file, in batches as they are read, which may be empty. Throws WorkloadError with file and
-   * line at the first thing that is wrong.
-   * @param tally counts what is left out, complete once all jobs are read
+   * Reads jobs in file order, in batches, which may be empty. Throws WorkloadError with file and line of the first
+   * error.
+   *
+   * @param tally counts omissions; complete once all jobs are read
    */
   readonly read: (path: string, tally?: Tally) => AsyncIterable<PackedJobs>;
   /**
-   * The file's text in pieces; absent where a format can only be read.
-   * @param tally counts what the format has no place for
+   * Writes a file in chunks of text; absent if the format is read-only.
+   *
+   * @param tally counts features that the format cannot represent
    */
   readonly write?: (jobs: Jobs, tally?: Tally) => AsyncIterable<string>;
 }

@@ -6,9 +6,7 @@ import { isDocumentWith, type JsonDocument, type JsonPath, readJsonDocument } fr
 import type { TraceFormat } from './trace-format.js';
 import { jobOfWorkflow, type WorkflowTask } from './workflow.js';
 
-/**
- * A workflow instance of WfCommons (WfFormat 1.1 to 1.6): one job, whose tasks are stages of one task each.
- */
+/** A workflow instance of WfCommons (WfFormat 1.1 to 1.6): one job, with a stage per task. */
 export const wfcommons = {
   name: 'wfcommons',
   isForeign: true,
@@ -18,7 +16,7 @@ export const wfcommons = {
   read: readWfcommons,
 } as const satisfies TraceFormat;
 
-/** @throws WorkloadError with file and line of the first thing that is wrong */
+/** @throws WorkloadError with file and line of the first error */
 async function* readWfcommons(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const document = await readJsonDocument(file);
   const instance = document.object(document.value, []);
@@ -56,7 +54,7 @@ function specified(document: JsonDocument, workflow: JsonObject): readonly Workf
   });
 }
 
-/** Up to 1.4. */
+/** Up to version 1.4. */
 function flatTasks(document: JsonDocument, workflow: JsonObject): readonly WorkflowTask[] {
   const key = workflow.tasks === undefined && workflow.jobs !== undefined ? 'jobs' : 'tasks';
   const at = ['workflow', key];

@@ -4,9 +4,9 @@ import type { Tally } from '../tally.js';
 import type { JsonPath } from './json-document.js';
 import { inRunningOrder, type StageInFile } from './stages.js';
 
-/** A task of a workflow, before its parents are looked up. */
+/** A task of a workflow, before its parents are resolved. */
 export interface WorkflowTask extends Omit<StageInFile, 'after'> {
-  /** Another name that parents may be called by. */
+  /** An alternative name, used by references to parents. */
   readonly alias?: string | undefined;
   readonly parents: readonly string[];
   readonly children: readonly string[];
@@ -18,13 +18,13 @@ interface Source {
   fault(path: JsonPath, problem: string, advice: string): WorkloadError;
 }
 
-/** A stage that takes no time would have no place in a plan. */
+/** A plan cannot contain a stage of 0 s. */
 const SECONDS_MIN = 1e-6;
 
 /**
- * The job of a workflow that is submitted at 0 s.
+ * The job of a workflow, submitted at 0 s.
  *
- * @throws WorkloadError where names are not unique, a parent is not there, or tasks wait for each other in a circle
+ * @throws WorkloadError if names are not unique, a parent does not exist, or tasks form a cycle
  */
 export function jobOfWorkflow(
   tasks: readonly WorkflowTask[],

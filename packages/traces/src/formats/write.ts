@@ -8,11 +8,11 @@ import type { Tally } from '../tally.js';
 import type { WritableFormat } from './trace-format.js';
 
 /**
- * Writes jobs to a file, gzip'd when its name ends in `.gz`. The file appears whole or not at all: a
- * reader's or generator's error half-way leaves what was there before.
+ * Writes jobs to a file, gzipped if its name ends in `.gz`. The file is replaced atomically: if the reader or
+ * generator fails, its old content stays.
  *
- * @param tally counts what the format has no place for
- * @throws WorkloadError when the file cannot be written
+ * @param tally counts features that the format cannot represent
+ * @throws WorkloadError if the file cannot be written
  */
 export async function writeTrace(
   file: string,
@@ -23,7 +23,7 @@ export async function writeTrace(
   const partial = `${file}.partial-${process.pid}`;
   const text = Readable.from(format.write(jobs, tally));
   try {
-    // A stream that opens the file itself may do so after it was removed again.
+    // Opened here, because a stream that opens the file itself may do so after it was removed.
     const target = (await open(partial, 'w')).createWriteStream();
     await (file.endsWith('.gz') ? pipeline(text, createGzip(), target) : pipeline(text, target));
     await rename(partial, file);

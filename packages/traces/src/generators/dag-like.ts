@@ -4,7 +4,7 @@ import { jobOf, type TraceJob, type TraceStage } from '../job.js';
 import { defineGenerator } from './generator.js';
 import { choice, count, positive, seed } from './options.js';
 
-/** Stages a job, median and 95th percentile (Carbyne, OSDI '16, Table 1). */
+/** Stages per job, median and 95th percentile (Carbyne, OSDI '16, Table 1). */
 const SHAPES = {
   'tpc-ds': { p50: 8, p95: 23 },
   'tpc-h': { p50: 8, p95: 12 },
@@ -50,13 +50,13 @@ const DEMANDS: Readonly<Record<Resource, readonly [low: Range, raised: Range]>> 
 
 /** z of the 95th percentile. */
 const Z95 = 1.645;
-/** Amounts are written in thousandths, which is what clusters count in. */
+/** Amounts are rounded to thousandths, in which clusters count. */
 const AMOUNT_DIGITS = 1_000;
 const STAGES_MAX = 200;
 
 const TASKS_MEDIAN = 12;
 const TASKS_SIGMA = 0.8;
-/** First stages read the input, and are wider than the rest. */
+/** First stages read the input and are wider than the rest. */
 const SOURCE_FACTOR = 1.5;
 const LATER_FACTOR = 0.7;
 const SECONDS_MEDIAN = 40;
@@ -69,7 +69,7 @@ const ARRIVALS = {
   seed: seed(),
 };
 
-/** Jobs of many stages with demands: the laws are ours, fitted to the little that Carbyne's tables say. */
+/** Jobs of many stages with demands; the distributions are ours, fitted to the few numbers in Carbyne's tables. */
 export const dagLike = defineGenerator({
   name: 'dag-like',
   description: 'jobs of many stages with demands, shaped like TPC-DS, TPC-H, BigBench or Microsoft’s jobs',
@@ -84,7 +84,7 @@ export const dagLike = defineGenerator({
   },
 });
 
-/** Chance that a job has maps only. */
+/** Probability that a job has only maps. */
 const MAP_ONLY = 0.4;
 
 export const facebookLike = defineGenerator({
@@ -92,7 +92,7 @@ export const facebookLike = defineGenerator({
   description: 'MapReduce jobs with demands: maps, and for three in five of them reduces',
   options: ARRIVALS,
   generate: function* ({ jobs, arrivals, interarrival, seed }): Generator<TraceJob> {
-    // 650,000 tasks of 7,000 jobs (Carbyne §5.1) are 93 a job, which this spread of sizes gives.
+    // 650,000 tasks of 7,000 jobs (Carbyne §5.1) are 93 per job, which this spread of sizes gives.
     const draws = new StageDraws(Random.seeded(seed).fork('facebook-like'), 1.5);
     const submit = submissions(draws.random, arrivals, interarrival);
     for (let i = 0; i < jobs; i++) {
@@ -110,7 +110,7 @@ class StageDraws {
   readonly #normal: NormalDraws;
   readonly #jobSigma: number;
 
-  /** @param jobSigma of the factor that all stages of a job share */
+  /** @param jobSigma of the factor shared by all stages of a job */
   constructor(random: Random, jobSigma: number) {
     this.random = random;
     this.#normal = new NormalDraws(random.fork('sizes'));
@@ -123,13 +123,13 @@ class StageDraws {
     return Math.min(STAGES_MAX, Math.max(2, drawn));
   }
 
-  /** The stages before each: a third to a half have none; one has no stage after it. */
+  /** Predecessors of each stage: a third to a half of the stages have none, and one has no successor. */
   graph(stages: number): number[][] {
     const sources = Math.max(1, Math.round(stages * this.#uniform(1 / 3, 1 / 2)));
     const after: number[][] = Array.from({ length: sources }, () => []);
     let open = after.map((_, stage) => stage);
     for (let stage = sources; stage < stages; stage++) {
-      // So many stages are left to join what is open, and the last takes all of it.
+      // The remaining stages must join all open ones, the last one all that are left.
       const isLast = stage === stages - 1;
       const joined = isLast ? open.length : Math.min(open.length, 1 + integer(this.random, 3));
       const parents = shuffle(this.random, [...open]).slice(0, joined);

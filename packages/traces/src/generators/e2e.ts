@@ -5,12 +5,14 @@ import { E2E_CLASSES, type E2eClass, type E2eProgram, TASK_QUANTILES } from './e
 import { type DrawnJob, gangOptions, withDeadlines } from './gangs.js';
 import { defineGenerator } from './generator.js';
 
-/** Fraction of the trace's rarely used programs to draw: estimators learn from 10,000 earlier jobs, not from 219,406. */
+/**
+ * Fraction of the trace's rarely used programs to draw: estimators learn from 10,000 earlier jobs, not from 219,406.
+ */
 const SELDOM_SHARE = 20;
 
 /**
- * The workload of 3Sigma (§5): half of the jobs have deadlines, and prefer three quarters of the racks; the others are
- * best effort. All tasks of a job run for as long as the job does.
+ * The workload of 3Sigma (§5): half of the jobs have deadlines, and prefer three quarters of the racks; the others
+ * are best effort. All tasks of a job run as long as the job.
  */
 export const e2e = defineGenerator({
   name: 'e2e',
@@ -49,7 +51,7 @@ function drawJobs(random: Random, count: number, nodes: number): DrawnJob[] {
   return shuffle(random.fork('order'), drawn);
 }
 
-/** One of the seldom programs: as many fewer as there are fewer jobs to learn from than in the trace. */
+/** A rarely used program; there are fewer of them, in proportion to the number of jobs to learn from. */
 function seldom(names: number, random: Random): number {
   return integer(random, Math.ceil(names / SELDOM_SHARE));
 }

@@ -4,15 +4,15 @@ import { jobOf, type TraceJob } from '../job.js';
 import { count, positive, seed, wholeNumber } from './options.js';
 
 /**
- * Interarrival times of squared coefficient of variation 4, as 3Sigma §5 has it: of two exponentials with balanced means
- * the shorter one is drawn with this probability.
+ * Interarrival times with a squared coefficient of variation of 4, as in 3Sigma §5: of two exponentials with balanced
+ * means, the shorter one is drawn with this probability.
  */
 const SHORT_GAPS = (1 + Math.sqrt(3 / 5)) / 2;
-/** Deadline slacks, in per cent of the run time, of which one is drawn for each job (§5). */
+/** Possible deadline slacks, in percent of the run time (§5). */
 const SLACKS = [20, 40, 60, 80];
-/** Jobs with a deadline prefer so much of the cluster (§5). */
+/** Fraction of the cluster that jobs with a deadline prefer (§5). */
 const PREFERRED_SHARE = 0.75;
-/** How many times as long they take elsewhere (§5). */
+/** Slowdown elsewhere (§5). */
 const SLOWDOWN = 1.5;
 
 /** Options of every gang workload. */
@@ -41,7 +41,7 @@ interface GangCluster {
   readonly rate: number;
 }
 
-/** All of its tasks run for as long as the job does. */
+/** All of its tasks run as long as the job. */
 export interface DrawnJob {
   readonly tasks: number;
   readonly seconds: number;
@@ -50,7 +50,7 @@ export interface DrawnJob {
   readonly hasDeadline: boolean;
 }
 
-/** Arrivals that make the load, deadlines, and racks that jobs with one prefer (3Sigma §5). */
+/** Adds arrivals for the load, deadlines, and racks preferred by jobs with one (3Sigma §5). */
 export function* withDeadlines(
   random: Random,
   drawn: readonly DrawnJob[],
@@ -80,7 +80,7 @@ export function* withDeadlines(
   }
 }
 
-/** Submission times from 0 on, the last one at the end of the span but for its own gap. Seconds. */
+/** Submission times in seconds from 0 on; the last is one interarrival time before the end of the span. */
 function arrivals(random: Random, count: number, spanSeconds: number): number[] {
   const gaps = Array.from({ length: count }, () => {
     const short = random.next() < SHORT_GAPS;

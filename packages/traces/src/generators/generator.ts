@@ -1,19 +1,20 @@
 import type { TraceJob } from '../job.js';
 import { type OptionSpecs, type OptionValues, parseOptions } from './options.js';
 
-/** A source of synthetic jobs: a file of its own in this folder and a line in `GENERATORS`. */
+/** A generator of synthetic jobs: a file in this folder and a line in `GENERATORS`. */
 export interface WorkloadGenerator {
   readonly name: string;
   readonly description: string;
   readonly options: OptionSpecs;
   /**
-   * Reads the options of a specification (what follows `name:`).
-   * @throws WorkloadError for an option that the generator does not know or cannot take
+   * Parses the options of a specification (after `name:`).
+   *
+   * @throws WorkloadError for an unknown or invalid option
    */
   readonly configure: (optionsText: string) => ConfiguredGenerator;
 }
 
-/** Workers that are alike. */
+/** Equal workers. */
 export interface GeneratedCluster {
   readonly workers: number;
   readonly slots: number;
@@ -22,12 +23,12 @@ export interface GeneratedCluster {
 }
 
 export interface ConfiguredGenerator {
-  /** The specification with every option spelled out in a fixed order: equal jobs, equal text. */
+  /** The specification with every option in a fixed order: equal text means equal jobs. */
   readonly canonical: string;
   readonly jobCount: number;
-  /** The cluster that the jobs are made for, where their tasks need more than a slot. */
+  /** The cluster for which the jobs are made, if their tasks need more than a slot. */
   readonly cluster?: GeneratedCluster;
-  /** The jobs in order of submission, drawn as they are asked for. Each call gives the same ones. */
+  /** Generates the jobs lazily, in order of submission. Each call gives the same ones. */
   readonly generate: () => Iterable<TraceJob>;
 }
 

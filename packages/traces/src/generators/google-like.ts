@@ -5,13 +5,13 @@ import { defineGenerator } from './generator.js';
 import { LONG_JOBS, MEAN_QUANTILES, SHORT_JOBS, type SizeBand, SPREAD_QUANTILES } from './google-tables.js';
 import { count, positive, seed } from './options.js';
 
-/** Hawk takes the tenth of the jobs with the longest mean task duration as long (§2.3, §4.1). */
+/** Hawk counts the tenth of the jobs with the longest mean task duration as long (§2.3, §4.1). */
 const LONG_SHARE = 0.1;
 /** The longest mean of a job that is not long. */
 const SHORT_MAX_SECONDS = 918;
 /** Sizes: fine enough for the 1 in 1,000 jobs with thousands of tasks. */
 const SIZE_STRATA = 1024;
-/** Mean durations, for each class and band of sizes: of 64 of the most extreme jobs, two or three. */
+/** Mean durations, for each class and band of sizes. */
 const MEAN_STRATA = 64;
 
 /**
@@ -38,7 +38,7 @@ export const googleLike = defineGenerator({
     }),
 });
 
-/** The jobs themselves, of which exactly `longJobs` are long, at random places. */
+/** Generates the jobs, exactly `longJobs` of which are long, at random positions. */
 export function* googleLikeJobs(options: {
   readonly jobs: number;
   readonly longJobs: number;
@@ -55,7 +55,7 @@ export function* googleLikeJobs(options: {
   }
 }
 
-/** Expected task seconds of a job, from the tables: what the arrival rate for a given load follows from. */
+/** Expected task seconds of a job, from the tables, which determines the arrival rate for a given load. */
 function meanTaskSecondsPerJob(): number {
   return LONG_SHARE * meanTaskSeconds(LONG_JOBS) + (1 - LONG_SHARE) * meanTaskSeconds(SHORT_JOBS);
 }
@@ -99,7 +99,7 @@ class JobClass {
     return this.#durations(tasks, meanSeconds, band);
   }
 
-  /** The same of a given mean, and of no fewer and no more tasks. */
+  /** Task durations with a given mean, and a number of tasks within bounds. */
   drawTasks(meanSeconds: number, least: number, most: number): Float64Array {
     for (;;) {
       const { tasks, bandIndex } = this.#drawSize();
@@ -132,7 +132,7 @@ class JobClass {
   }
 }
 
-/** Tasks of jobs of which only their mean run time is known: as many as jobs like it have, within bounds. */
+/** Draws the tasks of a job of known run time: as many as similar jobs have, within bounds. */
 export class GoogleLikeTasks {
   readonly #short: JobClass;
   readonly #long: JobClass;
@@ -142,7 +142,7 @@ export class GoogleLikeTasks {
     this.#long = new JobClass(LONG_JOBS, random.fork('long'));
   }
 
-  /** @returns their run times, seconds */
+  /** @returns run times in seconds */
   draw(meanSeconds: number, least: number, most: number): Float64Array {
     const of = meanSeconds <= SHORT_MAX_SECONDS ? this.#short : this.#long;
     return of.drawTasks(meanSeconds, least, most);
@@ -150,10 +150,10 @@ export class GoogleLikeTasks {
 }
 
 /**
- * `tasks` log-normal durations with exactly the given mean and nearly the given spread (standard
- * deviation over mean): the normal draws are standardised first, else jobs of few tasks, of which
- * there are many, would spread less than asked for. Log-normal because it gives back the percentiles
- * of the trace's task durations when only each job's size, mean and spread are kept.
+ * `tasks` log-normal durations with exactly the given mean and nearly the given spread (standard deviation over
+ * mean). The normal draws are standardized first; otherwise the many jobs with few tasks would spread less than
+ * requested. Log-normal durations reproduce the percentiles of the trace's task durations from each job's size, mean
+ * and spread.
  */
 function logNormalDurations(
   tasks: number,
@@ -182,7 +182,7 @@ function quantile(quantiles: readonly number[], values: readonly number[], at: n
   return low * (values[i]! / low) ** within;
 }
 
-/** Mean of the distribution that `quantile` draws from: the integral of each exponential piece. */
+/** Mean of the distribution from which `quantile` draws: the integral of each exponential segment. */
 function logLinearMean(quantiles: readonly number[], values: readonly number[]): number {
   let mean = 0;
   for (let i = 1; i < values.length; i++) {

@@ -11,7 +11,7 @@ import { poisson } from './poisson.js';
 import { prototype } from './prototype.js';
 import { hedgeFundLike, mustangLike } from './unlike-google.js';
 
-/** All generators by name: what help texts, errors and `trace generate` read. */
+/** All generators by name, for help texts, errors and `trace generate`. */
 export const GENERATORS: Readonly<Record<string, WorkloadGenerator>> = Object.fromEntries(
   [
     googleLike,
@@ -31,7 +31,7 @@ export const GENERATORS: Readonly<Record<string, WorkloadGenerator>> = Object.fr
   ].map((each) => [each.name, each]),
 );
 
-/** The generator that a specification `name` or `name:key=value,…` names, or undefined when it names none. */
+/** The generator in a specification `name` or `name:key=value,…`; undefined if it names none. */
 export function findGenerator(spec: string): { generator: WorkloadGenerator; options: string } | undefined {
   const [, name = '', options = ''] = /^([^:]*)(?::(.*))?$/s.exec(spec) ?? [];
   const generator = Object.hasOwn(GENERATORS, name) ? GENERATORS[name] : undefined;
@@ -39,8 +39,9 @@ export function findGenerator(spec: string): { generator: WorkloadGenerator; opt
 }
 
 /**
- * A configured generator from its specification.
- * @throws WorkloadError for an unknown generator or option, naming the known ones
+ * Configures a generator by its specification.
+ *
+ * @throws WorkloadError for an unknown generator or option, listing the known ones
  */
 export function configureGenerator(spec: string): ConfiguredGenerator {
   const found = findGenerator(spec);

@@ -12,7 +12,7 @@ import { jobOf, type TraceJob } from '../job.js';
 import { defineGenerator, type WorkloadGenerator } from './generator.js';
 import { choice, count, positive, seed } from './options.js';
 
-/** A k-means cluster of the jobs of a MapReduce installation: how many jobs, and its centroid. */
+/** A k-means cluster of the jobs of a MapReduce installation: the number of jobs, and the centroid. */
 interface JobCluster {
   readonly jobs: number;
   readonly mapTaskSeconds: number;
@@ -80,15 +80,15 @@ const YAHOO: Installation = {
 };
 
 /**
- * Mean map task duration over job duration. The published clusters give the task seconds of a job and
- * its duration, not the number of its tasks; this ratio splits them. It is the one that reproduces the
- * tasks and durations of the Yahoo trace of the Hawk and Eagle simulations (docs/USE.md).
+ * Mean map task duration over job duration. The published clusters contain a job's task seconds and duration, but not
+ * its number of tasks; this ratio reproduces the tasks and durations of the Yahoo trace of the Hawk and Eagle
+ * simulations (docs/USE.md).
  */
 const MAP_SHARE_OF_JOB_DURATION = 1 / 3;
 
 /**
- * Deviation of the durations within a job, as functions of their mean in seconds. `twice-mean` is what
- * Hawk's text says (§4.1); `root` (a variance of twice the mean) is what its Yahoo trace has.
+ * Deviation of the durations within a job, as functions of their mean in seconds. `twice-mean` is from Hawk's text
+ * (§4.1); `root` (a variance of twice the mean) is that of its Yahoo trace.
  */
 const DEVIATION = {
   'twice-mean': (mean: number) => 2 * mean,
@@ -139,7 +139,7 @@ function mapReduce(installation: Installation): WorkloadGenerator {
   });
 }
 
-/** Gaussian durations in seconds, negative ones drawn again. */
+/** Gaussian durations in seconds; negative ones are redrawn. */
 function gaussianDurations(
   tasks: number,
   mean: number,
@@ -156,9 +156,9 @@ function gaussianDurations(
 }
 
 /**
- * Expected task seconds of a cluster's job: E[tasks] × E[duration]. Rounding an exponential up gives a
- * geometric number. The mean of a Gaussian without its negative part grows with the deviation, so it
- * is averaged over the exponential means (by its quantiles).
+ * Expected task seconds of a cluster's job: E[tasks] × E[duration]. Rounding an exponential up gives a geometric
+ * number. The mean of a truncated Gaussian grows with the deviation, so it is averaged over quantiles of the
+ * exponential means.
  */
 function expectedTaskSeconds(
   scale: { readonly seconds: number; readonly tasks: number },
@@ -174,7 +174,7 @@ function expectedTaskSeconds(
   return expectedTasks * expectedSeconds;
 }
 
-/** Mean of a Gaussian that is drawn again where negative. */
+/** Mean of a Gaussian truncated at 0. */
 function truncatedMean(mean: number, deviation: number): number {
   const ratio = mean / deviation;
   const density = Math.exp(-(ratio * ratio) / 2) / Math.sqrt(2 * Math.PI);

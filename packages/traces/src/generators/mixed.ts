@@ -10,17 +10,17 @@ const RESOURCES = 'memory=8GiB,gpu=1';
 
 const GIB = 1024 ** 3;
 
-/** Parts of the workload: a fraction of the jobs each. */
+/** Parts of the workload, as fractions of the jobs. */
 const PARTS = { interactive: 0.6, batch: 0.2, gang: 0.1, gpu: 0.1 } as const;
 type Part = keyof typeof PARTS;
 
-/** Users, by what fraction of the jobs is theirs, whatever the part. */
+/** Users, with their fraction of the jobs of every part. */
 const USERS = { ana: 1 / 2, ben: 1 / 3, cleo: 1 / 6 } as const;
 
 /** Deadlines of gangs, in multiples of the run time. */
 const DEADLINES = [2, 4, 8];
 
-/** All that one cluster has to serve at once: the laws are ours. */
+/** A mixture of everything that a cluster may have to serve; the distributions are ours. */
 export const mixed = defineGenerator({
   name: 'mixed',
   description:
@@ -52,7 +52,7 @@ export const mixed = defineGenerator({
   },
 });
 
-/** Names as often as their fractions say, as exactly as whole numbers allow. */
+/** Repeats each name in proportion to its fraction, as exactly as integers allow. */
 function partsOf<Name extends string>(fractions: Readonly<Record<Name, number>>, total: number): Name[] {
   const names: Name[] = [];
   let upTo = 0;
@@ -63,7 +63,7 @@ function partsOf<Name extends string>(fractions: Readonly<Record<Name, number>>,
   return names;
 }
 
-/** Jobs of each part, submitted at 0. */
+/** Draws jobs of each part, submitted at 0. */
 class Draws implements Record<Part, () => TraceJob> {
   readonly #random: Random;
   readonly #normal: NormalDraws;
@@ -83,7 +83,7 @@ class Draws implements Record<Part, () => TraceJob> {
     return { ...this.#alike(tasks, this.#seconds(2, 0.5)), demand: { cpu: 1, memory: GIB / 2 } };
   }
 
-  /** Three stages one after another: read in parallel, join, write. */
+  /** Three consecutive stages: read in parallel, join, write. */
   batch(): TraceJob {
     const size = Math.exp(0.6 * this.#normal.next());
     const shapes = [
@@ -101,7 +101,7 @@ class Draws implements Record<Part, () => TraceJob> {
     return { ...jobOf(0, Float64Array.from(durations)), stages };
   }
 
-  /** Ranks that start together and must have ended by a deadline. */
+  /** Ranks that start together and have a deadline. */
   gang(): TraceJob {
     const tasks = 2 + integer(this.#random, this.#gangMax - 1);
     const seconds = this.#seconds(40, 0.4);
@@ -123,7 +123,7 @@ class Draws implements Record<Part, () => TraceJob> {
     return { ...jobOf(0, new Float64Array(tasks).fill(seconds)), estimateSeconds: seconds };
   }
 
-  /** Log-normal, a millisecond at least. */
+  /** Log-normal, at least a millisecond. */
   #seconds(median: number, sigma: number): number {
     const seconds = (median / this.#scale) * Math.exp(sigma * this.#normal.next());
     return Math.max(1, Math.round(seconds * 1_000)) / 1_000;

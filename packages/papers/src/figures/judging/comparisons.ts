@@ -2,7 +2,9 @@ import { meanOf, sumOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
 import { bothListed, judging, notJudged, placeOf, ranges, SAME, SLIGHT, said } from './places.js';
 
-/** "Consistently better": worse at no place, and better at some; in direction where worse at the fewer places. */
+/**
+ * "Consistently better": worse at no point, and better at some; in direction if worse at fewer points than better.
+ */
 export function isBetter(series: readonly Series[]): Judge {
   return byRatios(series, (ratios) => {
     const notWorse = ratios.filter((ratio) => ratio <= 1 + SAME).length;
@@ -11,19 +13,19 @@ export function isBetter(series: readonly Series[]): Judge {
   });
 }
 
-/** "Significantly worse": ratios above 1 by more than `by`; in direction where above 1 at all. */
+/** "Significantly worse": ratios above 1 by more than `by`; in direction if above 1 at all. */
 export function isWorse(series: readonly Series[], by: number): Judge {
   return byRatios(series, (_, least) => [least > 1 + by, least > 1]);
 }
 
-/** "Significantly better": ratios below 1 by more than `by`; in direction where below 1 at all. */
+/** "Significantly better": ratios below 1 by more than `by`; in direction if below 1 at all. */
 export function isMuchBetter(series: readonly Series[], by: number): Judge {
   return byRatios(series, (_, __, most) => [most < 1 - by, most < 1 - SAME]);
 }
 
 /**
- * "Slightly worse": ratios between as good as 1 and `SLIGHT` above it, and above 1 on the whole; in direction
- * where they are further above.
+ * "Slightly worse": ratios between about 1 and `SLIGHT` above it, and above 1 overall; in direction if they are
+ * further above.
  */
 export function isSlightlyWorse(series: readonly Series[]): Judge {
   return byRatios(series, (ratios, least, most) => {
@@ -40,7 +42,7 @@ export function isSlightlyBetter(series: readonly Series[]): Judge {
   });
 }
 
-/** "Converge", "no worse": ratios within `least` … `most`; in direction within twice as far from 1 on either side. */
+/** "Converge", "no worse": ratios within `least` … `most`; in direction within twice the distance from 1. */
 export function staysWithin(
   series: readonly Series[],
   within: { readonly least: number; readonly most: number },
@@ -51,7 +53,7 @@ export function staysWithin(
   ]);
 }
 
-/** A claim about several series applies to all of their ratios together. */
+/** Judges a claim about several series by all of their ratios together. */
 function byRatios(
   series: readonly Series[],
   judge: (
@@ -66,7 +68,7 @@ function byRatios(
   });
 }
 
-/** "More at p90 than at p50": the first series below the second at each place; in direction at most places. */
+/** "More at p90 than at p50": the first series is below the second at each point; in direction at most points. */
 export function isBelow(lower: Series, upper: Series): Judge {
   return judging([lower, upper], (places) => {
     const below = places.filter(({ values: [low, high] }) => low! <= high!).length;
@@ -75,8 +77,8 @@ export function isBelow(lower: Series, upper: Series): Judge {
 }
 
 /**
- * "Agree and show similar trends": two ways of measuring one ratio differ by no more than a share of it; in
- * direction where at each place both are on the same side of 1, or as good as 1.
+ * "Agree and show similar trends": two measurements of one ratio differ by at most a fraction; in direction if at
+ * each point both are on the same side of 1, or about 1.
  */
 export function agree(pairs: readonly (readonly [Series, Series])[], by: number): Judge {
   return judging(pairs.flat(), (places) => {
@@ -97,7 +99,7 @@ export function agree(pairs: readonly (readonly [Series, Series])[], by: number)
   });
 }
 
-/** So many times as much at least, on the whole; in direction where it is more. */
+/** At least this many times as much overall; in direction if it is more. */
 export function isTimes(first: Series, second: Series, times: number): Judge {
   return judging([first, second], (places) => {
     const [above, below] = [0, 1].map((at) => sumOf(places, ({ values }) => values[at]!));
@@ -107,7 +109,7 @@ export function isTimes(first: Series, second: Series, times: number): Judge {
   });
 }
 
-/** So many times as much at every place where there is any; in direction where it is more at each. */
+/** At least this many times as much at every point with values; in direction if it is more at each. */
 export function isEveryTimes(first: Series, second: Series, times: number): Judge {
   return judging([first, second], (places) => {
     const some = places.filter(({ values }) => values.some((value) => value > 0));
@@ -126,7 +128,7 @@ function inTimes(ratio: number): string {
   return Number.isFinite(ratio) ? `${ratio.toFixed(1)} times` : 'some against none';
 }
 
-/** No more than so much above it, at any place; in direction where it is no more than twice that. */
+/** At most this much above it at all points; in direction if at most twice that. */
 export function isNear(upper: Series, lower: Series, by: number): Judge {
   return judging([upper, lower], (places) => {
     const most = Math.max(...places.map(({ values: [above, below] }) => above! - below!));

@@ -1,9 +1,8 @@
 /**
- * The kinds of claims that papers make of a figure, each a function from what was measured to a verdict.
- * One rule for all: a number of the paper *holds* where ours reaches it or falls short of it by no more than
- * `SHORTFALL`; what ours does less of, but does, holds *in direction*; else it does not hold. Words of the
- * paper ("slightly", "significantly") get their bounds where a claim uses them. Where the runs that a claim is
- * about were not made, it is not judged.
+ * The kinds of claims in papers, each a function from measurements to a verdict. A number of the paper *holds* if
+ * ours reaches it or is below it by at most `SHORTFALL`; an effect that is smaller but present holds *in direction*;
+ * otherwise it does not hold. Words of the paper ("slightly", "significantly") get their bounds where a claim uses
+ * them. A claim whose runs are missing is not judged.
  */
 export * from './amounts.js';
 export * from './comparisons.js';

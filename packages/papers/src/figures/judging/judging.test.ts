@@ -37,7 +37,7 @@ import {
 
 const XS = [10, 20, 30, 40];
 
-/** A series with one made-up value for each of the places 10, 20, 30, 40. */
+/** A series with a made-up value at each of the points 10, 20, 30, 40. */
 function made(
   values: readonly (number | undefined)[],
   unit: Series['unit'] = 'ratio',
@@ -165,7 +165,7 @@ test.each(cases)('%s', (_, judge, verdict) => {
   expect(judged(judge).verdict).toBe(verdict);
 });
 
-test('a queue grows where it rises in more windows than chance has it', () => {
+test('a queue grows if it rises in more windows than by chance', () => {
   const over = (queues: readonly number[]) => {
     const xs = queues.map((_, at) => at);
     const series: Series = { name: 'queue', unit: 'tasks', value: ({ tick }) => queues[tick.x] };
@@ -187,18 +187,18 @@ test('each kind of claim can hold, hold in direction and not hold', () => {
 });
 
 describe('a claim is not judged', () => {
-  test('where the runs that it is about were not made', () => {
+  test('without its runs', () => {
     expect(judged(only(from(50), bestImprovement(made([1, 1, 1, 1]), 0.8)))).toEqual({
       verdict: 'not judged',
       ours: 'not covered by this run',
     });
   });
 
-  test('where no job is of its class', () => {
+  test('without a job of its class', () => {
     expect(judged(isBetter([made([undefined, undefined, undefined, undefined])])).verdict).toBe('not judged');
   });
 
-  test('of a trend, from one place alone', () => {
+  test('about a trend, with only one point', () => {
     const even = [made([1, 1, 1, 1])];
     const judges = [falls, rises, tendsToOne].map((kind) => only(at(20), kind(even)));
     for (const judge of [...judges, only(at(20), barelyVaries(even, 0.1))]) {
@@ -208,7 +208,7 @@ describe('a claim is not judged', () => {
   });
 });
 
-test('a verdict comes with the numbers that it rests on, and the place', () => {
+test('a verdict includes its numbers, and the point of the axis', () => {
   expect(judged(bestImprovement(made([0.9, 0.21, 0.5, 1]), 0.8)).ours).toBe('79% at 20');
   expect(judged(isMuchBetter([made([0.7, 0.5, 0.042, 0.7], 'ratio', 'short p50')], 0.2)).ours).toBe(
     'short p50 0.042–0.70',

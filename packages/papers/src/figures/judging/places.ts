@@ -5,13 +5,13 @@ import type { Point } from '../point.js';
 /** Tolerance for shares and improvements: five percentage points. */
 export const SHORTFALL = 0.05;
 
-/** Ratios this close to 1 are no difference: what another seed does. */
+/** Ratios this close to 1 count as equal; other seeds differ as much. */
 export const SAME = 0.05;
 
-/** Ratios this close to 1 are what a paper calls "slightly", "similar", or "competitive". */
+/** Ratios this close to 1 count as "slightly", "similar", or "competitive". */
 export const SLIGHT = 0.2;
 
-/** Which places of the axis a claim is about; all of them unless it is said. */
+/** Selects the points of the axis that a claim concerns; default: all. */
 export type Where = (x: number) => boolean;
 
 export const at =
@@ -26,19 +26,19 @@ export const from =
   (least: number): Where =>
   (x) =>
     x >= least;
-/** Judged by these places alone. */
+/** Judges by these points only. */
 export const only =
   (where: Where, judge: Judge): Judge =>
   (points) =>
     judge(points, where);
 
-/** Values at one place, in the order of the series. */
+/** Values at one point, in the order of the series. */
 export interface Place {
   readonly point: Point;
   readonly values: readonly number[];
 }
 
-/** Looks the values up; a judge is never asked about what was not measured. */
+/** Looks up the values; a judge is never called without measurements. */
 export function judging(series: readonly Series[], judge: (places: readonly Place[]) => Judgement): Judge {
   return (points, where = () => true) => {
     const named = points.filter(({ tick }) => where(tick.x));
@@ -77,7 +77,7 @@ export function bothListed([one, other]: readonly [Series, Series], places: read
   return both.join(', ');
 }
 
-/** The least and the greatest value of each series. */
+/** The minimum and maximum of each series. */
 export function ranges(series: readonly Series[], places: readonly Place[]): string {
   return series
     .map(({ name, unit }, i) => {
@@ -88,7 +88,7 @@ export function ranges(series: readonly Series[], places: readonly Place[]): str
     .join(', ');
 }
 
-/** Each series from the first place to the last. */
+/** Formats each series from the first point to the last. */
 export function trend(series: readonly Series[], places: readonly Place[]): string {
   const ends = [places[0]!, places.at(-1)!] as const;
   const values = series.map(

@@ -2,14 +2,14 @@ import { slopeOf } from '@goshawk/core';
 import type { Judge, Series } from '../figure.js';
 import { judging, said } from './places.js';
 
-/** A sign test at 5%: of so many windows without a trend, fewer than one run in twenty has so many that rise. */
+/** Significance level of the sign test: the probability that this many windows rise without a trend. */
 const SIGN_TEST = 0.05;
 
 /**
- * "The queue grows": its slope over the places, which are times, is this one within a bound; in direction where it rises
- * in more windows than chance has it.
+ * "The queue grows": its slope over the points, which are times, is this one within a bound; in direction if it rises
+ * in more windows than by chance.
  *
- * @param perSlot tasks a unit of the axis
+ * @param perSlot tasks per unit of the axis
  */
 export function growsBy(series: Series, perSlot: number, within: number): Judge {
   return judging([series], (places) => {
@@ -26,7 +26,7 @@ export function growsBy(series: Series, perSlot: number, within: number): Judge 
   });
 }
 
-/** "Is stable": no more tasks wait at any time than these; in direction up to ten times as many. */
+/** "Is stable": at most this many tasks wait at any time; in direction up to ten times as many. */
 export function waitsAtMost(series: Series, tasks: number): Judge {
   return judging([series], (places) => {
     const most = Math.max(...places.map(({ values }) => values[0]!));
@@ -34,7 +34,7 @@ export function waitsAtMost(series: Series, tasks: number): Judge {
   });
 }
 
-/** "Worst of them": at each place the largest queue of all, by a factor; in direction where the largest at all. */
+/** "Worst of them": at each point the largest queue, by a factor; in direction if it is the largest at all. */
 export function waitsMost(worst: Series, others: readonly Series[], by: number): Judge {
   return judging([worst, ...others], (places) => {
     const factors = places.map(({ values: [most, ...rest] }) => most! / Math.max(1e-9, ...rest));
@@ -43,7 +43,7 @@ export function waitsMost(worst: Series, others: readonly Series[], by: number):
   });
 }
 
-/** "Alike": queues that differ by a factor of this at most; in direction up to its square. */
+/** "Alike": queues that differ by at most this factor; in direction up to its square. */
 export function waitAlike(one: Series, other: Series, factor: number): Judge {
   return judging([one, other], (places) => {
     const apart = Math.max(
@@ -57,7 +57,7 @@ export function waitAlike(one: Series, other: Series, factor: number): Judge {
   });
 }
 
-/** "Clearly better": the queue is smaller by a factor at each place; in direction where it is smaller on the whole. */
+/** "Clearly better": the queue is smaller by a factor at each point; in direction if it is smaller overall. */
 export function waitsLess(better: Series, others: readonly Series[], by: number): Judge {
   return judging([better, ...others], (places) => {
     const factors = places.map(({ values: [least, ...rest] }) => Math.min(...rest) / Math.max(1e-9, least!));
@@ -70,7 +70,7 @@ export function waitsLess(better: Series, others: readonly Series[], by: number)
   });
 }
 
-/** That so many of these, or more, rise where rising and falling are equally likely. */
+/** Probability that at least this many rise if rising and falling are equally likely. */
 function chanceOf(rises: number, windows: number): number {
   let ways = 1;
   let sum = 0;

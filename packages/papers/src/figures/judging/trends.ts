@@ -4,8 +4,8 @@ import type { Point } from '../point.js';
 import { judging, notJudged, type Place, SAME, SLIGHT, said, trend, type Where } from './places.js';
 
 /**
- * "Most under high load": the least of the places named is no greater than the least of all others; in
- * direction where it is no greater than the greatest of the others.
+ * "Most under high load": the minimum of the named points is at most the minimum of the others; in direction if it is
+ * at most the maximum of the others.
  */
 export function isLowestAt(series: Series, where: Where): Judge {
   return judging([series], (places) => {
@@ -22,7 +22,7 @@ export function isLowestAt(series: Series, where: Where): Judge {
   });
 }
 
-/** "Contributes the most": at the place named the series is greater than at any other. */
+/** "Contributes the most": the series is greatest at the named point. */
 export function isHighestAt(series: Series, where: Where): Judge {
   const upsideDown: Series = { ...series, value: (point, all) => negated(series.value(point, all)) };
   const judge = isLowestAt(upsideDown, where);
@@ -33,8 +33,8 @@ export function isHighestAt(series: Series, where: Where): Judge {
 }
 
 /**
- * "Benefits shrink as the cluster grows": at the last of the places the ratio is nearer to 1 than at the
- * first; it holds where it is within `SLIGHT` of 1 there.
+ * "Benefits shrink as the cluster grows": the ratio is nearer to 1 at the last point than at the first; it holds if
+ * it is within `SLIGHT` of 1 there.
  */
 export function tendsToOne(series: readonly Series[]): Judge {
   return judgingAlong(series, (places) => {
@@ -50,8 +50,8 @@ export function tendsToOne(series: readonly Series[]): Judge {
 }
 
 /**
- * "Improves with it": each series is lower at the last place than at the first, by more than noise; in
- * direction where one of them is, or each is lower at all.
+ * "Improves with it": each series is lower at the last point than at the first, by more than noise; in direction if
+ * one of them is, or each is lower at all.
  */
 export function falls(series: readonly Series[]): Judge {
   return changes(series, (first, last) => 1 - last / first);
@@ -74,7 +74,7 @@ function changes(series: readonly Series[], change: (first: number, last: number
   });
 }
 
-/** "Only minute variations": greatest over least value along the axis. */
+/** "Only minute variations": maximum over minimum along the axis. */
 export function barelyVaries(series: readonly Series[], by: number): Judge {
   return judgingAlong(series, (places) => {
     const varied = series.map((_, i) => {
@@ -90,7 +90,7 @@ export function barelyVaries(series: readonly Series[], by: number): Judge {
   });
 }
 
-/** Judges a claim about the change from one place to another. */
+/** Judges a claim about the change between two points. */
 function judgingAlong(series: readonly Series[], judge: (places: readonly Place[]) => Judgement): Judge {
   return judging(series, (places) =>
     places.length < 2 ? notJudged('it takes two places of the axis') : judge(places),

@@ -19,12 +19,12 @@ const CARBYNE: Paper = {
     'R. Grandl, M. Chowdhury, A. Akella, G. Ananthanarayanan: Altruistic Scheduling in Multi-Resource Clusters, OSDI 2016',
 };
 
-/** The first is what jobs are compared with one by one. */
+/** Jobs are compared one by one with the first of them. */
 const FIELD = ['drf', 'carbyne', 'carbyne-pack', 'tetris', 'sjf', 'srtf'] as const;
 
 /**
- * Machines on which the mean completion time under DRF is two to four times the mean critical path: below that load all
- * policies are alike, and far above it nothing counts but the order of jobs.
+ * Number of machines at which the mean completion time under DRF is two to four times the mean critical path: at
+ * lower load all policies are alike, and at much higher load only the order of jobs matters.
  */
 const MACHINES = 28;
 
@@ -48,7 +48,7 @@ const THREE_WAYS: readonly Panel[] = [
   bars('Makespan', 'seconds', FIELD.map(makespan)),
 ];
 
-/** Carbyne's mean completion time over that under DRF, and the other way round. */
+/** Carbyne's mean completion time over that under DRF, and the reverse. */
 const OF_DRF = over(mean('carbyne'), mean('drf'));
 const OVER_CARBYNE = over(mean('drf'), mean('carbyne'));
 

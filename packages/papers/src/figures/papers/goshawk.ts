@@ -13,13 +13,13 @@ import { at, isBetter, isMuchBetter, only, staysWithin } from '../judging/index.
 import { percentileRatios, ratio, seconds } from '../series.js';
 import type { RunSettings } from '../settings.js';
 
-/** Not a paper: the page that says what the policy does and gains. */
+/** Not a paper, but the page that describes the policy and its benefits. */
 const POLICY_PAGE: Paper = { name: 'Goshawk', reference: 'docs/DESIGN.md' };
 
-/** A tenth of the jobs of the figures of Hawk, since each place runs five policies. */
+/** A tenth of the jobs of Hawk's figures, because each point runs five policies. */
 const SHORTER: FigureWorkload = { generator: 'google-like', jobs: 10_000, isReplaceable: true };
 
-/** Settings as in `goshawk simulate`; only Hawk uses the partition. */
+/** The settings of `goshawk simulate`; only Hawk uses the partition. */
 const POLICY_SETTINGS = { cutoff: 'p90', shortPartition: '0.17' } as const satisfies RunSettings;
 
 const over = (of: string, base: string, jobs: 'short' | 'long') => [
@@ -30,7 +30,7 @@ const short = over('goshawk', 'hawk', 'short');
 const long = over('goshawk', 'hawk', 'long');
 const SECTION = 'docs/DESIGN.md, The policy goshawk';
 const POLICIES = ['goshawk', 'goshawk-peer', 'hawk', 'sparrow', 'omniscient'] as const;
-/** On `google-sub.tr`, 90% busy while jobs come. */
+/** 90% busy on `google-sub.tr` while jobs arrive. */
 const BUSY = 10_725;
 
 const goshawkSize: Figure = {
@@ -82,7 +82,7 @@ const PARTS = {
   pilots: { estimator: 'pilot' },
 };
 const PILOTS = 2;
-/** Defaults of the settings that the places change. */
+/** Defaults of the settings that the points change. */
 const AS_IT_IS = {
   reserve: 'auto',
   estimator: 'oracle',

@@ -59,14 +59,14 @@ const HAWK: Paper = {
     'P. Delgado, F. Dinu, A.-M. Kermarrec, W. Zwaenepoel: Hawk: Hybrid Datacenter Scheduling, USENIX ATC 2015',
 };
 
-/** The algorithm as the paper has it: an idle worker asks once, and nobody calls probes back (§3.5, §3.6). */
+/** The algorithm of the paper: an idle worker tries once, and probes are not cancelled (§3.5, §3.6). */
 const PAPER_ALGORITHM = {
   stealRetry: 'never',
   cancel: 'lazy',
   stealCap: 10,
 } as const satisfies RunSettings;
 
-/** Seconds of mean task run time. From the documentation of the authors' simulator; the paper does not say. */
+/** Mean task run time in seconds, from the documentation of the authors' simulator; the paper does not state it. */
 const CUTOFFS = {
   google: '1129.532',
   cloudera: '272.783',
@@ -74,7 +74,7 @@ const CUTOFFS = {
   yahoo: '90.5811',
 } as const;
 
-/** Share of the workers that only short tasks use (§4.1). */
+/** Fraction of the workers used only by short tasks (§4.1). */
 const SHORT_PARTITIONS = {
   google: '0.17',
   cloudera: '0.09',
@@ -83,8 +83,8 @@ const SHORT_PARTITIONS = {
 } as const;
 
 /**
- * A tenth of the paper's trace. While these jobs are submitted they could keep 86% of 15,000 workers busy;
- * all 506,460 could 90% (docs/MEASUREMENTS.md).
+ * A tenth of the paper's trace. While these jobs are submitted they could keep 86% of 15,000 workers busy; all
+ * 506,460 could 90% (docs/MEASUREMENTS.md).
  */
 const ON_GOOGLE = {
   paper: HAWK,
@@ -128,13 +128,13 @@ const motivation: Figure = {
   settings: {
     ...PAPER_ALGORITHM,
     workers: 15_000,
-    // Anything between 100 s and 20,000 s.
+    // Any value between 100 s and 20,000 s.
     cutoff: CUTOFFS.google,
-    // The paper gives none for this workload. Its short jobs' share of the work, 1%, would be too small for them.
+    // The paper states none for this workload. 1%, its short jobs' share of the work, would be too small.
     shortPartition: SHORT_PARTITIONS.google,
   },
   axis: ONE_PLACE,
-  // Hawk as in the paper, and as it runs here by default.
+  // Hawk as in the paper, and with the defaults of this project.
   variants: MOTIVATION_POLICIES.map((name) => ({
     name,
     settings: name === BACKOFF ? { policy: 'hawk', stealRetry: 'backoff' } : { policy: name },
@@ -256,7 +256,10 @@ const hawk5: Figure = {
   }),
 };
 
-/** Multiples of the size at which the submitted work is 90% of the capacity, in the ratio of 10,000–50,000 to 15,000. */
+/**
+ * Multiples of the size at which the submitted work is 90% of the capacity, spaced like 10,000–50,000 relative to
+ * 15,000.
+ */
 const SIZES = [2 / 3, 1, 4 / 3, 5 / 3, 2, 8 / 3, 10 / 3];
 
 interface Trace {
@@ -268,7 +271,7 @@ interface Trace {
   readonly paperJobs: number;
 }
 
-/** The text says which traces, not which sizes. */
+/** The text names the traces, but not the sizes. */
 const TRACES: readonly Trace[] = [
   { name: 'cloudera', title: 'Cloudera C', workers: 15_000, jobs: 7_000, paperJobs: 21_030 },
   { name: 'facebook', title: 'Facebook 2010', workers: 60_000, jobs: 50_000, paperJobs: 1_169_117 },
@@ -422,7 +425,7 @@ const hawk9 = against('central', '9', 'long', {
   ),
 });
 
-/** The text has Figures 10 and 11 without saying which shows which; it takes up long jobs first. */
+/** The text discusses Figures 10 and 11 together, long jobs first. */
 const hawk10 = against('split', '10', 'long', {
   'For long jobs the split cluster performs slightly better': isSlightlyWorse(ratios('split', 'long')),
 });
@@ -439,7 +442,7 @@ const hawk11 = against('split', '11', 'short', {
   'In a large cluster both do well': only(at(50_000), staysWithin(shortToSplit, { least: 0.8, most: 1.2 })),
 });
 
-/** @param judges what the paper says, and how to tell whether it is so here */
+/** @param judges the paper's statements, with functions that judge them */
 function against(
   other: Other,
   number: string,
@@ -461,7 +464,7 @@ function against(
   };
 }
 
-/** Seconds. The text names none; these lie around the one that all other figures use. */
+/** In seconds. The text states none; these are around the cutoff of all other figures. */
 const AROUND = ['750', '1000', CUTOFFS.google, '1300', '1500', '2000'];
 
 const hawk12 = byCutoff('12', 'long', {
@@ -502,7 +505,7 @@ function byCutoff(number: string, of: string, { panels, claims }: Pick<Figure, '
   };
 }
 
-/** An estimate is off by up to so much of the truth, either way: 0.9 is the paper's 0.1–1.9. */
+/** Maximum relative error of an estimate, in either direction: 0.9 is the paper's 0.1–1.9. */
 const MAGNITUDES = [0, 0.1, 0.3, 0.5, 0.7, 0.9];
 const range = (magnitude: number, dash: string) =>
   `${(1 - magnitude).toFixed(1)}${dash}${(1 + magnitude).toFixed(1)}`;
@@ -522,7 +525,7 @@ const hawk14: Figure = {
     (magnitude) => ({ estimator: magnitude === 0 ? 'oracle' : `noisy:${range(magnitude, '-')}` }),
     (magnitude) => (magnitude === 0 ? 'exact' : range(magnitude, '–')),
   ),
-  // Sparrow asks for no estimates.
+  // Sparrow uses no estimates.
   variants: [...policies('hawk'), { name: 'sparrow', settings: { policy: 'sparrow', estimator: 'oracle' } }],
   panels: [lines('Long jobs', 'Hawk ÷ Sparrow', LONG), lines('Short jobs', 'Hawk ÷ Sparrow', SHORT)],
   claims: claims('§4.8', {
@@ -561,7 +564,7 @@ const hawk15: Figure = {
   }),
 };
 
-/** Highest first, as the paper's multiples of the mean task run time begin with the shortest. */
+/** In descending order, because the paper's multiples of the mean task run time start with the shortest. */
 const LOADS = [0.9, 0.75, 0.6, 0.45];
 
 const VARIANTS: readonly Variant[] = (['live', 'simulated'] as const).flatMap((mode) =>
@@ -639,7 +642,7 @@ function prototype(
       'A sample of jobs on a cluster of 10 schedulers and the workers, as processes of this machine, and the same jobs ' +
       'at the same times simulated. Run times under Hawk over those under Sparrow.',
     mode: 'live',
-    // The demo's: of so few jobs of a workload with so long a tail, many samples are all tail.
+    // The workload of the demo: with few jobs and a long tail, many samples consist only of the tail.
     workload: {
       generator: 'google-like',
       options: 'seed=12',

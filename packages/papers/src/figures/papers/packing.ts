@@ -27,7 +27,7 @@ function queue(policy: string): Series {
 
 const QUEUES = POLICIES.map(({ name }) => queue(name));
 
-/** Queues of the four policies in the paper's own model. @param drawn what the panel shows of them */
+/** Queues of the four policies in the paper's model. @param drawn the panel's content */
 function packingFigure(
   drawn: string,
   of: Omit<Figure, 'paper' | 'mode' | 'settings' | 'variants' | 'panels'>,
@@ -43,9 +43,9 @@ function packingFigure(
 }
 
 const UNTIL = 20_000_000;
-/** Growth a slot that the paper's rates make, and how near ours is to be. */
+/** Growth per slot at the paper's rates, and the tolerance for ours. */
 const GROWTH = { slope: 0.0006, within: 0.0001 } as const;
-/** Tasks that wait where nothing grows. */
+/** Maximum number of waiting tasks of a stable queue. */
 const STABLE = 50;
 
 const packing3a = packingFigure('Tasks that wait, over time', {
@@ -109,7 +109,7 @@ const FIVE_SERVERS = {
   from: 200_000,
 } as const;
 const LOADS = settingAxis('load', 'even', [0.7, 0.8, 0.85, 0.9, 0.95, 0.99], () => ({}));
-/** "Clearly", "much": queues that differ by half at least. */
+/** "Clearly", "much": queues differ by at least half. */
 const CLEARLY = 1.5;
 
 const packing4a = packingFigure('Mean tasks that wait', {

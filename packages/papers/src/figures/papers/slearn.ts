@@ -27,15 +27,15 @@ const GS_SETTINGS = {
   policy: 'gs',
   workers: 150,
   load: 1.01,
-  // One predictor, as in the paper: several would each learn from a part of the jobs only.
+  // One predictor, as in the paper: several would each learn only from some jobs.
   schedulers: 1,
-  // Which of the tasks are pilots matters.
+  // The result depends on which tasks are pilots.
   durations: 'task',
 } as const satisfies RunSettings;
 
 /**
- * Workload of the figures of §5.2: 1,250 jobs of at most 150 tasks, drawn anew for each seed, on 150
- * single-slot workers at the load of GTrace11 (§4.3, Table 5).
+ * Workload of the figures of §5.2: 1,250 jobs of at most 150 tasks, drawn for each seed, on 150 single-slot workers
+ * at the load of GTrace11 (§4.3, Table 5).
  */
 const IN_GS = {
   paper: PAPER,
@@ -51,13 +51,13 @@ const IN_GS = {
 
 const SLEARN = 'slearn';
 const THREE_SIGMA = '3sigma';
-/** SLearn as it is: the ratio is found out, and all pilots are waited for (§5.1.2). */
+/** SLearn in full: an adaptive ratio, and a decision after all pilots (§5.1.2). */
 const AS_IT_IS: Variant = { name: SLEARN, settings: { estimator: 'pilot', pilotRatio: 'adaptive' } };
 /** Baselines (§5.1.3). */
 const BASELINES = [THREE_SIGMA, '3sigma-tl', 'point-est', 'las', 'fifo', 'oracle'];
 const AGAINST_3SIGMA = { of: SLEARN, over: THREE_SIGMA };
 
-/** Estimators side by side, each as its name says. */
+/** Variants for estimators, each with its name. */
 function estimators(...names: readonly string[]): Variant[] {
   return names.map((name) => ({ name, settings: { estimator: name } }));
 }
@@ -67,17 +67,17 @@ function averageSpeedup(of: string, to: string): Series {
   return seriesOf(`average, over ${to}`, 'ratio', 'speedups', pairName(of, to), ({ average }) => average);
 }
 
-/** The median of the speed-ups of single jobs. */
+/** Median speed-up of single jobs. */
 function medianSpeedup(of: string, to: string): Series {
   return seriesOf(`P50, over ${to}`, 'ratio', 'speedups', pairName(of, to), ({ p50 }) => p50);
 }
 
-/** Median error of what was believed of wide jobs. */
+/** Median error of the estimates of jobs with at least three tasks. */
 function errorP50(of: string): Series {
   return seriesOf(`P50 prediction error, ${of}`, 'share', 'beliefs', of, (beliefs) => beliefs.errorP50);
 }
 
-/** The paper's averages as claims. @param text what is said of a number and a baseline */
+/** The paper's averages as claims. @param text formats a number and a baseline */
 function claimsOfAverages(
   section: string,
   of: string,
@@ -144,7 +144,7 @@ export const slearnError: Figure = {
   }),
 };
 
-/** §5.2.4, of GTrace11; of the others the text gives no number. */
+/** §5.2.4, of GTrace11; the text states no number for the others. */
 const AVERAGES: Readonly<Record<string, number>> = {
   [THREE_SIGMA]: 1.56,
   '3sigma-tl': 1.55,
@@ -152,13 +152,13 @@ const AVERAGES: Readonly<Record<string, number>> = {
   las: 1.65,
 };
 
-/** Not in the paper: how wrong estimates may be before it costs anything. The truth times a number from 0 to so much. */
+/** Not in the paper: how wrong estimates may be without a cost. The truth times a number from 0 to this. */
 const WRONG: readonly Variant[] = [4, 20].map((most) => ({
   name: `0 to ${most} times the truth`,
   settings: { estimator: `noisy:0-${most}` },
 }));
 
-/** Share of wide jobs whose estimate puts them into the right queue. */
+/** Share of jobs with at least three tasks whose estimate selects the right queue. */
 function rightQueue(of: string): Series {
   const name = `wide jobs in the right queue, ${of}`;
   return seriesOf(name, 'share', 'beliefs', of, (beliefs) => beliefs.rightQueue);
@@ -220,7 +220,7 @@ const slearnJct: Figure = {
   ],
 };
 
-/** 0 stands for the adaptive ratio. Table 6, of GTrace11. */
+/** 0 means the adaptive ratio. Table 6, of GTrace11. */
 const RATIOS: readonly (readonly [percent: number, error: number, average: number])[] = [
   [1, 0.144, 1.52],
   [2, 0.14, 1.55],
@@ -236,7 +236,7 @@ const averageByRatio = stated(
   RATIOS.map(([percent, , average]) => [percent, average]),
 );
 
-/** The adaptive ratio's speed-up over the best of the fixed ones. */
+/** The adaptive ratio's speed-up over the best fixed one. */
 const againstBest: Series = {
   name: 'adaptive ÷ the best fixed ratio',
   unit: 'ratio',
@@ -326,8 +326,8 @@ const slearnThin: Figure = {
 };
 
 /**
- * §5.2.5: of the jobs, those whose normalised wait lies in each segment, those that are in it under both, and of these
- * those that wait less.
+ * §5.2.5: shares of jobs whose normalized wait lies in each segment, under both variants, and of those that wait
+ * less.
  */
 const WAITS: Readonly<Record<WaitSegment, { bounds: string; own: number; common: number; lower?: number }>> =
   {
@@ -336,7 +336,7 @@ const WAITS: Readonly<Record<WaitSegment, { bounds: string; own: number; common:
     long: { bounds: 'above 1.90', own: 0.3291, common: 0.2468, lower: 0.8308 },
   };
 
-/** Share of the wide jobs whose wait lies in a segment, with the paper's. */
+/** Share of the jobs with at least three tasks whose wait lies in a segment, with the paper's. */
 function waits(segment: WaitSegment, how: keyof WaitShare, name: string): Series {
   const pair = pairName(SLEARN, THREE_SIGMA);
   const { bounds, [how]: paper } = WAITS[segment];

@@ -34,7 +34,7 @@ const THREE_SIGMA: Paper = {
     'J. W. Park, A. Tumanov, A. Jiang, M. A. Kozuch, G. R. Ganger: 3Sigma: Distribution-based Cluster Scheduling for Runtime Uncertainty, EuroSys 2018',
 };
 
-/** The paper's E2E of two hours, 600 jobs; its cluster of 256 nodes in 8 racks. */
+/** The paper's E2E of two hours with 600 jobs, on its cluster of 256 nodes in 8 racks. */
 const TWO_HOURS: Pick<Figure, 'mode' | 'workload' | 'settings' | 'paper'> = {
   mode: 'planned',
   paper: THREE_SIGMA,
@@ -42,14 +42,14 @@ const TWO_HOURS: Pick<Figure, 'mode' | 'workload' | 'settings' | 'paper'> = {
   settings: { workers: 256 },
 };
 
-/** Its E2E of five hours, of which two fifths are run unless `--jobs` says otherwise. */
+/** Its E2E of five hours, of which two fifths run by default (`--jobs`). */
 const FIVE_HOURS: typeof TWO_HOURS = {
   ...TWO_HOURS,
   workload: { ...TWO_HOURS.workload, paperJobs: 1_500 },
 };
 
 const SIGMA = '3sigma-sched';
-/** Policies under comparison (§5). */
+/** The compared policies (§5). */
 const FIELD = [SIGMA, 'point-perf', 'point-real', 'prio'] as const;
 
 const GANGS =
@@ -82,7 +82,7 @@ const cycles = (of: string, part: 'p99' | 'max') =>
 const predictions = (of: string, part: 'p50' | 'p99') =>
   series(`${of}, ${part}`, 'seconds', of, ({ predictionSeconds }) => predictionSeconds?.[part]);
 
-/** Fewer misses than that one. @param where in words: "under each" */
+/** Fewer misses than the other. @param where in words: "under each" */
 const missesFewer = (name: string, of: string, where: string): Record<string, Judge> => ({
   [`3Sigma misses fewer than ${name} ${where}`]: isBelow(misses(SIGMA), misses(of)),
 });
@@ -94,7 +94,7 @@ const isCloseToPerfect = (where: string, judge = IS_CLOSE_TO_PERFECT): Record<st
   [`3Sigma is close to PointPerfEst ${where} (accepted: 5% of the jobs)`]: judge,
 });
 
-/** Fewer misses than those that know less, hardly more than the one that knows all. */
+/** Fewer misses than policies with less information, and hardly more than the one with perfect information. */
 const comparedByMisses = (where: string): Record<string, Judge> => ({
   ...missesFewer('PointRealEst', 'point-real', where),
   ...missesFewer('Prio', 'prio', where),
@@ -387,7 +387,7 @@ function areNear(of: (name: string) => Series, by: number): Judge {
   return apart(of, (live, simulated) => Math.abs(live - simulated), by);
 }
 
-/** The same as shares of what was simulated. */
+/** The same relative to the simulated value. */
 function areAlike(of: (name: string) => Series, by: number): Judge {
   return apart(of, (live, simulated) => Math.abs(live / simulated - 1), by);
 }

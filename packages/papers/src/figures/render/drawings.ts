@@ -9,7 +9,7 @@ import {
 import { format } from '../format.js';
 import type { FigureResult, MeasuredPanel, MeasuredSeries } from '../result.js';
 
-/** The chart of a panel; nothing for tables, and where there is nothing to draw. */
+/** The chart of a panel; undefined for tables, and without data. */
 export function drawingOf(result: FigureResult, panel: MeasuredPanel): ChartDrawing | undefined {
   switch (panel.kind) {
     case 'table':
@@ -49,12 +49,12 @@ export function describe(result: FigureResult, panel: MeasuredPanel): string {
   return `${panel.title}. ${[...series, ...curves, ...courses].join('; ')}.`;
 }
 
-/** Places at which a value differs from the one before. */
+/** Points at which a value differs from the previous one. */
 function stepsOf(values: readonly number[]): number[] {
   return values.flatMap((value, at) => (at > 0 && value !== values[at - 1] ? [at] : []));
 }
 
-/** A staircase: each value holds until the next one. */
+/** A step chart: each value holds until the next one. */
 function courseDrawing({ courses = {} }: MeasuredPanel): ChartDrawing | undefined {
   const drawn = Object.entries(courses).filter(([, percents]) => percents.length > 0);
   if (drawn.length === 0) return undefined;
@@ -97,7 +97,7 @@ function yAxisOf({ axisName, series }: MeasuredPanel): AxisSpec {
   }
 }
 
-/** Our line, and the paper's numbers as points beside it, in the same colour. */
+/** Our line, and the paper's numbers as points of the same color. */
 function linesOf({ name, values, paper }: MeasuredSeries, index: number, xs: readonly number[]): LineSpec[] {
   const look = lineLook(index);
   const ours: LineSpec = { name, look, points: values.map((value, at) => [xs[at]!, value]) };
@@ -116,12 +116,12 @@ function xAxisOf({ axis: { name, spacing, places } }: FigureResult, xs: readonly
     name,
     kind: spacing === 'log' ? 'log' : 'linear',
     ticks: xs,
-    // Back from the logarithm a place is not quite what it was.
+    // Rounding of the logarithm requires a search for the nearest point.
     format: (value) => labels[nearestIndex(xs, value)] ?? '',
   };
 }
 
-/** Many large numbers side by side leave each other no room. */
+/** Shortens labels when many large numbers would overlap. */
 function shortLabels(labels: readonly string[]): readonly string[] {
   const areThousands = labels.every((label) => label.endsWith(',000'));
   return areThousands ? labels.map((label) => `${label.slice(0, -',000'.length)}k`) : labels;
@@ -135,7 +135,7 @@ function shareAxis(name: string): AxisSpec {
   return { name, reach: [0, 1], format: (share) => `${Math.round(100 * share)}%` };
 }
 
-/** Errors are drawn from here on: a logarithmic axis has no nothing. */
+/** Smallest error drawn, because a logarithmic axis has no 0. */
 const LEAST_ERROR = 0.001;
 
 /** Unit of a distribution. */

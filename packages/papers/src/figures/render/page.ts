@@ -5,7 +5,10 @@ import type { FigureResult, JudgedClaim, MeasuredPanel } from '../result.js';
 import { describe, drawingOf, unitOf } from './drawings.js';
 import { VERDICT_MARKS, verdictLine } from './verdicts.js';
 
-/** A figure as one HTML file, without scripts and without network: charts, numbers, claims, and how it was made. */
+/**
+ * Renders a figure as one HTML file without scripts and external resources: charts, numbers, claims, and the command
+ * that reproduces it.
+ */
 export function renderFigurePage(result: FigureResult): string {
   const { id, title, about, paper, panels } = result;
   const charts = panels.flatMap((panel, index) => chartOf(result, panel, `p${index + 1}`) ?? []);

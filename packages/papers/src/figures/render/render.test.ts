@@ -10,7 +10,7 @@ import { renderFigureSvg } from './svg.js';
 import { renderFigureText } from './text.js';
 import { addVerdicts, verdictLine } from './verdicts.js';
 
-/** Each variant a little slower than the one before it, each place a little slower than the one before. */
+/** Each variant is a little slower than the previous one, as is each point of the axis. */
 function resultOf(figure: Figure, seeds: readonly number[] = [1]) {
   const asked = {
     figure,
@@ -58,7 +58,7 @@ const results = FIGURES.map((figure) => [figure.id, resultOf(figure)] as const);
 const hawk5 = resultOf(FIGURES.find(({ id }) => id === 'hawk-5')!, [1, 2]);
 
 describe.each(results)('%s', (id, result) => {
-  test('as a picture stands alone: no variables, no references, all its panels', () => {
+  test('as an SVG file is self-contained: no variables, no references, all its panels', () => {
     const svg = renderFigureSvg(result);
     expect(svg).not.toMatch(/var\(|#fe01|<script|NaN|undefined|Infinity/);
     const drawn = result.panels.filter(({ kind }) => kind !== 'table');
@@ -66,7 +66,7 @@ describe.each(results)('%s', (id, result) => {
     expect(svg.match(/<svg /g)).toHaveLength(drawn.length + 1);
   });
 
-  test('as a page says each claim, its verdict, and how to make it again', () => {
+  test('as a page contains each claim, its verdict, and the command to reproduce it', () => {
     const page = renderFigurePage(result);
     expect(page).not.toMatch(/<script|NaN|undefined|Infinity/);
     expect(page.match(/<dd>(§|docs)/g)).toHaveLength(result.claims.length);
@@ -74,7 +74,7 @@ describe.each(results)('%s', (id, result) => {
     expect(page).toContain('a &lt;workload&gt;');
   });
 
-  test('as text keeps to the width of the terminal, but for tables', () => {
+  test('as text fits the width of the terminal, except for tables', () => {
     const text = renderFigureText(result, { color: false, columns: 80 });
     expect(text).not.toMatch(/NaN|undefined|Infinity/);
     const claims = text.slice(text.indexOf(`${result.claims[0]!.section}:`));
@@ -83,7 +83,7 @@ describe.each(results)('%s', (id, result) => {
   });
 });
 
-test('colour is only there when it is asked for, and changes nothing else', () => {
+test('color is used only on request, and changes nothing else', () => {
   const plain = renderFigureText(hawk5, { color: false, columns: 100 });
   const painted = renderFigureText(hawk5, { color: true, columns: 100 });
   expect(painted).not.toBe(plain);
@@ -91,7 +91,7 @@ test('colour is only there when it is asked for, and changes nothing else', () =
   expect(stripVTControlCharacters(plain)).toBe(plain);
 });
 
-test('the paper’s numbers, and the spread over the seeds, stand below ours', () => {
+test('the paper’s numbers, and the spread over the seeds, are below ours', () => {
   const lines = renderFigureText(hawk5, { color: false, columns: 100 }).split('\n');
   const at = lines.findIndex((line) => line.startsWith('  short jobs better or equal'));
   expect(lines[at + 1]).toMatch(/^ {4}seeds +100%…100%/);
@@ -103,7 +103,7 @@ test('the same input gives the same bytes', () => {
   expect(renderFigurePage(hawk5)).toBe(renderFigurePage(hawk5));
 });
 
-test('what holds is said in a line, for one figure and for several', () => {
+test('the verdicts are summarized in a line, for one figure and for several', () => {
   const one = { holds: 2, 'in direction': 1, 'does not hold': 1, 'too few jobs': 0, 'not judged': 0 };
   const other = { holds: 1, 'in direction': 0, 'does not hold': 0, 'too few jobs': 0, 'not judged': 0 };
   expect(verdictLine(one)).toBe('2 of 4 claims hold, 1 in direction, 1 does not');

@@ -5,7 +5,7 @@ import { describe, drawingOf } from './drawings.js';
 const PANEL = { width: 560, height: 380 };
 const COLUMNS_MAX = 2;
 
-/** All charts of a figure as one SVG file that stands alone, side by side in two columns. */
+/** Renders all charts of a figure as one self-contained SVG file, in two columns. */
 export function renderFigureSvg(result: FigureResult): string {
   const panels = result.panels.flatMap((panel, index) => {
     const drawing = drawingOf(result, panel);

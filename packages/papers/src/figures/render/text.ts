@@ -6,7 +6,7 @@ import type { FigureResult, JudgedClaim, MeasuredPanel, MeasuredSeries } from '.
 import { VERDICT_MARKS, verdictLine } from './verdicts.js';
 
 interface TextStyle {
-  /** Escape sequences for colour. */
+  /** Escape sequences for colors. */
   readonly color: boolean;
   /** Width of the terminal. */
   readonly columns: number;
@@ -24,7 +24,7 @@ const VERDICT_INKS: Readonly<Record<Verdict, Ink>> = {
   'not judged': 'dim',
 };
 
-/** A figure as a person reads it on a terminal: its numbers, then each claim with what came out here. */
+/** Renders a figure for a terminal: its numbers, then each claim with its verdict. */
 export function renderFigureText(result: FigureResult, { color, columns }: TextStyle): string {
   const ink = painter(color);
   const width = Math.max(WIDTH_MIN, columns);
@@ -49,7 +49,7 @@ export function renderFigureText(result: FigureResult, { color, columns }: TextS
     .join('\n\n');
 }
 
-/** A row a series, a column a place of the axis. */
+/** One row per series, one column per point of the axis. */
 function panelLines(result: FigureResult, panel: MeasuredPanel, ink: Painter): string[] {
   if (panel.series.length === 0) return [];
   const { name, places } = result.axis;

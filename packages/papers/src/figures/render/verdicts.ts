@@ -1,7 +1,7 @@
 import { sumOf } from '@goshawk/core';
 import { VERDICTS, type Verdict } from '../figure.js';
 
-/** So that a verdict is told apart without its colour, too. */
+/** Marks that distinguish verdicts without color. */
 export const VERDICT_MARKS: Readonly<Record<Verdict, string>> = {
   holds: '✓',
   'in direction': '~',
@@ -10,7 +10,7 @@ export const VERDICT_MARKS: Readonly<Record<Verdict, string>> = {
   'not judged': '–',
 };
 
-/** "9 of 12 claims hold, 2 in direction, 1 does not": of one figure or of several. */
+/** "9 of 12 claims hold, 2 in direction, 1 does not": for one figure or several. */
 export function verdictLine(verdicts: Readonly<Record<Verdict, number>>): string {
   const total = sumOf(VERDICTS, (verdict) => verdicts[verdict]);
   const rest = [

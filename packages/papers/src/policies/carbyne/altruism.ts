@@ -7,27 +7,27 @@ import { largestDemand, planJob } from './plan.js';
 import type { ShareRules } from './shares.js';
 
 export interface AltruismRules {
-  /** Chance that a job yields what it need not use now. */
+  /** Probability that a job yields resources it does not need now. */
   readonly probability: number;
-  /** When that is drawn: with a job's plan and once in `DRAWN_AGAIN_MS`, or at every turn. */
+  /** When that is drawn: with each plan and every `DRAWN_AGAIN_MS`, or every turn. */
   readonly isDrawnEachTurn: boolean;
-  /** Margin before the latest start, in median durations of tasks that run: borrowers are not preempted. */
+  /** Margin before the latest start, in median durations of running tasks, because borrowers are not preempted. */
   readonly holdMedians: number;
-  /** A plan whose end is later than that of the one before is dropped, while the share is no smaller. */
+  /** A new plan with a later end is discarded, unless the share has shrunk. */
   readonly keepsPromises: boolean;
-  /** Which task of a job comes first: of the longest path to the end of the job, or what fits best. */
+  /** Which task of a job goes first: the one on the longest path to the end, or the one that fits best. */
   readonly order: 'critical-path' | 'alignment';
 }
 
 const DRAWN_AGAIN_MS = 60_000;
-/** The median of durations is worked out once in so long. */
+/** Interval at which the median of durations is recomputed. */
 const MEDIAN_EACH_MS = 10_000;
 /** Fraction of planned tasks that may start or end off schedule before a new plan is made. */
 const DRIFT_MAX = 0.05;
-/** A job of more tasks to be started is planned some tasks at a time. */
+/** A job with more tasks to start is planned several tasks at a time. */
 const ONE_BY_ONE_MAX = 16;
 
-/** Tasks that each job must start now to end as early as with its share alone. */
+/** Determines the tasks that each job must start now to end as early as with its share alone. */
 export class Altruism {
   readonly #rules: AltruismRules;
   readonly #context: PolicyContext;
@@ -66,7 +66,7 @@ export class Altruism {
     const share = shares.of(job).map((amount, r) => Math.max(amount, largest[r]!));
     const before = job.plan;
     const hasMoved = before === undefined || shares.haveMoved(before.checkedShare, share);
-    // Before it is asked whether the plan still holds: who yields nothing follows only a new one.
+    // Drawn before checking the plan: a job that yields nothing follows only a new plan.
     if (before !== undefined) this.#draw(before, hasMoved, now);
     if (hasMoved || this.#isOffPlan(job)) {
       const plan = planJob(job.problem(share, now), {
@@ -92,8 +92,8 @@ export class Altruism {
   }
 
   /**
-   * A job on schedule needs no new plan, and the old one remains valid after a few early starts. A job that
-   * yields nothing takes what it can now, so it has to know that.
+   * Whether the job needs a new plan. A job on schedule does not, even after a few early starts. A job that yields
+   * nothing takes everything it can now, so its plan must be current.
    */
   #isOffPlan({ plan, changes, drift }: JobState): boolean {
     if (plan === undefined) return true;

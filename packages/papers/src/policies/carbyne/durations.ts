@@ -3,15 +3,18 @@ import type { RunView, StageView } from '@goshawk/policies';
 
 /** Estimate before any run has ended. */
 const FIRST_GUESS_MS = 1_000;
-/** The mean follows about so many runs that ended last. */
+/** Number of ended runs over which the mean is taken. */
 const MEAN_OVER = 100;
 
-/** How long a task of a stage runs: as its owner believes; else the mean of its tasks so far, else of the cluster's. */
+/**
+ * Estimates the duration of a stage's tasks: the owner's estimate, else the mean of its tasks so far, else of the
+ * cluster's.
+ */
 export class Durations {
   #meanMs = FIRST_GUESS_MS;
   #count = 0;
 
-  /** @returns whole ms, at least 1 */
+  /** @returns integer ms, at least 1 */
   of(stage: StageView, own: MeanRun): Millis {
     if (stage.estimateMs > 0) return wholeMs(stage.estimateMs);
     return wholeMs(own.count > 0 ? own.sumMs / own.count : this.#meanMs);
@@ -32,7 +35,7 @@ interface MeanRun {
   sumMs: Millis;
 }
 
-/** Plans count in whole ms, so that times that should be equal are. */
+/** Plans use integer ms, so that times that should be equal are. */
 export function wholeMs(ms: Millis): Millis {
   return Math.max(1, Math.round(ms));
 }

@@ -6,7 +6,7 @@ import { CARBYNE_POLICIES } from './table.js';
 
 addPapers();
 
-/** One worker of four cores, of which job 1 has all, and job 2 waits. */
+/** One worker with four cores, all used by job 1 while job 2 waits. */
 function bench(policy: string): PolicyBench {
   const made = new PolicyBench(policy, 1, { slots: 8, capacity: { cpu: 4 }, options: { quantumMs: 0 } });
   made.need(1, { tasks: 6, estimateMs: 4_000, demand: { cpu: 1 } });
@@ -29,7 +29,7 @@ test.each(Object.keys(CARBYNE_POLICIES))(
   },
 );
 
-test('carbyne says by when a job is to end, and whether it has to start now for that', () => {
+test('carbyne reports the planned end of a job, and whether it must start now to meet it', () => {
   const made = bench('carbyne');
   made.end(1);
   made.end(1);
@@ -40,7 +40,7 @@ test('carbyne says by when a job is to end, and whether it has to start now for 
   expect(sentence).toContain('what is free goes to jobs with less work left first');
 });
 
-test('a stage of which no task waits is not explained', () => {
+test('a stage without waiting tasks is not explained', () => {
   const made = bench('drf');
   made.end(1);
   expect(made.count(2)).toBe(1);

@@ -8,16 +8,16 @@ import type { Leftover } from './passes.js';
 interface Facts {
   readonly resources: readonly string[];
   readonly whole: Amounts;
-  /** To the job of the stage, by resource. */
+  /** Fair share of the stage's job, by resource. */
   readonly due: Amounts;
   readonly leftover: Leftover;
   readonly hasRoom: boolean;
-  /** Jobs of which a task waits, but for the stage's own. */
+  /** Number of other jobs with waiting tasks. */
   readonly others: number;
   readonly now: Millis;
 }
 
-/** Why a stage waits: room, what its job must start by now, and who comes next. */
+/** Explains why a stage waits: room, what its job must start by now, and who is next. */
 export function explainWait({ job, place, view }: StageState, facts: Facts): PolicyExplanation {
   const { plan } = job;
   const parts: string[] = [];

@@ -1,25 +1,25 @@
 import { IndexedHeap } from '@goshawk/core';
 import { type Amounts, addAmounts, alignment, countWithin, fitsWithin } from '@goshawk/policies';
 
-/** A stage as a plan sees it. Stages are named by their places in a list. */
+/** A stage in a plan, identified by its position in a list. */
 interface PlannedStage {
   /** Tasks that have not started. */
   readonly unstarted: number;
   /** Demand of each task by resource. */
   readonly demand: Amounts;
-  /** Duration of each task. Whole ms, at least 1. */
+  /** Duration of each task in integer ms, at least 1. */
   readonly durationMs: number;
-  /** Stages that must end before. */
+  /** Stages that must end first. */
   readonly parents: readonly number[];
 }
 
 interface PlannedRun {
   readonly stage: number;
-  /** Remaining time. Whole ms, at least 1. */
+  /** Remaining time in integer ms, at least 1. */
   readonly remainingMs: number;
 }
 
-/** One job, now: time 0 of the plan. */
+/** One job at the present, which is time 0 of the plan. */
 export interface PlanProblem {
   readonly stages: readonly PlannedStage[];
   readonly running: readonly PlannedRun[];
@@ -38,17 +38,17 @@ export interface Placement {
 }
 
 export interface ForwardRules {
-  /** Which of the stages that fit comes next: greater first, ties by place. Undefined: the best aligned one. */
+  /** Priorities of stages that fit: greater first, ties by position. undefined: best alignment first. */
   readonly ranks: ArrayLike<number> | undefined;
-  /** Beyond so many tasks that have not started, as many of the chosen stage as fit start at once, for speed. */
+  /** Above this number of unstarted tasks, as many of the chosen stage as fit start together, for speed. */
   readonly oneByOneMax: number;
 }
 
 /**
- * List scheduling of one job in an empty cluster as large as its share (Carbyne §3.3.2, line 17). Tasks that run keep
- * what they have; where that is more than the share, nothing starts until it fits.
+ * List scheduling of one job in an empty cluster as large as its share (Carbyne §3.3.2, line 17). Running tasks keep
+ * their resources; if these exceed the share, nothing starts until it fits.
  *
- * @throws RangeError where a stage does not fit into the share at all
+ * @throws RangeError if a stage does not fit into the share at all
  */
 export function forward(
   problem: PlanProblem,
@@ -61,16 +61,16 @@ class ForwardSchedule {
   readonly #problem: PlanProblem;
   readonly #rules: ForwardRules;
   readonly #free: Float64Array;
-  /** When tasks that started together end, by number; and which they are. */
+  /** Ends of tasks that started together, by number, and these tasks. */
   readonly #ends = new IndexedHeap();
   readonly #ending: { readonly stage: number; readonly count: number }[] = [];
   readonly #freeNumbers: number[] = [];
   readonly #unstarted: Int32Array;
-  /** Tasks of each stage that have not ended, and parents of each stage that have not. */
+  /** Unfinished tasks, and unfinished parents, of each stage. */
   readonly #unended: Int32Array;
   readonly #parentsLeft: Int32Array;
   readonly #children: number[][];
-  /** Stages that may start and have tasks that have not, ascending. */
+  /** Stages that may start and have unstarted tasks, ascending. */
   readonly #runnable: number[] = [];
   #left = 0;
 

@@ -12,9 +12,9 @@ export class StageState {
   readonly job: JobState;
   readonly place: number;
   parents: readonly number[] = [];
-  /** How far in the log of workers with more room it was tried in vain; −1: never. */
+  /** Position in the log of workers with more room up to which it was tried without success; −1: never. */
   triedUpTo = -1;
-  /** Its owner had no task for them when one was started there last. */
+  /** Workers that its owner declined at the last start. */
   declinedBy: Set<WorkerView> | undefined;
   durationMs: Millis = 1;
   /** Ended runs. */
@@ -26,7 +26,7 @@ export class StageState {
     this.place = place;
   }
 
-  /** Tasks that have not started, whether they may or not. */
+  /** Tasks that have not started, eligible or not. */
   unstarted(): number {
     const { tasks, ended, running, waiting } = this.view;
     return Math.max(waiting, tasks - ended - running);
@@ -37,16 +37,16 @@ export class JobState {
   readonly view: JobView;
   readonly stages: StageState[] = [];
   readonly #byIndex = new Map<number, StageState>();
-  /** Stages by depth, then place. */
+  /** Stages by depth, then by index. */
   breadthFirst: readonly StageState[] = [];
   /** The longest path to the end of the job, by stage. ms */
   paths: Float64Array = new Float64Array();
   /** Critical path of the whole job at its arrival. ms */
   criticalPathMs: Millis = 0;
   plan: KeptPlan | undefined;
-  /** Something of it has changed since it was last looked at. */
+  /** The job has changed since the last check. */
   isChanged = true;
-  /** Tasks that started or ended since it was planned last, and those of them that did otherwise than planned. */
+  /** Tasks that started or ended since the last plan, and those that deviated from it. */
   changes = 0;
   drift = 0;
   #used = new Float64Array();
@@ -60,7 +60,7 @@ export class JobState {
   stage(view: StageView): StageState {
     const known = this.#byIndex.get(view.index);
     if (known !== undefined) return known;
-    // Ties go by place, so all that are known come in their own order, whichever of them is heard of first.
+    // Adds all known stages in their order, because ties go by position.
     for (const each of this.view.stages) if (!this.#byIndex.has(each.index)) this.#add(each);
     return this.#byIndex.get(view.index) ?? this.#add(view);
   }
@@ -77,7 +77,7 @@ export class JobState {
     return this.#byIndex.get(view.index)!;
   }
 
-  /** Brings what follows from the books up to date. */
+  /** Updates values derived from the books. */
   refresh(durations: Durations, whole: Amounts): void {
     if (this.isChanged) {
       for (const view of this.view.stages) this.stage(view);
@@ -103,7 +103,7 @@ export class JobState {
     this.isChanged = false;
   }
 
-  /** One more task runs. */
+  /** A task has started. */
   started(stage: StageState, startedAt: Millis): void {
     this.changes++;
     if (this.plan?.take(stage.place, startedAt) !== true) this.drift++;
@@ -111,7 +111,7 @@ export class JobState {
     this.#dominantShare = dominantShare(this.#used, this.#whole);
   }
 
-  /** One task less runs. */
+  /** A task has ended. */
   ended(stage: StageState, { startedAt, worker }: RunView, now: Millis, how: RunEnd): void {
     const isDone = how === 'done';
     if (how !== 'declined') stage.declinedBy = undefined;
@@ -127,12 +127,12 @@ export class JobState {
     return this.#used;
   }
 
-  /** Over its weight. */
+  /** Dominant share over weight. */
   weightedShare(): number {
     return this.#dominantShare / this.view.weight;
   }
 
-  /** Work of tasks that have not ended: fractions of all resources, summed, times ms. */
+  /** Work of unfinished tasks: the sum of fractions of all resources, times ms. */
   remainingWork(now: Millis): number {
     const ofRuns = new Float64Array(this.stages.length);
     for (const { stage: view, startedAt } of this.view.runs) {
@@ -148,7 +148,7 @@ export class JobState {
     return work;
   }
 
-  /** Resource time of the tasks that have not ended. */
+  /** Resource time of the unfinished tasks. */
   needs(): Float64Array {
     const needs = new Float64Array(this.#whole.length);
     for (const { view, durationMs } of this.stages) {
@@ -180,10 +180,10 @@ export class JobState {
     };
   }
 
-  /** A task has run for longer than it was believed to. */
+  /** Whether a task has exceeded its estimate. */
   hasOutlived(now: Millis): boolean {
     for (const { stage, startedAt } of this.view.runs) {
-      // Plans count in whole ms, and news of an end at this time may come after this.
+      // Plans use integer ms, and the report of an end at this time may arrive later.
       if (startedAt + this.stageOf(stage).durationMs + 1 < now) return true;
     }
     return false;

@@ -2,23 +2,23 @@ import type { Millis } from '@goshawk/core';
 import type { Amounts } from '@goshawk/policies';
 import type { Plan, Start } from './plan.js';
 
-/** Sums of times that should be equal differ by less. */
+/** Rounding tolerance for sums of times. */
 const ROUNDING_MS = 1e-3;
 
-/** A plan that a job follows: its times are those of the clock. */
+/** A plan that a job follows, in clock time. */
 export class KeptPlan {
   /** The job's share when the plan was made or last compared with a newer share. */
   readonly share: Amounts;
   checkedShare: Amounts;
   readonly endAt: Millis;
-  /** A job that is not altruistic starts all that it can. */
+  /** A job that is not altruistic starts everything it can. */
   isAltruistic = true;
   drawnAt = 0;
-  /** Tasks that were planned. */
+  /** Number of planned tasks. */
   readonly unstarted: number;
   readonly #madeAt: Millis;
   readonly #starts: readonly (readonly Start[])[];
-  /** The used places of each stage, and how much of the next one is used. */
+  /** The used positions of each stage, and how much of the next one is used. */
   readonly #next: Int32Array;
   readonly #taken: Int32Array;
   /** The tasks that a job that yields nothing would have started, less those started since, by stage. */
@@ -39,7 +39,7 @@ export class KeptPlan {
     this.#taken = new Int32Array(plan.starts.length);
   }
 
-  /** A task of the stage has started: it takes the earliest place. @returns whether that is when it was to start */
+  /** A task of the stage has started and takes the earliest position. @returns whether it started as planned */
   take(stage: number, now: Millis): boolean {
     if (this.#greedy[stage]! > 0) this.#greedy[stage]!--;
     const place = this.#starts[stage]?.[this.#next[stage]!];
@@ -52,19 +52,19 @@ export class KeptPlan {
     return Math.abs(this.#madeAt + place.atMs - now) <= ROUNDING_MS;
   }
 
-  /** A newer plan, for what is due now, has an end that is not as good: only what could start now is taken from it. */
+  /** A newer plan for the present has a later end, so only what could start now is taken from it. */
   outdo(plan: Plan, share: Amounts): void {
     this.#greedy = plan.greedyNow;
     this.checkedShare = share;
   }
 
-  /** The previous plan's random draw stays valid. */
+  /** Keeps the previous plan's random draw. */
   inherit({ isAltruistic, drawnAt }: KeptPlan): void {
     this.isAltruistic = isAltruistic;
     this.drawnAt = drawnAt;
   }
 
-  /** Tasks of the stage that have to start now; with a margin, those that might as well wait that long. */
+  /** Tasks of the stage that must start now, or within the margin. */
   mustStart(stage: number, now: Millis, holdMs: Millis): number {
     if (!this.isAltruistic) return this.#greedy[stage] ?? 0;
     const must = this.#plannedUntil(stage, now);
@@ -72,7 +72,7 @@ export class KeptPlan {
     return Math.max(must, Math.min(this.#greedy[stage] ?? 0, this.#plannedUntil(stage, now + holdMs)));
   }
 
-  /** When the next task of the stage is to start; Infinity: none is left. */
+  /** Planned start of the next task of the stage; Infinity: none is left. */
   firstStart(stage: number): Millis {
     const next = this.#starts[stage]?.[this.#next[stage]!];
     return next === undefined ? Number.POSITIVE_INFINITY : this.#madeAt + next.atMs;
@@ -92,7 +92,7 @@ export class KeptPlan {
     return next;
   }
 
-  /** It has a place for each task that has not started. */
+  /** Whether it has a position for each unstarted task. */
   covers(unstarted: readonly number[]): boolean {
     return unstarted.every((tasks, stage) => this.#plannedUntil(stage, Number.POSITIVE_INFINITY) >= tasks);
   }

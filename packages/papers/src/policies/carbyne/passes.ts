@@ -5,31 +5,31 @@ import { byArrival, type JobState, type StageState } from './jobs.js';
 import type { Rooms } from './rooms.js';
 import { type Party, partiesOf, type ShareRules, type Shares } from './shares.js';
 
-/** Ways in which free resources are given out. Each starts what fits, until nothing does. */
+/** Ways to distribute free resources. Each starts tasks until nothing fits. */
 
 export interface Turn {
   readonly now: Millis;
   readonly rooms: Rooms;
   /** Capacity by resource. */
   readonly whole: Float64Array;
-  /** Jobs of which a task waits and fits somewhere, in order of arrival. */
+  /** Jobs with a waiting task that fits somewhere, in order of arrival. */
   readonly jobs: readonly JobState[];
-  /** All there are. */
+  /** All jobs. */
   readonly allJobs: Iterable<JobState>;
   /** Fair share of each job. */
   readonly shares: () => Shares;
-  /** Starts one task. @returns whether it could */
+  /** Starts one task. @returns whether it could start */
   readonly start: (stage: StageState, worker: WorkerView) => boolean;
 }
 
-/** Jobs one after another; of each, all that fits, breadth first. */
+/** Serves jobs one after another; each starts everything that fits, breadth first. */
 export function inOrder(turn: Turn, key: (job: JobState) => number): void {
   const keys = new Map(turn.jobs.map((job) => [job, key(job)]));
   const jobs = [...turn.jobs].sort((a, b) => keys.get(a)! - keys.get(b)! || byArrival(a, b));
   for (const job of jobs) for (const stage of job.breadthFirst) while (startOne(turn, stage)) {}
 }
 
-/** @returns false where nothing of the stage waits, or fits anywhere */
+/** @returns false if no task of the stage waits, or none fits */
 export function startOne(turn: Turn, stage: StageState): boolean {
   if (stage.view.waiting === 0) return false;
   const worker = turn.rooms.best(stage);
@@ -37,10 +37,10 @@ export function startOne(turn: Turn, stage: StageState): boolean {
 }
 
 /**
- * The job or user of the least weighted dominant share starts a task, until nothing fits (Ghodsi et al., NSDI '11,
- * Algorithm 1, except that one whose tasks do not fit is set aside in place of ending it for all).
+ * The job or user with the lowest weighted dominant share starts a task, until nothing fits (Ghodsi et al., NSDI '11,
+ * Algorithm 1, except that one whose tasks do not fit is skipped instead of ending the pass).
  *
- * @param startFor starts one task of the job, the one that comes next by its own order
+ * @param startFor starts the next task of the job, by the job's order
  */
 export function progressiveFilling(
   turn: Turn,
@@ -50,7 +50,7 @@ export function progressiveFilling(
   const hasRoom = new Set(turn.jobs);
   const parties = partiesOf(by === 'job' ? turn.jobs : turn.allJobs, by).map((party) => ({
     ...party,
-    // Among equals the older one goes first, as in the list.
+    // Ties go to the older one, as in the list.
     left: party.jobs.filter((job) => hasRoom.has(job)),
   }));
   const shareOf = ({ jobs, weight }: Party) =>
@@ -80,7 +80,7 @@ function sumOfUsed(jobs: readonly JobState[], resources: number): Float64Array {
   return used;
 }
 
-/** The first of those of least key. */
+/** The first item with the lowest key. */
 function leastOf<T extends object>(items: readonly T[], key: (item: T) => number): T {
   let least: T = items[0]!;
   let leastKey = key(least);
@@ -93,7 +93,7 @@ function leastOf<T extends object>(items: readonly T[], key: (item: T) => number
   return least;
 }
 
-/** As progressive filling, but nobody gets more than is its fair share, except one task. */
+/** Progressive filling that gives nobody more than the fair share, except for one task. */
 export function strictFilling(turn: Turn, by: ShareRules['by']): void {
   const shares = turn.shares();
   progressiveFilling(turn, by, (job) => {
@@ -109,18 +109,18 @@ export function strictFilling(turn: Turn, by: ShareRules['by']): void {
 interface ScoreRules {
   /** Weight of remaining work: 1 in Tetris, 0 for packing alone. */
   readonly workWeight: number;
-  /** Only the jobs furthest below their share are considered: 1 less this fraction of them, and one at least. */
+  /** Only the jobs furthest below their share are considered: the fraction 1 − this of them, at least one. */
   readonly fairness: number;
 }
 
-/** How free resources are given out once everybody has started what it must. */
+/** How free resources are distributed after all required starts. */
 export type Leftover =
   | { readonly kind: 'drf' | 'drf-strict' | 'srtf' | 'sjf' | 'none' }
   | ({ readonly kind: 'score' } & ScoreRules);
 
 /**
- * Worker by worker, the task of the best score: alignment less remaining work, the latter scaled so that both weigh the
- * same on average (Tetris, SIGCOMM '14).
+ * For each worker, the task with the highest score: alignment less remaining work, scaled so that both weigh the same
+ * on average (Tetris, SIGCOMM '14).
  */
 export function byScore(turn: Turn, rules: ScoreRules): void {
   const stages = turn.jobs.flatMap((job) => job.stages.filter(({ view }) => view.waiting > 0));
@@ -164,7 +164,7 @@ function considered(fitting: readonly StageState[], fairness: number): readonly 
   return fitting.filter(({ job }) => kept.has(job));
 }
 
-/** Ties: by arrival, then stage, which is the order of the list. */
+/** Ties go by arrival, then stage, which is the order of the list. */
 function best(
   fitting: readonly StageState[],
   worker: WorkerView,

@@ -13,7 +13,7 @@ interface Span {
   readonly until: number;
 }
 
-/** Every task by itself: those that run, and those that the plan starts. */
+/** Every task separately: running ones, and those that the plan starts. */
 function spansOf({ stages, running }: PlanProblem, { starts }: Plan): Span[] {
   const spans = running.map(({ stage, remainingMs }) => ({ stage, from: 0, until: remainingMs }));
   starts.forEach((places, stage) => {

@@ -4,7 +4,7 @@ import { type ForwardRules, forward, type Placement } from './forward.js';
 import { Profile } from './profile.js';
 
 export interface Plan {
-  /** When the last task ends if the job has its share and no more. ms from now */
+  /** When the last task ends if the job has only its share. ms from now */
   readonly endMs: number;
   /** The tasks that a job that yields nothing starts now, by stage. */
   readonly greedyNow: Int32Array;
@@ -19,10 +19,9 @@ export interface Start {
 }
 
 /**
- * Determines what a job must start now, and what can wait, so that it ends as early as with its share alone
- * (Carbyne §3.3.2). The forward schedule is right-justified: each task, last first, moves to the latest time
- * at which it fits before its children. The paper packs the reversed graph again, which can be longer than
- * the forward schedule.
+ * Determines what a job must start now, and what can wait, so that it ends as early as with its share alone (Carbyne
+ * §3.3.2). The forward schedule is right-justified: each task, last first, moves to the latest time at which it fits
+ * before its children. The paper packs the reversed graph again, which can be longer than the forward schedule.
  */
 export function planJob(problem: PlanProblem, rules: ForwardRules): Plan {
   const { placements, endMs } = forward(problem, rules);
@@ -33,8 +32,9 @@ export function planJob(problem: PlanProblem, rules: ForwardRules): Plan {
 }
 
 /**
- * A task's own place in the forward schedule is always free: what is placed before it ended later there, and has only
- * moved later, so it overlapped there already. No task passes the end, therefore, and none starts before its forward start.
+ * A task's own position in the forward schedule is always free: whatever is placed before it ended later there and
+ * has only moved later, so it overlapped there already. Therefore no task passes the end, and none starts before its
+ * forward start.
  */
 function rightJustified(
   { stages, running, share, whole }: PlanProblem,
@@ -46,7 +46,7 @@ function rightJustified(
   for (const { stage, remainingMs } of running) profile.add(0, remainingMs, needs[stage]!, 1);
   const childrenStart = new Float64Array(stages.length).fill(endMs);
   const starts: Start[][] = stages.map(() => []);
-  // Without room later, none appears after more tasks are placed.
+  // If there is no room later now, there is none after more tasks are placed.
   const latestStart = new Float64Array(stages.length).fill(Number.POSITIVE_INFINITY);
   const order = [...placements].sort(
     (a, b) => b.endMs - a.endMs || b.startMs - a.startMs || b.stage - a.stage,
@@ -70,7 +70,7 @@ function rightJustified(
   return starts;
 }
 
-/** Longest path from the start of each stage to the end of the job, with resources without end. ms, by stage */
+/** Longest path from the start of each stage to the end of the job, with unlimited resources. ms, by stage */
 export function pathsToEnd(
   stages: readonly { readonly durationMs: number; readonly parents: readonly number[] }[],
 ): Float64Array {
@@ -82,7 +82,7 @@ export function pathsToEnd(
   return below;
 }
 
-/** Returns the depth of each stage: 0 without parents, else one more than the deepest parent. */
+/** Depth of each stage: 0 without parents, else one more than the deepest parent. */
 export function depths(stages: readonly { readonly parents: readonly number[] }[]): Int32Array {
   const depth = new Int32Array(stages.length);
   for (const stage of topological(stages)) {

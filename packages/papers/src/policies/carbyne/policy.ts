@@ -22,20 +22,20 @@ import { byScore, inOrder, type Leftover, progressiveFilling, strictFilling, typ
 import { Rooms } from './rooms.js';
 import { type ShareRules, Shares } from './shares.js';
 
-/** All that sets the policies of this family apart. */
+/** Everything that distinguishes the policies of this family. */
 export interface FamilyRules extends ShareRules {
-  /** Jobs plan ahead and start only what they must; undefined: nothing comes before the leftover. */
+  /** Jobs plan ahead and start only what they must; undefined: all resources are leftover. */
   readonly altruism?: AltruismRules;
   readonly leftover: Leftover;
   /** Events within this time after a turn wait for the next one. */
   readonly quantumMs: Millis;
 }
 
-/** One scheduling event after another (Carbyne, Pseudocode 1): what must start, then the leftover. */
+/** Handles one scheduling event after another (Carbyne, Pseudocode 1): required starts, then the leftover. */
 export class CarbyneFamily implements CentralPolicy {
   readonly #rules: FamilyRules;
   readonly #jobs = new Map<JobView, JobState>();
-  /** Stages of which a task waits, in the order in which they came. */
+  /** Stages with waiting tasks, in order of arrival. */
   readonly #waiting = new Set<StageState>();
   readonly #rooms = new Rooms();
   readonly #durations = new Durations();
@@ -177,7 +177,7 @@ export class CarbyneFamily implements CentralPolicy {
     if (how === 'done') this.#durations.ended(run, stage.ran, now);
   }
 
-  /** The same array for as long as the amounts are the same. */
+  /** Keeps the same array as long as the amounts are equal. */
   #measure({ capacity, resources }: ClusterView): void {
     const whole = this.#whole;
     let isSame = whole.length === resources.length;
@@ -236,7 +236,7 @@ export class CarbyneFamily implements CentralPolicy {
     }
   }
 
-  /** Room is left idle, so nothing but the time tells that a task has to start. */
+  /** Some room is left idle, so only time tells that a task must start. */
   #waitForPlans(jobs: readonly JobState[], draft: Draft, now: Millis): void {
     for (const { plan } of jobs) {
       const at = plan?.nextStart(now) ?? Number.POSITIVE_INFINITY;

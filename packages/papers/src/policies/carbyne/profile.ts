@@ -6,13 +6,13 @@ interface Need {
   readonly amounts: Float64Array;
 }
 
-/** Steps of a chunk, at most: a few dozen lie within the run time of a task. */
+/** Maximum number of steps per chunk; the run time of a task spans a few dozen. */
 const CHUNK_STEPS = 32;
 
 /**
- * Use of a share over time: a step function by resource. Times are whole ms, latest step first. A plan visits
- * some hundred thousand steps, so they are in chunks: a chunk with room everywhere, or whose steps all
- * change, is handled as a whole.
+ * Use of a share over time: a step function by resource. Times are integer ms, latest step first. A plan visits some
+ * hundred thousand steps, so they are grouped in chunks: a chunk with room everywhere, or whose steps all change, is
+ * handled as a whole.
  */
 export class Profile {
   readonly #share: Amounts;
@@ -47,10 +47,10 @@ export class Profile {
   }
 
   /**
-   * Finds the latest start in `earliest … latest` at which one of the tasks fits for all its time. At `earliest` all of them
-   * are taken to fit.
+   * Finds the latest start in `earliest … latest` at which one of the tasks fits for its whole duration. At
+   * `earliest` all of them are assumed to fit.
    *
-   * @returns how many of them fit there; where, is `foundMs`
+   * @returns how many of them fit there; `foundMs` is the time
    */
   latest(earliest: number, latest: number, durationMs: number, need: Need, wanted: number): number {
     let start = latest;
@@ -58,12 +58,12 @@ export class Profile {
     for (let place = this.#chunkAt(start + durationMs - 1); start > earliest; place++) {
       const chunk = this.#chunks[place]!;
       const { times } = chunk;
-      // A chunk without room at some time is looked at step by step.
+      // In a chunk without room at some time, examines each step.
       let step = chunk.hasRoom(need, count) ? times.length - 1 : chunk.stepAt(start + durationMs - 1);
       for (; step < times.length && start > earliest; step++) {
         count = chunk.fitting(step, need, count);
         if (count <= 0) {
-          // The task has to end before this step.
+          // The task must end before this step.
           start = times[step]! - durationMs;
           count = wanted;
         } else if (times[step]! <= start) {
@@ -76,7 +76,7 @@ export class Profile {
     return wanted;
   }
 
-  /** The chunk in which the time lies. */
+  /** The chunk that contains the time. */
   #chunkAt(time: number): number {
     let low = 0;
     let high = this.#chunks.length - 1;
@@ -88,7 +88,7 @@ export class Profile {
     return low;
   }
 
-  /** Makes a step begin at the time. */
+  /** Splits a step at this time. */
   #split(time: number): void {
     const place = this.#chunkAt(time);
     const chunk = this.#chunks[place]!;
@@ -99,14 +99,14 @@ export class Profile {
   }
 }
 
-/** Steps that follow one another. */
+/** Consecutive steps. */
 class Chunk {
   /** Start of each step, descending. */
   readonly times: number[];
-  /** Free amounts by step, then by resource, still to be reduced by `#owed`. */
+  /** Free amounts by step, then by resource, not yet reduced by `#owed`. */
   readonly #free: Float64Array;
   readonly #owed: Float64Array;
-  /** The least that is free at any of its steps, by resource. */
+  /** Minimum free amount over its steps, by resource. */
   readonly #least: Float64Array;
 
   /** @param free by step, then by resource */
@@ -125,7 +125,7 @@ class Chunk {
     return this.times[this.times.length - 1]!;
   }
 
-  /** The first step that begins at the time or before it. */
+  /** The first step that starts at this time or before. */
   stepAt(time: number): number {
     const { times } = this;
     let low = 0;
@@ -138,14 +138,14 @@ class Chunk {
     return low;
   }
 
-  /** So many fit at each of its steps. */
+  /** Whether this many fit at each of its steps. */
   hasRoom({ resources, amounts }: Need, count: number): boolean {
     for (let i = 0; i < resources.length; i++)
       if (amounts[i]! * count > this.#least[resources[i]!]!) return false;
     return true;
   }
 
-  /** @returns how many fit at the step, at most `wanted` */
+  /** @returns how many fit at the step, up to `wanted` */
   fitting(step: number, { resources, amounts }: Need, wanted: number): number {
     const row = step * this.#owed.length;
     let count = wanted;
@@ -160,7 +160,7 @@ class Chunk {
     return count;
   }
 
-  /** So many begin to use what they need, at these steps. */
+  /** Reserves resources for this many tasks at these steps. */
   take(first: number, last: number, { resources, amounts }: Need, count: number): void {
     const width = this.#owed.length;
     const isWhole = first === 0 && last >= this.times.length - 1;
@@ -183,7 +183,7 @@ class Chunk {
     }
   }
 
-  /** Makes a step begin at the time, which lies in that step. */
+  /** Splits the step at this time. */
   split(step: number, time: number): void {
     const width = this.#owed.length;
     this.#free.copyWithin((step + 1) * width, step * width, this.times.length * width);

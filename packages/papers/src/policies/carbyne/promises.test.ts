@@ -8,7 +8,7 @@ const SEED = 'promises';
 const SETS = 500;
 const UNIT = 1_000;
 
-/** 2 to 9 jobs that are all there at the start, none of whose tasks needs more than its equal share. */
+/** 2 to 9 jobs present at the start, none of whose tasks needs more than its equal share. */
 function randomJobs(random: Random): { jobs: TrialJob[]; capacity: number[] } {
   const integer = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1));
   const count = integer(2, 9);
@@ -25,7 +25,7 @@ function randomJobs(random: Random): { jobs: TrialJob[]; capacity: number[] } {
   return { jobs, capacity: [Number.POSITIVE_INFINITY, ...share.map((amount) => amount * count)] };
 }
 
-/** When the job would end with its share alone, in a plan made at the start. */
+/** When the job would end with only its share, in a plan made at the start. */
 function firstEnd({ stages }: TrialJob, capacity: readonly number[], jobs: number): number {
   const planned = stages.map(({ tasks, ...rest }) => ({ unstarted: tasks, ...rest }));
   return planJob(
@@ -34,7 +34,7 @@ function firstEnd({ stages }: TrialJob, capacity: readonly number[], jobs: numbe
   ).endMs;
 }
 
-test('jobs that lend nothing to each other end when their shares alone would have let them end', () => {
+test('jobs that lend nothing end when their shares alone would have let them end', () => {
   const random = Random.seeded(SEED);
   const late: string[] = [];
   let runs = 0;
@@ -55,7 +55,7 @@ test('jobs that lend nothing to each other end when their shares alone would hav
   expect(late, `of ${runs} jobs, seed ${SEED}`).toEqual([]);
 });
 
-test('a job that yields no more, as drawn anew while nothing of it starts or ends, starts what it may', () => {
+test('a job that stops yielding, by a new draw without any other event, starts what it may', () => {
   const random = Random.seeded(SEED);
   for (let set = 0; set < 200; set++) {
     const { jobs, capacity } = randomJobs(random);

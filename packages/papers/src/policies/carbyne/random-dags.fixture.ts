@@ -1,7 +1,7 @@
 import type { Random } from '@goshawk/core';
 import type { PlanProblem } from './forward.js';
 
-/** A job of 1 to 7 stages of 1 to 6 tasks in a share of two resources, some of it running. Amounts are whole. */
+/** A job of 1 to 7 stages with 1 to 6 tasks, partly running, in a share of two resources. Amounts are integers. */
 export function randomProblem(random: Random): PlanProblem {
   const integer = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1));
   const share = [integer(4, 12), integer(4, 12)];

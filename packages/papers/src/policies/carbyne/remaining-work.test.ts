@@ -4,7 +4,7 @@ import { addPapers } from '../../index.js';
 
 addPapers();
 
-test('what remains of a job follows from when its tasks started, also where that was learned later', () => {
+test('the remaining work of a job depends on when its tasks started, even if that is learned later', () => {
   const bench = new PolicyBench('srtf', 1, { options: { quantumMs: 0 } });
   bench.say(1, { tasks: 0, jobTasks: 1, estimateMs: 100 });
   bench.say(2, { tasks: 1, estimateMs: 150 });
@@ -12,7 +12,7 @@ test('what remains of a job follows from when its tasks started, also where that
   bench.now = 500;
   const run = bench.books.find(bench.stage(1), bench.worker(0), 500)!;
   bench.settle();
-  // Its worker says again what it runs: for longer than was believed.
+  // Its worker reports a longer run time than the books had.
   run.startedAt = 0;
   bench.end(1);
   expect(bench.take()).toEqual([1]);

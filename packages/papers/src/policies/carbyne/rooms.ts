@@ -3,13 +3,13 @@ import { alignment, fitsNow } from '@goshawk/policies';
 import type { StageState } from './jobs.js';
 
 /**
- * Workers with room. A stage that found none needs to try only workers whose room has grown since, so each
- * stage remembers its position in the log of those.
+ * Workers with room. A stage that found none needs to try only workers whose room has grown since, so each stage
+ * remembers its position in a log of those.
  */
 export class Rooms {
-  /** Workers that take work, by id. */
+  /** Open workers, by id. */
   #open: WorkerView[] = [];
-  /** Workers that have had more room, in order; the first has number `#logStart`. */
+  /** Workers that got more room, in order; the first has number `#logStart`. */
   #log: WorkerView[] = [];
   #logStart = 0;
 
@@ -32,7 +32,7 @@ export class Rooms {
     if (worker.open) this.#log.push(worker);
   }
 
-  /** Forgets what no stage needs to know any more, or what is longer than to try everywhere again. */
+  /** Drops entries that no stage needs, or when trying all workers would be faster. */
   trim(): void {
     if (this.#log.length <= 4 * this.#open.length) return;
     this.#logStart += this.#log.length;
@@ -46,8 +46,8 @@ export class Rooms {
   }
 
   /**
-   * The worker with room that aligns best with the demand (Tetris); of equals the one that joined first. Workers for which
-   * the owner had no task lately come after all others.
+   * The worker with room that aligns best with the demand (Tetris); ties go to the one that joined first. Recently
+   * declined workers come last.
    */
   best(stage: StageState): WorkerView | undefined {
     const { declinedBy, view } = stage;
@@ -72,5 +72,5 @@ export class Rooms {
   }
 }
 
-/** More than any alignment: each resource adds 1 at most. */
+/** More than any alignment, because each resource adds at most 1. */
 const LAST = 1e6;

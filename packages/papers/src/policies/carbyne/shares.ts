@@ -1,23 +1,23 @@
 import { type Amounts, addAmounts, dominantShare, isCounted } from '@goshawk/policies';
 import type { JobState } from './jobs.js';
 
-/** One who shares: a job or a user. */
+/** A party of sharing: a job or a user. */
 interface Sharer {
   readonly weight: number;
-  /** Needs in proportion, by resource. */
+  /** Demands in proportion, by resource. */
   readonly demand: Amounts;
 }
 
 interface ClosedForm {
-  /** Weighted dominant share of everybody. */
+  /** Weighted dominant share, equal for all. */
   readonly level: number;
   /** By sharer, by resource. */
   readonly shares: readonly Float64Array[];
 }
 
 /**
- * Dominant resource fairness in closed form (Carbyne §3.3.1): everybody gets its needs in proportion, up to the same
- * weighted dominant share, at which some resource is used up. Who needs nothing gets nothing.
+ * Dominant resource fairness in closed form (Carbyne §3.3.1): all get their demands in proportion, up to the same
+ * weighted dominant share, at which some resource is used up. A party without demands gets nothing.
  */
 export function closedForm(sharers: readonly Sharer[], whole: Amounts): ClosedForm {
   const scaled = sharers.map(({ weight, demand }) => {
@@ -45,13 +45,13 @@ export const SHARE_RULES = ['equal', 'work'] as const;
 export const SHARED_BY = ['job', 'user'] as const;
 
 export interface ShareRules {
-  /** `equal`: as much of every resource. `work`: dominant resource fairness by the work that is left. */
+  /** `equal`: an equal amount of every resource. `work`: dominant resource fairness by remaining work. */
   readonly shares: (typeof SHARE_RULES)[number];
-  /** Unit of equal shares, apart from weights: jobs, or users, whose jobs divide the user's share. */
+  /** Unit of weighted equal shares: jobs, or users, whose jobs divide the user's share. */
   readonly by: (typeof SHARED_BY)[number];
 }
 
-/** Those who share: one job each, or one user each. */
+/** A party of sharing: one job, or one user. */
 export interface Party {
   readonly jobs: JobState[];
   weight: number;
@@ -59,7 +59,7 @@ export interface Party {
   jobsWeight: number;
 }
 
-/** Jobs by user, or one job a party where jobs share; then the party has the job's weight. */
+/** Jobs by user, or one party per job with the job's weight. */
 export function partiesOf(jobs: Iterable<JobState>, by: ShareRules['by']): Party[] {
   const parties = new Map<unknown, Party>();
   for (const job of jobs) {
@@ -103,7 +103,7 @@ export class Shares {
     return Float64Array.from(party ?? this.#whole, (amount) => part * amount);
   }
 
-  /** The shares differ by more than a tenth of what a job has on average. */
+  /** Whether the shares differ by more than a tenth of a job's average. */
   haveMoved(from: Amounts, to: Amounts): boolean {
     for (let r = 0; r < this.#whole.length; r++) {
       if (Math.abs((from[r] ?? 0) - to[r]!) > (MOVED * this.#whole[r]!) / this.#jobs) return true;

@@ -4,7 +4,7 @@ import type { Leftover } from './passes.js';
 import { CarbyneFamily, type FamilyRules } from './policy.js';
 import { SHARE_RULES, SHARED_BY } from './shares.js';
 
-/** Carbyne and what it was compared with (OSDI '16, §5.1): one skeleton, and what sets each apart as data. */
+/** Carbyne and its baselines (OSDI '16, §5.1): one implementation, with the differences as data. */
 
 const SCORE = { kind: 'score', workWeight: 1, fairness: 0 } as const;
 const LEFTOVERS = {
@@ -15,7 +15,7 @@ const LEFTOVERS = {
   none: { kind: 'none' },
 } as const satisfies Record<string, Leftover>;
 
-/** Events of so long are one turn: a job's tasks that end together are answered together. */
+/** Events within this time form one turn, so that tasks of a job that end together are handled together. */
 const QUANTUM: PolicyOption<number> = {
   default: 100,
   min: 0,
@@ -119,7 +119,7 @@ function plain(title: string, leftover: Leftover) {
   return family(title, {}, () => ({ leftover }));
 }
 
-/** @param rulesOf what the options say, beside the rules of who shares nothing and yields nothing */
+/** @param rulesOf rules that depend on the options, merged with defaults without sharing and yielding */
 function family<Own extends PolicyOptions>(
   title: string,
   options: PolicyModule<Own>['options'],

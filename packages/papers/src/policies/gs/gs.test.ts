@@ -8,13 +8,13 @@ addPapers();
 
 const SECOND = 1_000;
 
-/** Each thing that happens takes a millisecond, and sizes are said in seconds. */
+/** Each event takes a millisecond; sizes are in seconds. */
 class Bench extends PolicyBench {
   constructor(workers: number, settings: BenchSettings = {}) {
     super('gs', workers, settings);
   }
 
-  /** @param seconds that each of its tasks is believed to take */
+  /** @param seconds estimated run time of each of its tasks */
   wants(job: number, tasks: number, seconds: number, need: Need = {}): void {
     this.now++;
     this.need(job, { tasks, estimateMs: seconds * SECOND, ...need });
@@ -27,7 +27,7 @@ class Bench extends PolicyBench {
 }
 
 describe('queues', () => {
-  test('are by the estimated size of the whole job, and the smallest comes first', () => {
+  test('are chosen by the estimated size of the whole job, and the smallest is served first', () => {
     const bench = new Bench(1);
     bench.wants(9, 1, 1);
     bench.wants(1, 10, 2_000); // 20,000 s: the third
@@ -39,7 +39,7 @@ describe('queues', () => {
     expect(bench.take()[0]).toBe(3);
   });
 
-  test('are served in the order of arrival inside', () => {
+  test('are served in order of arrival', () => {
     const bench = new Bench(1);
     bench.wants(9, 1, 1);
     for (const job of [3, 1, 2]) bench.wants(job, 2, 10);
@@ -48,7 +48,7 @@ describe('queues', () => {
     expect(bench.take()).toEqual([3, 3, 1, 1, 2, 2]);
   });
 
-  test('the order of arrival is that at the owner, whoever is heard first', () => {
+  test('use the order of arrival at the owner, regardless of who reports first', () => {
     const bench = new Bench(1);
     bench.wants(9, 1, 1);
     bench.wants(1, 1, 10);
@@ -58,7 +58,7 @@ describe('queues', () => {
     expect(bench.take()).toEqual([2]);
   });
 
-  test('of a job that is known now the queue is by what is known', () => {
+  test('change when the size of a job becomes known', () => {
     const bench = new Bench(1);
     bench.wants(9, 1, 1);
     bench.wants(1, 10, 0, { part: 'pilots', jobTasks: 10 });
@@ -71,7 +71,7 @@ describe('queues', () => {
 });
 
 describe('shares', () => {
-  test('loaded queues hold slots by their weights, and each one at least', () => {
+  test('give loaded queues slots by their weights, at least one each', () => {
     const bench = new Bench(200);
     bench.wants(9, 200, 0);
     for (const [job, seconds] of [0.5, 5, 50, 500].entries()) bench.wants(job + 1, 1_000, seconds);
@@ -85,14 +85,14 @@ describe('shares', () => {
     expect(held.slice(2)).toEqual([2, 1]);
   });
 
-  test('what a queue does not need goes to the others', () => {
+  test('give what a queue does not need to the others', () => {
     const bench = new Bench(100);
     bench.wants(1, 5, 1);
     bench.wants(2, 1_000, 1_000);
     expect([bench.count(1), bench.count(2)]).toEqual([5, 95]);
   });
 
-  test('where there are fewer slots than loaded queues the first comes first, and each has its turn', () => {
+  test('with fewer slots than loaded queues serve the first first, and each in turn', () => {
     const bench = new Bench(1);
     bench.wants(9, 1, 0);
     for (const [job, seconds] of [1, 100, 10_000].entries()) bench.wants(job + 1, 100, seconds);
@@ -108,7 +108,7 @@ describe('shares', () => {
     expect([1, 2, 3].map(count)).toEqual([50, 5, 5]);
   });
 
-  test('a job of any size is served while smaller ones keep coming', () => {
+  test('serve a job of any size while smaller ones keep arriving', () => {
     const bench = new Bench(4);
     bench.wants(1_000, 4, 1e8);
     for (let i = 0; i < 4; i++) bench.end(1_000);
@@ -125,8 +125,8 @@ describe('shares', () => {
   });
 });
 
-describe('a slot is given to the next job', () => {
-  test('when its owner has nothing for it any more', () => {
+describe('a slot goes to the next job', () => {
+  test('when its owner has no more tasks for it', () => {
     const bench = new Bench(1);
     bench.wants(1, 1, 1);
     bench.wants(2, 1, 1);
@@ -135,7 +135,7 @@ describe('a slot is given to the next job', () => {
     expect(bench.take()).toEqual([2]);
   });
 
-  test('of a queue whose task was lost with its worker, as one that the queue does not hold', () => {
+  test('of a queue whose task was lost with its worker, as if the queue did not hold it', () => {
     const bench = new Bench(11);
     bench.wants(9, 11, 0);
     bench.wants(1, 1_000, 0.5);
@@ -149,7 +149,7 @@ describe('a slot is given to the next job', () => {
 });
 
 describe('sampling', () => {
-  test('thin jobs come first, pilots have the second queue', () => {
+  test('puts jobs with few tasks first, and pilots in the second queue', () => {
     const bench = new Bench(1);
     bench.wants(9, 1, 1);
     bench.wants(1, 5, 100_000);
@@ -161,7 +161,7 @@ describe('sampling', () => {
     expect(bench.take()).toEqual([3, 2]);
   });
 
-  test('the others of a sampled job run only where nothing else waits, in the order of arrival', () => {
+  test('runs the other tasks of a sampled job only where nothing else waits, in order of arrival', () => {
     const bench = new Bench(3);
     bench.wants(1, 9, 0, { part: 'early', jobTasks: 10 });
     expect(bench.take()).toEqual([1, 1, 1]);
@@ -174,7 +174,7 @@ describe('sampling', () => {
 });
 
 describe('without sizes', () => {
-  test('by arrival: serves jobs as they came, however large', () => {
+  test('by arrival: serves jobs in order of arrival, however large', () => {
     const bench = new Bench(1, { options: { by: 'arrival' } });
     bench.wants(1, 3, 1e9);
     bench.wants(2, 1, 1);
@@ -182,7 +182,7 @@ describe('without sizes', () => {
     expect(bench.take()).toEqual([1, 1, 1, 2]);
   });
 
-  test('by service: lets a job that has had little service go ahead of one that has had more', () => {
+  test('by service: serves a job with less attained service first', () => {
     const bench = new Bench(1, { options: { by: 'service' } });
     bench.wants(1, 3, 0);
     bench.now += 2_000 * SECOND;
@@ -221,7 +221,7 @@ describe('idle slots', () => {
   });
 });
 
-test('a task that needs much is not overtaken for ever by those that need little', () => {
+test('a task with a large demand is not overtaken forever by small ones', () => {
   const bench = new Bench(6, { slots: 4, capacity: { memory: 4 } });
   for (let job = 1; job <= 24; job++) bench.wants(job, 1, 1, { demand: { memory: 1 } });
   bench.wants(1_000, 1, 1, { demand: { memory: 4 } });
@@ -231,6 +231,6 @@ test('a task that needs much is not overtaken for ever by those that need little
     bench.now += SECOND;
     bench.endAny(5 * job);
   }
-  // After 20 cutoffs one worker of the six is kept for it, and is free when its four tasks have ended.
+  // After 20 cutoffs one of the six workers is reserved for it, and is free when its four tasks have ended.
   expect(job).toBeLessThan(150);
 });

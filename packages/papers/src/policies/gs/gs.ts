@@ -15,7 +15,7 @@ import { Beliefs, FreeWorkers, Reservations, StageOrder } from '@goshawk/policie
 import { serve } from './serving.js';
 import { Shares } from './shares.js';
 
-/** The second highest: pilots should be through soon, and not delay what is known to be small (SLearn §5.1.2). */
+/** The second highest: pilots should end soon, but not delay jobs known to be small (SLearn §5.1.2). */
 const SAMPLING_QUEUE = 1;
 
 /** SLearn §5.2.1. */
@@ -46,11 +46,11 @@ const GS_OPTIONS = {
 type GsOptions = ValuesOf<typeof GS_OPTIONS>;
 
 /**
- * The scheduler that SLearn is compared in (GS, SLearn §5.1.1): priority queues by the estimated size of jobs, weighted
- * shares between them, the order of arrival inside each. Pilots have the second queue and thin jobs the first, and
- * where slots would idle, tasks that wait for their job's pilots run before these have ended.
+ * The scheduler in which SLearn is compared (GS, SLearn §5.1.1): priority queues by the estimated size of jobs,
+ * weighted shares between them, and order of arrival within each. Pilots have the second queue and jobs with few
+ * tasks the first. If slots would idle, tasks that wait for their job's pilots run before these have ended.
  *
- * `by: service`: a job's queue follows from the service that it has attained (LAS, §5.1.3). `by: arrival`: one queue (FIFO).
+ * `by: service`: a job's queue follows from its attained service (LAS, §5.1.3). `by: arrival`: one queue (FIFO).
  */
 class Gs implements CentralPolicy {
   readonly #options: GsOptions;
@@ -61,12 +61,12 @@ class Gs implements CentralPolicy {
   /** Tasks that may run before their size is known. */
   readonly #early = new StageOrder();
   readonly #orders: readonly StageOrder[];
-  /** Order that contains each waiting stage. */
+  /** The order that contains each waiting stage. */
   readonly #orderOf = new Map<StageView, StageOrder>();
   readonly #free = new FreeWorkers();
   readonly #beliefs = new Beliefs();
   readonly #reservations = new Reservations(this.#beliefs);
-  /** The queue that each run was started in, and how many each queue has. */
+  /** The queue from which each run was started, and the number of runs of each queue. */
   readonly #queueOfRun = new Map<RunView, number>();
   readonly #running: number[];
 
@@ -124,7 +124,7 @@ class Gs implements CentralPolicy {
     serve(serving, this.#orderOf.keys(), cluster.workers, now);
   }
 
-  /** The queue that has the least of its share; what waits for its pilots comes after all queues. */
+  /** The queue furthest below its share; tasks that wait for pilots come after all queues. */
   #next(now: Millis): StageOrder | undefined {
     if (this.#options.by === 'service') this.#moveDown(now);
     const queue = this.#shares.next((of) => this.#isLoaded(of), this.#running);
@@ -136,7 +136,7 @@ class Gs implements CentralPolicy {
     return this.#queues[queue]!.size > 0;
   }
 
-  /** Service moves a job down: who comes first in a queue has had no more of it than the queue allows. */
+  /** Attained service moves a job down: the first job of a queue must be within the queue's limit. */
   #moveDown(now: Millis): void {
     for (const [queue, order] of this.#queues.entries()) {
       for (let first = order.first(); first !== undefined; first = order.first()) {
@@ -201,7 +201,7 @@ class Gs implements CentralPolicy {
     }
   }
 
-  /** Queue q has what is smaller than base · growth^q, and the last one the rest. */
+  /** Queue q contains sizes below base · growth^q, and the last one the rest. */
   #queueOfSize(sizeMs: Millis): number {
     const { baseMs, growth } = this.#options;
     let queue = 0;

@@ -18,17 +18,17 @@ export interface Serving {
   readonly reservations: Reservations;
   readonly beliefs: Beliefs;
   readonly context: PolicyContext;
-  /** The order whose first stage is next; undefined: nothing may run. */
+  /** The order whose first stage is next; undefined: none may run. */
   next(): StageOrder | undefined;
-  /** @returns whether a task of the stage has started there */
+  /** @returns whether a task of the stage has started */
   start(stage: StageView, worker: WorkerView): boolean;
 }
 
 /**
- * Starts what comes next on a worker with room for it, again and again. What fits nowhere is passed over, with all that need
- * the same; if it has waited for longer than it will run, it has a place reserved.
+ * Starts the next stage on a worker with room for it, repeatedly. Stages that fit nowhere are skipped, with all of
+ * equal needs; those that have waited longer than they will run get a reservation.
  *
- * @param waiting stages that wait
+ * @param waiting waiting stages
  */
 export function serve(
   serving: Serving,
@@ -38,7 +38,7 @@ export function serve(
 ): void {
   const { orders, free, reservations, context } = serving;
   reserve(serving, waiting, workers, now);
-  /** No worker has room for such tasks. While tasks start that stays so. */
+  /** Needs for which no worker has room, which cannot change while tasks start. */
   const fitNowhere = new Set<string>();
   while (free.size > 0) {
     const order = serving.next();
@@ -56,7 +56,7 @@ export function serve(
   for (const order of orders) order.takeBack();
 }
 
-/** The stages that have waited longest of those that fit nowhere have the places where they will fit first. */
+/** Makes reservations for the stages that have waited longest among those that fit nowhere. */
 function reserve(
   { free, reservations, beliefs, context }: Serving,
   waiting: Iterable<StageView>,

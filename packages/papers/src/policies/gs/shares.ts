@@ -1,13 +1,12 @@
 /**
- * Weighted sharing of slots between queues (SLearn §5.1.1): the next slot goes to the loaded queue that has the least
- * of its share, which is its running tasks over its weight. So loaded queues hold slots in proportion to their weights,
- * and each holds one at least where there are as many slots as loaded queues, however small its weight: that is what
- * keeps large jobs from starving. Where there are fewer slots than that, of the queues that hold none the first comes
- * first, and one that was passed over for too often has its turn.
+ * Weighted sharing of slots between queues (SLearn §5.1.1): the next slot goes to the loaded queue with the lowest
+ * ratio of running tasks to weight. Loaded queues thus hold slots in proportion to their weights, and at least one
+ * each if there are enough slots, however small the weight, which keeps large jobs from starving. With fewer slots,
+ * the first of the queues without a slot is served first, and one that was skipped too often gets a turn.
  */
 export class Shares {
   readonly #weights: readonly number[];
-  /** Slots that others got since the queue got one and while it was loaded. */
+  /** Slots given to others since the queue last got one, while it was loaded. */
   readonly #passed: number[];
   readonly #passesMax: number;
 
@@ -18,7 +17,7 @@ export class Shares {
     this.#passesMax = ratio;
   }
 
-  /** The loaded queue to which the next slot goes; −1 when none is loaded. */
+  /** The loaded queue that gets the next slot; −1: none is loaded. */
   next(isLoaded: (queue: number) => boolean, running: readonly number[]): number {
     let next = -1;
     let least = Number.POSITIVE_INFINITY;
@@ -32,7 +31,7 @@ export class Shares {
     return next;
   }
 
-  /** The queue has got a slot. */
+  /** The queue has received a slot. */
   took(queue: number, isLoaded: (queue: number) => boolean): void {
     for (let other = 0; other < this.#weights.length; other++)
       this.#passed[other] = other !== queue && isLoaded(other) ? this.#passed[other]! + 1 : 0;

@@ -1,9 +1,12 @@
 import { Deque } from '@goshawk/core';
 import type { Group } from './group.js';
 
-/** Groups in order of arrival. What came back has its old place, and is kept apart. A group is in one order at most. */
+/**
+ * Groups in order of arrival. Returned groups keep their position and are stored separately. A group is in at most
+ * one order.
+ */
 export class ArrivalOrder {
-  /** Those that wait no more are dropped at the front. */
+  /** Groups that no longer wait are dropped at the front. */
   #queue = new Deque<Group>();
   readonly #returned: Group[] = [];
   /** Number of the last stage that joined the queue. */
@@ -29,7 +32,7 @@ export class ArrivalOrder {
     if (this.#head === undefined || group.sequence < this.#head.sequence) this.#head = group;
   }
 
-  /** Nothing of the group waits any more. */
+  /** No task of the group waits any more. */
   remove(group: Group): void {
     this.#size--;
     if (group === this.#head) this.#head = this.#next();
@@ -45,7 +48,7 @@ export class ArrivalOrder {
     return isOlder ? returned : next;
   }
 
-  /** Leaves out those that wait no more, so that the queue is as long as what waits asks for. */
+  /** Removes groups that no longer wait, so that the queue stays proportional to the waiting ones. */
   #renew(): void {
     const before = this.#queue;
     this.#queue = new Deque();

@@ -3,15 +3,15 @@ import type { Group } from './group.js';
 import { Packer } from './packer.js';
 
 export interface BestFitOptions {
-  /** A server that is used badly starts nothing until it is empty (§VIII). */
+  /** A poorly used server starts nothing until it is empty (§VIII). */
   readonly stall?: boolean;
-  /** Units by server. */
+  /** Capacity in units, by server. */
   readonly capacityOf: (server: number) => number;
 }
 
 /**
- * BF-J/S (§IV-A): a server that something has left takes the largest task that fits, again and again; then each new
- * arrival goes where it fits best. After each batch the smallest waiting task is larger than the largest room.
+ * BF-J/S (§IV-A): a server with a departure takes the largest task that fits, repeatedly; then each new arrival goes
+ * where it fits best. After each batch the smallest waiting task is larger than the largest room.
  */
 export class BestFit extends Packer {
   protected readonly fit: Fit;
@@ -40,18 +40,18 @@ export class BestFit extends Packer {
     }
   }
 
-  /** Fills a server that was freed or is empty. */
+  /** Fills a server that had a departure or is empty. */
   protected fill(server: number): void {
     for (let group = this.fit.groupFor(server); group !== undefined; group = this.fit.groupFor(server))
       this.put(group, server);
   }
 
-  /** A new arrival has its server. */
+  /** Assigns a server to a new arrival. */
   protected send(group: Group, server: number): void {
     this.put(group, server);
   }
 
-  /** Less than half full while more waits than all servers hold. */
+  /** Less than half full while more tasks wait than all servers hold. */
   protected isInefficient(server: number): boolean {
     const capacity = this.#options.capacityOf(server);
     return 2 * this.#used[server]! < capacity && this.units > this.#capacity;

@@ -5,18 +5,18 @@ import { CAPACITY, typeOf } from './partition.js';
  * at least 2/3 of any packing (Proposition 1).
  */
 export interface Configuration {
-  /** Tasks of the large type, 1: none or one. With one, 2/3 of the server are its own. */
+  /** Tasks of the large type: 0 or 1. With one, 2/3 of the server are reserved for it. */
   readonly large: 0 | 1;
   readonly largeType: number;
-  /** The one type besides the large one. */
+  /** The only other type. */
   readonly filler: number;
-  /** Tasks of the filler's type. */
+  /** Number of tasks of the other type. */
   readonly fillers: number;
 }
 
 /**
- * @param j J, 2 at least
- * @param offset of the types: 2n for a server of 2^-n of the capacity that types are relative to
+ * @param j J, at least 2
+ * @param offset of the types: 2n for a server with 2^-n of the reference capacity
  */
 export function kRed(j: number, offset = 0): readonly Configuration[] {
   const list: Configuration[] = [];
@@ -30,13 +30,13 @@ export function kRed(j: number, offset = 0): readonly Configuration[] {
   return list;
 }
 
-/** @param queues tasks that wait, by type */
+/** @param queues number of waiting tasks, by type */
 export function weightOf(configuration: Configuration, queues: ArrayLike<number>): number {
   const { large, largeType, filler, fillers } = configuration;
   return (large === 1 ? queues[largeType]! : 0) + fillers * queues[filler]!;
 }
 
-/** The configuration of largest weight, the first of the list where several are; undefined where all weigh 0. */
+/** The configuration with the largest weight, the first among equals; undefined if all weigh 0. */
 export function bestConfiguration(
   list: readonly Configuration[],
   queues: ArrayLike<number>,
@@ -53,8 +53,9 @@ export function bestConfiguration(
 }
 
 /**
- * Which virtual queues a server draws on (§VIII). Servers of 2^-shift of the largest one's capacity share its queues:
- * their types are those of the largest server, moved by 2·shift. Others are a family of their own.
+ * The virtual queues from which a server takes tasks (§VIII). Servers with 2^-shift of the largest one's capacity
+ * share its queues: their types are those of the largest server, shifted by 2·shift. Other servers form separate
+ * families.
  */
 export interface ServerClass {
   readonly family: number;
@@ -67,18 +68,18 @@ export const WHOLE_SERVER: ServerClass = { family: 0, shift: 0 };
 interface ServerKind {
   readonly capacity: number;
   readonly family: number;
-  /** Virtual queue of the tasks of which a configuration has one at most. */
+  /** Virtual queue of the tasks of which a configuration has at most one. */
   readonly largeType: number;
   readonly configurations: readonly Configuration[];
 }
 
 /**
- * The configuration of each server (§V-B): an empty one takes that of largest weight by the tasks that wait, and keeps to it
- * until it is empty again. Virtual queues are numbered through all families.
+ * The configuration of each server (§V-B): an empty server takes the one with the largest weight of waiting tasks,
+ * and keeps it until it is empty again. Virtual queues are numbered across all families.
  */
 export class ActiveConfigurations {
   readonly #j: number;
-  /** Tasks that wait, by virtual queue. */
+  /** Number of waiting tasks, by virtual queue. */
   readonly lengths: number[] = [];
   readonly #classOf: (server: number) => ServerClass;
   /** Indexed by family and shift. */
@@ -93,12 +94,12 @@ export class ActiveConfigurations {
     this.widen(0);
   }
 
-  /** There are queues of this family. */
+  /** Adds queues of this family. */
   widen(family: number): void {
     while (this.lengths.length < 2 * this.#j * (family + 1)) this.lengths.push(0);
   }
 
-  /** A server takes work under this number, perhaps another one than before. */
+  /** A server opens under this number, which another one may have used before. */
   opened(server: number): void {
     const kind = this.#kindOf(this.#classOf(server));
     this.#kindAt[server] = kind;
@@ -110,7 +111,7 @@ export class ActiveConfigurations {
     return this.#kindAt[server];
   }
 
-  /** The virtual queue of a task. @param size units of the largest server of the family */
+  /** The virtual queue of a task. @param size in units of the largest server of the family */
   queueOf(size: number, family: number): number {
     return family * 2 * this.#j + typeOf(size, this.#j);
   }
@@ -129,7 +130,7 @@ export class ActiveConfigurations {
     return this.#active[server];
   }
 
-  /** Its configuration weighs less than half of the largest (§VIII). */
+  /** Whether its configuration weighs less than half of the largest (§VIII). */
   isPoor(server: number): boolean {
     const configuration = this.#active[server];
     const best = this.#heaviest(server);

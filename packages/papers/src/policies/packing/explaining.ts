@@ -49,7 +49,7 @@ export function declinedThere(stage: StageView, { resources, open }: Facts): Pol
 /**
  * @param type of partition I
  * @param waiting tasks of the type
- * @param configured workers whose configuration has the type
+ * @param configured workers whose configuration contains the type
  */
 export function noConfiguration(
   type: number,
@@ -71,7 +71,7 @@ export function noConfiguration(
   };
 }
 
-/** `2/3` for 1.5, `1/4` for 4. */
+/** Formats `2/3` for 1.5, `1/4` for 4. */
 function fraction(parts: number): string {
   if (parts === 1) return '1';
   return parts === 1.5 ? '2/3' : `1/${parts}`;
@@ -81,7 +81,7 @@ function shareFree({ capacity, free }: WorkerView): number {
   return sumOf(capacity, (all, index) => (all > 0 && Number.isFinite(all) ? free[index]! / all : 0));
 }
 
-/** `1 slot, cpu 0.5, memory 1 GiB`. */
+/** Formats `1 slot, cpu 0.5, memory 1 GiB`. */
 function amounts(vector: Vector, resources: readonly string[]): string {
   const parts = vector.flatMap((amount, index) => {
     if (index === 0) return Number.isFinite(amount) ? [amount === 1 ? '1 slot' : `${amount} slots`] : [];

@@ -3,12 +3,12 @@ import type { StageView } from '@goshawk/policies';
 import type { ServerClass } from './configurations.js';
 import { CAPACITY } from './partition.js';
 
-/** A server of 2^-n of another's capacity shares its virtual queues up to this n. */
+/** Servers with 2^-n of another's capacity share its virtual queues up to this n. */
 const SHIFT_MAX = 4;
 
 const ROUNDING = 1e-6;
 
-/** A server as families know it, and those like it. */
+/** The properties of a server that determine its family. */
 interface ServerLike {
   readonly capacity: Vector;
   readonly attributes: Attributes;
@@ -17,11 +17,11 @@ interface ServerLike {
 type Needs = Pick<StageView, 'demand' | 'requires'>;
 
 /**
- * Sizes of tasks of several resources at servers that differ (§VIII): the largest share of what the largest server of a
- * family has.
+ * Sizes of tasks with several resources on servers that differ (§VIII): the largest share of any resource of the
+ * family's largest server.
  */
 export class Families {
-  /** Reference server of each family, of which sizes are shares, and who may use such servers. */
+  /** Reference server of each family, relative to which sizes are measured, and the requirements that it meets. */
   readonly #largest: (ServerLike & { readonly meets: string })[] = [];
   readonly #servers: ServerLike[];
   readonly #required: readonly Attributes[];
@@ -29,9 +29,9 @@ export class Families {
   readonly #isOne: boolean;
 
   /**
-   * @param isOne all servers are of one family, the largest amounts of any; else those of 1, 1/2, 1/4 … are that may run the
-   *   same
-   * @param required by what waits, each once
+   * @param isOne all servers form one family, with the maximum of each resource; otherwise a family consists of
+   * servers with 1, 1/2, 1/4 … of its largest that meet the same requirements
+   * @param required requirements of waiting tasks, without duplicates
    */
   constructor(servers: Iterable<ServerLike>, isOne: boolean, required: readonly Attributes[] = []) {
     this.#isOne = isOne;
@@ -46,12 +46,12 @@ export class Families {
     for (const server of this.#servers) this.#classes.set(this.#keyOf(server), this.#classFor(server));
   }
 
-  /** The most that any server has of each resource, where all are of one family. */
+  /** Maximum of each resource over all servers, if they form one family. */
   get largest(): Vector {
     return this.#largest[0]?.capacity ?? [];
   }
 
-  /** The greatest shift of any class. */
+  /** The largest shift of any class. */
   get shift(): number {
     return Math.max(0, ...[...this.#classes.values()].map(({ shift }) => shift));
   }
@@ -64,12 +64,12 @@ export class Families {
     return this.#classes.get(this.#keyOf(server));
   }
 
-  /** Whether a server of any class would hold the task, and may run it. */
+  /** Whether a server of any class is large enough and meets the requirements. */
   holds(needs: Needs): boolean {
     return this.#servers.some((server) => fitsIn(needs.demand, server.capacity) && mayRun(server, needs));
   }
 
-  /** Units of the family's largest server; undefined: it holds no such task, or may not run it. */
+  /** In units of the family's largest server; undefined: too large, or the requirements are not met. */
   sizeIn(family: number, needs: Needs): number | undefined {
     const { demand } = needs;
     const server = this.#largest[family];
@@ -81,7 +81,7 @@ export class Families {
       if (demand[index] !== 0 && Number.isFinite(largest[index]))
         share = Math.max(share, demand[index]! / largest[index]!);
     }
-    // Rounded down, or seven tasks of 1/7 would not fit; that they do fit is looked at apart.
+    // Rounded down, or seven tasks of 1/7 would not fit; whether they really fit is checked separately.
     return Math.max(1, Math.floor(share * CAPACITY + ROUNDING));
   }
 
@@ -104,7 +104,7 @@ export class Families {
     return `${server.capacity} ${this.#meets(server)}`;
   }
 
-  /** Which of what is required the server has. */
+  /** Which of the requirements the server meets. */
   #meets(server: ServerLike): string {
     return this.#required.map((requires) => (mayRun(server, { requires }) ? '1' : '0')).join('');
   }
@@ -117,7 +117,7 @@ function greatest(capacities: readonly Vector[]): Vector {
   );
 }
 
-/** How often the largest is halved until it is at most the capacity in some resource. */
+/** How often the largest must be halved until it is at most the capacity in some resource. */
 function shiftOf(capacity: Vector, largest: Vector): number {
   const ratios = largest.flatMap((amount, index) =>
     Number.isFinite(amount) && capacity[index]! > 0 ? [amount / capacity[index]!] : [],

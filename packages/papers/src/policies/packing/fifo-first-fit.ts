@@ -13,7 +13,7 @@ export class FifoFirstFit extends Packer {
     this.#fit = fit;
   }
 
-  /** The group that blocks the rest; undefined: nothing waits. */
+  /** The group that blocks the rest; undefined: none waits. */
   head(): Group | undefined {
     return this.#order.head();
   }

@@ -1,19 +1,25 @@
 import type { Group } from './group.js';
 
-/** Which task fits where. One resource is searched in order (`ScalarFit`); of several there is no order (`VectorFit`). */
+/**
+ * Finds which task fits where. One resource is searched in order of size (`ScalarFit`); several have no order
+ * (`VectorFit`).
+ */
 export interface Fit {
-  /** The server takes work, with the room that it has. */
+  /** The server opens with its present room. */
   open(server: number): void;
   close(server: number): void;
-  /** The group begins to wait, or waits no more. */
+  /** The group starts or stops waiting. */
   add(group: Group): void;
   remove(group: Group): void;
-  /** Tasks of so many units have come to the server, or left it if negative; 0: it has another room for another reason. */
+  /**
+   * Tasks of this many units were added to the server, or removed if negative; 0: its room changed for another
+   * reason.
+   */
   used(server: number, size: number): void;
-  /** Server for a task of the group by the policy's rule; −1: it fits nowhere. */
+  /** Server for a task of the group by the policy's rule; −1: none. */
   serverFor(group: Group): number;
-  /** The group that a server with room takes first, the oldest of equals. */
+  /** The group that a server with room takes first, the oldest among equals. */
   groupFor(server: number): Group | undefined;
-  /** The largest group that fits of those with a size above the one, and at most the other. */
+  /** The largest group that fits with a size above the first bound and up to the second. */
   largestOf(server: number, above: number, upTo: number): Group | undefined;
 }

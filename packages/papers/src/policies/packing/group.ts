@@ -2,15 +2,15 @@ import type { StageView } from '@goshawk/policies';
 
 export type Needs = Pick<StageView, 'demand' | 'requires'>;
 
-/** Tasks that wait: alike, and arrived together. */
+/** Similar waiting tasks that arrived together. */
 export interface Group {
-  /** Place in the order of arrival. Tasks keep it when they come back: refused, or lost with their server. */
+  /** Sequence number of arrival. Tasks that return, declined or lost with their server, keep it. */
   readonly sequence: number;
-  /** Units of each task, 1 at least. */
+  /** Size of each task in units, at least 1. */
   readonly size: number;
-  /** Which virtual queues it is in, where servers differ. */
+  /** Family of its virtual queues, if servers differ. */
   readonly family: number;
   readonly needs: Needs;
-  /** Tasks that wait. The packer counts them down. */
+  /** Number of waiting tasks, decremented by the packer. */
   count: number;
 }

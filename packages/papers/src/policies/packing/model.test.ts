@@ -4,7 +4,7 @@ import { NaivePacking, WHOLE } from './naive.fixture.js';
 import { PACKING_NAMES, type PackingName } from './packers.js';
 import { CAPACITY } from './partition.js';
 
-/** Set-up A: one server, sizes that pair up. */
+/** Setup A: one server, with sizes that pair up. */
 const A: Omit<DrawnJobs, 'seed'> = {
   sizes: { kind: 'values', values: [0.4, 0.6], weights: [1, 1] },
   arrivals: 'poisson',
@@ -13,7 +13,7 @@ const A: Omit<DrawnJobs, 'seed'> = {
   slots: 100,
 };
 
-/** Set-up B: best fit is stuck in two of 2 and one of 5 of 10. */
+/** Setup B: best fit is stuck in two of 2 and one of 5 of 10. */
 const B: Omit<DrawnJobs, 'seed'> = {
   sizes: { kind: 'values', values: [0.2, 0.5], weights: [2, 1] },
   arrivals: 'poisson',
@@ -25,19 +25,19 @@ const B: Omit<DrawnJobs, 'seed'> = {
 const run = (policy: PackingName, j: number, jobs: Omit<DrawnJobs, 'seed'>, until: number, seed = 1) =>
   runPacking({ policy, j, servers: 1, jobs: drawJobs({ ...jobs, seed }), until });
 
-test('set-up A: VQS grows by 0.0006 a slot, best fit does not', () => {
+test('setup A: VQS grows by 0.0006 per slot, best fit does not', () => {
   expect(run('vqs', 2, A, 4e6).growth).toBeCloseTo(0.0006, 4);
   for (const policy of ['bfjs', 'vqs-bf'] as const)
     expect(Math.max(...run(policy, 2, A, 4e6).queues)).toBeLessThan(50);
 });
 
-test('set-up A at 0.017: VQS and FIFO-FF grow as computed', () => {
+test('setup A at 0.017: VQS and FIFO-FF grow as computed', () => {
   const faster = { ...A, rate: 0.017 };
   expect(run('vqs', 2, faster, 2e6).growth).toBeCloseTo(0.0033, 3);
   expect(run('fifo-ff', 2, faster, 2e6).growth).toBeCloseTo(0.001, 3);
 });
 
-test('set-up B: best fit is stuck and grows by 0.0006 a slot, VQS does not', () => {
+test('setup B: best fit is stuck and grows by 0.0006 per slot, VQS does not', () => {
   expect(run('bfjs', 3, B, 6e6).growth).toBeCloseTo(0.0006, 4);
   expect(Math.max(...run('vqs', 3, B, 6e6).queues)).toBeLessThan(50);
 });
@@ -61,7 +61,7 @@ test.each(['poisson', 'bernoulli', 'continuous'] as const)(
   },
 );
 
-test('the queue is looked at at the end of each window, the last one too, however times are rounded', () => {
+test('the queue is sampled at the end of each window, including the last, however times are rounded', () => {
   for (const until of [20e6 * (2_000 / 612_000), 1e6 / 3, 0.7e6]) {
     const jobs = drawJobs({ ...A, seed: 1 });
     const { queues } = runPacking({ policy: 'bfjs', j: 2, servers: 1, jobs, until, windows: 20 });
@@ -69,7 +69,7 @@ test('the queue is looked at at the end of each window, the last one too, howeve
   }
 });
 
-/** The model read literally: slot by slot, who ends leaves, who comes joins, the policy places, and the queue is counted. */
+/** The model implemented literally, slot by slot: departures, arrivals, placement, then a sample of the queue. */
 function meanBySlots(
   policy: PackingName,
   j: number,
@@ -92,7 +92,7 @@ function meanBySlots(
   return area / (until - from);
 }
 
-test.each(PACKING_NAMES)('%s from event to event waits as long as from slot to slot', (policy) => {
+test.each(PACKING_NAMES)('%s gives the same waits from event to event as from slot to slot', (policy) => {
   const [from, until, j] = [100, 600, 4];
   for (const [low, high] of [
     [0.1, 0.9],

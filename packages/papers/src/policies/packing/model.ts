@@ -6,7 +6,7 @@ import { sizeOf } from './partition.js';
 
 /** A task of one resource. */
 export interface PackingJob {
-  /** When it arrives; in slots, or in any unit. */
+  /** Arrival time, in slots or in any unit. */
   readonly at: number;
   /** Units of a server. */
   readonly size: number;
@@ -14,7 +14,7 @@ export interface PackingJob {
   readonly duration: number;
 }
 
-/** A task that waits or runs. */
+/** A waiting or running task. */
 interface Task extends Group {
   readonly duration: number;
   server: number;
@@ -29,14 +29,14 @@ interface PackingModel extends PackerOptions {
   /** In order of arrival. */
   readonly jobs: Iterator<PackingJob>;
   readonly until: number;
-  /** The mean is taken from here on. */
+  /** The mean is taken from this time on. */
   readonly from?: number;
-  /** Parts of the whole time at whose end the queue is looked at. */
+  /** Number of windows at whose ends the queue is sampled. */
   readonly windows?: number;
 }
 
 export interface PackingResult {
-  /** Tasks that wait, over time. */
+  /** Time average of the number of waiting tasks. */
   readonly meanQueue: number;
   /** At the end of each window. */
   readonly queues: readonly number[];
@@ -47,7 +47,7 @@ export interface PackingResult {
   readonly events: number;
 }
 
-/** The model of the paper (§II), from event to event: a batch at each instant at which something arrives or departs. */
+/** Runs the model of the paper (§II) from event to event: one batch at each time with arrivals or departures. */
 export function runPacking(model: PackingModel): PackingResult {
   return new ModelRun(model).run();
 }
@@ -100,10 +100,10 @@ class ModelRun {
     };
   }
 
-  /** Until then nothing changes. */
+  /** Nothing changes until this time. */
   #pass(until: number): void {
     const { tasks } = this.#packer;
-    // Both sides are products, so that the last window ends where the whole time does, however its width is rounded.
+    // Compares products, so that the last window ends exactly at the end in spite of rounding.
     while ((this.#queues.length + 1) * this.#model.until <= until * this.#windows) this.#queues.push(tasks);
     const since = Math.max(this.#now, this.#from);
     if (until > since) this.#area += tasks * (until - since);
@@ -138,7 +138,7 @@ class ModelRun {
   }
 }
 
-/** Shares of a server, drawn anew for each task. */
+/** Distribution of task sizes, as fractions of a server. */
 export type SizeDraw =
   | { readonly kind: 'uniform'; readonly low: number; readonly high: number }
   | { readonly kind: 'values'; readonly values: readonly number[]; readonly weights: readonly number[] };
@@ -148,18 +148,18 @@ const SERVICES = ['geometric', 'fixed', 'exponential'] as const;
 
 export interface DrawnJobs {
   readonly sizes: SizeDraw;
-  /** `poisson`: so many a slot; `bernoulli`: one or none; `continuous`: Poisson, at any time. */
+  /** `poisson`: a random number per slot; `bernoulli`: one or none; `continuous`: Poisson, at any time. */
   readonly arrivals: (typeof ARRIVALS)[number];
-  /** Mean number of arrivals a slot. */
+  /** Mean number of arrivals per slot. */
   readonly rate: number;
-  /** `geometric` and `fixed`: whole slots. */
+  /** `geometric` and `fixed`: integer slots. */
   readonly service: (typeof SERVICES)[number];
   /** Mean, in slots. */
   readonly slots: number;
   readonly seed: number | string;
 }
 
-/** Jobs without end. Equal draws give equal jobs. */
+/** An infinite sequence of jobs. Equal settings give equal jobs. */
 export function* drawJobs({
   sizes,
   arrivals,
@@ -170,7 +170,7 @@ export function* drawJobs({
 }: DrawnJobs): Generator<PackingJob, undefined> {
   const random = Random.seeded(seed);
   const [times, shapes] = [random.fork('arrivals'), random.fork('jobs')];
-  // Above 0: its logarithm is finite.
+  // Above 0, so that its logarithm is finite.
   const above = (source: Random): number => 1 - source.next();
   const duration = (): number => {
     if (service === 'fixed') return slots;
@@ -183,7 +183,7 @@ export function* drawJobs({
       yield { at, size: sizeOf(drawSize(sizes, shapes)), duration: duration() };
       continue;
     }
-    // Slots without an arrival are passed over at once.
+    // Slots without an arrival are skipped in one step.
     const none = arrivals === 'poisson' ? Math.exp(-rate) : 1 - rate;
     at += 1 + (none > 0 ? Math.floor(Math.log(above(times)) / Math.log(none)) : 0);
     for (let count = arrivals === 'poisson' ? someArrivals(times, rate) : 1; count > 0; count--) {
@@ -192,7 +192,7 @@ export function* drawJobs({
   }
 }
 
-/** Poisson, given that it is not 0. */
+/** Poisson, conditioned on not being 0. */
 function someArrivals(random: Random, rate: number): number {
   let left = random.next() * -Math.expm1(-rate);
   let count = 1;
@@ -214,7 +214,7 @@ function drawSize(sizes: SizeDraw, random: Random): number {
   return values.at(-1)!;
 }
 
-/** The mean of what is drawn. */
+/** The mean of the distribution. */
 export function meanSize(sizes: SizeDraw): number {
   if (sizes.kind === 'uniform') return (sizes.low + sizes.high) / 2;
   const total = sumOf(sizes.weights);

@@ -1,5 +1,8 @@
 import { sumOf } from '@goshawk/core';
-/** The rules of the paper, read literally and slowly, over exact fractions: sizes are whole numbers of 1/WHOLE of a server. */
+/**
+ * The rules of the paper implemented literally, over exact fractions: sizes are integers in units of 1/WHOLE of a
+ * server.
+ */
 
 export const WHOLE = 19_200n;
 
@@ -27,7 +30,7 @@ export function naiveType(size: bigint, j: number): number {
   return 2 * j - 1;
 }
 
-/** In 2^-j of a server, so that a reservation of 1/2^j is exact. */
+/** In units of 2^-j of a server, so that a reservation of 1/2^j is exact. */
 function naiveReserved(size: bigint, j: number): bigint {
   const least = 2n ** BigInt(j);
   return size * least > WHOLE ? size * least : WHOLE;

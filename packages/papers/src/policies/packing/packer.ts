@@ -1,14 +1,14 @@
 import type { Group } from './group.js';
 
-/** A task of the group starts at the server. */
+/** Starts a task of the group at the server. */
 type Place = (group: Group, server: number) => void;
 
 /**
- * A policy of packing over servers and groups of waiting tasks. Between two batches it hears what left, joined and
- * arrived; `run` is one batch: departures have freed room, arrivals are in the queue.
+ * A packing policy over servers and groups of waiting tasks. Between batches it is told of departures, new servers
+ * and arrivals; `run` is one batch.
  */
 export abstract class Packer {
-  /** Tasks by server, those on their way included. */
+  /** Number of tasks by server, including those in flight. */
   protected readonly jobs: number[] = [];
   readonly #isOpen: boolean[] = [];
   #freed: number[] = [];
@@ -18,7 +18,7 @@ export abstract class Packer {
   #units = 0;
   #place: Place = () => {};
 
-  /** Tasks that wait. */
+  /** Number of waiting tasks. */
   get tasks(): number {
     return this.#tasks;
   }
@@ -28,7 +28,7 @@ export abstract class Packer {
     return this.#units;
   }
 
-  /** The server takes work, for the first time or again, or with more room. Counts as if something had left it. */
+  /** The server opens, reopens or has more room; this counts like a departure. */
   open(server: number): void {
     this.jobs[server] ??= 0;
     if (this.#isOpen[server] !== true) {
@@ -38,18 +38,18 @@ export abstract class Packer {
     this.free(server);
   }
 
-  /** There is more room at the server, for whatever reason. */
+  /** The server has more room, for any reason. */
   free(server: number): void {
     this.used(server, 0);
     this.#noteFreed(server);
   }
 
-  /** There is less room at the server than what came and left says. */
+  /** The server has less room than arrivals and departures imply. */
   shrank(server: number): void {
     this.used(server, 0);
   }
 
-  /** Nothing new starts there; what runs goes on. */
+  /** No new task starts there; running ones continue. */
   close(server: number): void {
     if (this.#isOpen[server] !== true) return;
     this.#isOpen[server] = false;
@@ -63,7 +63,7 @@ export abstract class Packer {
     this.#fresh.push(group);
   }
 
-  /** More tasks of a group that waits. */
+  /** Adds tasks to a waiting group. */
   grow(group: Group, more: number): void {
     group.count += more;
     this.#count(group, more);
@@ -71,7 +71,7 @@ export abstract class Packer {
     this.#fresh.push(group);
   }
 
-  /** So many tasks of the group wait no more: they have started, or will not run. */
+  /** This many tasks of the group no longer wait: they started, or will not run. */
   withdraw(group: Group, count: number): void {
     group.count -= count;
     this.#count(group, -count);
@@ -86,18 +86,18 @@ export abstract class Packer {
     this.#noteFreed(server);
   }
 
-  /** A task of this size runs at the server, and was not placed by this policy. */
+  /** A task of this size runs at the server without having been placed by this policy. */
   found(server: number, size: number): void {
     this.jobs[server] = (this.jobs[server] ?? 0) + 1;
     this.used(server, size);
   }
 
-  /** Tasks at the server, those on their way included. */
+  /** Number of tasks at the server, including those in flight. */
   tasksAt(server: number): number {
     return this.jobs[server] ?? 0;
   }
 
-  /** Those that something has left since the last batch. */
+  /** Servers with departures since the last batch. */
   get freedServers(): readonly number[] {
     return this.#freed;
   }
@@ -119,18 +119,18 @@ export abstract class Packer {
   }
 
   /**
-   * @param freed open servers that something has left since the last batch, in order of number
-   * @param fresh groups with new arrivals, in order of arrival; some may wait no more
+   * @param freed open servers with departures since the last batch, in order of number
+   * @param fresh groups with new arrivals, in order of arrival; some may no longer wait
    */
   protected abstract pack(freed: readonly number[], fresh: readonly Group[]): void;
   protected abstract opened(server: number): void;
   protected abstract closed(server: number): void;
-  /** A task of this size has come to the server, or left it if negative; 0: its room has changed for another reason. */
+  /** A task of this size was added to the server, or removed if negative; 0: its room changed for another reason. */
   protected abstract used(server: number, size: number): void;
   protected abstract added(group: Group): void;
-  /** The group that goes on waiting has more tasks, or fewer. */
+  /** The number of tasks of a waiting group has changed. */
   protected grew(_group: Group, _more: number): void {}
-  /** Nothing of the group waits any more. */
+  /** No task of the group waits any more. */
   protected abstract removed(group: Group): void;
 
   protected isOpen(server: number): boolean {
@@ -139,7 +139,7 @@ export abstract class Packer {
 
   protected put(group: Group, server: number): void {
     this.jobs[server]!++;
-    // Books have it by then: rooms of several resources are theirs.
+    // Done after the books are updated, which hold the room of several resources.
     this.#place(group, server);
     this.used(server, group.size);
     this.withdraw(group, 1);

@@ -19,10 +19,10 @@ export interface PackerOptions {
   readonly arrivals?: 'bestFit' | 'serverOrder';
 }
 
-/** Types of the servers, and what fits there. */
+/** Types of the servers, and their rooms. */
 interface Servers {
   readonly fit: (rule: 'first' | 'best') => Fit;
-  /** Units by server. */
+  /** Capacity in units, by server. */
   readonly capacityOf: (server: number) => number;
   readonly classOf?: (server: number) => ServerClass;
   readonly holds?: (server: number, group: Group) => boolean;

@@ -23,7 +23,7 @@ function countsOf({ large, filler, fillers }: Configuration, j: number): number[
   return Array.from({ length: 2 * j }, (_, type) => (type === filler ? fillers : type === 1 ? large : 0));
 }
 
-test.each([2, 3, 4, 5, 8])('partition and configurations are the literal ones: J = %i', (j) => {
+test.each([2, 3, 4, 5, 8])('partition and configurations are those of the paper: J = %i', (j) => {
   const sizes = Array.from({ length: Number(WHOLE) }, (_, at) => at + 1);
   const units = CAPACITY / Number(WHOLE);
   expect(sizes.map((size) => typeOf(size * units, j))).toEqual(
@@ -32,7 +32,7 @@ test.each([2, 3, 4, 5, 8])('partition and configurations are the literal ones: J
   expect(kRed(j).map((one) => countsOf(one, j))).toEqual(naiveKRed(j));
 });
 
-/** The policy beside the literal model, and what both are told. */
+/** The policy and a literal model, with the same inputs. */
 class Pair {
   readonly naive: NaivePacking;
   readonly #packer: ReturnType<typeof makePacker>;
@@ -78,7 +78,7 @@ class Pair {
     this.#packer.depart(server, Number(job.size) * (CAPACITY / Number(WHOLE)));
   }
 
-  /** Servers open and close, tasks end, are refused, are withdrawn, and arrive. */
+  /** Servers open and close; tasks end, are declined, are withdrawn, and arrive. */
   step(): void {
     for (const [at, server] of this.naive.servers.entries()) {
       for (const job of server.jobs) {

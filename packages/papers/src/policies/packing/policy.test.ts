@@ -9,7 +9,7 @@ const SCRIPTS = 100;
 const OWNER = 1 as Address;
 const CONTEXT = { cutoffMs: 1000, sizesAreGiven: true, reserve: 'auto' as const, random: () => 0 };
 
-/** Books with a policy that is asked after each change. */
+/** Books with a policy that plans after each change. */
 class Cluster {
   readonly books = new ClusterBooks();
   readonly policy: PackingPolicy;
@@ -57,7 +57,7 @@ class Cluster {
   }
 }
 
-test('what a worker declines starts at another one, and there again once the owner asks anew', () => {
+test('a task that a worker declines starts at another one, and there again once the owner repeats its need', () => {
   for (const name of PACKING_NAMES) {
     const cluster = new Cluster(name);
     for (const worker of [10, 11]) cluster.join(worker, [4]);
@@ -79,7 +79,7 @@ test('what a worker declines starts at another one, and there again once the own
   }
 });
 
-test('what a worker declines does not keep that worker from others', () => {
+test('a declined task does not keep its worker from other tasks', () => {
   for (const name of PACKING_NAMES) {
     const cluster = new Cluster(name);
     cluster.join(10, [4]);
@@ -94,7 +94,7 @@ test('what a worker declines does not keep that worker from others', () => {
   }
 });
 
-test('what its owner says avoids a worker starts at another one, though the job is new to the books', () => {
+test('a worker that the owner avoids is not used, even for a job that is new to the books', () => {
   for (const name of PACKING_NAMES) {
     const cluster = new Cluster(name);
     for (const worker of [10, 11]) cluster.join(worker, [4]);
@@ -120,12 +120,12 @@ describe('best fit', () => {
     expect(cluster.turn()).toEqual([[11, 0]]);
   });
 
-  test('of several resources goes by the score of Tetris, at workers and among tasks', () => {
+  test('of several resources uses the score of Tetris, for workers and for tasks', () => {
     const cluster = new Cluster('bfjs');
     cluster.join(10, [16, 32]);
     cluster.submit([8, 16]);
     cluster.turn();
-    // Scores 0.21875 and 0.1875; the one that has less in all goes first.
+    // Scores 0.21875 and 0.1875; the one with the smaller sum goes first.
     cluster.submit([2, 8]);
     cluster.submit([6, 2]);
     cluster.books.setOpen(cluster.books.worker(10 as Address)!, false);
@@ -137,7 +137,7 @@ describe('best fit', () => {
   });
 });
 
-test('of many workers, one that says it has less room than was believed is the best fit', () => {
+test('among many workers uses one that reports less room than assumed', () => {
   const cluster = new Cluster('bfjs');
   for (let worker = 0; worker < 200; worker++) cluster.join(10 + worker, [4]);
   cluster.turn();
@@ -146,7 +146,7 @@ test('of many workers, one that says it has less room than was believed is the b
   expect(cluster.turn()).toEqual([[160, 0]]);
 });
 
-test('a refused task has its old place', () => {
+test('a declined task keeps its position', () => {
   const cluster = new Cluster('fifo-ff');
   cluster.join(10, [1]);
   const first = cluster.submit([1]);
@@ -161,7 +161,7 @@ test('a refused task has its old place', () => {
   expect(cluster.turn()).toEqual([[10, 0]]);
 });
 
-test('a worker that joins is used at once, whatever it is like; one that left is not', () => {
+test('a worker that joins is used immediately, whatever its capacity; one that left is not', () => {
   for (const name of PACKING_NAMES) {
     const cluster = new Cluster(name);
     cluster.submit([1, 3000], 3);
@@ -189,7 +189,7 @@ test('seven tasks of a seventh fill a worker', () => {
   }
 });
 
-test('under VQS what a task of one worker’s kind had is free when it ends, though the next waits for another kind', () => {
+test("under VQS a task's room is free when it ends, even if the next task waits for another kind of worker", () => {
   const cluster = new Cluster('vqs');
   cluster.submit([1, 4000], 3);
   const stage = cluster.submit([1, 4000], 5);
@@ -207,7 +207,7 @@ test('under VQS what a task of one worker’s kind had is free when it ends, tho
   expect(cluster.books.waitingTasks).toBe(0);
 });
 
-test('under VQS what runs is counted by the size of its worker’s kind, whichever kind its like would wait for now', () => {
+test("under VQS running tasks count by the size for their worker's kind, whichever kind similar tasks wait for now", () => {
   const cluster = new Cluster('vqs');
   cluster.join(10, [8, 8000]);
   cluster.join(11, [8, 5000]);
@@ -231,7 +231,7 @@ test('decisions are made at multiples of the interval', () => {
   expect(cluster.turn()).toHaveLength(1);
 });
 
-test('says what a task waits for', () => {
+test('explains what a task waits for', () => {
   const sentences = PACKING_NAMES.map((name) => {
     const cluster = new Cluster(name);
     cluster.join(10, [4, 4000]);
@@ -263,7 +263,7 @@ const CAPACITIES: readonly Vector[] = [
   [3],
 ];
 
-/** Workers join, drain and leave; tasks arrive, end, are refused and are withdrawn. */
+/** Workers join, drain and leave; tasks arrive, end, are declined and are withdrawn. */
 function change(cluster: Cluster, random: Random): void {
   const { books } = cluster;
   const draw = (count: number) => Math.floor(random.next() * count);

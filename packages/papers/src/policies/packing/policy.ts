@@ -58,14 +58,14 @@ interface Batch extends Group {
 interface Entry {
   readonly stage: StageView;
   readonly batches: Batch[];
-  /** Sequences of tasks that were refused, or lost with their worker, until their owner says that they wait. */
+  /** Sequence numbers of tasks that were declined or lost, until their owner reports that they wait. */
   readonly returning: number[];
   family: number;
-  /** Units; undefined: larger than every worker that may run it. */
+  /** In units; undefined: larger than every permitted worker. */
   size: number | undefined;
   /** Requirements at the last measurement. */
   requires: Attributes | undefined;
-  /** Some worker declined it. The packer, which knows rooms only, does not have its batches meanwhile. */
+  /** Some worker declined the stage. The packer, which knows only room, does not have its batches meanwhile. */
   isDeclined: boolean;
 }
 
@@ -75,7 +75,7 @@ interface Running {
   readonly size: number;
 }
 
-/** A packing policy for central: the news as arrivals and departures, the placements as starts. */
+/** A packing policy for central: converts changes to arrivals and departures, and placements to starts. */
 export class PackingPolicy implements CentralPolicy {
   readonly #name: PackingName;
   readonly #options: PackingOptions;
@@ -86,7 +86,7 @@ export class PackingPolicy implements CentralPolicy {
   readonly #declined = new Set<Entry>();
   /** Known requirements, by text. */
   #required = new Map<string, Attributes>();
-  /** Workers that take work, by capacity and attributes. */
+  /** Number of open workers, by capacity and attributes. */
   readonly #openOf = new Map<string, number>();
   #families = new Families([], true);
   #packer: Packer;
@@ -160,7 +160,7 @@ export class PackingPolicy implements CentralPolicy {
     if (!this.#isStale) invariant(waiting === tasks, () => `${waiting} tasks wait, ${tasks} are queued`);
   }
 
-  // ---- news
+  // ---- changes
 
   #hear(news: News): void {
     switch (news.kind) {
@@ -201,7 +201,7 @@ export class PackingPolicy implements CentralPolicy {
     }
   }
 
-  /** Families have no class without a worker that takes work, or tasks would wait for one. */
+  /** Every class of a family needs an open worker, or tasks would wait for one forever. */
   #count({ capacity, attributes }: WorkerView, change: 1 | -1): void {
     const key = `${capacity} ${formatAttributes(attributes)}`;
     const count = (this.#openOf.get(key) ?? 0) + change;
@@ -244,7 +244,7 @@ export class PackingPolicy implements CentralPolicy {
     if (more > 0) batches.push(this.#arrive(entry, this.#nextSequence++, more));
   }
 
-  /** So many tasks, the youngest first. */
+  /** Withdraws this many tasks, youngest first. */
   #withdraw(entry: Entry, tasks: number): void {
     const { batches } = entry;
     for (let left = tasks; left > 0 && batches.length > 0; ) {
@@ -257,7 +257,7 @@ export class PackingPolicy implements CentralPolicy {
     }
   }
 
-  /** The packer has the batches of the stage. */
+  /** Whether the packer has the batches of the stage. */
   #isQueued({ size, isDeclined }: Entry): boolean {
     return !this.#isStale && size !== undefined && !isDeclined;
   }
@@ -292,7 +292,7 @@ export class PackingPolicy implements CentralPolicy {
       this.#measure(entry);
       ofJob.set(stage, entry);
     }
-    // Requirements of a found run arrive late.
+    // Requirements of a found run become known late.
     if (entry.requires !== stage.requires) this.#require(entry);
     return entry;
   }
@@ -334,7 +334,10 @@ export class PackingPolicy implements CentralPolicy {
     this.#declined.add(entry);
   }
 
-  /** Starts what some workers declined at the first others with room; the packer has it again once none declines it. */
+  /**
+   * Starts tasks that some workers declined at the first other workers with room. They return to the packer once no
+   * worker declines them.
+   */
   #startDeclined(draft: Draft): void {
     for (const entry of this.#declined) {
       const { stage, batches } = entry;
@@ -367,7 +370,7 @@ export class PackingPolicy implements CentralPolicy {
 
   // ---- the packer
 
-  /** A new packer with the same books: workers of new capacities have come, or smaller tasks. */
+  /** Creates a new packer with the same state, after new capacities or smaller tasks appeared. */
   #rebuild(): void {
     const workers = this.#workers.filter((worker) => worker !== undefined);
     const families = this.#families;
@@ -392,7 +395,7 @@ export class PackingPolicy implements CentralPolicy {
       if (worker.open) this.#packer.open(worker.id);
       this.#keepConfiguration(before, worker, families);
     }
-    // Nothing waits there yet: only what has left its old servers counts as freed.
+    // No task waits there yet; only real departures must count as such.
     this.#packer.run(() => {});
     for (const server of before.freedServers) if (this.#workers[server]?.open) this.#packer.free(server);
     const batches = [...this.#all()].flatMap((entry) => entry.batches);
@@ -410,7 +413,7 @@ export class PackingPolicy implements CentralPolicy {
     this.#packer.found(run.worker.id, size);
   }
 
-  /** Units of the family of the worker; undefined: larger than every worker that may run it. */
+  /** Size in units of the worker's family; undefined: larger than every permitted worker. */
   #sizeAt(worker: WorkerView, { stage, size }: Entry): number | undefined {
     const family = this.#families.classOf(worker)?.family;
     if (size === undefined || family === undefined) return size;
@@ -451,7 +454,7 @@ export class PackingPolicy implements CentralPolicy {
     );
   }
 
-  /** The family whose queues are shortest of those that hold the task. */
+  /** Chooses the family with the shortest queues among those that hold the task. */
   #measure(entry: Entry): void {
     entry.size = undefined;
     if (!this.#families.holds(entry.stage)) return;
@@ -477,7 +480,7 @@ export class PackingPolicy implements CentralPolicy {
     return sumOf(lengths);
   }
 
-  /** J that a task of this size asks for, and the smaller servers with it. */
+  /** The J that a task of this size needs, including on smaller servers. */
   #jFor(size: number): number {
     const { J } = this.#options;
     return Math.min(J_MAX, J === 0 ? jFor(size) : J) + this.#families.shift;

@@ -2,21 +2,21 @@ import { MaxTree, OrderedNumbers } from '@goshawk/core';
 import type { Fit } from './fit.js';
 import type { Group } from './group.js';
 
-/** Server numbers and sequences are below this: they share 52 bits with a room or a size. */
+/** Upper bound of server numbers and sequences, which share 52 bits with a room or a size. */
 const NUMBERS = 2 ** 27;
 
 /**
- * One resource, in units below 2^25. Servers by number, for the first that fits; or by room, for the one of least room
- * that fits, the lowest number of equals. Groups by size and age.
+ * One resource, in units below 2^25. Servers are indexed by number, for first fit, or by room, for best fit with ties
+ * to the lowest number. Groups are indexed by size and age.
  */
 export class ScalarFit implements Fit {
   readonly #capacityOf: (server: number) => number;
   readonly #byNumber: MaxTree | undefined;
   readonly #byRoom: OrderedNumbers | undefined;
   readonly #bySize = new OrderedNumbers();
-  /** Those of `#bySize`, by sequence. */
+  /** Groups in `#bySize`, by sequence. */
   readonly #groups = new Map<number, Group>();
-  /** The last that was added, until somebody asks for sizes: most are placed before, and need no order. */
+  /** The last group added, until sizes are queried: most groups are placed before, and need no index. */
   #unordered: Group | undefined;
   readonly #room: number[] = [];
   readonly #isOpen: boolean[] = [];
@@ -38,7 +38,7 @@ export class ScalarFit implements Fit {
     this.#isOpen[server] = false;
   }
 
-  // First fit asks for no size.
+  // First fit does not query sizes.
   add(group: Group): void {
     if (this.#byRoom === undefined) return;
     this.#order();
@@ -74,7 +74,7 @@ export class ScalarFit implements Fit {
     this.#order();
     const bound = Math.min(this.#roomAt(server), upTo);
     const key = this.#bySize.atMost((bound + 1) * NUMBERS - 1);
-    // No number at all fails the comparison as well.
+    // The negated comparison also covers NaN.
     if (!(key >= (above + 1) * NUMBERS)) return undefined;
     return this.#groups.get(NUMBERS - 1 - numberOf(key));
   }
@@ -92,12 +92,12 @@ export class ScalarFit implements Fit {
   }
 }
 
-/** Larger sizes later, of equal ones the older. */
+/** Larger sizes sort later; among equal sizes, older ones. */
 function keyOf({ size, sequence }: Group): number {
   return size * NUMBERS + (NUMBERS - 1 - sequence);
 }
 
-/** The number in a key. The engine's own `%` calls a function for numbers of more than 32 bits. */
+/** The number in a key. Faster than `%`, which is a function call for numbers above 32 bits. */
 function numberOf(key: number): number {
   return key - Math.floor(key / NUMBERS) * NUMBERS;
 }

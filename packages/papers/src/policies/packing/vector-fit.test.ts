@@ -15,7 +15,7 @@ interface Server extends VectorServer {
   isOpen: boolean;
 }
 
-/** The rules, read literally: all servers are looked at, and all tasks. */
+/** The rules implemented as a linear scan over all servers and tasks. */
 class Scan {
   readonly servers: Server[] = [];
   readonly tasks: Group[] = [];
@@ -55,7 +55,7 @@ class Scan {
   }
 }
 
-/** Servers open, close, and have other room; tasks come and go. */
+/** Servers open, close, and change their room; tasks arrive and leave. */
 function compareWithScan(rule: 'first' | 'best', seed: number): void {
   const random = Random.seeded(seed);
   const draw = (count: number) => Math.floor(random.next() * count);

@@ -4,14 +4,14 @@ import { ArrivalOrder } from './arrival-order.js';
 import type { Fit } from './fit.js';
 import type { Group, Needs } from './group.js';
 
-/** A server of several resources, as its books have it. */
+/** A server with several resources, as in the books. */
 export interface VectorServer {
   readonly capacity: Vector;
   readonly free: Vector;
   readonly attributes?: Attributes;
 }
 
-/** Groups of one demand that require the same, in order of arrival. */
+/** Groups with equal demand and requirements, in order of arrival. */
 interface Shape {
   readonly id: number;
   readonly key: string;
@@ -21,9 +21,9 @@ interface Shape {
 }
 
 /**
- * Several resources (§VIII). A task fits where it fits in each. The score of a task at a server is Σ demand · occupied, both
- * as shares of the server (Tetris): of high score is what leaves the least over. There is no one order to search, so servers
- * are found by where their rooms lie, and tasks by what they need.
+ * Several resources (§VIII). A task fits if it fits in each. The score of a task at a server is Σ demand · occupied,
+ * both as shares of the server (Tetris); a high score leaves little room over. Because there is no single order to
+ * search, servers are indexed by their room, and tasks by their demand.
  */
 export class VectorFit implements Fit {
   readonly #serverAt: (server: number) => VectorServer;
@@ -31,7 +31,7 @@ export class VectorFit implements Fit {
   /** Free amounts and capacities of open servers. */
   readonly #servers: Points;
   readonly #serverFor: ServerSearch;
-  /** Demand and size of each. */
+  /** Demand and size of each shape. */
   readonly #shapes: Points;
   readonly #groupFor: ShapeSearch;
   readonly #largestOf: SizeSearch;
@@ -41,7 +41,7 @@ export class VectorFit implements Fit {
   readonly #freeIds: number[] = [];
   readonly #shapeOf = new Map<Group, Shape>();
 
-  /** @param largest the most that any server has of each resource */
+  /** @param largest maximum of each resource over all servers */
   constructor(rule: 'first' | 'best', serverAt: (server: number) => VectorServer, largest: Vector) {
     this.#serverAt = serverAt;
     this.#resources = largest.length;
@@ -93,7 +93,7 @@ export class VectorFit implements Fit {
     this.#shapes.delete(id);
   }
 
-  // Rooms are the books'.
+  // Room is stored in the books.
   used(server: number): void {
     if (this.#servers.has(server)) this.open(server);
   }
@@ -121,7 +121,7 @@ export class VectorFit implements Fit {
   }
 }
 
-/** The server that a task goes to: the first that fits, or that of highest score; of equal ones the first. */
+/** Finds the server of a task: the first that fits, or the one with the highest score, ties to the first. */
 class ServerSearch implements PointSearch {
   readonly #rule: 'first' | 'best';
   readonly #resources: number;
@@ -143,7 +143,7 @@ class ServerSearch implements PointSearch {
     this.found = -1;
   }
 
-  // The same sums as of a score, so that rounding does not part them.
+  // Sums in the same order as the score, so that rounding is equal.
   bound(lows: Float64Array, highs: Float64Array): number {
     const resources = this.#resources;
     const { demand } = this.#needs;
@@ -177,7 +177,7 @@ class ServerSearch implements PointSearch {
   }
 }
 
-/** The best task for a server with room, of equal ones the oldest. */
+/** Finds the best task for a server with room; ties go to the oldest. */
 abstract class TaskSearch implements PointSearch {
   protected readonly shapeAt: (id: number) => Shape;
   protected server: VectorServer = { capacity: [], free: [] };
@@ -212,7 +212,7 @@ abstract class TaskSearch implements PointSearch {
   }
 }
 
-/** Highest score; among equals the largest sum of demands. */
+/** Highest score; ties go to the largest sum of demands. */
 class ShapeSearch extends TaskSearch {
   bound(lows: Float64Array, highs: Float64Array): number {
     const { capacity, free } = this.server;
@@ -247,7 +247,7 @@ class ShapeSearch extends TaskSearch {
   }
 }
 
-/** The largest within bounds of its size. */
+/** The largest size within bounds. */
 class SizeSearch extends TaskSearch {
   #above = 0;
   #upTo = 0;
@@ -267,7 +267,7 @@ class SizeSearch extends TaskSearch {
     return largest < this.#upTo ? largest : this.#upTo;
   }
 
-  // Bounds say nothing of ages.
+  // Ages are not indexed, so there is no bound.
   tieBound(): number {
     return 0;
   }
@@ -279,7 +279,7 @@ class SizeSearch extends TaskSearch {
   }
 }
 
-/** Σ demand · occupied over resources, both as shares of the server, before the task is placed. */
+/** Σ demand · occupied over resources, both as shares of the server before the placement. */
 export function tetrisScore(demand: Vector, { capacity, free }: VectorServer): number {
   let score = 0;
   for (let index = 0; index < demand.length; index++) {
@@ -290,7 +290,7 @@ export function tetrisScore(demand: Vector, { capacity, free }: VectorServer): n
   return score;
 }
 
-/** With one resource the least remaining room is the best fit, for any server sizes. */
+/** With one resource, the least remaining room is the best fit for any server sizes. */
 function placeScore(demand: Vector, server: VectorServer): number {
   return server.capacity.length === 1 ? -server.free[0]! : tetrisScore(demand, server);
 }

@@ -7,21 +7,21 @@ import { sizesOf } from './partition.js';
 
 interface VirtualQueuesBestFitOptions extends BestFitOptions {
   readonly j: number;
-  /** Class of servers that differ; all are of one family. */
+  /** Classes of servers, if these differ; all are in one family. */
   readonly classOf?: (server: number) => ServerClass;
-  /** `serverOrder`: all servers in order of number take what they can, as in the paper. An oracle for tests. */
+  /** `serverOrder`: all servers in order of number take what they can, as in the paper. A reference for tests. */
   readonly arrivals?: 'bestFit' | 'serverOrder';
 }
 
 /**
- * VQS-BF (§VI): a server's configuration comes first, without a reservation; best fit from all queues fills the rest. A new
- * arrival goes where it fits best; an empty server chooses a configuration first.
+ * VQS-BF (§VI): a server's configuration is served first, without a reservation; best fit from all queues fills the
+ * rest. A new arrival goes where it fits best; an empty server chooses a configuration first.
  */
 export class VirtualQueuesBestFit extends BestFit {
   readonly configurations: ActiveConfigurations;
   readonly #bounds: readonly { readonly above: number; readonly upTo: number }[];
   readonly #arrivals: 'bestFit' | 'serverOrder';
-  /** Tasks by type, of each server in turn. */
+  /** Number of tasks by type, for each server in turn. */
   #held = new Uint32Array(0);
 
   constructor(fit: Fit, options: VirtualQueuesBestFitOptions) {
@@ -32,7 +32,7 @@ export class VirtualQueuesBestFit extends BestFit {
     this.#arrivals = options.arrivals ?? 'bestFit';
   }
 
-  /** Configuration of the server in another set of books. */
+  /** Sets the configuration of the server when the state is rebuilt. */
   configure(server: number, configuration: Configuration): void {
     this.configurations.set(server, configuration);
   }
@@ -49,7 +49,7 @@ export class VirtualQueuesBestFit extends BestFit {
 
   protected override fill(server: number): void {
     const configuration = this.configurations.choose(server, this.jobs[server] === 0);
-    // A task of several resources may fit a server whose types are all smaller.
+    // A task with several resources may fit a server whose types are all smaller.
     if (configuration !== undefined) {
       const { large, largeType, filler, fillers } = configuration;
       if (large === 1) this.#putLargest(server, largeType);

@@ -9,15 +9,15 @@ interface VirtualQueuesOptions {
   readonly j: number;
   /** A server whose configuration weighs less than half of the largest starts nothing until it is empty (§VIII). */
   readonly stall?: boolean;
-  /** Class of servers that differ. */
+  /** Classes of servers, if these differ. */
   readonly classOf?: (server: number) => ServerClass;
-  /** If sizes represent several resources: whether the task actually fits. */
+  /** Whether the task really fits, if sizes represent several resources. */
   readonly holds?: (server: number, group: Group) => boolean;
 }
 
 /**
- * VQS (§V-B): an empty server takes the configuration of largest weight, and keeps to it until it is empty again. Servers
- * are visited in order of number, pass after pass; those that cannot act are passed over without a look.
+ * VQS (§V-B): an empty server takes the configuration with the largest weight, and keeps it until it is empty again.
+ * Servers are visited in order of number, pass after pass; an index skips those that cannot act.
  */
 export class VirtualQueues extends Packer {
   readonly configurations: ActiveConfigurations;
@@ -25,26 +25,26 @@ export class VirtualQueues extends Packer {
   /** Minimum reserved size of the smallest tasks. */
   readonly #leastReserved: number;
   readonly #queues: ArrivalOrder[] = [];
-  /** Reserved for all, and for the large type alone. Units, by server. */
+  /** Units reserved for all types, and for the large type alone, by server. */
   readonly #used: number[] = [];
   readonly #usedLarge: number[] = [];
   readonly #isStalled: boolean[] = [];
-  /** Room for fillers, by queue, in servers that fill from it; 0 if the server needs one as its large task. */
+  /** Room for fillers by queue, in servers that fill from it; 0 if the server needs one as its large task. */
   readonly #fillers: MaxTree[] = [];
   readonly #wanting: MaxTree[] = [];
-  /** Registered configuration of each server. */
+  /** Indexed configuration of each server. */
   readonly #entered: (Configuration | undefined)[] = [];
-  /** 0 for each server without a task. */
+  /** 0 for each empty server. */
   readonly #empty = new MaxTree();
-  /** Queues whose head has changed since all servers have had a look at it, each once. */
+  /** Queues whose head has changed since all servers were checked, without duplicates. */
   #changed: number[] = [];
-  /** Takes turns with it. */
+  /** The second buffer for `#changed`. */
   #spare: number[] = [];
   readonly #isChanged: boolean[] = [];
   /** Servers touched during this visit. */
   readonly #touched: number[] = [];
   #touches = 0;
-  /** The server of this visit; −1: none. */
+  /** The server being visited; −1: none. */
   #visited = -1;
   /** The next server for the head of each queue. */
   readonly #candidates: number[] = [];
@@ -56,7 +56,7 @@ export class VirtualQueues extends Packer {
     this.#leastReserved = reservedSize(0, options.j);
   }
 
-  /** Configuration of the server in another set of books. */
+  /** Sets the configuration of the server when the state is rebuilt. */
   configure(server: number, configuration: Configuration): void {
     this.configurations.set(server, configuration);
     this.#ready(server);
@@ -65,10 +65,10 @@ export class VirtualQueues extends Packer {
   protected pack(freed: readonly number[]): void {
     for (const server of freed) {
       if (this.jobs[server] === 0) this.configurations.set(server, undefined);
-      // Visited in any case, which enters it anew.
+      // Such a server is always visited, which updates its index.
       if (this.#options.stall === true) this.#isStalled[server] = this.#stalls(server);
     }
-    // With nothing to place, what has changed is for the next arrival.
+    // Without waiting tasks, changes are kept for the next arrival.
     if (this.tasks === 0) {
       for (const server of freed) this.#ready(server);
       return;
@@ -76,7 +76,7 @@ export class VirtualQueues extends Packer {
     for (let left = freed; this.#pass(left) && this.tasks > 0; left = []);
   }
 
-  /** @returns whether it has placed anything */
+  /** @returns whether it placed any task */
   #pass(freed: readonly number[]): boolean {
     const active = this.#changed;
     this.#changed = this.#spare;
@@ -125,7 +125,7 @@ export class VirtualQueues extends Packer {
     return empty < 0 ? server : Math.min(server, empty);
   }
 
-  /** The queue has another head. */
+  /** The head of the queue has changed. */
   #mark(queue: number): void {
     this.#touched[this.#touches++] = queue;
     if (this.#isChanged[queue] === true) return;
@@ -133,7 +133,7 @@ export class VirtualQueues extends Packer {
     this.#changed.push(queue);
   }
 
-  /** The next server, from this number on, that the head of the queue may go to; infinity: there is none. */
+  /** The next server, from this number on, for the head of the queue; infinity: none. */
   #nextFor(queue: number, from: number): number {
     const head = this.#queues[queue]!.head();
     if (head === undefined) return Number.POSITIVE_INFINITY;
@@ -151,7 +151,7 @@ export class VirtualQueues extends Packer {
     while (this.#fillerRoom(server) > 0 && this.#putHead(chosen.filler, server));
   }
 
-  /** @returns whether the head of the queue has fitted */
+  /** @returns whether the head of the queue fitted */
   #putHead(queue: number, server: number): boolean {
     const head = this.#queues[queue]?.head();
     if (head === undefined) return false;
@@ -166,7 +166,7 @@ export class VirtualQueues extends Packer {
     return configuration?.large === 1 && configuration.largeType === queue;
   }
 
-  /** Fillers may use the whole server, or 1/3 of it where the rest is kept for a large task. */
+  /** Fillers may use the whole server, or 1/3 of it if the rest is reserved for a large task. */
   #fillerRoom(server: number): number {
     const { capacity } = this.configurations.kindAt(server);
     const used = this.#used[server] ?? 0;
@@ -183,7 +183,7 @@ export class VirtualQueues extends Packer {
     return Math.max(size, this.#leastReserved);
   }
 
-  /** Enters the server where the heads of queues look for one. */
+  /** Updates the index of the server for heads of queues. */
   #ready(server: number): void {
     const acts = this.isOpen(server) && this.#isStalled[server] !== true;
     this.#empty.set(server, acts && this.jobs[server] === 0 ? 0 : -1);
@@ -216,7 +216,7 @@ export class VirtualQueues extends Packer {
     this.#ready(server);
   }
 
-  // One that a task has left is entered anew when it is visited.
+  // A server with a departure is indexed again when it is visited.
   protected used(server: number, size: number): void {
     if (size === 0) return;
     const units = Math.abs(size);

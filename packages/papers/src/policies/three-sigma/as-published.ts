@@ -3,8 +3,9 @@ import { Demands, type Formulated, formulated, jobRows, type Parts, partsOf } fr
 import { DEFERRED, type Problem } from './problem.js';
 
 /**
- * The integer program of the paper (3Sigma §4.3.3, Eq. 3), with a variable for the nodes that each option takes of each
- * partition. For tests and cases. It ties gangs to partitions at all times; `formulate` leaves those after now to the next cycle.
+ * The integer program of the paper (3Sigma §4.3.3, Eq. 3), with a variable for the nodes that each option takes of
+ * each partition. For tests and cases. It ties gangs to partitions at all times; `formulate` leaves those after now
+ * to the next cycle.
  */
 export function formulateAsPublished(problem: Problem, limits: ProgramLimits): Formulated {
   const parts = partsOf(problem);
@@ -16,14 +17,14 @@ export function formulateAsPublished(problem: Problem, limits: ProgramLimits): F
   return formulated(parts, rows, most, limits);
 }
 
-/** Nodes that an option takes of one of its several partitions. */
+/** Nodes that an option takes from one of several partitions. */
 interface Share {
   readonly option: number;
   readonly partition: number;
   readonly column: number;
 }
 
-/** An option's nodes add up to the job's; where it has one partition, its own variable says it all. */
+/** An option's nodes must sum to the job's; with a single partition, its variable suffices. */
 function shareRows(rows: RowBuilder, { problem, options, candidates }: Parts): Share[] {
   const shares: Share[] = [];
   const first = options.length + candidates.length;

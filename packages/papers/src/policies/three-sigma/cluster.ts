@@ -2,14 +2,14 @@ import { formatAttributes, type Millis, mayRun, meetsWishes, SLOT } from '@gosha
 import type { Attributes, ClusterView, JobView, RunView, StageView, WorkerView } from '@goshawk/policies';
 
 /**
- * Workers that all jobs see alike, in order of id: they take work, and the same jobs prefer
- * them (3Sigma §4.3.3) and may run there.
+ * Workers that are equivalent for all jobs, in order of id: open, preferred by the same jobs (3Sigma §4.3.3), and
+ * permitted for the same jobs.
  */
 export interface WorkerGroup {
-  /** For people: the attributes that jobs ask for. */
+  /** For display: the attributes that jobs request. */
   readonly name: string;
   readonly workers: readonly WorkerView[];
-  /** Slots. */
+  /** Number of slots. */
   readonly nodes: number;
 }
 
@@ -23,7 +23,7 @@ export function hasPreference({ prefers }: JobView): boolean {
   return false;
 }
 
-/** Workers that take work, in groups. @param stages that may start there */
+/** Open workers, in groups. @param stages that may start there */
 export function groupWorkers(cluster: ClusterView, stages: Iterable<StageView>): WorkerGroup[] {
   const wishes = new Map<string, Attributes>();
   for (const { job, requires = {} } of stages) {
@@ -79,18 +79,18 @@ export function runningStages(jobs: Iterable<JobView>): RunningStage[] {
   return [...running.values()];
 }
 
-/** How many times longer it takes where it runs: one task on a worker that is not preferred slows all of the job. */
+/** Slowdown of the running gang: one task on a worker that is not preferred slows the whole job. */
 export function slowdownOf({ stage, runs }: RunningStage, slowdown: number): number {
   const { prefers } = stage.job;
   return runs.every(({ worker }) => isPreferred(prefers, worker)) ? 1 : slowdown;
 }
 
-/** Part of a gang runs or has run: what is missing of it must not wait for the time to be ripe. */
+/** Whether part of a gang runs or has run; its missing tasks must start immediately. */
 export function isRemnant({ running, ended }: StageView): boolean {
   return running > 0 || ended > 0;
 }
 
-/** Some worker that takes work has what the stage requires. */
+/** Whether some open worker meets the requirements of the stage. */
 function canStart(stage: StageView, cluster: ClusterView): boolean {
   if (stage.requires === undefined) return true;
   for (const worker of cluster.workers) if (worker.open && mayRun(worker, stage)) return true;
@@ -98,10 +98,10 @@ function canStart(stage: StageView, cluster: ClusterView): boolean {
 }
 
 /**
- * Stages whose tasks wait for nothing but workers, in the order in which their jobs arrived. One of which tasks are being
- * killed is no remnant of a gang, and waits until they have ended.
+ * Stages whose tasks wait only for workers, in order of arrival of their jobs. A stage with tasks being killed does
+ * not count as a partly running gang, and waits until they have ended.
  *
- * @param afterDeadline jobs that are to be abandoned then are left to their owners, unless something of them has begun
+ * @param afterDeadline excludes jobs that their owners will abandon, unless some of their tasks have run
  */
 export function pendingStages(
   cluster: ClusterView,
@@ -123,22 +123,22 @@ function isEnding(stage: StageView): boolean {
   return false;
 }
 
-/** Runs whose end was asked for and was not heard. */
+/** Preempted runs that have not ended yet. */
 export function preemptedRuns(cluster: ClusterView): RunView[] {
   const preempted: RunView[] = [];
   for (const job of cluster.jobs) for (const run of job.runs) if (run.isPreempted) preempted.push(run);
   return preempted;
 }
 
-/** Worth its full value if it ends in time: no best-effort job, and not past its deadline. */
+/** Whether the job is worth its full value if it ends in time: it has a deadline that has not passed. */
 export function isInTime({ deadlineAt }: JobView, now: Millis): boolean {
   return Number.isFinite(deadlineAt) && now < deadlineAt;
 }
 
 /**
- * Free workers of a group for some tasks of a stage, those of the least id first; one may be there several times.
+ * Free workers of a group for some tasks of a stage, lowest id first; a worker may appear several times.
  *
- * @returns fewer than `count` where there are no more
+ * @returns fewer than `count` if there are no more
  */
 export function freeWorkers({ workers }: WorkerGroup, stage: StageView, count: number): WorkerView[] {
   const { demand } = stage;

@@ -11,7 +11,7 @@ const distributions = fc
   .map((segments) => segments.map(([from, width]) => ({ from, to: from + width, p: 1 / segments.length })));
 
 describe('a distribution of run times', () => {
-  test('survival falls from 1 to 0, and is the share of what a point lives longer than', () => {
+  test("survival falls from 1 to 0, and is the share of a point's lifetime beyond a time", () => {
     fc.assert(
       fc.property(distributions, fc.double({ min: 0, max: 80, noNaN: true }), (distribution, t) => {
         const here = survival(distribution, t);
@@ -23,12 +23,12 @@ describe('a distribution of run times', () => {
     );
   });
 
-  test('a point has ended at its very time', () => {
+  test('a point has ended at its exact time', () => {
     expect([4, 5].map((t) => survival(atom(5), t))).toEqual([1, 0]);
     expect(mean(atom(5))).toBe(5);
   });
 
-  test('what a job holds now is known, whatever was believed of it; later it holds no more', () => {
+  test('present use is certain, whatever the estimate; later it does not grow', () => {
     fc.assert(
       fc.property(distributions, fc.nat(200), fc.nat(50), (distribution, elapsed, after) => {
         expect(expectedHold(distribution, elapsed, 0, 2)).toBe(1);
@@ -38,7 +38,7 @@ describe('a distribution of run times', () => {
     );
   });
 
-  test('an under-estimate is put off by 1, 2, 4 … cycles', () => {
+  test('an underestimate is extended by 1, 2, 4 … cycles', () => {
     expect([14, 15, 16, 18, 22].map((elapsed) => takenToEndAt(15, elapsed, 1))).toEqual([15, 16, 18, 22, 30]);
   });
 });
@@ -50,7 +50,7 @@ describe('expected utility', () => {
     fc.integer({ min: 0, max: 5 }).map((submitted) => fallingUtility(submitted, 40, 1, 0.05)),
   );
 
-  test('is the mean of what many draws are worth', () => {
+  test('is the mean value of many draws', () => {
     fc.assert(
       fc.property(distributions, utilities, fc.nat(40), (distribution, utility, start) => {
         const draws = 4_000;
@@ -68,7 +68,7 @@ describe('expected utility', () => {
     );
   });
 
-  test('meets the deadline to the very end of it', () => {
+  test('includes the deadline itself', () => {
     expect([4, 5].map((start) => expectedUtility(stepUtility(9, 10), atom(5), start))).toEqual([10, 0]);
   });
 });

@@ -1,23 +1,23 @@
 import { type Millis, type Segment, sumOf } from '@goshawk/core';
 
 /**
- * A distribution of run times as a scheduler reads it (3Sigma §3.2, §4.2.1). Any consistent unit of time;
- * probabilities add up to 1.
+ * A distribution of run times for schedulers (3Sigma §3.2, §4.2.1). Any consistent unit of time; probabilities sum to
+ * 1.
  */
 export type Distribution = readonly Segment[];
 
-/** The one run time that is believed for certain: what a point estimate is. */
+/** A single certain run time: a point estimate. */
 export function atom(at: Millis): Distribution {
   return [{ from: at, to: at, p: 1 }];
 }
 
-/** The run times of the same job where it takes `factor` times as long. */
+/** Run times of the same job with a slowdown of `factor`. */
 export function scale(distribution: Distribution, factor: number): Distribution {
   if (factor === 1) return distribution;
   return distribution.map(({ from, to, p }) => ({ from: from * factor, to: to * factor, p }));
 }
 
-/** The longest run time that is possible; 0 for no distribution. */
+/** The longest possible run time; 0 without a distribution. */
 export function longest(distribution: Distribution): Millis {
   return distribution.reduce((most, { to, p }) => (p > 0 && to > most ? to : most), 0);
 }
@@ -26,7 +26,7 @@ export function mean(distribution: Distribution): Millis {
   return sumOf(distribution, ({ from, to, p }) => (p * (from + to)) / 2);
 }
 
-/** P(T > t): what ends exactly at t has ended, so that one job can follow another on the same node. */
+/** P(T > t): a run that ends exactly at t has ended, so that another can follow on the same node. */
 export function survival(distribution: Distribution, t: Millis): number {
   let total = 0;
   for (let i = 0; i < distribution.length; i++) {
@@ -38,8 +38,8 @@ export function survival(distribution: Distribution, t: Millis): number {
 }
 
 /**
- * When a job is taken to end that has run for as long as any like it, or longer: in increments of 1, 2, 4 … cycles
- * behind the longest (§4.2.1). Below that, the longest run time itself.
+ * Expected end of a job that has run as long as the longest run time or longer: in increments of 1, 2, 4 … cycles
+ * beyond it (§4.2.1). Before that, the longest run time.
  */
 export function takenToEndAt(longestRun: Millis, elapsed: Millis, cycle: Millis): Millis {
   let end = longestRun;
@@ -48,10 +48,10 @@ export function takenToEndAt(longestRun: Millis, elapsed: Millis, cycle: Millis)
 }
 
 /**
- * Share of its nodes that a job is expected to hold at `after` from now, having run for `elapsed` (Eq. 2). It is 1 at
- * `after` 0: what is held now is known.
+ * Expected share of its nodes that a job holds `after` from now, having run for `elapsed` (Eq. 2). It is 1 at `after`
+ * 0, because present use is known.
  *
- * @param cycle of the scheduler, which the increments of an under-estimate are made of
+ * @param cycle of the scheduler, the unit of increments of an underestimate
  */
 export function expectedHold(
   distribution: Distribution,

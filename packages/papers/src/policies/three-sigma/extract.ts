@@ -4,14 +4,15 @@ import { chosenColumns, type Formulated } from './formulate.js';
 import type { GangStart, Option, Plan, Problem, Space } from './problem.js';
 import { type PartitionSet, setOf } from './sets.js';
 
-/** A plan; or, where the program lacked rows (`UNIONS_MAX`), the union of partitions that what starts now overfills. */
+/** A plan; or, if the program lacked rows (`UNIONS_MAX`), the union of partitions that the starts overfill. */
 export type Extracted =
   | { readonly kind: 'plan'; readonly plan: Plan }
   | { readonly kind: 'overfull'; readonly union: PartitionSet; readonly jobs: readonly number[] };
 
 /**
- * Turns a solution into a plan: starting gangs are spread over partitions, and preemptions that are not
- * needed are dropped, the most expensive first.
+ * Turns a solution into a plan: starting gangs are spread over partitions, and unnecessary preemptions are dropped,
+ * most expensive first.
+ *
  * @param values of the program's variables
  */
 export function extract(problem: Problem, formulated: Formulated, values: Float64Array): Extracted {
@@ -19,7 +20,7 @@ export function extract(problem: Problem, formulated: Formulated, values: Float6
   const chosen = chosenColumns(values, options.length + candidates.length);
   const placed = chosen.filter((column) => column < options.length).map((column) => options[column]!);
   const now = placed.filter(({ slot }) => slot === 0);
-  // Current use is known, so these are whole numbers.
+  // Present use is known, so these are integers.
   const free = capacity[0]!.map(Math.round);
   const asked = chosen
     .filter((column) => column >= options.length)
@@ -79,8 +80,8 @@ interface Overfull {
 }
 
 /**
- * Nodes for each gang by augmenting paths, those partitions first that have most left. Where they do not all fit, the
- * partitions that those reach which take part in the shortage (the minimum cut).
+ * Assigns nodes to each gang by augmenting paths, preferring partitions with most free nodes. If not all fit, returns
+ * the partitions of the minimum cut.
  */
 function spreadOver(gangs: readonly Gang[], free: readonly number[]): Spread | Overfull {
   const left = [...free];
@@ -101,7 +102,7 @@ function spreadOver(gangs: readonly Gang[], free: readonly number[]): Spread | O
   return { starts: gangs.map(({ job }, index) => ({ job, nodes: taken[index]! })) };
 }
 
-/** A gang takes nodes of a partition, in place of the next gang of the path, or free ones at its end. */
+/** A gang takes nodes of a partition from the next gang of the path, or free ones at its end. */
 interface Step {
   readonly gang: number;
   readonly partition: number;
@@ -113,10 +114,10 @@ function pathFrom(
   taken: readonly (readonly number[])[],
   left: readonly number[],
 ): { readonly steps: readonly Step[] } | { readonly reached: readonly number[] } {
-  /** How each gang was reached: by giving up nodes of that partition to the gang before. */
+  /** How each gang was reached: by giving up nodes of that partition to the previous gang. */
   const reachedBy = new Map<number, Step | undefined>([[from, undefined]]);
   const seen = new Set<number>();
-  // A map is walked with what is added meanwhile: breadth first.
+  // Iteration over a map includes entries added meanwhile: breadth-first search.
   for (const gang of reachedBy.keys()) {
     const { partitions } = gangs[gang]!.space;
     const best = partitions.reduce((most, x) => (most < 0 || left[x]! > left[most]! ? x : most), -1);

@@ -9,22 +9,22 @@ export interface Formulated {
   readonly program: Program;
   /** By column, from the first. */
   readonly options: readonly Option[];
-  /** Indices in `running` of those that may be preempted; their columns follow those of the options. */
+  /** Indices in `running` of preemptible gangs; their columns follow those of the options. */
   readonly candidates: readonly number[];
-  /** Expected free nodes, by place of the grid and partition, where nothing is preempted or started. */
+  /** Expected free nodes, by grid time and partition, without preemptions and starts. */
   readonly capacity: readonly (readonly number[])[];
 }
 
-/** More unions than these are not all written down: `extract` finds one that was missed. */
+/** Maximum number of unions with rows; `extract` detects violations of others. */
 const UNIONS_MAX = 128;
 const SLACK = 1e-9;
 
 /**
- * From a problem to an integer program (3Sigma §4.3.3, §4.3.5). Demands that may each use a set of partitions fit where they fit
- * the unions of these sets (Hall). So there is a variable for each option, and a row for each time and union: fewer than in
- * the paper (`formulateAsPublished`), and as exact for what starts now.
+ * Formulates a problem as an integer program (3Sigma §4.3.3, §4.3.5). Demands that may each use a set of partitions
+ * fit if they fit the unions of these sets (Hall). So there is a variable for each option, and a row for each time
+ * and union: fewer than in the paper (`formulateAsPublished`), and as exact for immediate starts.
  *
- * @param moreUnions to hold to where there are too many to write down
+ * @param moreUnions additional rows if there are too many unions for all
  */
 export function formulate(
   problem: Problem,
@@ -38,7 +38,7 @@ export function formulate(
   return formulated(parts, rows, [], limits);
 }
 
-/** @param furtherUpper bounds of variables behind those of options and candidates, which cost nothing */
+/** @param furtherUpper bounds of additional variables without cost, after those of options and candidates */
 export function formulated(
   { problem, options, candidates, capacity }: Parts,
   { rows }: RowBuilder,
@@ -65,7 +65,7 @@ export function formulated(
 /** Smaller values are omitted (§4.3.6: terms of zero are dropped). */
 const LEAST_UTILITY = 1e-9;
 
-/** Every way to start every job, job by job, those of a job by space and time. */
+/** All ways to start each job, grouped by job, then by space and time. */
 function optionsOf(problem: Problem): Option[] {
   const { pending, partitions } = problem;
   const nodesOf = (space: Space) => sumOf(space.partitions, (x) => partitions[x]!.nodes);
@@ -94,7 +94,7 @@ function optionsIn({ starts, now }: Problem, gang: PendingGang, job: number, spa
 /** Components of the rows. */
 export interface Parts extends Omit<Formulated, 'program'> {
   readonly problem: Problem;
-  /** Share of its nodes that a running gang holds, by place of the grid, by index in `running`. */
+  /** Expected share of its nodes that a running gang holds, by grid time, by index in `running`. */
   readonly holds: readonly (readonly number[])[];
 }
 
@@ -117,7 +117,7 @@ function expectations({ running, starts, partitions, cycle }: Problem): Pick<Par
   return { capacity, holds };
 }
 
-/** Each job starts once at most. */
+/** Each job starts at most once. */
 export function jobRows(rows: RowBuilder, options: readonly Option[]): void {
   for (const [column, { job }] of options.entries()) {
     rows.add(column, 1);
@@ -125,10 +125,10 @@ export function jobRows(rows: RowBuilder, options: readonly Option[]): void {
   }
 }
 
-/** Nodes that an option is expected to hold at a place of the grid. */
+/** Expected nodes that an option holds at a grid time. */
 export class Demands {
   readonly #problem: Problem;
-  /** By job, space, and the two places. */
+  /** By job, space, and the two times. */
   readonly #known = new Map<string, number>();
 
   constructor(problem: Problem) {
@@ -193,7 +193,7 @@ function unionRows(rows: RowBuilder, parts: Parts, moreUnions: readonly Partitio
   }
 }
 
-/** The columns that a plan chooses, checked to be whole. */
+/** The columns that a plan chooses, after checking that all are integers. */
 export function chosenColumns(values: Float64Array, count: number): number[] {
   const chosen: number[] = [];
   for (let column = 0; column < count; column++) {

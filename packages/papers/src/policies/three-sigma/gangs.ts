@@ -21,11 +21,11 @@ import {
   type Utility,
 } from './utility.js';
 
-/** Jobs and runs of the books as a plan sees them: their estimates and values. */
+/** Converts jobs and runs of the books to those of a plan, with estimates and values. */
 export class Gangs {
   readonly #options: ThreeSigmaOptions;
   readonly #beliefs: Beliefs;
-  /** Jobs that are worth something after their deadline; decided once, as each is first seen (§4.2.3). */
+  /** Jobs that have a value after their deadline; decided once, when each is first seen (§4.2.3). */
   readonly #lateWorth = new Map<JobView, boolean>();
 
   constructor(options: ThreeSigmaOptions, beliefs: Beliefs) {
@@ -43,7 +43,7 @@ export class Gangs {
     return atom(estimateMs > 0 ? estimateMs : this.#options.defaultRuntimeMs);
   }
 
-  /** It waits for a deadline that it can make no more: worth nothing, so that no plan has it. */
+  /** Whether the job can no longer meet its deadline and has no value, so that no plan includes it. */
   isTooLate(stage: StageView, now: Millis): boolean {
     const { job } = stage;
     if (isRemnant(stage) || !isInTime(job, now)) return false;
@@ -51,7 +51,7 @@ export class Gangs {
     return expectedUtility(this.#utility(job, distribution, true), distribution, now) <= 0;
   }
 
-  /** @param windowEnd when the plan ends */
+  /** @param windowEnd end of the plan */
   pending(stage: StageView, groups: readonly WorkerGroup[], now: Millis, windowEnd: Millis): PendingGang {
     const { job } = stage;
     const distribution = this.believed(stage);
@@ -86,7 +86,7 @@ export class Gangs {
     }
     const elapsed = Math.max(0, now - stage.startedAt);
     const distribution = this.believed(stage.stage);
-    // Its room is free as soon as its end is heard.
+    // Its room is free as soon as its end is reported.
     if (stage.runs.some(({ isPreempted }) => isPreempted)) {
       return { nodes, distribution: atom(elapsed + this.#options.cycleMs), elapsed, preemptCost: undefined };
     }
@@ -141,7 +141,7 @@ export class Gangs {
     return worth;
   }
 
-  /** The time from submission to deadline is a proxy for the longest run time that its owner thinks of (§4.2.3). */
+  /** The time from submission to deadline is a proxy for the longest run time that its owner expects (§4.2.3). */
   #decideLateWorth({ deadlineAt, arrivedAt }: JobView, distribution: Distribution): boolean {
     switch (this.#beliefs.lateWorth) {
       case 'never':
@@ -154,7 +154,7 @@ export class Gangs {
   }
 }
 
-/** Groups where the stage may run. */
+/** Groups that meet the requirements of the stage. */
 function allowed(stage: StageView, groups: readonly WorkerGroup[]): number[] {
   return [...groups.keys()].filter((index) => mayRun(groups[index]!.workers[0]!, stage));
 }
@@ -164,8 +164,8 @@ function alwaysWorth(value: number): Utility {
 }
 
 /**
- * Best-effort stages that a plan thinks of: half of them those that wait longest, half those of fewest tasks among the
- * rest, else a few wide old ones would leave small gaps empty.
+ * Limits the best-effort stages of a plan: half are those that have waited longest, half those with the fewest tasks
+ * among the rest, because a few wide old ones would leave small gaps empty.
  */
 export function pruned(bestEffort: readonly StageView[], most: number): StageView[] {
   invariant(most >= 2, 'a plan considers at least two best-effort jobs');

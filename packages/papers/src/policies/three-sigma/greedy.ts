@@ -5,10 +5,10 @@ import { DEFERRED, type Option, type Problem } from './problem.js';
 const SLACK = 1e-9;
 
 /**
- * A plan made without a solver: jobs by the best utility for the root of their nodes, and each takes its best option
- * that still fits. Nothing is preempted. Only for programs whose options are all that they choose (`unions`).
+ * A plan made without a solver: jobs in order of the best utility over the square root of their nodes, each taking
+ * its best option that still fits. It preempts nothing. Only for programs that choose nothing but options (`unions`).
  *
- * @param first columns to begin with, where these fit together
+ * @param first columns to start with, if they fit together
  * @returns x, by column
  */
 export function greedyPlan(
@@ -25,7 +25,7 @@ export function greedyPlan(
   return filling.values;
 }
 
-/** The options of each job, best first; the job that is worth most comes first. */
+/** The options of each job, best first; most valuable job first. */
 function inTurn(options: readonly Option[], { pending }: Problem, cost: Float64Array): number[][] {
   const ofJob = new Map<number, number[]>();
   for (const [column, { job }] of options.entries()) {
@@ -54,7 +54,7 @@ class Filling {
     this.#entries = entries;
   }
 
-  /** @returns false where it does not fit */
+  /** @returns false if it does not fit */
   take(column: number): boolean {
     const { starts, rows, values } = this.#entries;
     const end = starts[column + 1]!;

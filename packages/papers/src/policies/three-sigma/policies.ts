@@ -3,7 +3,7 @@ import { ThreeSigma } from './policy.js';
 import { Prio } from './prio.js';
 import { type Beliefs, THREE_SIGMA_OPTIONS, type ThreeSigmaOptions } from './settings.js';
 
-/** The systems that 3Sigma compares (Table 1): one program; what is believed of jobs sets them apart. */
+/** The systems that 3Sigma compares (Table 1): one program with different beliefs about jobs. */
 export const THREE_SIGMA_POLICIES = {
   '3sigma-sched': planning('deadlines, by distributions of run times, planned ahead (3Sigma)', {
     estimates: 'distribution',

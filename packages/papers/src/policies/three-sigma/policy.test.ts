@@ -9,7 +9,7 @@ import { THREE_SIGMA_OPTIONS, type ThreeSigmaOptions } from './settings.js';
 const OWNER = 1 as Address;
 const CYCLE = 1_000;
 
-/** Every assignment of 0 and 1: for programs of a few variables. */
+/** Tries all assignments of 0 and 1; for programs with few variables. */
 function solve({ columns, cost, rows, starts, indices, values, rowUpper }: Program): ProgramSolution {
   let best = new Float64Array(columns);
   let objective = 0;
@@ -80,7 +80,7 @@ class Bench {
     return stage;
   }
 
-  /** The policy is asked until nothing is new; what it kills ends at once. */
+  /** Plans until nothing changes; preempted tasks end immediately. */
   turn(now: Millis): BookedDraft[] {
     const drafts: BookedDraft[] = [];
     do {
@@ -106,7 +106,7 @@ class Bench {
 
 const RACKS = ['r1', 'r1', 'r2', 'r2'];
 
-test('a gang that is being killed is none of which a part is missing, and is asked for again while it runs', () => {
+test('a gang that is being killed has no missing part, and the request is repeated while it runs', () => {
   const bench = new Bench('3sigma-sched', { racks: ['r1', 'r1', 'r1'] });
   const victim = bench.job(2, 60_000, 0);
   bench.turn(0);
@@ -121,14 +121,14 @@ test('a gang that is being killed is none of which a part is missing, and is ask
   expect(drafts.flatMap(({ preempted }) => [...preempted])).toEqual([second]);
 });
 
-test('a gang starts whole, on workers that it prefers', () => {
+test('a gang starts as a whole, on workers that it prefers', () => {
   const bench = new Bench('3sigma-sched', { racks: RACKS });
   const gang = bench.job(2, 10_000, 0, { prefers: { rack: 'r2' }, deadlineAt: 60_000 });
   bench.turn(0);
   expect([...gang.job.runs].map(({ worker }) => worker.attributes.rack)).toEqual(['r2', 'r2']);
 });
 
-test('a gang that does not fit waits, and why says until when, and whether it will make it', () => {
+test('a gang that does not fit waits, and why reports its planned start and the chance to meet its deadline', () => {
   const bench = new Bench('3sigma-sched', { racks: RACKS });
   bench.job(3, 4_000, 0);
   bench.turn(0);
@@ -158,7 +158,7 @@ test.each([
   },
 );
 
-test('where a gang is planned to start is said of one that waits for what it prefers', () => {
+test('why reports the planned place of a gang that waits for preferred workers', () => {
   const bench = new Bench('3sigma-sched', { racks: RACKS });
   bench.job(4, 4_000, 0);
   bench.turn(0);
@@ -170,7 +170,7 @@ test('where a gang is planned to start is said of one that waits for what it pre
 });
 
 describe.each(['3sigma-sched', 'prio'] as const)('%s', (name) => {
-  test('best effort is killed for a deadline that would be missed, whole, and waits again', () => {
+  test('a best-effort job is killed as a whole for a deadline that would be missed, and waits again', () => {
     const bench = new Bench(name, { racks: RACKS });
     const bestEffort = bench.job(3, 60_000, 0);
     bench.turn(0);
@@ -180,7 +180,7 @@ describe.each(['3sigma-sched', 'prio'] as const)('%s', (name) => {
     expect([urgent.running, bestEffort.running, bestEffort.waiting]).toEqual([2, 0, 3]);
   });
 
-  test('what a lost worker leaves missing starts at once, wherever there is room', () => {
+  test('tasks lost with a worker start immediately, wherever there is room', () => {
     const bench = new Bench(name, { racks: RACKS });
     const gang = bench.job(2, 10_000, 0, { prefers: { rack: 'r1' }, deadlineAt: 12_000 });
     bench.turn(0);
@@ -203,7 +203,7 @@ test('without an answer the greedy plan starts after a cycle, and is counted', (
   expect((bench.policy as ThreeSigma).tally.greedy).toBe(1);
 });
 
-test('an answer that comes too late is refused', () => {
+test('a late answer is refused', () => {
   const bench = new Bench('3sigma-sched', { racks: RACKS, solver: false });
   bench.job(2, 10_000, 0);
   const [draft] = bench.turn(0);

@@ -29,26 +29,26 @@ import { DEFERRED, type Plan, type Problem, type RunningGang } from './problem.j
 import type { PartitionSet } from './sets.js';
 import type { Beliefs, ThreeSigmaOptions } from './settings.js';
 
-/** A plan is made anew after so long, though nothing has changed: what runs has come nearer to its end. */
+/** A new plan is made after this time even without changes, because running jobs are closer to their ends. */
 const UNCHANGED_MS = 30_000;
-/** Programs that lack rows are solved again so often with those that were missed. */
+/** Maximum number of times a program with missing rows is solved again. */
 const ROUNDS_MAX = 3;
 const NO_MORE_UNIONS: readonly PartitionSet[] = new Array<PartitionSet>(ROUNDS_MAX).fill(0n);
 
-/** How it has gone so far. */
+/** Statistics of planning. */
 export interface ThreeSigmaTally extends Record<string, number> {
   cycles: number;
-  /** Plans for which there was no answer of the solver. */
+  /** Plans made without an answer of the solver. */
   greedy: number;
-  /** Plans for which the seed was better than what the solver had. */
+  /** Plans whose seed was better than the solver's solution. */
   seeds: number;
-  /** Answers that came too late. */
+  /** Answers that arrived too late. */
   stale: number;
-  /** Gangs that could not start where they were meant to. */
+  /** Gangs that could not start as planned. */
   refused: number;
 }
 
-/** A plan in the making: the cluster as it was, and the program made of it. */
+/** A plan being solved: the state of the cluster, and the program made from it. */
 interface Question {
   readonly id: number;
   readonly askedAt: Millis;
@@ -62,7 +62,7 @@ interface Question {
   readonly unions: readonly PartitionSet[];
 }
 
-/** A gang that starts as soon as there is room: for what was killed to make it, that has to be heard. */
+/** A gang that starts as soon as the runs preempted for it have ended. */
 interface Awaited {
   readonly stage: StageView;
   readonly nodes: number;
@@ -74,13 +74,13 @@ interface Planned {
   /** Infinity: after the plan. */
   readonly at: Millis;
   readonly space: number;
-  /** That it ends by its deadline, as far as its run times are known; undefined without one. */
+  /** Probability that it meets its deadline; undefined without one. */
   readonly chance: number | undefined;
 }
 
 /**
- * 3Sigma: every cycle all jobs are planned together, by what their distributions of run times say, and what is to start
- * now starts. All jobs are gangs: their tasks start together or not at all.
+ * 3Sigma: every cycle all jobs are planned together by their distributions of run times, and immediate starts are
+ * carried out. All jobs are gangs.
  */
 export class ThreeSigma implements CentralPolicy {
   readonly tally: ThreeSigmaTally = { cycles: 0, greedy: 0, seeds: 0, stale: 0, refused: 0 };
@@ -94,7 +94,7 @@ export class ThreeSigma implements CentralPolicy {
   #lastCycle = Number.NEGATIVE_INFINITY;
   #hasChanged = false;
 
-  /** @throws InputError for a grid that is none */
+  /** @throws InputError for an invalid grid */
   constructor(options: ThreeSigmaOptions, beliefs: Beliefs) {
     this.#options = options;
     this.#grid = gridOf(options.startGrid);
@@ -154,9 +154,9 @@ export class ThreeSigma implements CentralPolicy {
     return `Judging by its known run times, it cannot meet its deadline, so it gets no resources; after the deadline ${then}.`;
   }
 
-  // ---- when
+  // ---- timing
 
-  /** When to plan next: a cycle after the last plan, and later where nothing has changed that it could take notice of. */
+  /** When to plan next: a cycle after the last plan, or later if nothing relevant has changed. */
   #nextCycle(): Millis {
     const soonest = this.#lastCycle + this.#options.cycleMs;
     if (this.#hasChanged || this.#awaited.length > 0) return soonest;
@@ -165,7 +165,7 @@ export class ThreeSigma implements CentralPolicy {
     return Math.max(soonest, due);
   }
 
-  // ---- asking
+  // ---- solving
 
   #ask(cluster: ClusterView, all: readonly StageView[], draft: Draft, now: Millis): void {
     this.#lastCycle = now;
@@ -212,7 +212,7 @@ export class ThreeSigma implements CentralPolicy {
     };
   }
 
-  /** Only those that cost least for each node may be killed. */
+  /** Limits preemption candidates to those with the lowest cost per node. */
   #withFewCandidates(gangs: readonly RunningGang[]): RunningGang[] {
     const costOf = ({ preemptCost, nodes }: RunningGang) => preemptCost! / sumOf(nodes);
     const cheapest = gangs
@@ -236,7 +236,7 @@ export class ThreeSigma implements CentralPolicy {
     this.#question = { ...asked, id, formulated, seed };
   }
 
-  /** The plan of last time moved on and filled up, or the greedy one, whichever is worth more. */
+  /** The last plan moved to the present and filled up, or the greedy plan, whichever is worth more. */
   #seedOf(formulated: Formulated, problem: Problem, pending: readonly StageView[]): Float64Array {
     const greedy = greedyPlan(formulated, problem, []);
     if (this.#planned.size === 0) return greedy;
@@ -250,7 +250,7 @@ export class ThreeSigma implements CentralPolicy {
     return objectiveOf(program, shifted) > objectiveOf(program, greedy) ? shifted : greedy;
   }
 
-  // ---- acting
+  // ---- results
 
   #act(draft: Draft, now: Millis): void {
     const { id, answer } = this.#answer!;
@@ -265,7 +265,7 @@ export class ThreeSigma implements CentralPolicy {
     if (plan !== undefined) this.#carryOut(question, plan, draft, now);
   }
 
-  /** A plan is made within the cycle: without a reply, the plan made without a solver is used. */
+  /** A plan must be made within the cycle: without an answer, the plan made without a solver is used. */
   #giveUp(draft: Draft, now: Millis): void {
     const question = this.#question;
     if (question === undefined || now < question.askedAt + this.#options.cycleMs) return;
@@ -289,7 +289,7 @@ export class ThreeSigma implements CentralPolicy {
     return seed;
   }
 
-  /** @returns undefined where the program lacked rows and is being solved again */
+  /** @returns undefined if the program lacked rows and is being solved again */
   #planOf(question: Question, values: Float64Array, draft: Draft, version: number): Plan | undefined {
     const { problem, formulated, unions } = question;
     const held = Float64Array.from(values);
@@ -300,7 +300,7 @@ export class ThreeSigma implements CentralPolicy {
         this.#solve({ ...question, unions: [...unions, extracted.union] }, draft, version);
         return undefined;
       }
-      // The one that is worth least of those that are too many stays.
+      // Drops the least valuable job of those that overfill.
       const over = formulated.options
         .map((option, column) => ({ ...option, column }))
         .filter(({ slot, column, job }) => slot === 0 && held[column]! > 0.5 && extracted.jobs.includes(job));

@@ -4,7 +4,7 @@ import { addPapers } from '../../index.js';
 
 addPapers();
 
-test('nothing is killed for a gang that the freed slots would not help: its GPU is in use', () => {
+test('nothing is killed for a gang that the slots would not help, because its GPU is in use', () => {
   const bench = new PolicyBench('prio', 1, {
     slots: 4,
     capacity: { cpu: 4, gpu: 1 },
@@ -33,7 +33,7 @@ test('nothing is killed for a gang that the freed slots would not help: its GPU 
   expect([2, 10, 11].map((job) => bench.count(job))).toEqual([1, 1, 1]);
 });
 
-test('what failed at a worker that its owner declines goes to another', () => {
+test('a task that its owner declines at a worker goes to another', () => {
   const bench = new PolicyBench('prio', 2, { slots: 4, options: { cycleMs: 100 } });
   const say = bench.books.declare.bind(bench.books);
   bench.books.declare = (owner, number, facts) => say(owner, number, { ...facts, isDeclared: true });

@@ -23,12 +23,13 @@ import {
 import type { ThreeSigmaOptions } from './settings.js';
 
 /**
- * Jobs with a deadline before all others (3Sigma §5, `Prio`): by arrival, where they fit; else best-effort jobs are
- * killed for them, the latest start first. Nothing is estimated, and nothing waits for workers that it prefers.
+ * Jobs with a deadline go before all others (3Sigma §5, `Prio`): in order of arrival, where they fit; otherwise
+ * best-effort jobs are killed for them, latest start first. No estimates are used, and no job waits for preferred
+ * workers.
  */
 export class Prio implements CentralPolicy {
   readonly #options: ThreeSigmaOptions;
-  /** For which others were killed. */
+  /** Stages for which tasks were preempted. */
   #awaited: StageView[] = [];
   #lastCycle = Number.NEGATIVE_INFINITY;
   #hasChanged = false;
@@ -67,13 +68,13 @@ export class Prio implements CentralPolicy {
     }
   }
 
-  /** Free nodes and those that are being made free, less what is awaited. */
+  /** Free nodes and those being freed, less reserved ones. */
   #roomFor(stage: StageView, groups: readonly WorkerGroup[], cluster: ClusterView): number {
     const free = roomWith(preemptedRuns(cluster), stage, groups);
     return this.#awaited.reduce((left, { waiting }) => left - waiting, free);
   }
 
-  /** If it does not fit, best-effort jobs are killed, latest first: as many as needed, or none. */
+  /** If it does not fit, kills best-effort jobs, latest first: as many as needed, or none. */
   #startUrgent(
     stage: StageView,
     groups: readonly WorkerGroup[],
@@ -102,7 +103,10 @@ export class Prio implements CentralPolicy {
   }
 }
 
-/** Tasks of the stage for which there will be room when the runs have ended: a slot without what the stage demands is none. */
+/**
+ * Number of tasks of the stage that fit when these runs have ended; a slot without the demanded resources does not
+ * count.
+ */
 function roomWith(ending: Iterable<RunView>, stage: StageView, groups: readonly WorkerGroup[]): number {
   const freed = new Map<WorkerView, number[]>();
   for (const { worker, stage: ended } of ending) {
@@ -119,7 +123,7 @@ function roomWith(ending: Iterable<RunView>, stage: StageView, groups: readonly 
   return room;
 }
 
-/** On workers that it prefers, else anywhere, at once. */
+/** Starts on preferred workers, otherwise anywhere, immediately. */
 function startIn(stage: StageView, groups: readonly WorkerGroup[], draft: Draft): boolean {
   const { job, waiting } = stage;
   const preferred = groups.filter(({ workers }) => isPreferred(job.prefers, workers[0]!));

@@ -3,15 +3,15 @@ import type { Distribution } from './distribution.js';
 import type { Utility } from './utility.js';
 
 /**
- * The planning problem: the cluster and its jobs as numbers at one time. A node is a slot. Names with `time`
- * are absolute, all others are relative to now.
+ * The planning problem: the cluster and its jobs as numbers at one time. A node is a slot. Names with `time` are
+ * absolute, all others are relative to now.
  */
 export interface Problem {
   readonly now: Millis;
   readonly cycle: Millis;
-  /** When jobs may start, from now on: 0 first, rising. */
+  /** Possible starts, relative to now: ascending from 0. */
   readonly starts: readonly Millis[];
-  /** Nodes that all jobs see alike (§4.3.3). */
+  /** Equivalent nodes (§4.3.3). */
   readonly partitions: readonly Partition[];
   readonly running: readonly RunningGang[];
   readonly pending: readonly PendingGang[];
@@ -20,7 +20,7 @@ export interface Problem {
 }
 
 interface Partition {
-  /** For people. */
+  /** For display. */
   readonly id: string;
   /** Nodes that accept tasks. */
   readonly nodes: number;
@@ -29,10 +29,10 @@ interface Partition {
 export interface RunningGang {
   /** Nodes by partition. */
   readonly nodes: readonly number[];
-  /** At its actual slowdown. */
+  /** Scaled by its actual slowdown. */
   readonly distribution: Distribution;
   readonly elapsed: Millis;
-  /** Cost of killing it; undefined: not allowed. */
+  /** Cost of killing it; undefined: not permitted. */
   readonly preemptCost: number | undefined;
 }
 
@@ -43,9 +43,9 @@ export interface PendingGang {
   readonly utility: Utility;
   /** On preferred nodes. */
   readonly distribution: Distribution;
-  /** Starts at this time or later are none. */
+  /** It must start before this time. */
   readonly startsBefore: Millis;
-  /** It may start now or not at all: what is missing of a gang that runs. */
+  /** It must start now: the missing tasks of a running gang. */
   readonly onlyNow: boolean;
   /** Value of waiting until after the window, if possible. */
   readonly deferral: number;
@@ -53,12 +53,12 @@ export interface PendingGang {
 
 /** Partitions that a job may use, and the resulting slowdown. */
 export interface Space {
-  /** Indices of partitions, rising. */
+  /** Indices of partitions, ascending. */
   readonly partitions: readonly number[];
   readonly slowdown: number;
 }
 
-/** A job, where, and when: one binary variable. */
+/** A job with a place and a time: one binary variable. */
 export interface Option {
   /** Index in `pending`. */
   readonly job: number;
@@ -66,18 +66,18 @@ export interface Option {
   readonly space: number;
   /** Index in `starts`; `DEFERRED`: after all of them. */
   readonly slot: number;
-  /** Expected. */
+  /** Expected utility. */
   readonly utility: number;
 }
 
 export const DEFERRED = -1;
 
-/** Current actions and intentions of a plan. */
+/** Immediate actions and planned starts. */
 export interface Plan {
   /** Indices in `running`. */
   readonly preempts: readonly number[];
   readonly starts: readonly GangStart[];
-  /** Starts after now, and jobs that wait for longer. */
+  /** Later starts, and deferred jobs. */
   readonly planned: readonly Option[];
   readonly objective: number;
 }

@@ -1,4 +1,4 @@
-/** Sets of partitions, a bit each. */
+/** Sets of partitions, as bits. */
 export type PartitionSet = bigint;
 
 export function setOf(partitions: readonly number[]): PartitionSet {
@@ -14,9 +14,9 @@ export function has(set: PartitionSet, partition: number): boolean {
 }
 
 /**
- * All unions of some of the sets, in an order that follows from theirs.
+ * All unions of some of the sets, in a deterministic order.
  *
- * @returns undefined where they are more than `most`
+ * @returns undefined if there are more than `most`
  */
 export function unionsOf(sets: readonly PartitionSet[], most: number): PartitionSet[] | undefined {
   const unions = new Set<PartitionSet>();

@@ -3,7 +3,7 @@ import type { PolicyOption, ValuesOf } from '@goshawk/policies';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Options of 3Sigma's policies. Where the paper says nothing, the default is ours. */
+/** Options of 3Sigma's policies. Defaults that the paper does not state are ours. */
 export const THREE_SIGMA_OPTIONS = {
   cycleMs: {
     default: 2_000,
@@ -99,8 +99,8 @@ export type ThreeSigmaOptions = ValuesOf<typeof THREE_SIGMA_OPTIONS>;
 
 /** Settings that distinguish the policies of one program (3Sigma Table 1). */
 export interface Beliefs {
-  /** The whole distribution of run times, or one number taken for certain. */
+  /** The whole distribution of run times, or a point estimate taken as certain. */
   readonly estimates: 'distribution' | 'point';
-  /** Which jobs are worth something after their deadline: those that can hardly meet it, none, or all (§4.2.3). */
+  /** Which jobs have a value after their deadline: those that can hardly meet it, none, or all (§4.2.3). */
   readonly lateWorth: 'adaptive' | 'never' | 'always';
 }

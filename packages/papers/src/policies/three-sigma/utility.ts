@@ -2,8 +2,8 @@ import type { Millis } from '@goshawk/core';
 import { type Distribution, survival } from './distribution.js';
 
 /**
- * Value of completing a job at a time (3Sigma §3.1, Fig. 3): linear segments, each up to and including its
- * end. The value at time c is `at + slope · c`. The last segment ends at Infinity.
+ * Value of completing a job at a time (3Sigma §3.1, Fig. 3): linear segments, each up to and including its end. The
+ * value at time c is `at + slope · c`. The last segment ends at Infinity.
  */
 export type Utility = readonly Piece[];
 
@@ -15,15 +15,15 @@ interface Piece {
 
 const nothingAfter: Piece = { until: Number.POSITIVE_INFINITY, at: 0, slope: 0 };
 
-/** All by the deadline, nothing later (Fig. 3a). */
+/** The full value until the deadline, nothing later (Fig. 3a). */
 export function stepUtility(deadline: Millis, value: number): Utility {
   return [{ until: deadline, at: value, slope: 0 }, nothingAfter];
 }
 
 /**
- * All by the deadline, then falling to nothing at `zero` (Fig. 3d).
+ * The full value until the deadline, then falling to 0 at `zero` (Fig. 3d).
  *
- * @param tail factor of what is left after the deadline, in (0, 1]
+ * @param tail factor of the value after the deadline, in (0, 1]
  */
 export function extendedUtility(deadline: Millis, zero: Millis, value: number, tail = 1): Utility {
   const slope = (-tail * value) / (zero - deadline);
@@ -31,8 +31,8 @@ export function extendedUtility(deadline: Millis, zero: Millis, value: number, t
 }
 
 /**
- * Falls from the submission on, to nothing in `length`, but never below a share of the value: else what has waited long
- * would be left out for ever.
+ * Falls from the submission to 0 after `length`, but not below a fraction of the value, so that no job is ignored
+ * forever.
  */
 export function fallingUtility(submitted: Millis, length: Millis, value: number, floor: number): Utility {
   const slope = -value / length;

@@ -17,9 +17,7 @@ export const EventType = {
 } as const;
 export type EventType = (typeof EventType)[keyof typeof EventType];
 
-/**
- * A row of job_events. The trace begins at 600 s; time 0 is "before it began", and 2^63 − 1 "after its end".
- */
+/** A row of job_events. The trace starts at 600 s; time 0 means "before it started", and 2^63 − 1 "after its end". */
 export interface JobEvent {
   readonly timeUs: number;
   readonly job: number;
@@ -40,7 +38,7 @@ export interface TaskEvent {
   readonly request: MachineShare | undefined;
 }
 
-/** A table: how many columns its rows have, and what is made of one. */
+/** A table: the number of its columns, and the conversion of a row. */
 interface Schema<Event> {
   readonly columns: number;
   readonly parse: (row: CsvRow) => Event;
@@ -89,9 +87,10 @@ function eventType(row: CsvRow, column: number): EventType {
 }
 
 /**
- * The events of a table in batches, part after part.
+ * Events of a table in batches, part after part.
+ *
  * @param parts files in order of time
- * @throws WorkloadError with file and line at the first row that is wrong, or earlier than the one before it
+ * @throws WorkloadError with file and line at the first row that is invalid or out of order
  */
 export async function* readEvents<Event extends { readonly timeUs: number }>(
   parts: readonly string[],

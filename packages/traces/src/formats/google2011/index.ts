@@ -9,7 +9,7 @@ export const google2011 = {
   name: 'google2011',
   aJob: 'take more parts',
   endings: [],
-  // One part of one table: `read` says what to name in its place.
+  // One part of one table; `read` explains which folder to give instead.
   recognises: (firstLine) =>
     /^\d+,/.test(firstLine) &&
     [JOB_EVENTS.columns, TASK_EVENTS.columns].includes(firstLine.split(',').length),

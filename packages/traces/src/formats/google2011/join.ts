@@ -58,7 +58,7 @@ const COUNTS = {
 
 /** State of a task so far. */
 interface TaskRun {
-  /** The last event that moved it from one state to another; updates of requests do not. */
+  /** The last event that changed its state; updates of requests do not. */
   last: EventType;
   /** Start of the running attempt; undefined if none runs. */
   startedUs: number | undefined;
@@ -75,7 +75,7 @@ const OUTCOMES: Partial<Record<EventType, Countable>> = {
   [EventType.lost]: COUNTS.lost,
 };
 
-/** A job of which more events may come: tasks by index, each with its attempts so far. */
+/** A job with possible further events: tasks by index, each with its attempts so far. */
 class JobInFlight {
   readonly id: number;
   /** End according to the job's events; those of its tasks may come a little later. */
@@ -126,7 +126,7 @@ class JobInFlight {
     return false;
   }
 
-  /** The job with the tasks of it that finished, by index; undefined where none did. */
+  /** The job with its finished tasks, by index; undefined if there are none. */
   conclude(tally: Tally): TraceJob | undefined {
     if (this.#tasks.size === 0) {
       tally.add(COUNTS.withoutTasks);
@@ -163,7 +163,7 @@ class JobInFlight {
   }
 }
 
-/** So long after a job's end its tasks' last events are waited for; in the trace they come within a second. */
+/** How long to wait for the last events of tasks after a job's end; in the trace they follow within a second. */
 const STRAGGLERS_US = 60e6;
 
 /** State of job ids that are not in flight. */
@@ -172,12 +172,12 @@ const CONCLUDED = 'concluded';
 type Known = JobInFlight | typeof LEFT_OUT | typeof CONCLUDED;
 
 /**
- * Joins job and task events, in order of time, into jobs. A job is concluded a minute after its end, so
- * that memory holds the tasks of jobs that still wait or run, and a word for each job that has ended.
+ * Joins job and task events, in order of time, into jobs. A job is concluded a minute after its end, so that memory
+ * holds tasks of active jobs, and a little for each ended job.
  */
 export class Join {
   readonly #jobs = new Map<number, Known>();
-  /** Jobs that have ended, the earliest end first. */
+  /** Ended jobs, earliest end first. */
   #ended: JobInFlight[] = [];
   #concluded: TraceJob[] = [];
   readonly #tally: Tally;
@@ -242,7 +242,7 @@ export class Join {
     if (taken !== undefined) this.#concluded.push(taken);
   }
 
-  /** The parts have ended: of jobs that still had something to do, nobody knows how long it took. */
+  /** The tables have ended; the run times of active jobs remain unknown. */
   onEnd(): void {
     for (const job of this.#jobs.values()) {
       if (!(job instanceof JobInFlight)) continue;
@@ -251,7 +251,7 @@ export class Join {
     }
   }
 
-  /** The jobs that were concluded since the last call. */
+  /** The jobs concluded since the last call. */
   take(): TraceJob[] {
     const taken = this.#concluded;
     this.#concluded = [];
@@ -265,7 +265,7 @@ function isEnd(type: EventType): boolean {
   );
 }
 
-/** The trace writes 2^63 − 1 there. */
+/** The trace uses 2^63 − 1 for such times. */
 function isAfterTrace(event: { readonly timeUs: number }): boolean {
   return event.timeUs > Number.MAX_SAFE_INTEGER;
 }

@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import { WorkloadError } from '../../errors.js';
 import { isFolder, namesIn } from '../files.js';
 
-/** The two tables that workloads are made of; the official trace has more, which are not read. */
+/** The two tables that workloads need; the official trace has more. */
 const TABLES = ['job_events', 'task_events'] as const;
 type TableName = (typeof TABLES)[number];
 
 const CSV = /\.csv(\.gz)?$/i;
 const NUMBERED_PART = /^part-(\d+)-of-\d+\.csv(\.gz)?$/i;
 
-/** Whether a folder is the official trace, or a table of it, by what it holds. */
+/** Whether a folder is the official trace, or a table of it, judging by its contents. */
 export function holdsTables(entries: readonly string[]): boolean {
   return TABLES.some((table) => hasTable(entries, table)) || entries.some((name) => NUMBERED_PART.test(name));
 }
@@ -64,7 +64,7 @@ async function partsOf(folder: string, entries: readonly string[], table: TableN
   return names.map((name) => join(path, name));
 }
 
-/** A part that is not there would not fail: the tasks that ended in it would seem to run for ever. */
+/** A missing part would not cause an error: tasks that ended in it would seem to run forever. */
 function checkNumbers(sortedNames: readonly string[], file: string): void {
   let before: number | undefined;
   for (const name of sortedNames) {

@@ -5,16 +5,16 @@ import { JOB_EVENTS, type JobEvent, readEvents, TASK_EVENTS } from './events.js'
 import { Join } from './join.js';
 import { findParts } from './parts.js';
 
-/** A job's submission is read so much before its tasks' first events, however the tables round. */
+/** Job events are read this far ahead of task events, to allow for rounding between the tables. */
 const JOBS_AHEAD_US = 1e6;
 
 /**
- * Jobs of the official 2011 Google trace (ClusterData2011_2): job_events and task_events, joined, in
- * batches in order of the jobs' ends; submissions in seconds as in the trace. What is left out, and why, goes to the
- * tally and stands in docs/USE.md. Memory: the tasks of the jobs that wait or run.
+ * Reads jobs of the official 2011 Google trace (ClusterData2011_2): job_events and task_events, joined, in batches in
+ * order of the jobs' ends; submissions in seconds as in the trace. The tally counts omissions with their reasons,
+ * which docs/USE.md lists. Memory: the tasks of active jobs.
  *
- * @param folder holds both tables, as folders of parts or single files, gzip'd or not
- * @throws WorkloadError with file and line at the first row that is wrong
+ * @param folder contains both tables, as folders of parts or single files, optionally gzipped
+ * @throws WorkloadError with file and line at the first invalid row
  */
 export async function* readGoogle2011(folder: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const parts = await findParts(folder);
@@ -49,7 +49,7 @@ export async function* readGoogle2011(folder: string, tally = new Tally()): Asyn
   else if (isEmpty) throw noJobs(folder, tally);
 }
 
-/** The event that is next in a table, which arrives in batches. */
+/** The next event of a table, which is read in batches. */
 class Cursor<Event> {
   readonly #batches: AsyncGenerator<Event[]>;
   #batch: readonly Event[] = [];
@@ -59,12 +59,12 @@ class Cursor<Event> {
     this.#batches = batches;
   }
 
-  /** Undefined before the first `advance` and at the end. */
+  /** undefined before the first `advance` and at the end. */
   get head(): Event | undefined {
     return this.#batch[this.#position];
   }
 
-  /** Moves on within the batch; false at its end, where only `advance` goes on. */
+  /** Moves on within the batch; false at its end, where `advance` must be called. */
   step(): boolean {
     return ++this.#position < this.#batch.length;
   }

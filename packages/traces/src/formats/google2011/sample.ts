@@ -6,12 +6,12 @@ import type { TraceFormat } from '../trace-format.js';
 import { EventType, TASK_EVENTS } from './events.js';
 import { Join } from './join.js';
 
-/** Time 0 means "before the trace began" in the official tables, and is the beginning of a sample. µs */
+/** Time 0 means "before the trace started" in the official tables, but is the start of a sample. µs */
 const SHIFT_US = 1;
 
 /**
- * A sample of `task_events` of the Google trace of 2011 in one file, with a header, as simulators ship them. Without
- * `job_events` a job is submitted with its first task, and has ended when all its tasks have.
+ * A sample of `task_events` of the 2011 Google trace in one file with a header, as shipped with simulators. Without
+ * `job_events`, a job is submitted with its first task and ends with its last.
  */
 export const google2011Sample = {
   name: 'google2011-sample',
@@ -24,7 +24,7 @@ export const google2011Sample = {
   read: readSample,
 } as const satisfies TraceFormat;
 
-/** @throws WorkloadError with file and line at the first row that is wrong */
+/** @throws WorkloadError with file and line at the first invalid row */
 async function* readSample(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const join = new Join(tally);
   const seen = new Set<number>();

@@ -2,21 +2,21 @@ import type { MachineShare } from '../../job.js';
 import { EventType, readEvents, TASK_EVENTS } from './events.js';
 import { findParts } from './parts.js';
 
-/** A task that ran from its schedule to its finish, as the official tables have it. */
+/** A task from its schedule to its finish event, as in the official tables. */
 export interface TaskRun {
-  /** Since the trace's time 0. Of a task that was submitted again, the last time. */
+  /** Relative to the trace's time 0. The last submission of a resubmitted task. */
   readonly submitSeconds: number;
   readonly durationSeconds: number;
   readonly request: MachineShare;
 }
 
 /**
- * Tasks one by one, each with its own request and its own time of submission: jobs, as other readers give them, have one
- * request and one time. Tasks submitted before the trace began are left out.
+ * Reads tasks individually, each with its request and submission time; other readers combine them to jobs with one
+ * request and one time. Tasks submitted before the trace started are omitted.
  *
- * @param folder that holds task_events
+ * @param folder that contains task_events
  * @returns in order of submission
- * @throws WorkloadError with file and line at the first row that is wrong
+ * @throws WorkloadError with file and line at the first invalid row
  */
 export async function readTaskRuns(folder: string): Promise<TaskRun[]> {
   const waiting = new Map<

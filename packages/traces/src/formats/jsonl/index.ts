@@ -9,21 +9,22 @@ import { FieldProblem, parseJob } from './parse-job.js';
 const JSONL_SCHEMA = 'goshawk.trace/1';
 const HEADER = `{"schema":"${JSONL_SCHEMA}"}`;
 
-/** Our own format: all that a job can have. docs/USE.md lists the fields. */
+/** Our format, with every feature of a job. docs/USE.md lists the fields. */
 export const jsonl = {
   name: 'jsonl',
   aJob: `a job is a line of JSON after ${HEADER}`,
   endings: ['.jsonl', '.ndjson'],
-  // A line of its own: documents of several lines are other formats.
+  // One JSON object per line; documents that span lines are other formats.
   recognises: (firstLine) => /^\s*\{.*"/.test(firstLine),
   read: readJsonl,
   write: jsonLines,
 } as const satisfies TraceFormat;
 
 /**
- * Jobs in file order, in batches as they are read. Blank lines are skipped, and a header may stand between jobs, so that
- * files can be put one behind another.
- * @throws WorkloadError with file and line at the first line that is wrong
+ * Reads jobs in file order, in batches. Blank lines are skipped, and headers may appear between jobs, so that files
+ * can be concatenated.
+ *
+ * @throws WorkloadError with file and line at the first invalid line
  */
 export async function* readJsonl(file: string): AsyncGenerator<PackedJobs> {
   let line = 0;
@@ -69,7 +70,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The lines of a file, each with its line end. Everything reads back exactly. */
+/** Writes the lines of a file, with line ends. Everything reads back exactly. */
 export async function* jsonLines(jobs: Jobs): AsyncGenerator<string> {
   yield `${HEADER}\n`;
   for await (const job of jobs) yield `${JSON.stringify(written(job))}\n`;

@@ -4,7 +4,7 @@ import type { MachineShare, TraceJob, TraceStage } from '../../job.js';
 import { isSeconds } from '../fields.js';
 import { inRunningOrder, type StageInFile } from '../stages.js';
 
-/** A defect of a line, without its location; `advice` is the remedy. */
+/** An error of a line, without its location; `advice` is the remedy. */
 export class FieldProblem extends Error {
   readonly advice: string;
 
@@ -25,13 +25,13 @@ interface Kind<T> {
 function number(accepts: string, is: (value: number) => boolean): Kind<number> {
   return {
     accepts,
-    // A number that is too large for JSON.parse is Infinity.
+    // JSON.parse yields Infinity for a number that is too large.
     is: (value): value is number => typeof value === 'number' && Number.isFinite(value) && is(value),
   };
 }
 
 const SECONDS = number('a number of seconds, zero or more', isSeconds);
-/** A stage that took no time would have no place in a plan. */
+/** A plan cannot contain a stage of 0 s. */
 const STAGE_SECONDS = number('a number of seconds above zero', (value) => value > 0 && SECONDS.is(value));
 const AMOUNT = number('a number, zero or more', (value) => value >= 0 && value <= LIMITS.amountMax);
 const WEIGHT = number(
@@ -80,14 +80,14 @@ const OBJECT: Kind<JsonObject> = {
   is: (value): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value),
 };
 
-/** @param where the field as it is shown in an error: `stages[1].name` */
+/** @param where the field as shown in an error: `stages[1].name` */
 function check<T>(value: unknown, kind: Kind<T>, where: string): T {
   if (kind.is(value)) return value;
   if (value === undefined) throw new FieldProblem(`${where} is missing`, `it is ${kind.accepts}`);
   throw new FieldProblem(`${where} is ${quote(JSON.stringify(value))}`, `it is ${kind.accepts}`);
 }
 
-/** An object that has no fields but the known ones: a misspelt one would otherwise be lost in silence. */
+/** An object without unknown fields, because a misspelled one would be ignored silently. */
 function checkObject(value: unknown, known: readonly string[], where: string): JsonObject {
   const object = check(value, OBJECT, where);
   const unknown = Object.keys(object).find((key) => !known.includes(key));
@@ -135,7 +135,7 @@ function checkDemand(value: unknown, where: string): Resources {
   return Object.fromEntries(entries) as Resources;
 }
 
-/** Fields that a job may have and that are one value: checked, and taken as they are. */
+/** Optional fields with one value, which is checked and used as it is. */
 const OPTIONAL_VALUES = {
   name: NAME,
   user: NAME,
@@ -171,7 +171,7 @@ const JOB_FIELDS = [
 const STAGE_FIELDS = ['name', 'after', 'durationsSeconds', 'demand', 'require', 'gang', 'estimateSeconds'];
 const SHARE_FIELDS = ['cpu', 'memory', 'disk'];
 
-/** @throws FieldProblem at the first field that is wrong */
+/** @throws FieldProblem at the first invalid field */
 export function parseJob(value: unknown): TraceJob {
   const fields = checkObject(value, JOB_FIELDS, 'the job');
   const submitSeconds = check(fields.submitSeconds, SECONDS, 'submitSeconds');
@@ -207,7 +207,7 @@ export function parseJob(value: unknown): TraceJob {
   return job;
 }
 
-/** A gang that may not run as a whole would wait for ever. */
+/** A gang above the job's maximum of running tasks would wait forever. */
 function checkGangs({ maxRunning = Number.POSITIVE_INFINITY, ...job }: TraceJob): void {
   const all: readonly Pick<TraceStage, 'tasks' | 'gang'>[] = job.stages ?? [
     { tasks: job.durationsSeconds.length },
