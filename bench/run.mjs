@@ -11,6 +11,7 @@ const BENCHES = [
   'fidelity',
   'fuzz',
   'hops',
+  'incidents',
   'mailbox',
   'map',
   'overload',

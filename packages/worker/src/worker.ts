@@ -201,6 +201,11 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     };
   }
 
+  /** Central has not been heard for some heartbeats, although this worker has joined its cluster. */
+  isCentralSilent(now: Millis): boolean {
+    return this.membership.isQuiet(now);
+  }
+
   get isMember(): boolean {
     return this.membership.central !== NOBODY;
   }

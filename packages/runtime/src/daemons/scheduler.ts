@@ -13,6 +13,7 @@ import type { Hosted } from '../driver/index.js';
 import { together } from '../metrics/index.js';
 import { JobTracing } from '../tracing/index.js';
 import { AdoptedSchedulers, type HostScheduler, type Role, readingsOf } from './adopted-schedulers.js';
+import { watchCentral, watchCounts } from './complaints.js';
 import type { Daemon } from './daemon.js';
 import { EstimatorStateFile, sharedStore } from './estimator-state-file.js';
 import { jobLog } from './job-log.js';
@@ -288,6 +289,10 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
       );
     });
   logger.info({ endpoint, central: options.central }, 'scheduler is up');
+  const watched = { logger, ended: process.ended };
+  const isSilent = (): boolean => machine.isReady && machine.isCentralSilent(process.host.now());
+  watchCentral(watched, options.central, isSilent, 'short jobs continue, long jobs wait');
+  watchCounts(watched, () => ({ ...machine.tallies.jobsRefused }), own);
   process.show(() => ({
     notReady: [
       ...(machine.isReady ? [] : notJoined(taken.problem ?? process.refusalBy(options.central))),

@@ -26,6 +26,7 @@ import { type TaskOrder, Worker, type WorkerEnvironment } from '@goshawk/worker'
 import { addWorker, type Hosted, type RunEnded } from '../driver/index.js';
 import { RunTallies, workerReadings } from '../metrics/index.js';
 import { traceparentOfRun, traceRun } from '../tracing/index.js';
+import { watchCentral } from './complaints.js';
 import type { Daemon } from './daemon.js';
 import { endOf } from './job-log.js';
 import { NameTaken } from './name-taken.js';
@@ -238,6 +239,9 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     readings: () => workerReadings(machines, tallies),
   }));
   const joined = whenJoined(areMembers, process.ended, options);
+  const isSilent = (): boolean => machines.some((worker) => worker.isCentralSilent(process.host.now()));
+  const consequence = 'running tasks continue, short tasks come from schedulers, long tasks do not start';
+  watchCentral({ logger, ended: process.ended }, options.central, isSilent, consequence);
   void joined.then(() => logger.info({ workers: names.length }, 'workers have joined the cluster'));
   void process.ended.then(() => executor.close());
   const leave = async (): Promise<void> => {

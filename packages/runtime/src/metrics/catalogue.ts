@@ -96,7 +96,10 @@ export const METRICS = {
     goshawk_mailbox_cuts_total: counter(
       'How often all connections were closed because one exceeded its memory limit.',
     ),
-    goshawk_mailbox_refused_total: counter('Frames refused on arrival.', { reason: REFUSAL_REASONS }),
+    goshawk_mailbox_refused_total: counter(
+      'Frames refused on arrival; otherVersion: of a process that speaks another protocol version.',
+      { reason: REFUSAL_REASONS },
+    ),
     goshawk_connections_rejected_total: counter(
       'Rejected connections: without a key of this cluster, or with another protocol.',
       { reason: REJECTION_REASONS },

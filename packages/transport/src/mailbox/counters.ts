@@ -26,8 +26,10 @@ export const REFUSAL_REASONS = [
   'unknownSender',
   /** It exceeds the maximum size. */
   'tooLarge',
-  /** It is not a frame of this protocol version. */
+  /** It is not a frame. */
   'malformed',
+  /** Its sender speaks another version of the protocol. */
+  'otherVersion',
   /** It is for another incarnation. */
   'wrongTarget',
   /** It is from a superseded incarnation. */

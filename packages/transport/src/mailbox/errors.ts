@@ -79,3 +79,6 @@ export class MalformedFrameError extends MailboxError {
     Error.stackTraceLimit = stackTraceLimit;
   }
 }
+
+/** A frame of another version of the protocol. */
+export class OtherVersionError extends MalformedFrameError {}

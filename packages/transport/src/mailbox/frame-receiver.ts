@@ -2,7 +2,7 @@ import { type Address, ROLES, type Role } from '@goshawk/core';
 import { messageHandled } from '../channels.js';
 import { count, type MailboxCounters, type RefusalReason } from './counters.js';
 import type { Directory, KnownProcess } from './directory.js';
-import { MalformedFrameError } from './errors.js';
+import { MalformedFrameError, OtherVersionError } from './errors.js';
 import { type Mail, type OpenedFrame, openFrame } from './frame.js';
 import type { Identification, Recognised } from './identification.js';
 import type { Incarnations } from './incarnations.js';
@@ -182,7 +182,7 @@ export class FrameReceiver {
       );
     } catch (error) {
       if (!(error instanceof MalformedFrameError)) throw error;
-      this.#refuse(peer, 'malformed', error.message);
+      this.#refuse(peer, error instanceof OtherVersionError ? 'otherVersion' : 'malformed', error.message);
     }
     return undefined;
   }

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { PROTOCOL_VERSION } from '@goshawk/core';
 import { Packr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
-import { FrameTooLargeError, MalformedFrameError } from './errors.js';
+import { FrameTooLargeError, MalformedFrameError, OtherVersionError } from './errors.js';
 import { FrameWriter, openFrame, type PackedFrame } from './frame.js';
 import { completeLimits } from './limits.js';
 import { packFrame } from './testing.fixture.js';
@@ -93,7 +93,7 @@ describe('a frame', () => {
   test('of another version is refused, and both versions are named', () => {
     const other = PROTOCOL_VERSION + 1;
     expect(() => open(pack([[other, 'x', null]]))).toThrow(
-      `protocol version ${other}; this process speaks version ${PROTOCOL_VERSION}`,
+      new OtherVersionError(`protocol version ${other}; this process speaks version ${PROTOCOL_VERSION}`),
     );
   });
 

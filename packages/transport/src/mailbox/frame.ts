@@ -1,6 +1,6 @@
 import { PROTOCOL_VERSION } from '@goshawk/core';
 import { checkEncodable, tooLarge } from './encodable.js';
-import { MalformedFrameError } from './errors.js';
+import { MalformedFrameError, OtherVersionError } from './errors.js';
 import type { MailboxLimits } from './limits.js';
 import { type Packed, pack, unpack } from './msgpack.js';
 import { isIncarnation, isPartyIndex } from './party-name.js';
@@ -183,7 +183,7 @@ export function openFrame(bytes: Buffer, limits: MailboxLimits): OpenedFrame {
   if (!Array.isArray(head) || typeof head[0] !== 'number') throw new MalformedFrameError('not a frame');
   const [version, target, sender] = head;
   if (version !== PROTOCOL_VERSION) {
-    throw new MalformedFrameError(
+    throw new OtherVersionError(
       `protocol version ${version}; this process speaks version ${PROTOCOL_VERSION}`,
     );
   }

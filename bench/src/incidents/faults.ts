@@ -1,0 +1,161 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, connect as dial, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { freePort } from './prometheus.js';
+import type { Site } from './site.js';
+
+/** A network path to an endpoint that can be cut: bytes then go nowhere, and connections stay open. */
+export class Cable {
+  readonly url: string;
+  /** The port behind it. */
+  readonly port: number;
+  readonly #pairs = new Set<{ readonly near: Socket; readonly far: Socket }>();
+  #isCut: (near: Socket) => boolean = () => false;
+
+  private constructor(url: string, port: number) {
+    this.url = url;
+    this.port = port;
+  }
+
+  /** Options of a process that is reached through it alone. */
+  get options(): string[] {
+    return ['--bind', `tcp://127.0.0.1:${this.port}`, '--advertise', this.url];
+  }
+
+  static async lay(site: Site): Promise<Cable> {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    const cable = new Cable(`tcp://127.0.0.1:${port}`, await freePort());
+    server.on('connection', (near) => cable.#join(near));
+    site.finally(() => {
+      server.close();
+      cable.#drop();
+    });
+    return cable;
+  }
+
+  #join(near: Socket): void {
+    const pair = { near, far: dial(this.port, '127.0.0.1') };
+    this.#pairs.add(pair);
+    for (const [from, to] of [[near, pair.far] as const, [pair.far, near] as const]) {
+      from.on('data', (bytes) => to.write(bytes));
+      from.on('error', () => {});
+      from.on('close', () => {
+        if (!this.#isCut(near)) to.destroy();
+      });
+    }
+    this.#apply(pair);
+  }
+
+  #apply({ near, far }: { readonly near: Socket; readonly far: Socket }): void {
+    if (this.#isCut(near)) for (const socket of [near, far]) socket.pause();
+  }
+
+  /** @param from process whose connections are cut; default: all */
+  cut(from?: number): void {
+    this.#isCut = (near) => from === undefined || isFrom(from, near);
+    for (const pair of this.#pairs) this.#apply(pair);
+  }
+
+  /** Connections that were cut end, and new ones are as before. */
+  mend(): void {
+    this.#isCut = () => false;
+    this.#drop();
+  }
+
+  #drop(): void {
+    for (const { near, far } of this.#pairs) for (const socket of [near, far]) socket.destroy();
+    this.#pairs.clear();
+  }
+}
+
+/** Whether a process has the other end of a connection on loopback. Linux only. */
+function isFrom(pid: number, { remotePort }: Socket): boolean {
+  const local = `0100007F:${(remotePort ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+  const line = readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .find((each) => each.trim().split(/\s+/)[1] === local);
+  const inode = line?.trim().split(/\s+/)[9];
+  return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`) === `socket:[${inode}]`;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Mounts a small file system in the site's folder. */
+export function mountDisk(site: Site, mebibytes: number): string {
+  const disk = join(site.folder, 'disk');
+  mkdirSync(disk);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', disk]);
+  site.finally(() => execFileSync('umount', ['-l', disk], { stdio: 'ignore' }));
+  return disk;
+}
+
+/** Leaves so much of a disk. @returns the file that fills it */
+export function fillDisk(disk: string, mebibytesFree: number): string {
+  const file = join(disk, 'filler');
+  const { bavail, bsize } = statfsSync(disk);
+  appendFileSync(file, Buffer.alloc(Math.max(0, bavail * bsize - mebibytesFree * 1024 * 1024)));
+  return file;
+}
+
+/** Files of a process can grow no more: its next write to the journal fails. */
+export function limitFiles(pid: number, journal: string): void {
+  const { size } = statSync(journal);
+  execFileSync('prlimit', ['--pid', `${pid}`, `--fsize=${size}:${size}`]);
+}
+
+/** Each sync of a process takes so long. @returns what ends it */
+export async function slowDisk(site: Site, pid: number, delayMs: number): Promise<() => Promise<void>> {
+  const calls = 'fdatasync,fsync,msync';
+  const strace = spawn(
+    'strace',
+    [
+      ...['-f', '-qq', '-o', '/dev/null', '-p', `${pid}`],
+      ...['-e', `trace=${calls}`, '-e', `inject=${calls}:delay_exit=${delayMs * 1_000}`],
+    ],
+    { stdio: 'ignore' },
+  );
+  const gone = once(strace, 'exit');
+  const end = async (): Promise<void> => {
+    strace.kill('SIGINT');
+    await gone;
+  };
+  site.finally(end);
+  return end;
+}
+
+/** Arguments of Node that have a daemon speak another version of the protocol, as one of another release does. */
+export function otherProtocol(site: Site): string[] {
+  const file = join(site.folder, 'other-protocol.cjs');
+  writeFileSync(
+    file,
+    `const Module = require('node:module');
+const compile = Module.prototype._compile;
+Module.prototype._compile = function (code, name, ...rest) {
+  const changed = code
+    .replace(/version !== 10\\b/, 'version !== 9')
+    .replace(/speaks version 10\\b/, 'speaks version 9')
+    .replace(/\\b10(,\\s*target,\\s*sender)/, '9$1');
+  return compile.call(this, changed, name, ...rest);
+};
+`,
+  );
+  return ['--require', file];
+}

@@ -1,0 +1,75 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isPostgresThere } from '@goshawk/journal/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Played, play } from './play.js';
+import { isPrometheusThere } from './prometheus.js';
+import { Site } from './site.js';
+import { INCIDENTS } from './table.js';
+
+/** Ten of `npm run bench -- incidents`: those that need neither mounts nor strace, and whose rules fire soon. */
+const CHOSEN = [
+  'worker-killed',
+  'worker-partitioned',
+  'scheduler-killed',
+  'central-hung',
+  'node-lost',
+  'wrong-key',
+  'strangers',
+  'wrong-upgrade',
+  'policy-throws',
+  ...(isPostgresThere() ? ['postgres-failover'] : []),
+];
+
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-incidents-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** All of them wait most of the time, for leases and alerts: they run beside each other. */
+let plays: Map<string, Promise<Played>> | undefined;
+
+function playedOnce(name: string): Promise<Played> {
+  plays ??= new Map(CHOSEN.map((each) => [each, start(each)]));
+  // A second try is made alone.
+  const played = plays.get(name) ?? start(name);
+  plays.delete(name);
+  return played;
+}
+
+function start(name: string): Promise<Played> {
+  const played = playAt(name);
+  played.catch(() => {});
+  return played;
+}
+
+async function playAt(name: string): Promise<Played> {
+  const incident = INCIDENTS.find((each) => each.name === name)!;
+  const site = await Site.create(mkdtempSync(join(folder, `${name}-`)));
+  try {
+    return await play(incident, site);
+  } finally {
+    await site.stop();
+  }
+}
+
+test.runIf(isPrometheusThere()).each(CHOSEN)(
+  'incident %s: its alert fires within two minutes, a log names its cause, and the runbook ends it',
+  async (name) => {
+    expect(await playedOnce(name)).toMatchObject({
+      alertMs: expect.any(Number),
+      cause: expect.any(String),
+      endMs: expect.any(Number),
+    });
+  },
+);
+
+test('every incident has a runbook entry with the command that ends it', () => {
+  const text = readFileSync(new URL('../../../docs/OPERATE.md', import.meta.url), 'utf8');
+  for (const { name, alert, runbook } of INCIDENTS) {
+    const entry = text.split(/^### /m).find((section) => section.startsWith(`${alert}\n`));
+    expect(entry, name).toContain(runbook);
+  }
+});

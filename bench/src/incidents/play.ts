@@ -1,0 +1,85 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Millis } from '@goshawk/core';
+import type { Site } from './site.js';
+
+/** Steps of an incident, at a cluster that is built. */
+interface Course {
+  /** The number of processes before the incident. */
+  readonly processes: number;
+  /** The incident. */
+  make(): unknown;
+  /** Does what the runbook says. */
+  end(): unknown;
+  /** Returns when it is over; default: when the alert ends. For alerts about the last minutes, which end later. */
+  isOver?(): unknown;
+}
+
+/** Something that gets an operator out of bed. */
+export interface Incident {
+  readonly name: string;
+  /** One of `deploy/monitoring/alerts.yml`, which fires within two minutes. */
+  readonly alert: string;
+  /** A line of the logs that names the cause. */
+  readonly cause: RegExp;
+  /** The command that ends it, as the alert's entry in docs/OPERATE.md has it. */
+  readonly runbook: string;
+  /** Builds the cluster at which it happens. */
+  build(site: Site): Promise<Course>;
+}
+
+export interface Played {
+  readonly name: string;
+  readonly alert: string;
+  /** Time between the incident and the alert. */
+  readonly alertMs: Millis | undefined;
+  /** Other alerts that fired by then. */
+  readonly others: readonly string[];
+  readonly cause: string | undefined;
+  readonly runbook: string;
+  /** Time between the runbook's command and the end of the alert. */
+  readonly endMs: Millis | undefined;
+}
+
+const FIRES_WITHIN_MS = 120_000;
+const ENDS_WITHIN_MS = 120_000;
+
+/** Makes an incident at a dedicated cluster, waits for its alert, does what the runbook says, and waits for the alert's end. */
+export async function play(
+  { name, alert, cause, runbook, build }: Incident,
+  site: Site,
+  note: (line: string) => void = () => {},
+): Promise<Played> {
+  const { processes, make, end, isOver } = await build(site);
+  await site.watch(processes);
+  note(`${name}: begins`);
+  const madeAt = performance.now();
+  await make();
+  let others: string[] = [];
+  const alertMs = await within(FIRES_WITHIN_MS - (performance.now() - madeAt), madeAt, async () => {
+    const firing = await site.alerts.firing();
+    others = [...firing].filter((each) => each !== alert).sort();
+    return firing.has(alert) && site.logged(cause).length > 0;
+  });
+  note(`${name}: ${alertMs === undefined ? 'no alert' : `alert after ${Math.round(alertMs / 1_000)} s`}`);
+  const line = site.logged(cause)[0];
+  const base = { name, alert, alertMs, others, cause: line, runbook };
+  if (alertMs === undefined) return { ...base, endMs: undefined };
+  const endedAt = performance.now();
+  await end();
+  const endMs = await within(ENDS_WITHIN_MS, endedAt, async () => {
+    if (isOver === undefined) return !(await site.alerts.firing()).has(alert);
+    await isOver();
+    return true;
+  });
+  note(`${name}: ${endMs === undefined ? 'did not end' : `ended after ${Math.round(endMs / 1_000)} s`}`);
+  return { ...base, endMs };
+}
+
+async function within(ms: Millis, since: Millis, isSo: () => Promise<boolean>): Promise<Millis | undefined> {
+  const until = performance.now() + ms;
+  while (performance.now() < until) {
+    if (await isSo().catch(() => false)) return performance.now() - since;
+    await pause(250);
+  }
+  return undefined;
+}

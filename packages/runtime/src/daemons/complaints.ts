@@ -1,0 +1,80 @@
+import type { Histogram } from '@goshawk/core';
+import type { Logger } from '@goshawk/transport';
+import type { JournalPort } from './journal-port.js';
+import { nowAndThen } from './now-and-then.js';
+
+const CENTRAL_LOOK_MS = 1_000;
+/** A busy machine delays answers: central is silent if so many looks in a row say so. */
+const SILENT_LOOKS = 3;
+const COUNTS_LOOK_MS = 10_000;
+/** A commit that takes longer counts as slow, as in the alert GoshawkJournalSlow. ms */
+const SLOW_COMMIT_MS = 500;
+
+interface Watched {
+  readonly logger: Logger;
+  readonly ended: Promise<unknown>;
+}
+
+/** Logs that central has gone silent, and that it answers again. */
+export function watchCentral(
+  { logger, ended }: Watched,
+  central: string,
+  isSilent: () => boolean,
+  consequence: string,
+): void {
+  let silentLooks = 0;
+  nowAndThen(CENTRAL_LOOK_MS, ended, () => {
+    if (isSilent()) {
+      if (++silentLooks !== SILENT_LOOKS) return;
+      const fields = { event: 'central-silent', central };
+      return logger.warn(fields, `central at ${central} does not answer: ${consequence}`);
+    }
+    if (silentLooks >= SILENT_LOOKS)
+      logger.info({ event: 'central-heard', central }, 'central answers again');
+    silentLooks = 0;
+  });
+}
+
+/** Logs refused jobs and slow commits: at most one line of each kind in ten seconds. */
+export function watchCounts(
+  { logger, ended }: Watched,
+  refused: () => Readonly<Record<string, number>>,
+  port: JournalPort | undefined,
+): void {
+  let before = refused();
+  let slowBefore = 0;
+  nowAndThen(COUNTS_LOOK_MS, ended, () => {
+    const now = { ...refused() };
+    for (const [reason, count] of Object.entries(now)) {
+      const jobs = count - (before[reason] ?? 0);
+      if (jobs === 0) continue;
+      logger.warn(
+        { event: 'jobs-refused', reason, jobs },
+        `refused ${jobs} submissions within ten seconds: ${WHY_REFUSED[reason] ?? reason}`,
+      );
+    }
+    before = now;
+    if (port === undefined) return;
+    const { journal } = port;
+    const slow = slowOf(journal.commitMs);
+    if (slow > slowBefore) {
+      const { lastCommitMs } = journal.metrics();
+      logger.warn(
+        { event: 'journal-slow', commits: slow - slowBefore, lastMs: Math.round(lastCommitMs) },
+        `${slow - slowBefore} commits of the journal took longer than ${SLOW_COMMIT_MS} ms: its disk or database is slow`,
+      );
+    }
+    slowBefore = slow;
+  });
+}
+
+const WHY_REFUSED: Readonly<Record<string, string>> = {
+  jobs: 'the limit of active jobs (--active-jobs-max) is reached',
+  memory: 'active jobs have used up the memory',
+  user: 'a user has reached --user-waiting-tasks-max',
+  journal: 'the journal accepts no new jobs',
+};
+
+function slowOf({ bounds, counts }: Histogram): number {
+  return counts.reduce((sum, count, at) => ((bounds[at - 1] ?? 0) >= SLOW_COMMIT_MS ? sum + count : sum), 0);
+}
