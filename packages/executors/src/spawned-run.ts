@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { KillReason } from '@goshawk/core';
 import { CgroupError, type TaskCgroup, type TaskLimits } from './cgroup.js';
 import { failed, type Outcome, type OutputStream } from './contract.js';
+import { fatalSignalOf, nameOfSignal } from './fatal-signal.js';
 import type { GroupMemory } from './group-memory.js';
 import type { GroupWatch } from './group-watch.js';
 import { BYTES_AFTER_EXIT_MAX, GROUP_POLL_MS } from './limits.js';
@@ -55,6 +56,8 @@ export class SpawnedRun {
   #killedAt = 0;
   #graceTimer: NodeJS.Timeout | undefined;
   #graceOver = false;
+  /** A signal without a name in Node.js that has ended the command. */
+  #fatalSignal: number | undefined;
   #exit: { code: number | null; signal: NodeJS.Signals | null; runMs: number } | undefined;
   #bytesRead = 0;
   #pipesClosed = false;
@@ -123,6 +126,7 @@ export class SpawnedRun {
           order.hasStdin ? 'pipe' : 'ignore',
           descriptors.stdout ?? 'pipe',
           descriptors.stderr ?? 'pipe',
+          ...(descriptors.stdout === undefined || descriptors.stderr === undefined ? [] : ['pipe' as const]),
         ],
       });
     let child: ChildProcess;
@@ -182,6 +186,13 @@ export class SpawnedRun {
   #follow(child: ChildProcess): void {
     this.#read('stdout', child.stdout);
     this.#read('stderr', child.stderr);
+    // A pipe ends before the process is reaped, also where output goes to files and the pipe is only there for this.
+    for (const pipe of child.stdio.slice(1)) {
+      (pipe as Readable | null)?.on('end', () => {
+        if (this.#exit === undefined) this.#fatalSignal ??= fatalSignalOf(this.#pid);
+      });
+    }
+    (child.stdio[3] as Readable | undefined)?.resume().on('error', () => {});
     child.on('error', () => {}); // only by child.kill(), which is not used
     child.once('exit', (code, signalName) => {
       this.#exit = { code, signal: signalName, runMs: performance.now() - this.#startedAt };
@@ -237,6 +248,7 @@ export class SpawnedRun {
     this.#place?.cgroup.remove();
     this.#child?.stdout?.destroy();
     this.#child?.stderr?.destroy();
+    (this.#child?.stdio[3] as Readable | undefined)?.destroy();
     for (const { stream, bytes } of this.#limit.end()) this.#sink.output(stream, bytes);
     const { code, signal: signalName, runMs } = this.#exit!;
     const outcome = this.#outcome(code, signalName, memoryExceeded);
@@ -257,12 +269,13 @@ export class SpawnedRun {
     memoryExceeded: number | undefined,
   ): Outcome {
     if (this.#killReason !== undefined) return { kind: 'killed', reason: this.#killReason };
+    if (this.#fatalSignal !== undefined) return killedBy(nameOfSignal(this.#fatalSignal), this.#fatalSignal);
     if (code === 0) return { kind: 'completed', exitCode: 0 };
     if (memoryExceeded !== undefined) return failed('out-of-memory', outOfMemoryMessage(memoryExceeded));
     if (code !== null) {
       return { ...failed('exit-code', `the command ended with exit code ${code}`), exitCode: code };
     }
-    return { ...failed('signal', signalMessage(signalName!)), signal: signalName! };
+    return killedBy(signalName!, constants.signals[signalName!]);
   }
 
   #endGroup(): void {
@@ -276,7 +289,10 @@ function outOfMemoryMessage(bytes: number): string {
   return `the command was killed: it used more memory than the ${mebibytes} MiB that the job requested`;
 }
 
-function signalMessage(name: NodeJS.Signals): string {
+function killedBy(name: string, number: number): Outcome {
   const hint = name === 'SIGKILL' ? ", which is also the system's way when memory is short" : '';
-  return `the command was killed by ${name} (signal ${constants.signals[name]})${hint}`;
+  return {
+    ...failed('signal', `the command was killed by ${name} (signal ${number})${hint}`),
+    signal: name,
+  };
 }

@@ -1,8 +1,7 @@
-import { constants } from 'node:os';
 import type { JobHandle } from '@goshawk/client';
 import { type Context, defineCommand, ExitCode, optionsGiven, plain } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { GoshawkError, InputError, type JobDetail, LIMITS, type TaskFailure } from '@goshawk/core';
+import { exitCodeOfSignal, GoshawkError, InputError, type JobDetail, LIMITS, type TaskFailure } from '@goshawk/core';
 import { whenReaderHasGone } from '../broken-pipe.js';
 import { readCommandInput } from '../jobs/command-input.js';
 import { rawOutput } from '../jobs/task-output.js';
@@ -140,7 +139,7 @@ function exitCodeOf(context: Context, { id, state, failures }: JobDetail): numbe
 }
 
 function codeOfSignal(name: string): number {
-  return 128 + (constants.signals[name as NodeJS.Signals] ?? 0);
+  return exitCodeOfSignal(name) ?? ExitCode.failed;
 }
 
 function codeOfFailure(failure: TaskFailure | undefined): number {

@@ -36,9 +36,20 @@ export const SIGNALS: Readonly<Record<string, number>> = {
 };
 
 const SHELL_SIGNAL_BASE = 128;
+/** SIGRTMIN and SIGRTMAX of Linux. Node.js has no names for signals above 31. */
+const [REAL_TIME_FIRST, REAL_TIME_LAST] = [34, 64];
+
+/** Returns undefined for a name that is not a signal. Accepts SIGRTMIN+3 and SIGRTMAX-2, as shells do. */
+function numberOfSignal(name: string): number | undefined {
+  if (Object.hasOwn(SIGNALS, name)) return SIGNALS[name];
+  const [, base, offset = '0'] = /^SIGRT(MIN(?=$|\+)|MAX(?=$|-))([+-]\d{1,2})?$/.exec(name) ?? [];
+  if (base === undefined) return undefined;
+  const number = (base === 'MIN' ? REAL_TIME_FIRST : REAL_TIME_LAST) + Number(offset);
+  return number >= REAL_TIME_FIRST && number <= REAL_TIME_LAST ? number : undefined;
+}
 
 /** The exit code that a shell reports for a command ended by this signal; undefined for an unknown name. */
 export function exitCodeOfSignal(name: string): number | undefined {
-  const number = Object.hasOwn(SIGNALS, name) ? SIGNALS[name] : undefined;
+  const number = numberOfSignal(name);
   return number === undefined ? undefined : SHELL_SIGNAL_BASE + number;
 }
