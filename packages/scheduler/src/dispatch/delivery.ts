@@ -53,7 +53,7 @@ export class Delivery {
     for (const job of this.#s.jobs.active()) {
       for (const task of job.tasks.in(TaskState.running)) {
         const startedAt = job.tasks.startedAt[task]!;
-        if (job.tasks.assignedBy[task] !== AssignedBy.match) continue;
+        if (job.tasks.assignmentOf(task).by !== AssignedBy.match) continue;
         if (startedAt < since || startedAt >= before) continue;
         this.send(job, task);
         hasSent = true;
@@ -72,8 +72,7 @@ export class Delivery {
     const worker = job.tasks.workerOf(task);
     const attempt = job.tasks.attempts[task]!;
     const execution = job.tasks.executions[task]!;
-    const by = job.tasks.assignedBy[task];
-    const number = job.tasks.assignments[task]!;
+    const { by, number } = job.tasks.assignmentOf(task);
     const { index, spec } = job.waiting.batchOf(task);
     const payload = slowed(job.dag.payloadOf(task), slowdownAt(job, worker, this.#s.cluster.members));
     const long = job.class === 'long';

@@ -136,11 +136,9 @@ export class Recovery {
     else job.set(task, TaskState.running);
     job.history.counted(task);
     job.tasks.attempts[task] = attempt;
-    job.tasks.setWorker(task, from);
     // Central may preempt tasks that it matched.
-    job.tasks.assignedBy[task] = match > 0 ? AssignedBy.match : AssignedBy.resumed;
-    job.tasks.assignments[task] = match;
-    job.tasks.startedAt[task] = now - elapsedMs;
+    const by = match > 0 ? AssignedBy.match : AssignedBy.resumed;
+    job.tasks.assign(task, from, { by, number: match }, now - elapsedMs);
     job.startedAt(now - elapsedMs);
     watchTimeLimit(job, this.#env);
     return true;

@@ -81,8 +81,8 @@ export class Stage extends Batch {
   /** The first task never taken from `waiting`; earlier ones that wait again are in `returned`. */
   nextFresh: number;
   readonly returned: number[] = [];
-  /** Payloads of appended tasks, which follow those of the specification. */
-  readonly #appended: Payload[] = [];
+  /** Payloads of appended tasks that may still run, by place in the stage: a map of a million inputs has few at a time. */
+  readonly #appended = new Map<number, Payload>();
   readonly #specified: number;
   /** Their estimated memory. */
   appendedBytes = 0;
@@ -105,23 +105,28 @@ export class Stage extends Batch {
   }
 
   grow(payloads: readonly Payload[]): void {
-    for (const payload of payloads) {
-      this.#appended.push(payload);
-      this.appendedBytes += appendedBytes(payload);
-    }
+    payloads.forEach((payload, at) => this.#append(this.count + at, payload));
     this.count += payloads.length;
     this.unfinished += payloads.length;
   }
 
   /** Takes tasks appended to the same stage before a retry. */
   takeAppended(before: Stage): void {
-    this.grow(before.#appended);
+    for (const [at, payload] of before.#appended) this.#append(at, payload);
+    this.appendedBytes = before.appendedBytes;
+    this.unfinished += before.count - this.count;
+    this.count = before.count;
     this.written = this.count;
+  }
+
+  #append(at: number, payload: Payload): void {
+    this.#appended.set(at, payload);
+    this.appendedBytes += TASK_BYTES + heapBytes(payload);
   }
 
   payloadOf(task: TaskIndex): Payload {
     const at = task - this.first;
-    if (at >= this.#specified) return this.#appended[at - this.#specified]!;
+    if (at >= this.#specified) return this.#appended.get(at) ?? DROPPED;
     const { tasks } = this.spec;
     if ('count' in tasks) return tasks.run;
     return 'each' in tasks ? tasks.each[at]! : { sleep: tasks.sleepsMs[at]! };
@@ -129,10 +134,11 @@ export class Stage extends Batch {
 
   /** A completed task never runs again, so its payload is dropped. */
   completed(task: TaskIndex): void {
-    const at = task - this.first - this.#specified;
-    if (at < 0 || !('module' in this.#appended[at]!)) return;
-    this.appendedBytes -= appendedBytes(this.#appended[at]!) - appendedBytes(DROPPED);
-    this.#appended[at] = DROPPED;
+    const at = task - this.first;
+    const payload = this.#appended.get(at);
+    if (payload === undefined || !('module' in payload)) return;
+    this.appendedBytes -= heapBytes(payload);
+    this.#appended.delete(at);
   }
 
   override get stage(): Stage {
@@ -141,10 +147,6 @@ export class Stage extends Batch {
 }
 
 const DROPPED: Payload = { module: '-' };
-
-function appendedBytes(payload: Payload): number {
-  return TASK_BYTES + heapBytes(payload);
-}
 
 /** The stages of a job before its start. */
 export function stagesOf({ stages }: JobSpec, lane: Lane, acceptedAt: Millis): Stage[] {

@@ -57,6 +57,8 @@ export interface Assignment {
   readonly number: number;
 }
 
+const RESUMED: Assignment = { by: AssignedBy.resumed, number: 0 };
+
 /** One attempt of one task, as identified by its owner. */
 export interface AttemptRef {
   readonly job: JobNumber;
@@ -142,9 +144,6 @@ export class TaskTable {
   usedUpTo: Uint32Array | undefined;
   /** Written only by `setWorker`. */
   workers!: Iterable<Address> & { readonly [task: number]: Address };
-  /** Origin of the current attempt (`AssignedBy`), and its number. */
-  assignedBy: Uint8Array;
-  assignments: Float64Array;
   /** When the current attempt was bound, later when the attempt that counts started. Owner's clock. */
   startedAt: Float64Array;
   runMs: Float64Array;
@@ -155,6 +154,8 @@ export class TaskTable {
   /** Index of the owner's task locations, if one is kept. */
   #places: TaskPlaces | undefined;
   #workers!: Int32Array;
+  /** Why workers have the tasks that they have. */
+  readonly #assignments = new Map<TaskIndex, Assignment>();
   readonly #job: JobNumber;
   /** Tasks in the order in which they ended, once for each end. */
   readonly ended = new GrowingColumn();
@@ -167,8 +168,6 @@ export class TaskTable {
     this.attempts = new Uint32Array(count);
     this.executions = new Uint32Array(count);
     this.#setWorkers(new Int32Array(count).fill(NOBODY));
-    this.assignedBy = new Uint8Array(count);
-    this.assignments = new Float64Array(count);
     this.startedAt = new Float64Array(count);
     this.runMs = new Float64Array(count);
     this.#counts[TaskState.blocked] = count;
@@ -183,8 +182,6 @@ export class TaskTable {
     this.executions = widened(this.executions, this.count);
     if (this.usedUpTo !== undefined) this.usedUpTo = widened(this.usedUpTo, this.count);
     this.#setWorkers(widened(this.#workers, this.count).fill(NOBODY, count));
-    this.assignedBy = widened(this.assignedBy, this.count);
-    this.assignments = widened(this.assignments, this.count);
     this.startedAt = widened(this.startedAt, this.count);
     this.runMs = widened(this.runMs, this.count);
     this.#counts[TaskState.blocked]! += more;
@@ -279,6 +276,7 @@ export class TaskTable {
     this.#counts[before]!--;
     this.#counts[state]!++;
     this.states[task] = state;
+    if (before === TaskState.running) this.#assignments.delete(task);
     if (state >= TaskState.completed) this.ended.push(task);
     if (this.#places !== undefined && isOut(before) !== isOut(state)) {
       if (isOut(state)) this.#places.add(this.workers[task]!, this.#job, task);
@@ -359,11 +357,15 @@ export class TaskTable {
   }
 
   /** The worker gets the task. */
-  assign(task: TaskIndex, worker: Address, { by, number }: Assignment, startedAt: Millis): void {
+  assign(task: TaskIndex, worker: Address, assignment: Assignment, startedAt: Millis): void {
     this.setWorker(task, worker);
-    this.assignedBy[task] = by;
-    this.assignments[task] = number;
+    this.#assignments.set(task, assignment);
     this.startedAt[task] = startedAt;
+  }
+
+  /** Why its worker has the task. */
+  assignmentOf(task: TaskIndex): Assignment {
+    return this.#assignments.get(task) ?? RESUMED;
   }
 
   setWorker(task: TaskIndex, worker: Address): void {
@@ -392,8 +394,8 @@ export class TaskTable {
   /** The task that runs at the worker because of this assignment; −1: none. */
   assigned(worker: Address, { by, number }: Assignment): TaskIndex {
     for (const task of this.#places?.at(worker, this.#job) ?? []) {
-      if (this.states[task] !== TaskState.running || this.assignments[task] !== number) continue;
-      if (this.assignedBy[task] === by) return task;
+      const given = this.assignmentOf(task);
+      if (this.states[task] === TaskState.running && given.number === number && given.by === by) return task;
     }
     return -1;
   }
