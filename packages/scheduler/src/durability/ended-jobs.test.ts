@@ -9,9 +9,10 @@ const STATES = ['completed', 'failed', 'cancelled'] as const;
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...STATES) },
   { weight: 2, arbitrary: fc.integer({ min: 0, max: 1_000 }) },
+  { weight: 1, arbitrary: fc.record({ again: fc.nat(1_000), state: fc.constantFrom(...STATES) }) },
 );
 
-test('ended jobs are listed and counted by state, latest first, after any evictions', () => {
+test('ended jobs are listed and counted by state, latest first, after any evictions and retries', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
       const ended = new EndedJobs();
@@ -22,8 +23,13 @@ test('ended jobs are listed and counted by state, latest first, after any evicti
           ended.add(job);
           model.push(job);
         } else if (model.length > 0) {
-          const [gone] = model.splice(each % model.length, 1);
+          const [gone] = model.splice((typeof each === 'number' ? each : each.again) % model.length, 1);
           expect([ended.delete(gone!), ended.delete(gone!)]).toEqual([true, false]);
+          if (typeof each === 'object') {
+            const again = { ...gone!, state: each.state, endedAt: Math.floor(index / 3) } as Job;
+            ended.add(again);
+            model.push(again);
+          }
         }
         if (index % 100 === 99) ended.sort();
         expect(ended.first).toBe(model[0]);

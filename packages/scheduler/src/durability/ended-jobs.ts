@@ -3,6 +3,7 @@ import type { Job } from '../job/job.js';
 
 /** Rows of removed jobs are compacted when they outnumber the others and this minimum. */
 const GONE_MIN = 64;
+const NO_JOB = -1;
 
 /**
  * Ended jobs in memory, in order of their ends. Listing them reads two columns: the job objects are scattered in
@@ -11,9 +12,10 @@ const GONE_MIN = 64;
 export class EndedJobs {
   readonly #jobs = new Map<number, Job>();
   readonly #counts = new Map<JobState, number>();
-  /** In order, including rows of removed jobs. */
+  /** In order; NO_JOB in rows of removed jobs. */
   #numbers: number[] = [];
   #states: JobState[] = [];
+  readonly #rows = new Map<number, number>();
   /** All rows before it are of removed jobs. */
   #firstRow = 0;
 
@@ -43,6 +45,7 @@ export class EndedJobs {
     const { number, state } = job;
     this.#jobs.set(number, job);
     this.#counts.set(state, this.count([state]) + 1);
+    this.#rows.set(number, this.#numbers.length);
     this.#numbers.push(number);
     this.#states.push(state);
   }
@@ -51,6 +54,9 @@ export class EndedJobs {
   delete({ number, state }: Job): boolean {
     if (!this.#jobs.delete(number)) return false;
     this.#counts.set(state, this.count([state]) - 1);
+    // A job that is retried comes back in another row, perhaps in another state.
+    this.#numbers[this.#rows.get(number)!] = NO_JOB;
+    this.#rows.delete(number);
     if (this.#numbers.length > 2 * this.size + GONE_MIN) this.#sweep();
     return true;
   }
@@ -84,6 +90,7 @@ export class EndedJobs {
     const jobs = [...this.#jobs.values()];
     this.#numbers = jobs.map(({ number }) => number);
     this.#states = jobs.map(({ state }) => state);
+    this.#numbers.forEach((number, row) => this.#rows.set(number, row));
     this.#firstRow = 0;
   }
 }
