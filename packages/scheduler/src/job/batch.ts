@@ -83,6 +83,8 @@ export class Stage extends Batch {
   readonly returned: number[] = [];
   /** Payloads of appended tasks that may still run, by place in the stage: a map of a million inputs has few at a time. */
   readonly #appended = new Map<number, Payload>();
+  /** Stands for the payloads of appended tasks that have completed: the last of these, without its input. */
+  #done: Extract<Payload, { module: string }> | undefined;
   readonly #specified: number;
   /** Their estimated memory. */
   appendedBytes = 0;
@@ -114,6 +116,7 @@ export class Stage extends Batch {
   takeAppended(before: Stage): void {
     for (const [at, payload] of before.#appended) this.#append(at, payload);
     this.appendedBytes = before.appendedBytes;
+    this.#done = before.#done;
     this.unfinished += before.count - this.count;
     this.count = before.count;
     this.written = this.count;
@@ -126,7 +129,7 @@ export class Stage extends Batch {
 
   payloadOf(task: TaskIndex): Payload {
     const at = task - this.first;
-    if (at >= this.#specified) return this.#appended.get(at) ?? DROPPED;
+    if (at >= this.#specified) return this.#appended.get(at) ?? this.#done!;
     const { tasks } = this.spec;
     if ('count' in tasks) return tasks.run;
     return 'each' in tasks ? tasks.each[at]! : { sleep: tasks.sleepsMs[at]! };
@@ -139,14 +142,14 @@ export class Stage extends Batch {
     if (payload === undefined || !('module' in payload)) return;
     this.appendedBytes -= heapBytes(payload);
     this.#appended.delete(at);
+    const { input: _, ...done } = payload;
+    if (this.#done?.module !== done.module || this.#done.export !== done.export) this.#done = done;
   }
 
   override get stage(): Stage {
     return this;
   }
 }
-
-const DROPPED: Payload = { module: '-' };
 
 /** The stages of a job before its start. */
 export function stagesOf({ stages }: JobSpec, lane: Lane, acceptedAt: Millis): Stage[] {

@@ -254,5 +254,6 @@ describe('an open job', () => {
     }
     append(2_000, [], { id: job.id, taken: 2_000 });
     expect(bench.scheduler.activeBytes - before).toBeLessThan(2_000 * 200);
+    expect(detail(job.id).stages[0]!.command).toBe('module /m.js');
   });
 });
