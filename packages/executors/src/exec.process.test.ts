@@ -104,25 +104,25 @@ describe('a command', () => {
     expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
   });
 
-  it.runIf(process.platform === 'linux').each([
-    [''],
-    ['head -c 3000000 /dev/zero; '],
-    ['exec 2>&-; '],
-    ['exec >&-; echo >&2; '],
-  ])('fails when a real-time signal ends it (after "%s")', async (before) => {
-    for (const [number, name] of [
-      [34, 'SIGRTMIN'],
-      [50, 'SIGRTMIN+16'],
-      [64, 'SIGRTMIN+30'],
-    ] as const) {
-      const { outcome } = await outcomeOf(executors, sh(`${before}kill -${number} $$`));
-      expect(outcome).toEqual({
-        kind: 'failed',
-        error: { code: 'signal', message: `the command was killed by ${name} (signal ${number})` },
-        signal: name,
-      });
-    }
-  });
+  it
+    .runIf(process.platform === 'linux')
+    .each([[''], ['head -c 3000000 /dev/zero; '], ['exec 2>&-; '], ['exec >&-; echo >&2; ']])(
+    'fails when a real-time signal ends it (after "%s")',
+    async (before) => {
+      for (const [number, name] of [
+        [34, 'SIGRTMIN'],
+        [50, 'SIGRTMIN+16'],
+        [64, 'SIGRTMIN+30'],
+      ] as const) {
+        const { outcome } = await outcomeOf(executors, sh(`${before}kill -${number} $$`));
+        expect(outcome).toEqual({
+          kind: 'failed',
+          error: { code: 'signal', message: `the command was killed by ${name} (signal ${number})` },
+          signal: name,
+        });
+      }
+    },
+  );
 
   it('fails with its exit code, or the signal that ended it', async () => {
     expect((await outcomeOf(executors, sh('exit 37'))).outcome).toEqual({

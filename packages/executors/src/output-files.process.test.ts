@@ -50,14 +50,17 @@ describe('output to a file', () => {
     expect(read('again')).toBe('new\n');
   });
 
-  it.runIf(process.platform === 'linux')('does not hide the real-time signal that ended the command', async () => {
-    const exec = ['sh', '-c', 'kill -34 $$'];
-    const payload = { exec, stdout: '/dev/null', stderr: '/dev/null' };
-    expect((await outcomeOf(executors, payload, { env })).outcome).toMatchObject({
-      kind: 'failed',
-      signal: 'SIGRTMIN',
-    });
-  });
+  it.runIf(process.platform === 'linux')(
+    'does not hide the real-time signal that ended the command',
+    async () => {
+      const exec = ['sh', '-c', 'kill -34 $$'];
+      const payload = { exec, stdout: '/dev/null', stderr: '/dev/null' };
+      expect((await outcomeOf(executors, payload, { env })).outcome).toMatchObject({
+        kind: 'failed',
+        signal: 'SIGRTMIN',
+      });
+    },
+  );
 
   it('may be thrown away', async () => {
     const { outcome } = await outcomeOf(executors, { exec: SAYS, stdout: '/dev/null' }, { env });

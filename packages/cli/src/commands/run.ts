@@ -1,7 +1,14 @@
 import type { JobHandle } from '@goshawk/client';
 import { type Context, defineCommand, ExitCode, optionsGiven, plain } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { exitCodeOfSignal, GoshawkError, InputError, type JobDetail, LIMITS, type TaskFailure } from '@goshawk/core';
+import {
+  exitCodeOfSignal,
+  GoshawkError,
+  InputError,
+  type JobDetail,
+  LIMITS,
+  type TaskFailure,
+} from '@goshawk/core';
 import { whenReaderHasGone } from '../broken-pipe.js';
 import { readCommandInput } from '../jobs/command-input.js';
 import { rawOutput } from '../jobs/task-output.js';

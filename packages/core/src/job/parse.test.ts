@@ -121,6 +121,7 @@ describe('parsing a job', () => {
 
   test.each([
     [{ count: 2, run: { exec: ['a'], stdout: 'out' } }, 'several tasks would write to "out"'],
+    [{ count: 2, run: { exec: ['a'], stderr: 'out/{index}/../o' } }, 'several tasks would write'],
     [
       [
         { exec: ['a'], stdout: 'o', cwd: '/x' },

@@ -125,8 +125,10 @@ function checkOutputFiles(stages: readonly StageSpec[], source: string): void {
     // Maps each file to its task; both streams of a task may use one file.
     const files = new Map<string, string>();
     for (const path of [task.stdout, task.stderr]) {
-      if (path === undefined || path.includes('{index}')) continue;
-      files.set(normalized(path.startsWith('/') ? path : `${task.cwd ?? '.'}/${path}`), path);
+      if (path === undefined) continue;
+      const file = normalized(path.startsWith('/') ? path : `${task.cwd ?? '.'}/${path}`);
+      // A folder that `..` leaves again does not tell tasks apart.
+      if (!file.includes('{index}')) files.set(file, path);
     }
     for (const [file, path] of files) {
       if (file.startsWith('/dev/')) continue;

@@ -90,7 +90,7 @@ export class EndedJobs {
     const jobs = [...this.#jobs.values()];
     this.#numbers = jobs.map(({ number }) => number);
     this.#states = jobs.map(({ state }) => state);
-    this.#numbers.forEach((number, row) => this.#rows.set(number, row));
+    for (const [row, number] of this.#numbers.entries()) this.#rows.set(number, row);
     this.#firstRow = 0;
   }
 }

@@ -107,7 +107,7 @@ export class Stage extends Batch {
   }
 
   grow(payloads: readonly Payload[]): void {
-    payloads.forEach((payload, at) => this.#append(this.count + at, payload));
+    for (const [at, payload] of payloads.entries()) this.#append(this.count + at, payload);
     this.count += payloads.length;
     this.unfinished += payloads.length;
   }
