@@ -63,7 +63,7 @@ export class Central implements Machine<CentralTimer> {
     const made = policyOf(policy, cutoffMs, timings.heartbeatMs, () => env.random(), env.policyFailed);
     this.#dispatcher = new Dispatcher(env, made, timings, {
       came: (tasks) => this.#shedding.came(tasks),
-      untoldName: (owner, worker) => this.#members.untoldName(owner, worker),
+      nameIfUnknown: (owner, worker) => this.#members.nameIfUnknown(owner, worker),
       preempts: ({ owner, number }, worker) => {
         const name = this.#members.registry.workers.get(worker)?.name ?? '';
         env.happened?.({ kind: 'task-preempted', job: this.#members.idOf(owner, number), worker: name });

@@ -9,7 +9,7 @@ export * from './policies/packing/index.js';
 export * from './policies/three-sigma/index.js';
 
 /** The table of the papers' policies: a folder and a line here make a new one. */
-// biome-ignore lint/suspicious/noExplicitAny: each has options of its own
+// biome-ignore lint/suspicious/noExplicitAny: options differ by policy
 export const PAPER_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
   gs,
   ...PACKING_MODULES,

@@ -15,7 +15,7 @@ import { hawk } from './hawk/hawk.js';
 import { checkedPolicy, inOneLine } from './own.js';
 
 /** The one table of central policies: a folder and a line here make a new one. */
-// biome-ignore lint/suspicious/noExplicitAny: each has options of its own
+// biome-ignore lint/suspicious/noExplicitAny: options differ by policy
 export const CENTRAL_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
   goshawk,
   hawk,
@@ -27,7 +27,7 @@ const LOADED_POLICIES = new Map<string, PolicyModule>();
 const LOADED_PRESETS = new Map<string, Preset>();
 
 /** Registers policies of another package, which are named in `PAPER_POLICY_NAMES` of core. */
-// biome-ignore lint/suspicious/noExplicitAny: each has options of its own
+// biome-ignore lint/suspicious/noExplicitAny: options differ by policy
 export function addPolicies(modules: Readonly<Record<string, PolicyModule<any>>>): void {
   for (const [name, module] of Object.entries(modules)) addPolicy(name, name, module);
 }

@@ -103,7 +103,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'welcome':
         return s.clusterNews.welcomed(from, message, now);
       case 'heartbeatAck':
-        if (s.cluster.acknowledged(from, message, s.keys.version, now)) s.routing.reliefChanged(now);
+        if (s.cluster.acknowledged(from, message, s.keys.version, now)) s.routing.sheddingChanged(now);
         return;
       case 'limits':
         if (from === s.cluster.central) s.clusterNews.limitsHeard(message, now);

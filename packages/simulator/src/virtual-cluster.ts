@@ -124,8 +124,8 @@ export class VirtualCluster {
   readonly #random: Random;
   readonly #carry: VirtualClusterOptions['carry'];
   /**
-   * Uninitialized at first, so that the engine stores the time as one shared object per instant; a field that always
-   * held numbers would allocate one for each step.
+   * Uninitialized at first, so that the engine stores the time as one shared object per instant; a field with only
+   * numbers would allocate one for each step.
    */
   #now: Millis;
 

@@ -150,8 +150,8 @@ function tasksInputOf(tasks: TaskList): NonNullable<JobInput['tasks']> {
 const BLOCK_LENGTH = 8_192;
 
 /**
- * Many columns in one piece of memory, which is free when all of them are: for a small one, memory of its own takes
- * longer to get than to fill.
+ * Many columns share one block of memory, which is freed with the last of them: allocating a block for a small column
+ * takes longer than filling it.
  */
 export function columnBlocks(): Columns {
   let block = new Float64Array();

@@ -28,14 +28,14 @@ const SAMPLE_COUNTS = {
 } as const;
 
 /**
- * A part of a workload: first the window, then jobs at random, then tasks at random. Jobs come in the
- * order of the workload, or of submission where they are drawn. Streamed, but for a sample of jobs, which
- * is held. A sample of jobs keeps their times, so that a tenth of them is a tenth of the load.
+ * Samples a workload: first the window, then random jobs, then random tasks. Jobs keep the order of the workload, or
+ * are sorted by submission if they are drawn. The result is streamed, except for a sample of jobs, which is kept in
+ * memory. Sampled jobs keep their times, so that a tenth of them is a tenth of the load.
  *
  * Deterministic: the same jobs and options give the same sample.
  *
- * @param tally counts what is left out, complete once all jobs are taken
- * @throws WorkloadError when an option makes no sense, or no job is submitted in the window
+ * @param tally counts omissions; complete once all jobs are read
+ * @throws WorkloadError if an option is invalid, or no job is submitted in the window
  */
 export async function* sampleTrace(
   jobs: Jobs,

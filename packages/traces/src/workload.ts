@@ -24,7 +24,7 @@ import {
 } from './packed-jobs.js';
 import { type Tallied, Tally } from './tally.js';
 
-/** A file whose tasks are no more than this is held in memory: 8 bytes a task. */
+/** Files with at most this many tasks are kept in memory: 8 bytes per task. */
 const HELD_TASKS_MAX = 32_000_000;
 
 const HASHED_CHUNK_BYTES = 1024 * 1024;
@@ -42,7 +42,7 @@ export interface Workload {
   readonly tallied: readonly Tallied[];
   /** The jobs in order of submission; can be walked any number of times. */
   jobs(): Jobs;
-  /** The same, many at a time; all of them at once where they are held in memory. */
+  /** The same in batches; a single batch if the jobs are kept in memory. */
   batches(): JobBatches;
   /**
    * SHA-256 in hexadecimal: of the file's bytes; of a folder's listing by `sha256sum`, in order of time;
@@ -55,7 +55,7 @@ export interface Workload {
 }
 
 interface OpenOptions {
-  /** Files of more tasks are streamed at each walk instead of held. 32 million unless given. */
+  /** Files with more tasks are streamed on each iteration. Default: 32 million. */
   readonly heldTasksMax?: number;
   /** Called as jobs are read before the workload is open, with how many more those are. */
   readonly onJobsRead?: (count: number) => void;
@@ -125,8 +125,8 @@ function generatedWorkload(generator: ConfiguredGenerator): Workload {
 }
 
 /**
- * Reads all jobs. Gives them sorted by submission (equal times keep the file's order), or, where their
- * tasks are too many to be held, only their number, once it is clear that they are in order already.
+ * Reads all jobs, sorted by submission (equal times keep the file's order). If there are too many tasks for memory,
+ * returns only their number, after checking that the jobs are in order.
  */
 async function readOnce(
   batches: AsyncIterable<PackedJobs>,

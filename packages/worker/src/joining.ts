@@ -83,8 +83,8 @@ export function acknowledged(
   if (from !== membership.central) return;
   membership.heard(now);
   if (version !== membership.version) w.env.send(from, { type: 'resync' });
-  if (membership.isRelieved !== matching) return;
-  membership.isRelieved = !matching;
+  if (membership.isShedding !== matching) return;
+  membership.isShedding = !matching;
   w.finder?.freed(now);
 }
 

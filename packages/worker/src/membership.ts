@@ -30,7 +30,7 @@ export class Membership {
   /** The connection to central broke, and central has not welcomed this worker since. */
   #isCutOff = false;
   /** Central currently sheds short jobs. */
-  isRelieved = false;
+  isShedding = false;
   /** When the next heartbeat is due. */
   beatDueAt: Millis = Number.POSITIVE_INFINITY;
 
@@ -50,7 +50,7 @@ export class Membership {
     // Each central numbers its versions separately.
     if (this.central !== central) {
       this.#version = 0;
-      this.isRelieved = false;
+      this.isShedding = false;
     }
     this.central = central;
     this.#isCutOff = false;

@@ -44,7 +44,7 @@ export class Seeking {
     const policy = membership.settings?.policy;
     if (policy === undefined || policy.seekCap === 0 || membership.schedulers.length === 0) return false;
     const { by } = policy.preset.short;
-    return by === 'seeking' || (by === 'matching' && (membership.isRelieved || membership.isQuiet(now)));
+    return by === 'seeking' || (by === 'matching' && (membership.isShedding || membership.isQuiet(now)));
   }
 
   /** Starts a round if the worker has nothing to do. @returns whether a round is in progress */

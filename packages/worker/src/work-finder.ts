@@ -39,7 +39,7 @@ export class WorkFinder {
    */
   #tellCentral(now: Millis): void {
     const { membership } = this.#w;
-    if (!membership.isRelieved) return this.#pulling.pullIfNew();
+    if (!membership.isShedding) return this.#pulling.pullIfNew();
     this.#freeSince = now;
     if (this.#armed) return;
     this.#armed = true;
@@ -48,7 +48,7 @@ export class WorkFinder {
 
   /** Whether central finds work for free slots and no scheduler is asked. */
   pulls(now: Millis): boolean {
-    return !this.#seeking.isOn(now) && !this.#w.membership.isRelieved;
+    return !this.#seeking.isOn(now) && !this.#w.membership.isShedding;
   }
 
   /** Reports that the free slots, or the classes of running tasks, differ from the last report. */

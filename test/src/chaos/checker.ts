@@ -6,17 +6,17 @@ import type { Execution } from './tasks.js';
 const LOSSES_MAX = 8;
 
 /**
- * Sees everything that happens, and says what must not: whatever is promised in docs/OPERATE.md, as far as it can
- * be seen from outside. A complaint begins with the name of what was broken.
+ * Observes everything in a run and checks the promises of docs/OPERATE.md that are visible from outside. A complaint
+ * starts with the name of the broken promise.
  */
 export class Checker {
   readonly complaints: string[] = [];
   readonly #executions = new Map<string, Execution>();
   /** By (job, task, attempt). */
   readonly #executed = new Map<string, Execution>();
-  /** By key, the job that a client was told. */
+  /** The job reported to a client, by key. */
   readonly #accepted = new Map<string, { readonly order: Order; readonly jobId: string }>();
-  /** Jobs of which a client was told that they are cancelled. */
+  /** Jobs whose cancellation was confirmed to a client. */
   readonly #cancelled = new Set<string>();
   readonly #askedToCancel = new Set<string>();
   readonly #retried = new Set<string>();
@@ -38,7 +38,7 @@ export class Checker {
 
   /** Nothing happens to workers and messages: what runs, or has ended, need not be started again. */
   readonly #isCalm: boolean;
-  /** By task, in calm. */
+  /** By task, in a quiet cluster. */
   readonly #latestRun = new Map<string, Execution>();
   readonly #epochs = new Map<string, number>();
 
@@ -89,7 +89,7 @@ export class Checker {
     return this.#lostTags.has(tagOf(jobId));
   }
 
-  // ---- what clients are told
+  // ---- answers to clients
 
   accepted(order: Order, jobId: string): void {
     const known = this.#accepted.get(order.key);
@@ -121,7 +121,7 @@ export class Checker {
     this.#retried.add(jobId);
   }
 
-  /** Jobs that a scheduler has confirmed as held, until their client asks for their release. */
+  /** Jobs whose hold a scheduler has confirmed, until their client asks for their release. */
   readonly #held = new Set<string>();
 
   holdConfirmed(jobId: string): void {
@@ -177,7 +177,7 @@ export class Checker {
       this.wrong(`failed: ${jobId} has failed for no reason: ${JSON.stringify(end!.failures)}`);
   }
 
-  /** A job that ended by itself has all the tasks that its client appended. */
+  /** A job that ended without a cancellation has all the tasks that its client appended. */
   #checkAppended({ jobId, job, appends, end }: Order): void {
     if (appends === undefined || this.#askedToCancel.has(jobId!)) return;
     const lists = [Array.isArray(job.tasks) ? job.tasks : [], ...appends];

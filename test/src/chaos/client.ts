@@ -63,8 +63,8 @@ type Asked =
   | { readonly kind: 'drain'; readonly worker: string; readonly on: boolean };
 
 /**
- * A client that asks until it is answered, as the SDK does, and notices whatever it should not be told: it sends to
- * any scheduler, and not only to the one that it should.
+ * A client that retries until it is answered, as the SDK does, and checks every answer; it sends to any scheduler,
+ * not only to the right one.
  */
 export class Client implements Machine {
   readonly orders: Order[] = [];

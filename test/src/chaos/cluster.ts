@@ -48,7 +48,7 @@ interface Place {
 
 /** A process that was to end and has not is killed then, as its supervisor would. */
 const GRACE_MS = 30_000;
-/** A scheduler that has ended by itself is started again by its supervisor. */
+/** A supervisor restarts a scheduler that has exited. */
 const FENCED_MS = 500;
 /** So many records of a journal are read at a time: few, so that much happens between. */
 const PIECE = 3;
@@ -218,7 +218,7 @@ export class Cluster {
     return true;
   }
 
-  /** @returns false where it has none of its own */
+  /** @returns false if it has no such process */
   loseDisk(name: string): boolean {
     const { store } = this.#places.get(name)!;
     if (!(store instanceof ChaosDisk)) return false;

@@ -146,7 +146,7 @@ function withGangs(plan: Plan): Plan {
   return { ...plan, orders };
 }
 
-/** Some jobs are held for a while. */
+/** Some jobs are on hold for a while. */
 function withHolds(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/holds`);
   if (!draw.chance(0.4)) return plan;
@@ -206,7 +206,7 @@ function withIndices(plan: Plan): Plan {
 
 const USERS = ['ann', 'ben', 'cleo'] as const;
 
-/** Jobs of several users; where whatever runs may run again, deadlines and work that may be ended for them. */
+/** Jobs of several users; if tasks may run again, also with deadlines and preemptible jobs. */
 function withUsers(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/users`);
   if (plan.settings.policy.preset.decidedBy.policy !== 'goshawk' || !draw.chance(0.6)) return plan;

@@ -13,7 +13,7 @@ export interface End {
 
 export interface Parcel {
   readonly from: End;
-  /** The process at whose endpoint it is to arrive, whichever incarnation is there by then. */
+  /** The process at the destination endpoint, in the incarnation that is there on arrival. */
   readonly to: Pick<End, 'name' | 'role'>;
   readonly type: MessageType;
   readonly bytes: Buffer;
@@ -46,8 +46,8 @@ interface NetworkEvents {
 }
 
 /**
- * Messages on their way, each with a delay of its own. Order holds from one process to another while their connection
- * lives; whatever else may happen to a message is a fault of the plan.
+ * Messages in flight, each with a separate delay. Messages between two processes stay in order while their connection
+ * lives; anything else that happens to a message is a fault of the plan.
  */
 export class Network {
   readonly #calendar: Calendar;

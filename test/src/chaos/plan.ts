@@ -1,8 +1,8 @@
 import type { ClusterSettings, JobInput, MessageType, Millis, Role } from '@goshawk/core';
 
 /**
- * All that is decided about a run before it begins. Everything in the lists was drawn by itself, so that any of it can
- * be left out without moving the rest. Times are true time, ms from the start of the cluster.
+ * Everything decided about a run before it starts. Each element of the lists was drawn independently, so that any of
+ * them can be omitted without changing the others. Times are true time, in ms from the start of the cluster.
  */
 export interface Plan {
   readonly seed: string;
@@ -136,7 +136,7 @@ export type Fault = { readonly at: Millis } & (
       readonly forMs: Millis;
       readonly hasNoRoom: boolean;
     }
-  /** The operator wants the jobs of a scheduler to be another one's. */
+  /** The operator requests a takeover of a scheduler's jobs. */
   | { readonly kind: 'takeOver'; readonly process: Party }
   /** The operator drains a worker, and takes it back. */
   | { readonly kind: 'drain'; readonly process: Party; readonly forMs: Millis }

@@ -23,7 +23,7 @@ interface ProcessEvents {
   failed(process: Process, error: unknown): void;
 }
 
-/** A timer must not go off before its time by this process's clock, whatever is rounded on the way. */
+/** A timer must not fire before its time by this process's clock, in spite of rounding. */
 const NEVER_BEFORE_MS = 1e-6;
 const EPOCH_MS = 1_700_000_000_000;
 
@@ -101,7 +101,7 @@ export class Process implements End {
 
   start(machine: Machine): void {
     this.machine = machine;
-    // Before whatever has come while it was made.
+    // Before messages that arrived while it was created.
     this.#waiting.unshift({ kind: 'event', act: (now) => machine.start(now) });
     this.#goOn();
   }

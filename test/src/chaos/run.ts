@@ -20,7 +20,7 @@ import { anyPartyOf } from './wire.js';
  * aside for five minutes since tasks failed there, more than once.
  */
 const LIVENESS_MS = 900_000;
-/** Nothing is held anywhere so long after that. */
+/** All messages have been delivered by this time. */
 const CALM_MS = 120_000;
 /** Reservations of a scheduler that has lost its disk are kept for as long as it may still return. */
 const CALM_AFTER_LOSS_MS = 1_200_000;
@@ -29,7 +29,7 @@ const LOOK_MS = 500;
 const IDLE_MS = 3_000;
 /** No run that goes well comes near to it. */
 const EVENTS_MAX = 1_000_000;
-/** Drained workers are told again to go on. */
+/** Drained workers are undrained again. */
 const UNDRAIN_MS = 10_000;
 /** Messages that never stop while there are a central and workers. */
 const GOES_ON: ReadonlySet<MessageType> = new Set([
@@ -39,7 +39,7 @@ const GOES_ON: ReadonlySet<MessageType> = new Set([
   'stolen',
   'usage',
   'occupied',
-  // With each heartbeat, if nobody has told the worker since to go on.
+  // Repeated with each heartbeat until the worker is undrained.
   'drained',
 ]);
 /** Runs that an owner has given up must end this soon after their worker reconnects. */

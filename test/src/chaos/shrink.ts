@@ -10,8 +10,8 @@ export function kindOf(complaint: string): string {
 const TRIES_MAX = 400;
 
 /**
- * Leaves out whatever is not needed for the same thing to be broken: faults, then orders, then what is special about
- * those that are left.
+ * Removes everything that is not needed to reproduce the failure: faults, then orders, then special properties of the
+ * remaining orders.
  */
 export async function shrink(plan: Plan, kind: string): Promise<Plan> {
   let tries = 0;

@@ -104,7 +104,7 @@ export class Tasks {
     }
   }
 
-  /** The first reason counts. A task that ends before the kill reaches it has ended by itself. */
+  /** The first reason counts. A task that ends before the kill reaches it has ended normally. */
   kill(slot: number, reason: KillReason): void {
     const run = this.#runs.get(slot);
     if (run === undefined || run.isKilled) return;

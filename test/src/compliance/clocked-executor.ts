@@ -2,7 +2,7 @@ import type { Address, Millis, Outcome } from '@goshawk/core';
 import type { Executor, Run, RunOrder, Outcome as RunOutcome, RunSink } from '@goshawk/executors';
 import type { FakeTime } from './fake-time.js';
 
-/** Runs tasks, all of which sleep, on a fake clock; and ends them as it is told. */
+/** Runs sleep tasks on a fake clock, and ends them on request. */
 export class ClockedExecutor implements Executor {
   readonly #time: FakeTime;
   readonly #beginMs: Millis;

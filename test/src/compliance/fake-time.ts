@@ -37,7 +37,7 @@ export class FakeTime {
     this.#calendar.happenNext();
   }
 
-  /** Something that happens in a turn of its own. */
+  /** An event in a separate turn. */
   turn(happen: () => void): void {
     happen();
     for (let next = this.#soon.shift(); next !== undefined; next = this.#soon.shift()) next();

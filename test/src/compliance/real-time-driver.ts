@@ -25,8 +25,8 @@ interface Process {
 const INDEX = 0;
 
 /**
- * Real-time hosts, held from outside: a process for each machine, with names of its own for all others, so
- * that whatever goes from one to another is encoded, becomes bytes, and is decoded.
+ * Real-time hosts controlled by the test: one process per machine, with separate addresses for all others, so that
+ * every message is encoded to bytes and decoded.
  */
 export class RealTimeDriver implements Driver {
   readonly #options: DriverOptions;

@@ -17,8 +17,8 @@ interface Happening {
 export const LATE_MAX_MS = 3;
 
 /**
- * A driver with machines that write down what happens to them. Whatever happens, a machine at work is not
- * disturbed, neither is another one of its driver, and time does not go back.
+ * A driver with machines that record their events, and checks that no event disturbs a busy machine or another one,
+ * and that time never goes back.
  */
 export class Stand {
   readonly driver: Driver;
@@ -61,7 +61,7 @@ export class Stand {
   }
 }
 
-/** Writes down what happens to it, and does then what the test wants. */
+/** Records an event, then does what the test requests. */
 export class Recorder implements TaskMachine {
   readonly name: string;
   readonly address: Address;
@@ -99,7 +99,7 @@ export class Recorder implements TaskMachine {
     expect(time, `when ${what} happened to ${this.name}`).toBeLessThanOrEqual(at + LATE_MAX_MS);
   }
 
-  /** Lets the machine do something in a step of its own. */
+  /** Lets the machine act in a separate step. */
   do(act: (environment: TaskEnvironment, now: Millis) => void): void {
     const { driver } = this.#stand;
     driver.enter(this.address, (now) =>

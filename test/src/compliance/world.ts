@@ -13,7 +13,7 @@ export interface World {
   alarm(): Alarm | undefined;
   /** Something that happens in a turn of the event loop. */
   turn(happen: () => void): void;
-  /** Mail for another process: in a turn of its own, soon. */
+  /** A message to another process: in a separate turn, soon. */
   travel(arrive: () => void): void;
   /** Mail for the same process. */
   loopBack(arrive: () => void): void;

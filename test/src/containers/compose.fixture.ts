@@ -14,7 +14,7 @@ interface Ran {
   readonly stderr: string;
 }
 
-/** `docker-compose.yml` as it is, under a name and a port of its own. */
+/** `docker-compose.yml` as it is, under a separate name and port. */
 export class ComposeProject implements AsyncDisposable {
   readonly #environment: NodeJS.ProcessEnv;
   #client: Cluster | undefined;

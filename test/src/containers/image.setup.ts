@@ -5,12 +5,12 @@ import { isRequired } from '@goshawk/journal/testing';
 import type { TestProject } from 'vitest/node';
 
 /**
- * Builds the image that the tests of this folder run, once for all of them, and takes down in the end whatever they
- * have left: containers and networks bear a label.
+ * Builds the image that the tests of this folder share, and finally removes all containers and networks with their
+ * label.
  *
- * - `GOSHAWK_TEST_IMAGE` names an image that is there already.
- * - `NODE_IMAGE` is what the image is built on, where the usual one cannot be pulled.
- * - `GOSHAWK_REQUIRE=docker`: what could not run has failed, and is not skipped.
+ * - `GOSHAWK_TEST_IMAGE` names an existing image.
+ * - `NODE_IMAGE` is the base image, if the usual one cannot be pulled.
+ * - `GOSHAWK_REQUIRE=docker`: tests that cannot run fail instead of being skipped.
  */
 export default function setup(project: TestProject): (() => void) | undefined {
   const made = image();

@@ -136,7 +136,7 @@ export function whyNoKustomize(): string | undefined {
   try {
     const said = execFileSync('kubectl', ['version', '--client', '-o', 'json'], { encoding: 'utf8' });
     const { kustomizeVersion } = JSON.parse(said) as { kustomizeVersion?: string };
-    // Components came with Kustomize 3.7, and kubectl 1.21 was the first to have that; it is when it began to say so.
+    // Kustomize 3.7 introduced components, and kubectl 1.21 was the first version to include it.
     return kustomizeVersion === undefined ? 'this kubectl is older than 1.21' : undefined;
   } catch {
     return 'there is no kubectl';

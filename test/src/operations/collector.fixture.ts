@@ -14,7 +14,7 @@ export interface ReceivedSpan {
   readonly to: number;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
-  /** Spans that it came of, as TRACE-SPAN. */
+  /** Linked spans, as TRACE-SPAN. */
   readonly links: readonly string[];
 }
 

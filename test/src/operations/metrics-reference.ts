@@ -22,7 +22,7 @@ function row(name: string, { kind, help, labels = {}, of }: MetricSpec): string 
   return `| \`${name}\` | ${kind} | ${Object.entries(labels).map(label).join('; ')} | ${roles} | ${help} |`;
 }
 
-/** Long lists of values are told by where they stand. */
+/** Long lists of values are described by their location. */
 function label([name, values]: [string, NonNullable<MetricSpec['labels']>[string]]): string {
   if (!Array.isArray(values)) return `\`${name}\` ${(values as { one: string }).one}`;
   if (name === 'type') return '`type`: see `docs/PROTOCOL.md`';

@@ -98,7 +98,7 @@ describe('alerts and dashboard', () => {
   it('are understood by promtool, where that is installed', ({ skip }) => {
     const folder = mkdtempSync(join(tmpdir(), 'goshawk-promtool-test-'));
     try {
-      // Grafana puts in the interval; Prometheus wants to see one.
+      // Grafana substitutes the interval, but Prometheus requires one.
       const panels = expressions
         .slice(rules.length)
         .map(([, expr], i) => ({ record: `panel:${i}`, expr: expr.replaceAll('$__rate_interval', '1m') }));

@@ -56,7 +56,7 @@ function tarball(name: string): string {
   return join(folder, 'tarballs', `goshawk-${name}-${VERSION}.tgz`);
 }
 
-/** An empty project with these packages and whatever they need. */
+/** An empty project with these packages and their dependencies. */
 async function install(project: string, names: readonly string[]): Promise<string> {
   const home = join(folder, project);
   await mkdir(home);

@@ -26,7 +26,7 @@ async function run(cwd: string, program: string, ...args: string[]): Promise<str
   return (await promisify(execFile)(program, args, options)).stdout;
 }
 
-/** The environment without what the npm that runs the tests says of its own project, and without settings. */
+/** The environment without the variables that npm sets for the project under test, and without settings. */
 function environment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(npm_|GOSHAWK_)/i.test(name));
   return { ...Object.fromEntries(kept), XDG_STATE_HOME: join(folder, 'state') };

@@ -97,7 +97,7 @@ function booksOf({ capacity, workers, jobs }: ClusterView, now: Millis): Books {
   };
 }
 
-/** Jobs by when they come, in seconds, and what their owner is told of them. Each label starts with its scheduler. */
+/** Jobs by arrival in seconds, with the messages to their owner. Each label starts with its scheduler. */
 type Arrivals = readonly (readonly [at: number, label: string, tasks: number, more?: Partial<JobInput>])[];
 
 interface Played {
@@ -156,7 +156,7 @@ test.each<[string, string, Record<string, string | number>, Arrivals]>([
     [
       [0, 's1-runs', 6],
       [0, 's2-ends', 2, { tasks: tasksOf(2, 5_000), estimate: 1_000 }],
-      // Two of its tasks start when those have ended, which tells nothing of when it came; two wait on.
+      // Two of its tasks start when those have ended, which does not depend on its arrival; two still wait.
       [1, 's1-both', 4, { estimate: 30_000 }],
       // Due after 100 times its work in the slots: the earlier one has more work, and is due earlier.
       [1, 's1-first', 4, { estimate: 60_000 }],

@@ -23,8 +23,8 @@ export interface DriverOptions {
 }
 
 /**
- * A driver of machines, held from outside: nothing happens unless it is let happen. The addresses that it
- * gives out are its own; machines may know the same party by another number, each process its own.
+ * A driver of machines controlled by the test: no event occurs without a call. Each process has separate addresses
+ * for the parties.
  */
 export interface Driver {
   readonly now: Millis;

@@ -49,9 +49,8 @@ export interface Party {
 }
 
 /**
- * A cluster of the real machines in which nothing happens by itself: a test says which message is
- * delivered next and how far the clock goes. So every order of events can be had, and had again. After each
- * step the machine that made it checks its invariants.
+ * A cluster of the real machines in which no event occurs automatically: a test delivers single messages and advances
+ * the clock, so every order of events can be reproduced. After each step the machine checks its invariants.
  */
 export class SteppedCluster {
   readonly network = new Network();
@@ -83,7 +82,7 @@ export class SteppedCluster {
     });
   }
 
-  /** From now on central's process, whichever it is, is busy for this share of the time. */
+  /** The current process of central is busy for this fraction of the time from now on. */
   loadCentral(share: number): void {
     this.#busy = { ms: this.#busyMs, at: this.now, share };
   }
@@ -244,7 +243,7 @@ export class SteppedCluster {
     this.#driver.enter(party.address, entry);
   }
 
-  /** The task in a slot of a worker is told to end in this way. @returns false when none runs there */
+  /** Ends the task in a slot of a worker with this outcome. @returns false if none runs there */
   endTask(worker: Party, slot: number, outcome: Outcome): boolean {
     return this.#driver.endTask(worker.address, slot, outcome);
   }

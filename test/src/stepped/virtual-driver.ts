@@ -29,11 +29,11 @@ interface VirtualDriverOptions extends DriverOptions {
 interface Tasks {
   readonly environment: TaskEnvironment;
   readonly running: Set<number>;
-  /** How a task ends that was told to end; a virtual cluster knows tasks that sleep, and kills. */
+  /** The outcome of a task that the test ends; a virtual cluster only knows sleep tasks and kills. */
   readonly told: Map<number, Outcome>;
 }
 
-/** The simulator, held from outside. */
+/** The simulator, controlled by the test. */
 export class VirtualDriver implements SteppingDriver {
   readonly #cluster: VirtualCluster;
   readonly #machines = new Map<Address, Machine>();

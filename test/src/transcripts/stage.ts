@@ -6,8 +6,8 @@ import { type Party, SteppedCluster, type SteppedOptions } from '../stepped/step
 import { type Names, renderMessage } from './render.js';
 
 /**
- * The cluster of a transcript, and the lines of what its machines do. Heartbeats and their answers are
- * delivered by themselves and not shown.
+ * The cluster of a transcript, and the lines that its machines produce. Heartbeats and their answers are delivered
+ * automatically and not shown.
  */
 export class Stage {
   readonly cluster: SteppedCluster;
@@ -114,8 +114,8 @@ export class Stage {
   }
 
   /**
-   * Delivers what is on its way, and what follows from it, until nothing is but what is held; no time passes.
-   * What is due happens before messages that are sent at the same instant arrive.
+   * Delivers all messages in flight that are not delayed on request, and those that follow from them; no time passes.
+   * Due timers fire before messages sent at the same instant arrive.
    */
   settle(): void {
     const { cluster } = this;

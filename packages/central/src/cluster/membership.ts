@@ -89,7 +89,7 @@ export class Membership {
   }
 
   /** Name of a worker; undefined if the scheduler already knows it. */
-  untoldName(scheduler: Address, worker: Address): string | undefined {
+  nameIfUnknown(scheduler: Address, worker: Address): string | undefined {
     if (!this.#publisher.hasYetToTell(scheduler, worker)) return undefined;
     return this.registry.workers.get(worker)?.name;
   }

@@ -39,7 +39,7 @@ class Bench {
       nameOf: String,
     };
     const made = typeof policy === 'string' ? makePolicy(policy, {}, context) : policy;
-    this.dispatcher = new Dispatcher(env, made, TIMINGS, { came: () => {}, untoldName: () => undefined });
+    this.dispatcher = new Dispatcher(env, made, TIMINGS, { came: () => {}, nameIfUnknown: () => undefined });
     for (let at = 0; at < workers; at++) {
       this.open(at, slots);
       this.pull(at, { free: slots });

@@ -40,11 +40,11 @@ type Env = Environment<'plan'> & {
 };
 
 /** The dispatcher's view of the rest of central. */
-interface Around {
+interface DispatcherHost {
   /** Tasks of jobs not known to be long have arrived. */
   came(tasks: number): void;
   /** Name of a worker; undefined if the owner already knows it. */
-  untoldName(owner: Address, worker: Address): string | undefined;
+  nameIfUnknown(owner: Address, worker: Address): string | undefined;
   /** A policy preempts a running task. */
   preempts?(job: BookedJob, worker: Address): void;
 }
@@ -62,7 +62,7 @@ export class Dispatcher {
   readonly #line: WaitingLine;
   /** How long a match may be in flight. ms; 0: messages are never lost */
   readonly #lostAfterMs: Millis;
-  readonly #around: Around;
+  readonly #host: DispatcherHost;
   /** Something has changed, or the time that the policy requested has come. */
   #isDue = false;
   #solves = 1;
@@ -75,14 +75,14 @@ export class Dispatcher {
     env: Env,
     policy: CentralPolicy,
     { retryMs, leaseMs }: Pick<Timings, 'retryMs' | 'leaseMs'>,
-    around: Around,
+    host: DispatcherHost,
   ) {
     this.#env = env;
     this.#policy = policy;
     this.#placements = new Placements(env, this.books, leaseMs);
     this.#line = new WaitingLine(this.books, policy);
     this.#lostAfterMs = 2 * retryMs;
-    this.#around = around;
+    this.#host = host;
   }
 
   /** Number of matches not yet known to their workers. */
@@ -339,7 +339,7 @@ export class Dispatcher {
     });
     if (known === undefined) {
       stage.matches = matches;
-      if (!long) this.#around.came(tasks);
+      if (!long) this.#host.came(tasks);
     }
     const avoided = message.avoid?.flatMap((address) => this.books.worker(address) ?? []);
     this.books.reconsider(stage, now, avoided);
@@ -502,7 +502,7 @@ export class Dispatcher {
   #newcomers(owner: Address, runs: readonly BookedRun[]): MessageOf<'matched'>['newcomers'] {
     let found: { worker: Address; name: string }[] | undefined;
     for (const { worker } of runs) {
-      const name = this.#around.untoldName(owner, worker.address);
+      const name = this.#host.nameIfUnknown(owner, worker.address);
       if (name === undefined) continue;
       found ??= [];
       found.push({ worker: worker.address, name });
@@ -523,7 +523,7 @@ export class Dispatcher {
     if (!isFirst && !mayBeLost) return;
     if (isFirst) {
       this.preemptions++;
-      this.#around.preempts?.(run.stage.job, run.worker.address);
+      this.#host.preempts?.(run.stage.job, run.worker.address);
     }
     run.askedAt = now;
     const { job } = run.stage;

@@ -8,7 +8,7 @@ export interface CaseKind {
 }
 
 /** The content of a file: a JSON object. */
-// biome-ignore lint/suspicious/noExplicitAny: each kind knows the fields of its own files
+// biome-ignore lint/suspicious/noExplicitAny: fields differ by kind
 export type CaseContent = Readonly<Record<string, any>>;
 
 export interface CheckedCase {

@@ -170,7 +170,7 @@ export function ratioCourse([first]: readonly RunOfJobs[]): readonly number[] | 
   return chosen.length === 0 ? undefined : chosen;
 }
 
-/** Jobs with fewer tasks are thin (SLearn §5.1.2). */
+/** Jobs with fewer tasks are thin jobs (SLearn §5.1.2). */
 const WIDE_TASKS = 3;
 
 function isWide({ tasks }: JobDetails, job: number): boolean {

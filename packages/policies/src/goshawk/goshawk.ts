@@ -435,8 +435,8 @@ export class Goshawk implements CentralPolicy {
     }
     // Other stages with equal needs may be admitted even if this one is not: they end earlier or prefer other
     // workers.
-    const isChoosy = hasPreference(stage.job) || stage.declinedBy !== undefined;
-    const mayDiffer = isChoosy || (this.#reservations.size > 0 && this.#placement.hasRoom(stage));
+    const isSelective = hasPreference(stage.job) || stage.declinedBy !== undefined;
+    const mayDiffer = isSelective || (this.#reservations.size > 0 && this.#placement.hasRoom(stage));
     const count = (passedOver.get(needs) ?? 0) + 1;
     if (mayDiffer) passedOver.set(needs, count);
     if (mayDiffer && count < CANDIDATES_MAX) line.passOverFirst();

@@ -32,7 +32,7 @@ export class Cluster {
   /** When the current central welcomed this scheduler. */
   #welcomedAt: Millis = 0;
   /** Central sheds short jobs at present. */
-  #isRelieved = false;
+  #isShedding = false;
   #isCalm = false;
   /** Schedulers remembered for the next central, which cannot know who was present. */
   #remembered: MessageOf<'remember'>['schedulers'] = [];
@@ -121,7 +121,7 @@ export class Cluster {
     this.#heardAt = now;
     if (isNew) {
       this.#welcomedAt = now;
-      this.#isRelieved = false;
+      this.#isShedding = false;
     }
     if (settings.timings.heartbeatMs > 0)
       this.#env.setTimer('heartbeat', 0, now + settings.timings.heartbeatMs);
@@ -178,8 +178,8 @@ export class Cluster {
   }
 
   /** Central is overloaded and sheds short jobs, which should not wait for it. */
-  get isRelieved(): boolean {
-    return this.#isRelieved;
+  get isShedding(): boolean {
+    return this.#isShedding;
   }
 
   heard(now: Millis): void {
@@ -212,8 +212,8 @@ export class Cluster {
     this.#heardAt = now;
     const isCurrent = message.version === this.members.version && message.ownersVersion === ownersVersion;
     if (!isCurrent) this.#env.send(from, { type: 'resync' });
-    const hasChanged = this.#isRelieved === message.matching;
-    this.#isRelieved = !message.matching;
+    const hasChanged = this.#isShedding === message.matching;
+    this.#isShedding = !message.matching;
     return hasChanged;
   }
 

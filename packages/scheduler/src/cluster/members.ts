@@ -175,14 +175,14 @@ export class Members {
       for (let i = 0; i < count; i++) visit(pool[drawIndex(source, pool.length)] as Address);
       return;
     }
-    const isChoosy = avoidsOccupied && count < pool.length && this.#occupied.length > 0;
+    const isSelective = avoidsOccupied && count < pool.length && this.#occupied.length > 0;
     let left = count;
     for (; left >= pool.length; left -= pool.length) for (const address of pool) visit(address as Address);
     // The first steps of a Fisher–Yates shuffle. The array stays shuffled, which does not affect later draws.
     const passedOver: Address[] = [];
     for (let i = 0; i < pool.length && left > 0; i++) {
       const drawn = drawTo(i, pool, source) as Address;
-      if (isChoosy && this.isOccupied(drawn)) passedOver.push(drawn);
+      if (isSelective && this.isOccupied(drawn)) passedOver.push(drawn);
       else {
         visit(drawn);
         left--;

@@ -84,7 +84,7 @@ export class Routing {
   /** The user has released the job: repeats its needs to central, from which it was withdrawn. */
   released(job: Job, now: Millis): void {
     if (this.isHeld(job) || job.hasEnded || job.cancelling) return;
-    if (job.route.by === 'matching' && !this.#isSpared(job)) tellNeeds(this.#s, job, now);
+    if (job.route.by === 'matching' && !this.#isShed(job)) tellNeeds(this.#s, job, now);
     for (const stage of job.stages) if (stage.waiting > 0) this.#arrived(job, stage, stage.waiting, now);
     this.findAll(job, now);
   }
@@ -103,7 +103,7 @@ export class Routing {
   reordered(job: Job, now: Millis): void {
     if (this.isHeld(job) || job.hasEnded || job.cancelling) return;
     for (const batch of job.batches) if (batch.probes.out > 0) this.prober.recall(job, batch);
-    if (job.route.by === 'matching' && !this.#isSpared(job)) tellNeeds(this.#s, job, now);
+    if (job.route.by === 'matching' && !this.#isShed(job)) tellNeeds(this.#s, job, now);
     this.findAll(job, now);
   }
 
@@ -136,7 +136,7 @@ export class Routing {
     this.#s.sweepTimer.arm(now);
     if (!job.needsCentral) return this.prober.topUp(job, batch);
     if (job.route.by === 'central') placeTasks(this.#s, job, job.stages[batch.index]!, now);
-    else if (!this.#isSpared(job)) tellNeed(this.#s, job, batch, now);
+    else if (!this.#isShed(job)) tellNeed(this.#s, job, batch, now);
     if (this.#isAlone(now)) this.#probeInstead(job, batch);
   }
 
@@ -205,14 +205,14 @@ export class Routing {
   }
 
   /** Central has started or stopped matching short jobs. */
-  reliefChanged(now: Millis): void {
-    if (this.#s.cluster.isRelieved) return this.doWithoutCentral(now);
+  sheddingChanged(now: Millis): void {
+    if (this.#s.cluster.isShedding) return this.doWithoutCentral(now);
     this.#matchAllAgain((job) => this.#maySeek(job), now);
   }
 
   /** The connection to the same central is restored; recent messages may have been lost. */
   centralIsBack(now: Millis): void {
-    this.#matchAllAgain((job) => !this.#isSpared(job), now);
+    this.#matchAllAgain((job) => !this.#isShed(job), now);
   }
 
   #matchAllAgain(isMeant: (job: Job) => boolean, now: Millis): void {
@@ -222,15 +222,15 @@ export class Routing {
 
   /** Whether short jobs must do without central. */
   #isAlone(now: Millis): boolean {
-    return this.#s.cluster.isRelieved || this.#s.cluster.isSilent(now);
+    return this.#s.cluster.isShedding || this.#s.cluster.isSilent(now);
   }
 
   /**
    * Whether central is too overloaded to hear of the job. A silent central still receives needs, because it may hear
    * them.
    */
-  #isSpared(job: Job): boolean {
-    return this.#maySeek(job) && this.#s.cluster.isRelieved;
+  #isShed(job: Job): boolean {
+    return this.#maySeek(job) && this.#s.cluster.isShedding;
   }
 
   /** Whether seeking workers may take single tasks of the job; a gang starts as a whole. */
@@ -283,17 +283,17 @@ export class Routing {
     if (isPlacing && now - job.placeSentAt >= 2 * retryMs) placeAgain(this.#s, job, now);
     const isPlaced = job.tasks.countOf(TaskState.placed) > 0;
     if (isPlaced) doubtPlaced(this.#s, job, SILENCE_RETRIES * retryMs, now);
-    const isChoosy = this.#findForChoosy(job, now);
+    const isAvoiding = this.#findForAvoiding(job, now);
     const wereBack = this.#findForGivenBack(job, now);
     const isProbing = this.#probeAgain(job, SILENCE_RETRIES * retryMs, now);
     const isMatching =
-      job.route.by === 'matching' && job.tasks.countOf(TaskState.waiting) > 0 && !this.#isSpared(job);
+      job.route.by === 'matching' && job.tasks.countOf(TaskState.waiting) > 0 && !this.#isShed(job);
     if (isMatching) tellNeedsAgain(this.#s, job, NEED_RETRIES * retryMs, now);
-    return isPlacing || isPlaced || isMatching || isProbing || isChoosy || wereBack;
+    return isPlacing || isPlaced || isMatching || isProbing || isAvoiding || wereBack;
   }
 
   /** Workers were skipped because attempts were unsuccessful there. @returns whether this may happen again */
-  #findForChoosy(job: Job, now: Millis): boolean {
+  #findForAvoiding(job: Job, now: Millis): boolean {
     if (job.history.blame === undefined) return false;
     job.history.reviewTrial(now);
     this.findAll(job, now);

@@ -1,8 +1,8 @@
 import type { Address, Millis } from '@goshawk/core';
 
 /**
- * Keeps messages between two parties in order, whatever delays were drawn: as on one connection, a fast message waits
- * for the previous one.
+ * Keeps messages between two parties in order for any delays: as on one connection, a fast message waits for the
+ * previous one.
  */
 export class ArrivalOrder {
   /** The latest message of a sender to a receiver. */

@@ -12,7 +12,7 @@ const NEWLINE = 10;
 const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
 
 /**
- * Reads a file in chunks, and decompresses it if its first bytes are those of gzip, whatever its name.
+ * Reads a file in chunks, and decompresses it if its first bytes are those of gzip, regardless of its name.
  *
  * @param lineNow current line, for errors of damaged compressed data
  */

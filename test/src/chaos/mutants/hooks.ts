@@ -10,7 +10,7 @@ interface Loaded {
 let url = '';
 let source = '';
 
-/** Called by Node's module loader, in a thread of its own. */
+/** Called by Node's module loader, in a separate thread. */
 export function initialize(mutant: Mutant): void {
   url = pathToFileURL(pathOf(mutant)).href;
   source = planted(mutant);

@@ -1,6 +1,6 @@
 import type { Stand } from '../recorder.js';
 
-/** Something that every driver does, whatever it is made of. */
+/** A behavior required of every driver. */
 export interface Behaviour {
   readonly name: string;
   /** Throws when the driver of the stand does otherwise. */

@@ -53,7 +53,7 @@ export const MAIL: readonly Behaviour[] = [
     prove(stand) {
       const one = stand.recorder('w1');
       const two = stand.recorder('w2');
-      // The stand complains of whatever happens while one of the two is at work.
+      // The test stand reports every event that occurs while one of the two is busy.
       one.on = (what, now) => {
         if (!what.startsWith('letter')) return;
         one.write(one, 100);

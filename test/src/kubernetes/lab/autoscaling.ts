@@ -21,7 +21,7 @@ interface Workers {
   readonly workers: readonly { readonly name: string; readonly state: string }[];
 }
 
-/** A pool of workers, and `goshawk autoscale` as a pod with the rights of its own service account. */
+/** A pool of workers, and `goshawk autoscale` as a pod with the rights of its service account. */
 export async function autoscaleByPod(lab: Lab, node: OneNode): Promise<void> {
   lab.transcript.heading('workers that come and go with the work');
   // The node's own worker leaves the CPUs to the pool.

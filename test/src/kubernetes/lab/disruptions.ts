@@ -64,7 +64,7 @@ export async function evictSchedulers(lab: Lab): Promise<void> {
   await lab.untilReady();
 }
 
-/** A node's worker goes when its label says so, and comes back by itself. */
+/** A node's worker leaves when its label says so, and returns automatically. */
 export async function excludeNode(lab: Lab): Promise<void> {
   lab.transcript.heading('a node left out, and taken back');
   await lab.kubectl(['label', 'node', NODE, 'goshawk/worker=false']);

@@ -32,8 +32,8 @@ export function planJob(problem: PlanProblem, rules: ForwardRules): Plan {
 }
 
 /**
- * A task's own position in the forward schedule is always free: whatever is placed before it ended later there and
- * has only moved later, so it overlapped there already. Therefore no task passes the end, and none starts before its
+ * A task's own position in the forward schedule is always free: a task placed before it ended later there and has
+ * only moved later, so it overlapped there already. Therefore no task passes the end, and none starts before its
  * forward start.
  */
 function rightJustified(

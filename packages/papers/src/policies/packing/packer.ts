@@ -4,8 +4,8 @@ import type { Group } from './group.js';
 type Place = (group: Group, server: number) => void;
 
 /**
- * A packing policy over servers and groups of waiting tasks. Between batches it is told of departures, new servers
- * and arrivals; `run` is one batch.
+ * A packing policy over servers and groups of waiting tasks. Between batches it receives departures, new servers and
+ * arrivals; `run` is one batch.
  */
 export abstract class Packer {
   /** Number of tasks by server, including those in flight. */

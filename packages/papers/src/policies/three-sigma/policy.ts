@@ -236,7 +236,7 @@ export class ThreeSigma implements CentralPolicy {
     this.#question = { ...asked, id, formulated, seed };
   }
 
-  /** The last plan moved to the present and filled up, or the greedy plan, whichever is worth more. */
+  /** The last plan moved to the present and filled up, or the greedy plan: the more valuable one. */
   #seedOf(formulated: Formulated, problem: Problem, pending: readonly StageView[]): Float64Array {
     const greedy = greedyPlan(formulated, problem, []);
     if (this.#planned.size === 0) return greedy;
