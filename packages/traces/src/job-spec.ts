@@ -10,21 +10,20 @@ import {
 } from '@goshawk/core';
 import type { TraceJob } from './job.js';
 
-/** Gives a column of zeros of so many numbers, which nobody else has. */
+/** Allocates an exclusive column of zeros of this length. */
 type Columns = (length: number) => Float64Array;
 
 const ownColumn: Columns = (length) => new Float64Array(length);
 
 /**
- * The job that a cluster runs for a job of a trace: each task sleeps for as long as it ran. It is the same
- * one live and in virtual time.
+ * The job that a cluster runs for a job of a trace: each task sleeps as long as it ran. It is the same in a live and
+ * a simulated cluster.
  *
- * What a cluster has no notion of stays behind: Google's scheduling class, and shares of a machine of unknown
- * size.
+ * Features that clusters do not have are dropped: Google's scheduling class, and shares of machines of unknown size.
  *
- * @param estimateMs the tasks' mean run time as the cluster is to have it; undefined: none
- * @param seed what the job's own draws come from
- * @param columns where its tasks' times are put
+ * @param estimateMs mean run time given to the cluster; undefined: none
+ * @param seed of the job's random draws
+ * @param columns allocates columns for its tasks' times
  */
 export function jobSpecOf(
   job: TraceJob,
@@ -87,14 +86,14 @@ function requirements(require: TraceJob['require']): Pick<StageSpec, 'requires'>
   return require === undefined || Object.keys(require).length === 0 ? {} : { requires: require };
 }
 
-/** An amount of 0 is no demand; and all jobs that demand nothing share one object, which machines know. */
+/** Omits amounts of 0; all jobs without demands share one object, which machines recognize. */
 function resourcesOf(demand: Resources | undefined): Resources {
   if (demand === undefined) return NO_RESOURCES;
   const wanted = Object.entries(demand).filter(([, amount]) => amount > 0);
   return wanted.length === 0 ? NO_RESOURCES : Object.fromEntries(wanted);
 }
 
-/** A loop, since a simulation does this for each task: `map` takes three times as long. */
+/** A loop, because simulations do this for each task, and `map` takes three times as long. */
 function inMilliseconds(seconds: Float64Array, ms: Float64Array): Float64Array {
   for (let i = 0; i < seconds.length; i++) ms[i] = seconds[i]! * 1_000;
   return ms;
@@ -104,7 +103,7 @@ function milliseconds(seconds: number | undefined): Millis | undefined {
   return seconds === undefined ? undefined : seconds * 1_000;
 }
 
-/** A job as a client submits it; `parseJobSpec` makes the same job of it again. */
+/** A job as a client submits it; `parseJobSpec` converts it back to the same job. */
 export function jobInputOf(spec: JobSpec): JobInput {
   const {
     stages,
@@ -146,7 +145,7 @@ function tasksInputOf(tasks: TaskList): NonNullable<JobInput['tasks']> {
   return 'each' in tasks ? [...tasks.each] : Array.from(tasks.sleepsMs, (sleep) => ({ sleep }));
 }
 
-/** Numbers of one block: 64 kB. */
+/** Length of a block, 64 kB. */
 const BLOCK_LENGTH = 8_192;
 
 /**

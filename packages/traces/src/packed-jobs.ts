@@ -2,8 +2,8 @@ import { concatenated, grown, sumOf } from '@goshawk/core';
 import type { TraceJob } from './job.js';
 
 /**
- * Jobs as a few columns: as little memory as they can do with, which threads share instead of copying it. A
- * message between threads carries it as it is.
+ * Jobs in a few columns: compact, and shareable between threads without copying. A message between threads carries
+ * them as they are.
  */
 export interface PackedJobs {
   readonly submitSeconds: Float64Array;
@@ -18,7 +18,7 @@ export interface PackedJobs {
 
 type MoreOfJob = Omit<TraceJob, 'submitSeconds' | 'meanSeconds' | 'durationsSeconds'>;
 
-/** Jobs many at a time, since to make an object of each of them and await it takes longer than to read it. */
+/** Jobs in batches, because creating and awaiting an object per job takes longer than reading it. */
 export type JobBatches = Iterable<PackedJobs> | AsyncIterable<PackedJobs>;
 
 /** Estimated size of an entry of `more`, including names and stages. */
@@ -41,7 +41,7 @@ export class JobPacker {
     return this.#jobs;
   }
 
-  /** Whether it holds enough to be taken: many jobs, or few large ones. */
+  /** Whether the batch is large enough: many jobs, or few large ones. */
   get isFull(): boolean {
     return this.#jobs >= BATCH_JOBS || this.#tasks >= BATCH_TASKS;
   }
@@ -59,7 +59,7 @@ export class JobPacker {
     return this.#durationsSeconds.subarray(this.#tasks, end);
   }
 
-  /** Adds the job whose durations were put where there was room for them. */
+  /** Adds the job whose durations were written to the space from `roomFor`. */
   close(submitSeconds: number, meanSeconds: number, tasks: number, more?: MoreOfJob): void {
     const place = this.#jobs++;
     if (place === this.#ends.length) {
@@ -74,7 +74,7 @@ export class JobPacker {
     if (more !== undefined) this.#more.set(place, more);
   }
 
-  /** All jobs that were added since it was last asked. */
+  /** All jobs added since the last call. */
   take(): PackedJobs {
     const jobs = this.#jobs;
     const packed = {
@@ -97,9 +97,9 @@ export function packed(jobs: Iterable<TraceJob>): PackedJobs {
   return packer.take();
 }
 
-/** Jobs of a batch that is not read as such. */
+/** Number of jobs in a batch that is not read as one. */
 const BATCH_JOBS = 1_024;
-/** Tasks after which a batch of few jobs is full, too: 8 MB. */
+/** Number of tasks with which a batch is full: 8 MB. */
 const BATCH_TASKS = 1_000_000;
 
 export function* inBatches(jobs: Iterable<TraceJob>, size = BATCH_JOBS): Generator<PackedJobs> {
@@ -111,7 +111,7 @@ export function* inBatches(jobs: Iterable<TraceJob>, size = BATCH_JOBS): Generat
   if (packer.jobs > 0) yield packer.take();
 }
 
-/** The jobs of all batches, one behind another. */
+/** Concatenates the jobs of all batches. */
 export function joined(batches: readonly PackedJobs[]): PackedJobs {
   if (batches.length === 1) return batches[0]!;
   const ends = sharedColumn(sumOf(batches, ({ ends: { length } }) => length));
@@ -141,7 +141,7 @@ export function joined(batches: readonly PackedJobs[]): PackedJobs {
   };
 }
 
-/** The jobs in order of submission; those of equal times as they stand. */
+/** Sorts the jobs by submission; equal times keep their order. */
 export function bySubmission(jobs: PackedJobs): PackedJobs {
   const { submitSeconds } = jobs;
   const places = Array.from(submitSeconds, (_, place) => place);
@@ -149,7 +149,7 @@ export function bySubmission(jobs: PackedJobs): PackedJobs {
   return packed(places.map((place) => jobAt(jobs, place)));
 }
 
-/** The jobs as they were; can be walked any number of times. */
+/** Converts back to job objects; can be iterated any number of times. */
 export function unpackedJobs(jobs: PackedJobs): Iterable<TraceJob> {
   return {
     *[Symbol.iterator]() {

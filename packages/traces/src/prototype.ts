@@ -7,28 +7,28 @@ import { sampleJobs } from './sample.js';
 
 interface PrototypeOptions {
   readonly workers: number;
-  /** Slots of each worker, 1 unless given. */
+  /** Slots of each worker; default: 1. */
   readonly slots?: number | undefined;
-  /** Size of the sample; the whole workload unless given. */
+  /** Size of the sample; default: the whole workload. */
   readonly jobs?: number | undefined;
   /** Divides all durations. */
   readonly scale?: number | undefined;
-  /** Instead of `scale`: the divisor for which the whole run takes about this long (`estimatedRunMs`). */
+  /** Instead of `scale`: chooses the divisor so that the whole run takes about this long (`estimatedRunMs`). */
   readonly forSeconds?: number | undefined;
-  /** Task time submitted over slot time while jobs arrive, 0.9 unless given. */
+  /** Submitted task time over slot time while jobs arrive; default: 0.9. */
   readonly load?: number | undefined;
-  /** Draws the sample, the order of scaled tasks and the arrivals; 1 unless given. */
+  /** Seed of the sample, the order of scaled tasks and the arrivals; default: 1. */
   readonly seed?: number | undefined;
 }
 
 export interface PreparedPrototype {
-  /** In order of submission, which is counted from the first instant of the replay. All times as replayed. */
+  /** In order of submission, relative to the start of the replay. All times are as replayed. */
   readonly jobs: readonly TraceJob[];
-  /** Jobs in the workload that the sample was drawn from. */
+  /** Number of jobs in the original workload. */
   readonly workloadJobs: number;
-  /** Factor for each job's number of tasks: 1 when the workload fits the cluster as it is. */
+  /** Factor for each job's number of tasks: 1 if the workload fits the cluster. */
   readonly taskFactor: number;
-  /** Every duration was divided by this (after `taskFactor` had lengthened it). */
+  /** Divisor of all durations (after `taskFactor` has lengthened them). */
   readonly divisor: number;
   /** Time over which jobs are submitted. */
   readonly spanMs: number;
@@ -61,7 +61,7 @@ export async function preparePrototype(jobs: Jobs, options: PrototypeOptions): P
   return prepareSample(sample, total, options, random);
 }
 
-/** `preparePrototype` for all of the given jobs, without a sample, at once. */
+/** `preparePrototype` for all of the given jobs, without sampling; synchronous. */
 export function prepareJobs(jobs: readonly TraceJob[], options: PrototypeOptions): PreparedPrototype {
   checkOptions(options);
   return prepareSample(jobs, jobs.length, options, Random.seeded(options.seed ?? 1).fork('prototype'));
@@ -107,7 +107,7 @@ const TASK_TIMES = [
   'timeoutSeconds',
   'timeLimitSeconds',
 ] as const;
-/** …and what does not. */
+/** …and those that do not. */
 const OTHER_TIMES = ['submitSeconds', 'retryBackoffSeconds'] as const;
 
 type TimeName = (typeof TASK_TIMES)[number] | (typeof OTHER_TIMES)[number];
@@ -157,8 +157,8 @@ function checkOptions(options: PrototypeOptions): void {
 }
 
 /**
- * Factor for the number of tasks of each job, so that the largest job has as many tasks as the cluster
- * has slots (Hawk §4.1, prototype); 1 when it has no more already.
+ * Factor for the number of tasks of each job that limits the largest job to the number of slots (Hawk §4.1,
+ * prototype); 1 if it fits already.
  */
 function taskFactor(jobs: readonly TraceJob[], slots: number): number {
   let largest = 1;
@@ -167,9 +167,10 @@ function taskFactor(jobs: readonly TraceJob[], slots: number): number {
 }
 
 /**
- * A job with `factor` times the tasks (rounded, one at least, and one at least of each stage) and the
- * same task seconds. The remaining durations are the middles of equal slices of the sorted durations, so
- * that they are spread as the original's are, stretched to keep the sum, in random order.
+ * A job with `factor` times the tasks (rounded, at least one per stage) and the same task seconds. The remaining
+ * durations are the middles of equal slices of the sorted durations, which preserves their spread, scaled to keep the
+ * sum, in random order.
+ *
  * @param factor in (0, 1]
  */
 export function scaleTasks(job: TraceJob, factor: number, random: Random): TraceJob {
@@ -180,7 +181,7 @@ export function scaleTasks(job: TraceJob, factor: number, random: Random): Trace
   const scaled = fewerTasks(job, tasks, (own, count) => fewer(own, count, random));
   return {
     ...job,
-    // The mean in the file and the submitter's are estimates, which may differ from the durations.
+    // The means in the file and of the submitter are estimates, which may differ from the durations.
     ...changed(job, TASK_TIMES, (seconds) => seconds * stretch),
     // Scaled down like the number of tasks.
     ...(maxRunning === undefined ? {} : { maxRunning: Math.max(1, Math.round(maxRunning / stretch)) }),
@@ -218,9 +219,9 @@ export function scaleToCluster(
 }
 
 /**
- * The same jobs with new submission times: a Poisson process, given that all of its arrivals fall into
- * `spanSeconds`. (Its gaps are exponential ones stretched to fill the span.) So the load over the span
- * is exactly the one that the caller computed, and not off by the luck of some thousand draws.
+ * The same jobs with new submission times: a Poisson process conditioned on all arrivals falling into `spanSeconds`,
+ * whose gaps are scaled exponential ones. The load over the span is therefore exact, instead of varying with the
+ * draws.
  */
 export function drawArrivals(jobs: readonly TraceJob[], spanSeconds: number, random: Random): TraceJob[] {
   const ends: number[] = [];
@@ -234,13 +235,14 @@ export function drawArrivals(jobs: readonly TraceJob[], spanSeconds: number, ran
 }
 
 /**
- * When the last task ends, in seconds from time 0, if one ideal FIFO queue feeds all slots: each task in
- * order of submission takes the slot that is free first. What a run takes at least, nearly: at high
- * load, or where a task is longer than the submissions last, far more than the submissions take.
+ * When the last task ends, in seconds from time 0, if one ideal FIFO queue feeds all slots: each task in order of
+ * submission takes the first free slot. This is nearly a lower bound of a run's duration; at high load, or with very
+ * long tasks, it is far beyond the last submission.
+ *
  * @param jobs in order of submission
  */
 export function fifoMakespan(jobs: readonly TraceJob[], slots: number): number {
-  // A binary heap of the times at which the slots become free, the earliest on top.
+  // A binary heap of the times at which the slots become free, earliest first.
   const freeAt = new Float64Array(slots);
   let end = 0;
   for (const { submitSeconds, durationsSeconds } of jobs) {

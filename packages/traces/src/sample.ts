@@ -6,15 +6,15 @@ import type { Jobs, TraceJob } from './job.js';
 import { Tally } from './tally.js';
 
 export interface SampleOptions {
-  /** So many jobs, at random without replacement; all unless given. */
+  /** Number of random jobs, without replacement; default: all. */
   readonly jobs?: number | undefined;
-  /** Jobs submitted from here on only, whose submissions are then counted from here. */
+  /** Only jobs submitted from this time on; submissions become relative to it. */
   readonly fromSeconds?: number | undefined;
-  /** Jobs submitted before this only. */
+  /** Only jobs submitted before this time. */
   readonly toSeconds?: number | undefined;
   /** Maximum number of tasks per job, drawn without replacement; default: all. */
   readonly tasksMax?: number | undefined;
-  /** Draws the jobs and the tasks; 1 unless given. */
+  /** Seed of the draws of jobs and tasks; default: 1. */
   readonly seed?: number | undefined;
 }
 
@@ -106,8 +106,8 @@ function checkOptions(options: SampleOptions): void {
 }
 
 /**
- * `wanted` jobs drawn at random without replacement (all of them when there are no more), in order of
- * submission; equal times keep the order of the workload. One pass, memory for the sample only.
+ * Draws `wanted` random jobs without replacement (all if there are fewer), in order of submission; equal times keep
+ * the order of the workload. One pass, with memory for the sample only.
  */
 export async function sampleJobs(
   jobs: Jobs,
@@ -131,10 +131,9 @@ export async function sampleJobs(
 }
 
 /**
- * A job with `tasksMax` of its tasks at most, drawn at random without replacement, in their order. Drawn,
- * and not the first ones, because the first tasks of a job are often of one kind, and their mean is not
- * the job's. Each stage keeps its part of them, and one at least; so a job of more stages than
- * `tasksMax` keeps one a stage.
+ * A job with at most `tasksMax` of its tasks, drawn without replacement, in order. Drawn instead of taking the first
+ * ones, because the first tasks of a job are often of one kind with a different mean. Each stage keeps its proportion
+ * and at least one task, so a job with more stages than `tasksMax` keeps one per stage.
  */
 export function limitTasks(job: TraceJob, tasksMax: number, random: Random): TraceJob {
   if (job.durationsSeconds.length <= tasksMax) return job;
@@ -142,7 +141,7 @@ export function limitTasks(job: TraceJob, tasksMax: number, random: Random): Tra
   return { ...job, ...limited, meanSeconds: meanOfFewer(job, limited.durationsSeconds) };
 }
 
-/** A mean that was stated stays as far from that of the durations as it was. */
+/** A stated mean keeps its ratio to that of the durations. */
 function meanOfFewer({ durationsSeconds, meanSeconds }: TraceJob, kept: Float64Array): number {
   const before = meanOf(durationsSeconds);
   const after = meanOf(kept);

@@ -1,4 +1,4 @@
-/** Something that a reader, a sampler or a writer had to leave out or decide, and how often. */
+/** An omission or decision of a reader, a sampler or a writer, and its count. */
 export interface Tallied {
   /** Stable, for programs. */
   readonly code: string;
@@ -9,7 +9,7 @@ export interface Tallied {
 
 export type Countable = Pick<Tallied, 'code' | 'what'>;
 
-/** Counts of what did not pass from a trace into the jobs, or from the jobs into a trace, as they were. */
+/** Counts the changes made when converting a trace to jobs, or jobs to a trace. */
 export class Tally {
   readonly #byCode = new Map<string, { readonly what: string; count: number }>();
 
@@ -25,7 +25,7 @@ export class Tally {
   }
 }
 
-/** A line for each count, without line ends. */
+/** Formats one line per count, without line ends. */
 export function formatTally(tallied: readonly Tallied[]): string[] {
   const counts = tallied.map(({ count }) => count.toLocaleString('en-US'));
   const width = Math.max(0, ...counts.map((count) => count.length));

@@ -30,26 +30,22 @@ const HELD_TASKS_MAX = 32_000_000;
 const HASHED_CHUNK_BYTES = 1024 * 1024;
 const PAUSE_EACH = 1_024;
 
-/** Jobs to be run, and where they come from. */
+/** A workload and its origin. */
 export interface Workload {
-  /**
-   * The name of the file or folder without what leads to it, or the generator's specification with all
-   * options spelled out.
-   */
+  /** The base name of the file or folder, or the generator's specification with all options. */
   readonly name: string;
   readonly jobCount: number;
   /** Omissions and changes while reading the file. */
   readonly tallied: readonly Tallied[];
-  /** The jobs in order of submission; can be walked any number of times. */
+  /** The jobs in order of submission; can be iterated any number of times. */
   jobs(): Jobs;
   /** The same in batches; a single batch if the jobs are kept in memory. */
   batches(): JobBatches;
   /**
-   * SHA-256 in hexadecimal: of the file's bytes; of a folder's listing by `sha256sum`, in order of time;
-   * or of a generator's name and options and the jobs that it gives. Worked out when first asked for: it
-   * reads the file, or generates all jobs, once more.
+   * SHA-256 in hexadecimal: of the file's bytes; of a folder's listing by `sha256sum`, in order of time; or of a
+   * generator's name, options and jobs. Computed on demand, because it reads the file, or generates all jobs, again.
    *
-   * @param signal stops that, and is the reason why there is no hash
+   * @param signal aborts the computation; its reason is the error
    */
   sha256(signal?: AbortSignal): Promise<string>;
 }
@@ -57,21 +53,20 @@ export interface Workload {
 interface OpenOptions {
   /** Files with more tasks are streamed on each iteration. Default: 32 million. */
   readonly heldTasksMax?: number;
-  /** Called as jobs are read before the workload is open, with how many more those are. */
+  /** Called with the number of new jobs while jobs are read before the workload is open. */
   readonly onJobsRead?: (count: number) => void;
-  /** A `.tr` file's side file: what is known of its jobs beside their times. */
+  /** The side file of a `.tr` file, with features of its jobs. */
   readonly features?: string | undefined;
   /** Resources of the machines: other demands of foreign traces are omitted and tallied. Default: keep all. */
   readonly resources?: readonly string[] | undefined;
 }
 
 /**
- * Opens a workload by its path or by a generator's specification `name:key=value,…`. A generator's
- * name wins over a file of that name; write `./name` for the file.
+ * Opens a workload by its path or by a generator's specification `name:key=value,…`. A generator's name takes
+ * precedence over a file with that name; write `./name` for the file.
  *
- * A file or folder is read at once, so that a mistake anywhere in it is found here, and sorted by
- * submission. One of more than `heldTasksMax` tasks is streamed instead at each walk, and has to be in
- * order already.
+ * A file or folder is read immediately, so that errors anywhere in it are found here, and sorted by submission. With
+ * more than `heldTasksMax` tasks it is streamed on each iteration instead, and must be in order already.
  *
  * @throws WorkloadError, one line: what is wrong with the file, generator or option, and what to do
  */
@@ -160,7 +155,7 @@ async function readOnce(
   return { held: disorder === undefined ? all : bySubmission(all), jobCount };
 }
 
-/** Jobs without demands for resources that machines do not have. */
+/** Removes demands for resources that machines do not have. */
 async function* withoutDemands(
   batches: AsyncIterable<PackedJobs>,
   resources: ReadonlySet<string>,
@@ -215,7 +210,7 @@ function once<T>(compute: Computation<T>): Computation<T> {
   };
 }
 
-/** With a side file, its hash and that of the trace hashed again. */
+/** With a side file, the hash of both hashes. */
 async function hashFiles(
   path: string,
   format: TraceFormat,
@@ -247,13 +242,13 @@ async function hashFile(file: string, signal?: AbortSignal): Promise<string> {
   return hash.digest('hex');
 }
 
-/** The jobs count as well as the options: a changed generator must not pass for the same workload. */
+/** Includes the jobs in addition to the options, because a changed generator must not count as the same workload. */
 async function hashJobs(generator: ConfiguredGenerator, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256').update(generator.canonical);
   let jobs = 0;
   for (const job of generator.generate()) {
     if (++jobs % PAUSE_EACH === 0) {
-      // A signal is heard in a pause only.
+      // Abort signals are delivered only during a pause.
       await setImmediate();
       signal?.throwIfAborted();
     }
@@ -274,7 +269,7 @@ async function exists(path: string): Promise<boolean> {
 function neitherFileNorGenerator(spec: string): WorkloadError {
   const known = Object.keys(GENERATORS).join(', ');
   const name = spec.split(':', 1)[0]!;
-  // A name with a folder or an extension is meant as a path.
+  // A name with a folder or an extension is assumed to be a path.
   if (/[/\\.]/.test(name)) return new WorkloadError('no such file', 'check the path', { file: spec });
   return new WorkloadError(
     `'${name}' is neither a file nor a generator`,

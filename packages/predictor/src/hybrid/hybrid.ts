@@ -42,7 +42,7 @@ export class Hybrid implements Estimator {
   readonly #samples: boolean;
   readonly #pilot: Pilot;
   #history: History;
-  /** Spread of jobs without other information. */
+  /** How much the tasks of a job differ, used if its history does not tell. */
   #spread = new Spread();
 
   /** @throws InputError for an unknown feature */
@@ -93,7 +93,7 @@ export class Hybrid implements Estimator {
     if (prior === undefined) return this.#pilot.weigh(job, ofPilots, evidence, cutoffMs);
     const verdict = this.#pilot.weighAlone(job, ofPilots, evidence, cutoffMs);
     const pilots = evidence.runsMs.length;
-    // A decision while pilots still run rests on their elapsed time, which history cannot overrule.
+    // History cannot overrule a decision that the elapsed time of running pilots proves.
     const isEarly = evidence.elapsedMs.length > 0;
     if (verdict.kind === 'wait' || pilots === 0 || isEarly) return verdict;
     const { estimate } = verdict;

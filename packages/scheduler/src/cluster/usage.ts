@@ -12,7 +12,7 @@ import {
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 
-/** Interval of reports, also while central decides by them whether to resume matching. ms */
+/** Interval of reports. Central also uses them to decide when to resume matching. ms */
 const USAGE_MS = 10_000;
 const USAGE_RELIEVED_MS = 1_000;
 

@@ -145,7 +145,7 @@ function placesOf(header: string, needed: readonly string[], file: string): Map<
   );
 }
 
-/** Prevents a column `task` from being ignored and jobs from getting one task. */
+/** Refuses a column `task`: ignoring it would give each job a single task. */
 function refuseNearly(places: ReadonlyMap<string, number>, known: readonly string[], file: string): void {
   for (const name of places.keys()) {
     const meant = known.includes(name) ? undefined : nearest(name, known);

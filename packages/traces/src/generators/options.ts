@@ -1,6 +1,6 @@
 import { WorkloadError } from '../errors.js';
 
-/** One option of a generator: its default, what it means, and how its text is read. */
+/** One option of a generator: its default, its meaning, and how its text is parsed. */
 export interface OptionSpec<T extends number | string> {
   readonly default: T;
   readonly description: string;
@@ -8,7 +8,7 @@ export interface OptionSpec<T extends number | string> {
   readonly accepts: string;
   /** The value may contain commas. */
   readonly isList?: boolean;
-  /** The value, or undefined when the text is no such value. */
+  /** The value; undefined if the text is invalid. */
   readonly parse: (text: string) => T | undefined;
 }
 
@@ -19,17 +19,17 @@ export type OptionValues<O extends OptionSpecs> = {
   readonly [K in keyof O]: O[K] extends OptionSpec<infer T> ? T : never;
 };
 
-/** A whole number, one or more. */
+/** A positive integer. */
 export function count(fallback: number, description: string): OptionSpec<number> {
   return wholeNumber(fallback, description, 1);
 }
 
-/** A whole number, zero or more. */
+/** A nonnegative integer. */
 export function seed(): OptionSpec<number> {
   return wholeNumber(1, 'the same seed gives the same jobs', 0);
 }
 
-/** A whole number, `least` or more. */
+/** An integer of at least `least`. */
 export function wholeNumber(fallback: number, description: string, least: number): OptionSpec<number> {
   return {
     default: fallback,
@@ -73,7 +73,8 @@ function decimal(text: string): number {
 }
 
 /**
- * Reads `key=value,key=value` against the options of a generator; what is not named has its default.
+ * Parses `key=value,key=value` by the options of a generator; omitted ones have defaults.
+ *
  * @throws WorkloadError for an unknown, repeated or malformed option
  */
 export function parseOptions<O extends OptionSpecs>(
@@ -112,7 +113,7 @@ export function parseOptions<O extends OptionSpecs>(
   return values as OptionValues<O>;
 }
 
-/** The parts between commas; those of a list stay together. */
+/** Splits at commas, except within lists. */
 function partsOf(text: string, specs: OptionSpecs): string[] {
   const parts: string[] = [];
   for (const part of text.split(',')) {

@@ -5,8 +5,8 @@ import { type DrawnJob, gangOptions, withDeadlines } from './gangs.js';
 import { defineGenerator } from './generator.js';
 
 /**
- * The two other workloads of 3Sigma (§2.1, §5, §6.1), whose traces are not public: made up from what the text says of how
- * predictable they are. Programs belong to users, and differ in what they usually take.
+ * The two other workloads of 3Sigma (§2.1, §5, §6.1), whose traces are not public. They are constructed from the
+ * paper's statements about predictability. Programs belong to users, and differ in their typical run times.
  */
 interface Nature {
   readonly users: number;
@@ -14,13 +14,13 @@ interface Nature {
   /** Distribution of typical run times: median in seconds, and standard deviation of the logarithm. */
   readonly medianSeconds: number;
   readonly amongPrograms: number;
-  /** Standard deviation of the logarithm of a program's run times, from and to: each program has one between. */
+  /** Standard deviation of the logarithm of a program's run times; each program has one in this range. */
   readonly within: readonly [least: number, most: number];
-  /** Share of the programs that often end early, how often, and the share of their time that they have then had. */
+  /** Share of programs that often end early, how often they do, and after which fraction of their time. */
   readonly unsteady: number;
   readonly endsEarly: number;
   readonly early: readonly [least: number, most: number];
-  /** Tasks are powers of two, up to this one, the smaller the likelier. */
+  /** Numbers of tasks are powers of two up to this one; smaller ones are more likely. */
   readonly widest: number;
 }
 
@@ -37,7 +37,9 @@ const HEDGE_FUND: Nature = {
   widest: 6,
 };
 
-/** Many estimates within 5%, and 23% of the jobs, mostly small ones, end long before what is expected of them (§2.1, §6.1). */
+/**
+ * Many estimates are within 5%, and 23% of the jobs, mostly small ones, end long before their estimate (§2.1, §6.1).
+ */
 const MUSTANG: Nature = {
   users: 40,
   programsEach: 6,

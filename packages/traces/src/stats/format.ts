@@ -3,7 +3,7 @@ import type { TraceStats } from './stats.js';
 
 const COLUMNS = ['mean', 'p50', 'p90', 'p99', 'max'] as const;
 
-/** Statistics as text for a terminal: lines with a line end each. */
+/** Formats statistics for a terminal, as lines with line ends. */
 export function formatStats(stats: TraceStats): string {
   const { arrivals, longestTenth: longest } = stats;
   const lines = [
@@ -60,7 +60,7 @@ function distributionRow(label: string, distribution: SixNumbers): string[] {
   return [label, ...COLUMNS.map((column) => number(distribution[column]))];
 }
 
-/** Whole numbers in full; others with three digits or, above 100, none after the point. */
+/** Formats integers in full; other numbers with three digits or, above 100, without decimals. */
 function number(value: number): string {
   if (Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');
   return value === 0 ? '0' : String(Number(value.toPrecision(3)));

@@ -1,6 +1,6 @@
 import type { Cdf, TraceStats } from './stats.js';
 
-/** Odd, so that a quarter, half and three quarters have a row. */
+/** Odd, so that one quarter, half and three quarters each have a row. */
 const ROWS = 9;
 const LABEL_WIDTH = 5;
 /** Dots of a braille character: two across, four down; bit values by row and column. */
@@ -12,9 +12,10 @@ const DOTS = [
 ] as const;
 
 /**
- * Distributions of a workload for a terminal: for each value on a logarithmic axis, the share of jobs or
- * tasks that have no more. Lines with a line end each.
- * @param stats worked out with `cdfs`
+ * Plots distributions of a workload for a terminal: for each value on a logarithmic axis, the share of jobs or tasks
+ * with at most this value. Lines have line ends.
+ *
+ * @param stats computed with `cdfs`
  * @param columns width of the terminal
  */
 export function plotStats({ cdfs }: TraceStats, columns: number): string {
@@ -39,7 +40,7 @@ function plotCdf(title: string, cdf: Cdf, width: number): string[] {
   cdf.forEach((value, i) => {
     const nextX = Math.round(axis.place(value) * (2 * width - 1));
     const nextY = Math.round(top * (1 - i / (cdf.length - 1)));
-    // The share stays where no value is, and rises where many are the same.
+    // The share stays constant between values, and rises at repeated ones.
     for (; x < nextX; x++) canvas.dot(x, y);
     for (; y > nextY; y--) canvas.dot(x, y);
     canvas.dot(x, y);
