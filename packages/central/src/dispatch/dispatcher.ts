@@ -336,6 +336,8 @@ export class Dispatcher {
       demand: known?.demand ?? this.books.names.demandOf(message.demand),
       requires: requiresOf(message.requires),
       gang: message.gang ?? false,
+      // A need that names the user describes the whole job.
+      ...present({ tasks: message.user === undefined ? undefined : jobTasks }),
     });
     if (known === undefined) {
       stage.matches = matches;

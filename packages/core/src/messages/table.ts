@@ -552,7 +552,10 @@ export const MESSAGES = {
       gang: optional(flag),
       /** Workers that the tasks must avoid because attempts failed there. */
       avoid: optional(list(address, LIMITS.avoidedWorkersMax)),
-      /** User of the job, if users have limits and the policy needs no `declare`. */
+      /**
+       * User of the job. To a policy that plans whole jobs, it makes the need describe the whole job: one stage, nothing
+       * ended, and no deadline, weight or preference. Other policies get it if users have limits.
+       */
       user: optional(name),
     },
   ),

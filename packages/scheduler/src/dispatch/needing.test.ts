@@ -61,6 +61,30 @@ function matched(spec: JobInput) {
   return { scheduler, job, told };
 }
 
+/** Types of the messages to central about a job with these options, one task of which is accepted. */
+function typesToCentral(options: Partial<JobInput>): string[] {
+  const told: string[] = [];
+  const scheduler = loneScheduler({}, { send: (to, { type }) => to === CENTRAL && told.push(type) });
+  scheduler.start(0);
+  scheduler.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }), 0);
+  scheduler.receive(CENTRAL, joined(1, [W1]), 0);
+  told.splice(0);
+  scheduler.submit(
+    parseJobSpec({ tasks: { count: 1, run: { sleep: 10 } }, estimate: 10, ...options }),
+    undefined,
+    0,
+  );
+  return told;
+}
+
+test('the need of a plain job describes it, and a job with options is declared before', () => {
+  expect(typesToCentral({})).toEqual(['need']);
+  expect(typesToCentral({ deadline: '1m' })).toEqual(['declare', 'need']);
+  expect(typesToCentral({ priority: 'high' })).toEqual(['declare', 'need']);
+  expect(typesToCentral({ prefer: { rack: 'r1' } })).toEqual(['declare', 'need']);
+  expect(typesToCentral({ preemptible: true })).toEqual(['declare', 'need']);
+});
+
 test('central finds no workers for tasks that end with their job at the time limit', () => {
   const { scheduler, job, told } = matched({
     tasks: { count: 100, run: { sleep: 10 } },

@@ -24,7 +24,7 @@ function declares(s: SchedulerState): boolean {
 /** Ensures that central knows of all startable tasks of the stage. */
 export function tellNeed(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
   if (tasksInNeed(job, batch) <= batch.needSent) return;
-  if (batch.matches === 0 && batch.needSent === 0) declare(s, job, now);
+  if ((batch.matches === 0 && batch.needSent === 0) || !job.isDeclared) describe(s, job, now);
   tell(s, job, batch, now);
 }
 
@@ -32,6 +32,30 @@ export function tellNeed(s: SchedulerState, job: Job, batch: Batch, now: Millis)
 export function tellGrown(s: SchedulerState, job: Job, now: Millis): void {
   const stage = job.stages[0]!;
   if (stage.matches > 0 || stage.needSent > 0) declare(s, job, now);
+}
+
+/** The need of a job with one stage, no options and no progress describes it fully and saves its `declare` and `withdraw`. */
+function isDescribedByNeed(s: SchedulerState, job: Job): boolean {
+  const { deadlineMs, value = 0, prefer, preemptible } = job.spec;
+  const [stage, ...others] = job.stages;
+  return (
+    declares(s) &&
+    !job.isDeclared &&
+    others.length === 0 &&
+    stage!.unfinished === stage!.count &&
+    !job.isUndecided &&
+    job.spec.weight === job.slack &&
+    deadlineMs === undefined &&
+    value === 0 &&
+    prefer === undefined &&
+    preemptible === undefined &&
+    (job.estimateOf(stage!) !== undefined || job.distribution === undefined)
+  );
+}
+
+/** Tells a central that plans whole jobs what the job is, unless its need does. */
+function describe(s: SchedulerState, job: Job, now: Millis): void {
+  if (!isDescribedByNeed(s, job)) declare(s, job, now);
 }
 
 /** Declares the whole job to a central that plans whole jobs. */
@@ -66,8 +90,11 @@ function declare(s: SchedulerState, job: Job, now: Millis): void {
 
 /** Reports everything, including running tasks, of which a new central knows only the location. */
 export function tellNeeds(s: SchedulerState, job: Job, now: Millis): void {
-  declare(s, job, now);
-  for (const batch of batchesInNeed(job)) tell(s, job, batch, now);
+  const batches = batchesInNeed(job);
+  // No need describes a job of which all tasks run.
+  if (batches.length === 0) declare(s, job, now);
+  else describe(s, job, now);
+  for (const batch of batches) tell(s, job, batch, now);
 }
 
 /** Repeats needs that central has not answered for this long, and corrects those that have become much smaller. */
@@ -77,7 +104,7 @@ export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now
       now - batch.needSentAt >= Math.max(batch.needPauseMs, pauseMs) ||
       batch.needSent > OVERSTATED * tasksInNeed(job, batch),
   );
-  if (due.length > 0) declare(s, job, now);
+  if (due.length > 0) describe(s, job, now);
   for (const batch of due) {
     const { needSent, needPauseMs } = batch;
     tell(s, job, batch, now);
@@ -158,8 +185,14 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
     attainedMs: job.history.workedMs + job.history.wastedMs || undefined,
     gang: batch.spec.gang,
     avoid: avoidedBy(s, job, batch, now),
-    user: s.quotas.areSet && !declares(s) ? job.spec.user : undefined,
+    user: userOf(s, job),
   });
+}
+
+/** The user, if central hears of it in no other way. */
+function userOf(s: SchedulerState, job: Job): string | undefined {
+  if (!declares(s)) return s.quotas.areSet ? job.spec.user : undefined;
+  return isDescribedByNeed(s, job) ? (job.spec.user ?? '') : undefined;
 }
 
 /** Workers that no task of the batch may use because attempts of the job or its user failed there. */
