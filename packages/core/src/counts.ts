@@ -8,6 +8,14 @@ export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+/** Formats a share with one decimal place: 0.1234 is `12.3%`. */
+export function formatShare(share: number): string {
+  return `${(100 * share).toFixed(1)}%`;
+}
+
+/** Sorts names of workers by the numbers in them: `w2` before `w10`. */
+export const BY_NAME = new Intl.Collator('en', { numeric: true });
+
 /** `1 task`, `12,345 tasks`. */
 export function counted(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;

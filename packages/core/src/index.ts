@@ -129,6 +129,7 @@ export { sharedByNumber } from './messages/shared.js';
 export * from './messages/table.js';
 export * from './nearest.js';
 export * from './ordered-numbers.js';
+export * from './paint.js';
 export * from './percentiles.js';
 export * from './points.js';
 export * from './policy/job-lengths.js';

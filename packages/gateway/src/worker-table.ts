@@ -1,12 +1,9 @@
 import type { WorkerView } from '@goshawk/client';
-import { type Millis, WORKER_STATES } from '@goshawk/core';
+import { BY_NAME, type Millis, WORKER_STATES } from '@goshawk/core';
 
 /** States as numbers in the page's deltas: the index in this list. */
 export const SHOWN_STATES = [...WORKER_STATES, 'lost'] as const;
 export type ShownState = (typeof SHOWN_STATES)[number];
-
-/** Sorts `w2` before `w10`. */
-const BY_NAME = new Intl.Collator('en', { numeric: true });
 
 /** Retention of lost workers. */
 const LOST_SHOWN_MS = 3_600_000;

@@ -25,4 +25,3 @@ export { StageTally } from './stages.js';
 export { meanFields, summarisePolicies } from './summary.js';
 export { renderTable } from './table.js';
 export { RunTally } from './tally.js';
-export { type Ink, type Painter, painter, wrapWords } from './terminal.js';

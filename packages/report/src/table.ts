@@ -1,4 +1,4 @@
-import { counted } from '@goshawk/core';
+import { counted, type Painter, painter, plain, wrapWords } from '@goshawk/core';
 import { type Columns, columnTable } from './columns.js';
 import { type Comparison, JOB_CLASSES, type JobClass, type Ratio } from './comparison.js';
 import { renderDeadlines } from './deadlines.js';
@@ -15,7 +15,7 @@ import {
 } from './numbers.js';
 import { renderStages } from './stages.js';
 import { bracketsInWords, type PolicySummary, summarisePolicies, workersInWords } from './summary.js';
-import { type Painter, painter, plain, textTable, widthOf, wrapWords } from './terminal.js';
+import { textTable, widthOf } from './terminal.js';
 
 interface TableStyle {
   /** Escape sequences for colour; leave them out where NO_COLOR is set or nobody looks. */
@@ -37,7 +37,7 @@ const HANG = '\n  ';
  */
 export function renderTable(comparison: Comparison, style: TableStyle): string {
   const columns = style.columns ?? DEFAULT_COLUMNS;
-  const paint = painter(style.color);
+  const paint = painter({ color: style.color });
   const summaries = summarisePolicies(comparison);
   const sections = [
     wrapWords(headline(comparison, paint), columns - 2).join(HANG),
@@ -54,7 +54,7 @@ function headline(comparison: Comparison, paint: Painter): string {
   const { workload, cluster, runs } = comparison;
   const seeds = new Set(runs.map((run) => run.seed)).size;
   return [
-    `${paint(plain(workload.name), 'bold')}: ${counted(workload.jobs, 'job')}, ${counted(workload.tasks, 'task')},`,
+    `${paint.bold(plain(workload.name))}: ${counted(workload.jobs, 'job')}, ${counted(workload.tasks, 'task')},`,
     `${span(workload.taskSeconds)} of work submitted over ${span(workload.spanSeconds)};`,
     `${workersInWords(comparison)} ${cluster.slots === 0 ? 'without slots' : `of ${counted(cluster.slots, 'slot')}`},`,
     `${counted(cluster.schedulers, 'scheduler')}, ${cluster.mode}${seeds > 1 ? `; means of ${seeds} seeds` : ''}`,
@@ -77,17 +77,17 @@ function runtimeTable(
     const unit = unitFor(all.flat());
     const numbers = all.map((row) => row.map((seconds) => inUnit(seconds, unit)));
     // The classes stand further apart than the numbers of one class.
-    const rows = [STATISTICS.map((name) => paint(name, 'dim')), ...numbers].map((row) => ['', ...row]);
-    return [paint(`run time of ${of} jobs, ${unit.symbol}`, 'bold'), ...textTable(rows).split('\n')];
+    const rows = [STATISTICS.map((name) => paint.dim(name)), ...numbers].map((row) => ['', ...row]);
+    return [paint.bold(`run time of ${of} jobs, ${unit.symbol}`), ...textTable(rows).split('\n')];
   });
-  const names = ['', paint('policy', 'dim'), ...summaries.map(({ policy }) => plain(policy))];
+  const names = ['', paint.dim('policy'), ...summaries.map(({ policy }) => plain(policy))];
   return textTable(names.map((name, row) => [name, ...columns.map((lines) => lines[row]!)]));
 }
 
 function ratioLines(comparison: Comparison, columns: number, paint: Painter): string {
   const { ratios } = comparison;
   const blocks = ratios.map((ratio) => {
-    const pair = `${paint(plain(ratio.policy), 'bold')} against ${plain(ratio.baseline)}:`;
+    const pair = `${paint.bold(plain(ratio.policy))} against ${plain(ratio.baseline)}:`;
     const classes = JOB_CLASSES.map((of) => `${of} ${ratiosInWords(ratio, comparison, of, paint)}`);
     const oneLine = `${pair} ${classes.join('; ')}`;
     if (widthOf(oneLine) <= columns) return oneLine;
@@ -98,7 +98,7 @@ function ratioLines(comparison: Comparison, columns: number, paint: Painter): st
   const isOne = ratios.every(({ policy }) => policy === ratios[0]!.policy);
   const faster = isOne ? plain(ratios[0]!.policy) : 'the one named first';
   const legend = [`below 1×: ${faster} is faster`, ...(brackets === '' ? [] : [brackets])];
-  return [...blocks, paint(wrapWords(legend.join('; '), columns - 2).join(HANG), 'dim')].join('\n');
+  return [...blocks, paint.dim(wrapWords(legend.join('; '), columns - 2).join(HANG))].join('\n');
 }
 
 function ratiosInWords(
@@ -122,8 +122,8 @@ function costs(summaries: readonly PolicySummary[], columns: number, paint: Pain
   const table = (shown: Columns<PolicySummary>) =>
     columnTable(
       [
-        [paint('policy', 'dim'), ({ policy }) => plain(policy)],
-        ...shown.map(([title, cell]) => [paint(title, 'dim'), cell] as const),
+        [paint.dim('policy'), ({ policy }) => plain(policy)],
+        ...shown.map(([title, cell]) => [paint.dim(title), cell] as const),
       ],
       summaries,
     );
@@ -154,7 +154,7 @@ function failures(summaries: readonly PolicySummary[], columns: number, paint: P
         columns - 2,
       ).join(HANG),
     );
-  return lines.length === 0 ? [] : [paint(lines.join('\n'), 'red')];
+  return lines.length === 0 ? [] : [paint.red(lines.join('\n'))];
 }
 
 function threeOrWhole(value: number): string {
@@ -164,6 +164,6 @@ function threeOrWhole(value: number): string {
 function paintRatio(ratio: number | null, paint: Painter): string {
   const text = factor(ratio);
   if (ratio === null) return text;
-  if (ratio < 1 - NOTABLE_RATIO) return paint(text, 'green');
-  return ratio > 1 + NOTABLE_RATIO ? paint(text, 'red') : text;
+  if (ratio < 1 - NOTABLE_RATIO) return paint.green(text);
+  return ratio > 1 + NOTABLE_RATIO ? paint.red(text) : text;
 }

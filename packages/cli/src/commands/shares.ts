@@ -4,6 +4,7 @@ import { openCluster } from '@goshawk/command/cluster';
 import {
   counted,
   formatResources,
+  formatShare,
   largestShare,
   type Resources,
   type ShareHolder,
@@ -86,9 +87,9 @@ function row(holder: ShareHolder, by: 'job' | 'user', { capacity, by: sharedBy }
     `${weight}`,
     `${running}`,
     `${waiting}`,
-    percent(share),
+    formatShare(share),
     of,
-    ...(sharedBy === undefined ? [] : [percent(dueShare(holder, capacity))]),
+    ...(sharedBy === undefined ? [] : [formatShare(dueShare(holder, capacity))]),
     plain(formatResources(has)),
   ];
 }
@@ -98,10 +99,6 @@ function dueShare({ has, due = {} }: ShareHolder, capacity: Resources): number {
   const { of } = largestShare(has, capacity);
   const there = capacity[of] ?? 0;
   return there > 0 ? (due[of] ?? 0) / there : largestShare(due, capacity).share;
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)}%`;
 }
 
 function holderJson(holder: ShareHolder, by: 'job' | 'user', capacity: Resources): Record<string, unknown> {

@@ -11,6 +11,7 @@ import {
 } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import {
+  BY_NAME,
   counted,
   formatAttributes,
   formatCount,
@@ -74,9 +75,6 @@ export const workersCommand = defineCommand({
 
 /** Lost workers that are named; `--json` has all. */
 const LOST_SHOWN = 20;
-
-/** `w2` before `w10`. */
-const BY_NAME = new Intl.Collator('en', { numeric: true });
 
 const COLUMNS: readonly Column[] = [
   { title: 'name', shrinkTo: 12 },

@@ -1,6 +1,14 @@
 import type { Cluster } from '@goshawk/client';
 import { type Column, type Context, type Painter, painter, plain, renderTable } from '@goshawk/command';
-import { counted, formatCount, formatDuration, isFinal, parseJobQuery, sharesByUser } from '@goshawk/core';
+import {
+  BY_NAME,
+  counted,
+  formatCount,
+  formatDuration,
+  isFinal,
+  parseJobQuery,
+  sharesByUser,
+} from '@goshawk/core';
 import type { ClusterWatch } from '@goshawk/gateway';
 import { explainJob } from './explain-job.js';
 import { jobPage } from './job-page.js';
@@ -16,9 +24,6 @@ const LISTED = 500;
 const STALE_MS = 10_000;
 /** Last lines of output that are shown. */
 const LOG_LINES = 1_000;
-/** `w2` before `w10`. */
-const BY_NAME = new Intl.Collator('en', { numeric: true });
-
 /** Shows the cluster on the whole terminal, with keys, until `q` or Ctrl-C. */
 export async function runTop(context: Context, cluster: Cluster, watch: ClusterWatch): Promise<void> {
   const { stdin } = process;

@@ -1,4 +1,4 @@
-import { aligned, counted, plain, type SixNumbers } from '@goshawk/core';
+import { aligned, counted, formatShare, plain, type SixNumbers } from '@goshawk/core';
 import type { TraceStats } from './stats.js';
 
 const COLUMNS = ['mean', 'p50', 'p90', 'p99', 'max'] as const;
@@ -23,11 +23,11 @@ export function formatStats(stats: TraceStats): string {
         : [distributionRow('spread within jobs (std/mean)', stats.spreadWithinJobs)]),
     ]),
     '',
-    `longest 10% of jobs (mean task duration from ${number(longest.cutoffSeconds)} s): ${percent(longest.taskSecondsShare)} of task seconds, ${percent(longest.tasksShare)} of tasks`,
+    `longest 10% of jobs (mean task duration from ${number(longest.cutoffSeconds)} s): ${formatShare(longest.taskSecondsShare)} of task seconds, ${formatShare(longest.tasksShare)} of tasks`,
     ...durationRatios(stats),
   ];
   if (stats.taskSecondsPerSecond !== null) {
-    const loads = stats.offeredLoad.map(({ workers, load }) => `${number(workers)}: ${percent(load)}`);
+    const loads = stats.offeredLoad.map(({ workers, load }) => `${number(workers)}: ${formatShare(load)}`);
     lines.push(`${number(stats.taskSecondsPerSecond)} task seconds a second; load offered to workers`);
     lines.push(`  ${loads.join('  ')}`);
   }
@@ -48,7 +48,7 @@ function userLines(users: NonNullable<TraceStats['users']>): string[] {
     plain(user.user),
     number(user.jobs),
     number(user.tasks),
-    percent(user.taskSecondsShare),
+    formatShare(user.taskSecondsShare),
   ]);
   return [
     `${counted(users.count, 'user')}; the heaviest`,
@@ -64,8 +64,4 @@ function distributionRow(label: string, distribution: SixNumbers): string[] {
 function number(value: number): string {
   if (Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');
   return value === 0 ? '0' : String(Number(value.toPrecision(3)));
-}
-
-function percent(fraction: number): string {
-  return `${(fraction * 100).toFixed(1)}%`;
 }

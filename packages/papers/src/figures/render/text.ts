@@ -1,5 +1,4 @@
-import { aligned, counted } from '@goshawk/core';
-import { type Ink, type Painter, painter, wrapWords } from '@goshawk/report';
+import { aligned, counted, type Painter, painter, type Style, wrapWords } from '@goshawk/core';
 import type { Verdict } from '../figure.js';
 import { format } from '../format.js';
 import type { FigureResult, JudgedClaim, MeasuredPanel, MeasuredSeries } from '../result.js';
@@ -16,7 +15,7 @@ const INDENT = '  ';
 const GAP = '  ';
 const WIDTH_MIN = 60;
 
-const VERDICT_INKS: Readonly<Record<Verdict, Ink>> = {
+const VERDICT_INKS: Readonly<Record<Verdict, Style>> = {
   holds: 'green',
   'in direction': 'yellow',
   'does not hold': 'red',
@@ -26,7 +25,7 @@ const VERDICT_INKS: Readonly<Record<Verdict, Ink>> = {
 
 /** Renders a figure for a terminal: its numbers, then each claim with its verdict. */
 export function renderFigureText(result: FigureResult, { color, columns }: TextStyle): string {
-  const ink = painter(color);
+  const ink = painter({ color });
   const width = Math.max(WIDTH_MIN, columns);
   const { id, title, paper, about, workload, workers, seeds } = result;
   const seedsText = seeds.length > 1 ? `, ${seeds.length} seeds (means; least and greatest below)` : '';
@@ -34,16 +33,16 @@ export function renderFigureText(result: FigureResult, { color, columns }: TextS
   const ran = `${workload.name}: ${counted(workload.jobs, 'job')} with ${counted(workload.tasks, 'task')}${size}${seedsText}`;
   return [
     [
-      ink(`${id}: ${title}`, 'bold'),
-      ...wrapWords(`${paper.name} ${paper.section}. ${about}`, width).map((line) => ink(line, 'dim')),
-      ...wrapWords(ran, width).map((line) => ink(line, 'dim')),
+      ink.bold(`${id}: ${title}`),
+      ...wrapWords(`${paper.name} ${paper.section}. ${about}`, width).map((line) => ink.dim(line)),
+      ...wrapWords(ran, width).map((line) => ink.dim(line)),
     ],
     ...result.panels.flatMap((panel) => {
       const lines = panelLines(result, panel, ink);
       return lines.length === 0 ? [] : [lines];
     }),
     result.claims.flatMap((claim) => claimLines(claim, width, ink)),
-    [`${ink(id, 'bold')}: ${verdictLine(result.verdicts)}`],
+    [`${ink.bold(id)}: ${verdictLine(result.verdicts)}`],
   ]
     .map((lines) => lines.join('\n'))
     .join('\n\n');
@@ -59,8 +58,8 @@ function panelLines(result: FigureResult, panel: MeasuredPanel, ink: Painter): s
   const [header, ...body] = lines.map((line) => `${INDENT}${line}`.trimEnd());
   return [
     panel.axisName === '' ? panel.title : `${panel.title}, ${panel.axisName}`,
-    ...(labels.every((label) => label === '') ? [] : [ink(header!, 'dim')]),
-    ...body.map((line, at) => (rows[at]!.isReference ? ink(line, 'dim') : line)),
+    ...(labels.every((label) => label === '') ? [] : [ink.dim(header!)]),
+    ...body.map((line, at) => (rows[at]!.isReference ? ink.dim(line) : line)),
   ];
 }
 
@@ -84,15 +83,14 @@ function rowsOf({ name, unit, values, paper, spread }: MeasuredSeries): TextRow[
 }
 
 function claimLines({ verdict, section, text, ours }: JudgedClaim, width: number, ink: Painter): string[] {
-  const mark = ink(
+  const mark = ink[VERDICT_INKS[verdict]](
     `${VERDICT_MARKS[verdict]} ${verdict.padEnd('does not hold'.length)}`,
-    VERDICT_INKS[verdict],
   );
   const hang = ' '.repeat('✗ does not hold'.length + GAP.length);
   const [first, ...others] = wrapWords(`${section}: ${text}`, width - hang.length);
   return [
     `${mark}${GAP}${first}`,
     ...others.map((line) => hang + line),
-    ...wrapWords(`here: ${ours}`, width - hang.length).map((line) => hang + ink(line, 'dim')),
+    ...wrapWords(`here: ${ours}`, width - hang.length).map((line) => hang + ink.dim(line)),
   ];
 }
