@@ -589,7 +589,7 @@ test("the key of another user's job is taken, even after that job was evicted", 
     scheduler.receive(W1, { type: 'ended', report: i, job: i, ...rest }, 0);
   }
   expect(submit('k1', 'eve')).toMatchObject({ value: { job: 's-1', state: 'completed' } });
-  expect(scheduler.traceBytes).toBeGreaterThan(0);
+  expect(scheduler.tombstoneBytes).toBeGreaterThan(0);
   // Keys are separate per user: another user's key is a new job.
   isOwn = true;
   expect(submit('k1', 'eve')).toMatchObject({ type: 'accepted', value: { state: 'waiting' } });

@@ -290,9 +290,9 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.jobs.activeBytes;
   }
 
-  /** The part of `activeBytes` that traces of ended jobs use. */
-  get traceBytes(): number {
-    return this.#parts.jobs.traceBytes;
+  /** The part of `activeBytes` that tombstones of ended jobs use. */
+  get tombstoneBytes(): number {
+    return this.#parts.jobs.tombstoneBytes;
   }
 
   /** Number of answers that wait for durability. */

@@ -13,7 +13,7 @@ import { Quotas } from './durability/quotas.js';
 import { type RebuildContext, rebuiltJob } from './durability/rebuild.js';
 import { Recovery } from './durability/recovery.js';
 import { RunningTaskAudit } from './durability/running-task-audit.js';
-import type { Trace } from './durability/traces.js';
+import type { Tombstone } from './durability/tombstones.js';
 import { Unwritten } from './durability/unwritten.js';
 import { CrashesByProgram } from './job/crashes.js';
 import { JobEvents, type SchedulerCounters } from './job/job-events.js';
@@ -59,7 +59,7 @@ export class SchedulerState {
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     const { inheritance } = config;
     const lastJob = inheritance === undefined ? 0 : inheritance.lastJob + LIMITS.unrecordedJobsMax;
-    const recall = ({ number, endedAt }: Trace) =>
+    const recall = ({ number, endedAt }: Tombstone) =>
       rebuiltJob(env.recallJob!(number), this.rebuildContext(endedAt));
     this.config = config;
     this.env = env;

@@ -114,7 +114,9 @@ function keepBehind(w: WorkerParts, owner: Address, message: MessageOf<'run'>, n
 export function chunkIsDue(w: WorkerParts, ask: number, now: Millis): void {
   const first = w.knownChunks?.first(ask);
   if (first === undefined) return;
-  const row = w.slots.rowOf(w.slots.indexOfAnswered(first.owner, ask));
+  const slot = w.slots.indexOfAnswered(first.owner, ask);
+  if (slot < 0) return giveBackChunk(w, ask);
+  const row = w.slots.rowOf(slot);
   const dueAt = w.memory.slots.changedAt[row]! + CHUNK_SHARE * w.seriesMs;
   if (now < dueAt) w.env.setTimer('chunk', ask, dueAt);
   else giveBackChunk(w, ask);

@@ -508,11 +508,11 @@ class ChaosRun {
       if (!(machine as unknown as Worker).isIdle) left.push(`${id} is not idle`);
     }
     for (const { id, name, machine } of this.#cluster.alive('scheduler')) {
-      const { isReady, activeJobs, activeBytes, traceBytes } = machine as unknown as Scheduler;
+      const { isReady, activeJobs, activeBytes, tombstoneBytes } = machine as unknown as Scheduler;
       if (!isReady && !this.#cluster.isFenced(name)) left.push(`${id} has not come back`);
       else if (activeJobs > 0) left.push(`${id} holds ${activeJobs} jobs`);
-      else if (activeBytes !== traceBytes)
-        left.push(`${id} counts ${activeBytes - traceBytes} bytes for jobs that have ended`);
+      else if (activeBytes !== tombstoneBytes)
+        left.push(`${id} counts ${activeBytes - tombstoneBytes} bytes for jobs that have ended`);
       if (!this.#cluster.storeOf(name).isQuiet) left.push(`${id} waits for its disk`);
     }
     for (const { id, machine } of this.#cluster.alive('central')) {

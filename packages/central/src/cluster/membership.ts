@@ -6,14 +6,14 @@ import { ExpectedSchedulers, type Remembered } from './expected-schedulers.js';
 import type { LearnedCutoff } from './learned-cutoff.js';
 import { Leases } from './leases.js';
 import { LostWorkers } from './lost-workers.js';
-import { Names } from './names.js';
+import { NameConflicts } from './name-conflicts.js';
 import { Partitions } from './partitions.js';
 import { Publisher } from './publisher.js';
 import { isActive, Registry, type SchedulerRecord, type WorkerRecord } from './registry.js';
 import { Takeovers } from './takeovers.js';
 
 /** The books of members' runs. */
-interface Books {
+interface DispatcherPort {
   /** The worker is new, or has started or stopped accepting work. */
   setOpen(worker: WorkerRecord, open: boolean): void;
   isBusy(worker: Address): boolean;
@@ -42,10 +42,10 @@ export class Membership {
   readonly #cutoff: LearnedCutoff;
   readonly #env: CentralEnvironment;
   readonly #counters: CentralCounters;
-  readonly #books: Books;
+  readonly #dispatcher: DispatcherPort;
   readonly #publisher: Publisher;
   readonly #leases: Leases;
-  readonly #names: Names;
+  readonly #names: NameConflicts;
   readonly #partitions: Partitions;
   readonly #takeovers: Takeovers;
   /** Schedulers reported for a journal that was reset to an earlier state. */
@@ -60,22 +60,22 @@ export class Membership {
   constructor(
     env: CentralEnvironment,
     counters: CentralCounters,
-    books: Books,
+    dispatcher: DispatcherPort,
     cutoff: LearnedCutoff,
     expected: readonly string[] = [],
   ) {
     this.#cutoff = cutoff;
     this.#env = env;
     this.#counters = counters;
-    this.#books = books;
+    this.#dispatcher = dispatcher;
     const { policy, timings } = cutoff.settings;
     this.#publisher = new Publisher(env, this.registry, this.away, cutoff.settings, () => this.#remembered());
     this.#leases = new Leases(this.registry, this.away, timings);
-    this.#names = new Names(env, this.#leases, timings.heartbeatMs);
+    this.#names = new NameConflicts(env, this.#leases, timings.heartbeatMs);
     this.expected = new ExpectedSchedulers(this.registry, this.away, expected, timings.leaseMs);
     const owners = { registry: this.registry, away: this.away, expected: this.expected };
     this.#takeovers = new Takeovers(env, owners, this.#leases, timings.leaseMs);
-    this.#partitions = new Partitions(policy, (worker) => books.isBusy(worker));
+    this.#partitions = new Partitions(policy, (worker) => dispatcher.isBusy(worker));
   }
 
   start(now: Millis): void {
@@ -239,7 +239,7 @@ export class Membership {
     // After a disconnection the scheduler repeats its needs, which omit jobs that ended meanwhile. A scheduler that
     // only reports draining does not.
     const isReturn = known !== undefined && known.draining === draining && known.durable === durable;
-    if (isReturn) this.#books.withdrawAll(from, now);
+    if (isReturn) this.#dispatcher.withdrawAll(from, now);
     this.registry.enlist(from, message, now);
     this.#tellOfScheduler(from, message, known, hadIt);
     this.#rehome(from, message.previousIncarnations, now);
@@ -270,7 +270,7 @@ export class Membership {
   /** A scheduler that is present has no next incarnation. */
   #rehome(from: Address, previousIncarnations: readonly Address[], now: Millis): void {
     const formers = previousIncarnations.filter((former) => !this.registry.schedulers.has(former));
-    this.#books.rehome(from, formers, now);
+    this.#dispatcher.rehome(from, formers, now);
   }
 
   /**
@@ -477,7 +477,7 @@ export class Membership {
   /** Published facts about the worker have changed. */
   #changed(worker: WorkerRecord, now: Millis): void {
     this.#partitions.update(worker);
-    this.#books.setOpen(worker, this.#partitions.isOpen(worker));
+    this.#dispatcher.setOpen(worker, this.#partitions.isOpen(worker));
     this.#publisher.changed(worker.address);
     this.#publisher.publishSoon(now);
   }
@@ -539,7 +539,7 @@ export class Membership {
     const { name } = worker;
     const address = this.#env.nameOf(worker.address);
     const silentMs = now - worker.heardAt;
-    const ran = this.#books.jobsAt(worker.address);
+    const ran = this.#dispatcher.jobsAt(worker.address);
     const jobs = [...new Set(ran.map(({ owner, number }) => this.idOf(owner, number)))].slice(0, JOBS_NAMED);
     const tasks = Math.max(worker.busy, ran.length);
     this.#env.happened?.({ kind: 'worker-lost', worker: name, address, cause, silentMs, jobs, tasks });
@@ -554,7 +554,7 @@ export class Membership {
   #removeWorker(worker: WorkerRecord, now: Millis): void {
     this.registry.removeWorker(worker);
     this.#partitions.remove(worker);
-    this.#books.removeWorker(worker.address, now);
+    this.#dispatcher.removeWorker(worker.address, now);
     this.#publisher.left(worker.address);
     this.#publisher.publishSoon(now);
   }
@@ -579,7 +579,7 @@ export class Membership {
     const scheduler = this.registry.schedulers.get(address);
     this.registry.removeScheduler(address);
     this.#publisher.ownersChanged();
-    this.#books.removeOwner(address, now);
+    this.#dispatcher.removeOwner(address, now);
     if (scheduler?.durable) {
       this.away.left(scheduler, now);
       this.#publisher.ownerAway(address);
@@ -592,6 +592,6 @@ export class Membership {
   /** Releases the name, keys and jobs of a lost owner. */
   #ownerLost(address: Address): void {
     this.#publisher.ownerLost(address);
-    this.#books.forgetOwner(address);
+    this.#dispatcher.forgetOwner(address);
   }
 }

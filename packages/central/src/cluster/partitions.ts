@@ -6,7 +6,7 @@ import {
   type PolicySettings,
   type Scope,
 } from '@goshawk/core';
-import { isActive, type Side, type WorkerRecord } from './registry.js';
+import { type CountedAs, isActive, type WorkerRecord } from './registry.js';
 
 /** The value of the Google trace (Hawk §4.1), used until `auto` has measured work. */
 const SHARE_BEFORE_ANY_WORK = 0.17;
@@ -43,18 +43,18 @@ export class Partitions {
 
   /** The worker is new or has changed. */
   update(worker: WorkerRecord): void {
-    const before = worker.side;
-    const side = isActive(worker) ? worker.partition : 'inactive';
-    if (side === before) return;
+    const before = worker.countedAs;
+    const countedAs = isActive(worker) ? worker.partition : 'inactive';
+    if (countedAs === before) return;
     if (before === undefined) this.#joined.push(worker);
     else this.#count(before, -1);
-    this.#count(side, 1);
-    worker.side = side;
+    this.#count(countedAs, 1);
+    worker.countedAs = countedAs;
   }
 
   remove(worker: WorkerRecord): void {
-    this.#count(worker.side ?? 'inactive', -1);
-    worker.side = undefined;
+    this.#count(worker.countedAs ?? 'inactive', -1);
+    worker.countedAs = undefined;
     const index = this.#joined.indexOf(worker);
     if (index >= 0) this.#joined.splice(index, 1);
   }
@@ -114,9 +114,9 @@ export class Partitions {
     return shortPartitionSize(fraction, this.#active, least);
   }
 
-  #count(side: Side, change: 1 | -1): void {
-    if (side !== 'inactive') this.#active += change;
-    if (side === 'short') this.#short += change;
+  #count(countedAs: CountedAs, change: 1 | -1): void {
+    if (countedAs !== 'inactive') this.#active += change;
+    if (countedAs === 'short') this.#short += change;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Address, Attribute, Member, MessageOf, Millis, Resources } from '@goshawk/core';
 
 /** Partition of a worker. */
-export type Side = 'inactive' | 'general' | 'short';
+export type CountedAs = 'inactive' | 'general' | 'short';
 
 export interface WorkerRecord {
   readonly address: Address;
@@ -15,7 +15,7 @@ export interface WorkerRecord {
   readonly attributes: readonly Attribute[];
   partition: 'general' | 'short';
   /** Partition in which it is counted; undefined before it is counted and after it left. */
-  side: Side | undefined;
+  countedAs: CountedAs | undefined;
   /** The worker reports that it accepts no new work. */
   draining: boolean;
   drained: boolean;
@@ -87,7 +87,7 @@ export class Registry {
       capacity,
       attributes,
       partition: 'general',
-      side: undefined,
+      countedAs: undefined,
       draining,
       drained: false,
       // The operator requested draining from the previous central.

@@ -40,7 +40,7 @@ class Pair {
       capacity: {},
       attributes: [],
       partition: 'general',
-      side: undefined,
+      countedAs: undefined,
       draining: false,
       drained: false,
       drainWanted: false,

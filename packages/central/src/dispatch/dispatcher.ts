@@ -467,7 +467,7 @@ export class Dispatcher {
     );
     // The worker has not reported its free slots yet.
     worker.free.fill(0);
-    worker.bit = place;
+    worker.place = place;
     return worker;
   }
 

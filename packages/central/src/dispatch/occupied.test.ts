@@ -11,7 +11,7 @@ function clusterOf(...long: number[]) {
   const workers = long.map((count, bit) => {
     const worker = books.addWorker(bit as Address, [2]);
     for (let i = 0; i < count; i++) books.find(stage, worker, 0);
-    worker.bit = bit;
+    worker.place = bit;
     return worker;
   });
   return { workers, longChanges: long.reduce((sum, count) => sum + count, 0) };

@@ -3,7 +3,7 @@ import type { BookedWorker } from '@goshawk/policies';
 
 /** The workers, with a counter of changes to their long tasks. */
 export interface OccupiedSource {
-  readonly workers: Iterable<Pick<BookedWorker, 'runs' | 'capacity' | 'bit'>>;
+  readonly workers: Iterable<Pick<BookedWorker, 'runs' | 'capacity' | 'place'>>;
   readonly longChanges: number;
 }
 
@@ -26,10 +26,10 @@ export class Occupied {
     if (this.#seen?.longChanges === longChanges && this.#seen.places === places) return undefined;
     this.#seen = { longChanges, places };
     const bits = new Uint8Array(Math.ceil(places / 8));
-    for (const { runs, capacity, bit } of workers) {
+    for (const { runs, capacity, place } of workers) {
       let long = 0;
       for (const { stage } of runs) if (stage.job.long) long++;
-      if (long >= capacity[SLOT]!) bits[bit >> 3]! |= 1 << (bit & 7);
+      if (long >= capacity[SLOT]!) bits[place >> 3]! |= 1 << (place & 7);
     }
     const isNewsTo = (told: Uint8Array): boolean => {
       const changes = differences(bits, told);

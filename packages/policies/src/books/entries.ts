@@ -281,7 +281,7 @@ export class BookedWorker implements WorkerView {
   /** Number of its last match. */
   match = 0;
   /** Index of its bit in the message `occupied`. */
-  bit = 0;
+  place = 0;
 
   /** @param gpuAt index of GPUs in vectors; 0: no worker has GPUs */
   constructor(id: number, address: Address, capacity: Vector, attributes: Attributes, gpuAt: number) {

@@ -11,7 +11,7 @@ import {
   type UserQuota,
 } from '@goshawk/core';
 import type { Refusal } from '../durability/ledger.js';
-import type { IsOwner } from '../durability/traces.js';
+import type { IsOwner } from '../durability/tombstones.js';
 import { isAnswerable, type Weight, weigh } from '../job/heap-bytes.js';
 import { type Job, TaskState } from '../job/job.js';
 import { LEFT_OUT } from '../life/submissions.js';
@@ -127,15 +127,15 @@ export class ClientApi {
     const { jobs, answers } = this.#parts;
     const only = this.#onlyOf;
     // For another user's job the answer is "no such job", given without the cost of reading it from the journal.
-    const trace = only === undefined ? undefined : jobs.traceOfId(id);
-    const job = trace === undefined || trace.user === only ? jobs.byId(id) : undefined;
+    const tombstone = only === undefined ? undefined : jobs.tombstoneOfId(id);
+    const job = tombstone === undefined || tombstone.user === only ? jobs.byId(id) : undefined;
     if (job !== undefined && (only === undefined || job.spec.user === only)) return serve(job);
     answers.refuse(from, request, this.#whyThereIsNone(id));
   }
 
   #whyThereIsNone(id: string): Refusal {
     const { jobs } = this.#parts;
-    const known = jobs.traceOfId(id);
+    const known = jobs.tombstoneOfId(id);
     const isTheirs = this.#onlyOf === undefined || known?.user === this.#onlyOf;
     if (isTheirs && jobs.isLeftOut(id)) return { ...LEFT_OUT, message: `${id} ${LEFT_OUT.message}` };
     if (!isTheirs || !jobs.isForgotten(id)) {

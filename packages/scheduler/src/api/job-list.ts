@@ -11,7 +11,7 @@ import {
   sumOf,
   type TaskCounts,
 } from '@goshawk/core';
-import type { IsOwner, Trace } from '../durability/traces.js';
+import type { IsOwner, Tombstone } from '../durability/tombstones.js';
 import { Page } from '../job/heap-bytes.js';
 import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
@@ -88,14 +88,15 @@ export function listJobs(
     if (isFiltered) note(job.state);
     if (wanted.includes(job.state) && job.endedAt! <= endedBy) kept.add(job, job.endedAt!);
   }
-  const away = new Newest<Trace>(Math.min(room, RECALLED_MAX), endedBy - 2 * TIE_MS);
-  for (const trace of jobs.awayNewestFirst(isFiltered && name === undefined ? JOB_STATES : wanted)) {
-    if (trace.endedAt < endedSince || (away.isCut && (!isFiltered || name !== undefined))) break;
-    if (isOwner?.(trace.user) === false) continue;
-    if (isFiltered && name === undefined) note(trace.state);
-    if (wanted.includes(trace.state) && trace.endedAt <= endedBy) away.add(trace, trace.endedAt);
+  const away = new Newest<Tombstone>(Math.min(room, RECALLED_MAX), endedBy - 2 * TIE_MS);
+  for (const tombstone of jobs.awayNewestFirst(isFiltered && name === undefined ? JOB_STATES : wanted)) {
+    if (tombstone.endedAt < endedSince || (away.isCut && (!isFiltered || name !== undefined))) break;
+    if (isOwner?.(tombstone.user) === false) continue;
+    if (isFiltered && name === undefined) note(tombstone.state);
+    if (wanted.includes(tombstone.state) && tombstone.endedAt <= endedBy)
+      away.add(tombstone, tombstone.endedAt);
   }
-  const recalled = away.items.flatMap((trace) => jobs.recall(trace) ?? []);
+  const recalled = away.items.flatMap((tombstone) => jobs.recall(tombstone) ?? []);
   const found = recalled.filter(fits);
   if (name !== undefined) for (const job of found) note(job.state);
   const completeTo = Math.max(kept.completeTo, away.completeTo);

@@ -33,7 +33,7 @@ export class Cluster {
   #welcomedAt: Millis = 0;
   /** Central sheds short jobs at present. */
   #isShedding = false;
-  #isCalm = false;
+  #isCentralIdle = false;
   /** Schedulers remembered for the next central, which cannot know who was present. */
   #remembered: MessageOf<'remember'>['schedulers'] = [];
 
@@ -187,14 +187,14 @@ export class Cluster {
   }
 
   /** No other job waited at central when it last matched a job of this scheduler. */
-  get isCalm(): boolean {
-    return this.#isCalm;
+  get isCentralIdle(): boolean {
+    return this.#isCentralIdle;
   }
 
   /** Central has matched a job of this scheduler. */
   matched({ calm, newcomers = [] }: MessageOf<'matched'>, now: Millis): void {
     this.heard(now);
-    this.#isCalm = calm === true;
+    this.#isCentralIdle = calm === true;
     for (const { worker, name } of newcomers) this.members.isCalled(worker, name);
   }
 

@@ -98,7 +98,7 @@ export class Delivery {
       timeoutMs,
       apartMs,
       expectedMs:
-        by === AssignedBy.match && !this.#s.cluster.isCalm && gang === undefined
+        by === AssignedBy.match && !this.#s.cluster.isCentralIdle && gang === undefined
           ? expectedOf(job)
           : undefined,
       execution: execution === attempt ? undefined : execution,

@@ -7,7 +7,7 @@ const slot = (ask: number): HeldSlot => ({ worker: 1 as Address, ask, spare: {} 
 function held(): HeldSlots {
   return new HeldSlots({
     policy: { ...DEFAULT_POLICY, preset: PRESETS.goshawk, seriesMs: 100 },
-    isCalm: true,
+    isCentralIdle: true,
   });
 }
 

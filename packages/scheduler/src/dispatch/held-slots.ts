@@ -17,17 +17,17 @@ const HELD_SHARE = 1 / 5;
  * considers such a slot still in its series.
  */
 export class HeldSlots {
-  readonly #cluster: Pick<Cluster, 'policy' | 'isCalm'>;
+  readonly #cluster: Pick<Cluster, 'policy' | 'isCentralIdle'>;
   /** In order of arrival, which is also the order of release. */
   readonly #slots: (HeldSlot & { readonly until: Millis })[] = [];
 
-  constructor(cluster: Pick<Cluster, 'policy' | 'isCalm'>) {
+  constructor(cluster: Pick<Cluster, 'policy' | 'isCentralIdle'>) {
     this.#cluster = cluster;
   }
 
   /** No slot waits for a task while tasks wait at central. */
   get mayHold(): boolean {
-    return this.#cluster.isCalm;
+    return this.#cluster.isCentralIdle;
   }
 
   get isEmpty(): boolean {

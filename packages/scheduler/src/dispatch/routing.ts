@@ -115,7 +115,7 @@ export class Routing {
   #arrived(job: Job, stage: Stage, tasks: number, now: Millis): void {
     // Jobs on hold do not count as work yet.
     if (this.#maySeek(job) && !job.isUndecided && !job.isHeld) {
-      const isReported = job.needsCentral && !this.#isAlone(now);
+      const isReported = job.needsCentral && !this.#isWithoutCentral(now);
       this.#s.usage.shortCame(job.believedMs * tasks, tasks, isReported, now);
     }
     if (job.isUndecided) this.find(job, job.sample!.pilots, now);
@@ -137,7 +137,7 @@ export class Routing {
     if (!job.needsCentral) return this.prober.topUp(job, batch);
     if (job.route.by === 'central') placeTasks(this.#s, job, job.stages[batch.index]!, now);
     else if (!this.#isShed(job)) tellNeed(this.#s, job, batch, now);
-    if (this.#isAlone(now)) this.#probeInstead(job, batch);
+    if (this.#isWithoutCentral(now)) this.#probeInstead(job, batch);
   }
 
   /** A worker has stolen probes from another one. */
@@ -194,7 +194,7 @@ export class Routing {
 
   /** Central is absent or overloaded: short jobs find workers without it. */
   doWithoutCentral(now: Millis): void {
-    if (!this.#isAlone(now)) return;
+    if (!this.#isWithoutCentral(now)) return;
     for (const job of this.#s.jobs.active()) for (const batch of job.batches) this.#probeInstead(job, batch);
   }
 
@@ -221,7 +221,7 @@ export class Routing {
   }
 
   /** Whether short jobs must do without central. */
-  #isAlone(now: Millis): boolean {
+  #isWithoutCentral(now: Millis): boolean {
     return this.#s.cluster.isShedding || this.#s.cluster.isSilent(now);
   }
 

@@ -115,14 +115,14 @@ describe('under memory pressure', () => {
     const bench = new Bench({}, 100_000);
     for (let i = 0; i < 40; i++) bench.run('eve', `k${i}`, large);
     expect(bench.store.byKey('k0', 'eve')).toBeUndefined();
-    expect(bench.store.traceOf('k0', 'eve')).toMatchObject({ number: 1, state: 'completed' });
+    expect(bench.store.tombstoneOf('k0', 'eve')).toMatchObject({ number: 1, state: 'completed' });
     expect(bench.store.isForgotten('s-1')).toBe(true);
     expect(bench.store.isForgotten('s-40')).toBe(false);
     expect(bench.store.isForgotten('s-41')).toBe(false);
     expect(bench.store.isForgotten('t-1')).toBe(false);
     expect(bench.forgotten).toStrictEqual([]);
     bench.store.forgetOld(LIMITS.endedAgeMinMs + 1);
-    expect(bench.store.traceOf('k0', 'eve')).toBeUndefined();
+    expect(bench.store.tombstoneOf('k0', 'eve')).toBeUndefined();
     expect(bench.forgotten).toContain(1);
     expect(bench.store.isForgotten('s-1')).toBe(true);
   });
@@ -163,7 +163,7 @@ describe('ended jobs in a journal', () => {
     expect(largest).toBeLessThanOrEqual(32 * 1024 ** 2);
     expect(most.kept.at(-1)).toBe(jobs);
     expect(most.store.count).toBe(jobs);
-    expect(most.store.traceBytes).toBeLessThan(100 * jobs);
+    expect(most.store.tombstoneBytes).toBeLessThan(100 * jobs);
     for (const number of [1, 15_000, jobs]) {
       expect(most.store.byId(`s-${number}`)).toMatchObject({ number });
       expect(most.store.byKey(`k${number - 1}`, 'ada')).toMatchObject({ number });
@@ -184,7 +184,10 @@ describe('ended jobs in a journal', () => {
     expect(bench.forgotten.slice(0, 1_000)).toStrictEqual(Array.from({ length: 1_000 }, (_, i) => i + 1));
     // Those in memory are forgotten at once, because they are few.
     expect(bench.forgotten).toHaveLength(1_000 + kept);
-    expect([bench.store.byKey('k1', 'ada'), bench.store.traceOf('k1', 'u')]).toEqual([undefined, undefined]);
+    expect([bench.store.byKey('k1', 'ada'), bench.store.tombstoneOf('k1', 'u')]).toEqual([
+      undefined,
+      undefined,
+    ]);
     expect(bench.store.isForgotten('s-1')).toBe(true);
     expect(bench.store.byKey('k2000', 'ada')).toMatchObject({ number: 2_000 });
     let looks = 1;
@@ -196,14 +199,14 @@ describe('ended jobs in a journal', () => {
     expect(bench.store.byKey('k1', 'ada')).toMatchObject({ number });
   });
 
-  test('with the same key of two users are distinct, in memory, in the journal and as traces', () => {
+  test('with the same key of two users are distinct, in memory, in the journal and as tombstones', () => {
     for (const bench of [new Bench(), new Bench({}, 1e9, new Map(), 20_000), new Bench({}, 100_000)]) {
       const ada = bench.run('ada', 'k');
       const eve = bench.run('eve', 'k');
       const nobody = bench.run(undefined, 'k');
       for (let i = 0; i < 100; i++) bench.run('bob', `k${i}`, 'x'.repeat(2_000));
       const numberOf = (user: string | undefined) =>
-        (bench.store.byKey('k', user) ?? bench.store.traceOf('k', user))?.number;
+        (bench.store.byKey('k', user) ?? bench.store.tombstoneOf('k', user))?.number;
       expect([numberOf('ada'), numberOf('eve'), numberOf(undefined)]).toEqual(
         [ada, eve, nobody].map(({ number }) => number),
       );
@@ -216,8 +219,8 @@ describe('ended jobs in a journal', () => {
     for (let i = 1; i <= 100; i++) bench.run('ada', `k${i}`);
     bench.journal!.clear();
     expect(bench.store.byKey('k1', 'ada')).toBeUndefined();
-    expect(bench.store.traceOf('k1', 'ada')).toMatchObject({ number: 1, state: 'completed' });
-    expect(bench.store.traceOf('another', 'ada')).toBeUndefined();
+    expect(bench.store.tombstoneOf('k1', 'ada')).toMatchObject({ number: 1, state: 'completed' });
+    expect(bench.store.tombstoneOf('another', 'ada')).toBeUndefined();
     expect(bench.store.byKey('k100', 'ada')).toMatchObject({ number: 100 });
   });
 });

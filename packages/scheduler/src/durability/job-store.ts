@@ -16,10 +16,10 @@ import { EndedJobs } from './ended-jobs.js';
 import type { Ledger } from './ledger.js';
 import { letGo, levelOf, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
-import { type Trace, Traces } from './traces.js';
+import { type Tombstone, Tombstones } from './tombstones.js';
 
 /** Rebuilds a job from the journal; undefined if it cannot be read. */
-type RecallJob = (job: Trace) => Job | undefined;
+type RecallJob = (job: Tombstone) => Job | undefined;
 
 /** A user's active jobs. */
 interface HeldByUser {
@@ -73,10 +73,10 @@ export class JobStore {
   readonly #active = new Map<number, Job>();
   /** In order of their ends. */
   readonly #ended = new EndedJobs();
-  /** Traces of evicted jobs, roughly in order of their end. */
-  readonly #traces: Traces;
+  /** Tombstones of evicted jobs, roughly in order of their end. */
+  readonly #tombstones: Tombstones;
   /** Jobs stored completely in the journal, roughly in order of their end. */
-  readonly #away: Traces;
+  readonly #away: Tombstones;
   /** Memory of jobs that can be moved to the journal. */
   #movableBytes = 0;
   readonly #recallJob: RecallJob | undefined;
@@ -125,8 +125,8 @@ export class JobStore {
     this.#ledger = ledger;
     this.#shares = shares;
     this.#recallJob = recallJob;
-    this.#traces = new Traces(true, random);
-    this.#away = new Traces(false, random);
+    this.#tombstones = new Tombstones(true, random);
+    this.#away = new Tombstones(false, random);
     this.logs = new TaskLogs(Math.min(logBytesMax, shares.logsMax), (number, task) => {
       const job = this.byNumber(number);
       if (job === undefined) return this.#away.byNumber(number)?.state === 'failed';
@@ -136,7 +136,7 @@ export class JobStore {
 
   /** Whether no job is known. */
   get isEmpty(): boolean {
-    return this.#active.size + this.#keptCount + this.#traces.length === 0;
+    return this.#active.size + this.#keptCount + this.#tombstones.length === 0;
   }
 
   /** Number of ended jobs that can be queried. */
@@ -155,12 +155,12 @@ export class JobStore {
 
   /** Estimated memory that cannot be evicted: active jobs and keys. */
   get activeBytes(): number {
-    return this.#activeBytes + this.traceBytes;
+    return this.#activeBytes + this.tombstoneBytes;
   }
 
-  /** The part for keys and traces of ended jobs. */
-  get traceBytes(): number {
-    return this.#traces.bytes + this.#away.bytes;
+  /** The part for keys and tombstones of ended jobs. */
+  get tombstoneBytes(): number {
+    return this.#tombstones.bytes + this.#away.bytes;
   }
 
   /** Memory is too short to keep optional data. */
@@ -322,14 +322,14 @@ export class JobStore {
     return this.#ended.newestFirst(states);
   }
 
-  /** Traces of ended jobs that are only in the journal, newest first. */
-  awayNewestFirst(states: readonly JobState[]): Iterable<Trace> {
+  /** Tombstones of ended jobs that are only in the journal, newest first. */
+  awayNewestFirst(states: readonly JobState[]): Iterable<Tombstone> {
     return this.#away.newestFirst(states);
   }
 
   /** Reads a job from the journal for a list; `byId` also caches it. */
-  recall(trace: Trace): Job | undefined {
-    return this.#recallJob!(trace);
+  recall(tombstone: Tombstone): Job | undefined {
+    return this.#recallJob!(tombstone);
   }
 
   /** Number of ended jobs in a state, in memory or in the journal. */
@@ -349,13 +349,13 @@ export class JobStore {
   #byNumberAnywhere(number: JobNumber): Job | undefined {
     const job = this.byNumber(number);
     if (job !== undefined) return job;
-    const trace = this.#away.byNumber(number);
-    return trace && this.#readBack(trace);
+    const tombstone = this.#away.byNumber(number);
+    return tombstone && this.#readBack(tombstone);
   }
 
-  #readBack(trace: Trace): Job | undefined {
-    const { number } = trace;
-    const recalled = this.#recalled.get(number) ?? this.#recallJob!(trace);
+  #readBack(tombstone: Tombstone): Job | undefined {
+    const { number } = tombstone;
+    const recalled = this.#recalled.get(number) ?? this.#recallJob!(tombstone);
     if (recalled === undefined) return undefined;
     measure(recalled);
     setLatest(this.#recalled, number, recalled, RECALLED_MAX);
@@ -369,9 +369,9 @@ export class JobStore {
     return number > 0 && number < this.#next && !isPassedOver && this.byNumber(number) === undefined;
   }
 
-  traceOfId(id: string): Trace | undefined {
+  tombstoneOfId(id: string): Tombstone | undefined {
     const number = this.#numberOf(id);
-    return this.#traces.byNumber(number) ?? this.#away.byNumber(number);
+    return this.#tombstones.byNumber(number) ?? this.#away.byNumber(number);
   }
 
   /** @returns 0 if the id is not of this owner */
@@ -386,19 +386,20 @@ export class JobStore {
     const key = scopedKey(of, user);
     const job = this.#byKey.get(key);
     if (job !== undefined) return job;
-    for (const trace of this.#away.withKey(key)) {
-      const recalled = this.#readBack(trace);
+    for (const tombstone of this.#away.withKey(key)) {
+      const recalled = this.#readBack(tombstone);
       if (recalled !== undefined && scopedKeyOf(recalled) === key) return recalled;
     }
     return undefined;
   }
 
-  /** Returns the trace of the job with this key, if the job itself has been evicted. */
-  traceOf(of: string, user: string | undefined): Trace | undefined {
+  /** Returns the tombstone of the job with this key, if the job itself has been evicted. */
+  tombstoneOf(of: string, user: string | undefined): Tombstone | undefined {
     const key = scopedKey(of, user);
-    for (const trace of this.#traces.withKey(key)) return trace;
+    for (const tombstone of this.#tombstones.withKey(key)) return tombstone;
     // An unreadable record counts as a match, which is wrong for one key in billions.
-    for (const trace of this.#away.withKey(key)) if (this.#readBack(trace) === undefined) return trace;
+    for (const tombstone of this.#away.withKey(key))
+      if (this.#readBack(tombstone) === undefined) return tombstone;
     return undefined;
   }
 
@@ -480,7 +481,7 @@ export class JobStore {
       if (this.#movableBytes <= PUT_AWAY_SHARE * this.#shares.endedMax) break;
       if (!this.#isMovable(job)) continue;
       this.#drop(job);
-      this.#keepTrace(this.#away, job);
+      this.#keepTombstone(this.#away, job);
     }
   }
 
@@ -491,8 +492,8 @@ export class JobStore {
       return age > keepMs || (this.#keptCount > this.#endedJobsMax && age > LIMITS.endedAgeMinMs);
     };
     for (let left = FORGOTTEN_MAX; left > 0; left--) {
-      const trace = this.#away.first;
-      if (trace === undefined || !isOld(trace.endedAt)) break;
+      const tombstone = this.#away.first;
+      if (tombstone === undefined || !isOld(tombstone.endedAt)) break;
       this.#dropFirst(this.#away, now);
     }
     for (let job = this.#ended.first; job !== undefined && isOld(job.endedAt!); job = this.#ended.first) {
@@ -502,14 +503,14 @@ export class JobStore {
       this.#forget(job.number, now);
     }
     for (let left = FORGOTTEN_MAX; left > 0; left--) {
-      const trace = this.#traces.first;
-      if (trace === undefined || now - trace.endedAt <= Math.min(keepMs, LIMITS.endedAgeMinMs)) break;
-      this.#dropFirst(this.#traces, now);
+      const tombstone = this.#tombstones.first;
+      if (tombstone === undefined || now - tombstone.endedAt <= Math.min(keepMs, LIMITS.endedAgeMinMs)) break;
+      this.#dropFirst(this.#tombstones, now);
     }
   }
 
   /**
-   * Evicts ended jobs down to their traces, starting with users above their share, which includes active jobs. Other
+   * Evicts ended jobs down to their tombstones, starting with users above their share, which includes active jobs. Other
    * users lose some only if that is not enough, because active jobs take more.
    */
   #makeRoom(now: Millis | undefined): void {
@@ -525,17 +526,17 @@ export class JobStore {
     const drop = ({ job }: { job: Job }): number => {
       this.#drop(job);
       this.logs.forget(job.number);
-      this.#keepTrace(this.#traces, job, now);
+      this.#keepTombstone(this.#tombstones, job, now);
       return job.bytes;
     };
     letGo(ended, this.#bytes() - ROOM_SHARE * this.#shares.jobsMax, drop, kept);
   }
 
   /** @param droppedAt when its results were evicted for lack of memory */
-  #keepTrace(traces: Traces, job: Job, droppedAt?: Millis): void {
+  #keepTombstone(tombstones: Tombstones, job: Job, droppedAt?: Millis): void {
     const { number, state, endedAt, spec, journalBytes: bytes } = job;
     this.#freeKey(job);
-    traces.push({
+    tombstones.push({
       number,
       key: scopedKeyOf(job),
       user: spec.user,
@@ -546,10 +547,10 @@ export class JobStore {
     });
   }
 
-  #dropFirst(traces: Traces, now: Millis): void {
-    const { number, user, bytes } = traces.first!;
+  #dropFirst(tombstones: Tombstones, now: Millis): void {
+    const { number, user, bytes } = tombstones.first!;
     this.#journalShrinks(user, bytes);
-    traces.shift();
+    tombstones.shift();
     this.#recalled.delete(number);
     this.#forget(number, now);
   }

@@ -245,7 +245,7 @@ export class Predecessors implements JobListener {
     const job = this.#s.jobs.byId(id);
     if (job !== undefined) return fateOf(job);
     const state =
-      this.#s.jobs.traceOfId(id)?.state ?? (this.#s.jobs.isForgotten(id) ? 'forgotten' : 'unknown');
+      this.#s.jobs.tombstoneOfId(id)?.state ?? (this.#s.jobs.isForgotten(id) ? 'forgotten' : 'unknown');
     return { id, state, tasks: 0, ended: 0 };
   }
 

@@ -161,8 +161,8 @@ export class Submissions {
     const known = this.#s.jobs.byKey(key, spec.user);
     if (known !== undefined)
       return known.spec.retryOf?.job === id ? accepted(this.#s, known) : keyConflict(key, known.id);
-    const trace = this.#s.jobs.traceOf(key, spec.user);
-    return trace && { job: this.#s.jobs.idOf(trace.number), state: trace.state };
+    const tombstone = this.#s.jobs.tombstoneOf(key, spec.user);
+    return tombstone && { job: this.#s.jobs.idOf(tombstone.number), state: tombstone.state };
   }
 
   #retriedAsNew(key: string, job: Job, reopening: Reopening, now: Millis): Accepted | Refusal {
@@ -193,9 +193,9 @@ export class Submissions {
     if (key === '') return NO_KEY;
     const known = this.#s.jobs.byKey(key, user);
     if (known !== undefined) return known;
-    // The job with the key was evicted, but its trace is known.
-    const trace = this.#s.jobs.traceOf(key, user);
-    if (trace !== undefined) return { job: this.#s.jobs.idOf(trace.number), state: trace.state };
+    // The job with the key was evicted, but its tombstone is known.
+    const tombstone = this.#s.jobs.tombstoneOf(key, user);
+    if (tombstone !== undefined) return { job: this.#s.jobs.idOf(tombstone.number), state: tombstone.state };
     if (this.#s.jobs.hasLeftOutKey(key, user))
       return { ...LEFT_OUT, message: `the job with this key ${LEFT_OUT.message}` };
     if (this.#s.cluster.isDraining || this.#s.config.adopted === true) return DRAINING;

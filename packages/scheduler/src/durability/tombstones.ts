@@ -9,10 +9,10 @@ import {
 } from '@goshawk/core';
 
 /**
- * Trace of an evicted job: enough to recognize its key and to answer queries. Everything else of a moved job
+ * Tombstone of an evicted job: enough to recognize its key and to answer queries. Everything else of a moved job
  * is in the journal.
  */
-export interface Trace {
+export interface Tombstone {
   readonly number: JobNumber;
   /** undefined: no key, or the key is read from the journal. */
   readonly key: string | undefined;
@@ -37,13 +37,13 @@ const ROWS_MIN = 64;
 const USERS_MAX = 1_000;
 
 /**
- * Traces of ended jobs, in order of eviction. There may be a million of them, because none may be evicted for some
+ * Tombstones of ended jobs, in order of eviction. There may be a million of them, because none may be evicted for some
  * minutes, so they are stored as columns of numbers in ring buffers instead of objects.
  */
-export class Traces {
+export class Tombstones {
   readonly #keepsKeys: boolean;
   readonly #random: () => number;
-  /** Drawn on demand, so that owners without traces do not advance the stream. */
+  /** Drawn on demand, so that owners without tombstones do not advance the stream. */
   #seed: number | undefined;
   #numbers = new Float64Array(0);
   #endedAt = new Float64Array(0);
@@ -83,11 +83,11 @@ export class Traces {
   }
 
   /** The next to be evicted. */
-  get first(): Trace | undefined {
+  get first(): Tombstone | undefined {
     return this.#length === 0 ? undefined : this.#at(this.#head);
   }
 
-  push({ number, key, user, state, endedAt, bytes, droppedAt }: Trace): void {
+  push({ number, key, user, state, endedAt, bytes, droppedAt }: Tombstone): void {
     if (this.#length === this.#numbers.length) this.#resize(Math.max(ROWS_MIN, 2 * this.#length));
     const row = this.#rowAt(this.#length++);
     this.#numbers[row] = number;
@@ -117,7 +117,7 @@ export class Traces {
     if (rows > ROWS_MIN && this.#length < rows / 8) this.#resize(rows / 4);
   }
 
-  /** Removes a trace from any position; scans all of them. */
+  /** Removes a tombstone from any position; scans all of them. */
   remove(number: JobNumber): void {
     const rows = this.#rows();
     const at = rows.findIndex((row) => this.#numbers[row] === number);
@@ -132,21 +132,21 @@ export class Traces {
     );
   }
 
-  byNumber(number: JobNumber): Trace | undefined {
+  byNumber(number: JobNumber): Tombstone | undefined {
     for (const row of this.#byNumber.rowsOf(scramble(number)))
       if (this.#numbers[row] === number) return this.#at(row);
     return undefined;
   }
 
-  /** Traces with the key; if keys are not kept, candidates. */
-  *withKey(key: string): Iterable<Trace> {
+  /** Tombstones with the key; if keys are not kept, candidates. */
+  *withKey(key: string): Iterable<Tombstone> {
     if (this.#length === 0) return;
     for (const row of this.#byKey.rowsOf(this.#hashOf(key)))
       if (!this.#keepsKeys || this.#keys[row] === key) yield this.#at(row);
   }
 
-  /** Traces in one of these states, newest first. */
-  *newestFirst(states: readonly JobState[]): Iterable<Trace> {
+  /** Tombstones in one of these states, newest first. */
+  *newestFirst(states: readonly JobState[]): Iterable<Tombstone> {
     const wanted = states.map((state) => JOB_STATES.indexOf(state));
     let left = sumOf(wanted, (state) => this.#counts[state]!);
     for (let i = this.#length - 1; i >= 0 && left > 0; i--) {
@@ -170,7 +170,7 @@ export class Traces {
     );
   }
 
-  #at(row: number): Trace {
+  #at(row: number): Tombstone {
     return {
       number: this.#numbers[row]!,
       key: this.#keepsKeys ? this.#keys[row] : undefined,

@@ -13,7 +13,7 @@ interface Holder {
  * elsewhere gets the name only once the holder is silent, because two live parties with one name would evict each
  * other forever.
  */
-export class Names {
+export class NameConflicts {
   readonly #env: Pick<Environment, 'send' | 'nameOf'>;
   readonly #leases: Leases;
   readonly #heartbeatMs: Millis;

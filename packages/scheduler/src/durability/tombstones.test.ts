@@ -1,9 +1,9 @@
 import { JOB_STATES } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Trace, Traces } from './traces.js';
+import { type Tombstone, Tombstones } from './tombstones.js';
 
-function trace(number: number, fields: Partial<Trace> = {}): Trace {
+function tombstone(number: number, fields: Partial<Tombstone> = {}): Tombstone {
   const rest = { key: `k${number}`, user: undefined, state: 'completed', bytes: 100 } as const;
   return { number, ...rest, endedAt: number, ...fields };
 }
@@ -24,45 +24,45 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.constant('shift' as const) },
 );
 
-describe('traces', () => {
+describe('tombstones', () => {
   test.each([true, false])('are returned in order of insertion (keys are kept: %s)', (keepsKeys) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 600 }), (steps) => {
-        const traces = new Traces(keepsKeys, () => 0.3);
-        let model: Trace[] = [];
-        const seen = (of: Trace | undefined) => of && { ...of, key: keepsKeys ? of.key : undefined };
+        const tombstones = new Tombstones(keepsKeys, () => 0.3);
+        let model: Tombstone[] = [];
+        const seen = (of: Tombstone | undefined) => of && { ...of, key: keepsKeys ? of.key : undefined };
         for (const [index, each] of steps.entries()) {
           if (each !== 'shift') {
             if (model.some(({ number }) => number === each.number)) continue;
-            traces.push(each);
+            tombstones.push(each);
             model.push(each);
           } else if (model.length > 0) {
-            traces.shift();
+            tombstones.shift();
             model.shift();
           }
-          expect([traces.length, traces.first]).toEqual([model.length, seen(model[0])]);
+          expect([tombstones.length, tombstones.first]).toEqual([model.length, seen(model[0])]);
           if (index % 50 !== 49) continue;
           if (index % 100 === 99) {
-            traces.sort();
+            tombstones.sort();
             model = model.toSorted((a, b) => a.endedAt - b.endedAt);
           }
           for (const of of model) {
-            expect(traces.byNumber(of.number)).toEqual(seen(of));
+            expect(tombstones.byNumber(of.number)).toEqual(seen(of));
             if (of.key === undefined) continue;
             const alike = model.filter(({ key }) => key === of.key).map(seen);
-            expect(new Set(traces.withKey(of.key))).toEqual(new Set(alike));
+            expect(new Set(tombstones.withKey(of.key))).toEqual(new Set(alike));
           }
-          expect(traces.byNumber(2e15)).toBeUndefined();
-          expect([...traces.withKey('21')]).toEqual([]);
+          expect(tombstones.byNumber(2e15)).toBeUndefined();
+          expect([...tombstones.withKey('21')]).toEqual([]);
           const theirs = model.filter(({ user }) => user === 'ada').reverse();
-          const found = [...traces.newestFirst(JOB_STATES)].filter(({ user }) => user === 'ada');
+          const found = [...tombstones.newestFirst(JOB_STATES)].filter(({ user }) => user === 'ada');
           expect(found).toEqual(theirs.map(seen));
           const failed = model.filter(({ state }) => state === 'failed').reverse();
-          expect([...traces.newestFirst(['failed'])]).toEqual(failed.map(seen));
-          expect(traces.count('failed')).toBe(failed.length);
+          expect([...tombstones.newestFirst(['failed'])]).toEqual(failed.map(seen));
+          expect(tombstones.count('failed')).toBe(failed.length);
         }
-        while (traces.length > 0) traces.shift();
-        expect(traces.bytes).toBe(0);
+        while (tombstones.length > 0) tombstones.shift();
+        expect(tombstones.bytes).toBe(0);
       }),
       { numRuns: 100 },
     );
@@ -70,27 +70,28 @@ describe('traces', () => {
 
   test('of a million jobs take little memory, can be looked up, and are evicted in order of their ends', () => {
     const count = 1_000_000;
-    const traces = new Traces(false, () => 0.3);
-    for (let number = 1; number <= count; number++) traces.push(trace(number));
-    expect(traces.bytes).toBeLessThan(100 * count);
+    const tombstones = new Tombstones(false, () => 0.3);
+    for (let number = 1; number <= count; number++) tombstones.push(tombstone(number));
+    expect(tombstones.bytes).toBeLessThan(100 * count);
     for (const number of [1, 2, 500_000, count]) {
-      expect(traces.byNumber(number)).toEqual({ ...trace(number), key: undefined });
-      expect([...traces.withKey(`k${number}`)].map((found) => found.number)).toContain(number);
+      expect(tombstones.byNumber(number)).toEqual({ ...tombstone(number), key: undefined });
+      expect([...tombstones.withKey(`k${number}`)].map((found) => found.number)).toContain(number);
     }
     let inOrder = 0;
     for (let number = 1; number < count; number++) {
-      if (traces.first!.number === number) inOrder++;
-      traces.shift();
+      if (tombstones.first!.number === number) inOrder++;
+      tombstones.shift();
     }
     expect(inOrder).toBe(count - 1);
-    expect(traces.byNumber(count)).toBeDefined();
-    expect(traces.byNumber(1)).toBeUndefined();
+    expect(tombstones.byNumber(count)).toBeDefined();
+    expect(tombstones.byNumber(1)).toBeUndefined();
   });
 
   test('of very many users keep each name', () => {
-    const traces = new Traces(true, () => 0.3);
+    const tombstones = new Tombstones(true, () => 0.3);
     for (let number = 1; number <= 3_000; number++)
-      traces.push(trace(number, { user: `u${number % 1_500}` }));
-    for (const number of [1, 1_499, 2_999]) expect(traces.byNumber(number)!.user).toBe(`u${number % 1_500}`);
+      tombstones.push(tombstone(number, { user: `u${number % 1_500}` }));
+    for (const number of [1, 1_499, 2_999])
+      expect(tombstones.byNumber(number)!.user).toBe(`u${number % 1_500}`);
   });
 });
