@@ -6,7 +6,7 @@ import { LIMITS } from './limits.js';
  */
 export type Resources = Readonly<Record<string, number>>;
 
-/** The demand of a task that needs only a slot. Shared, so that the common case is an identity check. */
+/** The demand of a task that requests nothing, and so takes one CPU. Shared, so that the common case is an identity check. */
 export const NO_RESOURCES: Resources = Object.freeze({});
 
 /** The resource whose units are devices. */
@@ -21,8 +21,9 @@ export function placesOf(slots: number): number {
   return slots === 0 ? LIMITS.placesWithoutSlots : slots;
 }
 
+/** @param free without CPUs: there is one per slot */
 export function fits(demand: Resources, free: Resources): boolean {
-  if (demand === NO_RESOURCES) return true;
+  if (demand === NO_RESOURCES) return free.cpu === undefined || free.cpu >= 1;
   for (const name in demand) {
     if (demand[name]! > amountOf(free, name)) return false;
   }
@@ -33,6 +34,13 @@ export function fits(demand: Resources, free: Resources): boolean {
 export function amountOf(resources: Resources, name: string): number {
   return Object.hasOwn(resources, name) ? resources[name]! : 0;
 }
+
+/** Resources that a task takes at a worker that states its CPUs. */
+export function taken(demand: Resources): Resources {
+  return demand === NO_RESOURCES ? ONE : demand;
+}
+
+const ONE: Resources = Object.freeze({ cpu: 1 });
 
 /**
  * Adds `sign · demand` to `amounts` in place. Rounding prevents decimal fractions from leaving residues, with

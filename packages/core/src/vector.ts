@@ -1,21 +1,30 @@
 import { NO_RESOURCES, type Resources } from './resources.js';
 
 /**
- * Amounts by index of `ResourceNames`, in integer units: index 0 is slots, `memory` is in bytes, everything
- * else in thousandths (of a core, of a GPU). Missing entries are 0.
+ * Amounts by index of `ResourceNames`, in integer units: index 0 is slots, index 1 is CPUs, `memory` is in bytes,
+ * everything but slots and memory in thousandths (of a core, of a GPU). Missing entries are 0.
  */
 export type Vector = readonly number[];
 
 /** Index of slots in every vector. */
 export const SLOT = 0;
 
-/** The demand of a task that needs only a slot. Shared. */
-export const ONE_SLOT: Vector = Object.freeze([1]);
+/** Index of CPUs in every vector. */
+export const CPU = 1;
+
+/** Units of a CPU. */
+export const PER_CPU = 1_000;
+
+/** The demand of a task that requests nothing: one CPU. Shared. */
+export const ONE_CPU: Vector = Object.freeze([1, PER_CPU]);
 
 /** Assigns each resource name a permanent index. */
 export class ResourceNames {
-  readonly #indices = new Map<string, number>([['slot', SLOT]]);
-  readonly names: string[] = ['slot'];
+  readonly #indices = new Map<string, number>([
+    ['slot', SLOT],
+    ['cpu', CPU],
+  ]);
+  readonly names: string[] = ['slot', 'cpu'];
 
   /** Returns the index of a name; adds new names. */
   indexOf(name: string): number {
@@ -37,19 +46,19 @@ export class ResourceNames {
       vector ??= [1];
       this.#set(vector, name, Math.ceil(amountIn(name, resources[name]!) - ROUNDING));
     }
-    return vector ?? ONE_SLOT;
+    return vector ?? ONE_CPU;
   }
 
-  /** Capacity of a worker. Rounds down. */
+  /** Capacity of a worker. Rounds down. A worker that does not state its CPUs has one per slot. */
   capacityOf(slots: number, resources: Resources): number[] {
-    const vector = [slots];
+    const vector = [slots, PER_CPU * slots];
     for (const name in resources) this.#set(vector, name, unitsFree(name, resources[name]!));
     return vector;
   }
 
   /** Converts a vector to amounts by name, without slots. */
   resourcesOf(vector: Vector): Resources {
-    if (vector.length === 1) return NO_RESOURCES;
+    if (vector === ONE_CPU) return NO_RESOURCES;
     const resources: Record<string, number> = {};
     for (let index = SLOT + 1; index < vector.length; index++) {
       const name = this.names[index]!;

@@ -33,14 +33,19 @@ test.each(withoutSolver)(
         const part = Math.floor(random.next() * 10) * 100;
         const gpu = random.next() < 0.5 ? part : part + 1_000 * Math.floor(random.next() * GPUS);
         const durationMs = 100 + Math.floor(random.next() * 1_000);
-        const stage = { tasks: 1 + Math.floor(random.next() * 3), demand: [1, gpu], durationMs, parents: [] };
+        const stage = {
+          tasks: 1 + Math.floor(random.next() * 3),
+          demand: [1, 0, gpu],
+          durationMs,
+          parents: [],
+        };
         return { arriveMs: number * 100, stages: [stage] };
       });
       const started = ({ worker }: RunView): void => {
-        const demands = worker.runs.map(({ stage }) => stage.demand[1] ?? 0);
+        const demands = worker.runs.map(({ stage }) => stage.demand[2] ?? 0);
         expect(fitInto(GPUS, demands), `seed ${seed}: ${demands}`).toBe(true);
       };
-      const workers = Array.from({ length: 3 }, () => ({ capacity: [8, GPUS * 1_000] }));
+      const workers = Array.from({ length: 3 }, () => ({ capacity: [8, 8_000, GPUS * 1_000] }));
       const { completedMs } = runTrial({
         jobs,
         resources: ['gpu'],

@@ -1,4 +1,4 @@
-import { drawIndex, SLOT, type Vector } from '@goshawk/core';
+import { drawIndex, ONE_CPU, SLOT, type Vector } from '@goshawk/core';
 import type { StageView, WorkerView } from './contract.js';
 import { fitsNow } from './fitting.js';
 
@@ -64,7 +64,7 @@ export class FreeWorkers {
   }
 
   /**
-   * A worker with room for a task of the stage; undefined: none. A random one if the task needs only a slot;
+   * A worker with room for a task of the stage; undefined: none. A random one if the task requests nothing;
    * otherwise the tightest fit of a random sample, which leaves room for large tasks elsewhere.
    */
   find(
@@ -105,9 +105,9 @@ export class FreeWorkers {
   }
 }
 
-/** Whether its tasks demand more than a slot. */
-export function isDemanding({ demand }: StageView): boolean {
-  return demand.length > 1;
+/** Whether its tasks request anything. */
+export function isDemanding({ demand }: Pick<StageView, 'demand'>): boolean {
+  return demand !== ONE_CPU;
 }
 
 /** Sum of the free fractions of all resources. */

@@ -9,9 +9,9 @@ import { GuardedPolicy } from './guarded.js';
 function booksWith(...jobs: number[]): ClusterBooks {
   const books = new ClusterBooks();
   for (const address of [10, 11]) {
-    const worker = books.addWorker(address as Address, [1]);
+    const worker = books.addWorker(address as Address, books.names.capacityOf(1, {}));
     books.setOpen(worker, true);
-    books.setFree(worker, [1]);
+    books.setFree(worker, [1, 1_000]);
   }
   jobs.forEach((tasks, number) => {
     const job = books.declare(1 as Address, number, { arrivedAt: number, tasks });
@@ -120,7 +120,10 @@ describe('what it reports is validated:', () => {
     const books = booksWith(1);
     const [job] = books.jobs;
     for (const [due, told] of [
-      [[1, 2], [1]],
+      [
+        [1, 2, 3],
+        [1, 2],
+      ],
       [[Number.NaN], []],
     ] as const) {
       const shares = saying({ shares: () => ({ by: 'team' as 'job', dueTo: () => due }) }).shares!(books);

@@ -32,7 +32,7 @@ interface StageResult {
   readonly tasks: number;
   /** Indices of the stages that came before. */
   readonly after: readonly number[];
-  /** Demand of each task besides a slot. */
+  /** Demand of each task. */
   readonly demand: Resources;
 }
 

@@ -19,7 +19,7 @@ export interface TraceJob {
   readonly stages?: readonly TraceStage[];
   /** The submitter's estimate of the mean task run time. */
   readonly estimateSeconds?: number;
-  /** Demand of each task besides a slot, unless its stage has another. */
+  /** Demand of each task, unless its stage has another. */
   readonly demand?: Resources;
   /** Request of each task as a share of a machine, in a trace without machine sizes. */
   readonly machineShare?: MachineShare;

@@ -1,5 +1,6 @@
-import type { Address, MessageOf } from '@goshawk/core';
+import { type Address, type MessageOf, NO_RESOURCES } from '@goshawk/core';
 import type { Entry, TaskRef } from './entry.js';
+import type { Slots } from './slots.js';
 
 /** A task that arrived for a slot that is about to be free. */
 export interface KeptTask {
@@ -40,6 +41,15 @@ export class Ahead {
     let count = 0;
     for (const isAnnounced of this.#announced.values()) if (isAnnounced) count++;
     return count;
+  }
+
+  /** CPUs that slots which count as free will leave to tasks that request nothing. */
+  cpusIn(slots: Slots): number {
+    let count = 0;
+    for (const [slot, isAnnounced] of this.#announced)
+      if (isAnnounced && slots.entryAt(slot)?.demand === NO_RESOURCES) count++;
+    for (const { message } of this.#kept) if (message.demand === NO_RESOURCES) count--;
+    return Math.max(0, count);
   }
 
   /** Number of slots that count as free, less those with a next task. */

@@ -72,7 +72,7 @@ export class Pulling {
       type: 'pull',
       heard: this.#heard,
       free: this.#free,
-      spare: slots.spare,
+      spare: this.#w.spare,
       long: slots.longCount,
       shortMs: this.#shortMs,
       runs: this.#runs,

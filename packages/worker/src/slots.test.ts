@@ -1,4 +1,4 @@
-import { type Address, type MessageOf, NO_RESOURCES } from '@goshawk/core';
+import { type Address, type MessageOf, NO_RESOURCES, type Resources } from '@goshawk/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Entry, entryOfGiven } from './entry.js';
@@ -147,4 +147,23 @@ test('long work follows the class of the entry, then of its task, then a reclass
   expect(slots.executesLong(Number.NEGATIVE_INFINITY)).toBe(false);
   slots.release(0);
   expect(slots.longCount).toBe(0);
+});
+
+test('a task that requests nothing takes one CPU', () => {
+  const memory = new WorkerMemory();
+  const slots = new Slots(memory, memory.admit(6, { cpu: 4 }));
+  const ask = (demand: Resources) =>
+    slots.ask(entryOfGiven(OWNER, { job: 1, stage: 0, long: false, demand }), 1, 0);
+  ask({ cpu: 2 });
+  ask(NO_RESOURCES);
+  expect([slots.spare, slots.fits(NO_RESOURCES), slots.fits({ cpu: 1.5 })]).toEqual([
+    { cpu: 1 },
+    true,
+    false,
+  ]);
+  ask({ cpu: 0.5 });
+  expect([slots.fits(NO_RESOURCES), slots.fits({ cpu: 0.5 })]).toEqual([false, true]);
+  slots.release(1);
+  expect([slots.spare, slots.fits(NO_RESOURCES)]).toEqual([{ cpu: 1.5 }, true]);
+  slots.checkInvariants();
 });

@@ -13,6 +13,7 @@ import {
   NO_RESOURCES,
   type Resources,
   type StageIndex,
+  taken,
 } from '@goshawk/core';
 import { type Entry, isPlaced, type TaskRef } from './entry.js';
 import type { WorkerMemory } from './memory.js';
@@ -71,7 +72,7 @@ export class Slots {
     entries[row] = entry;
     if (series !== undefined) this.#memory.series.set(row, series);
     workers.idle[this.#row]!--;
-    if (entry.demand !== NO_RESOURCES) this.#occupy(row, entry.demand);
+    this.#occupy(row, entry.demand);
     if (entry.long) this.#setLong(row, true);
     return row - this.#first;
   }
@@ -124,7 +125,7 @@ export class Slots {
     const row = this.rowOf(index);
     this.#step(LIFE.release, row);
     const { demand } = entries[row]!;
-    if (demand !== NO_RESOURCES) this.#vacate(row, demand);
+    this.#vacate(row, demand);
     this.#setLong(row, false);
     slots.orphaned[row] = 0;
     entries[row] = undefined;
@@ -136,6 +137,10 @@ export class Slots {
 
   #occupy(row: number, demand: Resources): void {
     const free = this.#memory.free[this.#row]!;
+    if (demand === NO_RESOURCES) {
+      if (free.cpu !== undefined) addTo(free, taken(demand), -1);
+      return;
+    }
     addTo(free, demand, -1);
     const gpus = this.#gpus;
     const amount = Math.round(amountOf(demand, GPU) * GPU_PARTS);
@@ -146,6 +151,10 @@ export class Slots {
 
   #vacate(row: number, demand: Resources): void {
     const free = this.#memory.free[this.#row]!;
+    if (demand === NO_RESOURCES) {
+      if (free.cpu !== undefined) addTo(free, taken(demand), 1);
+      return;
+    }
     addTo(free, demand, 1);
     const gpus = this.#gpus;
     if (gpus?.release(row) === true) free[GPU] = gpus.room / GPU_PARTS;
@@ -253,7 +262,7 @@ export class Slots {
   }
 
   fits(demand: Resources): boolean {
-    return demand === NO_RESOURCES || fits(demand, this.#memory.free[this.#row]!);
+    return fits(demand, this.#memory.free[this.#row]!);
   }
 
   /** Indices of the slots that run a task; changes during the iteration are seen. */
@@ -358,7 +367,7 @@ export class Slots {
     const busy = [...this.asking(), ...this.running()];
     for (const index of busy) {
       const row = this.rowOf(index);
-      addTo(used, entries[row]!.demand, 1);
+      addTo(used, taken(entries[row]!.demand), 1);
       long += slots.long[row]!;
     }
     invariant(

@@ -3,6 +3,7 @@ import {
   LIVE_TIMINGS,
   type MessageOf,
   type Millis,
+  NO_RESOURCES,
   NOBODY,
   type Resources,
   type Timings,
@@ -125,7 +126,19 @@ export class WorkerState {
   mayKeep({ demand, apartMs, gang }: Pick<MessageOf<'run'>, 'demand' | 'apartMs' | 'gang'>): boolean {
     const isAlike = apartMs === undefined && gang === undefined;
     const isOpen = this.#ahead !== undefined && this.#ahead.open > 0 && isAlike;
-    return isOpen && this.slots.idleCount === 0 && this.slots.fits(demand) && this.takesWork;
+    if (!isOpen || this.slots.idleCount > 0 || !this.takesWork) return false;
+    return this.slots.fits(demand) || (demand === NO_RESOURCES && this.#cpusAhead > 0);
+  }
+
+  /** Free resources, with CPUs that will be free in a moment. */
+  get spare(): Resources {
+    const { spare } = this.slots;
+    const ahead = spare.cpu === undefined ? 0 : this.#cpusAhead;
+    return ahead === 0 ? spare : { ...spare, cpu: spare.cpu! + ahead };
+  }
+
+  get #cpusAhead(): number {
+    return this.#ahead === undefined || this.#ahead.open <= 0 ? 0 : this.#ahead.cpusIn(this.slots);
   }
 
   /** No queued entries, running tasks or unconfirmed reports. */

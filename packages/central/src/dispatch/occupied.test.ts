@@ -1,4 +1,4 @@
-import { type Address, ONE_SLOT } from '@goshawk/core';
+import { type Address, ONE_CPU } from '@goshawk/core';
 import { ClusterBooks } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { Occupied } from './occupied.js';
@@ -7,9 +7,9 @@ import { Occupied } from './occupied.js';
 function clusterOf(...long: number[]) {
   const books = new ClusterBooks();
   const job = books.declare(50 as Address, 1, { arrivedAt: 0, long: true });
-  const stage = books.stage(job, 0, { demand: ONE_SLOT });
+  const stage = books.stage(job, 0, { demand: ONE_CPU });
   const workers = long.map((count, bit) => {
-    const worker = books.addWorker(bit as Address, [2]);
+    const worker = books.addWorker(bit as Address, books.names.capacityOf(2, {}));
     for (let i = 0; i < count; i++) books.find(stage, worker, 0);
     worker.place = bit;
     return worker;

@@ -92,9 +92,7 @@ const stage = () =>
       .describe(
         'names of earlier stages whose return values its tasks get: `context.results(name)` in a module, a file of JSON lines in GOSHAWK_INPUTS for a command',
       ),
-    demand: demand()
-      .optional()
-      .describe('resources that each task of this stage needs besides a slot; overrides the job’s'),
+    demand: demand().optional().describe('resources of each task of this stage; overrides the job’s'),
     require: attributes()
       .optional()
       .describe('attributes that workers must have for this stage; overrides the job’s'),
@@ -190,7 +188,9 @@ const jobSpecSchema = z.lazy(() =>
       ),
       demand: demand()
         .optional()
-        .describe('resources that each task needs besides a slot: {"cpu": 2, "memory": "1GiB", "gpu": 1}'),
+        .describe(
+          'resources of each task: {"cpu": 2, "memory": "1GiB", "gpu": 1}; a task that requests none takes one CPU',
+        ),
       hold: z
         .boolean()
         .optional()

@@ -251,12 +251,12 @@ describe('simulate refuses in one line, and leaves no report', () => {
   });
 
   it.each([{}, { demand: {} }, { demand: { cpu: 0 } }])(
-    'tasks that workers without slots would take without end: %o',
+    'tasks that workers without slots and CPUs would take without end: %o',
     async (of) => {
       const file = await traceOf({ submitSeconds: 0, durationsSeconds: [1], ...of });
       await expectRefusal(
-        [file, '--policy', 'vqs', '--slots', 'none', '--resources', 'cpu=4'],
-        /^goshawk: --slots none: tasks of 1 of 1 jobs need no resources, so a worker could hold any number of them/,
+        [file, '--policy', 'vqs', '--slots', 'none', '--resources', 'memory=4GiB'],
+        /^goshawk: --slots none: tasks of 1 of 1 jobs request nothing, so a worker without CPUs could hold any number of them/,
       );
     },
   );
@@ -586,6 +586,17 @@ it('simulate: schedulers begin with what ended before', async () => {
   expect(runs[0]!.predictor).toMatchObject({ meanAbsoluteErrorPercent: 0, misclassifiedPercent: 0 });
   const { runs: blind } = await simulate(...asked);
   expect(blind[0]!.predictor).toMatchObject({ misclassifiedPercent: 100 });
+});
+
+it('a task that requests nothing takes one CPU under every policy', async () => {
+  const file = await traceOf(
+    { submitSeconds: 0, durationsSeconds: [15], demand: { cpu: 3 } },
+    { submitSeconds: 0.1, durationsSeconds: [10, 10] },
+  );
+  const cluster = ['--workers', '1', '--slots', '4'];
+  const { runs } = await simulate(file, ...cluster, '--policy', 'goshawk,hawk,drf,bfjs');
+  for (const { policy, runtimeSeconds } of runs)
+    expect([policy, Math.round(runtimeSeconds.all.max!)]).toEqual([policy, 20]);
 });
 
 it('--save-results tells of each job what it was taken for and what became of it, run by run', async () => {

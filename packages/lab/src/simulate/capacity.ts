@@ -111,10 +111,10 @@ export class WorkloadNeeds {
         'describe the workers with --attribute zone=eu,us',
       );
     }
-    if (slots === 0 && this.#needing < this.#jobs) {
+    if (slots === 0 && capacity.cpu === undefined && this.#needing < this.#jobs) {
       throw impossible(
-        `--slots none: tasks of ${this.#jobs - this.#needing} of ${this.#jobs} jobs need no resources, so a worker could hold any number of them`,
-        'use a workload whose jobs state their demands, such as packing',
+        `--slots none: tasks of ${this.#jobs - this.#needing} of ${this.#jobs} jobs request nothing, so a worker without CPUs could hold any number of them`,
+        'state its CPUs, such as --resources cpu=4',
       );
     }
     for (const [resource, { amount, job }] of this.#largest) {

@@ -1,4 +1,4 @@
-import { type Millis, ONE_SLOT, present } from '@goshawk/core';
+import { type Millis, ONE_CPU, present } from '@goshawk/core';
 import { optionsOf, PlanningTimes, type SolveProgram, spreadOf } from '@goshawk/policies';
 import { History } from '@goshawk/predictor';
 import {
@@ -68,7 +68,7 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
   const { completedMs, preemptions } = runTrial({
     jobs: jobs.map((job) => gangOf(job, options.slowdown)),
     workers: Array.from({ length: nodes }, (_, node) => ({
-      capacity: ONE_SLOT,
+      capacity: ONE_CPU,
       attributes: { rack: `r${1 + (node % racks)}` },
     })),
     policy,
@@ -120,7 +120,7 @@ function gangOf(job: TraceJob, slowdown: number): TrialJob {
   const { submitSeconds, durationsSeconds, deadlineSeconds, prefer: prefers } = job;
   const stage = {
     tasks: durationsSeconds.length,
-    demand: ONE_SLOT,
+    demand: ONE_CPU,
     durationMs: runMsOf(job),
     parents: [],
   };

@@ -1,4 +1,4 @@
-import { type Address, LIMITS, ONE_SLOT } from '@goshawk/core';
+import { type Address, LIMITS, ONE_CPU } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ClusterBooks } from './books.js';
@@ -8,13 +8,14 @@ const OWNER = 1 as Address;
 
 function cluster(workers: number, slots = 2): ClusterBooks {
   const books = new ClusterBooks();
-  for (let i = 0; i < workers; i++) books.setOpen(books.addWorker((10 + i) as Address, [slots]), true);
+  for (let i = 0; i < workers; i++)
+    books.setOpen(books.addWorker((10 + i) as Address, books.names.capacityOf(slots, {})), true);
   return books;
 }
 
 function jobOf(books: ClusterBooks, number: number, waiting: number) {
   const job = books.declare(OWNER, number, { arrivedAt: 0, tasks: waiting });
-  const stage = books.stage(job, 0, { demand: ONE_SLOT, tasks: waiting });
+  const stage = books.stage(job, 0, { demand: ONE_CPU, tasks: waiting });
   books.setWaiting(stage, waiting, 0);
   return stage;
 }
@@ -40,7 +41,7 @@ describe('a draft', () => {
     const [worker] = books.workers;
     const draft = new BookedDraft(books, 1, 5);
     expect([1, 2, 3].map(() => draft.start(stage, worker!) !== undefined)).toEqual([true, true, false]);
-    expect([stage.waiting, stage.running, worker!.free, draft.refused]).toEqual([1, 2, [0], 1]);
+    expect([stage.waiting, stage.running, worker!.free, draft.refused]).toEqual([1, 2, [0, 0], 1]);
   });
 
   test('starts a gang whole or not at all', () => {
@@ -72,7 +73,7 @@ test('a job is over when none of its tasks waits or runs; a declared job when it
 test('a job that a returning owner declares again stays until it is withdrawn again', () => {
   const books = cluster(1);
   const declare = () => books.declare(OWNER, 1, { arrivedAt: 0, isDeclared: true });
-  const stage = books.stage(declare(), 0, { demand: ONE_SLOT });
+  const stage = books.stage(declare(), 0, { demand: ONE_CPU });
   books.setWaiting(stage, 1, 0);
   const run = books.start(stage, [...books.workers][0]!, 1)!;
   books.confirm(run);
@@ -102,20 +103,20 @@ test('a gang that does not fit does not stop its tasks from waiting', () => {
       { stage, worker: worker! },
     ]),
   ).toBeUndefined();
-  expect([stage.waitsSince, stage.waiting, worker!.free]).toEqual([0, 2, [1]]);
+  expect([stage.waitsSince, stage.waiting, worker!.free]).toEqual([0, 2, [1, 1_000]]);
 });
 
 test('a run that is found at a worker reduces its free resources exactly once', () => {
   const books = cluster(1, 3);
   const [worker] = books.workers;
   books.find(jobOf(books, 1, 0), worker!, 0);
-  expect(worker!.free).toEqual([2]);
+  expect(worker!.free).toEqual([2, 2_000]);
 });
 
 test('a stage counts as changed when its pilots determine its run time', () => {
   const books = cluster(0);
   const stage = jobOf(books, 1, 1);
-  const facts = { demand: ONE_SLOT, estimateMs: 5 };
+  const facts = { demand: ONE_CPU, estimateMs: 5 };
   books.stage(stage.job, 0, { ...facts, estimateFollows: true });
   books.takeNews();
   books.stage(stage.job, 0, { ...facts, estimateFollows: false });

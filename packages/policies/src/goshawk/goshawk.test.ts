@@ -1,4 +1,4 @@
-import { ONE_SLOT } from '@goshawk/core';
+import { ONE_CPU } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BookedDraft } from '../books/draft.js';
@@ -79,7 +79,8 @@ describe('the order of due times', () => {
     bench.need(1, { tasks: 10, estimateMs: 1_000 });
     for (let at = 0; at < 100; at++) bench.join(at);
     const setFree = (slots: number) => {
-      for (const worker of bench.books.workers) bench.books.setFree(worker, [slots]);
+      for (const worker of bench.books.workers)
+        bench.books.setFree(worker, bench.books.names.capacityOf(slots, {}));
       bench.settle();
     };
     // The slots are busy at first. The job is due at 10 s with a hundred slots, at 1,000 s with one.
@@ -233,7 +234,7 @@ describe('users', () => {
   test('are charged for a run even if it was found before its owner reported its user', () => {
     const bench = cluster(4);
     const job = bench.books.declareFound(OWNER, 1, 0, false);
-    const stage = bench.books.stage(job, 0, { demand: ONE_SLOT });
+    const stage = bench.books.stage(job, 0, { demand: ONE_CPU });
     for (const at of [0, 1]) bench.books.find(stage, bench.worker(at), 0);
     bench.settle();
     bench.say(1, { tasks: 0, user: 'ann' });
@@ -461,7 +462,8 @@ describe('the reserve', () => {
 test('counts slots that a worker has filled on its own as slots of short tasks', () => {
   const limitWith = (free: number): number => {
     const bench = cluster(100, 'auto', { slots: 1 });
-    for (let at = 0; at < 100; at++) bench.books.setFree(bench.worker(at), [at < free ? 1 : 0]);
+    for (let at = 0; at < 100; at++)
+      bench.books.setFree(bench.worker(at), bench.books.names.capacityOf(at < free ? 1 : 0, {}));
     bench.settle();
     bench.now = 60 * SECOND;
     bench.settle();

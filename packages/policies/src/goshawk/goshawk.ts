@@ -1,4 +1,4 @@
-import { invariant, type JobClass, type Millis, SLOT, type Vector } from '@goshawk/core';
+import { CPU, invariant, type JobClass, type Millis, PER_CPU, SLOT, type Vector } from '@goshawk/core';
 import { Beliefs } from '../beliefs.js';
 import type {
   CentralPolicy,
@@ -17,7 +17,7 @@ import type {
   WorkerView,
 } from '../contract.js';
 import { fitsNow, togetherOf } from '../fitting.js';
-import { FreeWorkers } from '../free-workers.js';
+import { FreeWorkers, isDemanding } from '../free-workers.js';
 import { RESERVATIONS_MAX, type Reservation, Reservations, sampleOf } from '../reservations.js';
 import { explainWait } from './explaining.js';
 import { LongTimes } from './long-times.js';
@@ -79,7 +79,7 @@ export class Goshawk implements CentralPolicy {
   readonly #jobs = new Map<JobView, JobState>();
   /** Jobs whose work, and so their position in the order, must be recomputed. */
   readonly #stale = new Set<JobView>();
-  readonly #free = new FreeWorkers((worker) => this.#unitsIn(worker, worker.free));
+  readonly #free = new FreeWorkers(({ free }) => unitsIn(free));
   readonly #reservations = new Reservations(this.#beliefs);
   readonly #preemption = new Preemption();
   readonly #placement: Placement;
@@ -92,9 +92,7 @@ export class Goshawk implements CentralPolicy {
   readonly #shares: ({ readonly user: UserLines; readonly share: number } | undefined)[] = [];
   /** Stages with runs that were counted before the class of their job was known. */
   readonly #undecided = new Set<StageView>();
-  /** Index of `cpu` among the resources; 0 until a worker has it. */
-  #cpu = SLOT;
-  /** Number of one-CPU tasks, or of one-slot tasks, that the cluster can run at a time. */
+  /** Number of one-CPU tasks that the cluster can run at a time. */
   #units = 0;
   /** Number of tasks started. */
   #starts = 0;
@@ -290,7 +288,7 @@ export class Goshawk implements CentralPolicy {
     const isKnown = stage.part === 'judged' || stage.part === 'thin';
     const kind = before !== undefined && isDecided(before) === isKnown ? before : this.#kind(stage, now);
     if (before === undefined && kind === 'short' && this.#context.sizesAreGiven)
-      this.#limit.shortCame(stage.estimateMs * stage.waiting * this.#unitsOf(stage), now);
+      this.#limit.shortCame(stage.estimateMs * stage.waiting * unitsOf(stage), now);
     if (classOf(stage) === 'long' && !stage.estimateFollows) this.#longTimes.learn(job, stage.estimateMs);
     let state = this.#jobs.get(job);
     if (state === undefined) {
@@ -580,11 +578,10 @@ export class Goshawk implements CentralPolicy {
     const stuck: StageView[] = [];
     // If all needs are equal and no slot is free, a reservation could only cover the next free slot anyway.
     const isPlain = this.#waiting.needs.size === 1 && this.#free.size === 0;
-    const isDemanding = ({ together, demand }: Needs): boolean =>
-      together > 1 || (!isPlain && demand.length > 1);
-    if (![...this.#waiting.needs.values()].some(isDemanding)) return stuck;
+    const mayReserve = (needs: Needs): boolean => needs.together > 1 || (!isPlain && isDemanding(needs));
+    if (![...this.#waiting.needs.values()].some(mayReserve)) return stuck;
     const kinds = this.#runnableKinds(now);
-    for (const { stage, needs } of this.#waiting.firstOfNeeds(kinds, CONTENDERS_MAX, isDemanding)) {
+    for (const { stage, needs } of this.#waiting.firstOfNeeds(kinds, CONTENDERS_MAX, mayReserve)) {
       if (stuck.length === RESERVATIONS_MAX) break;
       if (!this.#hasWaited(stage, now) && !this.#isNearLatest(stage, now)) continue;
       if (this.#reservations.of(stage) !== undefined) continue;
@@ -641,7 +638,7 @@ export class Goshawk implements CentralPolicy {
 
   #opened(worker: WorkerView, open: boolean): void {
     if (open) this.#roomier.add(worker);
-    this.#units += (open ? 1 : -1) * this.#unitsIn(worker, worker.capacity);
+    this.#units += (open ? 1 : -1) * unitsIn(worker.capacity);
     this.#free.update(worker);
     for (const run of worker.runs) {
       if (open) this.#count(run);
@@ -708,35 +705,20 @@ export class Goshawk implements CentralPolicy {
     if (early !== undefined) this.#undecided.add(early);
     if (kind === 'short' || kind === 'pilots') return;
     this.#counted[run.id] = kind;
-    this.#running[kind] += this.#unitsOf(stage);
+    this.#running[kind] += unitsOf(stage);
   }
 
   #uncount(run: RunView): void {
     const kind = this.#counted[run.id];
     if (kind === undefined) return;
     this.#counted[run.id] = undefined;
-    this.#running[kind] -= this.#unitsOf(run.stage);
+    this.#running[kind] -= unitsOf(run.stage);
   }
 
   // ---- sizes
 
-  /**
-   * Number of one-CPU tasks that fit into these amounts of the worker; of one-slot tasks if it does not report CPUs.
-   */
-  #unitsIn({ capacity }: WorkerView, amounts: Vector): number {
-    const slots = amounts[SLOT]!;
-    const hasCpus = this.#cpu !== SLOT && (capacity[this.#cpu] ?? 0) > 0;
-    return hasCpus ? Math.min(slots, (amounts[this.#cpu] ?? 0) / PER_CPU) : slots;
-  }
-
-  #unitsOf({ demand }: StageView): number {
-    const cpus = this.#cpu === SLOT ? 0 : (demand[this.#cpu] ?? 0) / PER_CPU;
-    return cpus > 0 ? cpus : 1;
-  }
-
   /** Recomputes shares when the cluster has changed by more than a little. */
   #measure(cluster: ClusterView, now: Millis): void {
-    if (this.#cpu === SLOT) this.#learnCpu(cluster);
     const { capacity } = cluster;
     if (!isResized(this.#sized, capacity)) return;
     this.#sized = [...capacity];
@@ -757,26 +739,18 @@ export class Goshawk implements CentralPolicy {
       this.#stale.add(job);
     }
   }
-
-  #learnCpu({ resources, workers }: ClusterView): void {
-    const cpu = resources.indexOf('cpu');
-    if (cpu < 0) return;
-    this.#cpu = cpu;
-    this.#units = 0;
-    for (const kind of ['small', 'long', 'large'] as const) this.#running[kind] = 0;
-    for (const worker of workers) {
-      if (worker.open) this.#units += this.#unitsIn(worker, worker.capacity);
-      this.#free.update(worker);
-      for (const run of worker.runs) {
-        const kind = this.#counted[run.id];
-        if (kind !== undefined) this.#running[kind] += this.#unitsOf(run.stage);
-      }
-    }
-  }
 }
 
-/** CPUs are counted in thousandths. */
-const PER_CPU = 1_000;
+/** Number of one-CPU tasks that fit into these amounts. */
+function unitsIn(amounts: Vector): number {
+  return Math.min(amounts[SLOT]!, (amounts[CPU] ?? 0) / PER_CPU);
+}
+
+/** A task without CPUs counts as one of a CPU: it occupies a place. */
+function unitsOf({ demand }: StageView): number {
+  const cpus = (demand[CPU] ?? 0) / PER_CPU;
+  return cpus > 0 ? cpus : 1;
+}
 
 const NO_WORK: JobWork = { workMs: 0, pathsMs: new Float64Array() };
 

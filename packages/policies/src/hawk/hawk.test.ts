@@ -20,7 +20,7 @@ class Started {
   againAt = 0;
 
   join(address: number): void {
-    this.books.setOpen(this.books.addWorker(address as Address, [1]), true);
+    this.books.setOpen(this.books.addWorker(address as Address, this.books.names.capacityOf(1, {})), true);
   }
 
   /** The owner requests placement of the tasks of a new job. */

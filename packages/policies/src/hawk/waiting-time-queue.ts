@@ -10,6 +10,7 @@ import {
 } from '@goshawk/core';
 import type { RunView, StageView, WorkerView } from '../contract.js';
 import { fitsEver } from '../fitting.js';
+import { isDemanding } from '../free-workers.js';
 
 /** A task that waits or runs at a server, with the estimate used for its placement. */
 interface Placement {
@@ -85,7 +86,7 @@ export class WaitingTimeQueue {
 
   /** The server with the lowest waiting time; undefined if no open one is large enough. */
   least(stage: Pick<StageView, 'demand' | 'requires'>, now: Millis): Server | undefined {
-    if (stage.demand.length > 1 || stage.requires !== undefined) return this.#leastThatFits(stage, now);
+    if (isDemanding(stage) || stage.requires !== undefined) return this.#leastThatFits(stage, now);
     this.#moveOverdue(now);
     const isOnTime = this.#onTime.topKey() - now < this.#constant.topKey();
     return this.#servers[isOnTime ? this.#onTime.top() : this.#constant.top()];

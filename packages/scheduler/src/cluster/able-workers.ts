@@ -18,6 +18,7 @@ import {
   type Resources,
   requiresOf,
   type Scope,
+  taken,
 } from '@goshawk/core';
 
 /** Needs of a task: resources and attributes. */
@@ -124,12 +125,16 @@ export function roomFor(workers: KnownWorkers, needs: TaskNeeds, most: number): 
 }
 
 function countRoom(workers: KnownWorkers, needs: TaskNeeds, most: number): number {
-  const { demand } = needs;
   let room = 0;
   for (const member of workers.all()) {
     if (!hasRequired(member, needs)) continue;
     const { slots, capacity } = member;
     let here = placesOf(slots);
+    if (needs.demand === NO_RESOURCES && capacity.cpu === undefined) {
+      room += here;
+      continue;
+    }
+    const demand = taken(needs.demand);
     for (const name in demand) {
       if (demand[name]! > 0) here = Math.min(here, timesIn(demand[name]!, amountOf(capacity, name), name));
     }
@@ -199,28 +204,32 @@ export function countBesides(
  * known yet.
  */
 export function whyTooLarge(workers: KnownWorkers, demand: Resources): string | undefined {
-  if (demand === NO_RESOURCES || workers.size === 0) return undefined;
-  return workers.remember(question('large', { demand }), () => describeTooLarge(workers, demand));
+  if (workers.size === 0) return undefined;
+  // Most jobs request nothing.
+  const asked = demand === NO_RESOURCES ? 'large' : question('large', { demand });
+  return workers.remember(asked, () => describeTooLarge(workers, demand));
 }
 
 function describeTooLarge(workers: KnownWorkers, demand: Resources): string | undefined {
+  const needed = taken(demand);
   let closest: Member | undefined;
   let least = 0;
   for (const member of workers.all()) {
-    const shortage = shortageOf(demand, member.capacity);
-    if (shortage <= 1) return undefined;
+    if (fits(demand, member.capacity)) return undefined;
+    const shortage = shortageOf(needed, member.capacity);
     if (closest === undefined || shortage < least) {
       least = shortage;
       closest = member;
     }
   }
-  return `no worker has ${formatResources(demand)}; the closest is ${closest!.name} with ${formatResources(closest!.capacity)}`;
+  return `no worker has ${formatResources(needed)}; the closest is ${closest!.name} with ${formatResources(closest!.capacity)}`;
 }
 
-/** A worker without a fixed number of slots; undefined: none. */
+/** A worker that bounds neither slots nor CPUs; undefined: none. */
 export function withoutSlots(workers: KnownWorkers): Member | undefined {
   return workers.remember('without slots', () => {
-    for (const member of workers.all()) if (member.slots === 0) return member;
+    for (const member of workers.all())
+      if (member.slots === 0 && member.capacity.cpu === undefined) return member;
     return undefined;
   });
 }

@@ -84,13 +84,18 @@ describe('a preference', () => {
 describe('on workers without slots', () => {
   const one = (slots: number) => [worker(1, { slots, capacity: { cpu: 4 } })];
 
-  test('a task without a demand would fit any number of times', () => {
+  test('a task without a demand takes a CPU, and is rejected where none is stated', () => {
+    const boundless = [worker(1, { slots: 0, capacity: { memory: 4 } })];
     for (const demand of [undefined, {}, { cpu: 0 }]) {
       const job = { tasks: tasks(1), ...(demand === undefined ? {} : { demand }) };
-      expect(why(job, one(0), DEFAULT_POLICY)).toMatch(
-        /^worker w1 has no slots and takes .* must request resources$/,
+      expect(why(job, boundless, DEFAULT_POLICY)).toMatch(
+        /^worker w1 states neither slots nor CPUs, .* must request resources$/,
       );
+      expect(why(job, one(0), DEFAULT_POLICY)).toBeUndefined();
       expect(why(job, one(2), DEFAULT_POLICY)).toBeUndefined();
+      expect(why(job, [worker(1, { slots: 2, capacity: { cpu: 0.5 } })], DEFAULT_POLICY)).toMatch(
+        /^no worker has cpu 1;/,
+      );
     }
   });
 

@@ -129,8 +129,8 @@ function whyNoGang(
 
 function boundless({ name, capacity }: Member): Impossible {
   return {
-    message: `worker ${name} has no slots and takes as many tasks as fit, so each task must request resources`,
-    hint: `state what a task needs of ${formatResources(capacity)}, such as --cpus 1`,
+    message: `worker ${name} states neither slots nor CPUs, so each task must request resources`,
+    hint: `state what a task needs of ${formatResources(capacity)}, or start the worker with --resources cpu=4`,
   };
 }
 

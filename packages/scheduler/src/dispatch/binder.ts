@@ -131,7 +131,7 @@ export class Binder {
     const assignment: Assignment = { by: AssignedBy.ask, number: ask };
     if (!this.#isToBeServed(from, assignment, now)) return;
     const job = this.#s.jobs.byNumber(ended);
-    const spare = job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES;
+    const spare = freedBy(job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES);
     const offer = this.#nextInSeries(job?.spec.user, spare, from, now);
     // While other tasks wait, a slot is not held.
     if (offer === undefined && this.#assigner.held.mayHold && this.#assigner.offers.size === 0)
@@ -320,4 +320,9 @@ class LastNumbers {
   forget(workers: Iterable<Address>): void {
     for (const worker of workers) this.#last.set(worker, 0);
   }
+}
+
+/** Resources that the end of such a task leaves to the next one in its slot. */
+function freedBy(demand: Resources): Resources {
+  return demand === NO_RESOURCES ? demand : { cpu: 0, ...demand };
 }

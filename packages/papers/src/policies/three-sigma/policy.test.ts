@@ -1,4 +1,4 @@
-import { type Address, InputError, type Millis, ONE_SLOT } from '@goshawk/core';
+import { type Address, InputError, type Millis, ONE_CPU } from '@goshawk/core';
 import type { BookedStage, CentralPolicy, JobFacts, Program, ProgramSolution } from '@goshawk/policies';
 import { BookedDraft, ClusterBooks } from '@goshawk/policies';
 import { describe, expect, test } from 'vitest';
@@ -63,7 +63,7 @@ class Bench {
     });
     this.#hasSolver = solver;
     for (const [index, rack] of racks.entries()) {
-      const worker = this.books.addWorker((10 + index) as Address, ONE_SLOT, { rack });
+      const worker = this.books.addWorker((10 + index) as Address, ONE_CPU, { rack });
       this.books.setOpen(worker, true);
     }
   }
@@ -75,7 +75,7 @@ class Bench {
       isDeclared: true,
       ...facts,
     });
-    const stage = this.books.stage(job, 0, { demand: ONE_SLOT, tasks, estimateMs });
+    const stage = this.books.stage(job, 0, { demand: ONE_CPU, tasks, estimateMs });
     this.books.setWaiting(stage, tasks, now);
     return stage;
   }
