@@ -50,7 +50,7 @@ test('who is told to give the address of another one does not start, and says so
     expect(second.stderr).toMatch(
       /two processes claim tcp:\/\/127\.0\.0\.1:\d+: this process advertises that address/,
     );
-    expect(first[role].stderr()).toMatch(new RegExp(`says that it is at ${endpoint}, as this process does`));
+    expect(first[role].stderr()).toMatch(new RegExp(`claims the address of this process, ${endpoint}`));
   });
   await Promise.all(copies);
   const { exitCode, stdout } = await job.finished;

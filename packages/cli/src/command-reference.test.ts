@@ -9,8 +9,8 @@ const PATH = join(import.meta.dirname, '../../../docs/COMMANDS.md');
 const HEAD = `# Commands and options
 
 \`goshawk COMMAND --help\` shows the common options of a command, \`goshawk COMMAND --help --all\` all of them. An option with
-a variable can also stand in the file of \`--config\`, by the name of the option; the flag wins over the variable, the variable
-over the file, the file over the default. This page is made from the code (\`UPDATE_GOLDEN=1 npm run test:unit\`).
+a variable can also be set in the file of \`--config\`, under the name of the option; the flag overrides the variable, the variable
+over the file, the file over the default. This page is generated from the code (\`UPDATE_GOLDEN=1 npm run test:unit\`).
 
 `;
 

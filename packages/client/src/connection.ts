@@ -197,7 +197,7 @@ export class Connection {
     if ((count & (count - 1)) !== 0) return;
     this.#logger.warn(
       { peer: this.#mailbox.directory.nameOf(from), problem: error.message, count },
-      'dropped what is no message',
+      'dropped an invalid message',
     );
   }
 }

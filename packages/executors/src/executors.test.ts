@@ -24,7 +24,7 @@ describe('one executor for all payloads', () => {
       kind: 'failed',
       error: {
         code: 'bad-payload',
-        message: expect.stringContaining('module "./here.js" is relative to nothing'),
+        message: expect.stringContaining('module "./here.js" has no base folder'),
       },
     });
     expect(sink.calls).toEqual(['ended']);

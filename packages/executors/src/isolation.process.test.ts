@@ -204,7 +204,7 @@ describe.skipIf(missing !== undefined)(
       expect(outcome.kind).toBe('completed');
       expect(sink.text().trim()).toBe('lo');
       expect(() => new Isolation({ ...options, runAs: 'user' })).toThrow(
-        /only a sandbox has a network of its own/,
+        /only a sandbox has a separate network/,
       );
     });
 

@@ -92,14 +92,14 @@ export class Isolation {
       if (options.network === false)
         throw new InputError(
           'bad-option',
-          '--no-network: only a sandbox has a network of its own',
+          '--no-network: only a sandbox has a separate network',
           'give --run-as sandbox',
         );
       if (!this.#isRoot)
         throw unable('only root can start tasks under other accounts', 'start the worker as root');
       if (!options.hasKeys)
         throw unable(
-          'without keys a user is whatever a submitter says',
+          'without keys, any client can claim any user name',
           'give the worker its key with --keys',
         );
       return;
@@ -154,7 +154,7 @@ export class Isolation {
     const whose = user === undefined ? 'the job has no user' : `there is no account "${user}" for tasks`;
     return failed(
       'no-account',
-      `${whose} on this worker, which runs them under the account of their submitter`,
+      `${whose} on this worker, which runs tasks under the account of their submitter`,
     );
   }
 
@@ -183,7 +183,7 @@ export class Isolation {
     const real = found ?? resolve(folder);
     const inHidden = this.#hidden.find((path) => isWithin(real, path));
     if (inHidden !== undefined)
-      return failed('not-allowed', `the folder "${folder}" is not for tasks on this worker`);
+      return failed('not-allowed', `the folder "${folder}" is not accessible to tasks on this worker`);
     const isWritable =
       !SHARED.includes(real) && !NEVER_WRITABLE.some((path) => isWithin(real, path) || isWithin(path, real));
     const folders = isWritable && found !== undefined ? [found] : [];

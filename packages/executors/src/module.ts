@@ -119,7 +119,7 @@ export class ModuleExecutor implements Executor {
   #startThread(): ThreadLink {
     const ending = this.#alive.size - this.#threads.size;
     if (ending >= this.#options.threads + STUCK_THREADS_MAX) {
-      throw new Error(`${ending} of killed modules are stuck in native calls`);
+      throw new Error(`${ending} killed modules are stuck in native calls`);
     }
     const thread = new ThreadLink({
       ...this.#options,

@@ -24,9 +24,9 @@ describe("a module's file", () => {
   });
 
   it.each([
-    [{ module: './b.js' }, 'relative to nothing'],
-    [{ module: './b.js', cwd: 'a' }, 'relative to nothing'],
-    [{ module: 'file://elsewhere/b.js' }, 'not the URL of a file here'],
+    [{ module: './b.js' }, 'has no base folder'],
+    [{ module: './b.js', cwd: 'a' }, 'has no base folder'],
+    [{ module: 'file://elsewhere/b.js' }, 'not a URL of a local file'],
   ])('cannot be told from %j', (payload, message) => {
     expect(() => modulePath(payload)).toThrow(message);
   });

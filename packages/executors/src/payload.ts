@@ -19,12 +19,12 @@ export function modulePath({ module, cwd }: ModulePayload): string {
     try {
       return fileURLToPath(module);
     } catch {
-      throw new BadPayload(`module is not the URL of a file here: ${module}`);
+      throw new BadPayload(`module is not a URL of a local file: ${module}`);
     }
   }
   if (isAbsolute(module)) return module;
   if (cwd === undefined || !isAbsolute(cwd)) {
-    throw new BadPayload(`module "${module}" is relative to nothing: give an absolute path or a file: URL`);
+    throw new BadPayload(`module "${module}" has no base folder: give an absolute path or a file: URL`);
   }
   return resolve(cwd, module);
 }

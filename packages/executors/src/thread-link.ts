@@ -189,6 +189,6 @@ export class ThreadLink {
       return failed('out-of-memory', `the module used more than ${limit}`);
     }
     const reason = thrown === undefined ? `it exited with code: ${code}` : describeThrown(thrown);
-    return failed('thread-failed', `the module's thread ended under it: ${reason}`);
+    return failed('thread-failed', `the module's thread ended unexpectedly: ${reason}`);
   }
 }

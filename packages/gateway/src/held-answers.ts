@@ -23,14 +23,14 @@ export class HeldAnswers {
       throw new Refused(
         429,
         'too-many-streams',
-        `this token has ${held} streams and waiting requests open, the most that one may have`,
+        `this token has ${held} streams and waiting requests open, the limit per token`,
         'close some, or use another token',
       );
     if (this.#total >= LIMITS.heldMax)
       throw new Refused(
         503,
         'overloaded',
-        `${this.#total} streams and waiting requests are open, the most that this gateway takes`,
+        `${this.#total} streams and waiting requests are open, the limit of this gateway`,
         'try again later',
       );
     this.#total++;

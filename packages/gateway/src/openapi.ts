@@ -8,8 +8,8 @@ const COMMON: Readonly<Record<number, string>> = {
   401: 'a token is needed',
   403: 'your token does not allow this, or the request comes from another site',
   421: 'the Host header names another server; --allow-host permits it',
-  500: 'something went wrong in the gateway',
-  503: 'the cluster, or the part of it that is needed, does not answer, or too much is asked at a time',
+  500: 'internal error of the gateway',
+  503: 'the cluster, or the part of it that is needed, does not answer, or is overloaded',
 };
 
 /** Error statuses of requests with a body. */
@@ -76,7 +76,7 @@ function operation({ method, url, role, does, path, query, body, bodySchema, ...
                 ...(stream === undefined ? {} : STREAMED),
               },
             },
-      ...(answer === 'events' ? { 204: { description: 'Nothing more comes: do not connect again' } } : {}),
+      ...(answer === 'events' ? { 204: { description: 'End of the stream: do not reconnect' } } : {}),
       ...Object.fromEntries(
         Object.entries({
           ...COMMON,

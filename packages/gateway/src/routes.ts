@@ -345,7 +345,7 @@ export const ROUTES: readonly Route[] = [
       asNew: z
         .boolean()
         .optional()
-        .describe('run them as a new job that keeps their numbers and names this one as `retryOf`'),
+        .describe('run them as a new job that keeps their indices and names this one as `retryOf`'),
     }),
     answer: shapes.retried,
     errors: { ...NO_JOB, 409: 'the job continues, or all chosen tasks have completed' },

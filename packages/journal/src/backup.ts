@@ -48,7 +48,7 @@ export async function backUp(journal: JournalReader, folder: string): Promise<Ba
     if (records !== written)
       throw new JournalError(
         'backup-failed',
-        `${written} records were written to ${part}, and ${records} can be read`,
+        `${written} records were written to ${part}, but only ${records} can be read`,
         'check the disk of the backup; an earlier backup is unchanged',
       );
     const kept = damaged.length === 0 ? file : join(folder, `${tag}.damaged.jsonl`);

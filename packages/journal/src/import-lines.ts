@@ -17,7 +17,7 @@ export function parseExport(text: string): { readonly tag: string; readonly reco
     const itsTag = id.slice(0, id.lastIndexOf('-'));
     tag ??= itsTag;
     if (itsTag !== tag)
-      throw bad(index + 1, `is of another journal (${itsTag}) than those before it (${tag})`);
+      throw bad(index + 1, `is from another journal (${itsTag}) than the lines before it (${tag})`);
     if (record.kind === 'accepted') stages = record.spec.stages.length;
     const time = badTime(record, stages);
     if (time !== undefined) throw bad(index + 1, `has a bad ${time}: times are milliseconds, from 0 on`);

@@ -66,7 +66,7 @@ export function checkJournalFile(folder: string): void {
 export function checkFile(file: LmdbFile): void {
   const counts = file.check();
   const others = [...counts.keys()].filter((name) => name !== IDENTITY && name !== RECORDS);
-  if (others.length > 0) throw new DamagedFileError('a tree has a name that cannot be');
+  if (others.length > 0) throw new DamagedFileError('a tree has an impossible name');
   if (counts.has(RECORDS) && !counts.has(IDENTITY)) throw new DamagedFileError('it does not say what it is');
 }
 

@@ -44,7 +44,7 @@ export class LargeRecord {
    */
   values(nameOf: (place: number, before: readonly unknown[]) => string | undefined): unknown[] {
     const { count, next } = openedAt(this.#bytes, 0);
-    if (!isList(this.#bytes[0])) throw new PackedError('it is no list of fields');
+    if (!isList(this.#bytes[0])) throw new PackedError('it is not a list of fields');
     const values: unknown[] = [];
     let at = next;
     for (let place = 0; place < count; place++) {
@@ -142,7 +142,7 @@ export class LargeRecord {
     if (this.#heap.bytes <= this.#heapMax) return;
     const most = Math.round(this.#heapMax / 2 ** 20);
     throw new TooLargeError(
-      `it takes more than ${most} MiB of memory, which is what one record may: a larger heap (--max-old-space-size) reads it`,
+      `it takes more than ${most} MiB of memory, the limit for one record: use a larger heap (--max-old-space-size)`,
     );
   }
 }

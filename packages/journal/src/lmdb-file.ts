@@ -72,7 +72,7 @@ export class LmdbFile {
     };
     const { lastPage } = this.meta;
     if (lastPage >= this.pageCount)
-      fail(`it has ${this.#size} bytes and should have ${(lastPage + 1) * this.pageSize}`);
+      fail(`it has ${this.#size} bytes but should have ${(lastPage + 1) * this.pageSize}`);
     const counts = new Map<string, number>();
     for (const [tree] of this.#all(fail, this.meta)) counts.set(tree, (counts.get(tree) ?? 0) + 1);
     for (const block of this.#freeBlocks(fail)) this.#mark(block);
@@ -164,7 +164,7 @@ export class LmdbFile {
     const agrees = (Object.keys(counted) as (keyof typeof counted)[]).every(
       (what) => counted[what] === tree[what],
     );
-    if (isWhole && !agrees) onDamage(`a tree has ${counted.entries} entries and should have ${tree.entries}`);
+    if (isWhole && !agrees) onDamage(`a tree has ${counted.entries} entries but should have ${tree.entries}`);
   }
 
   /** Returns the pages that a branch page points to. */
@@ -253,12 +253,12 @@ export class LmdbFile {
     kind: number,
     nodeAt: (at: number, key: Buffer) => N,
   ): N[] {
-    if (bytes.readUInt16LE(FLAGS) !== kind) throw damage(page, 'is of another kind than it should be');
+    if (bytes.readUInt16LE(FLAGS) !== kind) throw damage(page, 'is of an unexpected kind');
     const room = this.pageSize - HEADER;
     const lower = bytes.readUInt16LE(LOWER);
     const upper = bytes.readUInt16LE(UPPER);
     if (lower % 2 !== 0 || lower > upper || upper > room || lower < (kind === LEAF ? 2 : 4))
-      throw damage(page, 'has bounds that cannot be');
+      throw damage(page, 'has impossible bounds');
     const nodes: N[] = [];
     const spans: [at: number, size: number][] = [];
     for (let i = 0; i < lower / 2; i++) {
@@ -314,8 +314,8 @@ export class LmdbFile {
   }
 
   #checked(page: number, bytes: Buffer): Buffer {
-    if (number64(bytes, 0) !== page) throw damage(page, 'is not where it should be, or was never written');
-    if (number64(bytes, 8) > this.meta.transaction) throw damage(page, 'is of a later time than the file');
+    if (number64(bytes, 0) !== page) throw damage(page, 'is misplaced, or was never written');
+    if (number64(bytes, 8) > this.meta.transaction) throw damage(page, 'is newer than the file');
     return bytes;
   }
 
@@ -487,7 +487,7 @@ function checkOrder(
   // The first key of a branch is ignored and may be empty.
   const first = isLeaf ? 0 : 1;
   if (isInteger && nodes.slice(first).some(({ key }) => key.length !== 8))
-    throw damage(page, 'has a key that cannot be');
+    throw damage(page, 'has an impossible key');
   for (let i = first; i < nodes.length; i++) {
     const { key } = nodes[i]!;
     const before = i === first ? from : nodes[i - 1]!.key;

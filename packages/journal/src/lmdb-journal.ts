@@ -55,7 +55,7 @@ async function compacted(store: LmdbStore, options: LmdbJournalOptions): Promise
   const needed = 2 * store.sizes().usedBytes + room.stopBelow;
   try {
     const free = freeBytes(folder);
-    if (free < needed) throw new Error(`${free} bytes are free, and ${needed} are needed`);
+    if (free < needed) throw new Error(`${free} bytes are free, but ${needed} are needed`);
     await store.compact();
   } catch (error) {
     warn(`the journal file is mostly free space, but compacting it failed: ${(error as Error).message}`);

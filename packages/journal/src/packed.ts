@@ -88,7 +88,7 @@ function lengthOf(bytes: Buffer, at: number, code: number): number {
   const isExtension = code >= 0xc7 && code <= 0xc9;
   const size = code >= 0xd9 ? code - 0xd9 : (code - 0xc4) % 3;
   if (code === 0xc1 || at + 5 > bytes.length + (size === 2 ? 0 : size === 1 ? 2 : 3))
-    throw new PackedError(code === 0xc1 ? 'it has a value of no kind' : 'the value is cut off');
+    throw new PackedError(code === 0xc1 ? 'it has a value of an unknown kind' : 'the value is cut off');
   const width = 1 << size;
   return width + bytes.readUIntBE(at + 1, width) + (isExtension ? 1 : 0);
 }

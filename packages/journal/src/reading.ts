@@ -60,7 +60,7 @@ function* sound<Record extends RecordHead>(
 }
 
 function ofJob<Record extends RecordHead>(record: Record, job: JobNumber): Record {
-  if (record.job !== job) throw new BadRecordError(`it is of job ${record.job}`);
+  if (record.job !== job) throw new BadRecordError(`it belongs to job ${record.job}`);
   return record;
 }
 

@@ -194,7 +194,7 @@ function unpackPart(packed: Buffer): unknown {
 
 function unpack(packed: Buffer): unknown[] {
   const values = unpackPart(packed);
-  if (!Array.isArray(values)) throw new BadRecordError('it is no list of fields');
+  if (!Array.isArray(values)) throw new BadRecordError('it is not a list of fields');
   return values;
 }
 

@@ -89,7 +89,7 @@ function beyondRepair(folder: string, problem: string): JournalError {
   return new JournalError(
     'journal-damaged',
     `cannot read anything from the journal in ${folder}: ${problem}`,
-    `move ${FILE} away: the scheduler begins with a new one then, or \`goshawk journal import\` makes one of an export`,
+    `move ${FILE} away: the scheduler then starts a new one, or \`goshawk journal import\` restores an export`,
   );
 }
 

@@ -137,7 +137,7 @@ export class Room {
   }
 
   #fullWith(room: number): string {
-    return `the disk of ${this.#folder} is full: ${Math.floor(room / MIB)} MiB are free, and ${Math.ceil((this.#limits.fullBelow + this.#limits.reserve) / MIB)} MiB are needed to take new jobs`;
+    return `the disk of ${this.#folder} is full: ${Math.floor(room / MIB)} MiB are free, but ${Math.ceil((this.#limits.fullBelow + this.#limits.reserve) / MIB)} MiB are needed to accept new jobs`;
   }
 
   #reserved(): number {

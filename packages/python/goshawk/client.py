@@ -292,7 +292,7 @@ class Job:
     ) -> "Job":
         """
         Runs tasks again that did not complete: the same tasks of the same job. With `as_new` they run as a new job, which
-        keeps their numbers and is returned; this one stays as it is.
+        keeps their indices and is returned; this one stays unchanged.
         """
         body = _given(tasks=tasks, failed=failed, asNew=as_new, key=key or str(uuid.uuid4()))
         again = self.client.request("POST", self._path("/retry"), body)

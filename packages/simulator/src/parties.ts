@@ -54,7 +54,7 @@ export class PartyEnvironment implements Environment {
 
   setTimer(timer: string, key: number, at: Millis): void {
     if (!(at < Number.POSITIVE_INFINITY)) {
-      invariant(!Number.isNaN(at), () => `timer ${timer}/${key} was set to no time`);
+      invariant(!Number.isNaN(at), () => `timer ${timer}/${key} was set to an invalid time`);
       return this.clearTimer(timer, key);
     }
     let timers = this.#armed.get(this.self);

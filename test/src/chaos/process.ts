@@ -196,7 +196,7 @@ export class Process implements End {
     const name = `${timer}/${key}`;
     this.#clearTimer(name);
     const dueAt = this.#startedAt + (at - this.#origin) / this.#rate + NEVER_BEFORE_MS;
-    if (Number.isNaN(dueAt)) throw new Error(`timer ${name} was set to no time`);
+    if (Number.isNaN(dueAt)) throw new Error(`timer ${name} was set to an invalid time`);
     if (dueAt === Number.POSITIVE_INFINITY) return;
     const event = this.#calendar.put(dueAt, () => this.#take({ kind: 'timer', name, of }));
     const of: Timer = { timer, key, event };

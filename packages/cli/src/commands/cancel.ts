@@ -27,7 +27,12 @@ export const cancelCommand = defineCommand({
   ],
   options: {
     user: { type: 'text', value: 'NAME', flagOnly: true, describe: 'jobs of this user' },
-    name: { type: 'text', value: 'GLOB', flagOnly: true, describe: 'jobs of this name, with * and ?' },
+    name: {
+      type: 'text',
+      value: 'GLOB',
+      flagOnly: true,
+      describe: 'jobs whose name matches this pattern, with * and ?',
+    },
     state: {
       type: 'text',
       value: 'STATES',

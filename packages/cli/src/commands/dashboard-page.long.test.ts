@@ -191,7 +191,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     const editor = page.getByLabel('Job', { exact: true });
     await editor.fill('{"name": ');
     await page.getByRole('button', { name: 'Plan', exact: true }).click();
-    await page.getByText('This is no JSON').waitFor();
+    await page.getByText('This is not JSON').waitFor();
     await editor.fill('{"name": "typed", "tasks": [{"sleeps": 1}]}');
     await editor.press('Control+Enter');
     await page.locator('#job-outcome .error', { hasText: 'tasks' }).waitFor();
@@ -232,7 +232,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.keyboard.press('ArrowRight');
     await page.getByRole('heading', { level: 2, name: 'w0' }).waitFor();
     await page.getByRole('button', { name: 'Drain…' }).click();
-    await page.getByText('Drain w0? It takes no new tasks. Nothing runs there').waitFor();
+    await page.getByText('Drain w0? It accepts no new tasks. Nothing runs there').waitFor();
     await page.getByRole('button', { name: 'Drain', exact: true }).click();
     await page.locator('.panel .badge.drained').waitFor();
     await page.getByRole('button', { name: 'Resume' }).click();

@@ -14,12 +14,12 @@ export const jobCommand = defineCommand({
   describe: 'show progress, failures and, after the end, a summary of jobs',
   examples: [
     ['goshawk job $id --watch', 'until the job ends'],
-    ['goshawk job $id --spec', 'with the submitted job'],
+    ['goshawk job $id --spec', 'also show the submitted job'],
     ['goshawk job $a $b --json', 'a line of JSON for each'],
   ],
   options: {
     watch: { type: 'flag', flagOnly: true, describe: 'update until the job ends' },
-    spec: { type: 'flag', flagOnly: true, describe: 'with the submitted job' },
+    spec: { type: 'flag', flagOnly: true, describe: 'also show the submitted job' },
   },
   async run(context, options, { words }) {
     if (options.watch && options.spec) {

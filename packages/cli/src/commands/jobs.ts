@@ -49,7 +49,7 @@ export const jobsCommand = defineCommand({
       type: 'count',
       flagOnly: true,
       default: 0,
-      describe: 'skip this many jobs, to continue a cut list; with --all',
+      describe: 'skip this many jobs, to continue a truncated list; with --all',
     },
   },
   async run(context, options, { words }) {

@@ -152,7 +152,7 @@ describe('journal', () => {
     const before = await readFile(file);
     const folder = join(cwd, 's0', 'journal');
     const line = new RegExp(
-      `^goshawk: the journal in ${folder} is damaged: it has \\d+ bytes and should have .*repair.*\n$`,
+      `^goshawk: the journal in ${folder} is damaged: it has \\d+ bytes but should have .*repair.*\n$`,
     );
     for (const command of ['verify', 'export', 'inspect']) {
       const { exitCode, stderr } = await journal(command, 's0');

@@ -24,7 +24,7 @@ export const retryCommand = defineCommand({
     asNew: {
       type: 'flag',
       flagOnly: true,
-      describe: 'run them as a new job that keeps their numbers; this job stays as it is',
+      describe: 'run them as a new job that keeps their indices; this job stays unchanged',
     },
     wait: {
       type: 'flag',

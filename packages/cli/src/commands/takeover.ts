@@ -14,7 +14,7 @@ export const takeoverCommand = defineCommand({
     ],
   ],
   options: {
-    all: { type: 'flag', flagOnly: true, describe: 'every scheduler that is away or missing' },
+    all: { type: 'flag', flagOnly: true, describe: 'all schedulers that are away or missing' },
   },
   async run(context, { all }, { words }) {
     if (all === words.length > 0)

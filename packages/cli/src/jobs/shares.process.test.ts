@@ -104,7 +104,7 @@ it('--users gives users their shares, follows the file, and keeps what it had wh
       .poll(() => readFileSync(join(other.folder, 'data', 'logs', 'central.log'), 'utf8'), {
         timeout: 15_000,
       })
-      .toMatch(/users.json: line 1, column 10: .*the users stay as they were/);
+      .toMatch(/users.json: line 1, column 10: .*the users are unchanged/);
     expect(await shares()).toEqual({ ann: 3, ben: 1 });
     await Promise.all(jobs.map((job) => job.cancel()));
   } finally {

@@ -100,7 +100,7 @@ const WORK = {
     value: 'FILE',
     flagOnly: true,
     rare: true,
-    describe: 'the same for stderr; may be the file of --stdout',
+    describe: 'the same for stderr; may be the same file as --stdout',
   },
 } as const satisfies OptionSpecs;
 

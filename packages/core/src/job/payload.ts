@@ -124,7 +124,7 @@ const execPayload = () =>
       .describe(
         'a file on the worker that receives stdout instead of the log: relative to `cwd`, with {job}, {index} and {attempt} filled in',
       ),
-    stderr: outputFile().optional().describe('the same for stderr; it may be the file of `stdout`'),
+    stderr: outputFile().optional().describe('the same for stderr; it may be the same file as `stdout`'),
     returns: z
       .boolean()
       .optional()

@@ -264,7 +264,7 @@ function actionsOf({ id, state, held, tasks, priority, beginAt }: Job): Action[]
     {
       words: 'Retry as new job…',
       run: to('retry', { asNew: true, key: randomKey() }),
-      confirm: `Run ${counted(again, 'task')} in a new job, under the same numbers? This job stays as it is.`,
+      confirm: `Run ${counted(again, 'task')} in a new job, under the same indices? This job stays unchanged.`,
     },
   ];
 }
@@ -484,7 +484,7 @@ function drawing({ attempts, attemptCounts, submittedAt }: Job): Node {
       ? h(
           'p',
           { class: 'hint' },
-          `${counted(rows.length, 'attempt')} of ${count(attemptCounts.total)}: all that failed first, the others chosen evenly. The band below them stands for ${count(hidden)} more.`,
+          `${counted(rows.length, 'attempt')} of ${count(attemptCounts.total)}: all that failed first, and an even sample of the others. The band below them shows ${count(hidden)} more.`,
         )
       : null,
   );
@@ -590,7 +590,9 @@ function logLines(chunks: Logs['chunks'], truncated: boolean): Node[] {
   const shown = lines.slice(-LINES);
   const cut = truncated || shown.length < lines.length;
   return [
-    ...(cut ? [document.createTextNode('There was more before: `goshawk logs` has all of it.\n')] : []),
+    ...(cut
+      ? [document.createTextNode('Earlier output is omitted: `goshawk logs` prints all of it.\n')]
+      : []),
     ...shown.map(({ task, stream, line }) =>
       h('span', { class: stream }, `${task}: `, ...coloured(line), '\n'),
     ),

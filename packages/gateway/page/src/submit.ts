@@ -39,7 +39,7 @@ export function showSubmit(place: Place): void {
     try {
       job = read();
     } catch (error) {
-      fill(outcome, h('p', { class: 'error' }, `This is no JSON: ${(error as Error).message}.`));
+      fill(outcome, h('p', { class: 'error' }, `This is not JSON: ${(error as Error).message}.`));
       editor.focus();
       return;
     }
@@ -134,17 +134,17 @@ function wordsOf({ description, type }: Field): string {
 function planned(plan: Plan): Node {
   const { canRun, class: of, tasks, stages, startSeconds, ahead, cutoffSeconds, slots, freeSlots } = plan;
   const start = !canRun
-    ? 'It cannot start: for a stage below no worker has what its tasks need.'
+    ? 'It cannot start: no worker has what the tasks of a stage below need.'
     : startSeconds === null
-      ? 'When it starts is not known: run times of jobs before it are unknown.'
+      ? 'Its start cannot be estimated: run times of jobs ahead of it are unknown.'
       : `It starts in about ${duration(startSeconds)}.`;
   const known =
     of === null
-      ? 'The cluster finds out whether it is short or long once it has it.'
+      ? 'The cluster determines after submission whether it is short or long.'
       : `It is ${of}: the cutoff is ${duration(cutoffSeconds)}.`;
   const before =
     ahead.tasks === 0
-      ? 'Nothing waits before it.'
+      ? 'Nothing is ahead of it.'
       : `${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')} may be served first.`;
   return h(
     'div',

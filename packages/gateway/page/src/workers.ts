@@ -269,7 +269,7 @@ function actionsOf({ name, state, busy, queued }: WorkerDetail): Action[] {
     {
       words: 'Drain…',
       run: to('drain'),
-      confirm: `Drain ${name}? It takes no new tasks. ${finish}; ${moved}.`,
+      confirm: `Drain ${name}? It accepts no new tasks. ${finish}; ${moved}.`,
     },
   ];
 }

@@ -93,7 +93,7 @@ describe('the URL of a journal', () => {
 
   test.each([
     ['postgres://a/b?sslmode=maybe', /sslmode=maybe/],
-    ['postgres://a/b?target_session_attrs=standby', /cannot be written to/],
+    ['postgres://a/b?target_session_attrs=standby', /selects a read-only server/],
     ['postgres://a/b?sslrootcert=/nowhere&sslmode=require', /sslrootcert cannot be read/],
     ['postgres://a/b?colour=red', /unknown part colour/],
   ])('%s is refused', (url, problem) => {

@@ -134,7 +134,7 @@ export async function importStored(
         if (taken.length > 0)
           throw new JournalError(
             'journal-in-use',
-            `a job at ${link.shown} has the key of one that is imported`,
+            `a job at ${link.shown} already has the key of an imported job`,
             'keys are unique in a cluster; were these jobs imported before?',
           );
       }

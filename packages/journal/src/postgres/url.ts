@@ -67,7 +67,7 @@ export function parseJournalUrl(text: string): JournalUrl {
   for (const name of settings.keys()) if (!KNOWN.includes(name)) throw bad(`it has the unknown part ${name}`);
   const target = settings.get('target_session_attrs') ?? 'read-write';
   if (target !== 'read-write' && target !== 'primary')
-    throw bad(`target_session_attrs=${target} cannot be written to`);
+    throw bad(`target_session_attrs=${target} selects a read-only server`);
   const { user, password } = credentials(authority.slice(0, at + 1), settings);
   const database = settings.get('dbname') || decoded(path);
   const shownUser =
@@ -122,7 +122,7 @@ function tlsOf(settings: URLSearchParams): Tls {
   const mode = settings.get('sslmode') ?? 'disable';
   if (mode === 'disable') return false;
   if (!['require', 'verify-ca', 'verify-full'].includes(mode))
-    throw bad(`sslmode=${mode} is none of disable, require, verify-ca and verify-full`);
+    throw bad(`sslmode=${mode} must be disable, require, verify-ca or verify-full`);
   const file = (name: string): string | undefined => {
     const path = settings.get(name);
     try {

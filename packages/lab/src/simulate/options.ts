@@ -36,7 +36,7 @@ export const SIMULATE_OPTIONS = {
     value: 'NAMES',
     suggests: [...ALL_POLICY_NAMES, ...Object.keys(REFERENCES)],
     default: 'goshawk',
-    describe: `policies to compare with the first one, each with its own settings: hawk,hawk:no-stealing. \`goshawk policies\` lists them; references are ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
+    describe: `policies to compare with the first one, each with its own settings: hawk,hawk:no-stealing. \`goshawk policies\` lists them; references: ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
   },
   shortPartition: {
     ofPolicy: true,

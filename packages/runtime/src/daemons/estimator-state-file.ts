@@ -112,7 +112,7 @@ function fileStore(file: string): EstimatorStateStore {
 /** Stores the state beside the journals that all schedulers share. */
 export function sharedStore(journals: PostgresJournals): EstimatorStateStore {
   return {
-    name: 'what is learned, in PostgreSQL,',
+    name: 'the estimator state in PostgreSQL',
     read: () => journals.estimatorStates(),
     write: async (pieces) => {
       const all: string[] = [];

@@ -195,7 +195,7 @@ async function openHttp(
     (counters) => pagesOf(shown, counters),
     logger,
   );
-  logger.info({ url: server.url }, 'one may look at this process over HTTP');
+  logger.info({ url: server.url }, 'serving HTTP');
   return server;
 }
 
@@ -228,7 +228,7 @@ function followKeys(
     (problem) =>
       logger.error(
         { event: 'keys-refused', problem },
-        'the previous keys remain in use: what is in their place cannot be taken',
+        'the previous keys remain in use: the new key file is not usable',
       ),
   );
   void ended.then(end);

@@ -242,7 +242,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
           leftInJournal: (job, bytes) =>
             logger.error(
               { job },
-              `the job stays in the journal and does not run: it takes ${Math.round(bytes / 2 ** 20)} MiB of memory, and there is no room for it; start with a larger heap (--max-old-space-size)`,
+              `the job stays in the journal and does not run: it needs ${Math.round(bytes / 2 ** 20)} MiB of memory, more than is free; start with a larger heap (--max-old-space-size)`,
             ),
           nameTaken: (holder, tag) => refused.tell(holder, tag),
           ...ends,

@@ -39,7 +39,7 @@ export function followUsersFile(
       logger.info({ path, users: grants.size }, 'users were read anew');
     } catch (error) {
       const { message, hint } = error as InputError;
-      logger.error({ problem: message, hint }, 'the users stay as they were: their file cannot be used');
+      logger.error({ problem: message, hint }, 'the users are unchanged: the file is invalid');
     }
   });
 }

@@ -159,7 +159,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   if (runAs === 'self' && network === false)
     throw new InputError(
       'bad-option',
-      '--no-network: only a sandbox has a network of its own',
+      '--no-network: only a sandbox has a separate network',
       'give --run-as sandbox',
     );
   const isolation =

@@ -465,7 +465,7 @@ describe('a machine that contradicts itself', () => {
     const { add, fatal } = setUp();
     const { machine, enter } = add('central');
     enter('poke', () => machine.environment.setTimer('sweep', 0, Number.NaN));
-    expect(fatal[0]?.message).toBe('central: poke: timer sweep/0 was set to no time');
+    expect(fatal[0]?.message).toBe('central: poke: timer sweep/0 was set to an invalid time');
   });
 });
 

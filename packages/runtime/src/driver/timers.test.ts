@@ -179,7 +179,7 @@ describe('timers of machines', () => {
 
   test('of no time are a bug of the machine', () => {
     const { timers } = setUp();
-    expect(() => timers.set('a', 3, Number.NaN)).toThrow('timer a/3 was set to no time');
+    expect(() => timers.set('a', 3, Number.NaN)).toThrow('timer a/3 was set to an invalid time');
   });
 
   test('of one time fire in the order in which they were set, whatever was cleared before', () => {

@@ -65,7 +65,7 @@ export class TimerQueue {
     let isClosed = false;
     return {
       set: (timer, key, at) => {
-        invariant(!Number.isNaN(at), () => `timer ${timer}/${key} was set to no time`);
+        invariant(!Number.isNaN(at), () => `timer ${timer}/${key} was set to an invalid time`);
         if (this.#closed || isClosed) return;
         let ids = byTimer.get(timer);
         if (ids === undefined) {

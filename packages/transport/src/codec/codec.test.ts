@@ -471,7 +471,7 @@ describe('what a machine of ours may not send', () => {
       { ...run, payload: { run: () => 1 } },
       'run.payload.run: expected a JSON-like value, got a function',
     ],
-    ['no message', { type: 'hello' } as never, 'hello: no message is called so'],
+    ['no message', { type: 'hello' } as never, 'hello: unknown message type'],
   ])('%s', (_, message, line) => {
     expect(() => codec.encode(message)).toThrow(EncodeError);
     expect(() => codec.encode(message)).toThrow(line);

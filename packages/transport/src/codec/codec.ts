@@ -44,7 +44,7 @@ export class Codec {
    */
   encode(message: Message, from?: Role, to?: Role): Body {
     const codec = this.#byType.get(message.type);
-    if (codec === undefined) throw new EncodeError(String(message.type), 'no message is called so');
+    if (codec === undefined) throw new EncodeError(String(message.type), 'unknown message type');
     const forbidden = roleProblem(codec.code, from, to);
     if (forbidden !== undefined) throw new EncodeError(codec.type, forbidden);
     const body: unknown[] = [codec.code];

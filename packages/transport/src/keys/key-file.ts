@@ -69,7 +69,7 @@ export function parseKeyFile(text: string, source: string): KeyFile {
   }
   const { name, clients } = file;
   if (name !== undefined && !(isClientName(name) && role === 'client'))
-    throw badKeys(source, 'its name is none of a client');
+    throw badKeys(source, 'its name is not a valid client name');
   return {
     schema: KEY_SCHEMA,
     role,
@@ -80,7 +80,7 @@ export function parseKeyFile(text: string, source: string): KeyFile {
 }
 
 function clientsOf(value: unknown, source: string): NamedClient[] {
-  if (!Array.isArray(value)) throw badKeys(source, 'its clients are no list');
+  if (!Array.isArray(value)) throw badKeys(source, 'its clients are not a list');
   return value.map((each) => {
     const { name, rights, ...texts } = object(each, source, 'a client');
     if (!isClientName(name)) throw badKeys(source, 'a client has no name');
@@ -117,7 +117,7 @@ function object(value: unknown, source: string, what: string): Record<string, un
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>;
   }
-  throw badKeys(source, `${what} is not there, or not an object`);
+  throw badKeys(source, `${what} is missing or not an object`);
 }
 
 export function badKeys(source: string, problem: string): InputError {

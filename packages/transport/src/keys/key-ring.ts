@@ -49,7 +49,7 @@ function readKeys(generation: KeyGeneration, role: Role, source: string): Keys {
   };
   const published = generation.public[role];
   if (own.curve !== published.curve || own.sign !== published.sign) {
-    throw badKeys(source, `its secret keys are not those of the ${role} that everybody knows`);
+    throw badKeys(source, `its secret keys do not match the public keys of the ${role}`);
   }
   return {
     curve: { publicKey: z85(bytes(own.curve)), secretKey: z85(curve) },

@@ -95,8 +95,8 @@ describe('a client’s own key', () => {
     [{ clients: [{ name: 'CI', rights: [], curve: '', sign: '' }] }, /a client has no name/],
     [{ clients: [{ name: 'ci', rights: ['everything'] }] }, /the rights of ci are not among submit/],
     [{ clients: [{ name: 'ci', rights: [], curve: 'x', sign: 'y' }] }, /the keys of ci/],
-    [{ clients: 7 }, /its clients are no list/],
-    [{ name: 'ci' }, /its name is none of a client/],
+    [{ clients: 7 }, /its clients are not a list/],
+    [{ name: 'ci' }, /its name is not a valid client name/],
   ])('that is none is told in one line: %j', (wrong, line) => {
     const text = JSON.stringify({ ...generateKeys().central, ...wrong });
     expect(() => readKeys({ text }, 'central')).toThrow(line);

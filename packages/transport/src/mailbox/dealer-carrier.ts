@@ -24,7 +24,7 @@ export type AuthFailure =
 
 const PROBLEMS: Readonly<Record<AuthFailure, string>> = {
   keyNeeded: 'wants keys',
-  keyUnknown: 'has no keys, and this process has some',
+  keyUnknown: 'has no keys, but this process has',
   keyRefused: 'rejects this process’s key, or has a different public key than expected',
   closed:
     'closes connections before the handshake: it is not running, or it is behind a proxy without a backend',

@@ -66,7 +66,7 @@ export class Entrance {
     if (this.#isGuarded || !this.#listener.canBeGuarded) return;
     this.#isGuarded = true;
     const { counters, log } = this.#attendance;
-    log.warn('', 'guard', 'a peer sends multipart messages: from now on a guard checks all incoming frames');
+    log.warn('', 'guard', 'a peer sends multipart messages: from now on a proxy checks all incoming frames');
     if (this.#isCutting || this.#isClosing) return;
     counters.cuts++;
     void this.#cut(0);
@@ -86,7 +86,7 @@ export class Entrance {
       const shutMs = this.#isCutting ? undefined : fuse.look(memory(), isIdle, performance.now());
       if (shutMs === undefined) return;
       counters.cuts++;
-      log.warn('', 'cut', 'a peer sends a frame without end: all connections to this process were closed');
+      log.warn('', 'cut', 'a peer sends an endless frame: all connections to this process were closed');
       this.#isGuarded = this.#listener.canBeGuarded;
       void this.#cut(shutMs, () => fuse.settled(memory()));
     };

@@ -126,7 +126,7 @@ export class FrameReceiver {
     }
     const sender = { endpoint, incarnation };
     if (proven !== undefined && claimedRole(sender) !== proven) {
-      return this.#refuse(endpoint, 'unknownSender', `a ${proven} answers in the name of another`);
+      return this.#refuse(endpoint, 'unknownSender', `a ${proven} answers under another name`);
     }
     return this.#admit(processName(endpoint, incarnation), sender, frame, bytes.length);
   }
@@ -143,7 +143,7 @@ export class FrameReceiver {
       this.#options.onOwn();
       return 0;
     }
-    const claim = `says that it is at ${endpoint}, as this process does: give each process a unique address (--advertise)`;
+    const claim = `claims the address of this process, ${endpoint}: give each process a unique address (--advertise)`;
     return this.#refuse(name, 'sameAddress', claim);
   }
 
@@ -178,7 +178,7 @@ export class FrameReceiver {
       this.#refuse(
         peer,
         'wrongTarget',
-        `a frame for ${frame.target}, and this is ${incarnation}: it was for a process that was here before, or, if it goes on, two processes claim this address (--advertise)`,
+        `a frame for ${frame.target}, but this is ${incarnation}: it was for an earlier process, or, if this repeats, two processes claim this address (--advertise)`,
       );
     } catch (error) {
       if (!(error instanceof MalformedFrameError)) throw error;
@@ -193,7 +193,7 @@ export class FrameReceiver {
       return this.#refuse(
         name,
         'oldSender',
-        `a frame from ${sender.incarnation}, and ${current} has its address since: it was on its way, or, if it goes on, two processes claim this address (--advertise)`,
+        `a frame from ${sender.incarnation}, whose address now belongs to ${current}: it was in flight, or, if this repeats, two processes claim this address (--advertise)`,
       );
     }
     const messages = this.#deliver(name, frame, routingId);

@@ -188,14 +188,14 @@ export function openFrame(bytes: Buffer, limits: MailboxLimits): OpenedFrame {
     );
   }
   if (head.length !== HEAD_FIELDS || !isIncarnation(target)) {
-    throw new MalformedFrameError('the head of the frame is not sound');
+    throw new MalformedFrameError('the head of the frame is invalid');
   }
   if (sender !== null && !isIncarnation(sender)) {
-    throw new MalformedFrameError('the sender of the frame is not sound');
+    throw new MalformedFrameError('the sender of the frame is invalid');
   }
   const mail = frame.slice(1);
   if (mail.length === 0 || !mail.every(isMail)) {
-    throw new MalformedFrameError('the mail of the frame is not sound');
+    throw new MalformedFrameError('the messages of the frame are invalid');
   }
   return { target, sender, mail };
 }

@@ -178,7 +178,7 @@ export class Links {
     }
     if (isClientEndpoint(endpoint)) {
       if (options.listener === undefined) {
-        throw new Error('a client is answered only by a process that it has a connection to');
+        throw new Error('the client has no connection to this process');
       }
       const client = { name, routingId: () => options.directory.routingIdOf(name) ?? routingId ?? name };
       const carrier = new ReplyCarrier(options.listener, client, log);

@@ -107,7 +107,7 @@ export class Mailbox {
       throw new RangeError(`"${incarnation}" is not an incarnation; expected 1 to 64 of A-Z a-z 0-9 _ -`);
     }
     if (keys !== undefined && keys.role !== roleOf(options)) {
-      throw new RangeError(`the keys are a ${keys.role}’s, and "${incarnation}" is not one`);
+      throw new RangeError(`these are keys of a ${keys.role}, but "${incarnation}" has another role`);
     }
     prepareContext(limits);
     const counters = newCounters();
@@ -245,7 +245,9 @@ export class Mailbox {
     const identification = this.#identification;
     if (keyed === undefined || !(identification instanceof Proven) || this.#closing !== undefined) return;
     if (ring.role !== keyed.ring.role)
-      throw new RangeError(`the keys are a ${ring.role}’s, and before a ${keyed.ring.role}’s`);
+      throw new RangeError(
+        `these are keys of a ${ring.role}; the previous ones were of a ${keyed.ring.role}`,
+      );
     const before = keyed.ring;
     keyed.ring = ring;
     identification.rekey(ring);

@@ -125,5 +125,5 @@ class Scan {
 }
 
 function pastTheEnd(): MalformedFrameError {
-  return new MalformedFrameError('a value goes past the end');
+  return new MalformedFrameError('a value extends beyond the end');
 }

@@ -159,7 +159,7 @@ export const TIMERS: readonly Behaviour[] = [
     name: 'a timer for no time is a bug of the machine, which is told so',
     prove(stand) {
       const one = stand.recorder('w1');
-      expect(() => setTimers(one, { a: Number.NaN })).toThrow('timer a/0 was set to no time');
+      expect(() => setTimers(one, { a: Number.NaN })).toThrow('timer a/0 was set to an invalid time');
     },
   },
 ];
