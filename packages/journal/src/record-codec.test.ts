@@ -170,7 +170,7 @@ describe('a record of more than a megabyte', () => {
   test('that takes more than there may be is left out, and says so', () => {
     const read = (): unknown => decodeRecord(encodeRecord(mixed), 1_000_000);
     expect(read).toThrow(BadRecordError);
-    expect(read).toThrow('it takes more than 1 MiB of memory, which is what one record may');
+    expect(read).toThrow('it takes more than 1 MiB of memory, the limit for one record');
   });
 
   test('that is cut short, or of which a bit was flipped, is found', () => {

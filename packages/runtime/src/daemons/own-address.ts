@@ -34,7 +34,7 @@ export function endWhenAnothers(
 
 async function isAnothers(mailbox: Mailbox): Promise<boolean> {
   for (let look = 0; look < LOOKS; look++) {
-    if ((await mailbox.reachedAtOwnPlace()) !== 'another') return false;
+    if ((await mailbox.probeOwnAddress()) !== 'another') return false;
   }
   return true;
 }

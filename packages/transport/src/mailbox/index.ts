@@ -1,3 +1,4 @@
+export { movedTo } from './advertised-address.js';
 export {
   DROP_REASONS,
   type DropReason,
@@ -9,7 +10,6 @@ export {
   type RejectionReason,
   type Traffic,
 } from './counters.js';
-export { type AuthFailure, describeAuthFailure } from './dealer-carrier.js';
 export { Directory } from './directory.js';
 export {
   endpointOn,
@@ -26,7 +26,7 @@ export { Incarnations } from './incarnations.js';
 export { DEFAULT_LIMITS, type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';
 export { type MailLogger, ThrottledLog } from './log.js';
 export { Mailbox, type MailboxOptions, type SendResult } from './mailbox.js';
-export { movedTo } from './own-address.js';
+export { type AuthFailure, describeAuthFailure } from './outbound-connection.js';
 export {
   ANY_INCARNATION,
   anyIncarnationOf,

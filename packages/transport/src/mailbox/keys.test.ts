@@ -261,7 +261,7 @@ describe('with keys', () => {
   test('a mailbox takes the keys of its own role only', async () => {
     const ring = keyRing(keys.client, 'test');
     await expect(mailboxes.open({ keys: ring, incarnation: 'w.x' })).rejects.toThrow(
-      'the keys are a client’s, and "w.x" is not one',
+      'these are keys of a client, but "w.x" has another role',
     );
   });
 });

@@ -1,25 +1,25 @@
 import { Router } from 'zeromq';
+import { reachableAt } from './advertised-address.js';
 import { type Endpoint, formatTcp, parseEndpoint, resolveEndpoint } from './endpoint.js';
 import { AddressInUseError, AddressUnavailableError, InvalidEndpointError } from './errors.js';
-import { CAN_GUARD, Guard, guardFolder } from './guard.js';
-import { type Inlet, SocketInlet } from './inlet.js';
 import type { MailboxLimits } from './limits.js';
-import { reachableAt } from './own-address.js';
+import { CAN_PROXY, MultipartProxy, proxyFolder } from './multipart-proxy.js';
+import { type InboundSocket, RouterSocket } from './router-socket.js';
 import { type Keyed, routerOptions } from './socket-options.js';
 
 /** The listening socket, which can be replaced by another at the same endpoint. */
 export interface Listener {
-  readonly inlet: Inlet;
+  readonly inboundSocket: InboundSocket;
   /** The endpoint for peers. */
   readonly endpoint: string;
   /** Whether the multipart proxy is available. */
-  readonly canBeGuarded: boolean;
+  readonly canBeProxied: boolean;
   /**
    * Listens again on the same endpoint, which the previous socket must have released.
    *
    * @throws while another process has the endpoint
    */
-  reopen(isGuarded: boolean): Promise<void>;
+  reopen(isProxied: boolean): Promise<void>;
 }
 
 /**
@@ -53,19 +53,19 @@ export async function listen(
   const router = await open(address);
   const bound = router.lastEndpoint ?? address;
   const place = parseEndpoint(bound);
-  let inlet: Inlet = new SocketInlet(router);
+  let inboundSocket: InboundSocket = new RouterSocket(router);
   const listener = {
     endpoint: withPort(advertised, tell, place),
-    canBeGuarded: CAN_GUARD,
-    get inlet() {
-      return inlet;
+    canBeProxied: CAN_PROXY,
+    get inboundSocket() {
+      return inboundSocket;
     },
-    reopen: async (isGuarded: boolean) => {
-      const folder = isGuarded ? guardFolder() : undefined;
-      inlet =
+    reopen: async (isProxied: boolean) => {
+      const folder = isProxied ? proxyFolder() : undefined;
+      inboundSocket =
         folder !== undefined
-          ? await Guard.open({ ...place, folder, limits, open: socket })
-          : new SocketInlet(await open(bound));
+          ? await MultipartProxy.open({ ...place, folder, limits, open: socket })
+          : new RouterSocket(await open(bound));
     },
   };
   return listener;

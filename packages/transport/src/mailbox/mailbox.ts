@@ -3,18 +3,16 @@ import { messageSent } from '../channels.js';
 import type { KeyRing } from '../keys/index.js';
 import { randomName } from '../random-name.js';
 import { type DropReason, type MailboxCounters, newCounters } from './counters.js';
-import type { AuthFailure } from './dealer-carrier.js';
 import { Directory } from './directory.js';
-import { Entrance } from './entrance.js';
 import { InvalidEndpointError } from './errors.js';
 import { FrameReceiver, type Handler } from './frame-receiver.js';
 import { type Identification, Proven, rolesHeardBy, Unproven } from './identification.js';
+import { Inbound } from './inbound.js';
 import { Incarnations } from './incarnations.js';
 import { completeLimits, type MailboxLimits } from './limits.js';
-import { Links } from './links.js';
 import type { Listener } from './listen.js';
 import { type MailLogger, ThrottledLog } from './log.js';
-import { lookAtOwnPlace, type Reached } from './own-place.js';
+import type { AuthFailure } from './outbound-connection.js';
 import {
   claimedKey,
   claimedRole,
@@ -25,7 +23,9 @@ import {
   partyName,
   processName,
 } from './party-name.js';
+import { PeerSenders } from './peer-senders.js';
 import { RejectedConnections } from './rejected-connections.js';
+import { probeSelf, type Reached } from './self-probe.js';
 import { type Keyed, prepareContext } from './socket-options.js';
 import type { ZapDomain } from './zap.js';
 
@@ -84,12 +84,12 @@ export class Mailbox {
   readonly directory: Directory;
   readonly counters: MailboxCounters;
   readonly #receiver: FrameReceiver;
-  readonly #links: Links;
+  readonly #links: PeerSenders;
   readonly #log: ThrottledLog;
   readonly #parts: Parts;
   readonly #identification: Identification;
   /** Undefined in a client. */
-  readonly #entrance: Entrance | undefined;
+  readonly #inbound: Inbound | undefined;
   #ownArrived = false;
   readonly #incarnations: Incarnations;
   #closing: Promise<void> | undefined;
@@ -136,7 +136,7 @@ export class Mailbox {
       }
       return new Mailbox(options, { limits, counters, rejected, keyed, listener, zap, addresses });
     } catch (error) {
-      listener?.inlet.close();
+      listener?.inboundSocket.close();
       zap?.leave();
       throw error;
     }
@@ -174,7 +174,7 @@ export class Mailbox {
       },
       onSuccessor: (sender) => this.#links.supersede(sender),
     });
-    this.#links = new Links({
+    this.#links = new PeerSenders({
       ...shared,
       listener,
       directory: this.directory,
@@ -186,9 +186,9 @@ export class Mailbox {
         if (lost) options.onDisconnected?.([...lost.parties.values()]);
       },
     });
-    this.#entrance =
+    this.#inbound =
       listener &&
-      new Entrance(listener, roleOf(options), {
+      new Inbound(listener, roleOf(options), {
         receiver: (received) => this.#receiver.acceptFromPeer(received),
         limits,
         counters,
@@ -253,7 +253,7 @@ export class Mailbox {
     identification.rekey(ring);
     if (hasEnded(generationsOf(before), generationsOf(ring))) this.#links.rekey();
     const isOther = before.generations[0].curve.publicKey !== ring.generations[0].curve.publicKey;
-    if (isOther || hasEnded(admittedBy(before), admittedBy(ring))) this.#entrance?.cut();
+    if (isOther || hasEnded(admittedBy(before), admittedBy(ring))) this.#inbound?.cut();
   }
 
   /** Returns the individual key of a client; undefined for the cluster's key, or if it is not a client. */
@@ -301,7 +301,7 @@ export class Mailbox {
   }
 
   /** Determines which process answers at this process's advertised address; takes up to a few seconds. */
-  reachedAtOwnPlace(): Promise<Reached> {
+  probeOwnAddress(): Promise<Reached> {
     const { endpoint, incarnation } = this;
     const { limits } = this.#parts;
     const ways = this.#identification.dialOptionsFor({
@@ -309,7 +309,7 @@ export class Mailbox {
       role: claimedRole({ endpoint, incarnation }),
     });
     this.#ownArrived = false;
-    return lookAtOwnPlace({ endpoint, incarnation, ways, limits, hasArrived: () => this.#ownArrived });
+    return probeSelf({ endpoint, incarnation, ways, limits, hasArrived: () => this.#ownArrived });
   }
 
   /**
@@ -352,10 +352,10 @@ export class Mailbox {
   async #shutDown(flushMs: number): Promise<void> {
     const { rejected, zap } = this.#parts;
     this.#receiver.close();
-    this.#entrance?.cutNoMore();
+    this.#inbound?.cutNoMore();
     await this.#links.close(flushMs);
     rejected.close();
-    await this.#entrance?.close(flushMs);
+    await this.#inbound?.close(flushMs);
     zap?.leave();
   }
 }

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Millis } from '@goshawk/core';
 import type { Router } from 'zeromq';
-import { type Attendance, type Inlet, SocketInlet } from './inlet.js';
 import type { MailboxLimits } from './limits.js';
-import { PassingFrames } from './passing-frames.js';
+import { type InboundSocket, RouterSocket, type SocketReader } from './router-socket.js';
+import { ZmtpFrames } from './zmtp-frames.js';
 
 /** Limits for unread data on a connection: number of frames, and number of frames of maximum size. */
 const UNREAD_FRAMES_MAX = 64;
@@ -21,11 +21,11 @@ const WHOLE_PARTS = 2;
 const PATH_BYTES_MAX = 80;
 
 /** Whether Unix sockets are available. */
-export const CAN_GUARD = process.platform !== 'win32';
+export const CAN_PROXY = process.platform !== 'win32';
 
 /** Creates a private folder for the sockets behind the proxy; undefined if that is impossible. */
-export function guardFolder(): string | undefined {
-  if (!CAN_GUARD || Buffer.byteLength(tmpdir()) > PATH_BYTES_MAX) return undefined;
+export function proxyFolder(): string | undefined {
+  if (!CAN_PROXY || Buffer.byteLength(tmpdir()) > PATH_BYTES_MAX) return undefined;
   try {
     return mkdtempSync(join(tmpdir(), 'goshawk-'));
   } catch {
@@ -33,7 +33,7 @@ export function guardFolder(): string | undefined {
   }
 }
 
-interface GuardOptions {
+interface MultipartProxyOptions {
   readonly host: string;
   readonly port: number;
   readonly limits: MailboxLimits;
@@ -49,33 +49,33 @@ interface GuardOptions {
  * connection has a separate socket, so that its reads are known. All bytes then pass through this process,
  * which costs a tenth of the CPU time of a cluster with tiny tasks: too much without an attack.
  */
-export class Guard implements Inlet {
-  readonly #options: GuardOptions;
+export class MultipartProxy implements InboundSocket {
+  readonly #options: MultipartProxyOptions;
   readonly #server: Server;
   readonly #passages = new Set<Passage>();
   /** Peers that have sent something, by routing id. */
   readonly #peers = new Map<string, Passage>();
   #admitted = 0;
-  readonly #attendance: Promise<Attendance>;
-  #attended: (attendance: Attendance) => void = () => {};
+  readonly #reader: Promise<SocketReader>;
+  #attended: (reader: SocketReader) => void = () => {};
   #isClosed = false;
 
   /** @throws while another process has the endpoint */
-  static async open(options: GuardOptions): Promise<Guard> {
-    const guard = new Guard(options);
+  static async open(options: MultipartProxyOptions): Promise<MultipartProxy> {
+    const proxy = new MultipartProxy(options);
     try {
-      guard.#server.listen(options.port, options.host);
-      await once(guard.#server, 'listening');
-      return guard;
+      proxy.#server.listen(options.port, options.host);
+      await once(proxy.#server, 'listening');
+      return proxy;
     } catch (error) {
-      guard.#removeFolder();
+      proxy.#removeFolder();
       throw error;
     }
   }
 
-  private constructor(options: GuardOptions) {
+  private constructor(options: MultipartProxyOptions) {
     this.#options = options;
-    this.#attendance = new Promise((resolve) => {
+    this.#reader = new Promise((resolve) => {
       this.#attended = resolve;
     });
     const keepAlive = { keepAlive: true, keepAliveInitialDelay: options.limits.keepaliveIntervalMs };
@@ -98,9 +98,9 @@ export class Guard implements Inlet {
     for (const { socket } of this.#passages) socket.close(lingerMs);
   }
 
-  async attend(attendance: Attendance): Promise<void> {
-    this.#attended(attendance);
-    this.#server.on('error', ({ message }) => attendance.log.warn('', 'guard', `cannot accept: ${message}`));
+  async attend(reader: SocketReader): Promise<void> {
+    this.#attended(reader);
+    this.#server.on('error', ({ message }) => reader.log.warn('', 'guard', `cannot accept: ${message}`));
     await once(this.#server, 'close');
     await Promise.all([...this.#passages].map(({ freed }) => freed));
     this.#removeFolder();
@@ -113,7 +113,7 @@ export class Guard implements Inlet {
   async #admit(outer: Socket): Promise<void> {
     const address = outer.remoteAddress ?? '';
     outer.on('error', () => {}).pause();
-    const attendance = await this.#attendance;
+    const reader = await this.#reader;
     const { limits, open } = this.#options;
     let router: Router | undefined;
     try {
@@ -121,21 +121,21 @@ export class Guard implements Inlet {
       const path = join(this.#options.folder, `${++this.#admitted}`);
       await router.bind(`ipc://${path}`);
       if (this.#isClosed || outer.destroyed) throw new Error('it has gone');
-      const passage: Passage = new Passage(outer, path, router, attendance, limits, {
+      const passage: Passage = new Passage(outer, path, router, reader, limits, {
         onHeard: (routingId) => this.#peers.set(routingId, passage),
         onGone: (routingId) => {
           this.#passages.delete(passage);
           if (this.#peers.get(routingId) === passage) this.#peers.delete(routingId);
         },
         onParts: () => {
-          attendance.counters.refused.malformed++;
-          attendance.log.warn(address, 'parts', `cut the connection of ${address}: a frame has one part`);
+          reader.counters.refused.malformed++;
+          reader.log.warn(address, 'parts', `cut the connection of ${address}: a frame has one part`);
         },
-        onForeign: () => attendance.rejected.refused('malformed', address),
+        onForeign: () => reader.rejected.refused('malformed', address),
       });
       this.#passages.add(passage);
     } catch (error) {
-      attendance.log.warn(address, 'guard', `cannot admit ${address}: ${(error as Error).message}`);
+      reader.log.warn(address, 'guard', `cannot admit ${address}: ${(error as Error).message}`);
       router?.close();
       outer.destroy();
     }
@@ -152,13 +152,13 @@ interface PassageListener {
 
 /** One connection: `outer` is the peer's, `inner` leads to a dedicated socket. */
 class Passage {
-  readonly socket: SocketInlet;
+  readonly socket: RouterSocket;
   readonly freed: Promise<void>;
   readonly #outer: Socket;
   readonly #inner: Socket;
   readonly #limits: MailboxLimits;
   readonly #listener: PassageListener;
-  readonly #frames = new PassingFrames();
+  readonly #frames = new ZmtpFrames();
   readonly #reading = { isIdle: false };
   #routingId = '';
   #reads = 0;
@@ -169,20 +169,20 @@ class Passage {
     outer: Socket,
     path: string,
     router: Router,
-    attendance: Attendance,
+    reader: SocketReader,
     limits: MailboxLimits,
     listener: PassageListener,
   ) {
     this.#outer = outer;
     this.#limits = limits;
     this.#listener = listener;
-    this.socket = new SocketInlet(router);
+    this.socket = new RouterSocket(router);
     this.freed = this.socket.attend({
-      ...attendance,
+      ...reader,
       reading: this.#reading,
       receiver: (parts) => {
         this.#read(parts);
-        return attendance.receiver(parts);
+        return reader.receiver(parts);
       },
     });
     this.#inner = dial(path);

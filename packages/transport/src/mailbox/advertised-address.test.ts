@@ -1,7 +1,7 @@
 import type { NetworkInterfaceInfo } from 'node:os';
 import { expect, test } from 'vitest';
+import { type Interfaces, movedTo, reachableAt } from './advertised-address.js';
 import { InvalidEndpointError } from './errors.js';
-import { type Interfaces, movedTo, reachableAt } from './own-address.js';
 
 function at(address: string, internal = false): NetworkInterfaceInfo {
   const rest = { netmask: '', mac: '', cidr: null, internal };

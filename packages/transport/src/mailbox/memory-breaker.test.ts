@@ -1,22 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { Fuse } from './fuse.js';
+import { MemoryBreaker } from './memory-breaker.js';
 
 const MEBI = 1024 * 1024;
 
 class Bench {
-  readonly fuse: Fuse;
+  readonly breaker: MemoryBreaker;
   now = 0;
 
   constructor(heapMebi = 4_096) {
-    this.fuse = new Fuse(heapMebi * MEBI);
+    this.breaker = new MemoryBreaker(heapMebi * MEBI);
   }
 
   /** @returns for how long connections are cut */
   look(resident: number, accounted: number, { isIdle = true, afterMs = 50 } = {}): number | undefined {
     this.now += afterMs;
     const memory = { resident: resident * MEBI, accounted: accounted * MEBI };
-    const shutMs = this.fuse.look(memory, isIdle, this.now);
-    if (shutMs !== undefined) this.fuse.settled(memory);
+    const shutMs = this.breaker.look(memory, isIdle, this.now);
+    if (shutMs !== undefined) this.breaker.settled(memory);
     return shutMs;
   }
 
@@ -32,7 +32,7 @@ test('memory is looked at more often while it grows', () => {
   const bench = new Bench();
   const pauses = [100, 100, 110, 110].map((resident) => {
     bench.look(resident, 50);
-    return bench.fuse.pauseMs;
+    return bench.breaker.pauseMs;
   });
   expect(pauses).toEqual([50, 250, 50, 250]);
 });

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { memoryReader, threadsAlive } from './fuse.js';
+import { memoryReader, threadsAlive } from './memory-breaker.js';
 
 // A separate process, because the measurement covers the whole process.
 const MEBI = 1024 * 1024;

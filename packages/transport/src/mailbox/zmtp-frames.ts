@@ -16,7 +16,7 @@ export type Verdict = 'passes' | 'has parts' | 'is foreign';
  * Parses the ZMTP 3 frames of a connection (RFC 23) as its bytes pass: a greeting of 64 bytes, then frames of a flag, a size of 1
  * or 8 bytes, and a body. With keys the marker of a part is encrypted, so frames can only be counted.
  */
-export class PassingFrames {
+export class ZmtpFrames {
   /** Sizes of unread frames; ZMTP commands are not included. */
   readonly #unread: number[] = [];
   #unreadBytes = 0;

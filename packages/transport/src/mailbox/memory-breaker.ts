@@ -39,7 +39,7 @@ export interface Memory {
  * ZeroMQ limits the number of unread frames and the size of each part, but not the number of parts: an endless multipart message
  * is visible only in the memory of the process. With keys the marker of a part is encrypted, so a proxy could not see it either.
  */
-export class Fuse {
+export class MemoryBreaker {
   #base: number | undefined;
   /** Memory that JavaScript has freed but that stays resident for a while. */
   #explained = 0;

@@ -1,4 +1,4 @@
-import type { Carrier, Transmission } from './carrier.js';
+import type { Connection, Transmission } from './connection.js';
 import type { PackedFrame } from './frame.js';
 import type { Listener } from './listen.js';
 import type { ThrottledLog } from './log.js';
@@ -9,7 +9,7 @@ import type { ThrottledLog } from './log.js';
  * All clients share the ROUTER, which is set to fail at once rather than block (`socket-options.ts`), so sends never overlap, and
  * a client that does not read delays no other.
  */
-export class ReplyCarrier implements Carrier {
+export class ReplyConnection implements Connection {
   readonly #listener: Listener;
   readonly #client: string;
   readonly #routingId: () => string;
@@ -24,14 +24,14 @@ export class ReplyCarrier implements Carrier {
   }
 
   async transmit(frame: PackedFrame): Promise<Transmission> {
-    const { inlet } = this.#listener;
+    const { inboundSocket } = this.#listener;
     try {
-      await inlet.send(this.#routingId(), frame.bytes);
+      await inboundSocket.send(this.#routingId(), frame.bytes);
       return 'sent';
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code === 'EAGAIN') return 'full';
-      if (code !== 'EHOSTUNREACH' && !inlet.closed) {
+      if (code !== 'EHOSTUNREACH' && !inboundSocket.closed) {
         this.#log.warn(this.#client, 'send', `cannot reply to ${this.#client}: ${message}`);
       }
       return 'gone';

@@ -1,6 +1,6 @@
 import type { Role } from '@goshawk/core';
 import { Dealer, type Event } from 'zeromq';
-import type { Carrier, Transmission } from './carrier.js';
+import type { Connection, Transmission } from './connection.js';
 import { hasHostName, parseEndpoint, resolveEndpoint } from './endpoint.js';
 import type { PackedFrame } from './frame.js';
 import { greets } from './greeting.js';
@@ -62,7 +62,7 @@ interface DealerOptions {
  * during a rotation a peer uses old or new keys. After a rejection the next way gets a new socket, so that state of the last
  * attempt is not mistaken for the new one. (ZeroMQ itself would give up after some rejections, and retry after others.)
  */
-export class DealerCarrier implements Carrier {
+export class OutboundConnection implements Connection {
   readonly #options: DealerOptions;
   readonly #isKeyed: boolean;
   readonly #hasName: boolean;

@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Dealer } from 'zeromq';
 import { generateKeys, keyRing } from '../keys/index.js';
-import { CAN_GUARD } from './guard.js';
 import type { Mailbox } from './mailbox.js';
+import { CAN_PROXY } from './multipart-proxy.js';
 import { incarnationOf } from './party-name.js';
 import { Inbox, Mailboxes } from './testing.fixture.js';
 
@@ -78,7 +78,7 @@ function untilClosed(socket: Socket): Promise<void> {
   });
 }
 
-describe.runIf(CAN_GUARD)('once somebody has sent a message of parts', () => {
+describe.runIf(CAN_PROXY)('once somebody has sent a message of parts', () => {
   for (const isKeyed of [false, true]) {
     test(`its connections are cut, and others go on (${isKeyed ? 'with' : 'without'} keys)`, async () => {
       const both = await cluster(isKeyed);
@@ -94,7 +94,7 @@ describe.runIf(CAN_GUARD)('once somebody has sent a message of parts', () => {
         await expect.poll(() => both.central.counters.refused.malformed).toBeGreaterThan(before);
         await expectAnswered(both, inbox);
       }
-      // The guard cuts one connection at a time, and not all with it. (Memory of the test may blow the fuse besides.)
+      // The guard cuts one connection at a time, and not all with it. (Memory of the test may blow the breaker besides.)
       expect(both.central.counters.cuts).toBeLessThanOrEqual(2);
     });
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PassingFrames, type Verdict } from './passing-frames.js';
+import { type Verdict, ZmtpFrames } from './zmtp-frames.js';
 
 function greeting(mechanism: 'NULL' | 'CURVE', version = 3): Buffer {
   const bytes = Buffer.alloc(64);
@@ -19,7 +19,7 @@ function frame(size: number, flags = 0): Buffer {
 }
 
 /** In chunks of this many bytes. */
-function pass(frames: PassingFrames, bytes: Buffer, pieces: readonly number[]): Verdict {
+function pass(frames: ZmtpFrames, bytes: Buffer, pieces: readonly number[]): Verdict {
   let at = 0;
   for (let i = 0; at < bytes.length; i++) {
     const end = at + (pieces[i % pieces.length] ?? bytes.length);
@@ -35,7 +35,7 @@ const pieces = fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLen
 describe('frames that pass', () => {
   test('are counted, in whatever pieces they come', () => {
     const run = (sizes: number[], lengths: number[]) => {
-      const frames = new PassingFrames();
+      const frames = new ZmtpFrames();
       const bytes = [greeting('NULL'), frame(40, 4), ...sizes.map((size) => frame(size))];
       expect(pass(frames, Buffer.concat(bytes), lengths)).toBe('passes');
       expect(frames.unread).toBe(sizes.length);
@@ -50,15 +50,15 @@ describe('frames that pass', () => {
     const run = (whole: number, lengths: number[]) => {
       const before = Array.from({ length: whole }, () => frame(10));
       const bytes = Buffer.concat([greeting('NULL'), ...before, frame(3, 1), frame(3)]);
-      expect(pass(new PassingFrames(), bytes, lengths)).toBe('has parts');
+      expect(pass(new ZmtpFrames(), bytes, lengths)).toBe('has parts');
     };
     fc.assert(fc.property(fc.nat(5), pieces, run));
     const hidden = Buffer.concat([greeting('CURVE'), frame(3, 1), frame(3)]);
-    expect(pass(new PassingFrames(), hidden, [7])).toBe('passes');
+    expect(pass(new ZmtpFrames(), hidden, [7])).toBe('passes');
   });
 
   test('are none where the greeting is not that of ZMTP 3', () => {
     for (const bytes of [Buffer.from('GET / HTTP/1.1\r\n'), greeting('NULL', 1)])
-      expect(pass(new PassingFrames(), bytes, [1])).toBe('is foreign');
+      expect(pass(new ZmtpFrames(), bytes, [1])).toBe('is foreign');
   });
 });

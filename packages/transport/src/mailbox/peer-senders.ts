@@ -1,18 +1,18 @@
 import { ROLES, type Role } from '@goshawk/core';
 import type { MailboxCounters } from './counters.js';
-import { type AuthFailure, DealerCarrier } from './dealer-carrier.js';
 import type { Directory, KnownProcess } from './directory.js';
 import type { FrameReceiver } from './frame-receiver.js';
 import type { Identification } from './identification.js';
 import type { Incarnations } from './incarnations.js';
 import type { MailboxLimits } from './limits.js';
-import { Link } from './link.js';
 import type { Listener } from './listen.js';
-import { LocalCarrier } from './local-carrier.js';
+import { LocalConnection } from './local-connection.js';
 import type { ThrottledLog } from './log.js';
+import { type AuthFailure, OutboundConnection } from './outbound-connection.js';
 import { Outbox, type SharedRoom } from './outbox.js';
 import { anyIncarnationOf, claimedRole, isClientEndpoint, type ProcessName, placeOf } from './party-name.js';
-import { ReplyCarrier } from './reply-carrier.js';
+import { PeerSender } from './peer-sender.js';
+import { ReplyConnection } from './reply-connection.js';
 
 interface LinksOptions {
   /** Name, endpoint and incarnation of this process. */
@@ -38,16 +38,16 @@ interface LinksOptions {
 const WAIT_MS = 20;
 
 /** All outbound connections. Each opens on its first message and closes when idle. They are flushed at the end of a turn. */
-export class Links {
+export class PeerSenders {
   readonly #options: LinksOptions;
   /** The key is the place, or the endpoint for clients, which have none. */
-  readonly #links = new Map<string, Link>();
+  readonly #senders = new Map<string, PeerSender>();
   /** Those that this process dialed. */
-  readonly #outbound = new Set<Link>();
+  readonly #outbound = new Set<PeerSender>();
   readonly #replies: SharedRoom;
-  #due: Link[] = [];
+  #due: PeerSender[] = [];
   /** Those whose messages may be delayed for a moment. */
-  readonly #waiting = new Set<Link>();
+  readonly #waiting = new Set<PeerSender>();
   #waitTimer: NodeJS.Timeout | undefined;
   readonly #sweepTimer: NodeJS.Timeout;
 
@@ -58,8 +58,8 @@ export class Links {
   }
 
   /** @returns undefined if the process is unreachable, which is logged */
-  to(process: KnownProcess): Link | undefined {
-    return this.#links.get(process.place) ?? this.#sameServer(process) ?? this.#open(process);
+  to(process: KnownProcess): PeerSender | undefined {
+    return this.#senders.get(process.place) ?? this.#sameServer(process) ?? this.#open(process);
   }
 
   /** Reports whether messages to the process wait for a connection. */
@@ -72,18 +72,18 @@ export class Links {
     return this.#known(process)?.isBroken === false;
   }
 
-  #known(process: KnownProcess): Link | undefined {
-    return this.#links.get(process.place) ?? this.#sameServer(process);
+  #known(process: KnownProcess): PeerSender | undefined {
+    return this.#senders.get(process.place) ?? this.#sameServer(process);
   }
 
   /** A client that dialed an endpoint of unknown role keeps using that connection once the role is known. */
-  #sameServer(process: ProcessName): Link | undefined {
+  #sameServer(process: ProcessName): PeerSender | undefined {
     const { endpoint } = process;
-    if (claimedRole(process) !== undefined) return this.#links.get(endpoint);
+    if (claimedRole(process) !== undefined) return this.#senders.get(endpoint);
     const roles = ROLES.map((role) =>
-      this.#links.get(placeOf({ endpoint, incarnation: anyIncarnationOf(role) })),
+      this.#senders.get(placeOf({ endpoint, incarnation: anyIncarnationOf(role) })),
     );
-    return roles.find((link) => link !== undefined);
+    return roles.find((sender) => sender !== undefined);
   }
 
   /**
@@ -94,34 +94,34 @@ export class Links {
    * 2.3 µs of CPU per message instead of 7.1, and reaches 240,000 messages per second instead of 80,000; a single request and
    * reply take 0.06 ms either way.
    */
-  schedule(link: Link): void {
-    if (link.isDue) return;
-    link.isDue = true;
-    if (this.#due.push(link) === 1) setImmediate(() => this.#flush());
+  schedule(sender: PeerSender): void {
+    if (sender.isDue) return;
+    sender.isDue = true;
+    if (this.#due.push(sender) === 1) setImmediate(() => this.#flush());
   }
 
   /** Schedules a flush with the next message to the process, or after a short delay. */
-  scheduleLater(link: Link): void {
-    this.#waiting.add(link);
+  scheduleLater(sender: PeerSender): void {
+    this.#waiting.add(sender);
     this.#waitTimer ??= setTimeout(() => this.#waitNoLonger(), WAIT_MS).unref();
   }
 
   #waitNoLonger(): void {
     this.#waitTimer = undefined;
-    for (const link of this.#waiting) if (!link.isIdle) this.schedule(link);
+    for (const sender of this.#waiting) if (!sender.isIdle) this.schedule(sender);
     this.#waiting.clear();
   }
 
   /** Handles a new incarnation at a place. */
   supersede(successor: ProcessName): void {
     const place = placeOf(successor);
-    const link = this.#links.get(place) ?? this.#sameServer(successor);
-    link?.supersede(this.#options.incarnations.retiredAt(place));
+    const sender = this.#senders.get(place) ?? this.#sameServer(successor);
+    sender?.supersede(this.#options.incarnations.retiredAt(place));
   }
 
   /** Reconnects outbound connections with the current keys. */
   rekey(): void {
-    for (const link of this.#outbound) link.rekey();
+    for (const sender of this.#outbound) sender.rekey();
   }
 
   /** Sends queued messages for at most `flushMs`, then closes. */
@@ -130,15 +130,15 @@ export class Links {
     clearTimeout(this.#waitTimer);
     this.#waitNoLonger();
     this.#flush();
-    const links = [...this.#links.values()];
+    const senders = [...this.#senders.values()];
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, flushMs);
     });
-    await Promise.race([Promise.all(links.map((link) => link.drained())), timeout]);
+    await Promise.race([Promise.all(senders.map((sender) => sender.drained())), timeout]);
     clearTimeout(timer);
-    for (const link of links) link.close(flushMs);
-    this.#links.clear();
+    for (const sender of senders) sender.close(flushMs);
+    this.#senders.clear();
     this.#outbound.clear();
     this.#options.counters.outboundConnections = 0;
   }
@@ -147,15 +147,15 @@ export class Links {
     const due = this.#due;
     this.#due = [];
     const nowMs = performance.now();
-    for (const link of due) link.flush(nowMs);
+    for (const sender of due) sender.flush(nowMs);
   }
 
-  #open(process: KnownProcess): Link | undefined {
+  #open(process: KnownProcess): PeerSender | undefined {
     const { endpoint, place } = process;
     try {
-      const link = this.#create(process);
-      this.#links.set(place, link);
-      return link;
+      const sender = this.#create(process);
+      this.#senders.set(place, sender);
+      return sender;
     } catch (error) {
       // A peer can name any endpoint, and sockets can run out; neither must stop the process.
       const { code, message } = error as NodeJS.ErrnoException;
@@ -167,33 +167,36 @@ export class Links {
   }
 
   /** @throws if the endpoint is invalid or unreachable, or no more sockets are available */
-  #create({ endpoint, name, place, role, routingId }: KnownProcess): Link {
+  #create({ endpoint, name, place, role, routingId }: KnownProcess): PeerSender {
     const options = this.#options;
     const { counters, limits, log, incarnation } = options;
     const retired = options.incarnations.retiredAt(place);
     if (endpoint === options.endpoint) {
-      const carrier = new LocalCarrier((bytes) => options.receiver.acceptLocal(bytes));
+      const connection = new LocalConnection((bytes) => options.receiver.acceptLocal(bytes));
       const outbox = new Outbox(null, limits);
-      return new Link({ peer: name, outbox, carrier, traffic: counters.local, retired }, options);
+      return new PeerSender({ peer: name, outbox, connection, traffic: counters.local, retired }, options);
     }
     if (isClientEndpoint(endpoint)) {
       if (options.listener === undefined) {
         throw new Error('the client has no connection to this process');
       }
       const client = { name, routingId: () => options.directory.routingIdOf(name) ?? routingId ?? name };
-      const carrier = new ReplyCarrier(options.listener, client, log);
+      const connection = new ReplyConnection(options.listener, client, log);
       const outbox = new Outbox(incarnation, limits, this.#replies);
-      return new Link({ peer: name, outbox, carrier, traffic: counters.sent, retired }, options);
+      return new PeerSender({ peer: name, outbox, connection, traffic: counters.sent, retired }, options);
     }
-    const carrier = this.#dial(endpoint, place, role);
+    const connection = this.#dial(endpoint, place, role);
     const outbox = new Outbox(null, limits);
-    const link = new Link({ peer: endpoint, outbox, carrier, traffic: counters.sent, retired }, options);
-    this.#outbound.add(link);
+    const sender = new PeerSender(
+      { peer: endpoint, outbox, connection, traffic: counters.sent, retired },
+      options,
+    );
+    this.#outbound.add(sender);
     counters.outboundConnections = this.#outbound.size;
-    return link;
+    return sender;
   }
 
-  #dial(endpoint: string, place: string, role: Role | undefined): DealerCarrier {
+  #dial(endpoint: string, place: string, role: Role | undefined): OutboundConnection {
     const { identification, limits, log, listener, receiver, onAuthFailure, onBroken } = this.#options;
     const ways = () => identification.dialOptionsFor({ endpoint, role });
     const dealer = {
@@ -206,11 +209,11 @@ export class Links {
       onBroken: role === 'central' ? () => onBroken(endpoint, place) : undefined,
     };
     return listener === undefined
-      ? new DealerCarrier({
+      ? new OutboundConnection({
           ...dealer,
           receiver: (parts, proven) => receiver.acceptReply(endpoint, parts, proven),
         })
-      : new DealerCarrier(dealer);
+      : new OutboundConnection(dealer);
   }
 
   /**
@@ -220,12 +223,12 @@ export class Links {
   #closeIdle(): void {
     const { limits, counters, listener } = this.#options;
     const horizonMs = performance.now() - limits.idleMs;
-    for (const [place, link] of this.#links) {
-      const mayClose = listener !== undefined || isClientEndpoint(place) || link.isBroken;
-      if (mayClose && link.isIdle && link.lastUsedMs < horizonMs) {
-        link.close(0);
-        this.#links.delete(place);
-        this.#outbound.delete(link);
+    for (const [place, sender] of this.#senders) {
+      const mayClose = listener !== undefined || isClientEndpoint(place) || sender.isBroken;
+      if (mayClose && sender.isIdle && sender.lastUsedMs < horizonMs) {
+        sender.close(0);
+        this.#senders.delete(place);
+        this.#outbound.delete(sender);
       }
     }
     counters.outboundConnections = this.#outbound.size;

@@ -7,7 +7,7 @@ import { type Reading, type Receiver, receive } from './receive.js';
 import type { RejectedConnections } from './rejected-connections.js';
 
 /** Callbacks of a reader. */
-export interface Attendance {
+export interface SocketReader {
   readonly receiver: Receiver;
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
@@ -17,18 +17,18 @@ export interface Attendance {
 }
 
 /** The socket through which a process receives. */
-export interface Inlet {
+export interface InboundSocket {
   readonly closed: boolean;
   /** Rejects at once, with ZeroMQ's code, if the peer is gone or does not read. */
   send(routingId: string, frame: Buffer): Promise<void>;
   /** @param lingerMs time for sending what is queued */
   close(lingerMs?: number): void;
   /** Reads until the socket is closed. @returns when the endpoint is free again */
-  attend(attendance: Attendance): Promise<void>;
+  attend(reader: SocketReader): Promise<void>;
 }
 
 /** One ZeroMQ socket for all peers. */
-export class SocketInlet implements Inlet {
+export class RouterSocket implements InboundSocket {
   readonly #router: Router;
 
   constructor(router: Router) {
@@ -49,7 +49,7 @@ export class SocketInlet implements Inlet {
     this.#router.close();
   }
 
-  attend({ receiver, limits, counters, rejected, log, reading }: Attendance): Promise<void> {
+  attend({ receiver, limits, counters, rejected, log, reading }: SocketReader): Promise<void> {
     void receive(this.#router, receiver, limits, log, reading);
     return watchConnections(this.#router, limits, counters, rejected);
   }

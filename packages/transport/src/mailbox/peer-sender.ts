@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Carrier } from './carrier.js';
+import type { Connection } from './connection.js';
 import { count, type MailboxCounters, type Traffic } from './counters.js';
 import type { PackedFrame } from './frame.js';
 import type { MailboxLimits } from './limits.js';
@@ -10,7 +10,7 @@ interface LinkParts {
   /** Name of the peer in logs and reports. */
   readonly peer: string;
   readonly outbox: Outbox;
-  readonly carrier: Carrier;
+  readonly connection: Connection;
   /** Counts sent messages. */
   readonly traffic: Traffic;
   /** Superseded incarnations of the peer, as a live view. */
@@ -18,7 +18,7 @@ interface LinkParts {
 }
 
 /** Reason why a message was not accepted. */
-type LinkRefusal = Refusal | typeof SUPERSEDED;
+type SendRefusal = Refusal | typeof SUPERSEDED;
 
 const SUPERSEDED = { reason: 'superseded' } as const;
 
@@ -35,13 +35,13 @@ interface LinkContext {
  * frame is in flight, messages collect in the next one, so a slower peer gets larger frames: batching under load needs no timer
  * and no setting.
  */
-export class Link {
+export class PeerSender {
   /** Whether it has messages or an overflow to report at the end of this turn. */
   isDue = false;
   lastUsedMs = performance.now();
   readonly peer: string;
   readonly #outbox: Outbox;
-  readonly #carrier: Carrier;
+  readonly #connection: Connection;
   readonly #traffic: Traffic;
   readonly #context: LinkContext;
   #isPumping = false;
@@ -50,10 +50,10 @@ export class Link {
   #overflowed = 0;
   #onDrained: (() => void) | undefined;
 
-  constructor({ peer, outbox, carrier, traffic, retired }: LinkParts, context: LinkContext) {
+  constructor({ peer, outbox, connection, traffic, retired }: LinkParts, context: LinkContext) {
     this.peer = peer;
     this.#outbox = outbox;
-    this.#carrier = carrier;
+    this.#connection = connection;
     this.#traffic = traffic;
     this.#retired = retired;
     this.#context = context;
@@ -65,7 +65,7 @@ export class Link {
 
   /** Whether the connection is lost; false if that is not monitored. */
   get isBroken(): boolean {
-    return this.#carrier.isStanding === false;
+    return this.#connection.isStanding === false;
   }
 
   /** Whether messages wait for a connection. */
@@ -73,7 +73,7 @@ export class Link {
     return !this.isIdle && this.isBroken;
   }
 
-  add(target: string, from: number, to: number, body: unknown): LinkRefusal | undefined {
+  add(target: string, from: number, to: number, body: unknown): SendRefusal | undefined {
     if (this.#retired.has(target)) return SUPERSEDED;
     const refusal = this.#outbox.add(target, from, to, body);
     if (refusal !== undefined && refusal.reason === 'overflow') this.#overflowed++;
@@ -113,13 +113,13 @@ export class Link {
 
   /** Reconnects with the current keys. */
   rekey(): void {
-    this.#carrier.rekey?.();
+    this.#connection.rekey?.();
   }
 
   close(lingerMs: number): void {
     this.#isClosed = true;
     this.#context.counters.dropped.closed += this.#outbox.discard();
-    this.#carrier.close(lingerMs);
+    this.#connection.close(lingerMs);
   }
 
   async #pump(): Promise<void> {
@@ -136,10 +136,10 @@ export class Link {
 
   async #transmit(frame: PackedFrame): Promise<void> {
     const { counters, limits } = this.#context;
-    let transmission = await this.#carrier.transmit(frame);
+    let transmission = await this.#connection.transmit(frame);
     while (transmission === 'full' && !this.#isClosed) {
       await delay(limits.replyRetryMs, undefined, { ref: false });
-      transmission = await this.#carrier.transmit(frame);
+      transmission = await this.#connection.transmit(frame);
     }
     this.#outbox.settle(frame);
     if (transmission === 'sent') {

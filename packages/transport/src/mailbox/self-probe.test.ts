@@ -22,11 +22,11 @@ describe.each(['without keys', 'with keys'])('%s', (how) => {
     'of two at one address, a %s each, both know it',
     async (role) => {
       const first = await open(role, 'first');
-      expect(await first.reachedAtOwnPlace()).toBe('itself');
+      expect(await first.probeOwnAddress()).toBe('itself');
       const second = await open(role, 'second', first.endpoint);
-      expect(await second.reachedAtOwnPlace()).toBe('another');
+      expect(await second.probeOwnAddress()).toBe('another');
       expect(first.counters.refused.sameAddress).toBe(1);
-      expect(await first.reachedAtOwnPlace()).toBe('itself');
+      expect(await first.probeOwnAddress()).toBe('itself');
       expect(second.counters.refused.sameAddress).toBe(0);
     },
   );
@@ -36,13 +36,13 @@ describe.each(['without keys', 'with keys'])('%s', (how) => {
     const { endpoint } = gone;
     await gone.close();
     const alone = await open('worker', 'alone', endpoint);
-    expect(await alone.reachedAtOwnPlace()).toBe(undefined);
+    expect(await alone.probeOwnAddress()).toBe(undefined);
   });
 
   test('a look disturbs no mail', async () => {
     const [a, b] = [await open('worker', 'a'), await open('worker', 'b')];
     const atB = new Inbox(b);
-    const looks = [b.reachedAtOwnPlace(), a.reachedAtOwnPlace()];
+    const looks = [b.probeOwnAddress(), a.probeOwnAddress()];
     a.send(0, a.directory.intern(`${b.process}/0`), ['hello']);
     await atB.until(1);
     expect(await Promise.all(looks)).toEqual(['itself', 'itself']);

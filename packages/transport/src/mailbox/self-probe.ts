@@ -28,7 +28,7 @@ const TURNS_TO_ARRIVE = 20;
  * Sends a frame over the network to the advertised address. If it is accepted but does not arrive here, another process receives
  * all messages for this one.
  */
-export async function lookAtOwnPlace(look: Look): Promise<Reached> {
+export async function probeSelf(look: Look): Promise<Reached> {
   for (const way of look.ways) {
     const reached = await lookBy(way, look);
     if (reached !== undefined) return reached;

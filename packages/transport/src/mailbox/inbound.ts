@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Millis, type Role, untilNextPeriod } from '@goshawk/core';
-import { Fuse, heapMax, memoryReader, threadsAlive } from './fuse.js';
-import type { Attendance } from './inlet.js';
 import type { Listener } from './listen.js';
+import { heapMax, MemoryBreaker, memoryReader, threadsAlive } from './memory-breaker.js';
 import type { Reading } from './receive.js';
+import type { SocketReader } from './router-socket.js';
 
 /** The routing id, and a frame. */
 const WHOLE_PARTS = 2;
@@ -13,21 +13,21 @@ const REOPEN_PAUSE_MS = 50;
  * Receives on inbound connections. Closes all of them if they use memory without limit or a peer sends multipart messages; peers
  * then reconnect.
  */
-export class Entrance {
+export class Inbound {
   readonly #listener: Listener;
-  readonly #attendance: Omit<Attendance, 'reading'>;
+  readonly #reader: Omit<SocketReader, 'reading'>;
   readonly #reading: Reading = { isIdle: false };
   /** Resolves once the socket was closed and the endpoint is free again. */
   #isFreed: Promise<void> = Promise.resolve();
   #isCutting = false;
-  #isGuarded = false;
+  #isProxied = false;
   #isClosing = false;
-  #fuseTimer: NodeJS.Timeout | undefined;
+  #breakerTimer: NodeJS.Timeout | undefined;
 
   /** @param role of this process; undefined: its memory is not monitored */
-  constructor(listener: Listener, role: Role | undefined, attendance: Omit<Attendance, 'reading'>) {
+  constructor(listener: Listener, role: Role | undefined, reader: Omit<SocketReader, 'reading'>) {
     this.#listener = listener;
-    this.#attendance = attendance;
+    this.#reader = reader;
     this.#attend();
     if (role !== undefined) this.#watchMemory(role);
   }
@@ -40,21 +40,21 @@ export class Entrance {
   /** Disables `cut` before closing. */
   cutNoMore(): void {
     this.#isClosing = true;
-    clearTimeout(this.#fuseTimer);
+    clearTimeout(this.#breakerTimer);
   }
 
   /** @returns when the endpoint is free */
   async close(flushMs: Millis): Promise<void> {
-    this.#listener.inlet.close(flushMs);
+    this.#listener.inboundSocket.close(flushMs);
     await this.#isFreed;
   }
 
   #attend(): void {
-    const { receiver } = this.#attendance;
-    this.#isFreed = this.#listener.inlet.attend({
-      ...this.#attendance,
+    const { receiver } = this.#reader;
+    this.#isFreed = this.#listener.inboundSocket.attend({
+      ...this.#reader,
       receiver: (received) => {
-        if (received.length > WHOLE_PARTS) this.#setGuard();
+        if (received.length > WHOLE_PARTS) this.#setProxy();
         return receiver(received);
       },
       reading: this.#reading,
@@ -62,10 +62,10 @@ export class Entrance {
   }
 
   /** A peer sends multipart messages: close all connections, and proxy the next ones. */
-  #setGuard(): void {
-    if (this.#isGuarded || !this.#listener.canBeGuarded) return;
-    this.#isGuarded = true;
-    const { counters, log } = this.#attendance;
+  #setProxy(): void {
+    if (this.#isProxied || !this.#listener.canBeProxied) return;
+    this.#isProxied = true;
+    const { counters, log } = this.#reader;
     log.warn('', 'guard', 'a peer sends multipart messages: from now on a proxy checks all incoming frames');
     if (this.#isCutting || this.#isClosing) return;
     counters.cuts++;
@@ -75,29 +75,29 @@ export class Entrance {
   #watchMemory(role: Role): void {
     const memory = memoryReader();
     if (memory === undefined) return;
-    const { counters, log } = this.#attendance;
-    const fuse = new Fuse(heapMax());
+    const { counters, log } = this.#reader;
+    const breaker = new MemoryBreaker(heapMax());
     // Tasks of a worker may use memory in threads, which is indistinguishable from that of connections.
     const isObscured = (): boolean => role === 'worker' && threadsAlive() > 0;
     isObscured();
     const look = (): void => {
       const { isIdle } = this.#reading;
-      if (isObscured()) return fuse.settled(memory());
-      const shutMs = this.#isCutting ? undefined : fuse.look(memory(), isIdle, performance.now());
+      if (isObscured()) return breaker.settled(memory());
+      const shutMs = this.#isCutting ? undefined : breaker.look(memory(), isIdle, performance.now());
       if (shutMs === undefined) return;
       counters.cuts++;
       log.warn('', 'cut', 'a peer sends an endless frame: all connections to this process were closed');
-      this.#isGuarded = this.#listener.canBeGuarded;
-      void this.#cut(shutMs, () => fuse.settled(memory()));
+      this.#isProxied = this.#listener.canBeProxied;
+      void this.#cut(shutMs, () => breaker.settled(memory()));
     };
     const lookLater = (): void => {
       // Aligned to whole periods, like other periodic work, so that the process wakes once for all of it.
-      this.#fuseTimer = setTimeout(
+      this.#breakerTimer = setTimeout(
         () => {
           look();
           lookLater();
         },
-        untilNextPeriod(fuse.pauseMs, performance.now()),
+        untilNextPeriod(breaker.pauseMs, performance.now()),
       ).unref();
     };
     lookLater();
@@ -105,20 +105,20 @@ export class Entrance {
 
   /** @param shutMs time until peers may reconnect */
   async #cut(shutMs: Millis, settled: () => void = () => {}): Promise<void> {
-    const { inlet } = this.#listener;
+    const { inboundSocket } = this.#listener;
     this.#isCutting = true;
-    inlet.close();
+    inboundSocket.close();
     // These timers keep the process alive: while it does not listen, nothing else may.
     await Promise.all([this.#isFreed, delay(shutMs)]);
     settled();
     while (!this.#isClosing) {
       try {
-        await this.#listener.reopen(this.#isGuarded);
-        if (this.#isClosing) this.#listener.inlet.close();
+        await this.#listener.reopen(this.#isProxied);
+        if (this.#isClosing) this.#listener.inboundSocket.close();
         else this.#attend();
         break;
       } catch (error) {
-        this.#attendance.log.warn('', 'reopen', `cannot listen again: ${(error as Error).message}`);
+        this.#reader.log.warn('', 'reopen', `cannot listen again: ${(error as Error).message}`);
         await delay(REOPEN_PAUSE_MS);
       }
     }

@@ -9,7 +9,7 @@ export type Transmission =
   | 'gone';
 
 /** Sends frames to one peer. At most one send is in flight. */
-export interface Carrier {
+export interface Connection {
   /** Whether the connection is established; undefined if that is not monitored. */
   readonly isStanding?: boolean | undefined;
   transmit(frame: PackedFrame): Promise<Transmission>;
