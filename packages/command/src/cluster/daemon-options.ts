@@ -78,7 +78,7 @@ export const USERS_OPTION = {
   type: 'text',
   value: 'FILE',
   describe:
-    'weights and limits of users, as {"ann": {"weight": 3, "running": 8}, "*": {"weight": 1}}; read again when the file changes',
+    'weights and limits of users, as {"ann": {"weight": 3, "running": 8}, "*": {"weight": 1}}; reloaded when the file changes',
 } as const;
 
 /** How long schedulers keep jobs that have ended. */
@@ -87,7 +87,8 @@ export const RETENTION_OPTIONS = {
   keepJobs: {
     type: 'count',
     default: 10_000,
-    describe: 'ended jobs that each scheduler keeps for more than ten minutes; it forgets the oldest first',
+    describe:
+      'number of ended jobs that each scheduler keeps; it forgets the oldest first, but none within ten minutes',
   },
 } as const satisfies OptionSpecs;
 
@@ -114,13 +115,13 @@ export const NOTIFY_OPTIONS = {
     value: 'HOSTS',
     rare: true,
     describe: 'hosts that `submit --notify URL` may name: hooks.example.org,*.corp.example',
-    whenUnset: 'any, and none where the cluster has keys',
+    whenUnset: 'any; none if the cluster has keys',
   },
   notifySecretFile: {
     type: 'text',
     value: 'FILE',
     rare: true,
-    describe: 'file of a secret that signs notifications (HMAC-SHA256 in X-Goshawk-Signature)',
+    describe: 'file with the secret that signs notifications (HMAC-SHA256 in X-Goshawk-Signature)',
   },
   notifyCommand: {
     type: 'text',
@@ -138,14 +139,15 @@ export const RUN_AS_OPTION = {
   choices: ['self', 'user', 'sandbox'],
   value: 'HOW',
   describe:
-    'how commands run: as this worker (self), under the account that the submitter’s key is named after (user; the worker is root), or in a sandbox of bubblewrap (sandbox)',
+    'account and isolation of commands: the worker’s account (self), the account with the name of the submitter’s key (user; the worker must be root), or a bubblewrap sandbox (sandbox)',
 } as const;
 
 export const NETWORK_OPTION = {
   type: 'flag',
   default: true,
   rare: true,
-  describe: 'let tasks use the network (off: --no-network, with --run-as sandbox; they have loopback alone)',
+  describe:
+    'let tasks use the network (off: --no-network, which requires --run-as sandbox; tasks then have only loopback)',
 } as const;
 
 export const SHADOW_OPTION = {
