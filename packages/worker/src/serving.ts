@@ -233,7 +233,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   const follower = goesOn ? w.knownChunks?.next(answered) : undefined;
   const ask = goesOn && follower === undefined ? ++w.asks : 0;
   const row = slots.rowOf(slot);
-  const { long, since } = w.memory.slots;
+  const { long, since, match } = w.memory.slots;
   const entry = slots.entryAt(slot)!;
   const task = slots.taskAt(slot);
   const report = keepEnd(w, slot, task, outcome, runMs, ask, now);
@@ -243,7 +243,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   if (long[row] === 0 && outcome.kind === 'completed') w.finder?.shortEnded(runMs);
   if (entry.placed !== undefined) tellCentral(w, 'placementEnded', task.owner, task);
   if (goesOn) {
-    const series = { since: since[row]!, report };
+    const series = { since: since[row]!, match: match[row]!, report };
     slots.release(slot);
     if (follower !== undefined) return runFollower(w, answered, follower, series, now);
     const next = entryOfGiven(task.owner, {

@@ -70,6 +70,7 @@ export class Slots {
     slots.tries[row] = 1;
     slots.changedAt[row] = now;
     entries[row] = entry;
+    slots.match[row] = series?.match ?? 0;
     if (series !== undefined) this.#memory.series.set(row, series);
     workers.idle[this.#row]!--;
     this.#occupy(row, entry.demand);
@@ -95,7 +96,8 @@ export class Slots {
     slots.job[row] = message.job;
     slots.task[row] = message.task;
     slots.attempt[row] = message.attempt;
-    slots.match[row] = message.match;
+    // A later task of a series runs by the match of the first.
+    if (message.match > 0) slots.match[row] = message.match;
     if (message.timeoutMs !== undefined) timeouts.set(row, message.timeoutMs);
     slots.changedAt[row] = now;
     slots.since[row] = now;
@@ -276,15 +278,16 @@ export class Slots {
   }
 
   /**
-   * Matches of the running tasks.
+   * Matches of the slots that run a task or ask for the next one of a series.
    *
    * @param isLeftOut slots to exclude; default: none
    */
   matchesBut(isLeftOut: (index: number) => boolean = () => false): number[] {
-    const { match } = this.#memory.slots;
+    const { match, state } = this.#memory.slots;
     const matches: number[] = [];
-    for (const index of this.running()) {
-      const each = match[this.rowOf(index)]!;
+    for (let index = 0; index < this.count; index++) {
+      const row = this.rowOf(index);
+      const each = state[row] === IDLE ? 0 : match[row]!;
       if (each > 0 && !isLeftOut(index)) matches.push(each);
     }
     return matches;

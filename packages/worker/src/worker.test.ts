@@ -354,6 +354,20 @@ describe('a match', () => {
   });
 });
 
+test('a slot that goes on with tasks of a series still counts as its match when another slot is free', () => {
+  const bench = new Bench(2).welcome({ preset: { ...PRESETS.goshawk } });
+  bench.receive(OWNER, run);
+  bench.receive(OWNER, { ...run, match: 2, task: 1 });
+  bench.end(0);
+  const [{ ask }] = bench.take('ended') as [MessageOf<'ended'>];
+  bench.end(1, { ...COMPLETED, kind: 'failed' });
+  expect(bench.take('pull').at(-1)).toMatchObject({ free: 1, runs: [1] });
+  bench.receive(OWNER, { ...run, match: 0, ask, task: 2 });
+  bench.receive(OWNER, { ...run, match: 3, task: 3 });
+  bench.end(1, { ...COMPLETED, kind: 'failed' });
+  expect(bench.take('pull').at(-1)).toMatchObject({ free: 1, runs: [1] });
+});
+
 test('the reserve counts only completed short tasks, because a killed one may have been long', () => {
   const bench = new Bench().welcome({ preset: { ...PRESETS.goshawk }, estimator: 'auto', seriesMs: 0 });
   const shortMs = (outcome: Outcome) => {
