@@ -1,9 +1,22 @@
-import { isOwnersEnd, type JobRecord, type JobState, type Message, sumOf } from '@goshawk/core';
+import {
+  isOwnersEnd,
+  type JobRecord,
+  type JobState,
+  type Message,
+  type MessageOf,
+  sumOf,
+  type TaskRange,
+} from '@goshawk/core';
 import type { Order } from './orders.js';
+import type { Plan, UsersPlan } from './plan.js';
 import type { Execution } from './tasks.js';
 
 /** So often a task may be lost with its worker before it is given up. */
 const LOSSES_MAX = 8;
+/** Clocks drift by this at most. */
+const SLOWEST_CLOCK = 0.97;
+/** A limit that was lowered is enforced after this time. */
+const LIMIT_GRACE_MS = 3_000;
 
 /**
  * Observes everything in a run and checks the promises of docs/OPERATE.md that are visible from outside. A complaint
@@ -36,6 +49,10 @@ export class Checker {
   readonly #lostTags = new Set<string>();
   readonly #transcript: ((line: string) => void) | undefined;
 
+  readonly #users: readonly UsersPlan[];
+  /** Some users have a limit on run times. */
+  readonly #mayTimeOut: boolean;
+
   /** Nothing happens to workers and messages: what runs, or has ended, need not be started again. */
   readonly #isCalm: boolean;
   /** By task, in a quiet cluster. */
@@ -48,12 +65,11 @@ export class Checker {
 
   constructor(
     transcript: ((line: string) => void) | undefined,
-    {
-      calm = false,
-      shared = false,
-    }: { readonly calm?: boolean | undefined; readonly shared?: boolean | undefined } = {},
+    { calm = false, shared = false, users = [] }: Partial<Pick<Plan, 'calm' | 'shared' | 'users'>> = {},
   ) {
     this.#transcript = transcript;
+    this.#users = users;
+    this.#mayTimeOut = users.some((each) => Object.values(each.users).some(({ runTime }) => runTime));
     this.#isCalm = calm;
     this.#isShared = shared;
   }
@@ -115,10 +131,24 @@ export class Checker {
   }
 
   /** Allows cancelled tasks of the job to run again. */
-  retryAsked(jobId: string): void {
-    this.#cancelled.delete(jobId);
-    this.#held.delete(jobId);
-    this.#retried.add(jobId);
+  retryAsked({ retryOf, job, chosen }: Order): void {
+    if (retryOf === undefined) return;
+    this.#cancelled.delete(retryOf);
+    this.#cancelledTasks.delete(retryOf);
+    this.#held.delete(retryOf);
+    this.#retried.add(retryOf);
+    // Later stages and the rest of a gang run with the chosen tasks.
+    if (chosen !== undefined && job.stages === undefined && job.gang !== true)
+      this.#chosen.set(retryOf, chosen);
+  }
+
+  /** By job, the tasks that a retry has named. */
+  readonly #chosen = new Map<string, readonly TaskRange[]>();
+  /** By job, tasks of which a client was told that they are cancelled. */
+  readonly #cancelledTasks = new Map<string, TaskRange>();
+
+  tasksCancelled({ jobId, cancelTasks }: Order): void {
+    this.#cancelledTasks.set(jobId!, cancelTasks!);
   }
 
   /** Jobs whose hold a scheduler has confirmed, until their client asks for their release. */
@@ -145,11 +175,12 @@ export class Checker {
   }
 
   ended(order: Order): void {
-    const { jobId, end, values, cancelConfirmed, job } = order;
+    const { jobId, end, values, cancelConfirmed, job, asNewOf } = order;
     const { state, tasks, attempts } = end!;
     const sum = tasks.completed + tasks.failed + tasks.cancelled;
     if (sum !== tasks.total) this.wrong(`counts: ${jobId} has ended with ${JSON.stringify(tasks)}`);
-    this.#checkAppended(order);
+    if (asNewOf === undefined) this.#checkAppended(order);
+    else this.#checkRetriedAsNew(order);
     // Another client may have retried the job between its end and the reading of its results.
     const mayHaveMore = this.#retried.has(jobId!) && order.retryOf === undefined;
     if (mayHaveMore ? values.size < tasks.completed : values.size !== tasks.completed)
@@ -170,9 +201,15 @@ export class Checker {
       this.wrong(`cancelled: ${jobId} is ${state}, and its cancellation was confirmed`);
     if (this.#isCalm && !this.#isShared && attempts.lost > 0)
       this.wrong(`lost: ${jobId} lost ${attempts.lost} attempts, and nothing has happened to a worker`);
-    this.#checkPrecedence(jobId!, job);
+    this.#checkPrecedence(jobId!, job, asNewOf);
+    this.#checkBegin(order);
     this.#checkGangs(jobId!, job, values);
-    const mayFail = mayFailByItself(job) || attempts.lost >= LOSSES_MAX || order.retryOf !== undefined;
+    const mayFail =
+      mayFailByItself(job) ||
+      attempts.lost >= LOSSES_MAX ||
+      order.retryOf !== undefined ||
+      tasks.cancelled > 0 ||
+      this.#mayTimeOut;
     if (state === 'failed' && !mayFail)
       this.wrong(`failed: ${jobId} has failed for no reason: ${JSON.stringify(end!.failures)}`);
   }
@@ -184,6 +221,30 @@ export class Checker {
     const total = sumOf(lists, ({ length }) => length);
     if (end!.tasks.total !== total)
       this.wrong(`appended: ${jobId} has ended with ${end!.tasks.total} of ${total} tasks`);
+  }
+
+  /** No task starts before the job is to begin, unless a clock is set. */
+  #checkBegin({ jobId, job, at, client, asNewOf }: Order): void {
+    if (!this.#isCalm || typeof job.begin !== 'number' || client !== 'c1' || asNewOf !== undefined) return;
+    const beginsAt = at + job.begin * SLOWEST_CLOCK;
+    for (const run of this.#executions.values())
+      if (run.jobId === jobId && run.startedAt < beginsAt)
+        this.wrong(`begin: ${run.value} started ${beginsAt - run.startedAt} ms too early`);
+  }
+
+  /** A retry as a new job runs the named tasks of the old one, and none that had completed there. */
+  #checkRetriedAsNew({ jobId, asNewOf, chosen, job, end }: Order): void {
+    const completed = this.#completed.get(asNewOf!) ?? new Set<number>();
+    const ran = new Set<number>();
+    for (const run of this.#executions.values()) if (run.jobId === jobId) ran.add(run.task);
+    for (const task of ran) {
+      if (completed.has(task))
+        this.wrong(`index: ${jobId} runs task ${task}, which has completed in ${asNewOf}`);
+      if (chosen !== undefined && job.stages === undefined && job.gang !== true && !isIn(chosen, task))
+        this.wrong(`index: ${jobId} runs task ${task}, and the retry of ${asNewOf} did not name it`);
+    }
+    if (end!.state === 'completed' && end!.tasks.total > ran.size)
+      this.wrong(`counts: ${jobId} retries ${end!.tasks.total} tasks of ${asNewOf}, and has run ${ran.size}`);
   }
 
   /** Results of a gang are of one attempt; where nothing happens, all members of an attempt start. */
@@ -211,13 +272,15 @@ export class Checker {
   }
 
   /** No task ran before each task of the stages before its own had completed somewhere. */
-  #checkPrecedence(jobId: string, { stages = [] }: Order['job']): void {
-    const runs = [...this.#executions.values()].filter((run) => run.jobId === jobId);
+  #checkPrecedence(jobId: string, { stages = [] }: Order['job'], asNewOf: string | undefined): void {
+    const runs = [...this.#executions.values()].filter(
+      (run) => run.jobId === jobId || (asNewOf !== undefined && run.jobId === asNewOf),
+    );
     const spans = new Map<string, { readonly first: number; readonly count: number }>();
     let first = 0;
     for (const { name, after = [], tasks } of stages) {
       const count = Array.isArray(tasks) ? tasks.length : 0;
-      const own = runs.filter(({ task }) => task >= first && task < first + count);
+      const own = runs.filter(({ task, jobId: of }) => task >= first && task < first + count && of === jobId);
       const beganAt = own.reduce(
         (least, { startedAt }) => Math.min(least, startedAt),
         Number.POSITIVE_INFINITY,
@@ -270,7 +333,23 @@ export class Checker {
       this.wrong(`cancelled: ${process} gives out ${run} after the cancellation was confirmed`);
     if (!this.#given.has(run) && this.#held.has(jobId))
       this.wrong(`held: ${process} gives out ${run} while the job is held`);
+    if (!this.#given.has(run)) this.#checkGiven(process, message);
     this.#given.add(run);
+  }
+
+  /** An owner gives out a new attempt only of a task that is to run and has not completed. */
+  #checkGiven(process: string, { jobId, task, attempt, gang }: MessageOf<'run'>): void {
+    const run = `${jobId}/${task}/${attempt}`;
+    const cancelled = this.#cancelledTasks.get(jobId);
+    if (cancelled !== undefined && isIn([cancelled], task))
+      this.wrong(`cancelled: ${process} gives out ${run} after the task's cancellation was confirmed`);
+    // A gang starts as a whole.
+    if (gang !== undefined) return;
+    if (this.#completed.get(jobId)?.has(task) === true)
+      this.wrong(`again: ${process} gives out ${run}, and the task has completed`);
+    const chosen = this.#chosen.get(jobId);
+    if (chosen !== undefined && !isIn(chosen, task))
+      this.wrong(`index: ${process} gives out ${run}, and the retry did not name the task`);
   }
 
   /** A process takes in what another one has sent. */
@@ -343,6 +422,7 @@ export class Checker {
     if (execution.meant !== undefined && execution.meant !== task)
       this.wrong(`index: ${run} has the payload of task ${execution.meant}`);
     if (this.#isCalm) this.#mustBeNeeded(execution);
+    if (this.#isCalm && !this.#isShared) this.#mustBeAllowed(execution);
     if (this.#isShared && !this.#written.has(jobId))
       this.wrong(`unwritten: ${run} is executed, and its job was not written down`);
     this.#executions.set(value, execution);
@@ -355,6 +435,41 @@ export class Checker {
     const isDone = before?.kind === 'completed' && execution.gang === undefined;
     if (before?.kind === 'running' || isDone)
       this.wrong(`again: ${jobId}/${task}/${attempt} is executed, and ${before.attempt} is ${before.kind}`);
+  }
+
+  /** The limits of users hold at all times if nothing happens to central. */
+  #mustBeAllowed({ user, startedAt, jobId }: Execution): void {
+    if (user === undefined || this.#users.length === 0) return;
+    // Central hears of a change at once, and of what runs a little later.
+    const recent = this.#users.filter(
+      ({ at }, index) =>
+        at <= startedAt && (this.#users[index + 1]?.at ?? startedAt) >= startedAt - LIMIT_GRACE_MS,
+    );
+    if (this.#users[0]!.at > startedAt - LIMIT_GRACE_MS) return;
+    const grantOf = ({ users }: UsersPlan, of = ''): UsersPlan['users'][string] | undefined =>
+      users[of] ?? users['*'];
+    const running = [...this.#executions.values()].filter(({ kind }) => kind === 'running');
+    const check = (holder: string, limits: UsersPlan['users'][string] | undefined, has: number): void => {
+      if (has >= runningOf(limits))
+        this.wrong(`limit: ${holder} has ${has} running tasks, and ${jobId} starts`);
+    };
+    // Whichever of several files allows most.
+    const own = maxBy(
+      recent.map((each) => grantOf(each, user)),
+      runningOf,
+    );
+    check(user, own, running.filter((run) => run.user === user).length);
+    const projects = new Set(recent.map((each) => grantOf(each, user)?.project));
+    const [project] = projects;
+    if (projects.size > 1 || project === undefined) return;
+    const shared = maxBy(
+      recent.map(({ users }) => users[`@${project}`]),
+      runningOf,
+    );
+    const members = running.filter((run) =>
+      recent.every((each) => grantOf(each, run.user)?.project === project),
+    );
+    check(`@${project}`, shared, members.length);
   }
 
   /** Counts the tasks that the journals record as completed, over the jobs of a tag. */
@@ -374,6 +489,25 @@ function ownerOf(tag: string): string {
 
 export function tagOf(jobId: string): string {
   return jobId.slice(0, jobId.lastIndexOf('-'));
+}
+
+function isIn(ranges: readonly TaskRange[], task: number): boolean {
+  return ranges.some(({ first, last }) => task >= first && task <= last);
+}
+
+function maxBy<T>(of: readonly T[], by: (each: T) => number): T | undefined {
+  return of.reduce<T | undefined>(
+    (most, each) => (most === undefined || by(each) > by(most) ? each : most),
+    undefined,
+  );
+}
+
+/** Tasks of chaos request no CPUs, and so take one each. */
+function runningOf(limits: UsersPlan['users'][string] | undefined): number {
+  return Math.min(
+    Number(limits?.running ?? Number.POSITIVE_INFINITY),
+    Number(limits?.cpus ?? Number.POSITIVE_INFINITY),
+  );
 }
 
 function mayFailByItself({ tasks, stages, timeout }: Order['job']): boolean {

@@ -16,6 +16,8 @@ import {
 import { isOver, type Order } from './orders.js';
 
 const TICK_MS = 700;
+/** A job is watched again this often, in case the scheduler has forgotten or its answer was lost. */
+const WATCH_AGAIN_MS = 2_100;
 /** Refusals that are over some day. */
 const TRY_AGAIN: ReadonlySet<string> = new Set([
   'not-ready',
@@ -26,6 +28,9 @@ const TRY_AGAIN: ReadonlySet<string> = new Set([
   'journal-unavailable',
   'draining',
 ]);
+
+/** Refusals of a job as it is. */
+const FOR_GOOD: ReadonlySet<string> = new Set(['key-conflict', 'impossible-demand', 'over-limit']);
 
 /** The environment of a client. */
 export interface ClientWorld {
@@ -44,8 +49,9 @@ export interface ClientWorld {
   /** It needs a job to complete that has ended otherwise and will not be retried. */
   isHeldForGood(order: Order): boolean;
   accepted(order: Order, jobId: string): void;
-  retryAsked(jobId: string): void;
+  retryAsked(order: Order): void;
   cancelAsked(jobId: string): void;
+  tasksCancelled(order: Order): void;
   cancelConfirmed(order: Order): void;
   holdConfirmed(jobId: string): void;
   releaseAsked(jobId: string): void;
@@ -56,7 +62,7 @@ export interface ClientWorld {
   tryAgain(order: Order): void;
 }
 
-type AskedOfJob = 'submit' | 'cancel' | 'watch' | 'results' | 'hold' | 'release' | 'append';
+type AskedOfJob = 'submit' | 'cancel' | 'cancelTasks' | 'watch' | 'results' | 'hold' | 'release' | 'append';
 
 type Asked =
   | { readonly kind: AskedOfJob; readonly order: Order }
@@ -128,6 +134,10 @@ export class Client implements Machine {
         return asked.kind === 'cancel'
           ? this.#cancelled(order, message.value.state)
           : this.#updated(asked.kind, order);
+      case 'tasksCancelled':
+        if (!order.tasksCancelled && !isFinal(message.value.job.state)) this.#world.tasksCancelled(order);
+        order.tasksCancelled = true;
+        return;
       case 'appended':
         return this.#appended(order, message.value, now);
       case 'jobEnded':
@@ -158,10 +168,13 @@ export class Client implements Machine {
       this.#env.send(to, { type: 'cancelJob', request: this.#ask({ kind: 'cancel', order }), id });
     }
     if (order.end === undefined && !order.cancelConfirmed) {
+      this.#cancelTasks(to, order);
       this.#setHold(to, order);
       this.#append(to, order);
     }
     if (order.end === undefined) {
+      if (this.#world.now() < order.watchAgainAt) return;
+      order.watchAgainAt = this.#world.now() + WATCH_AGAIN_MS;
       this.#env.send(to, {
         type: 'watchJob',
         request: this.#watchOf(order),
@@ -176,21 +189,22 @@ export class Client implements Machine {
   }
 
   #submit(order: Order): void {
-    const { key, job, retryOf } = order;
+    const { key, job } = order;
     const ask = () => this.#ask({ kind: 'submit', order });
-    if (retryOf !== undefined) {
-      const owner = this.#world.ownerOf(retryOf);
+    const old = order.retryOf ?? order.asNewOf;
+    if (old !== undefined) {
+      const owner = this.#world.ownerOf(old);
       if (owner === undefined) order.state = this.#world.isShared ? order.state : 'gone';
       else {
-        this.#world.retryAsked(retryOf);
+        this.#world.retryAsked(order);
         this.#env.send(this.#world.schedulerAt(owner), {
           type: 'retryJob',
           request: ask(),
           key,
-          id: retryOf,
-          failedOnly: undefined,
-          tasks: undefined,
-          asNew: undefined,
+          id: old,
+          failedOnly: order.retry?.failedOnly === true ? true : undefined,
+          tasks: order.chosen && [...order.chosen],
+          asNew: order.asNewOf === undefined ? undefined : true,
         });
       }
       return;
@@ -208,6 +222,22 @@ export class Client implements Machine {
     const to = order.tries === 0 ? order.via : others[order.tries % others.length]!;
     order.tries++;
     this.#env.send(this.#world.schedulerAt(to), { type: 'submit', request: ask(), key, spec });
+  }
+
+  #cancelTasks(to: Address, order: Order): void {
+    const { cancelTasks: wanted, jobId } = order;
+    if (wanted === undefined || order.tasksCancelled) return;
+    if (this.#world.now() < order.acceptedAt + wanted.afterMs) return;
+    this.#world.cancelAsked(jobId!);
+    const request = this.#ask({ kind: 'cancelTasks', order });
+    const { first, last } = wanted;
+    this.#env.send(to, {
+      type: 'cancelTasks',
+      request,
+      id: jobId!,
+      tasks: [{ first, last }],
+      stage: undefined,
+    });
   }
 
   /** Holds and releases the job when it is time to; repeats either until it is answered. */
@@ -284,6 +314,10 @@ export class Client implements Machine {
     order.jobId = jobId;
     order.acceptedAt = this.#world.now();
     this.#world.accepted(order, jobId);
+    if (order.job.hold === true && order.asNewOf === undefined && order.hold !== undefined) {
+      order.holdState = 'held';
+      this.#world.holdConfirmed(jobId);
+    }
     if (order.cancelAfterMs !== undefined)
       this.#env.setTimer('cancel', this.orders.indexOf(order), now + order.cancelAfterMs);
   }
@@ -326,12 +360,17 @@ export class Client implements Machine {
     if (next !== undefined) return this.#world.wrong(`results of ${order.jobId} do not fit into one page`);
     order.state = 'done';
     this.#world.ended(order);
-    if (order.retries && order.end!.state !== 'completed' && order.retryOf === undefined)
-      this.#world.tryAgain(order);
+    if (order.retries && order.end!.state !== 'completed' && !isRetry(order)) this.#world.tryAgain(order);
   }
 
   #refused(kind: Asked['kind'], order: Order, { code, message }: MessageOf<'refused'>): void {
-    if (TRY_AGAIN.has(code)) return;
+    // A scheduler that has taken jobs over makes no new ones.
+    const isMoving = code === 'draining' && order.asNewOf !== undefined && this.#world.isShared;
+    if (TRY_AGAIN.has(code) && !isMoving) return;
+    if (kind === 'cancelTasks' && code === 'has-ended') {
+      order.tasksCancelled = true;
+      return;
+    }
     // The job ended before the request arrived.
     if (code === 'has-ended' && (kind === 'hold' || kind === 'release')) {
       order.holdState = 'released';
@@ -340,20 +379,32 @@ export class Client implements Machine {
     // It was cancelled, perhaps by another client of the same key.
     if (code === 'not-open' && kind === 'append' && this.#world.isCancelAsked(order.jobId!)) return;
     if (kind === 'submit' && order.state !== 'open') return;
-    // All tasks of an open job may have completed before it was cancelled.
-    const isWhole = code === 'nothing-failed' && order.job.open !== undefined;
-    if (kind === 'submit' && (isWhole || code === 'key-conflict' || code === 'impossible-demand')) {
+    if (code === 'over-limit' && kind === 'append') return;
+    if (kind === 'submit' && (isMoving || FOR_GOOD.has(code) || mayRefuseRetry(order, code))) {
       order.state = 'refused';
       return;
     }
     if (code === 'unknown-job' && this.#world.isShared) return;
-    const isGone = this.#world.ownerOf(order.jobId ?? order.retryOf ?? '') === undefined;
+    const isGone = this.#world.ownerOf(order.jobId ?? order.retryOf ?? order.asNewOf ?? '') === undefined;
     if (code === 'unknown-job' && isGone) {
       order.state = 'gone';
       return;
     }
     this.#world.wrong(`refused: ${code} to ${kind} of ${order.jobId ?? order.key}: ${message}`);
   }
+}
+
+function isRetry({ retryOf, asNewOf }: Order): boolean {
+  return retryOf !== undefined || asNewOf !== undefined;
+}
+
+/** Whether nothing may be left to retry, or a stage before the named tasks has not completed. */
+function mayRefuseRetry(order: Order, code: string): boolean {
+  if (!isRetry(order)) return false;
+  const isNarrowed = order.chosen !== undefined || order.retry?.failedOnly === true;
+  if (code === 'stage-not-completed') return order.chosen !== undefined;
+  // All tasks of an open job may have completed before it was cancelled.
+  return code === 'nothing-failed' && (isNarrowed || order.job.open !== undefined);
 }
 
 /** Tasks with which an open job is submitted. */

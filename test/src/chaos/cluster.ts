@@ -5,7 +5,9 @@ import {
   type Message,
   type Millis,
   NO_RESOURCES,
+  parseUsers,
   type Role,
+  type UserGrants,
 } from '@goshawk/core';
 import { SharedDisk, type SharedRow } from '@goshawk/journal/testing';
 import { Scheduler, type SchedulerConfig } from '@goshawk/scheduler';
@@ -247,6 +249,17 @@ export class Cluster {
     this.#busy = { ms: this.#busyMs(), at: this.#calendar.now, share };
   }
 
+  /** The operator has changed the file of `--users`; a central that is started later reads it. */
+  grant(text: string): void {
+    this.#transcript?.say(`** --users ${text}`);
+    this.#grants = parseUsers(text, 'users.json');
+    const grants = this.#grants;
+    for (const process of this.alive('central'))
+      process.take(() => (process.machine as unknown as Central).grant(grants));
+  }
+
+  #grants: UserGrants | undefined;
+
   count(kind: string): void {
     this.counts.faults++;
     this.counts.byKind[kind] = (this.counts.byKind[kind] ?? 0) + 1;
@@ -313,7 +326,12 @@ export class Cluster {
 
   #central(process: Process): Machine {
     const environment: CentralEnvironment = { ...process.environment(), busyMs: () => this.#busyMs() };
-    const config = { name: 'central', self: process.wire.self, settings: this.plan.settings };
+    const config = {
+      name: 'central',
+      self: process.wire.self,
+      settings: this.plan.settings,
+      users: this.#grants,
+    };
     return new Central(config, environment) as unknown as Machine;
   }
 
@@ -501,12 +519,13 @@ export class Cluster {
         const startedAt = this.#calendar.now;
         const of = { worker: process.id, jobId, task, attempt, started, value, gang: order.gang?.port };
         const { key, at: meant } = (order.payload as { input: TaskInput }).input;
-        const execution: Execution = { ...of, meant, startedAt, kind: 'running' };
+        const { require, user } = this.plan.orders.find((each) => each.key === key)?.job ?? {};
+        const execution: Execution = { ...of, meant, user, startedAt, kind: 'running' };
         this.#transcript?.say(`${process.id} executes ${jobId}/${task}/${attempt} in slot ${slot}`);
         this.#checker.executed(execution);
         if (order.gang !== undefined && order.gang.hosts?.length !== order.gang.ranks)
           this.#checker.wrong(`gang: ${jobId}/${task} starts, and not all of its gang are ready`);
-        const required = this.plan.orders.find((of) => of.key === key)?.job.require?.zone;
+        const required = require?.zone;
         if (required !== undefined && !required.includes(zone ?? ''))
           this.#checker.wrong(`required: ${jobId} requires zone ${required}, and runs at ${name}`);
         if (tasks.count >= slots) this.#checker.wrong(`slots: ${name} runs more than ${slots} tasks`);

@@ -45,7 +45,7 @@ export function drawEnduring(draw: Draw, number: number, span: Span, schedulers:
   };
 }
 
-const ENDURING_MS = 90_000;
+const ENDURING_MS = 75_000;
 
 function drawJob(draw: Draw, key: string, memory: number): JobInput {
   const long = draw.chance(0.35);

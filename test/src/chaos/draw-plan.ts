@@ -1,9 +1,9 @@
-import { present, startsGangs, sumOf } from '@goshawk/core';
+import { type JobInput, present, startsGangs, sumOf } from '@goshawk/core';
 import { Draw } from '../drawing/draw.js';
 import { drawSettings } from '../drawing/settings.js';
 import { drawFaults, drawTakeovers } from './draw-faults.js';
 import { drawEnduring, drawOrder } from './draw-orders.js';
-import type { AppendedTask, Plan, ProcessPlan } from './plan.js';
+import type { AppendedTask, Plan, ProcessPlan, UsersPlan } from './plan.js';
 
 /** Before this nothing is wrong, so that the cluster has come together. */
 const CALM_START_MS = 3_000;
@@ -91,10 +91,23 @@ function drawPrivate(seed: string): Plan {
   const names = { workers: workers.map(({ name }) => name), schedulers: schedulers.map(({ name }) => name) };
   const faults = drawFaults(seed, names, { from: CALM_START_MS, to: safetyMs });
   const plan = { seed, settings, workers, schedulers, central, network, orders, faults, safetyMs };
-  return withIndices(
-    withAppends(withHolds(withUsers(withGangs(withGpus(withZones(withPredecessors(plan))))))),
-  );
+  const drawn = DRAWN.reduce((so, more) => more(so), plan as Plan);
+  return withIndices(drawn);
 }
+
+/** Each adds something to some plans, drawn by itself. */
+const DRAWN: readonly ((plan: Plan) => Plan)[] = [
+  withPredecessors,
+  withZones,
+  withGpus,
+  withGangs,
+  withUsers,
+  withLimits,
+  withHolds,
+  withAppends,
+  withRetries,
+  withCancelledTasks,
+];
 
 /** Some jobs start after others. Those of a lost disk would be waited for until nobody believes that it comes back. */
 function withPredecessors(plan: Plan): Plan {
@@ -136,28 +149,59 @@ function withGangs(plan: Plan): Plan {
   );
   const orders = plan.orders.map((order) => {
     const { demand, require, maxRunning: _, stages, tasks, ...job } = order.job;
-    const sizes = (stages ?? [{ tasks }]).map((stage) =>
-      Array.isArray(stage.tasks) ? stage.tasks.length : 0,
-    );
-    const isSmall = demand === undefined && require === undefined && Math.max(...sizes) <= room;
+    const isSmall = demand === undefined && require === undefined && Math.max(...sizesOf(order.job)) <= room;
     if (!isSmall || !draw.chance(0.6)) return order;
     return { ...order, job: { ...job, ...present({ stages, tasks }), gang: true } };
   });
   return { ...plan, orders };
 }
 
-/** Some jobs are on hold for a while. */
+/** The number of tasks of each stage. */
+function sizesOf({ tasks, stages }: JobInput): number[] {
+  return (stages ?? [{ tasks }]).map((stage) => (Array.isArray(stage.tasks) ? stage.tasks.length : 0));
+}
+
+/** Some jobs are on hold for a while, or begin later. */
 function withHolds(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/holds`);
   if (!draw.chance(0.4)) return plan;
-  const orders = plan.orders.map((order) =>
-    draw.chance(0.4)
-      ? {
-          ...order,
-          hold: { afterMs: draw.pick([0, 1, 50, 500, 2_000]), forMs: draw.int(10, draw.pick([500, 15_000])) },
-        }
-      : order,
-  );
+  // The time to begin is a wall-clock time.
+  const mayBegin = !plan.faults.some(({ kind }) => kind === 'wallJump') && draw.chance(0.3);
+  const orders = plan.orders.map((order) => {
+    if (!draw.chance(0.4)) return order;
+    const job = order.job;
+    if (mayBegin && draw.chance(0.3)) return { ...order, job: { ...job, begin: draw.int(1, 3_000) } };
+    const forMs = draw.int(10, draw.pick([500, 15_000]));
+    // Only the client that submits it releases it.
+    const isFromStart = draw.chance(0.3) && order.doubledAfterMs === undefined;
+    if (isFromStart) return { ...order, job: { ...job, hold: true }, hold: { afterMs: 0, forMs } };
+    return { ...order, hold: { afterMs: draw.pick([0, 1, 50, 500, 2_000]), forMs } };
+  });
+  return { ...plan, orders };
+}
+
+/** Some retries make new jobs, or name tasks. */
+function withRetries(plan: Plan): Plan {
+  const draw = new Draw(`${plan.seed}/retries`);
+  const orders = plan.orders.map((order) => {
+    if (!draw.chance(0.7)) return order;
+    const leaveOut = draw.chance(0.4) ? draw.int(0, 2) : undefined;
+    return { ...order, retry: { asNew: draw.chance(0.5), failedOnly: draw.chance(0.3), leaveOut } };
+  });
+  return { ...plan, orders };
+}
+
+/** Some tasks of some jobs are cancelled. */
+function withCancelledTasks(plan: Plan): Plan {
+  const draw = new Draw(`${plan.seed}/cancelled tasks`);
+  if (!draw.chance(0.3)) return plan;
+  const orders = plan.orders.map((order) => {
+    const count = sumOf(sizesOf(order.job), (size) => size);
+    if (!draw.chance(0.3) || order.appends !== undefined || order.job.gang === true) return order;
+    const first = draw.int(0, count - 1);
+    const cancelTasks = { first, last: draw.int(first, count - 1), afterMs: draw.pick([0, 50, 500, 2_000]) };
+    return { ...order, cancelTasks };
+  });
   return { ...plan, orders };
 }
 
@@ -209,8 +253,11 @@ const USERS = ['ann', 'ben', 'cleo'] as const;
 /** Jobs of several users; if tasks may run again, also with deadlines and preemptible jobs. */
 function withUsers(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/users`);
-  if (plan.settings.policy.preset.decidedBy.policy !== 'goshawk' || !draw.chance(0.6)) return plan;
-  const mayPreempt = !plan.seed.startsWith(CALM) && !plan.seed.startsWith(SHARED) && draw.chance(0.7);
+  const { preset } = plan.settings.policy;
+  const isGoshawk = preset.decidedBy.policy === 'goshawk';
+  if (!(isGoshawk || preset.declares) || !draw.chance(0.6)) return plan;
+  const mayPreempt =
+    isGoshawk && !plan.seed.startsWith(CALM) && !plan.seed.startsWith(SHARED) && draw.chance(0.7);
   const orders = plan.orders.map((order) => {
     const user = draw.pick(USERS);
     const isUrgent = draw.chance(0.3);
@@ -219,6 +266,41 @@ function withUsers(plan: Plan): Plan {
     return { ...order, job: { ...order.job, user, ...more } };
   });
   return { ...plan, orders };
+}
+
+/** The operator limits some users, and changes the limits while the cluster runs. */
+function withLimits(plan: Plan): Plan {
+  const draw = new Draw(`${plan.seed}/limits`);
+  // The limits do not hold if schedulers find workers by themselves.
+  if (!plan.settings.policy.preset.declares || !draw.chance(0.6)) return plan;
+  if (plan.orders.every(({ job }) => job.user === undefined)) return plan;
+  const changes = Array.from({ length: draw.int(1, 4) }, (_, i) => ({
+    at: i === 0 && draw.chance(0.5) ? 0 : draw.int(CALM_START_MS, plan.safetyMs),
+    users: drawLimits(draw),
+  }));
+  // A gang that is larger than a limit waits until the limit is lifted.
+  if (draw.chance(0.5) || plan.orders.some(({ job }) => job.gang === true))
+    changes.push({ at: plan.safetyMs, users: {} });
+  return { ...plan, users: changes.sort((one, other) => one.at - other.at) };
+}
+
+function drawLimits(draw: Draw): UsersPlan['users'] {
+  const limits = (): Record<string, number | string> => ({
+    ...(draw.chance(0.8) ? { [draw.pick(['running', 'running', 'cpus'])]: draw.int(1, 4) } : {}),
+    ...(draw.chance(0.1) ? { runTime: draw.pick(['150ms', '1s']) } : {}),
+  });
+  const hasProject = draw.chance(0.4);
+  const users = Object.fromEntries(
+    USERS.filter(() => draw.chance(0.7)).map((user) => [
+      user,
+      { weight: draw.int(1, 3), ...(hasProject && user !== 'cleo' ? { project: 'lab' } : {}), ...limits() },
+    ]),
+  );
+  return {
+    ...users,
+    ...(hasProject ? { '@lab': { running: draw.int(1, 5) } } : {}),
+    ...(draw.chance(0.3) ? { '*': { weight: 1, ...limits() } } : {}),
+  };
 }
 
 const ZONES = ['a', 'b', 'c'] as const;

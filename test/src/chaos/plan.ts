@@ -1,4 +1,4 @@
-import type { ClusterSettings, JobInput, MessageType, Millis, Role } from '@goshawk/core';
+import type { ClusterSettings, JobInput, MessageType, Millis, Role, TaskRange } from '@goshawk/core';
 
 /**
  * Everything decided about a run before it starts. Each element of the lists was drawn independently, so that any of
@@ -17,6 +17,8 @@ export interface Plan {
   readonly shared?: boolean | undefined;
   /** Nothing happens to workers, central and messages: nothing runs again for that, and no run is lost. */
   readonly calm?: boolean | undefined;
+  /** The operator limits users, and changes the limits; in order of time. */
+  readonly users?: readonly UsersPlan[] | undefined;
   /** Until then there are faults; then all heals. */
   readonly safetyMs: Millis;
 }
@@ -66,12 +68,35 @@ export interface OrderPlan {
   readonly conflictAfterMs?: Millis | undefined;
   /** It is cancelled so long after it was accepted. */
   readonly cancelAfterMs?: Millis | undefined;
-  /** Its failed tasks run again. */
+  /** Tasks that did not complete run again. */
   readonly retries: boolean;
+  /** How they run again; absent: all of them, in place. */
+  readonly retry?: RetryPlan | undefined;
+  /** These tasks are cancelled so long after the job was accepted. */
+  readonly cancelTasks?: CancelTasksPlan | undefined;
   /** Its client holds it this long after it was accepted, and releases it later. */
   readonly hold?: HoldPlan | undefined;
   /** The job is open: its client appends these, a list at a time, and then closes it. */
   readonly appends?: readonly (readonly AppendedTask[])[] | undefined;
+}
+
+export interface RetryPlan {
+  /** As a new job, which keeps the indices. */
+  readonly asNew: boolean;
+  /** Only tasks that failed, not those that were cancelled. */
+  readonly failedOnly: boolean;
+  /** Leaves out every third task, beginning with this one; absent: none is named. */
+  readonly leaveOut?: number | undefined;
+}
+
+export interface CancelTasksPlan extends TaskRange {
+  readonly afterMs: Millis;
+}
+
+/** From then on, the content of the file of `--users`. */
+export interface UsersPlan {
+  readonly at: Millis;
+  readonly users: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
 }
 
 export interface HoldPlan {

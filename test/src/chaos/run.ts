@@ -1,5 +1,5 @@
 import type { Central } from '@goshawk/central';
-import type { JobDetail, Machine, Message, MessageType, Millis } from '@goshawk/core';
+import type { JobDetail, Machine, Message, MessageType, Millis, TaskRange } from '@goshawk/core';
 import { WorkConservation } from '@goshawk/policies';
 import type { Scheduler } from '@goshawk/scheduler';
 import type { Worker } from '@goshawk/worker';
@@ -7,7 +7,7 @@ import { Calendar } from '../stepped/calendar.js';
 import { Checker, tagOf } from './checker.js';
 import { Client, type ClientWorld } from './client.js';
 import { Cluster, type Counts } from './cluster.js';
-import { isOver, type Order } from './orders.js';
+import { isOver, type Order, type OrderWish, UNSENT } from './orders.js';
 import type { Fault, OrderPlan, Plan } from './plan.js';
 import type { Process } from './process.js';
 import { Way } from './store.js';
@@ -25,6 +25,7 @@ const CALM_MS = 120_000;
 /** Reservations of a scheduler that has lost its disk are kept for as long as it may still return. */
 const CALM_AFTER_LOSS_MS = 1_200_000;
 const LOOK_MS = 500;
+const ORPHANS_LOOK_MS = 2_000;
 /** Longer than three round trips take once everything has healed. */
 const IDLE_MS = 3_000;
 /** No run that goes well comes near to it. */
@@ -87,6 +88,8 @@ class ChaosRun {
   async play(): Promise<Report> {
     const { orders, faults, safetyMs } = this.#plan;
     for (const order of orders) this.#schedule(order);
+    for (const { at, users } of this.#plan.users ?? [])
+      this.#calendar.put(at, () => this.#cluster.grant(JSON.stringify(users)));
     faults.forEach((fault, index) => void this.#calendar.put(fault.at, () => this.#happen(fault, index)));
     await this.#runTo(safetyMs);
     this.#transcript?.say('-- everything heals');
@@ -100,6 +103,7 @@ class ChaosRun {
     await this.#runTo(Math.max(safetyMs, lastAt));
     const healedAt = this.#calendar.now;
     let undrainAt = 0;
+    let orphansAt = 0;
     while (
       this.#calendar.now < healedAt + LIVENESS_MS &&
       this.#isBusy &&
@@ -110,7 +114,10 @@ class ChaosRun {
         this.#undrain();
       }
       await this.#runTo(this.#calendar.now + LOOK_MS);
-      this.#lookForOrphans();
+      if (this.#calendar.now >= orphansAt) {
+        orphansAt = this.#calendar.now + ORPHANS_LOOK_MS;
+        this.#lookForOrphans();
+      }
       this.#lookForIdleRoom();
     }
     if (this.#checker.complaints.length === 0) this.#complainOfOpenOrders();
@@ -173,8 +180,9 @@ class ChaosRun {
         checker.accepted(order, jobId);
       },
       isHeldForGood: (order) => this.#isHeldForGood(order),
-      retryAsked: (jobId) => checker.retryAsked(jobId),
+      retryAsked: (order) => checker.retryAsked(order),
       cancelAsked: (jobId) => checker.cancelAsked(jobId),
+      tasksCancelled: (order) => checker.tasksCancelled(order),
       cancelConfirmed: (order) => checker.cancelConfirmed(order),
       holdConfirmed: (jobId) => checker.holdConfirmed(jobId),
       releaseAsked: (jobId) => checker.releaseAsked(jobId),
@@ -185,8 +193,10 @@ class ChaosRun {
         this.#order(0, {
           ...order,
           key: `${order.key} again`,
-          retryOf: order.jobId,
+          ...(order.retry?.asNew === true ? { asNewOf: order.jobId } : { retryOf: order.jobId }),
+          chosen: chosenTasks(order),
           cancelAfterMs: undefined,
+          cancelTasks: undefined,
           hold: undefined,
           appends: undefined,
         }),
@@ -231,84 +241,37 @@ class ChaosRun {
   }
 
   #schedule(plan: OrderPlan): void {
-    const {
-      key,
-      at,
-      job,
-      cancelAfterMs,
-      retries,
-      doubledAfterMs,
-      conflictAfterMs,
-      afterOk = false,
-      hold,
-      appends,
-    } = plan;
+    const { key, at, job, retries, doubledAfterMs, conflictAfterMs, afterOk = false, hold } = plan;
     const { schedulers } = this.#plan;
     const via = schedulers[plan.via % schedulers.length]!.name;
     const after = (plan.after ?? []).filter((other) =>
       this.#plan.orders.some((order) => order.key === other),
     );
-    const order = {
-      ...{ key, at, job, after, afterOk, via, retryOf: undefined, isConflict: false, cancelAfterMs, retries },
-      hold,
-      appends,
+    // Other clients of the key only submit.
+    const other = {
+      ...{ key, at, job, after, afterOk, via, appends: plan.appends },
+      ...{ retryOf: undefined, asNewOf: undefined, chosen: undefined, isConflict: false, retries: false },
+      ...{ cancelAfterMs: undefined, retry: undefined, cancelTasks: undefined, hold: undefined },
     };
+    const { cancelAfterMs, retry, cancelTasks } = plan;
+    const order: OrderWish = { ...other, cancelAfterMs, retries, retry, cancelTasks, hold };
     this.#order(0, order);
     if (doubledAfterMs !== undefined) {
-      const other = schedulers[(plan.via + 1) % schedulers.length]!.name;
-      this.#order(1, {
-        ...order,
-        at: at + doubledAfterMs,
-        via: other,
-        cancelAfterMs: undefined,
-        retries: false,
-        hold: undefined,
-      });
+      const next = schedulers[(plan.via + 1) % schedulers.length]!.name;
+      this.#order(1, { ...other, at: at + doubledAfterMs, via: next });
     }
-    if (conflictAfterMs !== undefined) {
+    if (conflictAfterMs !== undefined)
       this.#order(2, {
-        ...order,
+        ...other,
         at: at + conflictAfterMs,
-        job: { ...job, name: 'another' },
+        // Nobody would release it.
+        job: { ...job, name: 'another', hold: undefined },
         isConflict: true,
-        cancelAfterMs: undefined,
-        retries: false,
-        hold: undefined,
       });
-    }
   }
 
-  #order(
-    client: number,
-    wanted: Pick<
-      Order,
-      | 'key'
-      | 'at'
-      | 'job'
-      | 'after'
-      | 'afterOk'
-      | 'via'
-      | 'retryOf'
-      | 'isConflict'
-      | 'cancelAfterMs'
-      | 'retries'
-      | 'hold'
-      | 'appends'
-    >,
-  ): void {
-    const order: Order = {
-      ...wanted,
-      client: `c${client + 1}`,
-      state: 'open',
-      tries: 0,
-      jobId: undefined,
-      acceptedAt: 0,
-      cancelConfirmed: false,
-      end: undefined,
-      values: new Map(),
-      holdState: 'none',
-      appended: 0,
-    };
+  #order(client: number, wanted: OrderWish): void {
+    const order: Order = { ...wanted, ...UNSENT, client: `c${client + 1}`, values: new Map() };
     const process = this.#clientProcesses[client]!;
     this.#calendar.put(order.at, () => process.take((now) => this.#clients[client]!.take(order, now)));
   }
@@ -547,6 +510,15 @@ class ChaosRun {
       }
     }
   }
+}
+
+/** The tasks that an order's retry names: two of three, whether they have completed or not. */
+function chosenTasks({ retry, end }: Order): readonly TaskRange[] | undefined {
+  const { leaveOut } = retry ?? {};
+  if (leaveOut === undefined) return undefined;
+  const tasks = Array.from({ length: end!.tasks.total }, (_, task) => task);
+  const chosen = tasks.filter((task) => task % 3 !== leaveOut);
+  return (chosen.length === 0 ? tasks : chosen).map((task) => ({ first: task, last: task }));
 }
 
 function readJob(process: Process, jobId: string): unknown {

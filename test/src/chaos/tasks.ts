@@ -36,6 +36,8 @@ export interface Execution {
   readonly meant?: number | undefined;
   /** The attempt of the gang that this member belongs to. */
   readonly gang?: number | undefined;
+  /** The user of the job. */
+  readonly user?: string | undefined;
   /** True time. */
   readonly startedAt: Millis;
   endedAt?: Millis;

@@ -37,6 +37,27 @@ const writer = new FrameWriter(null, DEFAULT_LIMITS, ({ bytes }) => {
   packed = bytes;
 });
 
+interface Correspondent extends PartyName {
+  readonly endpoint: string;
+  readonly incarnation: string;
+  /** Identifies the process across incarnations. */
+  readonly place: string;
+}
+
+/** Runs use the same few hundred names over and over. */
+const correspondents = new Map<string, Correspondent>();
+
+function correspondentNamed(name: string): Correspondent {
+  let found = correspondents.get(name);
+  if (found === undefined) {
+    const party = parsePartyName(name);
+    const process = parseProcessName(party.process)!;
+    found = { ...party, ...process, place: placeOf(process) };
+    correspondents.set(name, found);
+  }
+  return found;
+}
+
 export function endpointOf(name: string, role: Role): string {
   return role === 'client' ? clientEndpoint(name) : `tcp://${name}:1`;
 }
@@ -74,15 +95,19 @@ export class Wire {
   }
 
   /** @throws EncodeError when the message is none */
-  write(to: Address, message: Message): { bytes: Buffer; to: PartyName & { endpoint: string } } {
+  write(to: Address, message: Message): { bytes: Buffer; to: Correspondent } {
     const name = this.#directory.nameOf(to);
     if (name === undefined) throw new InvariantError(`a ${message.type} for nobody (${to})`);
-    const party = parsePartyName(name);
-    const { endpoint, incarnation } = parseProcessName(party.process)!;
+    const party = correspondentNamed(name);
     names.directory = this.#directory;
-    writer.add(incarnation, 0, party.index, codec.encode(message, this.role, this.#directory.roleOf(to)));
+    writer.add(
+      party.incarnation,
+      0,
+      party.index,
+      codec.encode(message, this.role, this.#directory.roleOf(to)),
+    );
     writer.finish();
-    return { bytes: packed!, to: { ...party, endpoint } };
+    return { bytes: packed!, to: party };
   }
 
   /**
@@ -94,9 +119,9 @@ export class Wire {
     const frame = openFrame(Buffer.from(bytes), DEFAULT_LIMITS);
     if (frame.target !== this.#incarnation && frame.target !== incarnationOf(this.role, '*'))
       return undefined;
-    const sender = parseProcessName(parsePartyName(from).process)!;
+    const sender = correspondentNamed(from);
     if (isAnyIncarnation(sender.incarnation)) throw new InvariantError('a sender that is anybody');
-    if (this.#incarnations.heard(placeOf(sender), sender.incarnation, now) === 'retired') return undefined;
+    if (this.#incarnations.heard(sender.place, sender.incarnation, now) === 'retired') return undefined;
     const address = this.#directory.intern(from);
     names.directory = this.#directory;
     const [, , body] = frame.mail[0]!;
