@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { PROTOCOL_VERSION } from '@goshawk/core';
 import { freePort } from './prometheus.js';
 import type { Site } from './site.js';
 
@@ -150,9 +151,9 @@ export function otherProtocol(site: Site): string[] {
 const compile = Module.prototype._compile;
 Module.prototype._compile = function (code, name, ...rest) {
   const changed = code
-    .replace(/version !== 10\\b/, 'version !== 9')
-    .replace(/speaks version 10\\b/, 'speaks version 9')
-    .replace(/\\b10(,\\s*target,\\s*sender)/, '9$1');
+    .replace(/version !== ${PROTOCOL_VERSION}\\b/, 'version !== ${PROTOCOL_VERSION - 1}')
+    .replace(/speaks version ${PROTOCOL_VERSION}\\b/, 'speaks version ${PROTOCOL_VERSION - 1}')
+    .replace(/\\b${PROTOCOL_VERSION}(,\\s*target,\\s*sender)/, '${PROTOCOL_VERSION - 1}$1');
   return compile.call(this, changed, name, ...rest);
 };
 `,

@@ -26,7 +26,12 @@ let folder = '';
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'goshawk-incidents-'));
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  await Promise.allSettled(started);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const started: Promise<Played>[] = [];
 
 /** All of them wait most of the time, for leases and alerts: they run beside each other. */
 let plays: Map<string, Promise<Played>> | undefined;
@@ -41,6 +46,7 @@ function playedOnce(name: string): Promise<Played> {
 
 function start(name: string): Promise<Played> {
   const played = playAt(name);
+  started.push(played);
   played.catch(() => {});
   return played;
 }

@@ -156,10 +156,18 @@ export class Site {
     this.#undo.push(undo);
   }
 
+  /** Every step is tried, whether others fail or not. */
   async stop(): Promise<void> {
     for (const daemon of this.#byName.values()) daemon.signal('SIGCONT');
-    await this.daemons.stop();
-    await this.#prometheus?.stop();
-    for (const undo of this.#undo.reverse()) await undo();
+    const steps = [() => this.daemons.stop(), () => this.#prometheus?.stop(), ...this.#undo.reverse()];
+    const errors: unknown[] = [];
+    for (const step of steps) {
+      try {
+        await step();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw new AggregateError(errors, `${this.folder}: not everything was stopped`);
   }
 }

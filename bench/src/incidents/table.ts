@@ -339,7 +339,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'wrong-upgrade',
     alert: 'GoshawkVersionMismatch',
-    cause: /protocol version 10; this process speaks version 9/,
+    cause: /protocol version \d+; this process speaks version \d+/,
     runbook: 'goshawk --version',
     async build(site) {
       await site.usual();
@@ -364,8 +364,9 @@ export const INCIDENTS: readonly Incident[] = [
     runbook: 'pg_ctl promote',
     async build(site) {
       const primary = await PostgresServer.start();
+      site.finally(() => primary.remove());
       const standby = await primary.standby();
-      site.finally(() => Promise.all([primary.remove(), standby.remove()]));
+      site.finally(() => standby.remove());
       await primary.createDatabase('jobs');
       const url = primary.url('jobs', [standby]);
       await (await inPostgres()).initStore(url);

@@ -161,6 +161,34 @@ describe('a need', () => {
     expect(bench.dispatcher.waitingTasks).toBe(4);
   });
 
+  test('that describes its job replaces the weight and the ended tasks that central knew', () => {
+    const bench = new Bench(0);
+    bench.need(1, { tasks: 5, jobTasks: 5, user: 'ann' });
+    const job = bench.dispatcher.books.job(OWNER, 1)!;
+    const [stage] = job.stages;
+    stage!.ended = 3;
+    job.weight = 8;
+    bench.need(1, { tasks: 5, jobTasks: 5, user: 'ann' });
+    const { tasks, ended } = stage!;
+    expect({ user: job.user, weight: job.weight, tasks, ended }).toEqual({
+      user: 'ann',
+      weight: 1,
+      tasks: 5,
+      ended: 0,
+    });
+  });
+
+  test('takes no worker that states neither slots nor CPUs', () => {
+    const bench = new Bench(0);
+    bench.open(0, 0, true, { memory: 2 ** 30 });
+    bench.pull(0, { free: 256, spare: { memory: 2 ** 30 } });
+    bench.need(1);
+    bench.need(2, { demand: { cpu: 2 } });
+    expect(bench.taken()).toEqual([]);
+    bench.need(3, { demand: { memory: 2 ** 20 } });
+    expect(bench.taken()).toEqual(['3@0#1']);
+  });
+
   test('that is repeated much later does not count lost matches', () => {
     const bench = new Bench(1);
     bench.need(1, { tasks: 2 });

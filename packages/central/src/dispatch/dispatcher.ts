@@ -3,6 +3,7 @@ import {
   attributesByName,
   type CentralLine,
   type ClusterShares,
+  CPU,
   type Environment,
   GPU,
   type JobNumber,
@@ -206,6 +207,8 @@ export class Dispatcher {
     const { heard, runs } = message;
     for (const match of heard) worker.numberFrom(match);
     const free = this.books.names.capacityOf(message.free, message.spare);
+    // A worker that states neither slots nor CPUs has none to give.
+    if (worker.capacity[CPU] === 0) free[CPU] = 0;
     let onTheWay: BookedRun[] | undefined;
     const comes = (run: BookedRun): void => {
       onTheWay ??= [];
@@ -320,13 +323,15 @@ export class Dispatcher {
     const known = this.books.job(owner, number)?.stageAt(index);
     if (known === undefined && tasks === 0) return;
     const { priority = 'normal' } = message;
+    // A need that names the user describes the whole job, of which nothing has ended.
+    const describesJob = message.user !== undefined;
     const job = this.books.declare(owner, number, {
       arrivedAt: now - ageMs,
       long,
       priority,
       tasks: jobTasks,
       attainedMs: message.attainedMs ?? 0,
-      ...present({ user: message.user }),
+      ...present({ user: message.user, weight: describesJob ? 1 : undefined }),
     });
     const stage = this.books.stage(job, index, {
       part,
@@ -336,8 +341,7 @@ export class Dispatcher {
       demand: known?.demand ?? this.books.names.demandOf(message.demand),
       requires: requiresOf(message.requires),
       gang: message.gang ?? false,
-      // A need that names the user describes the whole job.
-      ...present({ tasks: message.user === undefined ? undefined : jobTasks }),
+      ...(describesJob && { tasks: jobTasks, ended: 0 }),
     });
     if (known === undefined) {
       stage.matches = matches;
@@ -462,7 +466,7 @@ export class Dispatcher {
     const { address, slots, capacity, place, attributes } = record;
     const worker = this.books.addWorker(
       address,
-      this.books.names.capacityOf(placesOf(slots), capacity),
+      this.books.names.capacityOf(placesOf(slots), slots === 0 ? { cpu: 0, ...capacity } : capacity),
       attributesByName(attributes),
     );
     // The worker has not reported its free slots yet.

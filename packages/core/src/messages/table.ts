@@ -579,7 +579,7 @@ export const MESSAGES = {
        * 0.
        */
       shortMs: ms,
-      /** Matches whose tasks are running here. */
+      /** Matches whose slots run a task here, or ask for the next of a series. */
       runs: list(count, LIMITS.slotsMax),
       /** Free amounts of partly used GPUs; absent with at most one, which `spare` covers. */
       gpuParts: optional(list(number, LIMITS.gpusMax)),

@@ -211,6 +211,13 @@ class Model {
   }
 }
 
+test('a plain task goes to no worker with less than one CPU', () => {
+  const placing = new Placing();
+  placing.join(W1, 1, { cpu: 0.5 });
+  placing.join(W2, 1, { cpu: 1 });
+  expect([1, 2].map((task) => placing.place(taskOf(task, 100), 0))).toEqual([W2, W2]);
+});
+
 test('agrees with a model that recomputes every waiting time at each decision', () => {
   const step = fc.oneof(
     { weight: 10, arbitrary: fc.record({ kind: fc.constant('place' as const), ms: fc.nat(40) }) },

@@ -89,7 +89,9 @@ export class WaitingTimeQueue {
     if (isDemanding(stage) || stage.requires !== undefined) return this.#leastThatFits(stage, now);
     this.#moveOverdue(now);
     const isOnTime = this.#onTime.topKey() - now < this.#constant.topKey();
-    return this.#servers[isOnTime ? this.#onTime.top() : this.#constant.top()];
+    const server = this.#servers[isOnTime ? this.#onTime.top() : this.#constant.top()];
+    // A worker may have less than the one CPU that a plain task takes.
+    return server === undefined || fitsEver(stage, server.worker) ? server : this.#leastThatFits(stage, now);
   }
 
   /** Appends the run to the server's queue. */

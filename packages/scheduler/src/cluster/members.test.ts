@@ -129,6 +129,11 @@ describe('a draw of places for probes', () => {
     );
   });
 
+  test('sends no probe of a plain task to a worker with less than one CPU', () => {
+    const members = membersOf(member(1, { capacity: { cpu: 0.5 } }), member(2, { capacity: { cpu: 4 } }));
+    expect(draw(members, 'all', 10, Random.seeded('half a CPU'))).toEqual(new Map([[2, 10]]));
+  });
+
   test('uses a single worker for both partitions until there is another', () => {
     const members = membersOf(member(1));
     const random = Random.seeded('alone');

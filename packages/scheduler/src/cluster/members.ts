@@ -2,6 +2,7 @@ import {
   type Address,
   drawIndex,
   drawTo,
+  fits,
   type Member,
   type MessageOf,
   type Millis,
@@ -269,8 +270,15 @@ export class Members {
     return places;
   }
 
+  get #allFitPlainTasks(): boolean {
+    return this.remember('all fit plain tasks', () =>
+      [...this.all()].every(({ capacity }) => fits(NO_RESOURCES, capacity)),
+    );
+  }
+
   #fitting(places: Int32Array, needs: TaskNeeds): Int32Array {
-    if (needs.demand === NO_RESOURCES && needs.requires === undefined) return places;
+    const isPlain = needs.demand === NO_RESOURCES && needs.requires === undefined;
+    if (isPlain && this.#allFitPlainTasks) return places;
     return places.filter((address) => couldRun(this.get(address as Address)!, needs));
   }
 }

@@ -36,20 +36,17 @@ export function tellGrown(s: SchedulerState, job: Job, now: Millis): void {
 
 /** The need of a job with one stage, no options and no progress describes it fully and saves its `declare` and `withdraw`. */
 function isDescribedByNeed(s: SchedulerState, job: Job): boolean {
-  const { deadlineMs, value = 0, prefer, preemptible } = job.spec;
-  const [stage, ...others] = job.stages;
+  if (!declares(s) || job.isDeclared || job.isUndecided || job.stages.length > 1) return false;
+  const stage = job.stages[0]!;
+  const { weight, deadlineMs, value = 0, prefer, preemptible } = job.spec;
   return (
-    declares(s) &&
-    !job.isDeclared &&
-    others.length === 0 &&
-    stage!.unfinished === stage!.count &&
-    !job.isUndecided &&
-    job.spec.weight === job.slack &&
+    stage.unfinished === stage.count &&
+    weight === job.slack &&
     deadlineMs === undefined &&
     value === 0 &&
     prefer === undefined &&
     preemptible === undefined &&
-    (job.estimateOf(stage!) !== undefined || job.distribution === undefined)
+    (job.estimateOf(stage) !== undefined || job.distribution === undefined)
   );
 }
 
