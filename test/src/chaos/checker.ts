@@ -223,9 +223,10 @@ export class Checker {
       this.wrong(`appended: ${jobId} has ended with ${end!.tasks.total} of ${total} tasks`);
   }
 
-  /** No task starts before the job is to begin, unless a clock is set. */
-  #checkBegin({ jobId, job, at, client, asNewOf }: Order): void {
-    if (!this.#isCalm || typeof job.begin !== 'number' || client !== 'c1' || asNewOf !== undefined) return;
+  /** No task starts before the job is to begin, unless a clock is set. A retry starts at once. */
+  #checkBegin({ jobId, job, at, client, retryOf, asNewOf }: Order): void {
+    if (!this.#isCalm || typeof job.begin !== 'number' || client !== 'c1') return;
+    if (retryOf !== undefined || asNewOf !== undefined || this.#retried.has(jobId!)) return;
     const beginsAt = at + job.begin * SLOWEST_CLOCK;
     for (const run of this.#executions.values())
       if (run.jobId === jobId && run.startedAt < beginsAt)
@@ -446,26 +447,19 @@ export class Checker {
         at <= startedAt && (this.#users[index + 1]?.at ?? startedAt) >= startedAt - LIMIT_GRACE_MS,
     );
     if (this.#users[0]!.at > startedAt - LIMIT_GRACE_MS) return;
-    const grantOf = ({ users }: UsersPlan, of = ''): UsersPlan['users'][string] | undefined =>
-      users[of] ?? users['*'];
+    const grantOf = ({ users }: UsersPlan, of = ''): UserLimits => users[of] ?? users['*'];
     const running = [...this.#executions.values()].filter(({ kind }) => kind === 'running');
-    const check = (holder: string, limits: UsersPlan['users'][string] | undefined, has: number): void => {
-      if (has >= runningOf(limits))
-        this.wrong(`limit: ${holder} has ${has} running tasks, and ${jobId} starts`);
+    const check = (holder: string, limits: readonly UserLimits[], has: number): void => {
+      const allowed = Math.max(...limits.map(runningOf));
+      if (has >= allowed)
+        this.wrong(`limit: ${holder} has ${has} of ${allowed} running tasks, and ${jobId} starts`);
     };
-    // Whichever of several files allows most.
-    const own = maxBy(
-      recent.map((each) => grantOf(each, user)),
-      runningOf,
-    );
+    const own = recent.map((each) => grantOf(each, user));
     check(user, own, running.filter((run) => run.user === user).length);
     const projects = new Set(recent.map((each) => grantOf(each, user)?.project));
     const [project] = projects;
     if (projects.size > 1 || project === undefined) return;
-    const shared = maxBy(
-      recent.map(({ users }) => users[`@${project}`]),
-      runningOf,
-    );
+    const shared = recent.map(({ users }) => users[`@${project}`]);
     const members = running.filter((run) =>
       recent.every((each) => grantOf(each, run.user)?.project === project),
     );
@@ -495,15 +489,11 @@ function isIn(ranges: readonly TaskRange[], task: number): boolean {
   return ranges.some(({ first, last }) => task >= first && task <= last);
 }
 
-function maxBy<T>(of: readonly T[], by: (each: T) => number): T | undefined {
-  return of.reduce<T | undefined>(
-    (most, each) => (most === undefined || by(each) > by(most) ? each : most),
-    undefined,
-  );
-}
+/** The settings of a user or project in a file of `--users`. */
+type UserLimits = UsersPlan['users'][string] | undefined;
 
 /** Tasks of chaos request no CPUs, and so take one each. */
-function runningOf(limits: UsersPlan['users'][string] | undefined): number {
+function runningOf(limits: UserLimits): number {
   return Math.min(
     Number(limits?.running ?? Number.POSITIVE_INFINITY),
     Number(limits?.cpus ?? Number.POSITIVE_INFINITY),
