@@ -10,7 +10,7 @@ const HEAD = `# Commands and options
 
 \`goshawk COMMAND --help\` shows the common options of a command, \`goshawk COMMAND --help --all\` all of them. An option with
 a variable can also be set in the file of \`--config\`, under the name of the option; the flag overrides the variable, the variable
-over the file, the file over the default. This page is generated from the code (\`UPDATE_GOLDEN=1 npm run test:unit\`).
+overrides the file, and the file overrides the default. This page is generated from the code (\`UPDATE_GOLDEN=1 npm run test:unit\`).
 
 `;
 

@@ -14,7 +14,7 @@ export const SCALE_OPTIONS = {
   cooldown: {
     type: 'duration',
     default: '5m',
-    describe: 'drain workers after fewer would have sufficed for this long',
+    describe: 'how long fewer workers must have sufficed before some are drained',
   },
   every: { type: 'duration', default: '2s', describe: 'interval between two checks of the cluster' },
   dryRun: { type: 'flag', flagOnly: true, describe: 'print the actions without taking them' },

@@ -21,7 +21,7 @@ export const jobsCommand = defineCommand({
   name: 'jobs',
   words: '[QUERY…]',
   describe:
-    'list active jobs, and the last ten ended jobs; or those that match name:etl* user:ann state:failed since:1h',
+    'list active jobs and the last ten ended jobs, or the jobs that match a query such as name:etl* user:ann state:failed since:1h',
   examples: [
     ['goshawk jobs --state running,waiting', 'active jobs only'],
     ["goshawk jobs 'name:etl* state:failed since:1h'", 'failed jobs of the last hour by name'],

@@ -51,7 +51,7 @@ export const journalInitCommand = defineCommand({
 export const journalOwnersCommand = defineCommand({
   words: '[URL]',
   name: 'journal owners',
-  describe: 'list the journals in PostgreSQL and the scheduler that owns each, if any',
+  describe: 'list the journals in PostgreSQL and their owners',
   examples: [
     [
       'goshawk journal owners postgres://goshawk:…@db1/goshawk',

@@ -20,7 +20,7 @@ export const runCommand = defineCommand({
   name: 'run',
   words: '-- CMD ARG…',
   describe:
-    'run one command on the cluster as if it ran here, with this folder, environment and stdin, and its output and exit code; Ctrl-C cancels it',
+    'run one command on the cluster as if it ran here, with the same folder, environment, stdin, output and exit code; Ctrl-C cancels it',
   examples: [
     ['goshawk run -- cc -O2 -c big.c', 'in a script or a makefile'],
     ["make -j8 SHELL=goshawk .SHELLFLAGS='run --shell --'", 'run every recipe on the cluster'],

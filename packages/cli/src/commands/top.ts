@@ -6,7 +6,7 @@ import { topPage } from '../jobs/top-page.js';
 export const topCommand = defineCommand({
   name: 'top',
   describe:
-    'show and steer the cluster live: overview, jobs, workers, users, reasons (without a terminal: once)',
+    'show and steer the cluster live: overview, jobs, workers, users, reasons (prints once if stdout is not a terminal)',
   examples: [['goshawk top', 'until q; ? shows the keys']],
   options: {},
   async run(context) {

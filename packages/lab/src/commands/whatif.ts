@@ -110,7 +110,7 @@ export const whatifCommand = defineCommand({
   name: 'whatif',
   words: '[FOLDER|URL…]',
   describe:
-    'simulate the past jobs of a cluster, as its journals record them, under other settings, and compare delays',
+    'simulate the past jobs in a cluster’s journals under other settings, and compare delays',
   examples: [
     [
       'goshawk whatif --workers 80,100,120 --since 24h',

@@ -26,7 +26,7 @@ export const REPLAY_OPTIONS = {
     default: 0.9,
     min: 0.001,
     max: 100,
-    describe: 'load of the slots: 0.9 is 90%',
+    describe: 'offered load as a fraction of all slots: 0.9 is 90%',
   },
   jobs: {
     type: 'count',

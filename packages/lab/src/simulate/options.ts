@@ -82,7 +82,8 @@ export const SIMULATE_OPTIONS = {
     type: 'number',
     min: 0.001,
     max: 100,
-    describe: 'load of the slots: determines --workers, or scales the arrivals if --workers is set',
+    describe:
+      'offered load as a fraction of all slots: determines --workers, or scales the arrivals if --workers is set',
   },
   networkDelay: {
     type: 'text',

@@ -26,7 +26,7 @@ export const REFERENCES: Readonly<Record<string, Reference>> = {
   },
   omniscient: {
     about:
-      'goshawk with known run times, regardless of the estimator, and no network delay: a bound on what better estimates and a faster network could gain, not a real policy',
+      'goshawk with known run times and no network delay, regardless of the estimator (not a real policy: it bounds the gain from better estimates and a faster network)',
     shape: (options) => ({
       ...options,
       estimator: 'oracle',
