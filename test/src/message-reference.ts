@@ -5,11 +5,11 @@ export function messageReference(): string {
   return [
     '# Protocol',
     '',
-    'Made from `packages/core/src/messages/table.ts`, which the types and the codec are made from as well. Do not',
+    'Generated from `packages/core/src/messages/table.ts`, like the types and the codec. Do not',
     'edit: change the table, then `UPDATE_GOLDEN=1 npx vitest run --project unit test/src/message-reference`.',
     '',
-    'Order holds between two parties while their connection lives; nothing else is assumed of the network. Names',
-    'that end in `Ms` are milliseconds. An _address_ is one incarnation of a party; `?` may be missing.',
+    'Messages between two parties arrive in order while their connection lasts; the protocol assumes nothing else. Names',
+    'that end in `Ms` are milliseconds. An _address_ is one incarnation of a party. `?` marks an optional field.',
     '',
     '| message | from | to |',
     '|---|---|---|',
@@ -76,7 +76,7 @@ function describe(kind: FieldKind): string {
     case 'open':
       return 'anything JSON-like, checked by its reader';
     case 'parsed':
-      return 'checked at the door';
+      return 'validated by the receiver';
   }
 }
 
