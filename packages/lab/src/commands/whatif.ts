@@ -109,8 +109,7 @@ type Options = Resolved<typeof OPTIONS>;
 export const whatifCommand = defineCommand({
   name: 'whatif',
   words: '[FOLDER|URL…]',
-  describe:
-    'simulate the past jobs in a cluster’s journals under other settings, and compare delays',
+  describe: 'simulate the past jobs in a cluster’s journals under other settings, and compare delays',
   examples: [
     [
       'goshawk whatif --workers 80,100,120 --since 24h',
