@@ -3,9 +3,9 @@ import { checkFile } from '@goshawk/papers/cases';
 import { fail, readOptions } from './script.js';
 
 /**
- * Runs cases of the papers' policies. One JSON line each: `{file, policy, name, ok, expected, got}`.
+ * Runs test cases of the papers' policies. Prints one JSON line each: `{file, policy, name, ok, expected, got}`.
  *
- * Exit code 1 where one is not as expected, 2 for a file that cannot be read.
+ * The exit code is 1 if a case fails and 2 if a file cannot be read.
  */
 const { positionals: files } = readOptions({}, true);
 if (files.length === 0) fail('no file given: npm run cases -- FILE…');

@@ -4,7 +4,7 @@ import type { Millis } from '@goshawk/core';
 
 export { type Daemon, Daemons, firstLine, firstOfEach, GOSHAWK, WITH_HTTP } from '@goshawk/cli/testing';
 
-/** Returns when so many belong to the cluster. */
+/** Returns when this many workers and schedulers have joined the cluster. */
 export async function allJoined(client: Cluster, workers: number, schedulers = 0): Promise<void> {
   await until(async () => {
     const seen = await client.describe();
@@ -12,12 +12,12 @@ export async function allJoined(client: Cluster, workers: number, schedulers = 0
   });
 }
 
-/** Returns when it is so, which is asked again and again. */
+/** Polls until the condition is true. */
 export async function until(isSo: () => boolean | Promise<boolean>, everyMs: Millis = 50): Promise<void> {
   while (!(await isSo())) await pause(everyMs);
 }
 
-/** Jobs of tasks that do nothing, so many at a time, each to its end. */
+/** Runs jobs of empty tasks to completion, `atOnce` jobs at a time. */
 export async function runJobs(client: Cluster, jobs: number, tasks: number, atOnce: number): Promise<void> {
   let left = jobs;
   const lane = async (): Promise<void> => {

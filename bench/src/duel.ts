@@ -7,16 +7,17 @@ import { inTurns } from './rounds.js';
 import { fail, note, readOptions } from './script.js';
 
 /**
- * Is this build's simulator faster than another one's? A machine's speed changes by more within a minute than most changes to
- * the code are worth, so both builds simulate the same in turn, a process each time, and the order changes from round to
- * round. What counts is the median of the rounds' ratios. (Two processes that take turns of milliseconds were tried, and
- * two simulations in one: each takes from the other the part of the caches that a smaller footprint would have left.)
+ * Compares the speed of this build's simulator with another one's. A machine's speed changes by more within a minute
+ * than most code changes gain, so both builds simulate the same workload in turn, in a new process each time, and the
+ * order changes from round to round. The result is the median of the rounds' ratios. (Alternating every few
+ * milliseconds, between two processes or within one, distorts the result: each simulation evicts the other from the
+ * caches.)
  */
 type Build = 'here' | 'there';
 
 const options = readOptions(
   {
-    /** Another checkout, built. */
+    /** Folder of another checkout, already built. */
     with: undefined,
     rounds: 6,
   },
@@ -26,9 +27,9 @@ const options = readOptions(
 const SIMULATION = ['google-like:jobs=6000', '--workers', '15000', '--policy', 'hawk', '--cutoff', '1129'];
 
 interface Measured {
-  /** The time of the event loop. */
+  /** Time of the event loop. */
   readonly nsPerEvent: number;
-  /** The whole command. */
+  /** Time of the whole command. */
   readonly seconds: number;
 }
 
@@ -42,7 +43,7 @@ function measure(tree: string): Measured {
   const printed = execFileSync(process.execPath, [commandOf(tree), 'simulate', ...args, '--json'], {
     encoding: 'utf8',
     maxBuffer: 1 << 30,
-    // Its progress is nobody's concern, and why it failed is part of the error.
+    // Progress is discarded; the reason of a failure is part of the error.
     stdio: 'pipe',
   });
   const seconds = (performance.now() - began) / 1_000;

@@ -24,7 +24,7 @@ try {
   note(`  ${killed.accepted} jobs accepted, ${killed.lost.length} lost, ${killed.completed} completed`);
   note(`each of ${options.keys} keys is submitted by two clients at once`);
   await daemons.stop();
-  // A fresh cluster: the scheduler that is down would own some of the keys.
+  // A fresh cluster, because the scheduler that is down would own some of the keys.
   daemons = new Daemons(join(folder.path, 'keys'));
   await daemons.startCentralAndWorkers();
   await daemons.startScheduler('one');

@@ -4,14 +4,14 @@ import { type FuzzResult, fuzz } from './fuzz/run.js';
 import { note, readOptions } from './script.js';
 
 /**
- * Can anything that somebody sends harm a cluster? Random bytes, frames with some bytes changed, sound frames of
- * every type, replayed ones and HTTP requests go to every socket of a real cluster, once with keys (by somebody
- * who has a client's key, and by somebody who has none) and once without; meanwhile jobs are submitted to it.
+ * Attacks a cluster with invalid input. Random bytes, frames with some bytes changed, valid frames of every type,
+ * replayed frames and HTTP requests go to every socket of a real cluster, once with keys (from an attacker with a
+ * client's key and one without) and once without keys, while jobs are submitted to it.
  *
- * Exit code 1 when a process has ended, has grown, or a job has failed.
+ * The exit code is 1 if a process has ended or grown, or a job has failed.
  */
 
-/** A process may have grown by so much after it was attacked, as a share of what it had. */
+/** Maximum growth of a process after it was attacked, as a fraction of its memory. */
 const GROWTH_MAX = 0.2;
 
 interface Run {

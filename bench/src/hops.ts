@@ -26,7 +26,7 @@ const options = readOptions({
   client: undefined,
 });
 
-/** Something that happened once, or not, in each job. Times are ms since its submission. */
+/** An event that occurs at most once in each job. Times are ms since its submission. */
 interface Hop {
   readonly name: string;
   readonly times: number;
@@ -85,7 +85,7 @@ function eventsOf(folder: string): Event[] {
   return [...messages, ...commits].sort((one, other) => one.at - other.at);
 }
 
-/** @returns what happens in most jobs, in the order in which it begins, and how often a job that is */
+/** @returns the events of most jobs in order of their start, and the number of jobs with these events */
 function hopsOf(events: readonly Event[]): Hop[] {
   const isSubmission = ({ name }: Event) => name === 'submit';
   const first = events.findIndex(isSubmission);

@@ -41,7 +41,7 @@ describe('durable jobs', () => {
         cwd: daemons.folder,
       };
     };
-    // Two that end while their scheduler is away, and two that run until it is back.
+    // Two jobs end while their scheduler is down, and two run until it is back.
     const job = await client.submit({ tasks: ['away', 'away', 'back', 'back'].map(untilThereIs) });
     await expect.poll(() => daemons.linesOf('lines')).toEqual(['0', '1', '2', '3']);
     await scheduler.kill();

@@ -3,22 +3,22 @@ import { type Daemons, until } from '../daemons.js';
 
 interface KillReport {
   readonly kills: number;
-  /** Jobs of which a client had the answer. */
+  /** Jobs whose acceptance a client has received. */
   readonly accepted: number;
-  /** …of which nothing is known any more. */
+  /** Accepted jobs that are unknown afterwards. */
   readonly lost: readonly string[];
   readonly completed: number;
-  /** Submitted again with its key after the restart, and given another id. */
+  /** Jobs that got another id when they were submitted again with their key after the restart. */
   readonly doubled: readonly string[];
 }
 
 const PATIENCE = { requestTimeoutMs: 60_000, connectTimeoutMs: 30_000 };
-/** Jobs on their way when the scheduler dies; the answer to the first of them is its end. */
+/** Jobs in flight when the scheduler dies; the first acceptance triggers the kill. */
 const AT_ONCE = 4;
 
 /**
- * Kills a scheduler with SIGKILL as soon as a client has the answer to a submission, again and again, and looks for
- * the jobs each time and at the end.
+ * Repeatedly kills a scheduler with SIGKILL as soon as a client has received the acceptance of a job, and looks up the
+ * jobs each time and at the end.
  */
 export async function killAfterAnswer(
   daemons: Daemons,
@@ -47,7 +47,7 @@ export async function killAfterAnswer(
     const first = await Promise.any(submissions);
     await scheduler.kill();
     giveUp.abort();
-    // Those that had their answer before they were given up count as well.
+    // Jobs accepted before their clients gave up count as well.
     const settled = await Promise.allSettled(submissions);
     const answered = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     accepted.push(...answered.map(({ id }) => id));
@@ -73,7 +73,9 @@ export async function killAfterAnswer(
   return { kills: times, accepted: accepted.length, lost, completed, doubled };
 }
 
-/** Returns when central has heard of the scheduler at this endpoint: before, its jobs seem to be nobody's. */
+/**
+ * Returns when the scheduler at this endpoint has registered with central. Before that, its jobs seem to have no owner.
+ */
 async function listed(client: Cluster, endpoint: string): Promise<void> {
   await until(async () => {
     const { schedulers } = await client.describe();

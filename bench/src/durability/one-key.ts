@@ -3,11 +3,11 @@ import type { Daemons } from '../daemons.js';
 
 interface OneKeyReport {
   readonly keys: number;
-  /** Keys that made more than one job. */
+  /** Keys that created more than one job. */
   readonly doubled: readonly string[];
 }
 
-/** Submits each key from two clients at once. The cluster has its schedulers. */
+/** Submits each key from two clients at once. The cluster must already have its schedulers. */
 export async function oneKeyTwoClients(daemons: Daemons, times: number): Promise<OneKeyReport> {
   await using first = await connect(daemons.url);
   await using second = await connect(daemons.url);

@@ -1,4 +1,4 @@
-/** A task's work. */
+/** Squares the input of a task. */
 export default function square(input: number): number {
   return input * input;
 }

@@ -2,9 +2,9 @@ import { MESSAGE_TYPES, type MessageType, sumOf } from '@goshawk/core';
 import { type MeasuredMessage, type MeasuredProfile, PROFILE_SCHEMA } from '@goshawk/simulator';
 import { HANDLED_COLUMNS, LATE_COLUMNS, type Recording, SENT_COLUMNS, SLEPT_COLUMNS } from './recording.js';
 
-/** Means of so many slices, at most, stand for the distribution of a phase. */
+/** Maximum number of slices whose means represent the distribution of a phase. */
 const SLICES = 500;
-/** The precision of ms values. */
+/** Decimal places of ms values. */
 const DECIMALS = 4;
 
 /** A message that was sent and handled. */
@@ -26,10 +26,10 @@ export interface Travelled {
 }
 
 /**
- * Pairs both ends of each message: the n-th that one party handles of another is the n-th that the other
- * sent it, since the mailbox keeps their order.
+ * Pairs both ends of each message: the n-th message that one party handles from another is the n-th that the other
+ * sent, because the mailbox keeps their order.
  *
- * @throws Error when the two are not of one type: something was lost, and nothing that was measured counts
+ * @throws Error if the types differ: a message was lost, and no measurement is valid
  */
 export function pairUp(recordings: readonly Recording[]): Travelled[] {
   const sent = new Map<string, { at: number; code: number }[]>();
@@ -71,13 +71,13 @@ function processOf(party: string): string {
   return party.slice(0, party.lastIndexOf('/'));
 }
 
-/** From the first submission on, until the last task has ended. */
+/** The period from the first submission to the end of the last task. */
 interface Work {
   readonly from: number;
   readonly to: number;
 }
 
-/** Finding each other before and taking leave afterwards are no part of the work. */
+/** Messages for joining and leaving the cluster are not part of the work. */
 export function workOf(travelled: readonly Travelled[]): Work {
   const times = (type: MessageType) => travelled.filter((of) => of.type === type).map(({ sentAt }) => sentAt);
   return {
@@ -92,7 +92,7 @@ interface Late {
   readonly lateMs: number;
 }
 
-/** All that a live run was seen to do between the first submission and the end of the last task. */
+/** Everything observed in a live run between the first submission and the end of the last task. */
 export interface Observed {
   readonly work: Work;
   readonly travelled: readonly Travelled[];
@@ -100,7 +100,7 @@ export interface Observed {
   readonly timers: readonly Late[];
 }
 
-/** @throws Error when a message was lost */
+/** @throws Error if a message was lost */
 export function observe(recordings: readonly Recording[]): Observed {
   const all = pairUp(recordings);
   const work = workOf(all);
@@ -158,8 +158,8 @@ function measuredMessages(travelled: readonly Travelled[]): MeasuredMessage[] {
 }
 
 /**
- * Those that found no other under way on the connection of their two processes: of what leaves in one turn, and so as
- * one frame, the first. The rest come with it, or wait behind it, and so they do in a simulation.
+ * Selects messages that found no other message in flight between their two processes: the first of those sent in one
+ * turn, which share a frame. The others arrive with it or wait behind it, in a simulation too.
  */
 export function firstOnTheirWay(travelled: readonly Travelled[]): Travelled[] {
   const latest = new Map<string, number>();
@@ -190,7 +190,7 @@ function delaysOf(travelled: readonly Travelled[], type: MessageType): number[] 
 }
 
 /**
- * A simulated task begins with the step in which its worker gets it; live that takes a part of the step, which
+ * A simulated task begins with the step in which its worker receives it. A live task begins later in the step, which
  * counts as lateness here.
  */
 function slept({ sleeps: rows, handled }: Recording): Late[] {
@@ -205,7 +205,7 @@ function slept({ sleeps: rows, handled }: Recording): Late[] {
   });
 }
 
-/** @returns when the message began to be handled that was being handled at that time; undefined when none was */
+/** @returns when handling began of the message that was being handled at that time; undefined if there was none */
 function stepAround(handled: Recording['handled'], at: number): number | undefined {
   let [low, high] = [0, handled.length / HANDLED_COLUMNS];
   while (low < high) {
@@ -226,7 +226,7 @@ function fired({ timers: rows }: Recording): Late[] {
 
 const NEWS: ReadonlySet<MessageType> = new Set<MessageType>(['jobProgress', 'jobEnded']);
 
-/** Between clients and the cluster, and what keeps a live cluster together. */
+/** Messages between clients and the cluster, and messages that only maintain a live cluster. */
 const NOT_SIMULATED: ReadonlySet<MessageType> = new Set<MessageType>([
   'submit',
   'watchJob',
@@ -237,7 +237,10 @@ const NOT_SIMULATED: ReadonlySet<MessageType> = new Set<MessageType>([
   'confirm',
 ]);
 
-/** Sorted, in slices of equal count, each by its mean: so few values keep the shape and the mean. */
+/**
+ * Sorts the values and divides them into slices of equal count, each represented by its mean. Few values keep the shape
+ * and the mean.
+ */
 export function slices(values: readonly number[]): number[] {
   const sorted = Float64Array.from(values).sort();
   const count = Math.min(SLICES, sorted.length);

@@ -9,8 +9,8 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 /**
  * Runs the command to its end.
  *
- * @param recordTo every process that it starts leaves a recording in this folder
- * @throws when it does not exit with 0, with what it wrote to stderr
+ * @param recordTo folder in which each started process leaves a recording
+ * @throws Error with its stderr if the exit code is not 0
  */
 export async function goshawk(args: readonly string[], recordTo?: string): Promise<Comparison> {
   const recorder = new URL(RECORDER);
@@ -26,7 +26,7 @@ export async function goshawk(args: readonly string[], recordTo?: string): Promi
   return JSON.parse(stdout) as Comparison;
 }
 
-/** The options of a live run, as the simulation is to have them. */
+/** Returns the options of a live run for its simulation. */
 export function settingsOf({ policy, options: live }: Run): string[] {
   const text = (name: string) => String(live[name]);
   const partition = live.shortPartition === null ? 'none' : text('shortPartition');

@@ -4,19 +4,25 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { comparisons, difference, runPair } from './pair.js';
 
-/** Simulated over live, either way; thirty seeds of the simulator are within a quarter of each other on these jobs. */
+/**
+ * Maximum ratio of simulated to live, either way. Thirty seeds of the simulator differ by less than a quarter on these
+ * jobs.
+ */
 const FACTOR_MAX = 2;
 
 /**
- * Task run times and queueing, both hundreds of milliseconds, dominate the runtime of a job, not message delays, so
- * the bound also holds on a slow and busy machine. At this load short jobs wait now and then; on half of the workers
- * they would take more than twice as long.
+ * Task run times and queueing, both hundreds of milliseconds, dominate the runtime of a job, not message delays, so the
+ * bound also holds on a slow and busy machine. At this load short jobs sometimes wait; on half of the workers they
+ * would take more than twice as long.
  */
 const JOBS = { short: 40, long: 8, tasks: 4 };
 const RUN_SECONDS = { short: [0.3, 0.5], long: [1.2, 1.8] } as const;
 const PACE = ['--scale', '1', '--load', '0.6', '--cutoff', '0.8'];
 
-/** A trace of short jobs with a long one after every few; the tasks of a job spread evenly over their range. */
+/**
+ * Returns a trace of short jobs with a long one at regular intervals. Run times of a job's tasks spread evenly over
+ * their range.
+ */
 function trace(): string {
   const every = (JOBS.short + JOBS.long) / JOBS.long;
   const jobs = Array.from({ length: JOBS.short + JOBS.long }, (_, job) => {

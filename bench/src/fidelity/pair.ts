@@ -15,38 +15,38 @@ interface PairOptions {
   readonly policy: string;
   readonly workload: string;
   readonly workers: number;
-  /** How fast and how densely the jobs come, as options of `goshawk replay`, such as `['--for', '40s']`. */
+  /** Duration and density of the arrivals, as options of `goshawk replay`, such as `['--for', '40s']`. */
   readonly pace: readonly string[];
-  /** Seeds the jobs, their times, and every random draw. */
+  /** Seed of the jobs, their times, and all random draws. */
   readonly seed: number;
-  /** Simulations of the same jobs, of which the mean counts: a live run has no seed to be repeated by. */
+  /** Number of simulations of the same jobs, which are averaged, because the draws of a live run cannot be repeated. */
   readonly simulations: number;
-  /** Everything that a pair leaves behind goes here. */
+  /** Folder for all files of the pair. */
   readonly folder: string;
 }
 
 export interface Pair {
   readonly options: PairOptions;
-  /** The load average of the machine over the minute before. */
+  /** Load average of the machine over the minute before. */
   readonly loadBefore: number;
   readonly live: Run;
   readonly simulated: readonly Run[];
   readonly profile: MeasuredProfile;
-  /** The measurements of the live run. */
+  /** Measurements of the live run. */
   readonly summary: ReadonlyMap<string, number>;
 }
 
-/** Workers of a local cluster that share a process. */
+/** Number of workers of a local cluster that share a process. */
 const WORKERS_PER_PROCESS = 25;
 /**
- * Messages are slower while the cluster is cold, where few are under way, since nobody is awake, and where many are,
- * since there are more processes than processors. Delays that lie within 20 ms of each other are alike, those 100 ms
- * apart hardly more than any two: so short is a phase that tells one from the other, and some ten messages of each
- * type are left in it.
+ * Length of a phase. Messages are slower while the cluster is cold, while few are in flight, because processes sleep,
+ * and while many are, because there are more processes than processors. Delays within 20 ms of each other are similar;
+ * delays 100 ms apart are not. A phase of this length separates them and still contains about ten messages of each
+ * type.
  */
 const PHASE_MS = 100;
 
-/** One live run, and the same jobs at the same times simulated with the delays that were measured in it. */
+/** Runs live once, then simulates the same jobs at the same times with the measured delays. */
 export async function runPair(options: PairOptions): Promise<Pair> {
   const { policy, workload, workers, pace, seed, simulations } = options;
   const file = (what: string) => join(options.folder, `${policy}-${seed}-${what}`);
@@ -66,14 +66,14 @@ export async function runPair(options: PairOptions): Promise<Pair> {
   return { options, loadBefore, live, simulated, profile, summary: summarise(observed) };
 }
 
-/** Simulated over live, less 1. */
+/** Ratio of simulated to live, minus 1. */
 export function difference({ live, simulated }: Pair, of: JobClass, percentile: 'p50' | 'p90'): number {
   const values = simulated.map((run) => run.runtimeSeconds[of][percentile]!);
   const mean = meanOf(values);
   return mean / live.runtimeSeconds[of][percentile]! - 1;
 }
 
-/** Each class at each percentile that is compared. */
+/** Each class at each compared percentile. */
 export function comparisons(): (readonly [JobClass, 'p50' | 'p90'])[] {
   return CLASSES.flatMap((of) => PERCENTILES.map((percentile) => [of, percentile] as const));
 }

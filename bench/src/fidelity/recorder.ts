@@ -1,6 +1,6 @@
 /**
- * Writes down what the runtime says on its diagnostics channels. It is loaded into every process of a cluster
- * (`NODE_OPTIONS=--import=…/recorder.js?folder=…`) and leaves a recording in the folder when the process ends.
+ * Records the events of the runtime's diagnostics channels. It is loaded into every process of a cluster
+ * (`NODE_OPTIONS=--import=…/recorder.js?folder=…`) and writes a recording to the folder when the process ends.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
@@ -20,12 +20,13 @@ const handled: number[] = [];
 const sleeps: number[] = [];
 const timers: number[] = [];
 const commits: number[] = [];
-/** When a task's end or a timer began the step that is under way. */
+/** When the current step began, if a task's end or a timer started it. */
 let stepAt: number | undefined;
 
 /**
- * From `performance.now()`, which counts from the start of its process, to the monotonic clock that all
- * processes of a machine share. A process may be put aside between two looks, so the quickest look counts.
+ * Offset from `performance.now()`, which counts from the start of its process, to the monotonic clock that all
+ * processes of a machine share. A process may be suspended between two readings, so the fastest pair of readings
+ * counts.
  */
 function clockOffsetMs(): number {
   let best = { tookMs: Number.POSITIVE_INFINITY, offsetMs: 0 };
@@ -50,7 +51,7 @@ function partyOf(process: string, index: number): number {
   return number;
 }
 
-/** @returns when */
+/** @returns the current time */
 function beginStep(): number {
   stepAt = performance.now() + offsetMs;
   queueMicrotask(() => {

@@ -16,7 +16,7 @@ export function differences(pairs: readonly Pair[]): BenchResult[] {
   );
 }
 
-/** Those whose median over all pairs is farther off than it may be. */
+/** Returns the results whose median over all pairs exceeds its tolerance. */
 export function misses(found: readonly BenchResult[]): BenchResult[] {
   return found.filter(({ name, value }) => Math.abs(value) > (name.endsWith('p50') ? 5 : 10));
 }

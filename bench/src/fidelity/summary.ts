@@ -2,7 +2,7 @@ import { meanOf } from '@goshawk/core';
 import { percentile } from '../bench-report.js';
 import type { Observed, Travelled } from './delays.js';
 
-/** Summarizes a live run, in ms: messages by kind, their processing times, and lateness. */
+/** Summarizes a live run: messages by kind, their processing times, and lateness. ms */
 export function summarise({
   travelled,
   sleeps,
@@ -23,7 +23,7 @@ export function summarise({
   return summary;
 }
 
-/** The messages whose delays decide how long a job takes. */
+/** Messages whose delays determine the runtime of a job. */
 const KINDS: readonly (readonly [name: string, (message: Travelled) => boolean])[] = [
   ['steal and stolen', (message) => isSteal(message) && !message.sameProcess],
   ['steal and stolen within a process', (message) => isSteal(message) && message.sameProcess],

@@ -6,17 +6,17 @@ import { Dealer } from 'zeromq';
 import type { Target } from '../real-cluster.js';
 import type { Inputs } from './inputs.js';
 
-/** Somebody who throws inputs at a target. */
+/** An attacker that sends inputs to a target. */
 export interface Attacker {
   readonly name: string;
-  /** How many inputs of a thousand are its. */
+  /** Its share of all inputs, in thousandths. */
   readonly share: number;
-  /** Throws so many. */
+  /** Sends this many inputs. */
   attack(target: Target, inputs: number): Promise<void>;
   close(): void;
 }
 
-/** Requests that change something would be work for the cluster, not noise. */
+/** Excludes requests that change something, which would be work for the cluster, not noise. */
 const HARMLESS: readonly MessageType[] = MESSAGE_TYPES.filter(
   (type) => (MESSAGES[type].from as readonly string[]).includes('client') && type !== 'drainWorker',
 );
@@ -24,13 +24,13 @@ const HARMLESS: readonly MessageType[] = MESSAGE_TYPES.filter(
 interface Habits {
   /** Whether answers are read. */
   readonly reads?: boolean;
-  /** After so many it goes, and comes back under another name. */
+  /** Number of inputs after which it disconnects and returns under another name. */
   readonly inputsPerClient?: number;
 }
 
 /**
- * Frames over ZeroMQ connections. Who is cut off amid a message of parts may be ended by libzmq 4.3.5 (`session_base.cpp:233`): this
- * process alone, for what daemons send has one part.
+ * Sends frames over ZeroMQ connections. A process whose peer disconnects amid a multipart message may be ended by
+ * libzmq 4.3.5 (`session_base.cpp:233`). Only this process is at risk, because messages of daemons have one part.
  */
 export class FrameAttacker implements Attacker {
   readonly name: string;
@@ -41,7 +41,7 @@ export class FrameAttacker implements Attacker {
   readonly #inputsPerClient: number;
   readonly #sockets = new Map<string, Dealer>();
 
-  /** @param identity of all its connections; of one that comes back, under a name that has not been there */
+  /** @param identity of all its connections; if it reconnects, each time a new name */
   constructor(
     name: string,
     share: number,
@@ -104,7 +104,7 @@ export class FrameAttacker implements Attacker {
 /** A closing client lingers this long to send what it has queued. */
 const LEAVING_MS = 1_000;
 
-/** Answers are read, so that a full connection does not end the attack. */
+/** Reads answers, so that a full connection does not end the attack. */
 async function drain(socket: Dealer): Promise<void> {
   socket.receiveTimeout = 0;
   for (;;) {
@@ -123,7 +123,7 @@ interface Identity {
   readonly curveServerKey?: string;
 }
 
-/** A client, as the SDK would be one. */
+/** Identifies itself like a client of the SDK. */
 export function clientIdentity(id: string, ring: KeyRing | undefined): (target: Target) => Identity {
   const endpoint = clientEndpoint(id);
   const process = `${endpoint}!${id}`;
@@ -134,13 +134,13 @@ export function clientIdentity(id: string, ring: KeyRing | undefined): (target: 
   };
 }
 
-/** The same, under another name each time. */
+/** Identifies itself in the same way, with a new name each time. */
 export function newClients(ring: KeyRing | undefined): (target: Target) => Identity {
   let number = 0;
   return (target) => clientIdentity(`client${++number}`, ring)(target);
 }
 
-/** With a client's key, and somebody else's name. */
+/** Identifies itself with a client's key and the name of another party. */
 export function impostorIdentity(ring: KeyRing): (target: Target) => Identity {
   const client = clientIdentity('impostor', ring);
   return (target) => ({ ...client(target), routingId: `tcp://127.0.0.1:1!w.impostor#${'A'.repeat(86)}` });
@@ -157,12 +157,12 @@ export function frameMakers(
     garbage: () => inputs.bytes(64),
     mutated: () => inputs.mutated(pick(corpus)),
     sound: () => pick(corpus),
-    // The same few, again and again.
+    // Replays the same few frames.
     replayed: () => pick(requests.slice(0, 16)),
   };
 }
 
-/** Bytes over bare TCP: at the sockets of ZeroMQ, or at the HTTP server. */
+/** Sends bytes over plain TCP, to the ZeroMQ sockets or to the HTTP server. */
 export class TcpAttacker implements Attacker {
   readonly name: string;
   readonly share: number;
@@ -229,7 +229,7 @@ const HEADERS = [
   'x: y',
 ];
 
-/** The start of a conversation of ZeroMQ, and then anything. */
+/** Starts a ZeroMQ handshake, then sends random bytes. */
 export function zmtpMaker(random: Random, inputs: Inputs): () => Buffer {
   return () => {
     const start = Math.floor(random.next() * 3);

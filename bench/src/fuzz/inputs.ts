@@ -4,7 +4,7 @@ import { drawnMessage } from '@goshawk/transport/testing';
 
 const KEYS = ['', 'x', '\0', '../', 'é'.repeat(40), '\u{1f985}'];
 const RESOURCES = ['cpu', 'memory', 'toString', 'constructor'];
-/** Durations and amounts: sound ones, those at an end, and those beyond it. */
+/** Durations and amounts: valid ones, those at a bound, and those beyond it. */
 const QUANTITIES = [
   '1ms',
   '1h30m',
@@ -30,7 +30,7 @@ export class Inputs {
   readonly #codec: Codec;
   readonly #names: readonly string[];
 
-  /** @param names of parties, which messages may speak of */
+  /** @param names of parties that messages may contain */
   constructor(random: Random, names: readonly string[]) {
     this.#random = random;
     this.#names = names;
@@ -40,14 +40,14 @@ export class Inputs {
     });
   }
 
-  /** Up to so many bytes of anything. */
+  /** Returns random bytes, up to this many. */
   bytes(lengthMax: number): Buffer {
     const bytes = Buffer.alloc(this.#below(lengthMax) + 1);
     for (let i = 0; i < bytes.length; i++) bytes[i] = this.#below(256);
     return bytes;
   }
 
-  /** Messages of any types, or of those given, to any party that is there. */
+  /** Returns messages of any type, or of the given types, to any existing party. */
   frame(types: readonly MessageType[] = MESSAGE_TYPES): Buffer {
     const frames: Buffer[] = [];
     const writer = new FrameWriter(null, DEFAULT_LIMITS, ({ bytes }) => frames.push(bytes));
@@ -55,14 +55,14 @@ export class Inputs {
     for (let i = 0; i < messages; i++) {
       const type = this.#pick(types);
       const message = drawnMessage(type, [...this.#names.keys()], this.#random.nextUint32());
-      // A party that is not there, now and then.
+      // Some messages go to a party that does not exist.
       writer.add('*', this.#below(3), this.#below(8) === 0 ? 7 : 0, this.#encode(message));
     }
     writer.finish();
     return frames[0] as Buffer;
   }
 
-  /** A job that says some quantities as text: most soundly, some beyond all bounds. What it does takes no time. */
+  /** Returns a job with some quantities as text, most of them valid, some beyond all bounds. Its tasks take no time. */
   submission(): Buffer {
     const some = (field: string): object => (this.#below(3) === 0 ? { [field]: this.#pick(QUANTITIES) } : {});
     const spec = {
@@ -80,14 +80,14 @@ export class Inputs {
     return frames[0] as Buffer;
   }
 
-  /** A frame in several parts, where there may be one. */
+  /** Returns a multipart frame where one is allowed. */
   parts(bytes: Buffer): Buffer[] {
     const first = this.#below(bytes.length);
     const more = new Array<Buffer>(this.#pick([1, 2, 100, 1_000])).fill(bytes.subarray(first, first + 40));
     return [bytes.subarray(0, first), ...more];
   }
 
-  /** The same with some of it changed, lost, doubled or moved. */
+  /** Returns the same frame with some bytes changed, lost, repeated or moved. */
   mutated(bytes: Buffer): Buffer {
     let changed = Buffer.from(bytes);
     for (let times = 1 + this.#below(4); times > 0 && changed.length > 0; times--) {

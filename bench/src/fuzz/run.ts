@@ -22,7 +22,7 @@ import { Inputs } from './inputs.js';
 
 interface FuzzOptions {
   readonly seed: number;
-  /** In all, over all targets. */
+  /** Number of inputs, over all targets. */
   readonly inputs: number;
   readonly hasKeys: boolean;
   readonly note: (line: string) => void;
@@ -32,32 +32,32 @@ export interface FuzzResult {
   /** Counts per attacker. */
   readonly inputs: Readonly<Record<string, number>>;
   readonly seconds: number;
-  /** Processes that ended. */
+  /** Processes that have exited. */
   readonly crashed: readonly string[];
-  /** The least of which 99% of what was due in each process was no later, by the bounds of its metric. ms */
+  /** The 99th percentile of the event loop delay of each process, as an upper bound from its histogram. ms */
   readonly delayMs: Readonly<Record<string, number>>;
-  /** Resident memory of each process, in MiB: after a tenth of the inputs, and a moment after the end. */
+  /** Resident memory of each process after a tenth of the inputs, and shortly after the end. MiB */
   readonly memory: Readonly<Record<string, readonly [before: number, after: number]>>;
-  /** Jobs that were submitted meanwhile, and how long they took. ms */
+  /** Jobs submitted during the attack, and their runtimes. ms */
   readonly jobs: { readonly completed: number; readonly failed: number; readonly ms: readonly number[] };
-  /** The same before anything was thrown. ms */
+  /** Runtimes of jobs before the attack. ms */
   readonly calmMs: readonly number[];
   /** Refused inputs per metric. */
   readonly refused: Readonly<Record<string, number>>;
 }
 
-/** Inputs that one attacker throws before it is another's turn. */
+/** Number of inputs that one attacker sends before the next one takes its turn. */
 const BURST = 500;
-/** Small, so that what is kept without end shows soon. */
+/** Small, so that a leak shows soon. */
 const HEAP_MEBIBYTES = 300;
-/** Jobs that are no attack. That an answer comes late on a busy machine is no failure. */
+/** Options of the client whose jobs are not an attack. A late answer on a busy machine is not a failure. */
 const LEGITIMATE = { inFlight: 1, pauseMs: 10, tasks: 4, sleepMs: 1, patienceMs: 60_000 };
-/** Before anything is thrown. */
+/** Duration before the attack. */
 const CALM_MS = 3_000;
-/** After all was thrown, with nothing to do. */
+/** Idle time after the attack. */
 const REST_MS = 10_000;
 
-/** Throws inputs at every socket and HTTP door of a real cluster, while jobs are submitted to it. */
+/** Sends inputs to every socket and HTTP server of a real cluster, while jobs are submitted to it. */
 export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   using own = new Folder('fuzz');
   const folder = own.path;
