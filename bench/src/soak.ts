@@ -4,9 +4,10 @@ import { Folder, note, readOptions } from './script.js';
 import { isSound, type SoakReport, slowdownWithoutCentral, soak } from './soak/run.js';
 
 /**
- * Does a cluster keep its promises while its processes die? A steady load of short and long jobs, and every few seconds
- * one process, central and schedulers included, is killed and started again, or stopped for up to two leases. In the end
- * each accepted job must have its result, once, by the client and by the journals, and memory must be flat.
+ * Checks that a cluster keeps its promises while its processes die. Under a steady load of short and long jobs, every
+ * few seconds one process, including central and schedulers, is killed and restarted, or stopped for up to two leases.
+ * In the end each accepted job must have exactly one result, for the client and in the journals, and memory must be
+ * flat.
  */
 const options = readOptions({
   minutes: 10,

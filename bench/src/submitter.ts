@@ -10,23 +10,23 @@ interface Load {
   readonly url: string;
   /** Folder of keys. */
   readonly keys?: string | undefined;
-  /** Jobs on their way at any time, each followed to its end. */
+  /** Number of jobs in flight at any time, each followed to its end. */
   readonly inFlight: number;
   /** Before the next one. */
   readonly pauseMs: Millis;
   readonly tasks: number;
   readonly sleepMs: Millis;
-  /** A submission that has no answer by then is given up; shorter than any time to come back, a refusal is reported at once. */
+  /** Timeout of a submission. If it is shorter than any time to come back, a refusal is reported at once. */
   readonly patienceMs: Millis;
 }
 
-/** How that went since it was last asked for. */
+/** Results since the last request for them. */
 export interface Submitted {
   /** Until a job was accepted. ms */
   readonly answeredMs: readonly Millis[];
   /** Times from submission until the client receives the end. ms */
   readonly endedMs: readonly Millis[];
-  /** The scheduler had too much to do. */
+  /** Submissions refused because the scheduler was overloaded. */
   readonly refused: number;
   readonly failed: number;
 }

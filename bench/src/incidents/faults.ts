@@ -16,7 +16,7 @@ import { PROTOCOL_VERSION } from '@goshawk/core';
 import { freePort } from './prometheus.js';
 import type { Site } from './site.js';
 
-/** A network path to an endpoint that can be cut: bytes then go nowhere, and connections stay open. */
+/** A network path to an endpoint that can be cut: bytes are then dropped, and connections stay open. */
 export class Cable {
   readonly url: string;
   /** The port behind it. */
@@ -29,7 +29,7 @@ export class Cable {
     this.port = port;
   }
 
-  /** Options of a process that is reached through it alone. */
+  /** Options of a process that is reachable through this path only. */
   get options(): string[] {
     return ['--bind', `tcp://127.0.0.1:${this.port}`, '--advertise', this.url];
   }
@@ -71,7 +71,7 @@ export class Cable {
     for (const pair of this.#pairs) this.#apply(pair);
   }
 
-  /** Connections that were cut end, and new ones are as before. */
+  /** Connections that were cut end; new ones work. */
   mend(): void {
     this.#isCut = () => false;
     this.#drop();
@@ -108,7 +108,7 @@ export function mountDisk(site: Site, mebibytes: number): string {
   return disk;
 }
 
-/** Leaves so much of a disk. @returns the file that fills it */
+/** Leaves this much free space on a disk. @returns the file that fills it */
 export function fillDisk(disk: string, mebibytesFree: number): string {
   const file = join(disk, 'filler');
   const { bavail, bsize } = statfsSync(disk);
@@ -116,13 +116,13 @@ export function fillDisk(disk: string, mebibytesFree: number): string {
   return file;
 }
 
-/** Files of a process can grow no more: its next write to the journal fails. */
+/** Limits the file size of a process, so that its next write to the journal fails. */
 export function limitFiles(pid: number, journal: string): void {
   const { size } = statSync(journal);
   execFileSync('prlimit', ['--pid', `${pid}`, `--fsize=${size}:${size}`]);
 }
 
-/** Each sync of a process takes so long. @returns what ends it */
+/** Delays each sync of a process by this time. @returns a function that stops it */
 export async function slowDisk(site: Site, pid: number, delayMs: number): Promise<() => Promise<void>> {
   const calls = 'fdatasync,fsync,msync';
   const strace = spawn(
@@ -142,7 +142,7 @@ export async function slowDisk(site: Site, pid: number, delayMs: number): Promis
   return end;
 }
 
-/** Arguments of Node that have a daemon speak another version of the protocol, as one of another release does. */
+/** Arguments of Node that make a daemon speak another protocol version, like one of another release. */
 export function otherProtocol(site: Site): string[] {
   const file = join(site.folder, 'other-protocol.cjs');
   writeFileSync(

@@ -33,12 +33,12 @@ afterAll(async () => {
 
 const started: Promise<Played>[] = [];
 
-/** All of them wait most of the time, for leases and alerts: they run beside each other. */
+/** Incidents mostly wait for leases and alerts, so they run in parallel. */
 let plays: Map<string, Promise<Played>> | undefined;
 
 function playedOnce(name: string): Promise<Played> {
   plays ??= new Map(CHOSEN.map((each) => [each, start(each)]));
-  // A second try is made alone.
+  // A retry runs alone.
   const played = plays.get(name) ?? start(name);
   plays.delete(name);
   return played;

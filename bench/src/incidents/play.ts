@@ -2,28 +2,30 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis } from '@goshawk/core';
 import type { Site } from './site.js';
 
-/** Steps of an incident, at a cluster that is built. */
+/** Steps of an incident, run against an existing cluster. */
 interface Course {
   /** The number of processes before the incident. */
   readonly processes: number;
   /** The incident. */
   make(): unknown;
-  /** Does what the runbook says. */
+  /** Carries out the runbook. */
   end(): unknown;
-  /** Returns when it is over; default: when the alert ends. For alerts about the last minutes, which end later. */
+  /**
+   * Returns when the incident is over; default: when the alert ends. Alerts about the last minutes end later than that.
+   */
   isOver?(): unknown;
 }
 
-/** Something that gets an operator out of bed. */
+/** An incident that pages an operator. */
 export interface Incident {
   readonly name: string;
-  /** One of `deploy/monitoring/alerts.yml`, which fires within two minutes. */
+  /** The name of a rule in `deploy/monitoring/alerts.yml`, which fires within two minutes. */
   readonly alert: string;
   /** A line of the logs that names the cause. */
   readonly cause: RegExp;
-  /** The command that ends it, as the alert's entry in docs/OPERATE.md has it. */
+  /** The command that ends the incident, as documented for the alert in docs/OPERATE.md. */
   readonly runbook: string;
-  /** Builds the cluster at which it happens. */
+  /** Builds the cluster in which the incident happens. */
   build(site: Site): Promise<Course>;
 }
 
@@ -43,7 +45,10 @@ export interface Played {
 const FIRES_WITHIN_MS = 120_000;
 const ENDS_WITHIN_MS = 120_000;
 
-/** Makes an incident at a dedicated cluster, waits for its alert, does what the runbook says, and waits for the alert's end. */
+/**
+ * Causes an incident in a dedicated cluster, waits for its alert, carries out the runbook, and waits for the end of the
+ * alert.
+ */
 export async function play(
   { name, alert, cause, runbook, build }: Incident,
   site: Site,

@@ -26,7 +26,7 @@ interface Alert {
   readonly state: 'pending' | 'firing';
 }
 
-/** A real Prometheus with the project's rules, which finds the processes of one cluster through central. */
+/** A real Prometheus with the project's rules. It discovers the processes of one cluster through central. */
 export class Prometheus {
   readonly #child: ChildProcess;
   readonly #url: string;

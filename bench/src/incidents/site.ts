@@ -66,7 +66,7 @@ export class Site {
     return [...token, ...(args.includes('--keys') ? [] : ['--keys', this.keysOf(role)]), ...args];
   }
 
-  /** Starts it, or restarts it at the same addresses. */
+  /** Starts the process, or restarts it at the same addresses. */
   async central(how: How = {}): Promise<void> {
     const args = ['--http', `127.0.0.1:${this.#httpPort}`, ...this.#options('central', how)];
     if (args.includes('--bind')) {
@@ -125,7 +125,7 @@ export class Site {
     return stdout;
   }
 
-  /** Starts Prometheus, and waits until it has scraped so many processes. */
+  /** Starts Prometheus, and waits until it has scraped this many processes. */
   async watch(processes: number): Promise<void> {
     const door = `http://127.0.0.1:${this.#httpPort}`;
     this.#prometheus = await Prometheus.start(
@@ -151,7 +151,7 @@ export class Site {
     );
   }
 
-  /** To be done at the end, in any case. */
+  /** Registers a function to call at the end in any case. */
   finally(undo: () => unknown): void {
     this.#undo.push(undo);
   }

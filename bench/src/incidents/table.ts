@@ -40,7 +40,7 @@ function dies(
   };
 }
 
-/** A cluster in which central and one process do not reach each other. */
+/** A cluster in which central and one process cannot reach each other. */
 function partitioned(name: 'w1' | 's1', alert: string): Incident {
   const role = name === 'w1' ? 'worker' : 'scheduler';
   return {
@@ -73,7 +73,7 @@ const WORKER_LOST = /"event":"worker-lost".*worker w1 is lost .*silent/;
 const SCHEDULER_LOST = /"event":"scheduler-lost".*scheduler s0 is lost .*silent/;
 const CENTRAL_SILENT = /"event":"central-silent"/;
 
-/** Incidents that get an operator out of bed. */
+/** Incidents that page an operator. */
 export const INCIDENTS: readonly Incident[] = [
   dies({ name: 'w1', how: 'SIGKILL' }, 'GoshawkWorkersLost', WORKER_LOST, 'goshawk worker'),
   dies({ name: 'w1', how: 'SIGSTOP' }, 'GoshawkWorkersLost', WORKER_LOST, 'goshawk worker'),
@@ -412,7 +412,7 @@ export const INCIDENTS: readonly Incident[] = [
   },
 ];
 
-/** Submits a job again and again, although submissions may fail. @returns what ends it */
+/** Submits a job repeatedly, although submissions may fail. @returns a function that stops it */
 async function load(site: Site, job: JobSubmission, everyMs: number): Promise<() => void> {
   const client = await site.client();
   const isOver = new AbortController();

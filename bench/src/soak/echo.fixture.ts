@@ -1,4 +1,4 @@
-/** A task's work, by whose result one can see that it is this task's. */
+/** Returns a result that identifies the task. */
 export default function echo(input: number): number {
   return input;
 }

@@ -2,15 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis, Random } from '@goshawk/core';
 import type { Post, Role, SoakCluster } from './processes.js';
 
-/** How often which role is chosen, and for how long it is away when it is: from, to. ms */
+/** Relative frequency of each role, and the range of its downtime. ms */
 const CHOICES: readonly { role: Role; share: number; awayMs: readonly [Millis, Millis] }[] = [
   { role: 'worker', share: 0.6, awayMs: [200, 5_000] },
   { role: 'scheduler', share: 0.28, awayMs: [200, 8_000] },
-  // Long enough that its lease is over for a while.
+  // Exceeds its lease by some time.
   { role: 'central', share: 0.12, awayMs: [3_000, 12_000] },
 ];
 const SHARE_OF_KILLS = 0.6;
-/** Longer than two leases, at most. */
+/** At most, longer than two leases. */
 const STOPPED_MS: readonly [Millis, Millis] = [500, 12_000];
 
 export interface FaultCounts {
@@ -18,7 +18,7 @@ export interface FaultCounts {
   readonly stops: Record<Role, number>;
 }
 
-/** Kills and stops processes of the cluster at random, and brings each back after a while. */
+/** Kills and stops processes of the cluster at random, and restarts or continues each after a while. */
 export class Faults {
   readonly counts: FaultCounts = {
     kills: { central: 0, scheduler: 0, worker: 0 },
@@ -35,7 +35,7 @@ export class Faults {
     this.#note = note;
   }
 
-  /** One process, of those that are awake. */
+  /** Chooses one of the running processes. */
   strike(): void {
     const { role, awayMs } = this.#choose();
     const awake = this.#cluster.posts.filter((post) => post.role === role && post.isAwake);
@@ -48,7 +48,7 @@ export class Faults {
     void back.finally(() => this.#returning.delete(back));
   }
 
-  /** Resolves when all are back. */
+  /** Resolves when all processes are running again. */
   async healed(): Promise<void> {
     while (this.#returning.size > 0) await Promise.all(this.#returning);
   }

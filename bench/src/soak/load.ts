@@ -12,23 +12,23 @@ interface LoadOptions {
   readonly note: (line: string) => void;
 }
 
-/** A job of which the client has the answer. */
+/** An accepted job. */
 export interface Submitted {
   readonly id: string;
   readonly tasks: number;
   readonly isShort: boolean;
-  /** Central was dead, or stopped, when it was submitted. */
+  /** Central was down or stopped when the job was submitted. */
   readonly isWithoutCentral: boolean;
   readonly submittedAtMs: Millis;
   endedAtMs: Millis | undefined;
   state: EndedJob['state'] | undefined;
   /** The results of its tasks differ from their inputs. */
   isWrong: boolean;
-  /** Attempts beyond one a task. */
+  /** Attempts beyond one per task. */
   reruns: number;
 }
 
-/** One job in so many is long, and one in so many calls a function whose results are looked at. */
+/** Ratios: one job in so many is long, and one in so many calls a function whose results are checked. */
 const ONE_LONG_IN = 10;
 const ONE_CHECKED_IN = 6;
 
@@ -36,7 +36,7 @@ const ONE_CHECKED_IN = 6;
 export class Load {
   readonly #options: LoadOptions;
   readonly submitted: Submitted[] = [];
-  /** Submissions that had no answer in time: a job may have come of them, or not. */
+  /** Submissions that timed out; the job may or may not have been accepted. */
   unanswered = 0;
   #open = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
@@ -56,7 +56,7 @@ export class Load {
     }, 1_000 / this.#options.jobsPerSecond);
   }
 
-  /** No further jobs. */
+  /** Stops submitting jobs. */
   end(): void {
     clearInterval(this.#timer);
   }
@@ -122,7 +122,7 @@ export class Load {
     };
   }
 
-  /** Its owner may be away for longer than a client waits; the job is there all the same. */
+  /** The owner may be down for longer than a client waits, but the job still exists. */
   async #patiently<T>(ask: () => Promise<T>): Promise<T> {
     for (;;) {
       try {

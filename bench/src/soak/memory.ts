@@ -4,8 +4,8 @@ import { residentMebibytes } from '../proc.js';
 type MemorySample = readonly [atMs: Millis, mebibytes: number];
 
 /**
- * Resident memory over the time of a run, mean of the processes of each group: they come and go, and what matters is
- * whether those that are there late take more than those that were there early.
+ * Resident memory over the time of a run, averaged over the processes of each group. Single processes come and go; the
+ * trend of the average shows leaks.
  */
 export class MemoryWatch {
   readonly #samples = new Map<string, MemorySample[]>();
@@ -23,7 +23,7 @@ export class MemoryWatch {
     }
   }
 
-  /** @param fromMs what was sampled before is not looked at: processes that start grow */
+  /** @param fromMs ignores earlier samples, because starting processes grow */
   slopes(fromMs: Millis): Record<string, { meanMebibytes: number; mebibytesPerMinute: number }> {
     const slopes: Record<string, { meanMebibytes: number; mebibytesPerMinute: number }> = {};
     for (const [group, all] of this.#samples) {

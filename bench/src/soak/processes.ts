@@ -2,14 +2,14 @@ import { type Daemon, Daemons, firstOfEach } from '../daemons.js';
 
 export type Role = 'central' | 'scheduler' | 'worker';
 
-/** A place in the cluster, and the process that is there. */
+/** A place in the cluster, and its current process. */
 export interface Post {
   readonly name: string;
   readonly role: Role;
   readonly start: () => Promise<Daemon>;
   /** Undefined while it is down. */
   daemon: Daemon | undefined;
-  /** It is up and runs: neither down, nor starting, nor stopped. */
+  /** Running: neither down, nor starting, nor stopped. */
   isAwake: boolean;
 }
 
@@ -20,7 +20,7 @@ interface SoakClusterOptions {
   readonly workersPerProcess: number;
   readonly centralArgs: readonly string[];
   readonly workerArgs?: readonly string[];
-  /** A process has ended, or could not be started, and nobody has killed it. */
+  /** A process exited or failed to start without having been killed. */
   readonly onEndedByItself: (post: Post, how: string) => void;
 }
 

@@ -30,18 +30,18 @@ export interface SoakReport extends FaultCounts {
   readonly tasks: number;
   /** Submissions without an answer. */
   readonly unanswered: number;
-  /** Jobs, by what is wrong with them: none should be. */
+  /** Jobs by kind of failure; all lists should be empty. */
   readonly lost: readonly string[];
   readonly notCompleted: readonly string[];
   readonly wrong: readonly string[];
   readonly doubled: readonly string[];
-  /** Processes that ended, or did not start, and nobody had killed them. */
+  /** Processes that exited or failed to start without having been killed. */
   readonly endedByThemselves: readonly string[];
   readonly reruns: number;
   /** The longest time in which no job ended though some were open. ms */
   readonly longestStallMs: Millis;
   readonly slowestJobMs: Millis;
-  /** From submission to end, of short jobs that were submitted with central there, and without. ms */
+  /** Runtimes of short jobs submitted while central was up, and while it was down. ms */
   readonly shortMs: readonly Millis[];
   readonly shortWithoutCentralMs: readonly Millis[];
   /** Mean resident memory of a process by role, after the first quarter of the run. MiB, MiB a minute */
@@ -49,12 +49,12 @@ export interface SoakReport extends FaultCounts {
 }
 
 const SAMPLE_MS = 2_000;
-/** For all jobs to end once nothing is killed any more. */
+/** Maximum time for all jobs to end after the last fault. */
 const LIVENESS_MS = 120_000;
 const PATIENCE = { requestTimeoutMs: 60_000, renewMs: 2_000 };
 const ECHO = fileURLToPath(new URL('../../dist/soak/echo.fixture.js', import.meta.url));
 
-/** A cluster under steady load, of which one process after another is killed or stopped, and what becomes of its jobs. */
+/** Runs a steady load on a cluster whose processes are killed or stopped one after another, and checks its jobs. */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { folder, seed, minutes, faultEveryMs, note } = options;
   mkdirSync(folder, { recursive: true });
@@ -171,7 +171,7 @@ function tookMs({ submittedAtMs, endedAtMs }: Submitted): Millis {
   return endedAtMs! - submittedAtMs;
 }
 
-/** Nothing is wrong with what the jobs became. */
+/** Whether no job failed and no process exited unexpectedly. */
 export function isSound(report: SoakReport): boolean {
   const { lost, notCompleted, wrong, doubled, endedByThemselves } = report;
   return [lost, notCompleted, wrong, doubled, endedByThemselves].every((list) => list.length === 0);
@@ -182,7 +182,7 @@ export function slowdownWithoutCentral({ shortMs, shortWithoutCentralMs }: SoakR
   return percentile(shortWithoutCentralMs, 0.5) / percentile(shortMs, 0.5);
 }
 
-/** Keeps nobody here who has nothing else to wait for. */
+/** Waits without keeping the process alive. */
 function patience(ms: Millis): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }

@@ -8,7 +8,7 @@ import { writtenDown } from './results.js';
 
 interface FailoverReport {
   readonly accepted: number;
-  /** Accepted, and not written down at the standby. */
+  /** Accepted jobs that are missing at the standby. */
   readonly lost: readonly string[];
   readonly notCompleted: readonly string[];
   readonly doubled: readonly string[];
@@ -19,8 +19,8 @@ interface FailoverReport {
 const LANES = 16;
 
 /**
- * A primary with a synchronous standby is killed under submissions, and the standby promoted, again and again: each that
- * was promoted gets a new standby in the place of the one that was killed.
+ * Repeatedly kills a primary with a synchronous standby under submissions and promotes the standby. Each promoted
+ * standby gets a new standby in the place of the killed primary.
  */
 export async function failovers(
   folder: string,

@@ -6,7 +6,7 @@ interface Taken {
   readonly atMs: Millis;
 }
 
-/** Jobs of one short task, submitted without a pause by so many at once; each that was accepted is remembered. */
+/** Jobs of one short task, submitted without a pause by so many clients at once. Records each accepted job. */
 export class Load {
   readonly accepted: Taken[] = [];
   readonly #ended: Promise<void>[] = [];
@@ -36,13 +36,13 @@ export class Load {
     return longest;
   }
 
-  /** No further ones. */
+  /** Stops submitting jobs. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#ended);
   }
 
-  /** @returns those that did not complete */
+  /** @returns jobs that did not complete */
   async outcomes(): Promise<string[]> {
     const ends = await Promise.all(this.#handles.map((job) => job.wait({ timeoutMs: 120_000 })));
     return ends.filter(({ state }) => state !== 'completed').map(({ id }) => id);

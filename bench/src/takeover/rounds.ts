@@ -21,7 +21,7 @@ interface RoundsReport {
   readonly notCompleted: readonly string[];
   /** Runs beyond one a task. */
   readonly reruns: number;
-  /** From the kill, or the stop, to when central tells that another one has the jobs. ms */
+  /** Time from the kill or stop until central reports the takeover. ms */
   readonly takeoverMs: readonly Millis[];
   /** Times from SIGCONT of a suspended scheduler to its exit. ms */
   readonly endedMs: readonly Millis[];
@@ -33,7 +33,7 @@ interface RoundsReport {
 const SLEEPS = [3_000, 10_000];
 const WAITING_COMMANDS = 4;
 
-/** One scheduler after the other is lost under full load, and its successor has to go on with all that it had. */
+/** Repeatedly takes down a scheduler under full load and checks that its successor continues all its jobs. */
 export async function rounds(options: RoundsOptions): Promise<RoundsReport> {
   const { cluster, note } = options;
   const report = {
