@@ -3,13 +3,13 @@ export type Body = readonly [kind: number, job: string, task: number, ms: number
 
 /** First field of a body: what the receiver does with it. */
 export const KIND = {
-  /** Counting starts; `task` says to how many. */
+  /** Starts counting; `task` is the number of messages to count. */
   start: 0,
-  /** Answered with the same body. */
+  /** The receiver replies with the same body. */
   ask: 1,
-  /** Counted. */
+  /** The receiver counts it. */
   tell: 2,
-  /** The receiver's word on how many it has counted; `task` says it. */
+  /** The receiver reports its count in `task`. */
   counted: 3,
 } as const;
 

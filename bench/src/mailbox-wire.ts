@@ -5,13 +5,13 @@ import { Packr, Unpackr } from 'msgpackr';
 import { Dealer, Router } from 'zeromq';
 import { type Body, body, KIND } from './mailbox-body.js';
 
-/** One way of getting bodies to another process and back, as the measurements use it. */
+/** A channel to another process, as the measurements use it. */
 export interface Wire {
   /** Resolves when the answer to one body is there. */
   ask(task: number): Promise<void>;
-  /** Sends so many bodies in one turn of the event loop, and ends with that turn. */
+  /** Sends this many bodies in one turn of the event loop; resolves at the end of the turn. */
   tell(from: number, bodies: number): Promise<void>;
-  /** Announces how many bodies will come one way. */
+  /** Announces the number of one-way bodies. */
   start(bodies: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export interface Wire {
 type Answer = (received: Body, reply: (answer: Body) => void) => void;
 
 const PARTY = 0;
-/** Bodies that may be on their way; below what one peer's outbox takes. */
+/** Maximum number of bodies in flight; less than the capacity of one peer's outbox. */
 const WINDOW = 100_000;
 
 function nextTurn(): Promise<void> {
@@ -85,8 +85,8 @@ function openMailbox(file: KeyFile | undefined): Promise<Mailbox> {
 }
 
 /**
- * The floor: the same sockets and a fast MessagePack library with nothing around them. No names, no bounds
- * but ZeroMQ's, no checks; what is sent in one turn is one array.
+ * The baseline: the same sockets and a fast MessagePack library, without names, checks, or bounds other than those of
+ * ZeroMQ. The messages of one turn are one array.
  */
 export async function openRawWire(endpoint: string): Promise<Wire> {
   const packr = new Packr({ useRecords: false });

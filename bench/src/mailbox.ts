@@ -7,12 +7,11 @@ import { openMailboxWire, openRawWire, type Wire } from './mailbox-wire.js';
 import { note, readOptions } from './script.js';
 
 /**
- * How fast is the mailbox, and how much of that is the price of what it does?
+ * Measures the speed of the mailbox, and the cost of its features.
  *
- * Two processes over loopback: request and reply one at a time, and one way with 1, 10 and 100 messages in
- * each turn of the event loop, as the receiver counts them. Measured in the same run and in turn with it: the
- * same with keys, that is with CURVE on all sockets; and the floor, which is the same sockets and MessagePack with
- * nothing around them.
+ * Two processes over loopback exchange requests and replies one at a time, and one-way messages with 1, 10 and 100 in
+ * each turn of the event loop, as counted by the receiver. Two variants are measured alternately in the same run: the
+ * same with keys, that is with CURVE on all sockets; and a baseline of only the same sockets and MessagePack.
  */
 const ASKS = { warmUp: 2_000, measured: 10_000 };
 const BURSTS = [
@@ -85,7 +84,10 @@ async function measureOnce(side: Side, samples: Samples): Promise<void> {
 
 const unitOf = (measure: string): string => (measure.startsWith('one way') ? 'messages/s' : 'ms');
 
-/** Each of the three, and their ratios run by run: noise of the machine hits all alike. */
+/**
+ * Returns the results of all three variants and their ratios per run, because machine noise affects all of them
+ * equally.
+ */
 function results(samples: Samples): BenchResult[] {
   const over = (some: number[], others: number[]) =>
     some.map((value, run) => value / (others[run] ?? Number.NaN));

@@ -9,8 +9,8 @@ import { inTurns } from './rounds.js';
 import { Folder, note, readOptions } from './script.js';
 
 /**
- * Measures `map` beside one job of as many tasks, the memory of client and scheduler over many inputs of which one in 1,000
- * fails, and how many calls a client repeats that is killed midway and restarted with its key.
+ * Compares `map` with one job of as many tasks. Measures the memory of client and scheduler over many inputs of which
+ * one in 1,000 fails, and the number of repeated calls if a client is killed midway and restarted with its key.
  */
 const COMPARED = 5_000;
 const FAIL_EVERY = 1_000;

@@ -18,8 +18,8 @@ export function measurementFile(name: string): string {
 }
 
 /**
- * Puts new figures into a file, with machine, date and commit. Of title, commands and what was compared those stay that are
- * not given.
+ * Writes new figures to a file, with machine, date and commit. Title, commands and the compared quantity stay unless
+ * they are given.
  */
 export function writeMeasurement(
   file: string,

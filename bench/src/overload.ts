@@ -51,7 +51,7 @@ async function phase(
   return { name, flooded, seconds };
 }
 
-/** It tries again at once when the answer is to come back later: the worst client there is. */
+/** Retries immediately when the scheduler asks it to come back later: the worst possible client. */
 function flooder(url: string, inFlight: number, pauseMs: Millis): Promise<ChildProcess> {
   return startSubmitter({ url, inFlight, pauseMs, tasks: 1, sleepMs: RUN_MS, patienceMs: PATIENCE_MS });
 }

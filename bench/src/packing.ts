@@ -10,8 +10,9 @@ import { type BenchResult, printReport, result } from './bench-report.js';
 import { readOptions } from './script.js';
 
 /**
- * Arrivals and departures a second that each packing policy decides, without messages: 400,000 tasks of two mixes of sizes
- * at 10,000 servers, exponential service, by load. The ratio is to FIFO-FF at the same load on the same machine.
+ * Measures the arrivals and departures per second that each packing policy decides, without messages: 400,000 tasks of
+ * two size mixes on 10,000 servers, with exponential service times, by load. The ratio is to FIFO-FF at the same load
+ * on the same machine.
  */
 const JOBS = 400_000;
 const SLOTS = 100;
@@ -21,7 +22,7 @@ const MIXES: readonly { readonly name: string; readonly sizes: SizeDraw; readonl
 ];
 const LOADS = [0.6, 0.95, 0.99];
 
-/** Events a second of processor time: what else runs on the machine counts for less. */
+/** Returns events per second of processor time, on which other load of the machine has less effect. */
 function measure(
   policy: PackingName,
   { sizes, j }: (typeof MIXES)[number],

@@ -29,7 +29,7 @@ const OPEN = { nobody: undefined, readers: openReaders, Chromium: openPages } as
 type Way = keyof typeof OPEN;
 /** Kinds of processes. */
 const OF_THE_CLUSTER = ['central', 'scheduler', 'worker'];
-/** Parts of the page that show each worker, or what they are together. */
+/** The parts of the page that show individual workers or their totals. */
 const SHOWN = { workers: 'Workers', '': 'Overview' };
 
 const options = readOptions({
@@ -66,7 +66,7 @@ interface JobRecord {
   readonly runtimeSeconds: number;
 }
 
-/** @returns what short jobs took beyond their longest tasks. ms */
+/** @returns runtimes of short jobs minus their longest tasks. ms */
 async function replay(cluster: string, folder: string): Promise<number[]> {
   const [results, jobs] = [join(folder, 'results.jsonl'), join(folder, 'jobs.tr')];
   const { workload, load, seed } = options;
@@ -86,7 +86,7 @@ function linesOf(file: string): string[] {
   return readFileSync(file, 'utf8').trim().split('\n');
 }
 
-/** One replay. Where nobody looks there is no gateway either. */
+/** Runs one replay. Without readers there is no gateway either. */
 async function measureOnce(way: Way, up: { url: string; pid: number }, folder: string): Promise<Measured> {
   const open = OPEN[way];
   const args = ['dashboard', '--listen', '127.0.0.1:0', '--cluster', up.url];
@@ -110,12 +110,12 @@ async function measureOnce(way: Way, up: { url: string; pid: number }, folder: s
   }
 }
 
-/** By who looks, a measurement a round. */
+/** Returns results by variant, one measurement per round. */
 async function measureAll(): Promise<ReadonlyMap<Way, readonly Measured[]>> {
   using folder = new Folder('page');
   const shape = ['--workers', `${options.workers}`, '--schedulers', '2', '--cutoff', `${options.cutoff}`];
   await using up = await startUp(folder.path, shape);
-  // The first one finds cold code.
+  // The first replay warms up the code.
   await replay(up.url, folder.path);
   return await inTurns(options.ways as readonly Way[], options.rounds, async (way, round) => {
     const load = loadavg()[0]!.toFixed(1);

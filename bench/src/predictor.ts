@@ -78,7 +78,7 @@ function cpuMicros(): number {
   return user + system;
 }
 
-/** Predicts and learns from all jobs, in batches, so that looking at the clock costs nothing. */
+/** Predicts and learns from all jobs in batches, so that reading the clock costs nothing. */
 function measureOnce(name: string, seed: number): Measured {
   const random = Random.seeded(seed);
   const before = memoryInUse();

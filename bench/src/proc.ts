@@ -20,12 +20,12 @@ export function processorTime(root: number): Map<string, number> {
   return times;
 }
 
-/** Memory that a process has, in MiB; NaN once it is gone, and where there is no /proc. */
+/** Returns the resident memory of a process; NaN if it is gone or there is no /proc. MiB */
 export function residentMebibytes(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`))?.[1]) / 1_024;
 }
 
-/** Memory of a process without files that it maps, such as those of its journal, in MiB; NaN once it is gone. */
+/** Returns the memory of a process without mapped files, such as those of its journal; NaN if it is gone. MiB */
 export function anonymousMebibytes(pid: number): number {
   return Number(/^RssAnon:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`))?.[1]) / 1_024;
 }
@@ -51,7 +51,7 @@ function readdirOr(folder: string): string[] {
   }
 }
 
-/** Processes end while one looks. */
+/** Processes may exit while /proc is read. */
 function readOr(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -10,7 +10,7 @@ export interface Target {
   hasEnded: boolean;
 }
 
-/** Tests run on loopback: nobody else is to be kept out. */
+/** Tests run on loopback and need no access control. */
 const HTTP_TOKEN = 'token-of-a-bench-cluster';
 
 /** A cluster of real processes, with keys or without: central, a scheduler and two workers, each with an HTTP server. */
@@ -40,7 +40,7 @@ export class RealCluster {
       writeFileSync(tokenFile, HTTP_TOKEN, { mode: 0o600 });
       args.push('--keys', keys, '--http-token-file', tokenFile);
     }
-    // Nothing of the user's own.
+    // The environment excludes the user's settings.
     const environment = { HOME: daemons.folder };
     const nodeArgs = heapMebibytes === undefined ? [] : [`--max-old-space-size=${heapMebibytes}`];
     const how = [environment, nodeArgs] as const;

@@ -9,8 +9,8 @@ import { RealCluster } from './real-cluster.js';
 import { Folder, note, readOptions } from './script.js';
 
 /**
- * This measures how one user who cancels and retries a very large job delays everybody else: another client submits small jobs
- * one after another meanwhile, and the longest wait for an answer is the delay.
+ * Measures how one user who cancels and retries a very large job delays others: another client meanwhile submits small
+ * jobs one after another, and the longest wait for an answer is the delay.
  */
 const PROBE_PAUSE_MS = 2;
 

@@ -1,7 +1,8 @@
 /**
- * Measures each way once a round, and each round begins with another one: what the machine does beside hits all alike.
+ * Measures each variant once per round, and starts each round with a different one, so that other load on the machine
+ * affects all equally.
  *
- * @returns by way, a measurement a round
+ * @returns by variant, one measurement per round
  */
 export async function inTurns<Way, T>(
   ways: readonly Way[],

@@ -39,7 +39,7 @@ function perTask(costs: Costs, tasks: number): Costs {
   return Object.fromEntries(ROLES.map((role) => [role, (1_000 * costs[role]) / tasks])) as Costs;
 }
 
-/** Jobs of tasks that do nothing, so many at a time, on a cluster that is idle otherwise. */
+/** Measures jobs of empty tasks, `IN_FLIGHT` at a time, on an otherwise idle cluster. */
 async function steady(shape: Shape): Promise<Point> {
   await using cluster = await ScaledCluster.start(shape);
   await run(cluster, WARM_UP_JOBS);
@@ -58,13 +58,13 @@ async function steady(shape: Shape): Promise<Point> {
 
 const run = ({ client }: ScaledCluster, jobs: number) => runJobs(client, jobs, TASKS_A_JOB, IN_FLIGHT);
 
-/** So many jobs of one task wait, until all slots become free at once. */
+/** Lets this many jobs of one task wait until all slots become free at once. */
 async function backlog(jobs: number): Promise<Point> {
   const shape = { workers: 10, slots: 1, schedulers: 1 };
   await using cluster = await ScaledCluster.start(shape);
   await run(cluster, WARM_UP_JOBS);
   const all = { count: shape.workers, run: { sleep: '1h' } };
-  // Said to be short: pilots would go first, and long work would leave slots free.
+  // The jobs are declared short: otherwise pilots would run first, and long work would leave slots free.
   const inTheWay = await cluster.client.submit({ tasks: all, estimate: '1ms' });
   await until(async () => (await inTheWay.describe()).tasks.running >= shape.workers);
   const handles = await Promise.all(

@@ -21,7 +21,7 @@ const options = readOptions({
 });
 
 const WORKERS = 100;
-/** For as long nobody looks, before somebody does. ms */
+/** Duration of the measurement of idle usage, before any scrapes. ms */
 const IDLE_MS = 5_000;
 const { scrapes, every: everySeconds } = options;
 /** A connection for each scrape. */
@@ -47,7 +47,7 @@ async function processorSeconds(door: string): Promise<number> {
   return Number(/^goshawk_process_cpu_seconds_total (\S+)$/m.exec(await ask(`${door}/metrics`))?.[1]);
 }
 
-/** One process after another; the first scrapes find cold code and are not counted. */
+/** Scrapes one process after another; the first scrapes warm up the code and are not counted. */
 async function costOf(door: string): Promise<Cost> {
   for (let i = 0; i < scrapes / 4; i++) await ask(`${door}/metrics`);
   const atRest = await processorSeconds(door);

@@ -24,10 +24,10 @@ type Options<D extends Record<string, Default>> = { readonly [Name in keyof D]: 
 };
 
 /**
- * Options of a measurement's command line, of the kinds of their defaults, and `--json`. `--no-NAME` clears a flag. Ends the
- * process with exit code 2 where one of them is wrong.
+ * Reads the options of a benchmark, with the types of their defaults, and `--json`. `--no-NAME` clears a flag. An
+ * invalid option ends the process with exit code 2.
  *
- * @param takesPositionals others are refused
+ * @param takesPositionals otherwise positional arguments are refused
  */
 export function readOptions<const D extends Record<string, Default>>(
   defaults: D,
@@ -65,7 +65,7 @@ function readNumber(name: string, text: string): number {
   return number;
 }
 
-/** Ends the process: its command line has to be another one. */
+/** Reports an invalid command line and ends the process. */
 export function fail(message: string): never {
   note(message);
   process.exit(2);

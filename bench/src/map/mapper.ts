@@ -29,9 +29,9 @@ const SELF = fileURLToPath(new URL('../../dist/map/mapper.js', import.meta.url))
 const REPORT_EVERY = 10_000;
 
 /**
- * Starts a client process that maps, and reports each 10,000 results.
+ * Starts a client process that maps, and reports after every 10,000 results.
  *
- * @param isEnough of a report: the process is killed there
+ * @param isEnough called with each report; the process is killed when it returns true
  * @returns the last report
  */
 export function map(

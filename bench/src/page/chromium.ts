@@ -3,14 +3,14 @@ import { openGateway } from '@goshawk/gateway';
 import { changingCluster } from './changing.js';
 import { PARTS } from './parts.js';
 
-/** @throws where there is no Chromium */
+/** @throws Error if Chromium is not installed */
 async function chromium() {
   const program = chromiumProgram();
   if (program === undefined) throw new Error('--ways nobody,readers --watch 0 leaves Chromium out');
   return launchChromium(program);
 }
 
-/** So many open pages, each another part. */
+/** Opens this many pages, each showing a different part. */
 export async function openPages(url: string, count: number): Promise<AsyncDisposable> {
   const browser = await chromium();
   for (let index = 0; index < count; index++) {
@@ -26,11 +26,11 @@ interface Watched {
   readonly bytesPerSecond: number;
   /** Times between consecutive frames. ms */
   readonly frames: readonly number[];
-  /** Updates that the page was sent. */
+  /** Number of updates that the page received. */
   readonly looks: number;
 }
 
-/** A part of the page, of so many workers that all change between two looks, for as long as it is watched. */
+/** Measures one part of the page with this many workers, all of which change with every update. */
 export async function watchPage(address: string, workers: number, seconds: number): Promise<Watched> {
   let [bytes, looks] = [0, 0];
   const gateway = await openGateway({

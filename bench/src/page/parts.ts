@@ -1,4 +1,4 @@
-/** Parts of the page, by what follows `#/`, and what each asks the gateway for beside the stream of events. */
+/** Parts of the page by the fragment after `#/`, with the requests that each sends in addition to the event stream. */
 export const PARTS: readonly {
   readonly address: string;
   readonly asks: readonly string[];

@@ -1,6 +1,9 @@
 import { PARTS } from './parts.js';
 
-/** So many readers of a gateway that ask what pages ask, when pages ask it, and draw nothing; each another part of the page. */
+/**
+ * Opens readers of a gateway, each of which sends the requests of another part of the page at its interval and draws
+ * nothing.
+ */
 export async function openReaders(url: string, count: number): Promise<AsyncDisposable> {
   const stop = new AbortController();
   const opened = Array.from({ length: count }, (_, index) =>
@@ -26,7 +29,7 @@ async function openReader(url: string, { asks, everyMs }: (typeof PARTS)[number]
       for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
         const event = text.slice(0, end);
         text = text.slice(end + 2);
-        // It comes last of each look.
+        // The last event of each update.
         if (!event.startsWith('event: workers') || performance.now() - askedAt < everyMs) continue;
         askedAt = performance.now();
         await Promise.all(asks.map(async (path) => (await fetch(new URL(path, url), { signal })).json()));
@@ -36,7 +39,7 @@ async function openReader(url: string, { asks, everyMs }: (typeof PARTS)[number]
   const ended = read().catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });
-  // It is looked at when the reader is closed.
+  // The error is reported when the reader is closed.
   ended.catch(() => {});
   return { ended };
 }

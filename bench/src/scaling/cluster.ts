@@ -22,7 +22,10 @@ export const ROLES = ['central', 'scheduler', 'worker'] as const;
 /** ms of the processor, by role. */
 export type Costs = Readonly<Record<(typeof ROLES)[number], number>>;
 
-/** Central in one process, all schedulers in another, and workers in as few as will do: real ones, with journals on disk. */
+/**
+ * A real cluster with journals on disk: central in one process, all schedulers in another, and workers in as few
+ * processes as possible.
+ */
 export class ScaledCluster implements AsyncDisposable {
   readonly client: Cluster;
   readonly #daemons: Daemons;
