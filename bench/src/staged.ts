@@ -56,7 +56,7 @@ async function measured(policy: string, killEveryMs: number): Promise<LiveRun> {
     policy,
     jobs,
     workers,
-    // Those that are killed are killed one by one.
+    // Killed processes are killed one after another.
     workersPerProcess: killEveryMs > 0 ? 1 : 5,
     killEveryMs,
     seed,

@@ -9,10 +9,10 @@ import { writtenDown } from './takeover/results.js';
 import { rounds } from './takeover/rounds.js';
 
 /**
- * Does anybody miss a scheduler that is lost, where schedulers share a journal? 1,000 tasks run on 200 workers for four of
- * them; one is killed, or stopped until another one has its jobs. All jobs must end, each result must count once, and
- * nothing that runs may be started again. The same is asked when PostgreSQL fails over to a synchronous standby, and when it
- * is away for a while.
+ * Measures the effect of a lost scheduler if schedulers share a journal. Four schedulers run 1,000 tasks on 200
+ * workers; one is killed, or stopped until another one has its jobs. All jobs must end, each result must count once,
+ * and no running task may be restarted. The same is checked when PostgreSQL fails over to a synchronous standby, and
+ * when it is down for a while.
  */
 const options = readOptions({
   kills: 50,

@@ -6,10 +6,10 @@ interface UpCluster extends AsyncDisposable {
 }
 
 /**
- * A cluster as `goshawk up` starts it, without keys; it is stopped as by Ctrl-C.
+ * Starts a cluster with `goshawk up`, without keys, and stops it as by Ctrl-C.
  *
  * @param folder of its data and its state
- * @param environment beside this process's own
+ * @param environment added to this process's environment
  */
 export async function startUp(
   folder: string,

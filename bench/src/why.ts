@@ -68,7 +68,7 @@ const workSeconds = sumOf(jobs, (job) => job.meanSeconds * job.durationsSeconds.
 /** Traces may begin long after 0. */
 const beginSeconds = jobs[0]!.submitSeconds;
 const spanSeconds = jobs.at(-1)!.submitSeconds - beginSeconds;
-/** Arrivals are drawn out or pressed together until they make the load. */
+/** Scales arrival times to reach the load. */
 const stretch = workSeconds / (WORKERS * options.load) / spanSeconds;
 
 const questions = play();
@@ -86,7 +86,7 @@ function play(): Question[] {
     },
     timings: RELIABLE_TIMINGS,
   };
-  /** Jobs with their schedulers' numbers. */
+  /** Jobs by their schedulers' numbers. */
   const active = new Map<Job, number>();
   const cluster = new VirtualCluster({
     workers: WORKERS,

@@ -1,4 +1,4 @@
-/** One record of a journal, as far as it is counted here. */
+/** One record of a journal, with the counted fields. */
 interface Counted {
   readonly kind: string;
   readonly task?: number;
@@ -10,7 +10,7 @@ export class Written {
   /** Jobs, by id. */
   readonly accepted = new Set<string>();
   readonly ended = new Set<string>();
-  /** Results of tasks that count, by job. */
+  /** Number of counted results of tasks, by job. */
   readonly results = new Map<string, number>();
   /** Tasks with more than one result, as `job/task`, and jobs with two ends. */
   readonly doubled: string[] = [];

@@ -6,7 +6,7 @@ export const WORKER_RESOURCES = { cpu: 4, memory: 8 * 1024 ** 3, license: 2 } as
 export const WORKER_SLOTS = 4;
 
 export interface StagedJob {
-  /** Since the first one. */
+  /** Time since the first submission. */
   readonly submitMs: Millis;
   readonly name: string;
   readonly stages: readonly LiveStage[];
@@ -48,7 +48,7 @@ export function stagedJobs(seed: number, count: number, everyMs: Millis): Staged
   });
 }
 
-/** Commands that write down when they began and ended, into a file for each task. */
+/** Commands that record when they began and ended, in a file for each task. */
 export function liveInput({ name, stages }: StagedJob, marks: string): JobInput {
   const file = join(marks, '$GOSHAWK_JOB.$GOSHAWK_TASK');
   return {

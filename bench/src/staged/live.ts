@@ -15,10 +15,10 @@ interface LiveOptions {
   readonly workers: number;
   /** Workers that share a process; those of one are killed together. */
   readonly workersPerProcess: number;
-  /** A process of workers is killed each so many ms, and started again; 0: none is. */
+  /** Interval at which a process of workers is killed and restarted; 0: none is killed. ms */
   readonly killEveryMs: Millis;
   readonly seed: number;
-  /** Everything that a run leaves behind goes here. */
+  /** Folder for all files of the run. */
   readonly folder: string;
   readonly note: (line: string) => void;
 }
@@ -28,7 +28,7 @@ export interface LiveRun {
   readonly jctSeconds: readonly number[];
   /** Jobs that did not complete. */
   readonly notCompleted: readonly string[];
-  /** Tasks of which the scheduler has no result, or more than one. */
+  /** Tasks for which the scheduler has no result, or more than one. */
   readonly lost: number;
   readonly doubled: readonly string[];
   readonly marks: Marks;
@@ -40,7 +40,7 @@ export interface LiveRun {
 const AWAY_MS = 1_000;
 const PATIENCE = { requestTimeoutMs: 60_000, renewMs: 1_000 };
 
-/** Jobs of stages of commands, on a cluster of real processes under one policy. */
+/** Runs jobs with stages of commands on a cluster of real processes under one policy. */
 export async function runLive(options: LiveOptions): Promise<LiveRun> {
   const { folder, jobs, killEveryMs, note, policy } = options;
   const marks = join(folder, 'marks');
@@ -99,7 +99,7 @@ async function submitAll(client: Cluster, jobs: readonly StagedJob[], marks: str
   );
 }
 
-/** Kills one process of workers after another, and starts it again a second later. @returns how many it has killed */
+/** Kills one process of workers after another, and restarts each a second later. @returns the number of kills */
 async function strike(cluster: SoakCluster, options: LiveOptions, signal: AbortSignal): Promise<number> {
   const random = Random.seeded(options.seed).fork('kills');
   const workers = cluster.posts.filter(({ role }) => role === 'worker');

@@ -9,12 +9,15 @@ interface Shape {
   readonly slots: number;
 }
 
-/** A cluster of real processes whose schedulers share a journal in PostgreSQL, and each may be killed or stopped. */
+/** A cluster of real processes that can be killed and stopped, whose schedulers share a journal in PostgreSQL. */
 export class SharedCluster {
   readonly #daemons: Daemons;
   readonly #journal: string;
   readonly schedulers = new Map<string, Daemon>();
-  /** Those that nobody had killed, by their names: under much load one may miss its lease, and is taken over. */
+  /**
+   * Names of processes that ended without being killed. Under heavy load a scheduler may miss its lease and be taken
+   * over.
+   */
   readonly endedByThemselves: string[] = [];
   /** Daemons whose exit is intended. */
   readonly #expected = new Set<Daemon>();
@@ -29,7 +32,7 @@ export class SharedCluster {
     return this.#daemons.url;
   }
 
-  /** @param journal URL of a database, in which the tables are made */
+  /** @param journal URL of a database, in which the tables are created */
   static async start(folder: string, journal: string, shape: Shape): Promise<SharedCluster> {
     const { schedulers, workers, slots } = shape;
     await (await inPostgres()).initStore(journal);
@@ -56,7 +59,7 @@ export class SharedCluster {
     return daemon;
   }
 
-  /** It is about to end, and is not to be started again for that. */
+  /** Expects the process to exit, so that it is not restarted. */
   expectEnd(name: string): Daemon {
     const daemon = this.schedulers.get(name)!;
     this.#expected.add(daemon);

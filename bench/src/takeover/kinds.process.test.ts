@@ -76,7 +76,7 @@ describe.runIf(isPostgresThere())('a scheduler that takes over the jobs of anoth
         await until(async () => (await staged.describe()).tasks.completed === 3);
 
         const inputs = Array.from({ length: 200 }, (_, n) => ({ n, folder }));
-        // A map with its key goes on with this job.
+        // A map with its key continues this job.
         const { key } = await submitTo(client, tag, { name: 'map', open: '1h' });
         const options = { name: 'map', key, onError: 'collect', inFlight: 50 } as const;
         const mapped = () => client.map<object, number>({ module, export: 'once' }, inputs, options);

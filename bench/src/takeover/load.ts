@@ -24,7 +24,7 @@ export class Load {
     return load;
   }
 
-  /** The longest time since then in which none was accepted. */
+  /** The longest time since then without an accepted job. */
   longestGapMs(since: Millis): Millis {
     let before = since;
     let longest = 0;
@@ -55,7 +55,7 @@ export class Load {
         this.accepted.push({ id: job.id, atMs: performance.now() });
         this.#handles.push(job);
       } catch {
-        // It was refused; what counts is what was accepted.
+        // A refused submission does not count, only accepted jobs do.
       }
     }
   }

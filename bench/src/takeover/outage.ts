@@ -12,20 +12,20 @@ interface OutageReport {
   readonly lost: readonly string[];
   readonly notCompleted: readonly string[];
   readonly doubled: readonly string[];
-  /** Runs beyond one a task, of those that ran when the database went away. */
+  /** Runs beyond one per task, among those that were running when the database stopped. */
   readonly reruns: number;
-  /** The answers that an impatient client got meanwhile. */
+  /** Errors that a client with short timeouts received during the outage. */
   readonly refusals: readonly string[];
   /** The time from the database's restart until it accepts connections. ms */
   readonly readyMs: Millis;
-  /** From when the database is started again, its own recovery included, to the next job that is accepted. ms */
+  /** Time from the start of the database, including its recovery, to the next accepted job. ms */
   readonly backMs: Millis;
 }
 
 const LANES = 16;
 const LONG = { count: 40, run: { sleep: 10_000 } };
 
-/** PostgreSQL is stopped under load, and started again after a while. */
+/** Stops PostgreSQL under load, and restarts it after a while. */
 export async function outage(
   folder: string,
   awayMs: Millis,
@@ -68,7 +68,7 @@ export async function outage(
   }
 }
 
-/** Reads are answered, and new jobs refused with what to do. */
+/** Reads are answered, and new jobs are refused with instructions. */
 async function askedMeanwhile(url: string, awayMs: Millis): Promise<string[]> {
   const untilMs = performance.now() + awayMs;
   const refusals: string[] = [];

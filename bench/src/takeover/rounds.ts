@@ -11,7 +11,7 @@ interface RoundsOptions {
   readonly rounds: number;
   readonly jobs: number;
   readonly tasksPerJob: number;
-  /** Killed and never seen again, or stopped and continued when another one has its jobs. */
+  /** Killed for good, or stopped and continued when another scheduler has its jobs. */
   readonly how: 'killed' | 'stopped';
   readonly note: (line: string) => void;
 }
@@ -19,7 +19,7 @@ interface RoundsOptions {
 interface RoundsReport {
   readonly jobs: number;
   readonly notCompleted: readonly string[];
-  /** Runs beyond one a task. */
+  /** Runs beyond one per task. */
   readonly reruns: number;
   /** Time from the kill or stop until central reports the takeover. ms */
   readonly takeoverMs: readonly Millis[];

@@ -32,7 +32,7 @@ describe.runIf(isThere)('schedulers that share a journal', () => {
       const { accepted, ended, doubled } = await writtenDown(url);
       expect(doubled).toEqual([]);
       expect(ended).toEqual(accepted);
-      // The operator may say so, too; the key of a job is known under any owner.
+      // The operator may request a takeover, too; every owner knows the key of a job.
       await using client = await connect(cluster.url);
       const job = await client.submit({ key: 'once', tasks: [{ sleep: 3_000 }] });
       const owner = (await client.describe()).schedulers.find(({ tag }) => job.id.startsWith(`${tag}-`))!;

@@ -2,7 +2,7 @@ import { Random } from '@goshawk/core';
 import { configureGenerator, type TraceJob } from '@goshawk/traces';
 import { percentile } from '../bench-report.js';
 
-/** A job that was simulated, and what became of it. */
+/** A simulated job and its result. */
 export interface End {
   readonly job: TraceJob;
   readonly class: 'short' | 'long';
@@ -24,7 +24,7 @@ export const BEST = 'the best';
 /** The column for a user's jobs alone on the user's share of the cluster. */
 export const ALONE = 'alone';
 
-/** A workload on a cluster, under goshawk and those policies that were made for it. */
+/** A workload on a cluster, under goshawk and the policies that were made for it. */
 export interface World {
   /** `--only` lists beginnings of names; a comma ends one. */
   readonly name: string;
@@ -120,7 +120,7 @@ const job = (user: string, submitSeconds: number, tasks: number, seconds: number
 /** Run time of each task of a large job. */
 const LARGE_SECONDS = 30;
 
-/** `ana` submits all of hers at once, `ben` a small one a second. */
+/** `ana` submits all jobs at once, `ben` a small one per second. */
 function twoUsers(jobs: number, tasks: number, seconds: number): TraceJob[] {
   return [
     ...Array.from({ length: jobs }, () => job('ana', 0, tasks, seconds)),
@@ -128,7 +128,7 @@ function twoUsers(jobs: number, tasks: number, seconds: number): TraceJob[] {
   ];
 }
 
-/** @param fromSeconds jobs that were submitted before do not count: tasks of the first user that nobody could stop ran until then */
+/** @param fromSeconds ignores earlier jobs: non-preemptible tasks of the first user were still running then */
 const users = (name: string, jobs: readonly TraceJob[], fromSeconds = 0): World => ({
   name: `users, ${name}`,
   workload: () => jobs,

@@ -19,7 +19,7 @@ export interface Measured {
   readonly holds: boolean;
 }
 
-/** One world under all of its policies. @param folder for what is written on the way */
+/** Runs one world under all of its policies. @param folder for intermediate files */
 export async function measureWorld(world: World, seeds: number, folder: string): Promise<Measured[]> {
   const runs: ReadonlyMap<string, readonly End[]>[] = [];
   for (let seed = 1; seed <= seeds; seed++) {
