@@ -18,7 +18,7 @@ import { isOver, type Order } from './orders.js';
 const TICK_MS = 700;
 /** A job is watched again this often, in case the scheduler has forgotten or its answer was lost. */
 const WATCH_AGAIN_MS = 2_100;
-/** Refusals that are over some day. */
+/** Refusals that are temporary. */
 const TRY_AGAIN: ReadonlySet<string> = new Set([
   'not-ready',
   'owner-away',
@@ -29,12 +29,12 @@ const TRY_AGAIN: ReadonlySet<string> = new Set([
   'draining',
 ]);
 
-/** Refusals of a job as it is. */
+/** Refusals of the job itself, which are permanent. */
 const FOR_GOOD: ReadonlySet<string> = new Set(['key-conflict', 'impossible-demand', 'over-limit']);
 
 /** The environment of a client. */
 export interface ClientWorld {
-  /** True time: clients are no part of what is tested. */
+  /** True time, because clients are not under test. */
   now(): Millis;
   readonly schedulers: readonly string[];
   /** The party that is at a scheduler's endpoint. */
@@ -42,11 +42,13 @@ export interface ClientWorld {
   readonly central: Address;
   /** Which scheduler's disk a job's id names; undefined when that disk is lost. */
   ownerOf(jobId: string): string | undefined;
-  /** Schedulers take over from each other: who had a job a moment ago may not know it any more. */
+  /** Schedulers take over from each other, so a recent owner of a job may no longer know it. */
   readonly isShared: boolean;
-  /** Ids of the jobs that it starts after; undefined while one of them is none yet, null when it will never be. */
+  /**
+   * Ids of the jobs that it starts after; undefined while one of them is not accepted yet, null if it never will be.
+   */
   predecessorsOf(order: Order): readonly string[] | undefined | null;
-  /** It needs a job to complete that has ended otherwise and will not be retried. */
+  /** Whether it requires a job to complete that has ended otherwise and will not be retried. */
   isHeldForGood(order: Order): boolean;
   accepted(order: Order, jobId: string): void;
   retryAsked(order: Order): void;
@@ -69,8 +71,8 @@ type Asked =
   | { readonly kind: 'drain'; readonly worker: string; readonly on: boolean };
 
 /**
- * A client that retries until it is answered, as the SDK does, and checks every answer; it sends to any scheduler,
- * not only to the right one.
+ * A client that retries until it gets an answer, as the SDK does, and checks every answer. It sends to any scheduler,
+ * not only to the owner.
  */
 export class Client implements Machine {
   readonly orders: Order[] = [];
@@ -78,7 +80,7 @@ export class Client implements Machine {
   readonly #world: ClientWorld;
   readonly #asked = new Map<number, Asked>();
   readonly #watches = new Map<Order, number>();
-  /** By worker, what is to be said of it until it is answered. */
+  /** By worker, the request that is repeated until it is answered. */
   readonly #drains = new Map<string, boolean>();
   #request = 1;
 
@@ -107,7 +109,7 @@ export class Client implements Machine {
     this.#askDrain(worker, on);
   }
 
-  /** Once: a scheduler that is not there then is taken over in its time. */
+  /** Sent once: a scheduler that is down then is taken over after its lease. */
   takeOver(scheduler: string): void {
     const request = this.#request++;
     this.#env.send(this.#world.central, { type: 'takeOverFrom', request, scheduler });
@@ -240,7 +242,7 @@ export class Client implements Machine {
     });
   }
 
-  /** Holds and releases the job when it is time to; repeats either until it is answered. */
+  /** Holds and releases the job at the given times; repeats either until it is answered. */
   #setHold(to: Address, order: Order): void {
     const { hold, jobId } = order;
     if (hold === undefined || order.holdState === 'released') return;
@@ -300,7 +302,7 @@ export class Client implements Machine {
 
   // ---- what it hears
 
-  /** A worker that is not there is no reason to ask on. */
+  /** A worker that is gone ends the repetition. */
   #drained({ worker, on }: Extract<Asked, { kind: 'drain' }>): void {
     if (this.#drains.get(worker) === on) this.#drains.delete(worker);
   }
@@ -324,7 +326,7 @@ export class Client implements Machine {
 
   #cancelled(order: Order, state: JobState): void {
     if (order.cancelConfirmed) return;
-    // It had ended before.
+    // The job had ended before.
     if (state === 'completed' || state === 'failed') return;
     order.cancelConfirmed = true;
     this.#world.cancelConfirmed(order);
@@ -376,7 +378,7 @@ export class Client implements Machine {
       order.holdState = 'released';
       return;
     }
-    // It was cancelled, perhaps by another client of the same key.
+    // The job was cancelled, perhaps by another client of the same key.
     if (code === 'not-open' && kind === 'append' && this.#world.isCancelAsked(order.jobId!)) return;
     if (kind === 'submit' && order.state !== 'open') return;
     if (code === 'over-limit' && kind === 'append') return;
@@ -398,7 +400,7 @@ function isRetry({ retryOf, asNewOf }: Order): boolean {
   return retryOf !== undefined || asNewOf !== undefined;
 }
 
-/** Whether nothing may be left to retry, or a stage before the named tasks has not completed. */
+/** Whether there may be no task to retry, or a stage before the named tasks has not completed. */
 function mayRefuseRetry(order: Order, code: string): boolean {
   if (!isRetry(order)) return false;
   const isNarrowed = order.chosen !== undefined || order.retry?.failedOnly === true;

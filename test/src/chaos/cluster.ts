@@ -29,30 +29,31 @@ interface Place {
   readonly plan: ProcessPlan;
   readonly role: Role;
   readonly build: (process: Process) => Machine;
-  /** The error of its wall clock. */
+  /** Error of its wall clock. */
   wallErrorMs: Millis;
   incarnations: number;
   process: Process | undefined;
   /** The journal store; schedulers only. */
   store: Store | undefined;
   /**
-   * The part in front of its store that is slow, full or broken: its disk, or its connection to the shared journals.
+   * The faulty layer in front of its store, which can be slow, full or broken: its disk, or its connection to the
+   * shared journals.
    */
   medium: ChaosDisk | Way;
-  /** The place of the scheduler that has taken this one's jobs over; undefined of those of the plan. */
+  /** The scheduler that has taken over this one's jobs; undefined for schedulers of the plan. */
   adopter: string | undefined;
   tasks: Tasks | undefined;
-  /** SIGTERM: gone when it is drained, and back so long after that. */
+  /** SIGTERM: the process exits when it is drained, and restarts after this time. */
   backAfterMs: Millis | undefined;
-  /** Never to come back. */
+  /** The process never restarts. */
   isRemoved: boolean;
 }
 
-/** A process that was to end and has not is killed then, as its supervisor would. */
+/** A process that has not exited within this time is killed, as by a supervisor. */
 const GRACE_MS = 30_000;
 /** A supervisor restarts a scheduler that has exited. */
 const FENCED_MS = 500;
-/** So many records of a journal are read at a time: few, so that much happens between. */
+/** Number of journal records read at a time, small so that many events happen between reads. */
 const PIECE = 3;
 
 export interface Counts {
@@ -72,7 +73,7 @@ export class Cluster {
   readonly #places = new Map<string, Place>();
   /** The disk of shared journals, if schedulers share them. */
   readonly #shared: SharedDisk | undefined;
-  /** Disks have kept promises: the driver has to let what waits for them go on. */
+  /** Disks have completed writes, so the driver must resume their callbacks. */
   hasSettled = false;
   #runs = 0;
   #busy = { ms: 0, at: 0, share: 0 };
@@ -119,7 +120,7 @@ export class Cluster {
 
   // ---- who is there
 
-  /** Somebody outside of it. */
+  /** A client or operator outside the cluster. */
   addClient(name: string, build: (process: Process) => Machine): Process {
     const place = this.#addPlace({ name, at: 0, drift: 0, wallErrorMs: 0 }, 'client', build, false);
     return this.#begin(place);
@@ -146,7 +147,7 @@ export class Cluster {
       .name;
   }
 
-  /** Another one has the jobs of this scheduler. */
+  /** Another scheduler has taken over the jobs of this one. */
   isFenced(name: string): boolean {
     return this.#places.get(name)?.store?.isFenced === true;
   }
@@ -170,7 +171,7 @@ export class Cluster {
 
   // ---- what happens to processes
 
-  /** SIGKILL, or the end of its machine; and back after a while. */
+  /** SIGKILL or a machine failure, and a restart after a while. */
   crash(name: string, downMs: Millis): boolean {
     const place = this.#places.get(name)!;
     const { process } = place;
@@ -197,7 +198,7 @@ export class Cluster {
     return true;
   }
 
-  /** Connections to central break: all that have followed it hear so. */
+  /** Breaks all connections to central, which notifies every process connected to it. */
   disconnectCentral(): void {
     const central = this.at(this.plan.central.name);
     if (central !== undefined) this.#disconnect(central);
@@ -210,7 +211,7 @@ export class Cluster {
     }
   }
 
-  /** The worker goes for good, if others are left. */
+  /** Removes the worker for good, if others remain. */
   remove(name: string): boolean {
     const place = this.#places.get(name)!;
     const others = this.plan.workers.filter((worker) => !this.#places.get(worker.name)!.isRemoved);
@@ -249,7 +250,7 @@ export class Cluster {
     this.#busy = { ms: this.#busyMs(), at: this.#calendar.now, share };
   }
 
-  /** The operator has changed the file of `--users`; a central that is started later reads it. */
+  /** The operator changes the file of `--users`; a central that starts later reads it. */
   grant(text: string): void {
     this.#transcript?.say(`** --users ${text}`);
     this.#grants = parseUsers(text, 'users.json');
@@ -265,7 +266,7 @@ export class Cluster {
     this.counts.byKind[kind] = (this.counts.byKind[kind] ?? 0) + 1;
   }
 
-  /** A scheduler of nobody, made of what is on a disk. */
+  /** Creates a scheduler outside the cluster from the content of a disk. */
   rebuilt(name: string): Machine {
     const place = this.#places.get(name)!;
     const { store } = place;
@@ -422,7 +423,7 @@ export class Cluster {
     return scheduler as unknown as Machine;
   }
 
-  /** When PostgreSQL has answered, if the process is still there. */
+  /** Resumes when PostgreSQL has answered, if the process still exists. */
   #after(process: Process, act: () => void): void {
     const { syncMs } = this.#places.get(process.name)!.medium;
     this.#calendar.put(this.#calendar.now + syncMs, () => {
@@ -430,7 +431,7 @@ export class Cluster {
     });
   }
 
-  /** Looks after the jobs of a journal, beside its own; in the model as a process beside it. */
+  /** Adopts the jobs of another journal; in the model as a separate process. */
   #adopt({ plan }: Place, row: SharedRow | undefined): void {
     if (row === undefined) return;
     this.count('takeover');
@@ -459,7 +460,7 @@ export class Cluster {
   }
 
   #ports = 0;
-  /** Until a scheduler is back whose disk has failed. */
+  /** Downtime of a scheduler whose disk has failed. */
   #downMs: Millis = 0;
 
   failDisk(name: string, isWritten: boolean, downMs: Millis): void {

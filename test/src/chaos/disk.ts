@@ -23,46 +23,46 @@ export type Turn = (action: () => void) => void;
 
 /** Storage for a scheduler's jobs: a private disk, or its journal in the shared store. */
 export interface Store {
-  /** Names the jobs in it, and nobody else's. */
+  /** Tag of its jobs, unique to it. */
   readonly tag: string;
-  /** Everything is in it that was written down. */
+  /** Whether no write is in flight. */
   readonly isQuiet: boolean;
-  /** Another scheduler has it. */
+  /** Another scheduler owns it. */
   readonly isFenced: boolean;
-  /** Its process is gone. */
+  /** Its process has died. */
   crash(): void;
 }
 
 /** The content of a scheduler's store at startup. */
 export interface Found {
-  /** Incarnations before. */
+  /** Earlier incarnations. */
   readonly formers: readonly string[];
   readonly lastJob: number;
   readonly entries: Iterable<JournalEntry>;
 }
 
-/** Numbers of jobs that every other start passes over: those after it take more than 32 bits. */
+/** Job numbers that every second incarnation skips, so that later ones exceed 32 bits. */
 const SKIPPED = 2 ** 32;
 
 /**
- * A scheduler's disk, with the journal's own group commit on top. What is not synced when the process dies is lost, or
- * not: of a group that was on its way all is there, or nothing.
+ * A scheduler's disk, with the journal's real group commit on top. A group in flight when the process dies is either
+ * written completely or lost.
  */
 export class ChaosDisk implements Store {
   readonly isFenced = false;
   syncMs: Millis;
   isFull = false;
   hasNoRoom = false;
-  /** The next sync fails, and has written everything, or nothing. */
+  /** The next sync fails, after writing everything or nothing. */
   failure: { readonly isWritten: boolean } | undefined;
   readonly #calendar: Calendar;
   readonly #draw: Draw;
   readonly #name: string;
-  /** A promise was kept: what waits for it is to be let go on. */
+  /** A write has completed, so its callbacks must be resumed. */
   readonly #onSettled: () => void;
   readonly #onWrite: (tag: string, record: JobRecord) => void;
   #generation = 1;
-  /** By job, then by place. */
+  /** Records by job, then by index. */
   #jobs = new Map<number, Map<number, Buffer>>();
   #identity: Identity;
   #journal: ChaosJournal | undefined;
@@ -92,7 +92,7 @@ export class ChaosDisk implements Store {
     return { formers, lastJob: this.#lastJob + this.#skipped, entries: this.#entries() };
   }
 
-  /** Numbers of jobs that the next owner passes over, beside those that the last one may not have written down. */
+  /** Job numbers that the next owner skips, in addition to those that the last one may not have recorded. */
   get #skipped(): number {
     return this.#identity.formers.length % 2 === 0 ? SKIPPED : 0;
   }
@@ -111,7 +111,7 @@ export class ChaosDisk implements Store {
     }
   }
 
-  /** The place of the next record. */
+  /** Index of the next record. */
   get nextPlace(): number {
     return 1 + Math.max(-1, ...[...this.#jobs.values()].flatMap((places) => [...places.keys()]));
   }
@@ -124,7 +124,7 @@ export class ChaosDisk implements Store {
     return Array.from(this.#jobs.get(job) ?? [], ([place, bytes]): Filed => [job, bytes, place]);
   }
 
-  /** Another incarnation has it from now on. */
+  /** Another incarnation owns it from now on. */
   open(self: string, turn: Turn, events: JournalEvents): ChaosJournal {
     this.#identity = succeededBy(this.#identity, self, '', this.#lastJob, this.#skipped);
     this.#journal = new ChaosJournal(this, turn, events);
@@ -223,7 +223,7 @@ export class ChaosJournal extends GroupCommit {
     this.setState('full', this.#disk.isFull ? 'the disk is full' : undefined);
   }
 
-  /** @param isWritten what becomes of the group that is on its way */
+  /** @param isWritten whether the group in flight is written */
   crash(isWritten: boolean): void {
     this.#isDead = true;
     if (isWritten && this.#group !== undefined) this.#disk.store(this.#group);
