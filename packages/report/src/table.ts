@@ -18,7 +18,7 @@ import { bracketsInWords, type PolicySummary, summarisePolicies, workersInWords 
 import { textTable, widthOf } from './terminal.js';
 
 interface TableStyle {
-  /** Escape sequences for colour; leave them out where NO_COLOR is set or nobody looks. */
+  /** Whether to use colour; should be false if NO_COLOR is set or the output is not a terminal. */
   readonly color: boolean;
   /** Width of the terminal. Lines keep to it down to 70; 100 by default. */
   readonly columns?: number;
@@ -26,14 +26,14 @@ interface TableStyle {
 
 const DEFAULT_COLUMNS = 100;
 const STATISTICS = ['p50', 'p90', 'p99', 'mean'] as const;
-/** Ratios this close to 1 are left uncoloured: they are within what seeds and a busy machine do. */
+/** Ratios this close to 1 are not coloured: seeds and machine load cause such differences. */
 const NOTABLE_RATIO = 0.05;
-/** Before a line that goes on with the one before. */
+/** Prefix of a continuation line. */
 const HANG = '\n  ';
 
 /**
- * A comparison as a person reads it on a terminal: run times by policy, the first policy against the
- * others in words, and what each policy cost. Ends without a newline.
+ * Renders a comparison for a terminal: run times by policy, a summary of the first policy against the others, and the
+ * cost of each policy. The text ends without a newline.
  */
 export function renderTable(comparison: Comparison, style: TableStyle): string {
   const columns = style.columns ?? DEFAULT_COLUMNS;

@@ -1,7 +1,6 @@
 /**
- * The field types of which messages are declared. A field is plain data that describes valid values. The
- * codec derives an encoder and a validating decoder from it, and TypeScript infers the message type, so all
- * three always agree.
+ * Field types for declaring messages. A field is plain data that describes valid values. The codec derives an encoder
+ * and a validating decoder from it, and TypeScript infers the message type, so all three always agree.
  */
 import type { Address } from '../ids.js';
 import type { Resources } from '../resources.js';

@@ -24,7 +24,7 @@ export function plannedJob(fields: Partial<PlannedJob> = {}): PlannedJob {
   };
 }
 
-/** An ended job as far as a replay uses it. */
+/** An ended job with the fields that a replay uses. */
 export function endedAs(fields: Partial<EndedJobWithTasks> = {}): EndedJobWithTasks {
   return {
     id: 'tag-1',

@@ -13,21 +13,21 @@ import { type EndedReplayJob, submitOnTime } from './submitter.js';
 import { planningBetween, readTraffic, type Traffic, trafficBetween } from './traffic.js';
 import { progressNote } from './wording.js';
 
-/** Trace time between two looks at the cluster (Hawk §4.1)… */
+/** Trace time between two samples of the cluster (Hawk §4.1)… */
 const SNAPSHOT_TRACE_SECONDS = 100;
-/** …but however much durations are divided, not more often than sleeps are accurate. */
+/** …but if durations are divided by much, at most as often as sleeps are accurate. */
 const SNAPSHOT_MIN_SECONDS = 0.001;
-/** A replay in which nothing moves for so long, beside what its longest task takes, has come to a halt. */
+/** A replay without progress is aborted after this time plus a multiple of its longest task. */
 const STALL_MS = 120_000;
 const STALL_TASKS = 10;
-/** So that the bars of several policies stand below one another. */
+/** Aligns the bars of several policies. */
 const LABEL_WIDTH = 7;
 
 /**
  * Replays the jobs of a plan on a cluster, and measures them.
  *
- * @param onShown gets what shows the progress, so that others can say something meanwhile
- * @throws GoshawkError when a job neither completed nor failed; the reason of the interruption
+ * @param onShown receives the progress display, so that callers can print while it is shown
+ * @throws GoshawkError if a job neither completed nor failed; the reason of the interruption
  */
 export async function runPolicy(
   context: Context,
@@ -83,7 +83,7 @@ async function assess(
   { settings, label = settings.policy, shape, totalSlots, pids, isShared }: ReplayTarget,
   { jobs, traffic: { messages, steals, incomplete }, readings, planning }: Finished,
 ): Promise<PolicyRun> {
-  // The charts' library takes a while to load: not before there is something to show.
+  // The chart library loads slowly, so it is loaded only when there is something to show.
   const { RunMeter } = await import('@goshawk/report');
   const meter = new RunMeter({
     policy: label,
@@ -121,12 +121,12 @@ async function assess(
   };
 }
 
-/** When the last news was here. */
+/** Returns the time of the last end of a job. */
 function endOf(jobs: readonly EndedReplayJob[]): Millis {
   return jobs.reduce((latest, { endedMs }) => Math.max(latest, endedMs), 0);
 }
 
-/** Every setting that shaped a run. Times are in seconds of the run, as everything that is reported of it. */
+/** All settings of a run. Times are in seconds of the run, like all its reported times. */
 export function optionsRecord(
   {
     load,
@@ -156,8 +156,8 @@ export function optionsRecord(
 }
 
 /**
- * The most memory that each of these processes has had resident, added up. In bytes; null where the system
- * does not say, or a process is gone.
+ * Sum of the peak resident memory of these processes, in bytes; null if the system does not report it or a process is
+ * gone.
  */
 async function peakRssOf(pids: readonly number[]): Promise<number | null> {
   try {

@@ -32,7 +32,7 @@ export interface JobFacts {
   readonly long?: boolean;
   readonly priority?: Priority;
   readonly tasks?: number;
-  /** Slot time of attempts that ended before these books saw any. ms */
+  /** Slot time of attempts that ended before central recorded any. ms */
   readonly attainedMs?: Millis;
   readonly isDeclared?: boolean;
 }
@@ -185,7 +185,7 @@ export class BookedStage implements StageView {
   /** Workers in `declinedBy` because the owner's last need avoids them. */
   avoided: readonly WorkerView[] = [];
   waitsSince: Millis = 0;
-  /** Number of workers that its owner has been sent. */
+  /** Number of workers sent to its owner. */
   matches = 0;
   /** A change of the stage is pending for the policy. */
   isInNews = false;

@@ -5,8 +5,8 @@ import { type Alarm, NodeAlarm } from './alarm.js';
 /** The timers of one machine, each named by (timer, key). */
 export interface NamedTimers {
   /**
-   * Calls the machine at `at` or slightly later, never within this call. Moves an existing timer. Timers of one time fire in the
-   * order in which they were set; a time in the past means now.
+   * Calls the machine at `at` or slightly later, never within this call. Moves an existing timer. Timers with equal
+   * times fire in the order in which they were set; a time in the past means now.
    */
   set(timer: string, key: number, at: Millis): void;
   clear(timer: string, key: number): void;

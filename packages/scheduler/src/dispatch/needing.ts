@@ -50,7 +50,7 @@ function isDescribedByNeed(s: SchedulerState, job: Job): boolean {
   );
 }
 
-/** Tells a central that plans whole jobs what the job is, unless its need does. */
+/** Declares the job to a central that plans whole jobs, unless its need already describes it. */
 function describe(s: SchedulerState, job: Job, now: Millis): void {
   if (!isDescribedByNeed(s, job)) declare(s, job, now);
 }
@@ -88,7 +88,7 @@ function declare(s: SchedulerState, job: Job, now: Millis): void {
 /** Reports everything, including running tasks, of which a new central knows only the location. */
 export function tellNeeds(s: SchedulerState, job: Job, now: Millis): void {
   const batches = batchesInNeed(job);
-  // No need describes a job of which all tasks run.
+  // A job whose tasks all run has no need that describes it.
   if (batches.length === 0) declare(s, job, now);
   else describe(s, job, now);
   for (const batch of batches) tell(s, job, batch, now);
@@ -186,7 +186,7 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
   });
 }
 
-/** The user, if central hears of it in no other way. */
+/** The user, if no other message names it to central. */
 function userOf(s: SchedulerState, job: Job): string | undefined {
   if (!declares(s)) return s.quotas.areSet ? job.spec.user : undefined;
   return isDescribedByNeed(s, job) ? (job.spec.user ?? '') : undefined;
