@@ -3,14 +3,14 @@ import { join } from 'node:path';
 
 const PACKAGES = join(import.meta.dirname, '../../packages');
 
-/** Readers look for these first; the rest follow by kind. */
+/** Names listed first; the rest follow by kind. */
 const FIRST = ['connect', 'Cluster', 'JobHandle'];
 const KINDS = ['class', 'interface', 'type', 'const', 'function'];
 
 interface Declaration {
   readonly name: string;
   readonly kind: string;
-  /** Empty: nothing is said of it. */
+  /** Empty if there is no comment. */
   readonly doc: string;
   readonly signature: string;
   readonly members: readonly Member[];
@@ -23,8 +23,8 @@ interface Member {
 }
 
 /**
- * The reference of the SDK: what `packages/client/src/index.ts` exports, with its doc comments. It is read as text, which holds
- * as long as the formatter does: declarations begin a line, members are indented by two blanks.
+ * Generates the reference of the SDK from the exports of `packages/client/src/index.ts` and their doc comments. It
+ * parses text and depends on the formatter: declarations begin a line, and members are indented by two blanks.
  */
 export function sdkReference(): string {
   const files = [...sourcesOf('client'), ...sourcesOf('core')];
@@ -86,7 +86,7 @@ function declarationOf(name: string, files: readonly (readonly string[])[]): Dec
   throw new Error(`the declaration of ${name} was not found`);
 }
 
-/** Empty: members say it all, or the type is inferred from the table of messages. */
+/** Empty if the members suffice, or if the type is inferred from the table of messages. */
 function signatureOf(kind: string, lines: readonly string[]): string {
   if (kind === 'function') return signatureAt(lines, 0);
   const text = lines.join('\n').replace(/^export /, '');
@@ -115,7 +115,7 @@ function membersOf(body: readonly string[]): Member[] {
   });
 }
 
-/** Up to the body, or to the end of the statement, in one line. */
+/** Returns the text up to the body or the end of the statement, on one line. */
 function signatureAt(lines: readonly string[], at: number): string {
   let text = '';
   for (const line of lines.slice(at)) {

@@ -37,7 +37,7 @@ const KINDS: readonly FaultKind[] = [
 ];
 
 const FAULTS_MAX = 16;
-/** At once, before anybody can have noticed, within a lease, and longer than any. ms */
+/** Downtimes: immediate restart, unnoticed, within a lease, and longer than any lease. ms */
 const AWAY_MS = [0, 300, 2_000, 8_000, 14_000];
 const HOUR_MS = 3_600_000;
 
@@ -50,7 +50,7 @@ export function drawFaults(seed: string, names: Names, span: Span): Fault[] {
 }
 
 const TAKEOVERS_MAX = 5;
-/** Beyond a lease: another one has its jobs by then, or is about to. ms */
+/** Exceeds a lease: another scheduler has taken over the jobs by then, or soon will. ms */
 const LOST_MS = [6_000, 9_000, 16_000, 60_000];
 
 /** Draws faults for schedulers that share a journal. */
@@ -138,7 +138,7 @@ function drawTraffic(draw: Draw, names: Names): Traffic {
   return { from: anyone(), to: anyone(), types };
 }
 
-/** One is cut off from all, or from another one. */
+/** Cuts one process off from all others, or from one. */
 function drawCut(draw: Draw, names: Names): Traffic {
   const one = () => draw.pick([...names.workers, ...names.schedulers, 'central']);
   const pair = [one(), draw.pick(['all', one()])];

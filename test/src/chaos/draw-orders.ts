@@ -31,7 +31,7 @@ export function drawOrder(
   };
 }
 
-/** A job whose tasks outlive everything that goes wrong. */
+/** A job whose tasks outlast all faults. */
 export function drawEnduring(draw: Draw, number: number, span: Span, schedulers: number): OrderPlan {
   const key = `order ${number}`;
   const input: TaskInput = { key, ms: ENDURING_MS, fails: 0, prints: 0 };

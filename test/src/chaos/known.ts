@@ -2,11 +2,11 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Plan } from './plan.js';
 
-/** A run that has broken something once, kept whole: it does not change when the drawing of plans does. */
+/** A run that once failed, stored completely, so that it does not change when the drawing of plans does. */
 interface Known {
   /** The bug and its fix. */
   readonly what: string;
-  /** Why it still breaks something, if it does. */
+  /** Why the run still fails, if it does. */
   readonly open?: string | undefined;
   readonly plan: Plan;
 }
@@ -23,7 +23,7 @@ export function readKnown(name: string): Known {
   return JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8')) as Known;
 }
 
-/** @returns where it is */
+/** @returns its path */
 export function writeKnown(name: string, known: Known): string {
   mkdirSync(FOLDER, { recursive: true });
   const path = join(FOLDER, `${name}.json`);

@@ -35,7 +35,7 @@ const { values: given } = parseArgs({
   },
 });
 
-/** So many seeds that break something are made small at the end of a long run. */
+/** Number of failing seeds that are shrunk at the end of a long run. */
 const SHRUNK_MAX = 3;
 const PROGRESS_MS = 10_000;
 

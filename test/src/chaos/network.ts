@@ -13,7 +13,7 @@ export interface End {
 
 export interface Parcel {
   readonly from: End;
-  /** The process at the destination endpoint, in the incarnation that is there on arrival. */
+  /** The incarnation of the process at the destination endpoint at the time of arrival. */
   readonly to: Pick<End, 'name' | 'role'>;
   readonly type: MessageType;
   readonly bytes: Buffer;
@@ -21,7 +21,7 @@ export interface Parcel {
 
 interface Link extends Pick<Parcel, 'from' | 'to'> {
   readonly draw: Draw;
-  /** Order holds while the connection lives. */
+  /** Messages stay in order while the connection lives. */
   lastAt: Millis;
   readonly onTheWay: Set<Flight>;
 }
@@ -93,7 +93,7 @@ export class Network {
     this.#windows.push({ fault, draw: new Draw(`${this.#seed}/traffic ${index}`), until });
   }
 
-  /** Connections break, and are made anew. */
+  /** Breaks and reopens connections. */
   reconnect(fault: FaultOf<'reconnect'>): void {
     for (const link of this.#links.values()) {
       if (!joins(fault, link)) continue;
@@ -109,7 +109,7 @@ export class Network {
     }
   }
 
-  /** The sender is gone: some of what it has sent last goes with it. */
+  /** The sender has died, and some of its last messages are lost. */
   senderDied(id: string): void {
     for (const link of this.#links.values()) {
       const flights = [...link.onTheWay].filter(({ parcel }) => parcel.from.id === id);
@@ -122,7 +122,7 @@ export class Network {
     }
   }
 
-  /** Types of what is on its way. */
+  /** Types of the messages in flight. */
   get typesOnTheWay(): Set<MessageType> {
     return new Set(
       [...this.#links.values()].flatMap(({ onTheWay }) => [...onTheWay].map(({ parcel }) => parcel.type)),

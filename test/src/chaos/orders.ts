@@ -2,15 +2,15 @@ import type { JobDetail, JobInput, Millis, TaskRange } from '@goshawk/core';
 import type { AppendedTask, CancelTasksPlan, HoldPlan, RetryPlan } from './plan.js';
 
 type OrderState =
-  /** Nobody has taken it yet. */
+  /** No scheduler has accepted it yet. */
   | 'open'
   /** A scheduler has answered with a job. */
   | 'accepted'
-  /** It will never be a job: refused for good. */
+  /** Refused permanently. */
   | 'refused'
-  /** Its job went with its owner's disk. */
+  /** Lost with its owner's disk. */
   | 'gone'
-  /** Its end is known, and all that its tasks returned. */
+  /** The client has received its end and all results of its tasks. */
   | 'done';
 
 type HoldState = 'none' | 'asked' | 'held' | 'releasing' | 'released';
@@ -20,9 +20,9 @@ export interface Order {
   readonly client: string;
   readonly key: string;
   readonly job: JobInput;
-  /** Keys of those that its job starts after. */
+  /** Keys of the orders that its job starts after. */
   readonly after: readonly string[];
-  /** It is cancelled unless those complete. */
+  /** The job is cancelled unless these complete. */
   readonly afterOk: boolean;
   /** Scheduler that it is sent to first. */
   readonly via: string;
@@ -31,9 +31,9 @@ export interface Order {
   readonly asNewOf: string | undefined;
   /** The tasks that it retries; undefined: it names none. */
   readonly chosen: readonly TaskRange[] | undefined;
-  /** Its key is another job's. */
+  /** The key belongs to another job. */
   readonly isConflict: boolean;
-  /** When it is sent first, and when it is cancelled after it was accepted. True time. */
+  /** Times of the first submission, and of the cancellation after its acceptance. True time. */
   readonly at: Millis;
   readonly cancelAfterMs: Millis | undefined;
   readonly retries: boolean;
@@ -49,7 +49,7 @@ export interface Order {
   tries: number;
   jobId: string | undefined;
   acceptedAt: Millis;
-  /** Its client watches the job again then, unless it hears of its end. */
+  /** When the client watches the job again, unless it has received its end. */
   watchAgainAt: Millis;
   cancelConfirmed: boolean;
   tasksCancelled: boolean;

@@ -15,11 +15,11 @@ export interface Plan {
   readonly faults: readonly Fault[];
   /** Schedulers share a journal, and take over from each other. */
   readonly shared?: boolean | undefined;
-  /** Nothing happens to workers, central and messages: nothing runs again for that, and no run is lost. */
+  /** Workers, central and messages have no faults, so no task runs twice and no run is lost. */
   readonly calm?: boolean | undefined;
   /** The operator limits users, and changes the limits; in order of time. */
   readonly users?: readonly UsersPlan[] | undefined;
-  /** Until then there are faults; then all heals. */
+  /** End of the faults. */
   readonly safetyMs: Millis;
 }
 
@@ -27,7 +27,7 @@ export interface ProcessPlan {
   readonly name: string;
   /** When it is started. */
   readonly at: Millis;
-  /** So much faster than true time its clock goes; below 0: slower. */
+  /** Clock drift: how much faster than true time it runs; negative: slower. */
   readonly drift: number;
   /** The error of its wall clock. */
   readonly wallErrorMs: Millis;
@@ -37,15 +37,15 @@ export interface WorkerPlan extends ProcessPlan {
   readonly slots: number;
   /** Beside slots; 0: tasks that need memory do not fit. */
   readonly memory: number;
-  /** 0, or absent: tasks that need one do not fit. */
+  /** 0 or absent: tasks that need a GPU do not fit. */
   readonly gpus?: number | undefined;
-  /** Its attribute of that name, where jobs may require one. */
+  /** Its attribute of that name, which jobs may require. */
   readonly zone?: string | undefined;
 }
 
 export interface NetworkPlan {
   readonly leastMs: Millis;
-  /** Mean of what comes on top. */
+  /** Mean of the random part of the delay. */
   readonly moreMs: Millis;
   /** How long a disk takes to sync. */
   readonly syncMs: Millis;
@@ -56,23 +56,23 @@ export interface OrderPlan {
   readonly key: string;
   readonly at: Millis;
   readonly job: JobInput;
-  /** It is sent when those of these keys are jobs, and starts after them. */
+  /** The order is sent when those of these keys are accepted, and its job starts after them. */
   readonly after?: readonly string[] | undefined;
-  /** Those must have completed, or it is cancelled. */
+  /** Whether the job is cancelled unless these complete. */
   readonly afterOk?: boolean | undefined;
-  /** To which scheduler it is sent first, whosever the key is. */
+  /** The scheduler that receives it first, whether or not it owns the key. */
   readonly via: number;
-  /** Another client sends the same so much later, if it does. */
+  /** Delay after which another client sends the same job; undefined: none does. */
   readonly doubledAfterMs?: Millis | undefined;
-  /** Another client sends another job with this key so much later. */
+  /** Delay after which another client sends a different job with this key. */
   readonly conflictAfterMs?: Millis | undefined;
-  /** It is cancelled so long after it was accepted. */
+  /** Delay from acceptance to cancellation. */
   readonly cancelAfterMs?: Millis | undefined;
   /** Tasks that did not complete run again. */
   readonly retries: boolean;
   /** How they run again; absent: all of them, in place. */
   readonly retry?: RetryPlan | undefined;
-  /** These tasks are cancelled so long after the job was accepted. */
+  /** Tasks to cancel, and the delay after acceptance. */
   readonly cancelTasks?: CancelTasksPlan | undefined;
   /** Its client holds it this long after it was accepted, and releases it later. */
   readonly hold?: HoldPlan | undefined;
@@ -81,7 +81,7 @@ export interface OrderPlan {
 }
 
 export interface RetryPlan {
-  /** As a new job, which keeps the indices. */
+  /** Retries as a new job, which keeps the indices. */
   readonly asNew: boolean;
   /** Only tasks that failed, not those that were cancelled. */
   readonly failedOnly: boolean;
@@ -124,14 +124,16 @@ export type Fault = { readonly at: Millis } & (
       readonly probability: number;
       readonly byMs: Millis;
     } & Traffic)
-  /** Nothing gets through. `holds`: it comes when the cut is mended, as over a connection that has survived it. */
+  /**
+   * Nothing gets through. `holds`: messages arrive when the cut is repaired, as over a connection that has survived.
+   */
   | ({
       readonly kind: 'cut';
       readonly forMs: Millis;
       readonly both: boolean;
       readonly holds: boolean;
     } & Traffic)
-  /** Connections break and are made anew: what was on its way is lost in part, and comes in any order. */
+  /** Connections break and are reopened; some messages in flight are lost, the rest arrive in any order. */
   | ({ readonly kind: 'reconnect' } & Traffic)
   | {
       readonly kind: 'crash';
@@ -140,7 +142,7 @@ export type Fault = { readonly at: Millis } & (
       /** Whether its disk, if it has one, survives. */
       readonly disk: 'kept' | 'lost';
     }
-  /** A worker goes without a word and never comes back; one is always left. */
+  /** A worker leaves silently for good; at least one remains. */
   | { readonly kind: 'remove'; readonly process: Party }
   | { readonly kind: 'pause'; readonly process: Party; readonly forMs: Millis }
   /** Each of its steps takes this long. */
@@ -154,7 +156,7 @@ export type Fault = { readonly at: Millis } & (
       readonly downMs: Millis;
     }
   | { readonly kind: 'diskSlow'; readonly process: Party; readonly forMs: Millis; readonly syncMs: Millis }
-  /** No room for new jobs, or for anything at all. */
+  /** The disk has no space for new jobs, or for anything. */
   | {
       readonly kind: 'diskFull';
       readonly process: Party;
@@ -167,7 +169,7 @@ export type Fault = { readonly at: Millis } & (
   | { readonly kind: 'drain'; readonly process: Party; readonly forMs: Millis }
   /** SIGTERM; the process restarts this long after its exit. */
   | { readonly kind: 'terminate'; readonly process: Party; readonly downMs: Millis }
-  /** Central has too much to do. */
+  /** Central is overloaded. */
   | { readonly kind: 'busy'; readonly forMs: Millis }
 );
 

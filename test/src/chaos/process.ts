@@ -28,8 +28,8 @@ const NEVER_BEFORE_MS = 1e-6;
 const EPOCH_MS = 1_700_000_000_000;
 
 /**
- * One incarnation of a process, with one machine: its clock, its timers and its turns. While it stands still, or is
- * busy, what happens to it waits.
+ * One incarnation of a process with one machine: its clock, its timers and its turns. Events wait while it is suspended
+ * or busy.
  */
 export class Process implements End {
   readonly name: string;
@@ -81,7 +81,7 @@ export class Process implements End {
     return this.#origin + (this.#calendar.now - this.#startedAt) * this.#rate;
   }
 
-  /** Wall clock minus its own clock, as it is read when the process starts. */
+  /** Wall clock minus monotonic clock at the start of the process. */
   wallOffsetMs(errorMs: Millis): Millis {
     return EPOCH_MS + this.#startedAt + errorMs - this.#origin;
   }
@@ -106,7 +106,7 @@ export class Process implements End {
     this.#goOn();
   }
 
-  /** Something happens to it: at once, or when it gets to it. */
+  /** Handles an event immediately, or later if the process is suspended or busy. */
   take(act: (now: Millis) => void): void {
     this.#take({ kind: 'event', act });
   }

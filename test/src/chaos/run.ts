@@ -16,8 +16,8 @@ import { Transcript } from './transcript.js';
 import { anyPartyOf } from './wire.js';
 
 /**
- * All that was accepted ends within this after everything has healed: also what waits for the one worker with an attribute, set
- * aside for five minutes since tasks failed there, more than once.
+ * All accepted jobs end within this time after the last fault, even those that wait for the only worker with an
+ * attribute, which was repeatedly quarantined for five minutes because tasks failed there.
  */
 const LIVENESS_MS = 900_000;
 /** All messages have been delivered by this time. */
@@ -28,7 +28,7 @@ const LOOK_MS = 500;
 const ORPHANS_LOOK_MS = 2_000;
 /** Longer than three round trips take once everything has healed. */
 const IDLE_MS = 3_000;
-/** No run that goes well comes near to it. */
+/** Far above the events of a run without errors. */
 const EVENTS_MAX = 1_000_000;
 /** Drained workers are undrained again. */
 const UNDRAIN_MS = 10_000;
@@ -47,7 +47,7 @@ const GOES_ON: ReadonlySet<MessageType> = new Set([
 const ORPHANED_MS = 30_000;
 
 export interface Report {
-  /** Everything that is wrong, a line each; begins with the name of what was broken. */
+  /** All violations, one line each, beginning with the name of the broken promise. */
   readonly complaints: readonly string[];
   readonly counts: Counts;
   readonly executions: number;
@@ -56,7 +56,7 @@ export interface Report {
   readonly ms: Millis;
 }
 
-/** Plays a plan: a phase in which things go wrong, one in which all that was promised must be kept. */
+/** Plays a plan: a phase with faults, then one in which all promises must be kept. */
 export async function play(plan: Plan, write?: (line: string) => void): Promise<Report> {
   return new ChaosRun(plan, write).play();
 }
@@ -69,9 +69,9 @@ class ChaosRun {
   readonly #transcript: Transcript | undefined;
   readonly #clients: Client[] = [];
   readonly #clientProcesses: Process[] = [];
-  /** Since when runs have been nobody's. */
+  /** When each run was orphaned. */
   readonly #orphanedAt = new Map<Execution, Millis>();
-  /** The job that a key was first taken as. */
+  /** The job that was first accepted for a key. */
   readonly #jobOf = new Map<string, string>();
   #events = 0;
   readonly #conservation = new WorkConservation(IDLE_MS);
@@ -81,7 +81,7 @@ class ChaosRun {
     this.#transcript = write && new Transcript(this.#calendar, write);
     this.#checker = new Checker(this.#transcript && ((line) => this.#transcript!.say(line)), plan);
     this.#cluster = new Cluster(plan, this.#calendar, this.#checker, this.#transcript);
-    // One for what is ordered, and two who order the same, or something else with the same key.
+    // One client per order, and two that repeat an order or send another one with its key.
     for (const name of ['c1', 'c2', 'c3']) this.#addClient(name);
   }
 
@@ -94,7 +94,7 @@ class ChaosRun {
     await this.#runTo(safetyMs);
     this.#transcript?.say('-- everything heals');
     this.#cluster.loadCentral(0);
-    // Somebody may still come with the same, or with another job of a key.
+    // Another client may still send the same job, or another job with the key.
     const lastAt = Math.max(
       ...orders.map(
         ({ at, doubledAfterMs = 0, conflictAfterMs = 0 }) => at + doubledAfterMs + conflictAfterMs,
@@ -264,7 +264,7 @@ class ChaosRun {
       this.#order(2, {
         ...other,
         at: at + conflictAfterMs,
-        // Nobody would release it.
+        // No client would release it.
         job: { ...job, name: 'another', hold: undefined },
         isConflict: true,
       });
@@ -405,7 +405,7 @@ class ChaosRun {
     }
   }
 
-  /** Nothing runs for nobody: what a worker runs is what its owner believes to run there. */
+  /** Checks that workers run only what their owners expect. */
   #lookForOrphans(): void {
     if (this.#plan.shared) return;
     const { now } = this.#calendar;
@@ -525,7 +525,7 @@ function readJob(process: Process, jobId: string): unknown {
   return askOf(process.machine, process, jobId);
 }
 
-/** Asks a machine of a job without anybody noticing. */
+/** Queries a machine about a job without side effects. */
 function askOf(machine: Machine, process: Process, id: string): unknown {
   const { self } = process.wire;
   const question: Message = { type: 'describeJob', request: 1, id, spec: false };

@@ -1,12 +1,12 @@
 import type { Plan } from './plan.js';
 import { play } from './run.js';
 
-/** Returns the violated rule, without the particulars. */
+/** Returns the violated rule, without details. */
 export function kindOf(complaint: string): string {
   return complaint.slice(0, complaint.indexOf(':'));
 }
 
-/** Tries are runs: so many at most. */
+/** Maximum number of runs. */
 const TRIES_MAX = 400;
 
 /**
@@ -25,7 +25,7 @@ export async function shrink(plan: Plan, kind: string): Promise<Plan> {
     before = sizeOf(smallest);
     for (const part of ['faults', 'orders', 'workers'] as const) {
       const isEnough = (some: readonly unknown[]): Promise<boolean> =>
-        // Without workers nothing ends, which is no news.
+        // Without workers no job ends, which is expected.
         part === 'workers' && some.length === 0
           ? Promise.resolve(false)
           : isStillBroken({ ...smallest, [part]: some });
@@ -41,7 +41,7 @@ function sizeOf({ faults, orders, workers }: Plan): number {
   return JSON.stringify([faults, orders, workers]).length;
 }
 
-/** Halves, quarters … of the list are left out, as long as it makes no difference. */
+/** Leaves out halves, quarters … of the list, as long as the run still fails. */
 async function reduce<T>(
   list: readonly T[],
   isEnough: (some: readonly T[]) => Promise<boolean>,

@@ -10,10 +10,10 @@ const ANSWER_MS = 800;
 const PAUSE_MS = 200;
 /** The interval between checks that the epoch is still valid. */
 const LOOK_MS = 1_000;
-/** A commit that comes late does so within this. */
+/** Maximum delay of a late commit. */
 const LATE_MS = 9_000;
 
-/** The way from one process to the journals that all share, and what is wrong with it. */
+/** The connection of one process to the shared journals, and its faults. */
 export class Way {
   /** The round trip of a commit. */
   syncMs: Millis;
@@ -26,7 +26,7 @@ export class Way {
     this.syncMs = syncMs;
   }
 
-  /** A full disk behind it is one of which nothing is heard. */
+  /** A full disk appears as a store that does not answer. */
   setFull(isFull: boolean): void {
     this.isCut = isFull;
   }
@@ -36,7 +36,7 @@ interface StoreEvents extends JournalEvents {
   keyTaken(job: number, by: KeyHolder): void;
 }
 
-/** One owner's journal among those that all share, over a way on which commits are lost, or late. */
+/** One owner's journal in the shared store, over a connection on which commits may be lost or late. */
 export class SharedChaosJournal extends GroupCommit implements Store {
   readonly row: SharedRow;
   readonly epoch: number;
@@ -136,7 +136,7 @@ export class SharedChaosJournal extends GroupCommit implements Store {
     });
   }
 
-  /** An owner that writes nothing hears all the same that it has lost its journal. */
+  /** An owner that writes nothing also learns that it has lost its journal. */
   #look(): void {
     this.#after(LOOK_MS, () => {
       if (this.#isDead) return;

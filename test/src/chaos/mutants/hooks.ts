@@ -16,7 +16,7 @@ export function initialize(mutant: Mutant): void {
   source = planted(mutant);
 }
 
-/** The one file that is changed comes from here; production code carries no switches. */
+/** Provides the one changed file, so that production code needs no switches. */
 export async function load(
   wanted: string,
   context: unknown,

@@ -11,7 +11,7 @@ export interface Finding {
   readonly seconds: number;
 }
 
-/** Plays seeds until one breaks something: `node hunt.js SEEDS`. */
+/** Plays seeds until one fails: `node hunt.js SEEDS`. */
 const seeds = Number(process.argv[2]);
 const startedAt = performance.now();
 for (let seed = 0; seed < seeds; seed++) {

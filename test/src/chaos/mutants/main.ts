@@ -17,7 +17,7 @@ const { values: given } = parseArgs({
 
 const HERE = import.meta.dirname;
 
-/** @returns the first of the seeds that finds it, as far as they were played */
+/** @returns the first of the played seeds that finds it */
 async function hunt({ name, shared, hostile }: Mutant): Promise<Finding | undefined> {
   const argv = ['--import', join(HERE, 'plant.js'), join(HERE, 'hunt.js'), given.seeds];
   const env = {

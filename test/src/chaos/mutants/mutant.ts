@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** A bug that is planted on purpose, to see whether the fault injector finds it: a change of one compiled file. */
+/** A deliberate bug, to check whether the fault injector finds it: a change of one compiled file. */
 export interface Mutant {
-  /** It is looked for in clusters whose schedulers share a journal. */
+  /** Whether clusters whose schedulers share a journal should find it. */
   readonly shared?: true;
   /** It is looked for by who says anything to anybody, and not by clusters in which everything goes wrong. */
   readonly hostile?: true;
@@ -12,7 +12,7 @@ export interface Mutant {
   readonly what: string;
   /** `scheduler/ledger`: the file `packages/scheduler/dist/ledger.js`. */
   readonly file: string;
-  /** Is in the file exactly once. */
+  /** Text that occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
 }
@@ -24,7 +24,7 @@ export function pathOf({ file }: Mutant): string {
   return join(PACKAGES, file.slice(0, slash), 'dist', `${file.slice(slash + 1)}.js`);
 }
 
-/** @throws Error when the bug cannot be planted: the file has changed, or is not built */
+/** @throws Error if the bug cannot be planted, because the file has changed or is not built */
 function plant(mutant: Mutant, source: string): string {
   const parts = source.split(mutant.find);
   if (parts.length !== 2)

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.js';
 
-/** Bugs as people make them: a check that is forgotten, an order that is turned round, a net that is not there. */
+/** Typical bugs: a forgotten check, a reversed order, a missing fallback. */
 export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no-fencing',
