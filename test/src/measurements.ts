@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const FOLDER = join(import.meta.dirname, '../../measurements');
 
-/** Order of the page. */
+/** Order on the page. */
 const GROUPS = [
   'Policies',
   'The simulator',
@@ -92,9 +92,10 @@ export function measurementsPage(measurements: ReadonlyMap<string, Measurement>)
 }
 
 /**
- * A document with its tables of measurements as the data has them.
+ * Returns a document with its tables of measurements updated from the data.
  *
- * @param text has `<!-- measured NAME N -->`, the Nth table of `NAME.json`, and `<!-- end -->` around each of them
+ * @param text contains `<!-- measured NAME N -->`, for the Nth table of `NAME.json`, and `<!-- end -->` around each
+ * table
  */
 export function withMeasured(text: string, measurements: ReadonlyMap<string, Measurement>): string {
   return text.replace(

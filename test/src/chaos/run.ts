@@ -422,8 +422,9 @@ class ChaosRun {
   }
 
   /**
-   * As far as its owner is there, knows the job, and belongs to the cluster: before, it asks nobody what runs, and has given
-   * nothing up. That takes half a minute where the last words of its predecessor come after its own first ones.
+   * Runs are expected while their owner is down, does not know the job, or has not joined the cluster, because until
+   * then it does not query workers or give up runs. Joining takes half a minute if late messages of its predecessor
+   * arrive after its first ones.
    */
   #isWanted({ jobId, task, started }: Execution): boolean {
     const owner = this.#cluster.ownerOf(tagOf(jobId));

@@ -23,16 +23,16 @@ interface TaskEntries {
   taskEnded(slot: number, outcome: Outcome, runMs: Millis): void;
 }
 
-/** One run of a task, as the worker's operating system sees it. */
+/** One run of a task, as seen by the worker's operating system. */
 export interface Execution {
   readonly worker: string;
   readonly jobId: string;
   readonly task: number;
   readonly attempt: number;
-  /** How often the task has started, as its owner counts. */
+  /** Number of starts of the task, as counted by its owner. */
   readonly started: number;
   readonly value: string;
-  /** Index of the task whose payload it has, as its client counts. */
+  /** Index in the payload of the task, as counted by its client. */
   readonly meant?: number | undefined;
   /** The attempt of the gang that this member belongs to. */
   readonly gang?: number | undefined;
@@ -54,7 +54,7 @@ interface Run {
 
 const KILL_MS = 5;
 
-/** The tasks of one worker: they go on while its process stands still, and go with it when it dies. */
+/** The tasks of one worker. They continue while its process is suspended, and end when it dies. */
 export class Tasks {
   readonly #calendar: Calendar;
   readonly #seed: string;
@@ -118,7 +118,7 @@ export class Tasks {
     run.end = this.#endAt(slot, endsAt);
   }
 
-  /** The process is gone, and all that it ran. */
+  /** The process has died, and with it all its tasks. */
   forget(): void {
     for (const { end, execution } of this.#runs.values()) {
       end.isOff = true;

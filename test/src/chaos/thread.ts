@@ -3,7 +3,7 @@ import { drawPlan } from './draw-plan.js';
 import { play } from './run.js';
 import type { Outcome } from './threads.js';
 
-/** One of several threads: plays the seeds that it receives. */
+/** A thread that plays the seeds that it receives. */
 parentPort!.on('message', (seed: string) => {
   void play(drawPlan(seed)).then(({ complaints, counts, executions, orders, ms }) => {
     const outcome: Outcome = { seed, complaints, counts, executions, orders, ms };

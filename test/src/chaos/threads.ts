@@ -8,7 +8,7 @@ export interface Outcome extends Report {
 /**
  * Plays seeds on several threads.
  *
- * @param onOutcome called for each, in the order in which they end
+ * @param onOutcome called for each seed, in the order of completion
  */
 export async function playAll(
   seeds: readonly string[],

@@ -3,10 +3,10 @@ import type { Calendar } from '../stepped/calendar.js';
 import type { Parcel } from './network.js';
 import type { Process } from './process.js';
 
-/** Said all the time, and of no interest. */
+/** Frequent messages that are omitted. */
 const QUIET = new Set<Message['type']>(['heartbeat', 'heartbeatAck', 'usage', 'occupied']);
 
-/** A run as lines that people read: true time, who, what. */
+/** A readable log of a run: true time, process, event. */
 export class Transcript {
   readonly #calendar: Calendar;
   readonly #write: (line: string) => void;

@@ -17,7 +17,10 @@ import {
   processName,
 } from '@goshawk/transport';
 
-/** Names of parties as the process at work knows them; to compile a codec for each process would cost more than a run. */
+/**
+ * Names of parties as the running process knows them. One codec serves all processes, because compiling one for each
+ * would cost more than a run.
+ */
 class NamesOfThePartyAtWork {
   directory = new Directory();
 
@@ -67,7 +70,7 @@ export function anyPartyOf(name: string, role: Role): string {
   return partyName(processName(endpointOf(name, role), incarnationOf(role, '*')), 0);
 }
 
-/** The names that one process knows, and its codec. It encodes and decodes exactly as the real mailbox does. */
+/** The names that one process knows, and its codec. It encodes and decodes exactly like the real mailbox. */
 export class Wire {
   readonly role: Role;
   /** The full name of its party. */
@@ -94,7 +97,7 @@ export class Wire {
     return this.#directory.nameOf(address) ?? `nobody (${address})`;
   }
 
-  /** @throws EncodeError when the message is none */
+  /** @throws EncodeError if the message is invalid */
   write(to: Address, message: Message): { bytes: Buffer; to: Correspondent } {
     const name = this.#directory.nameOf(to);
     if (name === undefined) throw new InvariantError(`a ${message.type} for nobody (${to})`);
@@ -111,9 +114,9 @@ export class Wire {
   }
 
   /**
-   * @param from the full name of the party that has sent it
-   * @returns nothing for what is for another incarnation, or from one that was superseded
-   * @throws DecodeError when it is no message
+   * @param from the full name of the sender
+   * @returns undefined if the message is for another incarnation or from a superseded one
+   * @throws DecodeError if it is not a message
    */
   read(from: string, bytes: Buffer, now: number): { from: Address; message: Message } | undefined {
     const frame = openFrame(Buffer.from(bytes), DEFAULT_LIMITS);

@@ -10,7 +10,7 @@ export class ClockedExecutor implements Executor {
   readonly #runs = new Map<string, ClockedRun>();
   #place = '';
 
-  /** @param beginMs how long a task waits for something to run it */
+  /** @param beginMs delay until an executor runs the task */
   constructor(time: FakeTime, beginMs: Millis) {
     this.#time = time;
     this.#beginMs = beginMs;
@@ -30,7 +30,7 @@ export class ClockedExecutor implements Executor {
     return run;
   }
 
-  /** @returns false when nothing runs in the slot */
+  /** @returns false if no task runs in the slot */
   endNow(worker: Address, slot: number, outcome: Outcome): boolean {
     return this.#runs.get(`${worker}/${slot}`)?.endNow(runOutcome(outcome)) ?? false;
   }
@@ -44,7 +44,7 @@ class ClockedRun implements Run {
   readonly #sleepMs: Millis;
   #startedAt: Millis | undefined;
   #isEnding = false;
-  /** Calls its end off. */
+  /** Cancels its scheduled end. */
   #callOff = () => {};
 
   constructor(time: FakeTime, sink: RunSink, sleepMs: Millis) {
@@ -64,7 +64,7 @@ class ClockedRun implements Run {
     this.endNow({ kind: 'killed', reason });
   }
 
-  /** @returns false when it has ended, or is about to */
+  /** @returns false if it has ended, or is about to */
   endNow(outcome: RunOutcome): boolean {
     if (this.#isEnding) return false;
     this.#isEnding = true;

@@ -4,7 +4,7 @@ import { VirtualDriver } from '../stepped/virtual-driver.js';
 import { RealTimeDriver, SteppingRealTimeDriver } from './real-time-driver.js';
 import { FakeWorld, NodeWorld } from './world.js';
 
-/** Late as a busy process is. */
+/** Lateness of a busy process. */
 const LATE: MeasuredProfile = {
   schema: 'goshawk.delays/1',
   workersPerProcess: 1,
@@ -26,7 +26,7 @@ export const STEPPING_DRIVERS: Readonly<Record<string, (options: DriverOptions) 
   'the real-time driver': (options) => new SteppingRealTimeDriver(options),
 };
 
-/** All of them, also as they come. */
+/** All drivers, including those that only run in real time. */
 export const DRIVERS: Readonly<Record<string, (options: DriverOptions) => Driver>> = {
   ...STEPPING_DRIVERS,
   'the simulator, as messages take 0.5 ms': (options) =>

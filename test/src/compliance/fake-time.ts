@@ -2,7 +2,7 @@ import type { Millis } from '@goshawk/core';
 import type { Alarm } from '@goshawk/runtime';
 import { Calendar } from '../stepped/calendar.js';
 
-/** A clock that stands until it is moved, with alarms that ring on time, and a turn of an event loop. */
+/** A clock that advances only on request, with alarms that fire on time, and a turn of an event loop. */
 export class FakeTime {
   readonly #calendar = new Calendar();
   readonly #soon: (() => void)[] = [];
@@ -19,7 +19,7 @@ export class FakeTime {
     this.#calendar.passTo(time);
   }
 
-  /** @returns what calls it off */
+  /** @returns a function that cancels it */
   at(time: Millis, happen: () => void): () => void {
     const event = this.#calendar.put(time, () => this.turn(happen));
     return () => {
@@ -27,12 +27,12 @@ export class FakeTime {
     };
   }
 
-  /** At the end of this turn, as a microtask. */
+  /** Runs at the end of this turn, as a microtask. */
   soon(happen: () => void): void {
     this.#soon.push(happen);
   }
 
-  /** Moves to what comes next, and lets it happen. */
+  /** Advances to the next event, and runs it. */
   happenNext(): void {
     this.#calendar.happenNext();
   }
@@ -43,7 +43,7 @@ export class FakeTime {
     for (let next = this.#soon.shift(); next !== undefined; next = this.#soon.shift()) next();
   }
 
-  /** Rings at its very time, where Node's comes up to a millisecond later. */
+  /** Fires at the exact time, where Node's timers are up to a millisecond late. */
   alarm(): Alarm {
     let callOff = () => {};
     return {

@@ -6,8 +6,8 @@ import { Codec, DEFAULT_LIMITS, Directory, FrameWriter, openFrame } from '@gosha
 const INDEX = 0;
 
 /**
- * One process's side of the mail between processes without sockets: what is sent becomes a frame of bytes and
- * is read again, and names stand in it for addresses, of which each process has its own.
+ * One process's side of the mail between processes without sockets. Each message is encoded to bytes and decoded again,
+ * and names replace addresses, which differ between processes.
  */
 export class Letterbox implements Post {
   readonly directory = new Directory();
@@ -41,7 +41,7 @@ export class Letterbox implements Post {
     return this.directory.intern(this.#office.nameOf(party));
   }
 
-  /** NOBODY for a handle that was never given out. */
+  /** NOBODY for an unknown handle. */
   partyOf(handle: Address): Address {
     const name = this.directory.nameOf(handle);
     return name === undefined ? NOBODY : this.#office.intern(name);

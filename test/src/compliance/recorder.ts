@@ -39,7 +39,7 @@ export class Stand {
     return this.#recorders.get(address)!;
   }
 
-  /** @param forMs whole: a fake clock of Node's loses what is less */
+  /** @param forMs an integer, because Node's fake clock truncates fractions */
   run(forMs: Millis): void {
     this.driver.run(forMs);
   }
@@ -85,14 +85,14 @@ export class Recorder implements TaskMachine {
     return this.happened.slice(1).map(({ what }) => what);
   }
 
-  /** When it happened; it must have, once. */
+  /** Returns its time; it must have happened exactly once. */
   timeOf(what: string): Millis {
     const found = this.happened.filter((happening) => happening.what === what);
     expect(found.length, `how often ${what} happened to ${this.name}`).toBe(1);
     return found[0]!.at;
   }
 
-  /** Not before `at`, and hardly after it. */
+  /** Checks that it happened not before `at`, and not much later. */
   expectAt(what: string, at: Millis): void {
     const time = this.timeOf(what);
     expect(time, `when ${what} happened to ${this.name}`).toBeGreaterThanOrEqual(at);
@@ -149,7 +149,7 @@ export class Recorder implements TaskMachine {
   }
 }
 
-/** A message that any worker may send any other, and itself. */
+/** A message that any worker may send to any other, or itself. */
 export function letter(number: number): Message {
   return { type: 'steal', round: number, attributes: undefined };
 }

@@ -13,7 +13,7 @@ export interface World {
   alarm(): Alarm | undefined;
   /** Something that happens in a turn of the event loop. */
   turn(happen: () => void): void;
-  /** A message to another process: in a separate turn, soon. */
+  /** Sends a message to another process: soon, in a separate turn. */
   travel(arrive: () => void): void;
   /** Mail for the same process. */
   loopBack(arrive: () => void): void;
@@ -26,7 +26,7 @@ export class FakeWorld implements World {
   readonly time = new FakeTime();
   readonly executor: ClockedExecutor;
 
-  /** @param beginMs from the order to run a task to its beginning */
+  /** @param beginMs delay from the order to run a task to its start */
   constructor(beginMs: Millis = 0) {
     this.executor = new ClockedExecutor(this.time, beginMs);
   }
@@ -47,7 +47,7 @@ export class FakeWorld implements World {
     this.time.at(this.time.now, arrive);
   }
 
-  /** Within the very call that sends it: a host lets it wait until its machine has returned. */
+  /** Delivers within the call that sends it; a host delays it until its machine has returned. */
   loopBack(arrive: () => void): void {
     arrive();
   }

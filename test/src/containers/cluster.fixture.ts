@@ -15,13 +15,13 @@ const IS_UP: Readonly<Record<Daemon, RegExp>> = {
 };
 
 /**
- * A network of containers with a cluster in it, with keys: central, and as many schedulers and workers as are wanted.
- * Each keeps its address when its cable is pulled and put back, as machines do.
+ * A network of containers with a cluster that has keys: central, and the given numbers of schedulers and workers. Each
+ * keeps its address when it is disconnected and reconnected, like a machine.
  */
 export class ContainerCluster implements AsyncDisposable {
   readonly keys: ClusterKeys = generateKeys();
   readonly network: string;
-  /** Last part of an address that nobody has been given yet: Docker begins at 2. */
+  /** Last part of the next free address; Docker starts at 2. */
   #nextAddress = 200;
   readonly #started = new Map<string, StartedTestContainer>();
   #client: Cluster | undefined;
@@ -42,7 +42,7 @@ export class ContainerCluster implements AsyncDisposable {
     return cluster;
   }
 
-  /** Networks that others have made may have taken a subnet: the next one is tried. */
+  /** Networks of other programs may use a subnet; then the next one is tried. */
   static async #withNetwork(): Promise<ContainerCluster> {
     const name = `goshawk-test-${randomBytes(4).toString('hex')}`;
     const docker = await dockerode();
@@ -97,7 +97,7 @@ export class ContainerCluster implements AsyncDisposable {
     this.#started.delete(name);
   }
 
-  /** A client outside of the network, on the machine that it is on. */
+  /** A client outside of the network, on the same machine. */
   async client(): Promise<Cluster> {
     const at = await this.#addressOf('central');
     const keys = { text: JSON.stringify(this.keys.client) };
@@ -109,7 +109,7 @@ export class ContainerCluster implements AsyncDisposable {
     await (await this.#docker(name)).kill({ signal });
   }
 
-  /** After SIGKILL: the same container again, with what is on its disk. */
+  /** Restarts the same container after SIGKILL, with the contents of its disk. */
   async startAgain(name: string): Promise<void> {
     await (await this.#docker(name)).start();
   }
@@ -122,7 +122,7 @@ export class ContainerCluster implements AsyncDisposable {
     await (await this.#docker(name)).unpause();
   }
 
-  /** @returns puts the cable back */
+  /** @returns a function that reconnects it */
   async disconnect(name: string): Promise<() => Promise<void>> {
     const address = await this.#addressOf(name);
     const network = (await dockerode()).getNetwork(this.network);
@@ -133,7 +133,7 @@ export class ContainerCluster implements AsyncDisposable {
   }
 
   /**
-   * Takes it out of its network and puts it back at another address, by which it ends.
+   * Disconnects it from its network and reconnects it at another address, which ends it.
    *
    * @returns its exit code
    */
@@ -148,7 +148,7 @@ export class ContainerCluster implements AsyncDisposable {
     return ((await ended) as { StatusCode: number }).StatusCode;
   }
 
-  /** Waits until central knows so many. */
+  /** Waits until central knows this many. */
   async known(schedulers: number, workers: number): Promise<void> {
     await known(await this.client(), schedulers, workers);
   }
@@ -164,7 +164,7 @@ export class ContainerCluster implements AsyncDisposable {
     await docker.getNetwork(this.network).remove();
   }
 
-  /** Under which the others find it: names of containers are known in their network. */
+  /** Its host name: container names are resolved within their network. */
   #hostOf(name: string): string {
     return `${this.network}-${name}`;
   }

@@ -40,7 +40,7 @@ export class ComposeProject implements AsyncDisposable {
     });
   }
 
-  /** @throws Error with what it wrote to stderr */
+  /** @throws Error with its stderr */
   async must(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.run(...args);
     if (code !== 0) throw new Error(`docker compose ${args.join(' ')}: ${stderr.slice(-4_000)}`);
@@ -55,7 +55,7 @@ export class ComposeProject implements AsyncDisposable {
     });
   }
 
-  /** A client on this machine, by the port and with the key that the documentation names. */
+  /** A client on this machine, with the port and key that the documentation names. */
   async client(): Promise<Cluster> {
     if (this.#client !== undefined) return this.#client;
     const folder = mkdtempSync(join(tmpdir(), 'goshawk-client-'));
@@ -70,7 +70,7 @@ export class ComposeProject implements AsyncDisposable {
     }
   }
 
-  /** Waits until central knows so many. */
+  /** Waits until central knows this many. */
   async known(schedulers: number, workers: number): Promise<void> {
     await known(await this.client(), schedulers, workers);
   }

@@ -6,7 +6,7 @@ import { expect, inject, vi } from 'vitest';
 
 const containers = inject('containers');
 
-/** Why tests of containers do not run here; undefined when they do. It goes into their names. */
+/** Reason why tests of containers do not run here; undefined if they do. Part of test names. */
 export const missing: string | undefined = 'missing' in containers ? containers.missing : undefined;
 
 /** The image under test. */
@@ -23,7 +23,7 @@ export function named(name: string): string {
   return missing === undefined ? name : `${name} (skipped: ${missing})`;
 }
 
-/** @throws Error with what it wrote to stderr */
+/** @throws Error with its stderr */
 export async function docker(...args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)('docker', args, { maxBuffer: 1 << 26 });
   return stdout;
@@ -53,12 +53,12 @@ export async function runToEnd(
 
 type Dockerode = Awaited<ReturnType<typeof getContainerRuntimeClient>>['container']['dockerode'];
 
-/** Docker's own interface, for what testcontainers has no words for. */
+/** Docker's API, for features that testcontainers lacks. */
 export async function dockerode(): Promise<Dockerode> {
   return (await getContainerRuntimeClient()).container.dockerode;
 }
 
-/** Waits until the central of a client knows so many. */
+/** Waits until the client's central knows this many. */
 export async function known(client: Cluster, schedulers: number, workers: number): Promise<void> {
   await vi.waitFor(
     async () => {

@@ -1,6 +1,6 @@
 import { drawIndex, Random } from '@goshawk/core';
 
-/** Random numbers for one purpose: what is drawn here moves nothing that is drawn elsewhere. */
+/** Random numbers for one purpose, independent of those for others. */
 export class Draw {
   readonly #random: Random;
 

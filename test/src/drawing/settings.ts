@@ -9,7 +9,7 @@ import { addPapers } from '@goshawk/papers';
 import { presetNamed } from '@goshawk/policies';
 import type { Draw } from './draw.js';
 
-/** Central hears of whole jobs, and plans by their stages. */
+/** Policies for which schedulers declare whole jobs to central, which plans by their stages. */
 const OF_WHOLE_JOBS = ['carbyne', 'carbyne', 'drf'] as const;
 const ESTIMATORS_OF_GS = ['given', 'pilot', 'pilot', 'las', 'fifo', '3sigma-tl'] as const;
 

@@ -1,6 +1,6 @@
 import type { Draw } from './draw.js';
 
-/** The tasks of a job: all at once, or in stages of which each waits for some of those above it. */
+/** The tasks of a job: without stages, or in stages, each of which waits for some of the preceding ones. */
 export function inStages<Task>(draw: Draw, stages: number, tasks: () => Task[]) {
   if (stages === 1 || draw.chance(0.6)) return { tasks: tasks() };
   return {

@@ -1,4 +1,4 @@
-/** Loaded before a daemon's main file: SIGUSR2 ends all threads that it has started, as a crash of each would. */
+/** Loaded before a daemon's main file. SIGUSR2 ends all its threads, as if each crashed. */
 import { isMainThread, type Worker } from 'node:worker_threads';
 
 const threads = new Set<Worker>();

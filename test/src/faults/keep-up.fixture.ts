@@ -1,6 +1,6 @@
 import type { TestDaemons } from '@goshawk/cli/testing';
 
-/** Starts workers, and each of them again whenever it has ended. */
+/** Starts workers, and restarts each when it ends. */
 export function keepUp(daemons: TestDaemons, names: readonly string[], options: readonly string[] = []) {
   let lost = 0;
   let isOver = false;
@@ -13,7 +13,7 @@ export function keepUp(daemons: TestDaemons, names: readonly string[], options: 
     }
   });
   return {
-    /** So often one has ended. */
+    /** Number of ended workers. */
     lost: () => lost,
     /** Ends all daemons. */
     async stop(): Promise<void> {

@@ -1,4 +1,4 @@
-/** A task's work, with a result that cannot travel. */
+/** Returns a result that cannot be encoded. */
 export default function odd(kind: string): unknown {
   const cycle: { self?: unknown } = {};
   cycle.self = cycle;

@@ -15,10 +15,10 @@ const WIRE = new Codec({
 });
 
 /**
- * Somebody of a role says anything to anybody, while the cluster goes on. Each step checks invariants, and that what machines
- * say of it fits the wire.
+ * Sends arbitrary messages between parties while the cluster runs. Each step checks invariants, and that replies of
+ * machines can be encoded.
  *
- * @throws what a machine throws
+ * @throws any error of a machine
  */
 export function playHostile(seed: string, role: Role): void {
   const draw = new Draw(seed);
@@ -36,7 +36,7 @@ export function playHostile(seed: string, role: Role): void {
   for (const name of ['w1', 'w2', 'w3']) cluster.addWorker(name, 2, { cpu: 2, memory: 1e9 });
   cluster.addClient('c1');
   for (let step = 0; step < STEPS; step++) {
-    // A cluster that has come together, first.
+    // The processes of the cluster join first.
     if (step > 20 && draw.chance(0.5)) {
       const from = draw.pick(cluster.alive(role));
       const to = draw.pick([...cluster.parties.values()].filter((party) => party !== from));

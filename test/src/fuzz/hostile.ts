@@ -11,7 +11,7 @@ import {
 } from '@goshawk/core';
 import type { Draw } from '../drawing/draw.js';
 
-/** Texts for what has a number with a unit: sound ones, those at an end, and those beyond it. */
+/** Texts for numbers with units: valid ones, those at a bound, and those beyond it. */
 const QUANTITIES = [
   '1ms',
   '0s',
@@ -43,7 +43,7 @@ const NUMBERS = [
   Number.MAX_SAFE_INTEGER,
   2 ** 31,
 ] as const;
-/** Times to begin at: sound ones, those of no zone, and those that are none. */
+/** Begin times: valid ones, ones without time zone, and invalid ones. */
 const TIMES = [
   '2000-01-01T00:00:00Z',
   '9999-12-31T23:59:59.999+14:00',
@@ -65,7 +65,7 @@ const NAMES = [
   '\u{1f985}',
 ] as const;
 
-/** A job as somebody might write it who tries every field, most of them soundly. It never takes long. */
+/** A job that uses every field, most of them with valid values. It never runs long. */
 function hostileJob(draw: Draw): unknown {
   const quantity = (): unknown => draw.pick<unknown>(draw.chance(0.5) ? QUANTITIES : NUMBERS);
   const name = (): unknown => draw.pick(NAMES);
@@ -107,7 +107,7 @@ function hostileJob(draw: Draw): unknown {
   };
 }
 
-/** Messages that the codec would let through, of anybody who may send any of a role, about what is there and what is not. */
+/** Messages that the codec accepts, from any sender of an allowed role, about existing and missing things. */
 export class HostileMessages {
   readonly #draw: Draw;
   readonly #addresses: () => readonly Address[];
@@ -117,7 +117,7 @@ export class HostileMessages {
     this.#addresses = addresses;
   }
 
-  /** @returns undefined where one role has nothing to say to the other */
+  /** @returns undefined if one role has no messages for the other */
   message(from: Role, to: Role): Message | undefined {
     const types = MESSAGE_TYPES.filter((type) => {
       const { from: senders, to: receivers } = MESSAGES[type] as {
@@ -128,14 +128,14 @@ export class HostileMessages {
       return senders.includes(from) && receivers.includes(to) && type !== 'welcome';
     });
     if (types.length === 0) return undefined;
-    // A job has more to get wrong than any question.
+    // A job has more fields than any request.
     const type = types.includes('submit') && this.#draw.chance(0.5) ? 'submit' : this.#draw.pick(types);
     const message = { type, ...this.#record(MESSAGES[type].fields) } as Message;
     if (message.type === 'appendTasks') return { ...message, ...this.#appended() };
     return message.type === 'submit' ? { ...message, spec: hostileJob(this.#draw) } : message;
   }
 
-  /** Tasks for a job that may be open, most of them sound, and most in the place of others. */
+  /** Tasks for a job that may be open, most of them valid, and most at the right index. */
   #appended(): object {
     const draw = this.#draw;
     if (draw.chance(0.2)) return {};

@@ -6,7 +6,7 @@ import { parseAllDocuments } from 'yaml';
 export const ROOT = resolve(import.meta.dirname, '../../..');
 export const K8S = join(ROOT, 'k8s');
 
-/** An object of Kubernetes, as far as these tests look into it. */
+/** A Kubernetes object, with the fields that these tests read. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -122,7 +122,7 @@ interface Probe {
   readonly httpGet?: { readonly path: string; readonly port: string | number };
 }
 
-/** A set of pods that something keeps running. */
+/** A set of pods that a controller keeps running. */
 export interface Workload extends Manifest {
   readonly spec: Spec & { readonly template: NonNullable<Spec['template']>; readonly selector: Selector };
 }
@@ -131,7 +131,7 @@ export function overlayNames(): string[] {
   return readdirSync(join(K8S, 'overlays')).sort();
 }
 
-/** Why `kubectl kustomize` cannot run here; undefined when it can. */
+/** Reason why `kubectl kustomize` cannot run here; undefined if it can. */
 export function whyNoKustomize(): string | undefined {
   try {
     const said = execFileSync('kubectl', ['version', '--client', '-o', 'json'], { encoding: 'utf8' });

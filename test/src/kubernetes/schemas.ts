@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Manifest, ROOT } from './manifests.js';
 
-/** The package that has the kinds of an API group. */
+/** The package that contains the kinds of an API group. */
 function packageOf(apiVersion: string): string {
   return apiVersion.startsWith('monitoring.coreos.com/')
     ? '@kubernetes-models/prometheus-operator'
@@ -13,7 +13,7 @@ function packageOf(apiVersion: string): string {
 
 type ModelClass = new (manifest: Manifest) => { validate(): void };
 
-/** Fields of the wrong type, and fields that are missing, by the API's own schemas. One line each. */
+/** Returns fields with the wrong type and missing fields, according to the API's schemas. One line each. */
 export async function wrongTypes(manifests: readonly Manifest[]): Promise<string[]> {
   const wrong: string[] = [];
   for (const manifest of manifests) {
@@ -34,7 +34,7 @@ export async function wrongTypes(manifests: readonly Manifest[]): Promise<string
 }
 
 /**
- * Fields that the API does not know. Its schemas let them pass, and a server of old does so silently; the compiler does
+ * Returns fields that the API does not know. Its schemas and old servers accept them silently, but the compiler does
  * not: each manifest becomes a literal of its kind's type.
  */
 export async function unknownFields(manifests: readonly Manifest[]): Promise<string[]> {
@@ -49,7 +49,7 @@ export async function unknownFields(manifests: readonly Manifest[]): Promise<str
   }
 }
 
-/** On one line, so that a line of the compiler's is a manifest's. */
+/** On one line, so that each line of the compiler's output belongs to one manifest. */
 function asLiteral(manifest: Manifest, index: number): string {
   const { apiVersion, kind } = manifest;
   const type = `import('${packageOf(apiVersion)}/${apiVersion}').I${kind}`;

@@ -17,13 +17,13 @@ export interface Family {
 
 const NAME = /^goshawk(_[a-z][a-z0-9]*)+$/;
 const LABEL = /^[a-z][a-z0-9_]*$/;
-/** Not base units, and what a unit is no part of a name for. */
+/** Suffixes that are not base units, or that are reserved. */
 const NO_UNITS =
   /_(milliseconds|ms|minutes|hours|days|kilobytes|megabytes|mebibytes|percent|count|sum|bucket|info_total)$/;
-/** More would be something without bounds: a closed list of messages is the longest. */
+/** Maximum number of series of one metric; the longest closed list is that of messages. */
 const SERIES_PER_METRIC_MAX = 300;
 
-/** @throws Error for a line that is none of the text format's */
+/** @throws Error for a line that violates the text format */
 export function families(text: string): Family[] {
   if (!text.endsWith('\n')) throw new Error('the last line does not end');
   const found: { name: string; help: string; type: string; series: Series[] }[] = [];
@@ -103,7 +103,7 @@ function lintSeries(
   return problems;
 }
 
-/** Buckets add up to the count, and none is smaller than the one before it. */
+/** Checks that buckets are cumulative and add up to the count. */
 function lintBuckets({ name, series }: Family): string[] {
   const problems: string[] = [];
   const byLabels = new Map<string, Series[]>();

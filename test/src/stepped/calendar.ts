@@ -3,7 +3,7 @@ import { IndexedHeap, type Millis } from '@goshawk/core';
 export interface Event {
   readonly at: Millis;
   readonly happen: () => void;
-  /** It does not happen any more. */
+  /** Cancels the event. */
   isOff: boolean;
 }
 
@@ -27,13 +27,13 @@ export class Calendar {
     return event;
   }
 
-  /** Infinity when nothing is going to happen. */
+  /** Infinity if no event is scheduled. */
   get nextAt(): Millis {
     while (this.#events.get(this.#agenda.top())?.isOff) this.#takeFirst();
     return this.#agenda.topKey();
   }
 
-  /** Lets the next thing happen, if that is until then; otherwise it is then. @returns whether anything has happened */
+  /** Runs the next event if it is due by then; otherwise advances to that time. @returns whether an event ran */
   step(until: Millis): boolean {
     const isDue = this.nextAt <= until;
     if (isDue) this.happenNext();
@@ -41,7 +41,7 @@ export class Calendar {
     return isDue;
   }
 
-  /** Lets the next thing happen, if there is any. */
+  /** Runs the next event, if there is one. */
   happenNext(): void {
     if (this.nextAt === Number.POSITIVE_INFINITY) return;
     const { at, happen } = this.#takeFirst();

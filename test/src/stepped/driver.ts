@@ -1,23 +1,23 @@
 import type { Address, Environment, Machine, Message, Millis, Outcome, Role } from '@goshawk/core';
 import type { Worker, WorkerEnvironment } from '@goshawk/worker';
 
-/** A machine that runs tasks, with the entries through which it hears of them. */
+/** A machine that runs tasks, with the entry points that report their progress. */
 export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskOutput' | 'taskEnded'>;
 
 /** The environment that any driver gives such a machine. */
 export type TaskEnvironment = Environment & Pick<WorkerEnvironment, 'execute' | 'kill'>;
 
 /**
- * @param self what the machine knows itself by
- * @param address what the driver knows it by
+ * @param self address by which the machine knows itself
+ * @param address by which the driver knows it
  */
 export type Build<M, E = Environment> = (environment: E, self: Address, address: Address) => M;
 
 export interface DriverOptions {
   readonly seed: string;
   /**
-   * Takes each message in place of the driver's own mail, as soon as it is sent; what is to arrive is handed
-   * to `deliver`. Everybody in it is named as the driver names them.
+   * Receives each message in place of the driver's mail, as soon as it is sent. `deliver` takes the messages that
+   * arrive. Parties in messages have the driver's names.
    */
   readonly carry?: ((from: Address, to: Address, message: Message) => void) | undefined;
 }
@@ -38,9 +38,9 @@ export interface Driver {
   partyOf(handle: Address, by: Address): Address;
   /** Lets something happen to a machine through an entry that only its kind has. */
   enter(party: Address, entry: (now: Millis) => void): void;
-  /** The party stops where it stands, as by SIGKILL. */
+  /** The party stops immediately, as by SIGKILL. */
   kill(party: Address): void;
-  /** Lets the clock go on, with all that happens meanwhile. */
+  /** Advances the clock, and runs all events until then. */
   run(forMs: Millis): void;
   close(): void;
 }
@@ -53,15 +53,15 @@ export interface Letter {
 
 /** One that can be moved from event to event. */
 export interface SteppingDriver extends Driver {
-  /** When the next timer goes off, the next task ends, or the driver's own mail arrives. */
+  /** Time of the next event: a timer, the end of a task, or mail of the driver. */
   nextEventAt(): Millis;
-  /** Moves the clock there, and lets it happen. */
+  /** Advances the clock to the next event, and runs it. */
   happenNext(): void;
   /** Moves the clock to a time before which nothing happens. */
   passTo(time: Millis): void;
-  /** Hands messages over at once, as those of one turn. What is for a party that is gone reaches nobody. */
+  /** Delivers messages in one turn. Messages for a dead party are dropped. */
   deliver(letters: readonly Letter[]): void;
-  /** The task in a slot ends now, in this way. @returns false when none runs there */
+  /** Ends the task in a slot with this outcome. @returns false if none runs there */
   endTask(worker: Address, slot: number, outcome: Outcome): boolean;
 }
 

@@ -10,8 +10,8 @@ export interface Envelope {
 }
 
 /**
- * Messages on their way. Order holds from one party to another, as the transport promises; between different
- * pairs any message may come first, and the test that steps the cluster says which.
+ * Messages in flight. Messages from one party to another stay in order, as the transport promises. Messages of
+ * different pairs arrive in any order, which the test chooses.
  */
 export class Network {
   readonly #channels = new Map<string, Envelope[]>();
@@ -34,14 +34,14 @@ export class Network {
     return envelope;
   }
 
-  /** The next message of every pair that has one, oldest first. */
+  /** Returns the next message of every pair that has one, oldest first. */
   heads(): Envelope[] {
     return [...this.#channels.values()]
       .map((channel) => channel[0]!)
       .sort((one, other) => one.sequence - other.sequence);
   }
 
-  /** Everything on its way, oldest first. */
+  /** Returns all messages in flight, oldest first. */
   all(): Envelope[] {
     return [...this.#channels.values()].flat().sort((one, other) => one.sequence - other.sequence);
   }

@@ -25,7 +25,7 @@ const CENTRAL_DOOR = 0 as Address;
 export interface SteppedOptions {
   readonly settings: ClusterSettings;
   readonly seed: string;
-  /** Hears of everything that the machines do to the world, in order. */
+  /** Receives all actions of the machines, in order. */
   readonly observer?: Partial<Observer>;
   /** Creates the driver that replaces the simulator. */
   readonly makeDriver?: ((options: DriverOptions) => SteppingDriver) | undefined;
@@ -92,7 +92,7 @@ export class SteppedCluster {
     return ms + share * (this.now - at);
   }
 
-  /** Its jobs go with it. */
+  /** Adds a scheduler without a journal: its jobs are lost when it stops. */
   addScheduler(name: string): Party {
     const { heartbeatMs } = this.#options.settings.timings;
     return this.#add(name, 'scheduler', (environment, self, address) => {
@@ -143,7 +143,7 @@ export class SteppedCluster {
     return this.party(address);
   }
 
-  /** Somebody outside the cluster; what is sent to them is handed to `receive`. */
+  /** Adds a client or operator outside the cluster; messages to it go to `receive`. */
   addClient(name: string, receive: (from: Party, message: Message) => void = () => {}): Party {
     return this.#add(name, 'client', (_environment, _self, address) => ({
       start() {},
@@ -182,7 +182,7 @@ export class SteppedCluster {
     return party.machine as unknown as Worker;
   }
 
-  /** The party stops where it stands, as by SIGKILL. What it has sent is still on its way. */
+  /** The party stops immediately, as by SIGKILL. Its messages in flight remain. */
   kill(party: Party): void {
     party.alive = false;
     this.#driver.kill(party.address);
@@ -190,7 +190,10 @@ export class SteppedCluster {
 
   // ---- the network
 
-  /** The connection of one party to another breaks, and it hears so. What is on its way between them may arrive or not. */
+  /**
+   * The connection of one party to another breaks, and the first party notices. Messages in flight between them may
+   * arrive or not.
+   */
   disconnect(party: Party, from: Party): void {
     const handle = this.#driver.handleOf(from.address, party.address);
     this.step(party, () => party.machine.disconnected?.(handle, this.now));
@@ -211,7 +214,7 @@ export class SteppedCluster {
     return chosen;
   }
 
-  /** Sends as somebody outside would. */
+  /** Sends a message as a client or operator would. */
   sendAs(from: Party, to: Party, message: Message): void {
     const handle = this.#driver.handleOf(to.address, from.address);
     this.#driver.enter(from.address, () => from.environment.send(handle, message));
@@ -233,7 +236,7 @@ export class SteppedCluster {
     return this.#driver.nextEventAt();
   }
 
-  /** Moves the clock to the next timer or end of a task, and lets it happen. */
+  /** Advances the clock to the next timer or end of a task, and runs it. */
   happenNext(): void {
     this.#driver.happenNext();
   }
@@ -279,8 +282,8 @@ export class SteppedCluster {
 }
 
 /**
- * The simulator hands the very object to the receiver that the sender made; live it is a copy. So that it makes
- * no difference, neither may change what was sent.
+ * The simulator passes the sender's object to the receiver; a live driver copies it. Neither side may modify it, so
+ * that both behave alike.
  */
 function freeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;

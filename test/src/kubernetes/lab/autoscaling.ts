@@ -7,7 +7,7 @@ import type { OneNode } from './one-node.js';
 
 const POOL = 'goshawk-pool';
 const POOL_MAX = 3;
-/** More than what the first worker does while another one starts. */
+/** Exceeds the capacity of the first worker while another one starts. */
 const TASKS = 40;
 
 const HOST_IP = { name: 'HOST_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } };
@@ -65,7 +65,7 @@ async function replicas(lab: Lab): Promise<string> {
   return (await lab.kubectl(words, { shown: '' })).stdout;
 }
 
-/** It may set the size of its pool, and of nothing else. */
+/** The service account may set the size of its pool, and nothing else. */
 async function checkRights(lab: Lab): Promise<void> {
   const account = `system:serviceaccount:${NAMESPACE}:goshawk-autoscale`;
   for (const [set, answer] of [

@@ -9,7 +9,7 @@ const SETS: Readonly<Record<Role, string>> = {
   worker: 'daemonset/goshawk-worker',
 };
 
-// Replays go on for longer than all of it takes: a kubelet may keep the object of a pod that has ended for two minutes.
+// Replays last longer than the disruption, because a kubelet may keep the object of an ended pod for two minutes.
 
 export async function deletePods(lab: Lab): Promise<void> {
   lab.transcript.heading('a pod of each role deleted during a replay');
@@ -75,7 +75,7 @@ export async function excludeNode(lab: Lab): Promise<void> {
   await lab.goshawk(['workers'], { output: lastLine });
 }
 
-/** `kubectl drain` leaves the pods of DaemonSets alone; `goshawk follow-nodes` does not leave their workers at work. */
+/** `kubectl drain` does not evict pods of DaemonSets, but `goshawk follow-nodes` drains their workers. */
 export async function drainNode(lab: Lab, node: OneNode): Promise<void> {
   lab.transcript.heading('a node drained by Kubernetes');
   const ending = new AbortController();
@@ -118,7 +118,7 @@ function untilWorkers(lab: Lab, wanted: string): Promise<void> {
   });
 }
 
-/** @returns whether it may go; a disruption budget may forbid it */
+/** @returns whether the eviction is allowed; a disruption budget may forbid it */
 async function evict(lab: Lab, pod: string): Promise<boolean> {
   const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod}/eviction`;
   const eviction = {

@@ -31,7 +31,7 @@ async function giveKeys(lab: Lab): Promise<void> {
   });
 }
 
-/** Nobody provides volumes here. They are kept when their claims go, as journals should be. */
+/** Volumes created by hand, because the lab has no provisioner. They outlive their claims, as journals should. */
 function volumes(lab: Lab): unknown[] {
   return Array.from({ length: SCHEDULERS }, (_, index) => ({
     apiVersion: 'v1',

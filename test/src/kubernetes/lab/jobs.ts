@@ -7,7 +7,7 @@ export interface Job {
   readonly attemptCounts: { readonly total: number; readonly lost: number };
 }
 
-/** A job from outside of the cluster, run to its result. @returns its id */
+/** Runs a job from outside of the cluster, and checks its result. @returns its id */
 export async function runOneJob(lab: Lab): Promise<string> {
   lab.transcript.heading('a job');
   await lab.goshawk(['workers']);
@@ -43,9 +43,9 @@ interface ReplaySize {
 }
 
 /**
- * Does something while a replay submits jobs, and checks that all of them complete.
+ * Runs an action while a replay submits jobs, and checks that all of them complete.
  *
- * @throws when a job is lost or fails, or the replay was over before
+ * @throws Error if a job is lost or fails, or if the replay ended before the action
  */
 export async function duringReplay(
   lab: Lab,

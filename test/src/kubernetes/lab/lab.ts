@@ -22,7 +22,7 @@ interface Pod {
   readonly isEnding: boolean;
 }
 
-/** A cluster to try things on, and the words to do so. */
+/** A cluster for experiments, with helper functions. */
 export class Lab {
   readonly transcript: Transcript;
   /** The folder of keys and volumes. */
@@ -55,7 +55,7 @@ export class Lab {
     this.#url = `tcp://${stdout}:7070`;
   }
 
-  /** @throws when it fails */
+  /** @throws Error if it fails */
   async kubectl(args: readonly string[], options: RunOptions = {}): Promise<Said> {
     const said = await this.tryKubectl(args, options);
     if (said.exitCode !== 0) throw new Error(`kubectl ${args.join(' ')}: ${said.stderr.trim()}`);
@@ -100,7 +100,7 @@ export class Lab {
     return pod.name;
   }
 
-  /** Every role has its pods, and they do their work. */
+  /** Checks that every role has its pods and that they work. */
   async untilReady(): Promise<void> {
     const wanted = { central: 1, scheduler: SCHEDULERS, worker: 1 } as const;
     const from = performance.now();
@@ -113,7 +113,7 @@ export class Lab {
     this.transcript.say(`all pods are ready after ${((performance.now() - from) / 1_000).toFixed(1)} s`);
   }
 
-  /** @throws when it does not come true within the time */
+  /** @throws Error if it does not become true in time */
   async until(what: string, isTrue: () => Promise<boolean>, patienceSeconds = 240): Promise<void> {
     const giveUpAt = performance.now() + patienceSeconds * 1_000;
     while (!(await isTrue())) {

@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** For those who have to find out why. */
+/** Prints details for debugging. */
 async function showState(lab: Lab): Promise<void> {
   await lab.tryKubectl(['get', 'pods', '-o', 'wide']);
   await lab.tryKubectl(['get', 'events', '--sort-by=.lastTimestamp']);

@@ -13,7 +13,7 @@ function buildFolder(): string {
   return resolve(process.env.GOSHAWK_KUBERNETES || join(tmpdir(), 'goshawk-kubernetes'));
 }
 
-/** Why there can be no cluster of one node here; undefined when there can. */
+/** Reason why a one-node cluster cannot run here; undefined if it can. */
 export function whyNoLab(): string | undefined {
   if (!existsSync(join(TOOLS, 'kubernetes/up.sh'))) {
     return `there is no ${join(TOOLS, 'kubernetes/up.sh')}, which starts Kubernetes on one node`;
@@ -21,7 +21,7 @@ export function whyNoLab(): string | undefined {
   return process.getuid?.() === 0 ? undefined : 'a kubelet needs root';
 }
 
-/** A real cluster of one node, on the Docker of this machine. */
+/** A real one-node cluster on this machine's Docker. */
 export class OneNode {
   readonly #transcript: Transcript;
   readonly #folder = buildFolder();

@@ -8,7 +8,7 @@ import { check, type Lab, NAMESPACE, OVERLAY } from './lab.js';
 const CLUSTERS_OWN = /kube-root-ca\.crt|default-token|serviceaccount\/default/;
 const KINDS = 'all,configmaps,poddisruptionbudgets,networkpolicies,controllerrevisions';
 
-/** Taken away and put back, it knows its jobs; taken away with its namespace, nothing is left. */
+/** A reinstalled cluster still knows its jobs; after removal of its namespace nothing remains. */
 export async function remove(lab: Lab, job: string): Promise<void> {
   lab.transcript.heading('remove, and install again');
   await removeOverlay(lab);

@@ -41,7 +41,7 @@ export class Transcript {
     this.#print(`# ${line}`);
   }
 
-  /** Runs a command to its end, and shows it. Never throws for what the command does. */
+  /** Runs a command to its end, and shows it. Never throws if the command fails. */
   async run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Said> {
     const { shown = [command, ...args.map(shellWord)].join(' '), output = (text) => text } = options;
     if (shown !== '') this.#print(`$ ${shown}`);
