@@ -56,7 +56,7 @@ describe('options', () => {
   });
 });
 
-test('a folder of its own goes with its block; one that was given stays', () => {
+test('a temporary folder is removed at the end of its block; a given one stays', () => {
   using given = new Folder('test');
   let path: string;
   {

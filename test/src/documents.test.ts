@@ -67,7 +67,7 @@ test('every image is shown', () => {
   expect(images.filter((path) => !shown.includes(path.replace('docs/', '')))).toEqual([]);
 });
 
-test('docs/DESIGN.md says of each dependency why it is there', () => {
+test('docs/DESIGN.md gives a reason for each dependency', () => {
   const manifests = files.filter((path) => /^packages\/.*package\.json$/.test(path));
   const names = manifests.flatMap((path) => {
     const { dependencies = {} } = JSON.parse(textOf(path)) as { dependencies?: Record<string, string> };

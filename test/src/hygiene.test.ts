@@ -307,7 +307,7 @@ describe('imports', () => {
     expect(circles).toEqual([]);
   });
 
-  test('leave no file that nobody uses', () => {
+  test('leave no unused file', () => {
     const used = new Set(
       sources.flatMap((source) =>
         importsOf(source)
@@ -332,7 +332,7 @@ test('node:http is taken by process.getBuiltinModule: with Node 24 an import loa
   expect(wrong).toEqual([]);
 });
 
-test('what is private is so at run time as well', () => {
+test('private members are private at run time as well', () => {
   const wrong = sources.flatMap(({ path, text }) => {
     const found = /\n\s+private (?!constructor)[^\n]*/.exec(text);
     return found === null ? [] : [`${path}: ${found[0].trim()}; use #`];
@@ -406,7 +406,7 @@ describe('the repository', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('says in each package what it is for', () => {
+  test('describes the purpose of each package', () => {
     const missing = Object.keys(MAY_IMPORT)
       .flatMap((name) => [`packages/${name}/README.md`, `packages/${name}/src/index.ts`])
       .filter((path) => !existsSync(join(ROOT, path)));

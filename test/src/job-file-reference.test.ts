@@ -53,7 +53,7 @@ function reference(): string {
   ].join('\n\n');
 }
 
-test('docs/USE.md says what the schema says (UPDATE_GOLDEN=1 writes it)', () => {
+test('docs/USE.md matches the schema (UPDATE_GOLDEN=1 writes it)', () => {
   const page = readFileSync(PATH, 'utf8');
   const [before, rest] = page.split(BEGIN) as [string, string];
   const current = `${before}${BEGIN}\n${reference()}\n${rest.slice(rest.indexOf(END))}`;
@@ -61,7 +61,7 @@ test('docs/USE.md says what the schema says (UPDATE_GOLDEN=1 writes it)', () => 
   else expect(page).toBe(current);
 });
 
-test('each field says what it is for', () => {
+test('each field has a description', () => {
   expect(reference()).not.toContain('undefined');
 });
 

@@ -14,7 +14,7 @@ function check(path: string, text: string): void {
   else expect(readFileSync(join(ROOT, path), 'utf8')).toBe(text);
 }
 
-test('docs/MEASUREMENTS.md says what the data says (UPDATE_GOLDEN=1 writes it)', () => {
+test('docs/MEASUREMENTS.md matches the data (UPDATE_GOLDEN=1 writes it)', () => {
   check(PAGE, measurementsPage(measurements));
 });
 
@@ -27,7 +27,7 @@ test('tables of measurements in other documents are those of the data (UPDATE_GO
   for (const path of paths) check(path, withMeasured(readFileSync(join(ROOT, path), 'utf8'), measurements));
 });
 
-test('a document may name no table that there is not', () => {
+test('a document may not name a missing table', () => {
   expect(() => withMeasured('<!-- measured nothing 0 -->\n<!-- end -->', measurements)).toThrow(
     'nothing.json',
   );

@@ -5,7 +5,7 @@ import { messageReference } from './message-reference.js';
 
 const PATH = join(import.meta.dirname, '../../docs/PROTOCOL.md');
 
-test('docs/PROTOCOL.md says what the table says (UPDATE_GOLDEN=1 writes it)', () => {
+test('docs/PROTOCOL.md matches the table (UPDATE_GOLDEN=1 writes it)', () => {
   const reference = messageReference();
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(PATH, reference);
   else expect(readFileSync(PATH, 'utf8')).toBe(reference);

@@ -7,7 +7,7 @@ import { exportedNames, sdkReference } from './sdk-reference.js';
 const PATH = join(import.meta.dirname, '../../docs/SDK.md');
 const MARK = '<!-- reference: made from packages/client/src (UPDATE_GOLDEN=1) -->\n';
 
-test('docs/SDK.md says what the declarations say (UPDATE_GOLDEN=1 writes it)', () => {
+test('docs/SDK.md matches the declarations (UPDATE_GOLDEN=1 writes it)', () => {
   const [head] = readFileSync(PATH, 'utf8').split(MARK);
   const page = `${head}${MARK}\n${sdkReference()}\n`;
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(PATH, page);

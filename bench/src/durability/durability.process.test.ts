@@ -31,7 +31,7 @@ describe('durable jobs', () => {
     expect((await ended).state).toBe('completed');
   });
 
-  test('what runs when its scheduler dies runs on, also to its end, and is not run again', async () => {
+  test('tasks continue when their scheduler dies, even to their end, and are not run again', async () => {
     const scheduler = await daemons.startScheduler('durable');
     await using client = await daemons.connect();
     const untilThereIs = (file: string) => {

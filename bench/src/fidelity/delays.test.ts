@@ -48,7 +48,7 @@ describe('both ends of a message', () => {
     expect(() => pairUp([SCHEDULER, ...rest])).toThrow('message 0 of w/0 s/0 was lost: measure again');
   });
 
-  test('of what is still under way at the end are not needed', () => {
+  test('messages in flight at the end are ignored', () => {
     expect(
       pairUp([
         { ...SCHEDULER, handled: [] },
@@ -73,7 +73,7 @@ test('the work is from the first submission to the end of the last task', () => 
   expect(workOf(all)).toEqual({ from: 5, to: 9 });
 });
 
-test('only what found nothing under way on its connection is a delay of its own', () => {
+test('only messages on an idle connection count as separate delays', () => {
   const one = (from: string, to: string, sentAt: number, delayMs: number) =>
     ({
       type: 'steal',
@@ -96,7 +96,7 @@ test('only what found nothing under way on its connection is a delay of its own'
   expect(firstOnTheirWay([...free, ...behind])).toEqual(free);
 });
 
-test('what was measured is a profile that the simulator takes, phase by phase', () => {
+test('the measurements form a profile for the simulator, phase by phase', () => {
   const client: Recording = {
     ...NOTHING,
     parties: ['c/0', 's/0', 'w/0'],

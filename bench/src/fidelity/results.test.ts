@@ -52,7 +52,7 @@ test('the mean of the simulations is compared with the live run, pair by pair an
   expect(found[4]!.runs).toEqual([0]);
 });
 
-test('what was measured stands beside it; steals only where there were any', () => {
+test('the measurements are listed too, steals only if there were any', () => {
   const seen = new Map(measurements(PAIRS).map(({ name, runs }) => [name, runs]));
   expect(seen.get('hawk load of the machine before')).toEqual([0.25, 0.25]);
   expect(seen.get('hawk steal and stolen, mean')).toEqual([3, 3]);

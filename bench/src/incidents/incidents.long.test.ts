@@ -8,7 +8,9 @@ import { isPrometheusThere } from './prometheus.js';
 import { Site } from './site.js';
 import { INCIDENTS } from './table.js';
 
-/** Ten of `npm run bench -- incidents`: those that need neither mounts nor strace, and whose rules fire soon. */
+/**
+ * Ten of the incidents of `npm run bench -- incidents`: they need neither mounts nor strace, and their rules fire soon.
+ */
 const CHOSEN = [
   'worker-killed',
   'worker-partitioned',

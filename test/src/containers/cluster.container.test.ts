@@ -18,7 +18,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of containers'), () => {
 
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  test('every role says that it is ready', async () => {
+  test('every role reports that it is ready', async () => {
     for (const name of ['central', 'scheduler0', 'worker0']) {
       expect(await cluster.container(name).exec(['goshawk-ready'])).toMatchObject({
         exitCode: 0,
@@ -27,7 +27,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of containers'), () => {
     }
   });
 
-  test('a job runs on several of its machines, encrypted, and what it prints comes back', async () => {
+  test('a job runs encrypted on several of its machines, and its output is returned', async () => {
     const job = await client.submit({
       tasks: { count: 8, run: { exec: ['sh', '-c', 'hostname; sleep 0.2'], cwd: '/' } },
     });
@@ -39,7 +39,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of containers'), () => {
     expect(status.exitCode).toBe(0);
   });
 
-  test('who has no key of the cluster is refused, from inside of its network, too', async () => {
+  test('clients without a key of the cluster are refused, even inside its network', async () => {
     const ask = ['goshawk', 'jobs', '--cluster', `tcp://${cluster.network}-central:7070`];
     const { exitCode, output } = await cluster
       .container('worker0')

@@ -65,12 +65,12 @@ describe.skipIf(missing !== undefined)(named(`docker compose up, ${WORKERS} work
     await project.known(SCHEDULERS, WORKERS);
   });
 
-  test('central tells who is to be scraped, and all of them answer', async () => {
+  test('central lists the scrape targets, and all of them answer', async () => {
     const scraped = await project.must('exec', '-T', 'central', 'node', '--eval', SCRAPE);
     expect(JSON.parse(scraped)).toEqual({ central: 1, scheduler: SCHEDULERS, worker: WORKERS });
   });
 
-  test('all schedulers are killed and brought up again: what was accepted completes', async () => {
+  test('accepted jobs complete after all schedulers are killed and restarted', async () => {
     const client = await project.client();
     const jobs = await Promise.all(
       Array.from({ length: 40 }, () => client.submit({ tasks: { count: 20, run: { sleep: 300 } } })),
@@ -83,7 +83,7 @@ describe.skipIf(missing !== undefined)(named(`docker compose up, ${WORKERS} work
 });
 
 describe.skipIf(missing !== undefined)(named('docker-compose.yml'), () => {
-  test('says in its logs what somebody has set wrongly', async () => {
+  test('logs wrong settings', async () => {
     await using project = new ComposeProject({
       GOSHAWK_WORKERS: '1',
       GOSHAWK_SCHEDULERS: '1',
@@ -96,7 +96,7 @@ describe.skipIf(missing !== undefined)(named('docker-compose.yml'), () => {
     );
   });
 
-  test('tells a second central in its log that there is one', async () => {
+  test('warns a second central in its log', async () => {
     await using project = new ComposeProject({ GOSHAWK_WORKERS: '1', GOSHAWK_SCHEDULERS: '1' });
     await project.must('up', '--detach');
     await project.known(1, 1);
@@ -121,7 +121,7 @@ describe.skipIf(missing !== undefined)(named('docker-compose.yml'), () => {
     expect(await project.must('exec', '-T', 'central', ...stat)).toBe(before);
   });
 
-  test('has a page, for who has the token that stands where the file says', async () => {
+  test('serves the page to readers with the token from the documented place', async () => {
     await using project = new ComposeProject({ GOSHAWK_WORKERS: '1', GOSHAWK_SCHEDULERS: '1' });
     await project.must('up', '--detach', '--wait', 'dashboard', 'worker', 'scheduler');
     await project.known(1, 1);
@@ -153,7 +153,7 @@ describe.skipIf(missing !== undefined)(named('docker-compose.yml'), () => {
     for (const port of ports) expect(port).toMatchObject({ host_ip: '127.0.0.1' });
   });
 
-  test('mounts for monitoring what is in the repository', async () => {
+  test('mounts the monitoring files of the repository', async () => {
     const project = new ComposeProject({});
     const all = await project.must(
       '--profile',

@@ -51,7 +51,7 @@ describe.skipIf(missing !== undefined)(named('the image'), () => {
     expect(added / MIB).toBeGreaterThan(10);
   });
 
-  test('runs with a root file system that nobody writes to, and says when it is not ready', async () => {
+  test('runs with a read-only root file system, and reports when it is not ready', async () => {
     const args = ['--read-only', '--tmpfs', '/tmp', '--init', '--entrypoint', 'bash', image, '-c'];
     const script =
       'goshawk central & until goshawk-ready; do :; done 2>/dev/null; kill %1; wait %1; echo ended with $?';

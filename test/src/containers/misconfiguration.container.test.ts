@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined)(named('a container that was told wrongly'
     expect(lines[0]).toMatch(/^goshawk: /);
   });
 
-  test('says so where nobody takes in what tasks leave behind', async () => {
+  test('reports a missing init process for orphans of tasks', async () => {
     const nowhere = { GOSHAWK_KEYS: '/nowhere' };
     expect((await runToEnd([image, 'worker'], nowhere)).output).toContain('this is process 1');
     expect((await runToEnd(['--init', image, 'worker'], nowhere)).output).not.toContain('this is process 1');

@@ -50,7 +50,7 @@ test('600 tasks of a program that does not exist cost others nothing', async () 
   );
 });
 
-test('a job of 1,000 tasks that kill their workers is given up after few, and others go on', async () => {
+test('a job of 1,000 tasks that kill their workers is given up after a few, and other jobs continue', async () => {
   await using client = await clusterOf(0);
   const workers = keepUp(daemons, ['w0', 'w1', 'w2', 'w3', 'w4', 'w5'], SLOTS);
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(WORKERS);

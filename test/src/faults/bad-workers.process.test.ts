@@ -11,7 +11,7 @@ function worker(name: string, path: string): Promise<Daemon> {
   return daemons.startWorker(name, [], { PATH: path });
 }
 
-test('a worker that fails what others complete is quarantined, and no job fails for it', async () => {
+test('a worker that fails tasks that others complete is quarantined, and no job fails because of it', async () => {
   const bin = join(daemons.folder, 'bin');
   mkdirSync(bin);
   writeFileSync(join(bin, 'the-tool'), '#!/bin/sh\nsleep 0.02\n');

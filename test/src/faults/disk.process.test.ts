@@ -75,7 +75,7 @@ test.skipIf(!mayMount())(
   },
 );
 
-test('after a write that fails a scheduler says nothing more, and goes on from the disk when it is started again', async () => {
+test('a scheduler sends nothing after a failed write, and continues from the disk when it is restarted', async () => {
   const scheduler = await daemons.startScheduler('s');
   await using client = await daemons.connect();
   const old = await client.submit({ tasks: [{ sleep: 1 }] });

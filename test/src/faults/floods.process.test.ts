@@ -28,7 +28,7 @@ function request(number: number): Buffer {
   return frame!;
 }
 
-test('a client that asks 100,000 times and reads no answer costs its scheduler no more than it may, and others nothing', async () => {
+test('a client that sends 100,000 requests and reads no answer neither exhausts memory nor blocks others', async () => {
   const scheduler = await daemons.startScheduler('s');
   await using client = await daemons.connect();
   const served = async (): Promise<string> => {

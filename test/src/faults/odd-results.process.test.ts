@@ -11,7 +11,7 @@ beforeEach(async () => {
   await daemons.startScheduler('s');
 });
 
-test('a result that cannot travel, or is too large, ends its task with a clear error, and the worker goes on', async () => {
+test('a result that is too large or cannot be encoded fails its task, and the worker continues', async () => {
   await using client = await daemons.connect();
   const kinds = ['function', 'cycle', 'bigint', 'deep', 'large'];
   const job = await client.submit({ tasks: [...kinds, 'fine'].map((input) => ({ module: ODD, input })) });
@@ -32,7 +32,7 @@ test('a result that cannot travel, or is too large, ends its task with a clear e
   expect(await next.result()).toEqual(['fine']);
 });
 
-test('of output beyond what is kept both ends are there, with a line between them, and the task completes', async () => {
+test('output beyond the limit keeps its beginning and end, and the task completes', async () => {
   await using client = await daemons.connect();
   const job = await client.submit({
     tasks: [{ exec: ['sh', '-c', 'yes | head -c 3000000; echo last >&2'] }],

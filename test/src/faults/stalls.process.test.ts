@@ -27,7 +27,7 @@ function passed(ms: number): Promise<void> {
 }
 
 for (const judge of ['central', 'scheduler'] as const) {
-  test(`when ${judge} is stopped for three leases and goes on, nobody healthy is lost and no task runs twice`, async () => {
+  test(`when ${judge} is stopped for three leases, no healthy process is lost and no task runs twice`, async () => {
     const { client, ...processes } = await cluster();
     await using _ = client;
     const job = await client.submit({ tasks: { count: 4, run: daemons.held } });
@@ -50,7 +50,7 @@ for (const judge of ['central', 'scheduler'] as const) {
   });
 }
 
-test('what a worker ran that stood still until it was given up ends there when it goes on, and runs elsewhere or again', async () => {
+test('tasks of a worker suspended beyond its lease are killed when it continues, and run again', async () => {
   const { client } = await cluster();
   await using _ = client;
   const run = {
@@ -74,7 +74,7 @@ test('what a worker ran that stood still until it was given up ends there when i
   await expect.poll(running).toHaveLength(0);
 });
 
-test('a worker that is to end finishes what runs, with more patience than a timer of Node can hold', async () => {
+test('a stopping worker finishes running tasks, even with a limit beyond the range of timers of Node', async () => {
   const { client } = await cluster();
   await using _ = client;
   for (const daemon of daemons.all.splice(2)) await daemon.kill();
@@ -103,7 +103,7 @@ test('a second worker of the same name is refused, and the first is unharmed', a
   expect((await client.counters()).central).toMatchObject({ workersJoined: 2, workersLost: 0 });
 });
 
-test('what a worker ran that is killed and comes back under its name is started again at once', async () => {
+test('tasks of a killed worker that returns under its name are restarted at once', async () => {
   const { client, worker } = await cluster();
   await using _ = client;
   const job = await client.submit({ tasks: { count: 4, run: daemons.held } });

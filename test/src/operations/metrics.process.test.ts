@@ -86,7 +86,7 @@ describe.each(ROLES)('/metrics of a %s', (role) => {
 });
 
 describe('what was done', () => {
-  it('is counted by class and by what became of it', () => {
+  it('is counted by class and outcome', () => {
     const ended = 'goshawk_scheduler_tasks_ended_total';
     expect(readingOf('scheduler', ended, { class: 'short', outcome: 'completed' })).toBe(20);
     expect(readingOf('scheduler', ended, { class: 'long', outcome: 'completed' })).toBe(3);
@@ -126,7 +126,7 @@ describe('what was done', () => {
   });
 });
 
-it('attempts of those who have no key of the cluster are counted, and said in the log', async () => {
+it('connection attempts without a key of the cluster are counted and logged', async () => {
   const keys = join(daemons.folder, 'keys');
   const other = join(daemons.folder, 'other-keys');
   for (const each of [keys, other]) execFileSync(process.execPath, [GOSHAWK, 'keygen', each, '--quiet']);

@@ -70,7 +70,7 @@ function specOf(name: string): MetricSpec | undefined {
 }
 
 describe('alerts and dashboard', () => {
-  it.each(expressions)('%s asks for what the roles export: %s', (_, expr) => {
+  it.each(expressions)('%s queries metrics that the roles export: %s', (_, expr) => {
     for (const { name, labels } of namedIn(expr)) {
       const spec = specOf(name);
       expect(spec, name).toBeDefined();
@@ -85,7 +85,7 @@ describe('alerts and dashboard', () => {
     }
   });
 
-  it.each(expressions)('%s asks for rates of counters, and of nothing else: %s', (_, expr) => {
+  it.each(expressions)('%s takes rates of counters only: %s', (_, expr) => {
     for (const [, name] of expr.matchAll(/(?:rate|increase)\(\s*(goshawk_[a-z_]+)/g)) {
       expect(specOf(name!)?.kind).not.toBe('gauge');
     }

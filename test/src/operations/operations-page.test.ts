@@ -22,7 +22,7 @@ describe('docs/METRICS.md', () => {
 });
 
 describe('docs/OPERATE.md', () => {
-  it('says what to do about each alert, and about no other', () => {
+  it('has a runbook for each alert, and for no other', () => {
     const text = readFileSync(join(ROOT, 'deploy/monitoring/alerts.yml'), 'utf8');
     const { groups } = parse(text) as { groups: { rules: Rule[] }[] };
     const rules = groups.flatMap((group) => group.rules);

@@ -206,7 +206,7 @@ describe('a job', () => {
   });
 });
 
-it('a collector that is not there is no harm, and the log says so once', async () => {
+it('a missing collector does no harm and is logged once', async () => {
   await using cluster = await connect(
     await startCluster(['--policy', 'sparrow'], { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }),
   );

@@ -137,7 +137,7 @@ describe('packages as they are published', () => {
     }
   });
 
-  test('the command needs no laboratory, says where it is missing, and finds it once it is installed', async () => {
+  test('the command works without the laboratory, reports it missing, and finds it once installed', async () => {
     const home = join(folder, 'command');
     const laboratory = ['lab', 'simulator', 'traces', 'report', 'figures'];
     expect(PRODUCT.filter((name) => laboratory.includes(name))).toEqual([]);

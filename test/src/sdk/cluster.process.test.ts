@@ -184,7 +184,7 @@ describe('against a real cluster', () => {
     expect(existsSync(text(stderr).trim())).toBe(false);
   });
 
-  test('results of a job that goes on have states, and those of one that was cancelled what there was', async () => {
+  test('results of a running job have states, and those of a cancelled job are the existing ones', async () => {
     const job = await cluster.submit({ tasks: [{ exec: ['true'] }, { sleep: 600_000 }] });
     for await (const result of job.eachResult({ order: 'completed' })) {
       expect(result).toMatchObject({ index: 0, state: 'completed', exitCode: 0, value: null });
@@ -248,7 +248,7 @@ describe('against a real cluster', () => {
     expect(totals.schedulers.tasksCompleted).toBeGreaterThan(600);
   });
 
-  test('a worker that was drained and taken back by its operator still finishes what runs when it is stopped', async () => {
+  test('a worker that was drained and undrained still finishes running tasks when it is stopped', async () => {
     const more = await startWorkers({
       ...common,
       names: ['marked'],
@@ -282,7 +282,7 @@ describe('against a real cluster', () => {
     expect(ended.attempts).toMatchObject({ total: 1, lost: 0 });
   });
 
-  test('a scheduler that drains hands new jobs to the others and tells the end of its own', async () => {
+  test('a draining scheduler hands new jobs to the others and reports the end of its jobs', async () => {
     const draining = schedulers.pop()!;
     const jobs = await Promise.all(
       Array.from({ length: 30 }, () => cluster.submit({ tasks: [{ sleep: 300 }, { sleep: 300 }] })),
@@ -297,7 +297,7 @@ describe('against a real cluster', () => {
     await Promise.all(later.map((job) => job.wait()));
   });
 
-  test('a wait whose scheduler ends without finishing the job says that its owner is gone', async () => {
+  test('a wait whose scheduler exits without finishing the job reports that its owner is gone', async () => {
     await using hasty = await connect(central.endpoint, { requestTimeoutMs: 5_000, renewMs: 500 });
     const leaving = schedulers.pop()!;
     const { tag } = (await cluster.describe()).schedulers.find(

@@ -89,7 +89,7 @@ test('a map stops at the first input that fails, and its job is cancelled', asyn
   await expect.poll(state).toBe('cancelled');
 });
 
-test('a map goes on with its key after its client and its scheduler have ended, and calls nothing twice', async () => {
+test('a map continues with its key after its client and its scheduler have exited, and repeats no calls', async () => {
   const note = join(folder, 'calls');
   await mkdir(note);
   const options = { key: 'again', onError: 'collect', inFlight: 50 } as const;
