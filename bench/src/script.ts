@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-/** Undefined stands for a text that may be left out. Lists are written with commas. */
+/** `undefined` marks an optional text. Lists are comma-separated. */
 type Default = number | string | boolean | readonly number[] | readonly string[] | undefined;
 
 type Value<D extends Default> = D extends number
@@ -81,7 +81,7 @@ export class Folder implements Disposable {
   readonly path: string;
   readonly #isOwn: boolean;
 
-  /** @param given is never removed; without it a folder `goshawk-NAME-…` is made at the place */
+  /** @param given is never removed; without it, creates a folder `goshawk-NAME-…` */
   constructor(name: string, given?: string, place = tmpdir()) {
     this.path = given ?? mkdtempSync(join(place, `goshawk-${name}-`));
     this.#isOwn = given === undefined;

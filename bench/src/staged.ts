@@ -80,8 +80,8 @@ async function measured(policy: string, killEveryMs: number): Promise<LiveRun> {
 }
 
 /**
- * The same jobs at the same times, whose tasks sleep for as long as they ran, by the scheduler's journal. Of tasks that end
- * within a millisecond the order decides who is next, and p90 moves by a tenth: so several times, with delays drawn anew.
+ * Simulates the same jobs at the same times with the task run times from the scheduler's journal. The order of tasks
+ * that end within a millisecond moves p90 by a tenth, so the simulation is repeated with new random delays.
  */
 async function simulate(
   journal: string,

@@ -60,7 +60,7 @@ function boundOf({ bound, limit }: Measured): string {
   return 'atMost' in bound ? `${most}` : `${most} = ${bound.times} × ${bound.of}`;
 }
 
-/** Rows that were measured before, in the order of the worlds, those that were measured now in their places. */
+/** Merges new rows into the earlier ones, in the order of the worlds. */
 function merged(now: MeasuredTable['rows']): MeasuredTable['rows'] {
   const before: MeasuredTable | undefined = existsSync(FILE)
     ? JSON.parse(readFileSync(FILE, 'utf8')).tables[0]

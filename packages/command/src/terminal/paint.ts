@@ -10,7 +10,7 @@ const STATE_STYLES: Readonly<Record<JobState, Style>> = {
   cancelled: 'yellow',
 };
 
-/** The state of a job, and that its user keeps it from starting. */
+/** The state of a job, and whether its user holds it. */
 export function paintStanding(
   { state, held, beginAt }: Pick<JobSummary, 'state' | 'held' | 'beginAt'>,
   paint: Painter,

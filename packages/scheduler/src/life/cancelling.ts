@@ -53,7 +53,7 @@ export class Cancelling {
     this.#endings.endIfDone(job, now);
   }
 
-  /** Cancels single tasks of a job, which goes on with the others; stages after them cannot run any more. */
+  /** Cancels single tasks of a job, which continues with the others; dependent stages can no longer run. */
   cancelTasks(job: Job, message: MessageOf<'cancelTasks'>, now: Millis): CancelledTasks | Refusal {
     const ranges = rangesOf(job, message);
     if ('code' in ranges) return ranges;
