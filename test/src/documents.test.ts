@@ -19,7 +19,7 @@ function textOf(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** Headings as GitHub makes anchors of them. */
+/** Converts headings to anchors as GitHub does. */
 function anchorsOf(path: string): Set<string> {
   const seen = new Map<string, number>();
   const outsideFences = textOf(path).replace(/^```[\s\S]*?^```/gm, '');

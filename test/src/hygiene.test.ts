@@ -68,7 +68,7 @@ const BANNED_IN_PURE: readonly (readonly [pattern: RegExp, instead: string])[] =
   [/\bPromise\b|\basync (?!\*)|\bawait (?!\()/, 'a message, a timer, or a callback of the driver'],
 ];
 
-/** Pure of clocks, sockets and chance, but handed its workload as it comes. */
+/** Files without clocks, sockets and randomness that wait for their input. */
 const MAY_AWAIT = new Set(['packages/simulator/src/simulation.ts']);
 
 /** Started by path or exported by name, not imported. */
@@ -151,12 +151,12 @@ function lineAt(text: string, index: number): number {
 /** Packages in which imports between folders form no circle. */
 const ONE_WAY = ['core', 'policies', 'predictor', 'worker', 'scheduler', 'central', 'command'];
 
-/** Folder of a file inside its package, or the file itself where it is in none. */
+/** Returns the folder of a file in its package; the file itself if it is in none. */
 function folderOf(path: string): string {
   return /^packages\/[^/]+\/src\/([^/]+)/.exec(path)![1]!;
 }
 
-/** All that can be reached from a folder by imports. */
+/** Returns everything reachable from a folder by imports. */
 function reachable(arrows: ReadonlyMap<string, ReadonlyMap<string, string>>, start: string): Set<string> {
   const found = new Set<string>();
   const open = [start];
@@ -176,7 +176,7 @@ function doorsOf(name: string): string[] {
   return Object.keys((JSON.parse(manifest) as { exports: Record<string, unknown> }).exports);
 }
 
-/** Comments and strings say what they like. */
+/** Removes comments and strings, which may contain any names. */
 function codeOf(text: string): string {
   const blank = (part: string) => part.replace(/[^\n]/g, ' ');
   return text
@@ -376,7 +376,7 @@ describe('pure packages', () => {
 
 describe('the repository', () => {
   test('has no leftovers', () => {
-    // Written so that this file does not find itself.
+    // The pattern is split, so that this file does not match.
     const leftover = new RegExp(
       ['\\b(?:TO', 'DO|FIX', 'ME)\\b|\\b(?:test|it|describe)\\.(?:on', 'ly|sk', 'ip|to', 'do)\\('].join(''),
     );

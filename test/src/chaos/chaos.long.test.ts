@@ -3,12 +3,12 @@ import { CALM, drawPlan, SHARED } from './draw-plan.js';
 import { knownNames, readKnown } from './known.js';
 import { play } from './run.js';
 
-/** `npm run chaos` plays more of them. */
+/** Seeds played here; `npm run chaos` plays more. */
 const SEEDS = 200;
 const SHARED_SEEDS = 100;
 const CALM_SEEDS = 60;
 const PARTS = 10;
-/** From here on, others each time; `.ci/run` takes them from the commit. */
+/** First seed, which differs between runs; `.ci/run` derives it from the commit. */
 const FRESH = Number(process.env.FRESH_SEEDS ?? Date.now() % 2 ** 32);
 const FRESH_SEEDS = 50;
 
@@ -63,7 +63,7 @@ describe('what has broken something once', () => {
   test.each(knownNames())('%s', async (name) => {
     const { plan, open } = readKnown(name);
     const { complaints } = await play(plan);
-    // One that is open is kept to be mended; when it is, its file is to say so.
+    // A known failure is kept until it is fixed; its file must then say so.
     if (open === undefined) expect(complaints).toEqual([]);
     else expect(complaints).not.toEqual([]);
   });

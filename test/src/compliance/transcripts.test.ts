@@ -9,7 +9,7 @@ const SUFFIX = '.golden.txt';
 
 const transcripts = readdirSync(FOLDER).filter((file) => file.endsWith(SUFFIX));
 
-/** On the simulator they are played where they stand. */
+/** The simulator is excluded, because it plays the transcripts in separate tests. */
 const { 'the simulator': _, ...others } = STEPPING_DRIVERS;
 
 describe.each(Object.entries(others))('%s has the machines do what stands in', (_, makeDriver) => {

@@ -7,7 +7,9 @@ const SCHEDULERS = 10;
 const WORKERS = Number(process.env.COMPOSE_TEST_WORKERS || 100);
 const JOBS = 300;
 
-/** Asks central, as Prometheus does, whom there is to scrape, and all of them; prints how many of each role answer. */
+/**
+ * Requests the scrape targets from central, as Prometheus does, and scrapes all of them; prints their number per role.
+ */
 const SCRAPE = `
   const { readFileSync } = require('node:fs');
   const token = readFileSync('/etc/goshawk/keys/http.token', 'utf8').trim();
@@ -29,7 +31,7 @@ const SCRAPE = `
   void scrape();
 `;
 
-/** The fields of `goshawk replay --json` that matter here. */
+/** Fields of `goshawk replay --json` that this test reads. */
 interface Comparison {
   readonly runs: readonly [{ readonly jobs: { readonly completed: number; readonly failed: number } }];
 }
@@ -55,7 +57,7 @@ describe.skipIf(missing !== undefined)(named(`docker compose up, ${WORKERS} work
         printed[stream] += text.toString();
       });
     }
-    // Not at its exit: by now all that it wrote was read.
+    // The exit may precede the last output, so the test waits for `close`.
     const ended = once(replay, 'close');
     await project.must('up', '--detach', '--no-recreate', '--scale', `worker=${WORKERS / 2}`, 'worker');
     await project.must('up', '--detach', '--no-recreate', '--scale', `worker=${WORKERS}`, 'worker');

@@ -43,7 +43,7 @@ test('600 tasks of a program that does not exist cost others nothing', async () 
     beside.push(await othersWait(client));
     expect(await typo.wait()).toMatchObject({ state: 'failed' });
   }
-  // A machine that does other things stretches all of it.
+  // Other load on the machine slows all measurements.
   const stretch = Math.max(1, medianOf(alone) / OTHERS_RUN_MS);
   expect(medianOf(beside) - medianOf(alone), `${alone} ms alone, ${beside} beside`).toBeLessThan(
     1_000 * stretch,
@@ -55,7 +55,7 @@ test('a job of 1,000 tasks that kill their workers is given up after a few, and 
   const workers = keepUp(daemons, ['w0', 'w1', 'w2', 'w3', 'w4', 'w5'], SLOTS);
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(WORKERS);
   const alone = medianOf([await othersWait(client), await othersWait(client), await othersWait(client)]);
-  // The parent of a task starts commands for the worker, which is that one's parent.
+  // The parent of a task is the worker's spawner, and the spawner's parent is the worker.
   const poison = 'kill -9 $(ps -o ppid= -p $PPID)';
   const deadly = await client.submit({
     user: 'poisoner',

@@ -45,7 +45,7 @@ test('a task that kills worker after worker fails, others complete, and a restar
   const first = await daemons.startScheduler('s');
   const workers = keepUp(daemons, ['one', 'two']);
   await using client = await daemons.connect();
-  // The parent of a task starts commands for the worker, which is that one's parent.
+  // The parent of a task is the worker's spawner, and the spawner's parent is the worker.
   const poison = `echo start >> starts; kill -9 $(ps -o ppid= -p $PPID)`;
   const deadly = await client.submit({ tasks: [{ exec: ['sh', '-c', poison], cwd: daemons.folder }] });
   const harmless = await client.submit({ tasks: { count: 10, run: { sleep: 50 } } });

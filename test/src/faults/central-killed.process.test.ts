@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 const PROCESSES = 2;
 const WORKERS = 20;
 const SLOTS = 200;
-/** The new central knows all that runs so long after its last worker has registered. ms */
+/** Time after the last registration within which the new central knows all running tasks. ms */
 const KNOWN_WITHIN_MS = 5_000;
 
 const daemons = new TestDaemons('central', { beforeEach, afterEach });
@@ -31,7 +31,7 @@ test('a central that is killed under load has the books of the one before once i
   const long = await client.submit({ name: 'long', estimate: '60s', tasks: tasksOf('long', 150) });
   const short = await client.submit({ name: 'short', estimate: '500ms', tasks: tasksOf('short', 50) });
   await expect.poll(() => marks().length).toBe(SLOTS);
-  // The later one has less work: it would come first if both had come at the same time.
+  // The later job has less work, so it would run first if both had arrived at the same time.
   const first = await client.submit({ name: 'first', estimate: '60s', tasks: tasksOf('first', 20) });
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   const second = await client.submit({ name: 'second', estimate: '59.8s', tasks: tasksOf('second', 20) });

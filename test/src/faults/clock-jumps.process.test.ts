@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { TestDaemons } from '@goshawk/cli/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-/** Debian's package `faketime` has it: it sets the clock of a process, by a file, while that runs. */
+/** Library of Debian's package `faketime`. It sets the clock of a running process through a file. */
 const LIBRARY = readdirSync('/usr/lib')
   .map((name) => `/usr/lib/${name}/faketime/libfaketime.so.1`)
   .find(existsSync);

@@ -16,7 +16,7 @@ afterEach(() => {
 
 const disk = (): string => join(daemons.folder, 'disk');
 
-/** Leaves so much of the disk, or what is left. */
+/** Leaves this much free space on the disk, or what remains. */
 function fillUpTo(mebibytesFree: number): void {
   const { bavail, bsize } = statfsSync(disk());
   appendFileSync(filler(), Buffer.alloc(Math.max(0, bavail * bsize - mebibytesFree * MIB)));
@@ -96,7 +96,7 @@ test('a scheduler sends nothing after a failed write, and continues from the dis
   await using other = await daemons.connect();
   await expect.poll(async () => (await other.jobs()).total).toBeGreaterThan(0);
   const { total } = await other.jobs();
-  // Every acknowledged job is there; an unacknowledged one may be.
+  // Every acknowledged job must exist; an unacknowledged one may exist.
   expect(total).toBeGreaterThanOrEqual(1 + answered);
   expect((await other.job(old.id).describe()).state).toBe('completed');
   const again = await Promise.all(

@@ -10,7 +10,7 @@ const REQUESTS = 100_000;
 const daemons = new TestDaemons('floods', { beforeEach, afterEach });
 beforeEach(() => daemons.startCentralAndWorkers());
 
-/** A request for the list of all jobs, by a client, as the SDK would write it. */
+/** A client's request for the list of all jobs, as the SDK sends it. */
 function request(number: number): Buffer {
   const codec = new Codec({ intern: () => 0 as Address, nameOf: () => undefined });
   let frame: Buffer | undefined;
@@ -40,14 +40,14 @@ test('a client that sends 100,000 requests and reads no answer neither exhausts 
   const flooder = new Dealer({
     routingId: `${clientEndpoint(id)}!${id}`,
     linger: 0,
-    // All may wait here, and next to nothing may come back.
+    // All requests may wait in this process, and almost no replies may wait here.
     sendHighWaterMark: 0,
     receiveHighWaterMark: 1,
   });
   flooder.connect(scheduler.endpoint);
   try {
     await flooder.send(request(0));
-    // It is understood, and answered.
+    // The scheduler understands and answers the first request.
     await flooder.receive();
     for (let number = 1; number <= REQUESTS; number++) await flooder.send(request(number));
     for (let i = 0; i < 20; i++) expect(await served()).toBe('completed');

@@ -10,7 +10,7 @@ const RUN_MS = 800;
 
 const daemons = new TestDaemons('gangs', { beforeEach, afterEach });
 
-/** A central of which SIGUSR2 ends the solver's thread. */
+/** A central in which SIGUSR2 ends the solver's thread. */
 function startCentral(): Promise<Daemon> {
   const preload = new URL('../../dist/faults/end-threads.fixture.js', import.meta.url);
   const environment = { NODE_OPTIONS: `--import ${preload}` };
@@ -45,7 +45,7 @@ function marksOf(name: string, what: 'start' | 'end'): Mark[] {
     .sort((one, other) => one.at - other.at);
 }
 
-/** Whenever the gang started, all of it did, before any of its tasks could have ended. */
+/** Checks that all tasks of the gang started before any of them could have ended. */
 function expectWhole(name: string, tasks: number): void {
   const starts = marksOf(name, 'start');
   expect(starts.length % tasks, `${name}: ${JSON.stringify(starts)}`).toBe(0);
@@ -63,7 +63,7 @@ test('the solver, central and the scheduler are killed: every gang ends, none ru
   await using client = await daemons.connect();
   await expect.poll(async () => (await client.describe()).workers).toHaveLength(SLOTS);
 
-  // A gang that must wait is late; best-effort tasks are killed for it or wait.
+  // A waiting gang is delayed; best-effort tasks are killed for it or wait.
   const late = { deadline: '1ms' };
   const jobs = [
     gang('best-effort', 4),

@@ -21,7 +21,7 @@ const filler = (): string => join(disk(), 'filler');
 const gatewayOf = (some: Daemons): Promise<Daemon> =>
   some.start('gateway', ['dashboard', '--listen', '127.0.0.1:0', '--cluster', daemons.url]);
 
-/** Leaves so much of the disk, or what is left. */
+/** Leaves this much free space on the disk, or what remains. */
 function fillUpTo(mebibytesFree: number): void {
   const { bavail, bsize } = statfsSync(disk());
   appendFileSync(filler(), Buffer.alloc(Math.max(0, Math.floor(bavail * bsize - mebibytesFree * MIB))));
@@ -75,7 +75,7 @@ test.skipIf(!mayMount())(
 
 const REQUESTS = 100_000;
 
-/** Sends them by connections that read nothing, each until it is cut. @returns how many were cut */
+/** Sends requests over connections that never read, each until it is cut. @returns the number of cut connections */
 async function flood(port: number): Promise<number> {
   const piece = Buffer.from('GET /v1/jobs?all=true HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(1_000));
   let cut = 0;

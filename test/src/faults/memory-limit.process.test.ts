@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 const LIMIT_BYTES = 256 * 1024 * 1024;
 
-/** A group of processes that may have so much memory together, as a container's; undefined where this user may make none. */
+/** A cgroup with a memory limit, like a container's; undefined if this user may not create one. */
 function groupOf(bytes: number): string | undefined {
   const places = [
     ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'],
@@ -27,7 +27,7 @@ function groupOf(bytes: number): string | undefined {
 
 const group = groupOf(LIMIT_BYTES);
 afterEach(async () => {
-  // It goes when the last process of it has.
+  // The cgroup can be removed after its last process has exited.
   await vi.waitFor(() => {
     if (group !== undefined) rmdirSync(group);
   });

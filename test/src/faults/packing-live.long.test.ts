@@ -14,7 +14,7 @@ const daemons = new TestDaemons('packing-live', { beforeEach, afterEach });
 
 function worker(name: string): Promise<Daemon> {
   const has = ['--slots', 'none', '--resources', `cpu=${CPUS},memory=${MEMORY}`];
-  // Tasks have the path from their worker, and write by it where they run.
+  // Tasks inherit PATH, which starts with the name of their worker.
   const environment = { PATH: `${name}:${process.env.PATH}` };
   return daemons.startWorker(name, [...WITH_HTTP, ...has], environment);
 }
@@ -34,15 +34,15 @@ function startsAt(name: string): number {
   return marks().filter(({ what, at }) => what === 'start' && at === name).length;
 }
 
-/** Workers at which tasks have started, those with most first. */
+/** Workers on which tasks have started, those with most tasks first. */
 function busiest(): string[] {
   const names = new Set(marks().map(({ at }) => at));
   return [...names].sort((one, other) => startsAt(other) - startsAt(one));
 }
 
 /**
- * @returns the most tasks that any worker has had at a time
- * @throws where a worker has more than it has room for
+ * @returns the maximum number of concurrent tasks on any worker
+ * @throws Error if tasks exceed a worker's capacity
  */
 function judge(): number {
   const used = new Map<string, { tasks: number; cpu: number; memory: number }>();
@@ -65,7 +65,7 @@ function judge(): number {
 
 const TASKS = 4;
 
-/** Tasks that mark where and when they run, and with how much, and that end when the gate is open. */
+/** Tasks that record when and where they run and what they request, and that end when the gate is open. */
 function submit(client: Cluster, random: Random, gate: string) {
   const cpu = [0.5, 1, 1.5, 2, 3, 4][Math.floor(random.next() * 6)]!;
   const memory = [0.25, 1, 2, 3, 5, 8][Math.floor(random.next() * 6)]! * GIB;
@@ -130,7 +130,7 @@ test.each(PACKING_NAMES)(
     await processes[names.indexOf(lost)]!.kill();
     await expect.poll(workers).toHaveLength(9);
     const ofLost = startsAt(lost);
-    // More wait than all workers hold, so a worker that joins or comes back is used.
+    // More tasks wait than all workers can run, so a worker that joins or returns is used.
     await worker('w10');
     await expect.poll(() => startsAt('w10')).toBeGreaterThan(0);
     await client.drain(leaving, false);

@@ -36,7 +36,7 @@ for (const judge of ['central', 'scheduler'] as const) {
     processes[judge].signal('SIGSTOP');
     await passed(3 * leaseMs);
     processes[judge].signal('SIGCONT');
-    // So long that a lease that had ended would have been noticed.
+    // Long enough to detect an expired lease.
     await passed(leaseMs);
     daemons.letGo();
     expect(await job.wait()).toMatchObject({

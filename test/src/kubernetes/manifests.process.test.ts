@@ -359,7 +359,7 @@ function portsAsked(manifest: Manifest) {
   const into = (spec!.ingress ?? []).flatMap(portsOf).map((port) => ({ selector, port }));
   const outOf = (spec!.egress ?? []).flatMap((rule) =>
     (rule.to ?? [])
-      // Names are asked for elsewhere.
+      // Requests for DNS go elsewhere.
       .flatMap(({ podSelector, namespaceSelector }) => (namespaceSelector ? [] : [podSelector!]))
       .flatMap((to) => portsOf(rule).map((port) => ({ selector: to, port }))),
   );

@@ -9,7 +9,7 @@ const SMALL = { NODE_OPTIONS: '--max-old-space-size=100' };
 
 const TASKS = 1_200;
 const BYTES = 250_000;
-/** Jobs of one task that are submitted at a time. */
+/** Number of one-task jobs submitted at a time. */
 const TOGETHER = 200;
 
 it('a scheduler takes results of three times its heap, gives them back, and starts again with that heap', async () => {

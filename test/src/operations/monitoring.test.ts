@@ -55,7 +55,7 @@ const expressions = [
   ),
 ];
 
-/** Series of ours that an expression names, with the labels that it picks them by. */
+/** Returns our series that an expression names, with their label selectors. */
 function namedIn(expr: string): { name: string; labels: [label: string, value: string][] }[] {
   return [...expr.matchAll(/\b(goshawk_[a-z_]+)(?:\{([^}]*)\})?/g)].map(([, name, braced]) => ({
     name: name!,

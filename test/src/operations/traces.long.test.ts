@@ -5,7 +5,10 @@ import { type Collector, type ReceivedSpan, startCollector } from './collector.f
 
 /** Real processes send spans of their jobs to a collector. */
 
-/** Each process reads the wall clock once: so far apart at most, on a machine that stands still in between. */
+/**
+ * Maximum difference between wall clocks: each process reads its clock once, and the machine may be suspended in
+ * between.
+ */
 const CLOCKS_MS = 2_000;
 /** Times of the same clock differ only by rounding. */
 const ONE_CLOCK_MS = 0.5;
@@ -33,7 +36,7 @@ async function startCluster(policy: readonly string[], variables: NodeJS.Process
   return endpoint;
 }
 
-/** The trace of a job, as soon as it is whole: spans which is unknown the parent have not all come. */
+/** Returns the trace of a job when it is complete. Spans with an unknown parent show that some have not arrived yet. */
 function traceOf(job: string, spans: number): Promise<readonly ReceivedSpan[]> {
   return vi.waitFor(
     () => {
@@ -63,7 +66,7 @@ function one(
   return found[0]!;
 }
 
-/** Spans of one trace, each below the one that it is to be below, and none longer than its parent. */
+/** Checks that each span of a trace has the expected parent and is not longer than it. */
 function expectToHang(trace: readonly ReceivedSpan[]): void {
   const root = one(trace, 'job');
   expect(root.parentSpanId).toBeUndefined();

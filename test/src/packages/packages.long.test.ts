@@ -20,7 +20,7 @@ const PACKAGES = readdirSync(join(ROOT, 'packages')).filter((name) =>
 const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   version: string;
 };
-/** Each with all packages of ours that it needs. */
+/** Each package with all our packages that it needs. */
 const CLIENT = withNeeded('client');
 const PRODUCT = withNeeded('cli');
 const SIMULATION = ['simulate', 'google-like:jobs=20,seed=1', '--workers', '50', '--json', '--quiet'];

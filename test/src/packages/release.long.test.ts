@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-/** Installs what `npm run release` builds, as people do, and runs a first job with it. */
+/** Installs the output of `npm run release` as users do, and runs a first job with it. */
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
@@ -38,7 +38,7 @@ async function emptyFolder(name: string): Promise<string> {
   return path;
 }
 
-/** A cluster of `goshawk up`; `program` is the command with what stands before it. */
+/** A cluster of `goshawk up`; `program` is the command with preceding arguments. */
 async function up(
   cwd: string,
   program: readonly string[],

@@ -180,7 +180,7 @@ describe('against a real cluster', () => {
       ...[1, 2, 3].map((n, index) => ({ stage: 'extract', index, value: { n, squared: n * n } })),
       { stage: 'sum', index: 3, value: 14 },
     ]);
-    // The file goes with its task.
+    // The file is removed with its task.
     expect(existsSync(text(stderr).trim())).toBe(false);
   });
 
@@ -264,9 +264,9 @@ describe('against a real cluster', () => {
     await expect.poll(stateOf).toBe('drained');
     await cluster.drain('marked', false);
     await expect.poll(stateOf).toBe('active');
-    // Only the task itself can tell that it runs: one that is on its way to a worker that drains is given back.
+    // Only the task itself shows that it is running, because a task in flight to a draining worker is returned.
     const started = join(folder, 'started');
-    // Each scheduler hears of it in its own time, and refuses until then.
+    // Schedulers learn of the drain at different times, and refuse until then.
     const job = await vi.waitFor(
       () =>
         cluster.submit({
@@ -317,7 +317,7 @@ describe('against a real cluster', () => {
   });
 
   test('short jobs go on while central is away', async () => {
-    // Central has noticed every departure so far; nobody notices one after it stops.
+    // Central has detected every departure so far; no process detects departures after central stops.
     expect((await cluster.describe()).schedulers).toHaveLength(schedulers.length);
     await central.stop();
     const job = await cluster.submit({ tasks: [{ sleep: 1 }], estimate: 1 });

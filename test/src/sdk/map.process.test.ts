@@ -15,7 +15,7 @@ let scheduler: Daemon;
 let workers: Daemon;
 let cluster: Cluster;
 let folder: string;
-/** Squares what it is given, and leaves a file for each call; fails of 13 and of 113. */
+/** Squares its input, and creates a file for each call; fails for 13 and 113. */
 let module: string;
 
 function startOwner(): Promise<Daemon> {

@@ -21,9 +21,9 @@ addPapers();
 
 const WORKERS = ['w1', 'w2', 'w3', 'w4'];
 const SLOTS = 2;
-/** Until everybody has come back to a new central. ms */
+/** Time until all processes have registered with a new central. ms */
 const JOINING_MS = 2 * LIVE_TIMINGS.leaseMs;
-/** No task ends before. ms */
+/** Earliest end of a task. ms */
 const SLEEP_MS = 60_000;
 
 /** Central's view of the cluster, as its policy sees it. */
@@ -33,7 +33,7 @@ interface Books {
   readonly jobs: readonly object[];
 }
 
-/** The policy of this name, beside which somebody looks at the books. */
+/** The policy of this name, with an observer of its state. */
 function watched(
   name: string,
   options: Record<string, string | number>,
@@ -103,7 +103,7 @@ type Arrivals = readonly (readonly [at: number, label: string, tasks: number, mo
 interface Played {
   readonly before: Books;
   readonly after: Books;
-  /** Jobs whose tasks started from then on, in order. */
+  /** Jobs whose tasks have started since then, in order. */
   readonly started: readonly string[];
 }
 
@@ -192,7 +192,7 @@ test.each<[string, string, Record<string, string | number>, Arrivals]>([
     'gs',
     { by: 'service', baseMs: 100_000 },
     [
-      // By 160 s of service its other tasks are in the second queue, behind those of a job that has had none.
+      // By 160 s of service its other tasks are in the second queue, behind tasks of a job without any service.
       [0, 's1-had', 12, { tasks: [...each(8, 20_000), ...each(4, SLEEP_MS)] }],
       [1, 's2-fills', 8],
       [22, 's1-new', 4],

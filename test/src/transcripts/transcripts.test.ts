@@ -6,7 +6,7 @@ import { play } from './play.js';
 const FOLDER = import.meta.dirname;
 const SUFFIX = '.golden.txt';
 
-/** UPDATE_GOLDEN=1 writes down what the machines do now; read the difference before it is committed. */
+/** UPDATE_GOLDEN=1 records the current behavior of the machines; review the diff before committing it. */
 const UPDATE = process.env.UPDATE_GOLDEN === '1';
 
 const names = readdirSync(FOLDER).filter((file) => file.endsWith(SUFFIX));
