@@ -11,7 +11,7 @@ import type { Order } from './orders.js';
 import type { Plan, UsersPlan } from './plan.js';
 import type { Execution } from './tasks.js';
 
-/** A task is given up after it was lost with its worker this many times. */
+/** So often a task may be lost with its worker before it is given up. */
 const LOSSES_MAX = 8;
 /** Clocks drift by this at most. */
 const SLOWEST_CLOCK = 0.97;
@@ -27,39 +27,39 @@ export class Checker {
   readonly #executions = new Map<string, Execution>();
   /** By (job, task, attempt). */
   readonly #executed = new Map<string, Execution>();
-  /** The job that a client received for a key. */
+  /** The job reported to a client, by key. */
   readonly #accepted = new Map<string, { readonly order: Order; readonly jobId: string }>();
   /** Jobs whose cancellation was confirmed to a client. */
   readonly #cancelled = new Set<string>();
   readonly #askedToCancel = new Set<string>();
   readonly #retried = new Set<string>();
   readonly #dead = new Set<string>();
-  /** Incarnations that a process has seen superseded by a later one. */
+  /** By the same, incarnations that were heard before a later one. */
   readonly #superseded = new Set<string>();
-  /** By a process and the name of another, the latest incarnation that it has seen. */
+  /** By a process and the name of another, the latest incarnation that it has heard. */
   readonly #latest = new Map<string, number>();
   /** Counts of the current step. */
   #step = { stolen: 0, moved: 0 };
   #hasLostCentral = false;
-  /** Attempts that an owner has assigned. */
+  /** Attempts that an owner has given out. */
   readonly #given = new Set<string>();
-  /** By job, its tasks that are recorded as completed on disk. */
+  /** By job, those of its tasks that are on the disk as completed. */
   readonly #completed = new Map<string, Set<number>>();
   /** Disks that were lost, by the tag of their jobs. */
   readonly #lostTags = new Set<string>();
   readonly #transcript: ((line: string) => void) | undefined;
 
   readonly #users: readonly UsersPlan[];
-  /** Whether some users have a limit on run times. */
+  /** Some users have a limit on run times. */
   readonly #mayTimeOut: boolean;
 
-  /** Workers and messages have no faults, so no running or ended task needs a restart. */
+  /** Nothing happens to workers and messages: what runs, or has ended, need not be started again. */
   readonly #isCalm: boolean;
   /** By task, in a quiet cluster. */
   readonly #latestRun = new Map<string, Execution>();
   readonly #epochs = new Map<string, number>();
 
-  /** Schedulers share a journal; no task starts before the journal has recorded it. */
+  /** Schedulers share a journal: what is not written down in it is not started. */
   readonly #isShared: boolean;
   readonly #written = new Set<string>();
 
@@ -82,7 +82,7 @@ export class Checker {
     this.#epochs.set(tag, epoch);
   }
 
-  /** The owner of an epoch writes a record. */
+  /** Something is written by the owner of an epoch. */
   fenced(tag: string, epoch: number, highest: number): void {
     if (epoch !== highest) this.wrong(`epoch: ${tag} is written to with ${epoch}, and ${highest} has it`);
   }
@@ -121,10 +121,7 @@ export class Checker {
       this.wrong(`conflict-accepted: another job than ${jobId} was taken with its key`);
   }
 
-  /**
-   * A scheduler that has lost its disk is a new one; if central is new as well, no process may know the owners of its
-   * keys.
-   */
+  /** A scheduler that has lost its disk is a new one; if central is new as well, nobody may know whose keys there are. */
   #mayNotKnowBetter(jobId: string): boolean {
     return this.#hasLostCentral && [...this.#lostTags].some((tag) => ownerOf(tag) === ownerOf(tagOf(jobId)));
   }
@@ -147,7 +144,7 @@ export class Checker {
 
   /** By job, the tasks that a retry has named. */
   readonly #chosen = new Map<string, readonly TaskRange[]>();
-  /** By job, tasks whose cancellation was confirmed to a client. */
+  /** By job, tasks of which a client was told that they are cancelled. */
   readonly #cancelledTasks = new Map<string, TaskRange>();
 
   tasksCancelled({ jobId, cancelTasks }: Order): void {
@@ -226,9 +223,10 @@ export class Checker {
       this.wrong(`appended: ${jobId} has ended with ${end!.tasks.total} of ${total} tasks`);
   }
 
-  /** No task starts before the job's begin time, unless a clock was set. */
-  #checkBegin({ jobId, job, at, client, asNewOf }: Order): void {
-    if (!this.#isCalm || typeof job.begin !== 'number' || client !== 'c1' || asNewOf !== undefined) return;
+  /** No task starts before the job is to begin, unless a clock is set. A retry starts at once. */
+  #checkBegin({ jobId, job, at, client, retryOf, asNewOf }: Order): void {
+    if (!this.#isCalm || typeof job.begin !== 'number' || client !== 'c1') return;
+    if (retryOf !== undefined || asNewOf !== undefined || this.#retried.has(jobId!)) return;
     const beginsAt = at + job.begin * SLOWEST_CLOCK;
     for (const run of this.#executions.values())
       if (run.jobId === jobId && run.startedAt < beginsAt)
@@ -250,7 +248,7 @@ export class Checker {
       this.wrong(`counts: ${jobId} retries ${end!.tasks.total} tasks of ${asNewOf}, and has run ${ran.size}`);
   }
 
-  /** Results of a gang are of one attempt; without faults, all members of an attempt start. */
+  /** Results of a gang are of one attempt; where nothing happens, all members of an attempt start. */
   #checkGangs(jobId: string, { gang, stages, tasks }: Order['job'], values: Order['values']): void {
     if (gang !== true) return;
     const counts = (stages ?? [{ tasks }]).map((stage) =>
@@ -274,7 +272,7 @@ export class Checker {
     }
   }
 
-  /** No task ran before each task of its preceding stages had completed on some worker. */
+  /** No task ran before each task of the stages before its own had completed somewhere. */
   #checkPrecedence(jobId: string, { stages = [] }: Order['job'], asNewOf: string | undefined): void {
     const runs = [...this.#executions.values()].filter(
       (run) => run.jobId === jobId || (asNewOf !== undefined && run.jobId === asNewOf),
@@ -302,7 +300,7 @@ export class Checker {
     }
   }
 
-  /** No task of a job began before the given number of tasks of another job had completed. */
+  /** No task of a job began before each of so many of another had completed somewhere. */
   follows(jobId: string, otherId: string, tasks: number): void {
     const runs = [...this.#executions.values()];
     const starts = runs.filter((run) => run.jobId === jobId).map(({ startedAt }) => startedAt);
@@ -317,7 +315,7 @@ export class Checker {
     }
   }
 
-  /** Returns how the jobs ended that a job requires to complete. */
+  /** How those have ended that a job needed to complete. */
   endedAfter(jobId: string, state: JobState, ends: readonly (JobState | undefined)[]): void {
     const isFree = ends.every((end) => end === 'completed');
     if (state === 'cancelled' ? isFree && !this.#askedToCancel.has(jobId) : !isFree)
@@ -340,7 +338,7 @@ export class Checker {
     this.#given.add(run);
   }
 
-  /** An owner assigns a new attempt only of a task that is to run and has not completed. */
+  /** An owner gives out a new attempt only of a task that is to run and has not completed. */
   #checkGiven(process: string, { jobId, task, attempt, gang }: MessageOf<'run'>): void {
     const run = `${jobId}/${task}/${attempt}`;
     const cancelled = this.#cancelledTasks.get(jobId);
@@ -355,12 +353,11 @@ export class Checker {
       this.wrong(`index: ${process} gives out ${run}, and the retry did not name the task`);
   }
 
-  /** A process handles a message of another one. */
+  /** A process takes in what another one has sent. */
   heard(by: string, { name, incarnation }: { readonly name: string; readonly incarnation: number }): void {
     const pair = `${by} ${name}`;
     const latest = this.#latest.get(pair) ?? 0;
-    // The first message of a process after its successor's may be taken for the successor's, because nothing
-    // distinguishes them.
+    // One that is heard for the first time after its successor may be taken for the successor: nothing tells them apart.
     if (this.#superseded.has(`${pair}/${incarnation}`))
       this.wrong(
         `incarnations: ${by} takes something of ${name}/${incarnation}, and has heard ${name}/${latest}`,
@@ -385,7 +382,7 @@ export class Checker {
     if (record.kind !== 'attempt') return;
     const { task, attempt, outcome } = record;
     const run = this.#executed.get(`${job}/${task}/${attempt}`);
-    // Only the owner decides that a run is lost or its job given up, because its worker is or seems to be gone.
+    // That a run is lost, or its job given up, is for the owner to say: its worker is gone, or so it seems.
     const isOwnersWord = outcome.kind === 'lost' || isOwnersEnd(outcome);
     if (!isOwnersWord && run?.kind !== outcome.kind)
       this.wrong(
@@ -403,7 +400,7 @@ export class Checker {
     tasks.add(record.task);
   }
 
-  /** A living worker that completed an attempt keeps the result until the owner requests it. */
+  /** A living worker that was given an attempt and has completed it keeps the result until it is wanted. */
   #declined(attempt: string): void {
     const run = this.#executed.get(attempt);
     if (run?.kind === 'completed' && !this.#dead.has(run.worker))
@@ -444,7 +441,7 @@ export class Checker {
   /** The limits of users hold at all times if nothing happens to central. */
   #mustBeAllowed({ user, startedAt, jobId }: Execution): void {
     if (user === undefined || this.#users.length === 0) return;
-    // Central receives a changed limit at once, and changes of running tasks a little later.
+    // Central hears of a change at once, and of what runs a little later.
     const recent = this.#users.filter(
       ({ at }, index) =>
         at <= startedAt && (this.#users[index + 1]?.at ?? startedAt) >= startedAt - LIMIT_GRACE_MS,
@@ -457,11 +454,7 @@ export class Checker {
       if (has >= allowed)
         this.wrong(`limit: ${holder} has ${has} of ${allowed} running tasks, and ${jobId} starts`);
     };
-    // The most permissive of several files applies.
-    const own = maxBy(
-      recent.map((each) => grantOf(each, user)),
-      runningOf,
-    );
+    const own = recent.map((each) => grantOf(each, user));
     check(user, own, running.filter((run) => run.user === user).length);
     const projects = new Set(recent.map((each) => grantOf(each, user)?.project));
     const [project] = projects;
@@ -499,8 +492,8 @@ function isIn(ranges: readonly TaskRange[], task: number): boolean {
 /** The settings of a user or project in a file of `--users`. */
 type UserLimits = UsersPlan['users'][string] | undefined;
 
-/** Tasks of chaos request no CPUs, so each takes one. */
-function runningOf(limits: UsersPlan['users'][string] | undefined): number {
+/** Tasks of chaos request no CPUs, and so take one each. */
+function runningOf(limits: UserLimits): number {
   return Math.min(
     Number(limits?.running ?? Number.POSITIVE_INFINITY),
     Number(limits?.cpus ?? Number.POSITIVE_INFINITY),

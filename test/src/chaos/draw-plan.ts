@@ -5,20 +5,20 @@ import { drawFaults, drawTakeovers } from './draw-faults.js';
 import { drawEnduring, drawOrder } from './draw-orders.js';
 import type { AppendedTask, Plan, ProcessPlan, UsersPlan } from './plan.js';
 
-/** Time without faults at the start, so that all processes have joined the cluster. */
+/** Before this nothing is wrong, so that the cluster has come together. */
 const CALM_START_MS = 3_000;
 const HOUR_MS = 3_600_000;
 
 /** The seeds of clusters whose schedulers share a journal. */
 export const SHARED = 'shared ';
-/** The seeds of clusters without faults other than delays. */
+/** The seeds of clusters in which nothing goes wrong but delays. */
 export const CALM = 'calm ';
-/** One run in so many has only faults of schedulers. */
+/** Nothing happens to anybody but schedulers in one of so many. */
 const ONE_CALM_IN = 3;
-/** One run in so many has tasks that outlast all faults. */
+/** Some tasks go on long after all has healed in one of so many. */
 const ONE_ENDURING_IN = 8;
 
-/** Derives everything about a run from its seed. */
+/** Everything about a run, from its seed. */
 export function drawPlan(seed: string): Plan {
   if (seed.startsWith(SHARED)) return drawShared(seed);
   if (seed.startsWith(CALM)) return { ...drawPrivate(seed), faults: [], calm: true };
@@ -95,7 +95,7 @@ function drawPrivate(seed: string): Plan {
   return withIndices(drawn);
 }
 
-/** Independent extensions, each of which changes some plans. */
+/** Each adds something to some plans, drawn by itself. */
 const DRAWN: readonly ((plan: Plan) => Plan)[] = [
   withPredecessors,
   withZones,
@@ -109,10 +109,7 @@ const DRAWN: readonly ((plan: Plan) => Plan)[] = [
   withCancelledTasks,
 ];
 
-/**
- * Some jobs start after others, but not in plans with lost disks, whose jobs would be awaited until the disk is given
- * up.
- */
+/** Some jobs start after others. Those of a lost disk would be waited for until nobody believes that it comes back. */
 function withPredecessors(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/after`);
   const ok = new Draw(`${plan.seed}/after ok`);
@@ -184,7 +181,7 @@ function withHolds(plan: Plan): Plan {
   return { ...plan, orders };
 }
 
-/** Some retries create new jobs, or name tasks. */
+/** Some retries make new jobs, or name tasks. */
 function withRetries(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/retries`);
   const orders = plan.orders.map((order) => {
@@ -223,17 +220,17 @@ function withAppends(plan: Plan): Plan {
       appends.push(tasks.slice(first, first + size) as AppendedTask[]);
       first += size;
     }
-    // An empty list closes the job without appending tasks.
+    // Nothing is appended when it is closed.
     if (appends.length === 0 || draw.chance(0.2)) appends.push([]);
     return { ...order, job: { ...order.job, tasks: tasks.slice(0, has), open: OPEN }, appends };
   });
   return { ...plan, orders };
 }
 
-/** Maximum silence of a client. */
+/** Clients are never silent for so long. */
 const OPEN = '5m';
 
-/** Each task carries its index, so that a swapped task is detected. */
+/** Each task carries its index, so that a task that runs as another one is noticed. */
 function withIndices(plan: Plan): Plan {
   const orders = plan.orders.map((order) => {
     let at = 0;
@@ -275,7 +272,7 @@ function withUsers(plan: Plan): Plan {
 /** The operator limits some users, and changes the limits while the cluster runs. */
 function withLimits(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/limits`);
-  // The limits do not apply if schedulers find workers without central.
+  // The limits do not hold if schedulers find workers by themselves.
   if (!plan.settings.policy.preset.declares || !draw.chance(0.6)) return plan;
   if (plan.orders.every(({ job }) => job.user === undefined)) return plan;
   const changes = Array.from({ length: draw.int(1, 4) }, (_, i) => ({
