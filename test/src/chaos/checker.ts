@@ -151,11 +151,15 @@ export class Checker {
     this.#cancelledTasks.set(jobId!, cancelTasks!);
   }
 
-  /** Jobs whose hold a scheduler has confirmed, until their client asks for their release. */
-  readonly #held = new Set<string>();
+  /** Jobs whose hold a scheduler has confirmed, until their client asks for their release, with their bound tasks. */
+  readonly #held = new Map<string, number>();
 
-  holdConfirmed(jobId: string): void {
-    this.#held.add(jobId);
+  /** Tasks that count as running and are not given out yet wait for a record to be written. */
+  holdConfirmed(jobId: string, running: number): void {
+    let executing = 0;
+    for (const run of this.#executions.values())
+      if (run.jobId === jobId && run.kind === 'running') executing++;
+    this.#held.set(jobId, Math.max(0, running - executing));
   }
 
   releaseAsked(jobId: string): void {
@@ -332,10 +336,16 @@ export class Checker {
     const run = `${jobId}/${task}/${attempt}`;
     if (!this.#given.has(run) && this.#cancelled.has(jobId))
       this.wrong(`cancelled: ${process} gives out ${run} after the cancellation was confirmed`);
-    if (!this.#given.has(run) && this.#held.has(jobId))
-      this.wrong(`held: ${process} gives out ${run} while the job is held`);
+    if (!this.#given.has(run)) this.#checkHeld(process, jobId, run);
     if (!this.#given.has(run)) this.#checkGiven(process, message);
     this.#given.add(run);
+  }
+
+  #checkHeld(process: string, jobId: string, run: string): void {
+    const bound = this.#held.get(jobId);
+    if (bound === undefined) return;
+    if (bound === 0) this.wrong(`held: ${process} gives out ${run} while the job is held`);
+    else this.#held.set(jobId, bound - 1);
   }
 
   /** An owner gives out a new attempt only of a task that is to run and has not completed. */

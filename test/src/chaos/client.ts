@@ -55,7 +55,8 @@ export interface ClientWorld {
   cancelAsked(jobId: string): void;
   tasksCancelled(order: Order): void;
   cancelConfirmed(order: Order): void;
-  holdConfirmed(jobId: string): void;
+  /** @param running number of tasks that the confirmation counts as running */
+  holdConfirmed(jobId: string, running: number): void;
   releaseAsked(jobId: string): void;
   isCancelAsked(jobId: string): boolean;
   ended(order: Order): void;
@@ -135,7 +136,7 @@ export class Client implements Machine {
       case 'jobSummary':
         return asked.kind === 'cancel'
           ? this.#cancelled(order, message.value.state)
-          : this.#updated(asked.kind, order);
+          : this.#updated(asked.kind, order, message.value.tasks.running);
       case 'tasksCancelled':
         if (!order.tasksCancelled && !isFinal(message.value.job.state)) this.#world.tasksCancelled(order);
         order.tasksCancelled = true;
@@ -318,7 +319,7 @@ export class Client implements Machine {
     this.#world.accepted(order, jobId);
     if (order.job.hold === true && order.asNewOf === undefined && order.hold !== undefined) {
       order.holdState = 'held';
-      this.#world.holdConfirmed(jobId);
+      this.#world.holdConfirmed(jobId, 0);
     }
     if (order.cancelAfterMs !== undefined)
       this.#env.setTimer('cancel', this.orders.indexOf(order), now + order.cancelAfterMs);
@@ -332,11 +333,11 @@ export class Client implements Machine {
     this.#world.cancelConfirmed(order);
   }
 
-  #updated(kind: Asked['kind'], order: Order): void {
+  #updated(kind: Asked['kind'], order: Order, running: number): void {
     if (kind === 'release') order.holdState = 'released';
     else if (order.holdState === 'asked') {
       order.holdState = 'held';
-      this.#world.holdConfirmed(order.jobId!);
+      this.#world.holdConfirmed(order.jobId!, running);
     }
   }
 

@@ -184,7 +184,7 @@ class ChaosRun {
       cancelAsked: (jobId) => checker.cancelAsked(jobId),
       tasksCancelled: (order) => checker.tasksCancelled(order),
       cancelConfirmed: (order) => checker.cancelConfirmed(order),
-      holdConfirmed: (jobId) => checker.holdConfirmed(jobId),
+      holdConfirmed: (jobId, running) => checker.holdConfirmed(jobId, running),
       releaseAsked: (jobId) => checker.releaseAsked(jobId),
       isCancelAsked: (jobId) => checker.isCancelAsked(jobId),
       ended: (order) => checker.ended(order),
