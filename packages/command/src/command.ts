@@ -1,7 +1,7 @@
 import type { Context } from './context.js';
 import type { OptionSpec, OptionSpecs, Origin, Resolved } from './options.js';
 
-/** Words after the command's name, and those after `--`. */
+/** Arguments after the command's name, and those after `--`. */
 export interface Positionals {
   readonly words: readonly string[];
   /** Undefined when there is no `--`. */
@@ -10,7 +10,7 @@ export interface Positionals {
 
 export interface Command<S extends OptionSpecs = OptionSpecs> {
   readonly name: string;
-  /** How its words are written, for help: `ID`, `[ID]` where it may be left out, `ID…` for any number. */
+  /** Usage of its words in help: `ID`, `[ID]` for an optional one, `ID…` for any number. */
   readonly words: string;
   /** Minimum number of words. */
   readonly wordsMin: number;
@@ -18,14 +18,14 @@ export interface Command<S extends OptionSpecs = OptionSpecs> {
   readonly describe: string;
   /** Kind of its words for completion; absent: files. */
   readonly completes?: Completed;
-  /** Lines for help, each a command that works. */
+  /** Examples for help, each a complete command. */
   readonly examples: readonly (readonly [command: string, does: string])[];
   readonly options: S;
-  /** It starts one, or needs none: `--cluster` says nothing to it. */
+  /** Whether it starts a cluster or needs none, so that `--cluster` has no effect. */
   readonly needsNoCluster?: boolean;
   /**
    * @param origins where each of its options comes from, by name
-   * @returns the exit code; nothing where all is done
+   * @returns the exit code; undefined means `ExitCode.done`
    */
   run(
     context: Context,
@@ -35,11 +35,11 @@ export interface Command<S extends OptionSpecs = OptionSpecs> {
   ): Promise<number | undefined>;
 }
 
-/** `goshawk completion KIND` lists them, one a line. */
+/** Kinds of values that `goshawk completion KIND` lists, one per line. */
 export const COMPLETED = ['ids', 'workers', 'workloads', 'figures'] as const;
 export type Completed = (typeof COMPLETED)[number];
 
-/** Keeps the option types that `run` gets. */
+/** Defines a command and infers the types of the options that `run` receives. */
 export function defineCommand<const S extends Record<string, OptionSpec>>(
   command: Partial<Pick<Command<S>, 'words' | 'examples' | 'completes' | 'needsNoCluster'>> &
     Pick<Command<S>, 'name' | 'describe' | 'options' | 'run'>,
@@ -56,7 +56,7 @@ export function defineCommand<const S extends Record<string, OptionSpec>>(
   };
 }
 
-/** JSON metadata of a complete list. */
+/** Returns the JSON metadata of a complete list. */
 export function wholeList(entries: readonly unknown[]) {
   return { total: entries.length, truncated: false, next: null };
 }
@@ -69,7 +69,7 @@ export const FROM = {
   describe: 'skip this many entries, to continue a truncated list',
 } as const;
 
-/** So many entries of a list, and what JSON says of the rest. */
+/** Returns a page of a list and its JSON metadata. */
 export function partOf<T>(all: readonly T[], { from, limit }: { from: number; limit: number }) {
   const shown = all.slice(from, from + limit);
   const left = Math.max(0, all.length - from - shown.length);
@@ -78,7 +78,7 @@ export function partOf<T>(all: readonly T[], { from, limit }: { from: number; li
 
 export const ExitCode = {
   done: 0,
-  /** The work failed: a task of a job, a comparison that missed its bound. */
+  /** The work failed, such as a task of a job or a comparison that exceeded its bound. */
   failed: 1,
   usage: 2,
   unreachable: 3,

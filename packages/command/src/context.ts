@@ -1,6 +1,6 @@
 import type { OptionSpecs, Resolved } from './options.js';
 
-/** Options that every command takes. */
+/** Options of every command. */
 export const GLOBAL_OPTIONS = {
   json: {
     type: 'flag',
@@ -41,7 +41,9 @@ export interface OutputStream {
   readonly rows?: number;
 }
 
-/** Resolves when the stream takes more. Text that a slow reader has not read would fill the memory. */
+/**
+ * Writes all parts and respects backpressure, so that a slow reader does not make the output fill the memory.
+ */
 export async function writeAll(stream: OutputStream, parts: Iterable<string>): Promise<void> {
   for (const part of parts) {
     if (stream.write(part) !== false || stream.once === undefined) continue;
@@ -50,8 +52,8 @@ export async function writeAll(stream: OutputStream, parts: Iterable<string>): P
 }
 
 /**
- * With --json a program may parse stderr, so messages for people go only to a terminal, or if --progress
- * requests them.
+ * Reports whether a program may parse stderr. With --json, messages for people go only to a terminal, or if
+ * --progress requests them.
  */
 export function isReadByProgram(
   { json, progress }: Pick<GlobalOptions, 'json' | 'progress'>,
@@ -60,30 +62,30 @@ export function isReadByProgram(
   return json && progress === 'auto' && stderr.isTTY !== true;
 }
 
-/** Everything a command has to do with the world outside; tests hand in another one. */
+/** Everything that a command uses of its environment. Tests replace it. */
 export interface Context {
   readonly global: GlobalOptions;
-  /** Colours on stdout. */
+  /** Whether to use colours on stdout. */
   readonly color: boolean;
-  /** Width of the terminal that stdout is; infinite where it is none, so that nothing is cut. */
+  /** Width of the terminal on stdout; infinite without a terminal, so that nothing is cut. */
   readonly columns: number;
-  /** A result: a JSON value with --json, and words for people without. */
+  /** Prints a result: a JSON value with --json, else text for people. */
   show(value: object, words: () => string): void;
-  /** Words of a result, on stdout. */
+  /** Prints text of a result on stdout. */
   out(text: string): void;
-  /** A JSON value of a result, on a line of stdout. */
+  /** Prints a JSON value of a result as one line of stdout. */
   json(value: unknown): void;
-  /** For people, beside the result: goes to stderr; nowhere with --quiet, nor where `isReadByProgram`. */
+  /** Prints a message for people on stderr; nothing with --quiet or if `isReadByProgram`. */
   note(text: string): void;
-  /** For bytes of others, as they are; words go through `out`. */
+  /** Stream for bytes of tasks, unchanged; text goes through `out`. */
   readonly stdout: OutputStream;
   /** Stream for drawing; text goes through `note`. */
   readonly stderr: OutputStream;
-  /** Colours on stderr. */
+  /** Whether to use colours on stderr. */
   readonly errorColor: boolean;
-  /** Asks the person at the terminal; undefined where there is none. */
+  /** Asks the user a question; undefined without a terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
-  /** All of stdin. */
+  /** Reads all of stdin. */
   readInput(): Promise<Uint8Array>;
   /** Aborted by the first Ctrl-C, or SIGTERM. */
   readonly interrupted: AbortSignal;

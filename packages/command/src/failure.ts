@@ -4,10 +4,10 @@ import type { Context } from './context.js';
 import { plain } from './terminal/paint.js';
 import { withoutPasswords } from './without-passwords.js';
 
-/** State of jobs that are no longer awaited. */
+/** State of jobs after the command stops waiting for them. */
 type Fate = 'goes on' | 'cancelled';
 
-/** Jobs have not ended within the time that was given: exit code 124. */
+/** Reports that jobs have not ended within the timeout: exit code 124. */
 export class WaitTimeoutError extends GoshawkError {
   override name = 'WaitTimeoutError';
 
@@ -18,7 +18,7 @@ export class WaitTimeoutError extends GoshawkError {
   }
 }
 
-/** Ctrl-C while waiting for jobs: exit code 130. */
+/** Reports Ctrl-C while waiting for jobs: exit code 130. */
 export class DetachedError extends GoshawkError {
   override name = 'DetachedError';
   readonly ids: readonly string[];
@@ -38,11 +38,11 @@ function fateOf(ids: readonly string[], fate: Fate): string {
   return ids.length === 1 ? 'the job continues' : 'the jobs continue';
 }
 
-/** Ctrl-C in the middle of work that leaves nothing behind: exit code 130. */
+/** Reports Ctrl-C during work without lasting effects: exit code 130. */
 export class InterruptedError extends GoshawkError {
   override name = 'InterruptedError';
 
-  /** @param what was under way, and how far it had come */
+  /** @param what the interrupted work and its progress */
   constructor(what: string) {
     super('interrupted', `interrupted: ${what}`);
   }
@@ -55,7 +55,7 @@ export interface Failure {
   readonly hint: string;
 }
 
-/** An error that ended a command, for people and programs. */
+/** Describes an error that ended a command, for people and programs. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof GoshawkError) {
     return { exitCode: exitCodeOf(error), code: error.code, message: error.message, hint: error.hint };
@@ -87,7 +87,7 @@ const FILE_ERRORS: ReadonlySet<string> = new Set([
   'EROFS',
 ]);
 
-/** One line: what is wrong, and what to do. */
+/** Returns one line with the message and the hint. */
 export function failureLine({ message, hint }: Pick<Failure, 'message' | 'hint'>): string {
   const line = hint === '' ? message : `${message}${message.endsWith('?') ? '' : ';'} ${hint}`;
   return `goshawk: ${withoutPasswords(line.replaceAll(/\s*\n\s*/g, ' '))}`;

@@ -8,7 +8,7 @@ export function whenAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Resolves when the parent of a process that was started with --with-parent has ended; otherwise never. */
+/** Resolves when the parent of a process started with --with-parent has exited; otherwise never. */
 export function whenOrphaned(withParent: boolean): Promise<void> {
   return new Promise((resolve) => {
     if (!withParent) return;
@@ -18,10 +18,10 @@ export function whenOrphaned(withParent: boolean): Promise<void> {
 }
 
 /**
- * Work that Ctrl-C cuts short: whatever it fails of then, the error says how far it had come. What is done
- * nevertheless is done.
+ * Runs work that Ctrl-C may interrupt. After an interruption, any error becomes one that reports the
+ * progress.
  *
- * @param reached asked only then
+ * @param reached describes the progress; called only after an interruption
  */
 export async function untilInterrupted<T>(
   context: Pick<Context, 'interrupted'>,

@@ -8,13 +8,13 @@ import { decodeText } from './text.js';
  */
 interface SpecBase {
   readonly describe: string;
-  /** One letter. */
+  /** Short form of the flag, one letter. */
   readonly alias?: string;
   /** Description of the default, if it is not a single value. */
   readonly whenUnset?: string;
-  /** Stands for the value in help: `FILE`. */
+  /** Placeholder of the value in help: `FILE`. */
   readonly value?: string;
-  /** Only as a flag: for one run, with no place in a file or the environment. */
+  /** Whether it is only a flag for one run, not a setting in a file or the environment. */
   readonly flagOnly?: boolean;
   /** Rarely used: `--help --all` and docs/COMMANDS.md show it, `--help` does not. */
   readonly rare?: boolean;
@@ -27,9 +27,9 @@ export type OptionSpec =
       readonly type: 'text';
       readonly default?: string;
       readonly choices?: readonly string[];
-      /** For completion, where others will do, too. */
+      /** Values for completion; others are valid too. */
       readonly suggests?: readonly string[];
-      /** May stand without a value, which is then empty. */
+      /** Whether the value may be omitted, and is then empty. */
       readonly valueOptional?: boolean;
     })
   | (SpecBase & { readonly type: 'texts' })
@@ -49,7 +49,7 @@ export type OptionSpec =
       readonly min?: number;
       readonly max?: number;
     })
-  /** In ms once resolved; written with a unit. */
+  /** A time: text with a unit, resolved to ms. */
   | (SpecBase & { readonly type: 'duration'; readonly default?: string });
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
@@ -64,7 +64,7 @@ type ValueOf<S> = S extends { choices: readonly (infer Choice)[] }
         ? boolean
         : number;
 
-/** Options with a default are always there; flags are false and lists empty unless given. */
+/** Options with a default always have a value; flags are false and lists empty unless given. */
 export type Resolved<S extends OptionSpecs> = {
   readonly [N in keyof S]: S[N] extends { default: unknown } | { type: 'flag' } | { type: 'texts' }
     ? ValueOf<S[N]>
@@ -79,16 +79,16 @@ interface Resolution<S extends OptionSpecs> {
 }
 
 export interface Sources {
-  /** By option name (camel case), as the command line gave them; undefined where it did not. */
+  /** Values of the command line by option name (camel case); undefined if absent. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** By option name, camel or kebab case. */
+  /** Values of the file by option name, in camel or kebab case. */
   readonly file: Readonly<Record<string, unknown>>;
-  /** For errors. */
+  /** Name of the file, for errors. */
   readonly fileName: string;
 }
 
-/** @throws InputError that names the option, where it came from, and what would do */
+/** @throws InputError with the option, its origin and the valid values */
 export function resolveOptions<S extends OptionSpecs>(specs: S, sources: Sources): Resolution<S> {
   const values: Record<string, unknown> = {};
   const origins: Record<string, Origin> = {};
@@ -123,7 +123,7 @@ export function optionsGiven<S extends OptionSpecs>(specs: S, flags: Sources['fl
   return resolveOptions(specs, { flags, environment: {}, file: {}, fileName: '' }).values;
 }
 
-/** @throws InputError when it cannot be read or is not an object of settings */
+/** @throws InputError if the file cannot be read or is not an object of settings */
 export function readConfigFile(path: string): Record<string, unknown> {
   let text: string;
   try {
@@ -166,7 +166,7 @@ export function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** Default as written in a file; durations stay text. */
+/** Returns the default value; durations are in ms. */
 export function defaultOf(spec: OptionSpec): unknown {
   if (spec.type === 'flag') return spec.default ?? false;
   if (spec.type === 'texts') return [];

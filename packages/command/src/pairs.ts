@@ -10,7 +10,7 @@ interface PairOption {
   readonly isGood?: (value: string) => boolean;
 }
 
-/** @throws InputError for what is no name with a value */
+/** @throws InputError if the text is not a name with a valid value */
 export function pairIn(text: string, of: PairOption): [name: string, value: string] {
   const { option, form = 'NAME=VALUE', hint, isGood = () => true } = of;
   const equals = text.indexOf('=');
@@ -20,9 +20,9 @@ export function pairIn(text: string, of: PairOption): [name: string, value: stri
 }
 
 /**
- * Pairs by their names, which are the user's own, `constructor` included.
+ * Parses pairs by name. Users choose the names, so `constructor` is valid.
  *
- * @throws InputError for what is no pair, and for a name that is there twice: either value could be meant
+ * @throws InputError for an invalid pair, and for a repeated name, whose value would be ambiguous
  */
 export function pairsIn(texts: readonly string[], of: PairOption): Map<string, string> {
   const found = new Map<string, string>();
@@ -34,7 +34,7 @@ export function pairsIn(texts: readonly string[], of: PairOption): Map<string, s
   return found;
 }
 
-/** The same, with one or several values for each name: `rack=r1,r2`. */
+/** Parses pairs with one or several values per name: `rack=r1,r2`. */
 export function valueListsIn(
   texts: readonly string[],
   of: Omit<PairOption, 'isGood'>,

@@ -1,2 +1,5 @@
-/** Names the folder that relative paths of a child start from; the child itself runs in `/`, which nobody removes. */
+/**
+ * Variable with the base folder of a child's relative paths. The child itself runs in `/`, which cannot be
+ * removed.
+ */
 export const START_FOLDER = 'GOSHAWK_START_FOLDER';

@@ -1,10 +1,10 @@
 import { InputError } from '@goshawk/core';
 
 /**
- * The text of a file, of stdin or of a request: UTF-8, without the byte order mark that some editors put first.
+ * Decodes a file, stdin or a request: UTF-8, without the byte order mark that some editors add.
  *
- * @param what names where it came from, for the error
- * @throws InputError `bad-text` where it is not UTF-8: guessed characters would be passed on as if they had been written
+ * @param what name of the source, for the error
+ * @throws InputError `bad-text` if it is not UTF-8, because replacement characters would corrupt the input
  */
 export function decodeText(bytes: Uint8Array, what: string): string {
   try {
@@ -22,7 +22,7 @@ export function decodeText(bytes: Uint8Array, what: string): string {
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 const NEWLINE = 0x0a;
 
-/** The first line that is not UTF-8: no character spans two lines. */
+/** Returns the first line that is not UTF-8. No character spans two lines. */
 function lineOf(bytes: Uint8Array): number {
   for (let line = 1, from = 0; ; line++) {
     const newline = bytes.indexOf(NEWLINE, from);

@@ -1,6 +1,6 @@
 /**
- * Hides passwords of URLs in a text: from the first colon of what stands before the host up to the last `@` of the word, and in
- * the query. An `@` too many hides a part of the host; one too few would show a part of the password.
+ * Hides passwords of URLs in a text: from the first colon of the user information up to the last `@` of the
+ * word, and in the query. An extra `@` hides part of the host rather than showing part of a password.
  */
 export function withoutPasswords(text: string): string {
   return text

@@ -12,7 +12,7 @@ export const ATTRIBUTE_OPTION = {
 /** Returns the attributes of worker number N. */
 type AttributesOf = (worker: number) => readonly Attribute[];
 
-/** @throws InputError when one is not NAME=VALUE,… */
+/** @throws InputError if a text is not NAME=VALUE,… */
 export function parseAttributes(texts: readonly string[]): AttributesOf {
   const option = { option: '--attribute', hint: 'such as rack=r1' } as const;
   const dealt = [...valueListsIn(texts, option, LIMITS.nameLengthMax)];
@@ -26,7 +26,7 @@ export function parseAttributes(texts: readonly string[]): AttributesOf {
 
 /**
  * Returns the attributes of all workers.
- * @throws InputError as above
+ * @throws InputError as `parseAttributes`
  */
 export function attributesOfAll(texts: readonly string[], workers: number): Attributes[] {
   const attributesOf = parseAttributes(texts);

@@ -5,11 +5,11 @@ import { ExitCode } from '../command.js';
 import { START_FOLDER } from '../start-folder.js';
 import { LogFile } from './log-file.js';
 
-/** Characters of a process's stderr among which the reason of its end is looked for. */
+/** Length of the end of stderr that is searched for the reason of an exit. Characters */
 const SAID_LENGTH_MAX = 16_384;
 /** `process.cwd()` fails once the folder is gone. */
 const STARTED_IN = process.cwd();
-/** Lines of Node.js that follow the error of a process that could not start. */
+/** Lines that Node.js prints after the error of a process that cannot start. */
 const TRAILER = /^(?:Node\.js v\d|\s+at |\s*\^+\s*$|\{$|\}$|\s+\w+: .*,?$|$)/;
 const ERROR_LINE = /^(?:Uncaught )?\w*Error\b.*: /;
 
@@ -25,19 +25,20 @@ export interface Child {
   readonly pid: number;
   readonly endpoint: string;
   readonly process: ChildProcess;
-  /** Resolves with how it ended: an exit code, or the signal that ended it. */
+  /** Resolves with the exit code, or with the signal that ended the process. */
   readonly ended: Promise<number | NodeJS.Signals>;
 }
 
 /**
- * Starts a daemon process and waits until it is up. The process ends when its stdin closes, so with this one. Its own
- * process group keeps Ctrl-C of the terminal away from it.
+ * Starts a daemon process and waits until it is up. It exits when its stdin closes, and so when this process
+ * exits. It has its own process group, so Ctrl-C in the terminal does not reach it.
  *
- * @param args of Node: the script of the command and its arguments, such as `['goshawk.js', 'scheduler', '--name', 's0']`
- * @param logFile gets its log, and whatever else it writes to stderr
- * @param secrets variables that hold what other users of this machine must not see among its arguments
- * @param startFolder that its relative paths start from
- * @throws GoshawkError when it ends before it is up, with the reason from its log
+ * @param args arguments of Node.js: the script and its arguments, such as `['goshawk.js', 'scheduler',
+ * '--name', 's0']`
+ * @param logFile receives everything that the process writes to stderr
+ * @param secrets environment variables that other users of this machine must not see in the arguments
+ * @param startFolder base folder of relative paths
+ * @throws GoshawkError with the reason from its log if it exits before it is up
  */
 export async function startChild(
   name: string,
@@ -82,8 +83,8 @@ export async function startChild(
 }
 
 /**
- * Why a process ended, from the end of what it wrote to stderr: the line of the error where Node.js wrote one with its stack,
- * else the last line.
+ * Returns the reason why a process ended, from the end of its stderr: the error line if Node.js printed a
+ * stack trace, else the last line.
  */
 export function reasonIn(said: string): string {
   const lines = said.trimEnd().split('\n');
@@ -92,12 +93,12 @@ export function reasonIn(said: string): string {
   return error ?? lines.findLast((line) => !TRAILER.test(line)) ?? lines.at(-1)!;
 }
 
-/** Settings of this command are passed on as flags; its environment must not set them a second time. */
+/** Removes the settings of this command, which the child receives as flags. */
 function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('GOSHAWK_')));
 }
 
-/** Invalid options of a child, such as a port in use, are errors of this command's options. */
+/** Reports invalid options of a child, such as a port in use, as errors of this command's options. */
 function startFailure(
   name: string,
   how: number | NodeJS.Signals,
@@ -110,7 +111,7 @@ function startFailure(
   return new GoshawkError('start-failed', `${name} did not start (${how})${why}`, `see ${logFile}`);
 }
 
-/** The message of a line that may be an error in JSON, or a line of the log. */
+/** Returns the message of a log line or of an error in JSON. */
 function readable(line: string): string {
   try {
     const { message, msg, hint } = JSON.parse(line) as Partial<Record<'message' | 'msg' | 'hint', string>>;

@@ -7,15 +7,16 @@ import { keySource } from './keys.js';
 export interface FoundCluster {
   readonly url: string;
   readonly keys?: string | undefined;
-  /** Its data folder, where nobody named the cluster and it runs from another folder than this. */
+  /** Data folder of a cluster that was found without an option and runs from another folder. */
   readonly elsewhere?: string | undefined;
 }
 
 /**
- * The cluster that a command is meant for: that of `--cluster` or `GOSHAWK_CLUSTER`, else the local one (`findLocalCluster`).
+ * Finds the cluster that a command addresses: that of `--cluster` or `GOSHAWK_CLUSTER`, else the local one
+ * (`findLocalCluster`).
  *
- * @param cluster its URL, where another option than `--cluster` names it
- * @throws InputError when what was given is not a URL, or several run; UnreachableError when none does
+ * @param cluster URL, if an option other than `--cluster` names it
+ * @throws InputError if a URL is invalid or several local clusters run; UnreachableError if none runs
  */
 export async function findCluster(
   context: Context,
@@ -36,10 +37,10 @@ export async function findCluster(
 }
 
 /**
- * A connection to the cluster that a command is meant for. Close it, or open it with `await using`.
+ * Connects to the cluster that a command addresses. Close the connection, or open it with `await using`.
  *
- * @param options where it is, if that is known already, and patience other than the client's own
- * @throws InputError for keys that are none; UnreachableError within a few seconds when nobody answers there
+ * @param options address, if it is already known, and timeouts that differ from the client's defaults
+ * @throws InputError for invalid keys; UnreachableError within a few seconds if nothing answers there
  */
 export async function openCluster(
   context: Context,
@@ -49,12 +50,12 @@ export async function openCluster(
   return connect(url, { ...patience, signal: context.interrupted, keys: keySource(context) ?? keys });
 }
 
-/** `connect` of the client. */
+/** Calls `connect` of the client. */
 export async function connect(...given: Parameters<typeof connectTo>): Promise<Cluster> {
   return (await client()).connect(...given);
 }
 
-/** Loaded on use: most commands never talk to a cluster. */
+/** Loads the client on first use, because most commands never connect to a cluster. */
 function client() {
   return import('@goshawk/client');
 }

@@ -73,7 +73,7 @@ export const MEMBER_OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
-/** An option of central, which a local cluster takes too. */
+/** Option of central and local clusters. */
 export const USERS_OPTION = {
   type: 'text',
   value: 'FILE',
@@ -81,7 +81,7 @@ export const USERS_OPTION = {
     'weights and limits of users, as {"ann": {"weight": 3, "running": 8}, "*": {"weight": 1}}; reloaded when the file changes',
 } as const;
 
-/** How long schedulers keep jobs that have ended. */
+/** Options for how long schedulers keep jobs that have ended. */
 export const RETENTION_OPTIONS = {
   keep: { type: 'duration', default: '7d', describe: 'forget ended jobs after this time' },
   keepJobs: {
@@ -108,7 +108,7 @@ export const QUOTA_OPTION = {
     'maximum number of waiting tasks per user and scheduler; further jobs are refused (default: no limit)',
 } as const;
 
-/** How schedulers tell others that jobs have ended. */
+/** Options for how schedulers report that jobs have ended. */
 export const NOTIFY_OPTIONS = {
   notifyHosts: {
     type: 'text',
@@ -132,7 +132,7 @@ export const NOTIFY_OPTIONS = {
   },
 } as const;
 
-/** Option of workers and of a whole local cluster. */
+/** Option of workers and local clusters. */
 export const RUN_AS_OPTION = {
   type: 'text',
   default: 'self',
@@ -156,7 +156,7 @@ export const SHADOW_OPTION = {
   describe: 'score these estimators on every job without using their estimates: pilot,history,hybrid',
 } as const;
 
-/** Options of central, besides those of its policy. */
+/** Options of central, except those of its policy. */
 export const CENTRAL_OPTIONS = {
   bind: {
     type: 'text',

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { InputError } from '@goshawk/core';
 
-/** A folder of a scheduler, among those that several share. */
+/** One of the folders that several schedulers share. */
 export interface SchedulerFolder {
   /** Number, starting at 0. */
   readonly number: number;
   readonly path: string;
 }
 
-/** Others may have been faster at every folder, and have let go of one since. */
+/** Attempts to claim a folder. Other schedulers may claim each folder first and release one later. */
 const ROUNDS = 3;
 
 /** Journal folder within a scheduler's data folder. */
@@ -18,11 +18,11 @@ export function journalIn(dataFolder: string): string {
 }
 
 /**
- * Starts a scheduler in a free folder of `parent`; folders with a journal come first, as jobs may wait there. The kernel's
- * lock decides who has a folder (`claimFolder`), across containers and after crashes.
+ * Starts a scheduler in a free folder of `parent`. Folders with a journal come first, because jobs may wait
+ * there. The kernel's lock decides who owns a folder (`claimFolder`), across containers and after crashes.
  *
- * @param start throws JournalError `journal-in-use` when somebody else was faster
- * @throws InputError `no-free-folder` when living schedulers have them all
+ * @param start throws JournalError `journal-in-use` if another scheduler claimed the folder first
+ * @throws InputError `no-free-folder` if running schedulers use all folders
  */
 export async function inFreeFolder<T>(
   parent: string,
@@ -47,7 +47,10 @@ export async function inFreeFolder<T>(
   );
 }
 
-/** Starts at a random folder, so that schedulers starting together do not try the same ones. */
+/**
+ * Returns the folders from a random one on, so that schedulers starting together do not compete for the same
+ * ones.
+ */
 function candidates(parent: string, count: number): SchedulerFolder[] {
   const first = Math.floor(Math.random() * count);
   const all = Array.from({ length: count }, (_, i) => {

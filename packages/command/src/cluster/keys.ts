@@ -3,17 +3,17 @@ import type { Role } from '@goshawk/core';
 import type { KeyRing, KeySource } from '@goshawk/transport';
 import type { Context } from '../context.js';
 
-/** Holds a key file itself, where a secret comes in the environment rather than as a file. */
+/** Contains a key file itself, for secrets that are passed in the environment rather than as files. */
 const KEY_VARIABLE = 'GOSHAWK_KEY';
 
-/** The keys that --keys or a variable names; undefined without either. The path wins over the variable. */
+/** Returns the keys that --keys or a variable names; undefined without either. The path takes precedence. */
 export function keySource({ global, environment, cwd }: Context): KeySource | undefined {
   if (global.keys !== undefined) return { path: resolve(cwd, global.keys) };
   const text = environment[KEY_VARIABLE];
   return text === undefined || text === '' ? undefined : { text };
 }
 
-/** @throws InputError for keys that are none, not private, or another role's */
+/** @throws InputError for keys that are invalid, not private, or of another role */
 export async function keysFor(role: Role, context: Context): Promise<KeyRing | undefined> {
   const source = keySource(context);
   if (source === undefined) return undefined;

@@ -8,11 +8,11 @@ import * as connecting from './connect.js';
 import { LocalCluster } from './local-cluster.js';
 import { LogFile } from './log-file.js';
 
-// A process of its own: it counts timers and open files.
+// A separate process, because the test counts timers and open files.
 
 const LOG_BYTES_MAX = 10_000;
 
-/** How the next starts of a name come to nothing; of one that is not here they do not. */
+/** Outcomes of the next failing starts by name; names that are absent start normally. */
 const failing = new Map<string, string>();
 const starts: { name: string; at: number }[] = [];
 const running = new Map<string, (how: number) => void>();

@@ -22,56 +22,60 @@ interface LocalClusterOptions
   readonly executable: string;
   readonly schedulers: number;
   readonly policy: PolicySettings;
-  /** The path of the file of users. */
+  /** Path of the users file. */
   readonly users?: string | undefined;
-  /** The folder of the cluster's keys; undefined: every connection is served. */
+  /** Folder of the cluster's keys; if undefined, the cluster accepts every connection. */
   readonly keys: string | undefined;
   /** Listen address of central; port 0 for any. */
   readonly bind: string;
-  /** Logs, and what outlives the processes. */
+  /** Folder for logs and for state that outlives the processes. */
   readonly dataFolder: string;
-  /** Jobs survive their scheduler, and this cluster: the next one with the same folder goes on with them. */
+  /**
+   * Whether jobs survive their scheduler and this cluster: the next one with the same folder resumes them.
+   */
   readonly journal: boolean;
-  /** `postgres://…`: there, and not each in a folder of its own. */
+  /** `postgres://…`: keeps the journals there instead of in a folder for each scheduler. */
   readonly journalUrl?: string | undefined;
-  /** The audit log of all processes. */
+  /** Path of the audit log of all processes. */
   readonly auditLog?: string | undefined;
-  /** With a page, and the HTTP API. */
+  /** Whether to start a dashboard with the HTTP API. */
   readonly dashboard?: boolean;
-  /** HTTP address of central; the others use free ports, which central lists. */
+  /** HTTP address of central; the other processes use free ports, which central lists. */
   readonly http?: Pick<HttpOptions, 'bind' | 'token'> | undefined;
-  /** Called with lines for people, about what happens to the processes. */
+  /** Receives messages for people about starts and exits of processes. */
   readonly note: (line: string) => void;
 }
 
-/** Workers in one process: enough of them to keep processes few, few enough that a hundred use two cores. */
+/**
+ * Workers per process: high enough to keep processes few, low enough that a hundred workers use two cores.
+ */
 const WORKERS_PER_PROCESS = 50;
-/** Until every process has joined. ms */
+/** Time limit for every process to join. ms */
 const JOIN_TIMEOUT_MS = 60_000;
 const JOIN_POLL_MS = 50;
-/** A process that ends by itself is started again after this; twice as long after each start that came to nothing. ms */
+/** Pause before an exited process is restarted; doubled after each failed start. ms */
 const RESTART_PAUSE_MS = 500;
-/** Short enough that nobody waits long for what can start again, long enough for a machine that has too much to do. ms */
+/** Maximum of that pause: short for people who wait, long for an overloaded machine. ms */
 const RESTART_PAUSE_MAX_MS = 10_000;
-/** A process that has run for so long was well. ms */
+/** Run time after which a process counts as healthy, which resets the pause. ms */
 const WELL_AFTER_MS = 10_000;
 
 /** How one process of the cluster is started. */
 interface Place {
   readonly name: string;
   readonly role: (typeof DRAIN_ORDER)[number];
-  /** @param at where it listened before, and others look for it; undefined when it is started first */
+  /** @param at its previous address, which other processes use; undefined for the first start */
   args(at?: string): readonly string[];
-  /** Variables that other users of this machine must not see among its arguments. */
+  /** Environment variables that other users of this machine must not see in the arguments. */
   readonly secrets?: Readonly<Record<string, string>>;
 }
 
-/** In which work flows: no new jobs, then no workers, then no central. */
+/** The order of shutdown: first new jobs stop, then workers, then central. */
 const DRAIN_ORDER = ['scheduler', 'worker', 'central', 'dashboard'] as const;
 
 /**
- * A cluster on this machine: central, schedulers and workers as real processes over loopback. A process that
- * ends by itself is started again at the same place, and those around it carry on meanwhile.
+ * A cluster on this machine: central, schedulers and workers as real processes over loopback. It restarts a
+ * process that exits at the same address, while the other processes continue.
  */
 export class LocalCluster {
   readonly #options: LocalClusterOptions;
@@ -88,7 +92,7 @@ export class LocalCluster {
   /**
    * Starts the processes and waits until all have joined.
    *
-   * @throws GoshawkError when a process does not start; those that did are stopped
+   * @throws GoshawkError if a process does not start; the others are stopped
    */
   static async start(options: LocalClusterOptions, signal?: AbortSignal): Promise<LocalCluster> {
     const cluster = new LocalCluster(options);
@@ -106,19 +110,19 @@ export class LocalCluster {
     return this.#children.get('central')!.endpoint;
   }
 
-  /** The address of its page; undefined where it has none. */
+  /** Address of the dashboard; undefined without one. */
   get page(): string | undefined {
     const endpoint = this.#children.get('dashboard')?.endpoint;
     const token = this.#options.keys === undefined ? '' : `#token=${this.#pageToken}`;
     return endpoint && `${endpoint}${token}`;
   }
 
-  /** The processes, by name, as they are now. */
+  /** The current processes by name. */
   get processes(): ReadonlyMap<string, Child> {
     return this.#children;
   }
 
-  /** Lets all jobs end. */
+  /** Waits for all jobs to end, then stops the processes. */
   async drain(): Promise<void> {
     this.#restartNothing();
     for (const role of DRAIN_ORDER) {
@@ -128,7 +132,7 @@ export class LocalCluster {
     }
   }
 
-  /** Ends all processes now, and what they run. */
+  /** Stops all processes and their tasks at once. */
   async stop(): Promise<void> {
     this.#restartNothing();
     const children = [...this.#children.values()];
@@ -160,7 +164,7 @@ export class LocalCluster {
     return token === undefined ? {} : { GOSHAWK_HTTP_TOKEN: token };
   }
 
-  /** For processes that central lists. */
+  /** HTTP address with a free port, for processes that central lists. */
   get #anyHttpPort(): string | undefined {
     return this.#options.http?.bind.replace(/\d+$/, '0');
   }
@@ -252,14 +256,14 @@ export class LocalCluster {
     });
   }
 
-  /** @param at where it was before */
+  /** @param at its previous address */
   async #start(place: Place, at?: string, pauseMs: Millis = RESTART_PAUSE_MS): Promise<void> {
     const { executable, keys, dataFolder } = this.#options;
     const { name, role, secrets } = place;
     const keyArgs = keys === undefined ? [] : ['--keys', keys];
     const log = join(dataFolder, 'logs', `${name}.log`);
     const child = await startChild(name, [executable, ...place.args(at), ...keyArgs], log, secrets);
-    // The stop of the cluster did not see a process that was about to start.
+    // `stop` and `drain` miss a process that is about to start.
     if (this.#stopping) child.process.kill('SIGTERM');
     this.#children.set(name, { ...child, role });
     const upAt = performance.now();
@@ -273,9 +277,9 @@ export class LocalCluster {
   }
 
   /**
-   * Tries until it is up: whatever keeps a process from starting (a port that is taken, a disk that is full) goes.
+   * Retries until the process is up, because port conflicts and full disks are temporary.
    *
-   * @param said of it last; the same is not said twice
+   * @param said the last message, which is not repeated
    */
   #startLater(place: Place, at: string, pauseMs: Millis, said: string): void {
     const next = Math.min(2 * pauseMs, RESTART_PAUSE_MAX_MS);

@@ -26,7 +26,7 @@ export class LogFile {
       if (this.#bytes > 0 && this.#bytes + bytes.length > this.#bytesMax) this.#file = this.#rotate();
       this.#bytes += writeSync(this.#file, bytes);
     } catch {
-      // Tried again with what comes next.
+      // The next write opens the file again.
       this.close();
     }
   }

@@ -2,7 +2,7 @@ import { GPU, InputError, LIMITS, parseBytes, quoted, type Resources } from '@go
 import type { OptionSpec } from '../options.js';
 import { pairsIn } from '../pairs.js';
 
-/** Both of a worker; wherever there are workers. */
+/** Option of workers and local clusters. */
 export const SLOTS_OPTION = {
   type: 'count',
   default: 1,
@@ -11,7 +11,7 @@ export const SLOTS_OPTION = {
   describe: 'concurrent tasks per worker',
 } as const satisfies OptionSpec;
 
-/** 0: workers without a fixed number of slots. */
+/** The same option; 0 means workers without a fixed number of slots. */
 export const SLOTS_OR_NONE_OPTION = {
   ...SLOTS_OPTION,
   none: 0,
@@ -40,9 +40,9 @@ export function capacityOf(slots: number, resources: string | undefined): Resour
 }
 
 /**
- * The GPUs that a worker gives out: those that CUDA_VISIBLE_DEVICES names, where it is set.
+ * Returns the GPUs that a worker assigns to tasks: those in CUDA_VISIBLE_DEVICES, if it is set.
  *
- * @throws InputError where it names fewer than the worker is to have
+ * @throws InputError if it names fewer than the worker's capacity
  */
 export function gpuNamesOf(capacity: Resources, visible: string | undefined): readonly string[] | undefined {
   const count = Math.ceil(capacity[GPU] ?? 0);
@@ -56,12 +56,12 @@ export function gpuNamesOf(capacity: Resources, visible: string | undefined): re
   );
 }
 
-/** Capacity of all workers together. */
+/** Returns the capacity of all workers together. */
 export function timesAll(capacity: Resources, workers: number): Resources {
   return Object.fromEntries(Object.entries(capacity).map(([name, amount]) => [name, amount * workers]));
 }
 
-/** @throws InputError when it is not NAME=AMOUNT,… */
+/** @throws InputError if it is not NAME=AMOUNT,… */
 function parseResources(text: string | undefined): Resources {
   const amounts = amountsIn(text === undefined ? [] : text.split(','), {
     option: '--resources',
@@ -72,7 +72,7 @@ function parseResources(text: string | undefined): Resources {
   throw new InputError('bad-option', `--resources: ${count} are more than ${LIMITS.resourcesMax}`);
 }
 
-/** @throws InputError for what is no amount of a resource, and for a resource that is there twice */
+/** @throws InputError for an invalid amount and for a repeated resource */
 export function amountsIn(
   texts: readonly string[],
   of: { readonly option: `--${string}`; readonly hint: string },

@@ -9,8 +9,8 @@ import { isOwn } from '../own-names.js';
 import { findPapers } from './papers.js';
 
 /**
- * Loads the policies and estimators of one's own that options name. Estimators have their absolute path from there on,
- * which is what a cluster calls them.
+ * Loads the custom policies and estimators that options name. Estimators are then identified by absolute
+ * path, also within the cluster.
  *
  * @throws InputError for a file that is missing, throws, or breaks the contract
  */
@@ -35,9 +35,9 @@ export async function withOwnModules<O extends Readonly<Record<string, unknown>>
 }
 
 /**
- * Loads the policy if it is in a file or in `@goshawk/papers`; others are always there.
+ * Loads the policy if it is in a file or in `@goshawk/papers`; others are built in.
  *
- * @throws InputError for a file that is no policy
+ * @throws InputError for a file that does not export a policy
  */
 export async function loadPolicy(name: string, cwd: string): Promise<void> {
   if (PAPER_POLICY_NAMES.includes(name)) (await findPapers())?.addPapers();
@@ -64,7 +64,7 @@ async function defaultExport(where: string, path: string): Promise<unknown> {
   return loaded.default;
 }
 
-/** With its line, which the error does not have: Node says it to who checks the file. */
+/** Describes a syntax error with its line, which only `node --check` reports. */
 function syntaxError({ message }: SyntaxError, path: string): string {
   const { stderr } = spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' });
   const line = /:(\d+)$/m.exec(stderr)?.[1];

@@ -10,11 +10,11 @@ interface PapersSolver {
   readonly ThreadedSolver: new (timeoutMs: number) => ProblemSolver;
 }
 
-/** Variables: the papers are built after this package, and need not be installed. */
+/** Typed as `string` because the papers are built after this package and may not be installed. */
 const PACKAGE: string = '@goshawk/papers';
 const SOLVER: string = '@goshawk/papers/solver';
 
-/** @returns undefined where it is not installed */
+/** @returns undefined if the package is not installed */
 export async function findPapers(): Promise<Papers | undefined> {
   try {
     return (await import(PACKAGE)) as Papers;
@@ -24,7 +24,10 @@ export async function findPapers(): Promise<Papers | undefined> {
   }
 }
 
-/** @param timeoutMs for one problem. @returns undefined where it is not installed: policies then plan without a solver */
+/**
+ * @param timeoutMs timeout per problem
+ * @returns undefined if the package is not installed; policies then plan without a solver
+ */
 export async function findSolver(timeoutMs: number): Promise<ProblemSolver | undefined> {
   try {
     const { ThreadedSolver } = (await import(SOLVER)) as PapersSolver;

@@ -3,7 +3,7 @@ import { ALL_POLICY_NAMES, deciderOf } from '@goshawk/policies';
 import { ATTRIBUTES, ESTIMATOR_FORMS } from '@goshawk/predictor';
 import type { OptionSpec, Resolved } from '../options.js';
 
-/** The settings that shape a run: the same names for `up`, `replay`, `simulate`, `central` and in files. */
+/** Settings of policies, with the same names for `up`, `replay`, `simulate`, `central` and in files. */
 export const POLICY_OPTIONS = ofPolicy({
   policy: {
     type: 'text',
@@ -139,7 +139,7 @@ export const POLICY_OPTIONS = ofPolicy({
   stealing: { type: 'flag', default: true, describe: 'let idle workers steal (off: --no-stealing)' },
 });
 
-/** Marks all but those that the help of commands shows. */
+/** Marks all options except those that the help of commands shows. */
 function ofPolicy<const S extends Readonly<Record<string, OptionSpec>>>(specs: S): S {
   const common = ['policy', 'estimator', 'cutoff', 'set'];
   const marked = Object.entries(specs).map(([name, spec]) => [
@@ -149,7 +149,10 @@ function ofPolicy<const S extends Readonly<Record<string, OptionSpec>>>(specs: S
   return Object.fromEntries(marked) as S;
 }
 
-/** Defaults that differ: policies of the papers follow their paper, and seeking policies use the best value. */
+/**
+ * Options whose default depends on the policy: policies of papers follow their paper, seeking policies use
+ * the best value.
+ */
 type BestBySome = 'cancel' | 'probeDraw';
 
 type Said = Resolved<typeof POLICY_OPTIONS>;
@@ -159,7 +162,7 @@ export type PolicyOptions = Omit<Said, BestBySome> & {
 
 type Name = keyof typeof POLICY_OPTIONS;
 
-/** Which settings say something to which policies; in the order in which they are shown. */
+/** Settings and the policies that use them, in display order. */
 const USES: readonly [names: readonly Name[], by: (preset: Preset) => boolean][] = [
   [['shortPartition', 'partition'], ({ partition }) => partition],
   [['central'], ({ long }) => long.by === 'central'],
@@ -172,7 +175,7 @@ const USES: readonly [names: readonly Name[], by: (preset: Preset) => boolean][]
   [['pilotRatio', 'pilotsMax', 'thinLimit', 'historyFeatures'], () => true],
 ];
 
-/** The settings that say something to clusters of such a policy, beside `--estimator`, `--cutoff` and `--set`. */
+/** Returns the settings that a policy uses, besides `--estimator`, `--cutoff` and `--set`. */
 export function settingsUsedBy(preset: Preset): [name: string, spec: OptionSpec][] {
   return USES.flatMap(([names, by]) => (by(preset) ? names : [])).map((name) => [name, POLICY_OPTIONS[name]]);
 }

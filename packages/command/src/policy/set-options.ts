@@ -4,13 +4,13 @@ import { pairsIn } from '../pairs.js';
 
 /**
  * Parses `--set` into values of the options' types.
- * @param chosen the policy, for errors
+ * @param chosen name of the policy, for errors
  * @throws InputError for invalid NAME=VALUE, unknown options and values out of bounds
  */
 export function setOptions(chosen: string, preset: Preset, texts: readonly string[]): PolicyOptions {
   const { module } = deciderOf(preset);
   const options: Record<string, number | string | boolean> = {};
-  // A comma within a value is part of it.
+  // Only a comma before another NAME= separates options.
   const each = texts.flatMap((text) => text.split(/,(?=\s*\w+=)/)).map((text) => text.trim());
   const pairs = pairsIn(each, {
     option: '--set',
@@ -33,8 +33,8 @@ function exampleOf({ options }: PolicyModule): string {
 }
 
 /**
- * Options of a run whose jobs have become so many times smaller: sizes of jobs have, too, but for the least that there is
- * of each. Several of them in a text are joined by commas.
+ * Scales the sizes in the options of a run whose jobs are scaled down by `divisor`, but not below their
+ * minimum. One text may contain several sizes, separated by commas.
  */
 export function scaled(
   { options: described }: PolicyModule,
@@ -54,7 +54,7 @@ function smaller(size: number | string | boolean, least = 0, divisor: number): n
   return each.map((one) => Number((Number(one) / divisor).toPrecision(6))).join(',');
 }
 
-/** Options as `--set` takes them, one each. */
+/** Returns the options as arguments of `--set`, one per option. */
 export function setTexts(preset: Preset): string[] {
   const { module, options } = deciderOf(preset);
   return Object.entries(options)
@@ -63,7 +63,9 @@ export function setTexts(preset: Preset): string[] {
     .sort();
 }
 
-/** Text where it is not of that type, for an error that says what was written. */
+/**
+ * Converts a value to the type; returns the text unchanged if it does not fit, so that the error quotes it.
+ */
 function typed(text: string, type: string): number | string | boolean {
   if (type === 'number' && Number.isFinite(Number(text))) return Number(text);
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';

@@ -17,29 +17,29 @@ import { estimatorKind, FeatureKeys } from '@goshawk/predictor';
 import type { PolicyOptions } from './policy-options.js';
 import { scaled, setOptions, setTexts } from './set-options.js';
 
-/** The estimator of the cluster's schedulers, who never know the truth. */
+/** Returns the estimator of the cluster's schedulers, which never know the true run times. */
 export function schedulersEstimator(text: string): string {
   return estimatorKind(text).kind.needsTruth ? 'given' : text;
 }
 
 /** Facts about a workload that settings depend on. */
 export interface WorkloadFacts {
-  /** Durations of the workload are divided by this in the run; 1 where they are as they were. */
+  /** Divisor of the workload's durations in the run; 1 if they are unchanged. */
   readonly divisor: number;
   /** The 90th percentile of the jobs' mean task run times. ms */
   readonly meanP90Ms: number;
-  /** The share of task seconds in jobs below a cutoff. */
+  /** Returns the share of task seconds in jobs below a cutoff. */
   shareBelow(cutoffMs: number): number;
 }
 
-/** For a look at what is wrong with options whatever the workload. */
+/** Neutral facts, for checking options without a workload. */
 export const NO_FACTS: WorkloadFacts = { divisor: 1, meanP90Ms: 0, shareBelow: () => 0 };
 
 /**
- * The policy settings that the options ask for, for one of the policies named.
+ * Returns the policy settings that the options request, for one of the policies named.
  *
- * @param facts of the workload, when there is one; without it `p90` has no meaning
- * @throws InputError for a policy that there is not, and for values that make no sense
+ * @param facts facts about the workload, if there is one; `p90` needs them
+ * @throws InputError for an unknown policy and for invalid values
  */
 export function policySettings(
   options: PolicyOptions,
@@ -75,7 +75,7 @@ export function policySettings(
     cancel: options.cancel ?? (seeks ? 'proactive' : 'lazy'),
     reserve: fractionOf('--reserve', options.reserve, 'auto' as const),
     seekCap: options.seek,
-    // Long tasks last for a cutoff, so that a hundredth of it is soon enough.
+    // Long tasks run for about the cutoff or longer, so a hundredth of it is frequent enough.
     bitmapMs: timeOf('--bitmap', options.bitmap, Math.min(10_000, Math.max(100, cutoffMs / 100))),
     estimator: schedulersEstimator(options.estimator),
     pilotRatio: pilotRatioOf(options.pilotRatio),
@@ -85,14 +85,15 @@ export function policySettings(
     thinLimit: options.thinLimit,
     features: featuresOf(options.historyFeatures),
     matching: options.matching === 'always' ? 'always' : 'auto',
-    // No more than people notice.
+    // A delay of 100 ms is hardly noticeable.
     seriesMs: timeOf('--series', options.series, Math.min(100, cutoffMs / 100)),
   };
 }
 
 /**
- * With matching, pilots of long jobs use the reserve of short ones: three are enough, half of them decide, together with a
- * prior. Without it, as in the paper, all decide alone (`docs/DESIGN.md`).
+ * With matching, pilots of long jobs use the reserve of short ones: three are enough, and half of them
+ * suffice, together with a prior. Without it, as in the paper, all pilots decide without a prior
+ * (`docs/DESIGN.md`).
  */
 const MATCHED_PILOTS_MAX = 3;
 const MATCHED_QUORUM = 0.5;
@@ -101,7 +102,7 @@ function keepsReserve(preset: Preset): boolean {
   return maySeek(preset) && preset.byClass;
 }
 
-/** @throws InputError for a name of an order that nobody serves jobs in */
+/** @throws InputError if the estimator names an ordering that the policy does not support */
 function checkOrder(estimator: string, preset: Preset): void {
   const { kind } = estimatorKind(estimator);
   const servesIt = Object.values(deciderOf(preset).module.options).some(({ flag }) => flag === '--estimator');
@@ -113,7 +114,7 @@ function checkOrder(estimator: string, preset: Preset): void {
   );
 }
 
-/** Policies with shares, for hints: most of them are not loaded when a hint is due. */
+/** Policies with shares, listed here for hints because most of them are not loaded. */
 export const SHARING_POLICIES = [
   'goshawk',
   'goshawk-peer',
@@ -126,10 +127,10 @@ export const SHARING_POLICIES = [
 /** Policies that place by demands and so need no slots, for hints. */
 export const PACKING_POLICIES = ['goshawk', 'goshawk-peer', 'fifo-ff', 'bfjs', 'vqs', 'vqs-bf'];
 
-/** Values of an order that jobs are served in, by the names that `--estimator` has for them. */
+/** Orderings of jobs by their `--estimator` names. */
 const ORDERS: Readonly<Record<string, string>> = { las: 'service', fifo: 'arrival' };
 
-/** Options of the policy by which central decides. */
+/** Returns the options of the policy by which central decides. */
 function decidingOptions(
   { estimator, set, shareBy, decisionInterval }: PolicyOptions,
   chosen: string,
@@ -150,7 +151,7 @@ function decidingOptions(
   return scaled(module, { ...options, ...said, ...Object.fromEntries(ordered) }, facts?.divisor ?? 1);
 }
 
-/** @throws InputError where the policy does not share by this unit */
+/** @throws InputError if the policy does not share by this unit */
 function checkShareBy(unit: string, policy: string, units: readonly unknown[] | undefined): void {
   if (units?.includes(unit)) return;
   throw new InputError(
@@ -174,16 +175,16 @@ function pilotRatioOf(text: string): PolicySettings['pilotRatio'] {
   );
 }
 
-/** @throws InputError for a feature that there is not */
+/** @throws InputError for an unknown feature */
 function featuresOf(text: string | undefined): PolicySettings['features'] {
   if (text === undefined) return null;
   const features = [...new Set(text.split(',').map((feature) => feature.trim()))];
-  // Refuses what it does not know.
+  // The constructor rejects unknown features.
   new FeatureKeys(features);
   return features;
 }
 
-/** @throws InputError when workers have no fixed number of slots, and the policy counts slots */
+/** @throws InputError if workers have no fixed number of slots, but the policy counts slots */
 export function checkSlots(
   slots: number,
   { policy, preset }: Pick<PolicySettings, 'policy' | 'preset'>,
@@ -196,15 +197,15 @@ export function checkSlots(
   );
 }
 
-/** @throws InputError when some combination is refused by the settings' own schema */
+/** @throws InputError if the settings' schema rejects a combination */
 export function clusterSettings(policy: PolicySettings, timings: Timings = LIVE_TIMINGS): ClusterSettings {
   return clusterSettingsSchema.parse({ policy, timings });
 }
 
 /**
- * `hawk,sparrow` as names that exist, each once.
+ * Parses a list of policies, such as `hawk,sparrow`, without repetitions.
  *
- * @param besides names that are good here, though no preset has them
+ * @param besides names that are valid here although no preset has them
  * @throws InputError
  */
 export function policyNames(text: string, besides: readonly string[] = []): string[] {
@@ -236,7 +237,10 @@ function cutoffOf(text: string | undefined, facts: WorkloadFacts | undefined): n
   return ms / (facts?.divisor ?? 1);
 }
 
-/** Hawk §3.4 sizes the partition by the share of task seconds; where the workload is known, so is that. */
+/**
+ * Returns the size of the partition: the share of task seconds in short jobs (Hawk §3.4), if the workload is
+ * known.
+ */
 function shortPartitionOf(
   text: string | undefined,
   cutoffMs: number,
@@ -247,7 +251,7 @@ function shortPartitionOf(
   return fractionOf('--short-partition', text, share ?? 'auto');
 }
 
-/** @throws InputError for what is no fraction, `auto` or `none` */
+/** @throws InputError if it is not a fraction, `auto` or `none` */
 function fractionOf<Auto>(flag: string, text: string, auto: Auto): number | Auto {
   if (text === 'auto') return auto;
   if (text === 'none') return 0;
@@ -259,13 +263,16 @@ function fractionOf<Auto>(flag: string, text: string, auto: Auto): number | Auto
   );
 }
 
-/** ms; 0 for `none`. @throws InputError for what is no time, `auto` or `none` */
+/**
+ * @returns ms; 0 for `none`
+ * @throws InputError if it is not a time, `auto` or `none`
+ */
 function timeOf(flag: string, text: string, autoMs: number): number {
   if (text === 'auto') return autoMs;
   return text === 'none' ? 0 : parseDuration(text, flag);
 }
 
-/** The settings of a policy as reports record them, by the names of the flags; durations in seconds. */
+/** Returns the settings of a policy for reports, by the names of the flags; durations in seconds. */
 export function policyRecord({ preset, ...settings }: PolicySettings) {
   const set = setTexts(preset);
   return {

@@ -2,9 +2,9 @@ import { InputError } from '@goshawk/core';
 import { estimatorKind } from '@goshawk/predictor';
 
 /**
- * Names of estimators, `pilot,history,hybrid`; none for none.
+ * Parses names of estimators, such as `pilot,history,hybrid`; none if undefined.
  *
- * @throws InputError for one that there is not, or is named twice
+ * @throws InputError for an unknown or repeated name
  */
 export function shadowNames(text: string | undefined): readonly string[] {
   if (text === undefined) return [];

@@ -5,7 +5,7 @@ import { flagOf, kebab, type OptionSpec } from '../options.js';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** A script for the shell, with every command, option and value that is known without a cluster. */
+/** Returns a script for the shell, with every command, option and value that is known without a cluster. */
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
   if (shell === 'fish') return fishScript(commands);
   const bash = bashScript(commands);
@@ -48,12 +48,15 @@ function bashScript(commands: readonly Command[]): string {
   ].join('\n');
 }
 
-/** A word of the command line, for bash. */
+/** Returns the bash expansion of a word of the command line. */
 function word(place: string): string {
   return `\${COMP_WORDS[${place}]}`;
 }
 
-/** Its options, what they take, and what its words are; those the cluster is asked for once they are wanted. */
+/**
+ * Returns the bash case of a command: its options, their values, and words that a cluster completes on
+ * demand.
+ */
 function bashCase(command: Command): string {
   const values = optionsOf(command).flatMap((option) =>
     option[1].type === 'flag' ? [] : [valuesOf(option)],
@@ -67,12 +70,12 @@ function bashCase(command: Command): string {
   return `    '${command.name}') flags='${flags}'; case "$previous" in ${values.join(' ')}${asked} esac ;;`;
 }
 
-/** Bash completions after an option that takes a value. */
+/** Returns the bash case for the values of an option. */
 function valuesOf([name, spec]: readonly [string, OptionSpec]): string {
   return `--${kebab(name)}) words='${listed(spec)?.join(' ') ?? 'FILES'}' ;;`;
 }
 
-/** The values of an option, where they are known. */
+/** Returns the values of an option, if they are known. */
 function listed(spec: OptionSpec): readonly string[] | undefined {
   return spec.type === 'text' ? (spec.choices ?? spec.suggests) : undefined;
 }
@@ -107,7 +110,7 @@ function fishScript(commands: readonly Command[]): string {
   return lines.join('\n');
 }
 
-/** By their first word, in the order of help. */
+/** Groups commands by their first word, in the order of help. */
 function groupsOf(commands: readonly Command[]): Map<string, Command[]> {
   const groups = new Map<string, Command[]>();
   for (const command of commands) {
@@ -131,7 +134,7 @@ function flagsOf(command: Command): string[] {
   return optionsOf(command).map(([name]) => `--${kebab(name)}`);
 }
 
-/** For a POSIX shell and for fish: in single quotes, which neither text has. */
+/** Quotes a text for POSIX shells and fish; a typographic apostrophe replaces single quotes. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", '’')}'`;
 }

@@ -8,15 +8,15 @@ import type { Program } from './program.js';
 const SETTINGS_OF_POLICY = '`goshawk policies NAME` lists all settings of a policy; each is an option here.';
 const WIDTH_MIN = 40;
 const WIDTH_MAX = 120;
-/** Flags that are longer have their description on the next line. */
+/** Longest flags with their description on the same line. */
 const FLAGS_MAX = 26;
 
 /**
- * The help page of a command, of a group of commands, or of all of them.
+ * Returns the help page of a command, of a group of commands, or of all of them.
  *
- * @param words of the command or the group; none for the overview
- * @param columns of the terminal
- * @param isWhole with rare options, and those of every command
+ * @param words of the command or the group; empty for the overview
+ * @param columns width of the terminal
+ * @param isWhole whether to include rare options and those of every command
  * @throws InputError for an unknown command
  */
 export async function helpOn(
@@ -34,7 +34,7 @@ export async function helpOn(
   throw unknownCommand(program, first);
 }
 
-/** @param word what stands where a command's first word should */
+/** @param word the word in place of the command */
 export function unknownCommand({ names }: Program, word: string): InputError {
   const meant = nearest(word, new Set(names.map((name) => name.split(' ')[0]!)));
   const question = meant === undefined ? '' : `; did you mean ${meant}?`;
@@ -58,7 +58,7 @@ async function overview(program: Program, width: number): Promise<string> {
   ].join('\n\n');
 }
 
-/** Groups, in a line each, stand behind commands of one word. */
+/** Lists commands of one word, then groups with one line each. */
 async function overviewRows(program: Program, names: readonly string[]): Promise<Row[]> {
   const single = names.filter((name) => !name.includes(' '));
   const groups = Object.entries(program.groups).flatMap(([group, describe]): Row[] => {
@@ -78,7 +78,7 @@ async function groupPage(program: Program, group: string, width: number): Promis
   ].join('\n\n');
 }
 
-/** Commands and what they do. */
+/** Returns commands and their descriptions. */
 function rowsOf({ optional, named }: Program, names: readonly string[]): Promise<Row[]> {
   return Promise.all(
     names.map(async (name) => [name, optional.commands[name] ?? (await named(name))!.describe] as const),
@@ -101,7 +101,7 @@ function pageOf(
         ['Options of every command', everywhere],
       ]
     : [['Options', shown]];
-  // A command on a line of its own can be copied, however long it is.
+  // A command on a separate line can be copied, however long it is.
   const copied = examples.map(([command, does]) => `  ${command}\n${wrapped(does, width, '      ')}`);
   return [
     `goshawk ${name}${words === '' ? '' : ` ${words}`}`,
@@ -115,7 +115,7 @@ function pageOf(
   ].join('\n\n');
 }
 
-/** Pointers to the options that a page omits. */
+/** Returns a sentence about the options that a page omits. */
 function pointers(name: string, rare: number, needsNoCluster: boolean, width: number): string {
   const common = needsNoCluster ? '--json and --quiet' : '--json and --cluster';
   const count = rare === 1 ? '1 rare option' : `${rare} rare options`;
@@ -127,7 +127,7 @@ function pointers(name: string, rare: number, needsNoCluster: boolean, width: nu
   );
 }
 
-/** A command's own options: those that `--help` shows, and the two kinds that `--help --all` adds. */
+/** Groups the options of a command: those that `--help` shows, and the two kinds that `--help --all` adds. */
 export function optionsByUse(
   options: OptionSpecs,
 ): Readonly<Record<'shown' | 'rare' | 'ofPolicy', OptionSpecs>> {
@@ -150,7 +150,7 @@ export function optionRows(specs: OptionSpecs): Row[] {
   });
 }
 
-/** Placeholder of the option's value. */
+/** Returns the placeholder of the option's value. */
 function placeholderOf(spec: OptionSpec): string {
   if (spec.value !== undefined) return ` ${spec.value}`;
   switch (spec.type) {
@@ -175,7 +175,7 @@ function defaultOf(spec: OptionSpec): string {
   return spec.whenUnset === undefined ? '' : ` [${spec.whenUnset}]`;
 }
 
-/** Two columns; the right one is wrapped. */
+/** Renders two columns; the right one is wrapped. */
 function table(rows: readonly Row[], width: number): string {
   const left = Math.min(FLAGS_MAX, Math.max(...rows.map(([text]) => text.length)));
   const indent = ' '.repeat(left + 4);
@@ -188,7 +188,7 @@ function table(rows: readonly Row[], width: number): string {
     .join('\n');
 }
 
-/** At spaces; each line begins with the indent. */
+/** Wraps a text at spaces; each line begins with the indent. */
 function wrapped(text: string, width: number, indent: string): string {
   return wrapWords(text, width - indent.length)
     .map((line) => indent + line)

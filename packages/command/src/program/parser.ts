@@ -10,30 +10,30 @@ import type { Program } from './program.js';
 /** A parsed command line. */
 interface GivenLine {
   readonly command: Command;
-  /** By option name, camel case; only those that are given. */
+  /** Values of the given options by name (camel case). */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly words: readonly string[];
 }
 
-/** Either a command with what it is given, or the help that was asked for. */
+/** A command with its arguments, or the requested help. */
 interface Parsed {
   readonly given: GivenLine | undefined;
   readonly help: string;
 }
 
-/** Every command takes these; they are words for the parser and no settings. */
+/** Options of every command that the parser handles; they are not settings. */
 const ABOUT_OPTIONS = {
   help: { type: 'flag', alias: 'h', describe: 'explain the command' },
   version: { type: 'flag', describe: 'print the version' },
 } as const satisfies OptionSpecs;
 
 /**
- * Reads a command line. Help is an answer only where it is asked for in its own place: `--help` or `-h` as an option,
- * `help` as the first word or as the only word after the command. Anywhere else `help` is a value like any other.
+ * Parses a command line. Help is printed only for `--help` or `-h` as an option, and for `help` as the first
+ * word or the only word after the command. Elsewhere `help` is an ordinary value.
  *
- * @param words up to `--`
- * @param columns of the terminal, for help
- * @param hasMore whether something follows `--`
+ * @param words the words before `--`
+ * @param columns width of the terminal, for help
+ * @param hasMore whether there are words after `--`
  * @throws InputError, one line, for an unknown command or option, and for an option without its value
  */
 export async function parse(
@@ -47,7 +47,7 @@ export async function parse(
     help: await helpOn(program, topic, columns, isWhole),
   });
   if (words.length === 0) return help([], false);
-  // Other command lines load commands for their options.
+  // This answer needs no commands, which load slowly.
   if (words.length === 1 && words[0] === '--version') return { given: undefined, help: VERSION };
   const argv = words[0] === 'help' ? [...words.slice(1), '--help'] : words;
   const { first, second, command } = await commandOf(program, argv);
@@ -64,7 +64,7 @@ export async function parse(
     if (asksHelp || (isGroup && second === 'help')) return help(first === undefined ? [] : [first], false);
     throw first === undefined ? noCommand() : incompleteGroup(program, first);
   }
-  // A help page must not hide that an option has swallowed the word before it.
+  // A help page must not hide that an option consumed the word before it.
   if (error) throw needsValue(error, command, argv);
   if (asksHelp || isHelpWord) return help(command.name.split(' '), flags.all !== undefined);
   if (version) return { given: undefined, help: VERSION };
@@ -74,13 +74,15 @@ export async function parse(
 }
 
 interface Found {
-  /** Words of the line in the places of a command and, in a group, of its member. */
+  /** Words in the positions of a command and of its member, if it is a group. */
   readonly first?: string | undefined;
   readonly second?: string | undefined;
   readonly command: Command | undefined;
 }
 
-/** The command comes first, or after options; which of those take a value is up to the commands that the line may mean. */
+/**
+ * Finds the command, which may follow options; the possible commands determine which of those take a value.
+ */
 async function commandOf(program: Program, argv: readonly string[]): Promise<Found> {
   const [opening = '-'] = argv;
   const isFirst = !opening.startsWith('-') && !Object.hasOwn(program.groups, opening);
@@ -107,8 +109,9 @@ function optionsOf({ options }: Command): OptionSpecs {
 }
 
 /**
- * Values stay text, and no default is filled in: variables and files come between. An option that is repeated has a list;
- * the parser's own arrays would strip quotes off values.
+ * Splits a command line without converting values or adding defaults, since variables and files take
+ * precedence over defaults. A repeated option has a list; the parser's own arrays would strip quotes from
+ * values.
  */
 function split(argv: readonly string[], own: OptionSpecs): ReturnType<typeof Parser.detailed> {
   const specs: OptionSpecs = { ...own, ...ABOUT_OPTIONS };
@@ -163,7 +166,7 @@ function checkOptions({ command, flags }: GivenLine, argv: readonly string[]): v
   }
 }
 
-/** The parser finds one mistake: `Not enough arguments following: NAME`. */
+/** Converts the parser's error, `Not enough arguments following: NAME`. */
 function needsValue(error: Error, command: Command, argv: readonly string[]): InputError {
   const name = error.message.split(': ')[1]!;
   const flag = asTyped(kebab(name), argv);
@@ -186,13 +189,16 @@ function question(meant: string | undefined): string {
   return meant === undefined ? '' : `; did you mean ${meant}?`;
 }
 
-/** `--no-x`, where that is what stands there: the parser takes it for `x`. */
+/** Returns the flag as the user typed it, since the parser reads `--no-x` as `x`. */
 function asTyped(name: string, argv: readonly string[]): string {
   if (argv.some((word) => word === `--no-${name}` || word.startsWith(`--no-${name}=`))) return `--no-${name}`;
   return name.length > 1 ? flagOf(name) : `-${name}`;
 }
 
-/** Also of an option that somebody cut short, such as `--no-steal`, or of which only the end was typed, such as `--timeout`. */
+/**
+ * Finds the nearest option, including those of which only the beginning (`--no-steal`) or the end
+ * (`--timeout`) was typed.
+ */
 function nearestOption(typed: string, specs: OptionSpecs): string | undefined {
   const flags = Object.entries(specs).flatMap(([name, { type }]) =>
     type === 'flag' ? [flagOf(name), `--no-${kebab(name)}`] : [flagOf(name)],
@@ -214,5 +220,5 @@ function nearestFlag(typed: string, flags: readonly string[]): string | undefine
   return name === undefined ? undefined : `--${name}`;
 }
 
-/** Too many options begin or end with a letter or two. */
+/** Minimum length of such a part: too many options share one or two letters. */
 const BEGINNING_MIN = 4;

@@ -5,10 +5,10 @@ import { InputError } from '@goshawk/core';
 const REPLACEMENT = '\ufffd';
 
 /**
- * Node replaces what is not UTF-8 in arguments and variables by U+FFFD; the command would run with another file name than
- * was given. Linux shows the bytes.
+ * Rejects arguments that are not UTF-8. Node.js replaces invalid bytes with U+FFFD, so the command would use
+ * another file name than the user gave. Linux exposes the original bytes.
  *
- * @param argv as Node has it
+ * @param argv arguments as Node.js decodes them
  * @throws InputError for an argument that is not UTF-8
  */
 export function checkArguments(argv: readonly string[]): void {
@@ -22,7 +22,7 @@ export function checkArguments(argv: readonly string[]): void {
   );
 }
 
-/** Names of variables whose values are not UTF-8. */
+/** Returns the names of variables whose values are not UTF-8. */
 export function unreadableVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
   if (!Object.values(environment).some((value) => value?.includes(REPLACEMENT))) return [];
   return rawParts('/proc/self/environ')

@@ -48,7 +48,7 @@ export async function run(program: Program, argv: readonly string[], terminal: T
 }
 
 /**
- * Says on stderr what went wrong, as the command line asked for it: whatever was parsed of it.
+ * Prints an error on stderr in the format that the command line requests, even if it could not be parsed.
  *
  * @returns the exit code
  */
@@ -65,7 +65,7 @@ export function tellFailure(error: unknown, argv: readonly string[], stderr: Out
   return exitCode;
 }
 
-/** A terminal itself breaks lines in the middle of words. */
+/** Wraps a text at spaces, because a terminal breaks lines within words. */
 function forTerminal(text: string, { isTTY, columns }: OutputStream): string {
   return isTTY === true && columns ? wrapProse(text, columns) : text;
 }
@@ -122,7 +122,8 @@ async function checkSettings(program: Program, command: Command, sources: Source
     checkFileNames(specsOf([command]), sources);
     if (strayVariables(specsOf([command]), sources).length === 0) return [];
   } catch {
-    // Another command may know it. All share files and the environment, but the others are loaded only now.
+    // Another command may know it. Files and the environment are shared, but other commands are loaded only
+    // here.
   }
   const all = specsOf(await program.all());
   checkFileNames(all, sources);
@@ -138,7 +139,7 @@ function contextOf(global: GlobalOptions, terminal: Terminal): Context {
     global,
     color: wantsColor && stdout.isTTY === true && !global.json,
     errorColor: wantsColor && stderr.isTTY === true,
-    // A terminal that does not know how wide it is says 0.
+    // A terminal of unknown width reports 0.
     columns: stdout.columns || (stdout.isTTY === true ? 100 : Number.POSITIVE_INFINITY),
     show: (value, words) => (global.json ? json(value) : out(words())),
     out,

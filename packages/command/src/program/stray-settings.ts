@@ -3,13 +3,13 @@ import { flagOf, kebab, type OptionSpecs, type Sources, variableOf } from '../op
 
 const PREFIX = 'GOSHAWK_';
 
-/** Read by name and by nobody's option. */
+/** Variables that code reads directly, without an option. */
 const READ_BESIDE_OPTIONS = ['GOSHAWK_KEY', 'GOSHAWK_HTTP_TOKEN', 'GOSHAWK_DASHBOARD_TOKENS'];
 
-/** For the Python package, and for the Debian package's start script. */
+/** Variables of the Python package and of the Debian package's start script. */
 const READ_BESIDE_COMMAND = ['GOSHAWK_API', 'GOSHAWK_TOKEN', 'GOSHAWK_NODE'];
 
-/** For docker-compose.yml: somebody who has set them there may run commands in the same shell. */
+/** Variables of docker-compose.yml, which may be set in a shell that also runs commands. */
 const READ_BY_COMPOSE = [
   'GOSHAWK_IMAGE',
   'GOSHAWK_PULL_POLICY',
@@ -18,7 +18,10 @@ const READ_BY_COMPOSE = [
   'GOSHAWK_POSTGRES_PASSWORD',
 ];
 
-/** For this project's own tests, which start commands: what may not be skipped, and the image to be tested. */
+/**
+ * Variables of this project's tests, which start commands: tests that must not be skipped, and the image to
+ * test.
+ */
 const READ_BY_TESTS = ['GOSHAWK_REQUIRE', 'GOSHAWK_TEST_IMAGE', 'GOSHAWK_KUBERNETES'];
 
 /** Environment variables of tasks, which may run `goshawk` themselves. */
@@ -39,8 +42,8 @@ const TOLD_TO_TASKS = [
 ];
 
 /**
- * Kubernetes sets these variables in every pod for every service, such as one that is called `goshawk-central`. A port is a whole URL
- * there: GOSHAWK_HTTP_PORT=9090 is somebody's mistake.
+ * Variables that Kubernetes sets in every pod for services such as `goshawk-central`. Their ports are URLs,
+ * so GOSHAWK_HTTP_PORT=9090 is a user's mistake.
  */
 const SERVICE_OF_KUBERNETES =
   /^GOSHAWK_\w*(_SERVICE_HOST=|_SERVICE_PORT(_\w+)?=|_PORT=(tcp|udp|sctp):|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=)/;
@@ -53,7 +56,7 @@ const OTHER_VARIABLES = [
   ...TOLD_TO_TASKS,
 ];
 
-/** Names that commands know: settings, and options that only a command line has. */
+/** Returns the names that commands know: settings, and options that are only flags. */
 function namesIn(specs: readonly OptionSpecs[]): { settings: ReadonlySet<string>; flags: readonly string[] } {
   const all = specs.flatMap((each) => Object.entries(each));
   const settings = new Set(all.flatMap(([name, { flagOnly }]) => (flagOnly ? [] : [name])));
@@ -61,10 +64,10 @@ function namesIn(specs: readonly OptionSpecs[]): { settings: ReadonlySet<string>
 }
 
 /**
- * Looks for what no command would read in a file.
+ * Rejects a file with a setting that no command reads.
  *
- * @param specs of all commands, whichever of them is to run: they share files
- * @throws InputError that names it
+ * @param specs options of all commands, since all commands share files
+ * @throws InputError that names the setting
  */
 export function checkFileNames(
   specs: readonly OptionSpecs[],
@@ -89,10 +92,10 @@ export function checkFileNames(
 }
 
 /**
- * Variables that no command would read, each in one line. They are ignored: a task of a newer worker may find one that
- * this version does not know.
+ * Returns a warning for each variable that no command reads. Those are ignored, not rejected, because a task
+ * of a newer worker may have variables that this version does not know.
  *
- * @param specs of all commands
+ * @param specs options of all commands
  */
 export function strayVariables(
   specs: readonly OptionSpecs[],

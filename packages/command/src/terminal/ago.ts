@@ -5,7 +5,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** `3 min ago`; clocks that differ do not make a future of it. */
+/** Formats an age, such as `3 min ago`. Clock skew never yields a future time. */
 export function ago(ms: Millis): string {
   if (ms < SECOND_MS) return 'just now';
   if (ms < MINUTE_MS) return `${Math.floor(ms / SECOND_MS)} s ago`;

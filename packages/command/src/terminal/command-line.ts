@@ -2,7 +2,7 @@ import { type Millis, shellWord } from '@goshawk/core';
 import { defaultOf, flagOf, type OptionSpecs, type Resolved } from '../options.js';
 
 /**
- * The line that runs a command again with what it was given, wherever that came from: flags, variables or a
+ * Returns the line that runs a command again with the same options, which may come from flags, variables or a
  * file.
  */
 export function commandLine<S extends OptionSpecs>(
@@ -14,7 +14,7 @@ export function commandLine<S extends OptionSpecs>(
   return ['goshawk', name, ...[...words, ...flagsFor(specs, values)].map(shellWord)].join(' ');
 }
 
-/** Options as a command line has them. What is as it is by default is left out. */
+/** Returns the flags for options, without those at their default. */
 export function flagsFor<S extends OptionSpecs>(
   specs: S,
   values: { readonly [N in keyof S]?: Resolved<S>[N] | undefined },
@@ -34,7 +34,10 @@ function sameAs(value: unknown, other: unknown): boolean {
   return JSON.stringify(value) === JSON.stringify(other);
 }
 
-/** As options take it, in the largest unit that it is a whole number of: `7d`, `90s`, `1.5ms`. */
+/**
+ * Formats a duration as options accept it, in the largest unit that gives a whole number: `7d`, `90s`,
+ * `1.5ms`.
+ */
 export function durationText(ms: Millis): string {
   const unit = UNITS.find(([, unitMs]) => ms >= unitMs && ms % unitMs === 0) ?? ['ms', 1];
   return `${ms / unit[1]}${unit[0]}`;

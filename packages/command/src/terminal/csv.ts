@@ -1,6 +1,6 @@
 /**
- * A row of CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe in front: what tasks print
- * must not run where somebody opens the file.
+ * Returns a row of CSV (RFC 4180). Text that a spreadsheet would read as a formula gets a leading apostrophe,
+ * so that output of tasks cannot run in a spreadsheet.
  */
 export function csvRow(cells: readonly (string | number | null)[]): string {
   return cells.map(cellOf).join(',');

@@ -10,7 +10,7 @@ const STATE_STYLES: Readonly<Record<JobState, Style>> = {
   cancelled: 'yellow',
 };
 
-/** The state of a job, and whether its user holds it. */
+/** Returns the state of a job, and whether it is on hold or begins later. */
 export function paintStanding(
   { state, held, beginAt }: Pick<JobSummary, 'state' | 'held' | 'beginAt'>,
   paint: Painter,

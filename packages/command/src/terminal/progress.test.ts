@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A context whose stderr is kept. */
+/** Returns a context that records stderr. */
 function contextWith(global: { progress?: string; quiet?: boolean; json?: boolean }, isTTY: boolean) {
   let written = '';
   const stderr: OutputStream = {
@@ -101,7 +101,7 @@ describe('on a terminal', () => {
     expect(written()).toContain('a worker was lost\n');
     shown.stop();
     shown.stop();
-    // It ends on a line of its own, wherever the cursor has got to.
+    // The cursor ends up on a new line.
     expect(written().endsWith('\n')).toBe(true);
     for (const jump of ['\u001b7', '\u001b8']) expect(raw()).not.toContain(jump);
   });

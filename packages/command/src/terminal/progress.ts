@@ -2,31 +2,31 @@ import { formatCount, formatDuration, type Millis } from '@goshawk/core';
 import { type Context, isReadByProgram, type OutputStream } from '../context.js';
 import { shortened } from './width.js';
 
-/** How far something has come, shown on stderr while it lasts. */
+/** Progress of an operation, shown on stderr. */
 export interface Progress {
-  /** @param note what else there is to say just now, in place of the time that is left */
+  /** @param note replaces the time left */
   update(done: number, note?: string): void;
-  /** A line for people that must not end up in the middle of a bar. Nothing with --quiet. */
+  /** Prints a line for people without breaking the bar. Nothing with --quiet. */
   say(line: string): void;
-  /** Leaves what was reached on the screen; a second call is harmless. */
+  /** Stops and leaves the final progress on the screen; a second call is harmless. */
   stop(): void;
 }
 
 /** Interval between lines without a progress bar. */
 const PLAIN_INTERVAL_MS = 5_000;
 const BAR_WIDTH = 24;
-/** For the `^C` that a terminal shows: it would begin a new line, and leave the bar above it. */
+/** Columns for the `^C` that a terminal echoes, which would otherwise wrap and leave the old bar above. */
 const MARGIN = 2;
 const FRAME_MS = 250;
-/** To the beginning of the line, and away with what is on it. */
+/** Moves the cursor to the beginning of the line and erases it. */
 const CLEAR_LINE = '\r\u001b[K';
 
 /**
- * Begins to show progress the way that --progress and --quiet ask for: a bar if stderr is a terminal, else a
- * line every few seconds, or nothing.
+ * Starts to show progress as --progress and --quiet request: a bar if stderr is a terminal, else a line every
+ * few seconds, or nothing.
  *
- * @param label what is being done; in short
- * @param total what `done` counts up to; 0 when nobody knows
+ * @param label short name of the operation
+ * @param total maximum of `done`; 0 if unknown
  */
 export function startProgress(context: Context, label: string, total: number): Progress {
   const { progress, quiet } = context.global;
@@ -48,7 +48,7 @@ class Shown implements Progress {
   readonly #timer: NodeJS.Timeout;
   readonly #startedAt: Millis = performance.now();
   #done = 0;
-  /** When `done` changed last. */
+  /** Time of the last change of `done`. */
   #changedAt = this.#startedAt;
   #note: string | undefined;
   #shownAt = this.#startedAt;
@@ -59,7 +59,7 @@ class Shown implements Progress {
     this.#label = label;
     this.#total = total;
     this.#isBar = isBar;
-    // Also without progress: a log then shows that the process is alive.
+    // The timer runs without progress too, so that a log shows that the process is alive.
     this.#timer = setInterval(() => this.#show(), this.#intervalMs);
     this.#timer.unref();
     if (isBar) this.#show();
@@ -69,7 +69,7 @@ class Shown implements Progress {
     const now = performance.now();
     if (done !== this.#done) [this.#done, this.#changedAt] = [done, now];
     this.#note = note;
-    // Work that never lets go of the event loop has no timers.
+    // Timers do not run while work blocks the event loop.
     if (now - this.#shownAt >= 2 * this.#intervalMs) this.#show();
   }
 
@@ -97,7 +97,7 @@ class Shown implements Progress {
     this.#stderr.write(this.#isBar ? this.#bar(note) : this.#line(note));
   }
 
-  /** Cut where it is too long: the next one is drawn over it. */
+  /** Returns the bar, cut to one line because the next one overwrites it. */
   #bar(note: string): string {
     const full = Math.round(BAR_WIDTH * Math.min(1, this.#done / this.#total));
     const bar = '█'.repeat(full) + '░'.repeat(BAR_WIDTH - full);
@@ -116,17 +116,17 @@ class Shown implements Progress {
     return Math.floor((100 * this.#done) / this.#total);
   }
 
-  /** If it goes on as it has gone so far. */
+  /** Estimates the time left from the average pace so far. */
   #timeLeft(): string {
     const now = performance.now();
     const done = this.#done;
     if (done <= 0 || done >= this.#total || now - this.#startedAt < FORECAST_AFTER_MS) return '';
     const paceMs = (this.#changedAt - this.#startedAt) / done;
-    // While nothing ends the forecast runs down; past its end there is none.
+    // The estimate counts down between updates, and disappears when it reaches zero.
     const leftMs = paceMs * (this.#total - done) - (now - this.#changedAt);
     return leftMs <= 0 ? '' : `${formatDuration(Math.ceil(leftMs / 1_000) * 1_000)} left`;
   }
 }
 
-/** Before that, the pace so far says nothing. */
+/** Minimum run time for a meaningful pace. */
 const FORECAST_AFTER_MS = 2_000;

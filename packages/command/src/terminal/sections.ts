@@ -4,12 +4,12 @@ import { wrapWords } from './width.js';
 /** A section of a page: a label, and one or more lines. */
 export type Section = readonly [label: string, lines: string | readonly string[]];
 
-/** A section that is left out when there is nothing to say. */
+/** Returns a section, or none without lines. */
 export function section(label: string, lines: string | undefined | readonly string[]): Section[] {
   return lines === undefined || lines.length === 0 ? [] : [[label, lines]];
 }
 
-/** A title, and below it the sections, their lines in one column. */
+/** Renders a title with sections below it, whose lines form one column. */
 export function page(title: string, sections: readonly Section[], paint: Painter): string {
   const width = Math.max(...sections.map(([label]) => label.length));
   const body = sections.flatMap(([label, lines]) =>

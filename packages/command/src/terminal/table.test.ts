@@ -72,7 +72,7 @@ describe('a table', () => {
         const cells = given.map(([name, n, has]) => [plain(name), String(n), has.join(' ')]);
         const text = renderTable(table, cells, screen(40));
         for (const line of text.split('\n')) expect(cellWidth(line)).toBeLessThanOrEqual(40);
-        // Nothing of numbers and amounts is cut.
+        // Numbers and amounts are never cut.
         for (const [, n, has] of cells)
           for (const each of [n!, ...has!.split(' ')]) expect(text).toContain(each);
       }),

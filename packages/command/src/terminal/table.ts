@@ -5,23 +5,24 @@ import { cellWidth, shortened, wrapWords } from './width.js';
 export interface Column {
   readonly title: string;
   readonly align?: 'left' | 'right';
-  /** At least so wide, as the same column of other rows is. */
+  /** Minimum width, to align with the same column of other rows. */
   readonly width?: number;
-  /** It may be cut to this width when the terminal is too narrow. */
+  /** Minimum width if the terminal is too narrow and cells are cut. */
   readonly shrinkTo?: number;
-  /** When the terminal is too narrow, its text goes on below at spaces; no word is cut. */
+  /** Whether text wraps at spaces if the terminal is too narrow; no word is cut. */
   readonly wraps?: boolean;
-  /** Left out when the terminal is too narrow, those with the highest number first. */
+  /** Rank for removal if the terminal is too narrow; the highest number goes first. */
   readonly dropFirst?: number;
 }
 
 const GAP = '  ';
 
 /**
- * Aligned columns without rules, within the width of the terminal where they allow it: columns are left out as long as the
- * others do not fit at their least, then columns are cut. What remains too wide stays whole, for the terminal to wrap.
+ * Renders aligned columns without rules, within the width of the terminal if possible. It first removes
+ * columns until the others fit at their minimum width, then cuts cells. The terminal wraps lines that remain
+ * too long.
  *
- * @param rows one cell a column; colours do not count for the width
+ * @param rows one cell per column; colours do not count for the width
  */
 export function renderTable(
   columns: readonly Column[],
@@ -73,7 +74,7 @@ function lineWidth(columns: readonly Shown[], of: (column: Shown) => number): nu
   return sumOf(columns, of) + GAP.length * (columns.length - 1);
 }
 
-/** The cell in the width of its column, cut where it is wider. A cell that may be cut has no colours. */
+/** Pads or cuts a cell to the width of its column. Cells that may be cut have no colours. */
 function fitted(text: string, { align, width }: Shown): string {
   const cell = shortened(text, width);
   const padding = ' '.repeat(width - cellWidth(cell));
