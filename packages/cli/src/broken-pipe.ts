@@ -1,7 +1,7 @@
-/** A reader that has seen enough (`goshawk jobs | head`) ends a command without an error. */
+/** Exits without an error when the reader of stdout is done (`goshawk jobs | head`). */
 let handler = (): void => process.exit(process.exitCode ?? 0);
 
-/** Sets what happens instead of that when the reader of stdout has gone. */
+/** Replaces the default action when the reader of stdout is gone. */
 export function whenReaderHasGone(then: () => void): void {
   handler = then;
 }

@@ -5,9 +5,9 @@ import type { Browser } from 'playwright-core';
 const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /**
- * Chromium's program; undefined where there is none, which is said.
+ * Returns the path of Chromium; undefined, with a notice about skipped tests, if it is not installed.
  *
- * @throws with `GOSHAWK_REQUIRE=chromium`, where there is none
+ * @throws with `GOSHAWK_REQUIRE=chromium` if it is not installed
  */
 export function chromiumProgram(): string | undefined {
   const found = PROGRAMS.find((program) => existsSync(program));
@@ -23,11 +23,12 @@ export function chromiumProgram(): string | undefined {
 export async function launchChromium(program: string): Promise<Browser> {
   // Loaded here: tests and benches without a browser import this module too.
   const { chromium } = await import('playwright-core');
-  // Tests run as root in containers, where Chromium has no sandbox; it opens nothing but the page.
+  // Chromium's sandbox does not work for root in containers, where tests run; the browser opens only the
+  // dashboard.
   return chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 }
 
-/** Closes a browser. One that does not end within 20 s is left to Playwright, which kills it as this process ends. */
+/** Closes a browser. If it does not exit within 20 s, Playwright kills it when this process exits. */
 export async function closeChromium(browser: Browser): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

@@ -5,13 +5,13 @@ import type { Member, Pool } from './scaler.js';
 interface AllocationsOptions {
   /** Name of the Slurm jobs, and prefix of their workers' names. */
   readonly name: string;
-  /** CPUs of each. */
+  /** CPUs per allocation. */
   readonly slots: number;
-  /** `goshawk worker …`, without name and slots. */
+  /** Command line of a worker, `goshawk worker …`, without name and slots. */
   readonly worker: readonly string[];
   /** Further arguments of `sbatch`. */
   readonly sbatch: readonly string[];
-  /** Environment of its commands, which `sbatch` passes to the workers. */
+  /** Environment of Slurm commands, which `sbatch` passes to the workers. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -19,12 +19,15 @@ interface Allocation extends Member {
   readonly job: string;
 }
 
-/** How long a command of Slurm may take. ms */
+/** Timeout of a Slurm command. ms */
 const PATIENCE_MS = 60_000;
-/** An allocation whose time is up drains for so long before it; what runs then is given back. Seconds */
+/**
+ * Time before the end of an allocation at which it drains; tasks that still run at the end are returned.
+ * Seconds
+ */
 const WARNING_SECONDS = 300;
 
-/** Allocations of Slurm, each a batch job that is one worker. */
+/** Pool of Slurm allocations, each a batch job that runs one worker. */
 export class AllocationPool implements Pool {
   readonly name: string;
   readonly lastLeavesFirst = false;
@@ -45,7 +48,7 @@ export class AllocationPool implements Pool {
     this.#known = listed
       .split('\n')
       .map((line) => line.trim().split(' '))
-      // One that is COMPLETING has ended.
+      // A job in state COMPLETING has ended.
       .filter(([job, state = '']) => job && /^(PENDING|CONFIGURING|RUNNING|SUSPENDED|REQUEUED)$/.test(state))
       .map(([job = '', state]) => this.#allocation(job, state === 'PENDING'));
     return this.#known;
@@ -68,13 +71,13 @@ export class AllocationPool implements Pool {
         )
         .map(({ job }) => job);
     const [pending, drained] = [jobs(true), jobs(false)];
-    // Whichever has started in this moment stays, and is drained.
+    // An allocation that starts at this moment is not cancelled, but drained.
     if (pending.length > 0) await this.#run('scancel', ['--state=PENDING', ...pending], signal);
-    // The batch is the worker: it says goodbye and ends, as it does by itself.
+    // The batch process is the worker: after SIGTERM it leaves the cluster and exits.
     if (drained.length > 0) await this.#run('scancel', ['--batch', '--signal=TERM', ...drained], signal);
   }
 
-  /** The batch script of an allocation. */
+  /** Returns the batch script of an allocation. */
   script(): string {
     const { worker, slots, name } = this.#options;
     const memory = `\${SLURM_MEM_PER_NODE:+--resources memory=\${SLURM_MEM_PER_NODE}MiB}`;
@@ -82,7 +85,10 @@ export class AllocationPool implements Pool {
     return `#!/bin/sh\nexec ${worker.map(shellWord).join(' ')} --name ${name}-$SLURM_JOB_ID --slots ${slots} ${timeout} ${memory}\n`;
   }
 
-  /** @returns what it says on stdout @throws InputError where there is no such command */
+  /**
+   * @returns its stdout
+   * @throws InputError if there is no such command
+   */
   #run(command: string, args: readonly string[], signal: AbortSignal, input = ''): Promise<string> {
     const { environment: env } = this.#options;
     return new Promise((resolve, reject) => {
@@ -106,7 +112,7 @@ export class AllocationPool implements Pool {
           reject(new UnreachableError('slurm', `${command} fails: ${why}`, '', { cause: error }));
         },
       );
-      // It may end without having read.
+      // The process may exit before it reads its stdin.
       child.stdin?.on('error', () => {});
       child.stdin?.end(input);
     });

@@ -24,7 +24,7 @@ type ScaleOptions = Resolved<typeof SCALE_OPTIONS> & { readonly slots: number };
 
 const NAMES_SHOWN = 5;
 
-/** Follows the work of a cluster until Ctrl-C, which leaves the pool as it is. */
+/** Scales the pool with the load of a cluster until Ctrl-C, which leaves the pool as it is. */
 export async function autoscale(
   context: Context,
   options: ScaleOptions,
@@ -66,7 +66,7 @@ class Driver implements AsyncDisposable {
   async look(): Promise<void> {
     const { interrupted: signal } = this.#context;
     const members = await this.#pool.members(signal);
-    // Now: a cluster that does not answer yet is waited for.
+    // Connects here rather than in the constructor, so that an unreachable cluster is retried.
     this.#cluster ??= await openCluster(this.#context, { found: this.#found });
     const [view, waits] = await Promise.all([
       this.#cluster.describe({ signal }),
@@ -115,7 +115,7 @@ class Driver implements AsyncDisposable {
     return wanted === max ? `${seen}; the maximum is ${max}` : seen;
   }
 
-  /** A line for each change, with its reason. */
+  /** Prints a line for each change, with its reason. */
   #tell(
     action: keyof typeof WORDS,
     workers: readonly string[],
@@ -151,7 +151,10 @@ function listed(names: readonly string[]): string {
   return `${names.slice(0, NAMES_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** Waiting reasons that another worker may help with. Tasks that wait for their own job, pilots or central do not benefit. */
+/**
+ * Waiting reasons that another worker may resolve. Tasks that wait for their own job, pilots or central do
+ * not benefit.
+ */
 const HELPED: ReadonlySet<WaitingReason> = new Set([
   'no-worker',
   'drained',
@@ -164,7 +167,10 @@ const HELPED: ReadonlySet<WaitingReason> = new Set([
   'required',
 ]);
 
-/** Tasks that another worker might run; undefined while somebody who may have some does not answer. */
+/**
+ * Returns the number of tasks that another worker could run; undefined while a process that may have some
+ * does not answer.
+ */
 function tasksToHelp(
   { waiting, silent }: Pick<ClusterWaiting, 'waiting' | 'silent'>,
   { complete, schedulersAway }: Pick<ClusterView, 'complete' | 'schedulersAway'>,

@@ -5,13 +5,13 @@ import { type Look, Scaler, type ScalerOptions } from './scaler.js';
 const OPTIONS: ScalerOptions = { min: 0, max: 10, cooldownMs: 60_000, slots: 2, lastLeavesFirst: false };
 const LOOK_MS = 2_000;
 
-/** A pool of the simplest kind, and a queue, in steps of a look. */
+/** Simulates a simple pool and a queue, in steps of one check. */
 class World {
   readonly #options: ScalerOptions;
   readonly #scaler: Scaler;
   readonly #joinMs: number;
   #members: { name: string; joinsAt: number; state: 'active' | 'draining'; ends: number[] }[] = [];
-  /** Run times of what waits. */
+  /** Run times of waiting tasks. */
   queue: number[] = [];
   completed = 0;
   now = 0;
@@ -71,7 +71,7 @@ class World {
       expect(now - this.startedAt).toBeGreaterThanOrEqual(cooldownMs);
     for (const { name } of orders.end) {
       const member = find(name);
-      // No task is taken away from a worker.
+      // A worker with running tasks is never stopped.
       expect(member.ends).toEqual([]);
       if (member.joinsAt <= now) expect(member.state).toBe('draining');
       if (lastLeavesFirst) expect(member).toBe(this.#members.at(-1));
@@ -118,7 +118,7 @@ describe('whatever comes,', () => {
           tasks += burst.length;
           world.step();
         }
-        // As long as one worker needs for all of it, and as long again to leave.
+        // The limit is the time that one worker needs for all tasks, and as long again for workers to leave.
         for (let i = 0; world.queue.length + world.running > 0; i++) {
           expect(i).toBeLessThan(100_000);
           world.step();

@@ -1,11 +1,11 @@
 import type { WorkerView } from '@goshawk/client';
 import { type Millis, sumOf } from '@goshawk/core';
 
-/** One place of a pool: a pod, an allocation. */
+/** Member of a pool: a pod or an allocation. */
 export interface Member {
   /** Name of its worker. */
   readonly name: string;
-  /** Nothing runs there before its worker has joined: it may be ended without a drain. */
+  /** Whether it may be stopped without a drain before its worker has joined, since nothing runs there yet. */
   readonly endsUnjoined: boolean;
 }
 
@@ -14,7 +14,7 @@ export interface Pool {
   readonly name: string;
   /** See `ScalerOptions`. */
   readonly lastLeavesFirst: boolean;
-  /** @throws UnreachableError with what keeps it from an answer; so do the others */
+  /** @throws UnreachableError with the reason if the pool does not respond; so do the other methods */
   members(signal: AbortSignal): Promise<readonly Member[]>;
   /** @returns the members that were started */
   start(count: number, signal: AbortSignal): Promise<readonly Member[]>;
@@ -32,14 +32,14 @@ export interface Look {
 }
 
 export interface ScalerOptions {
-  /** Members, at least and at most. */
+  /** Minimum and maximum number of members. */
   readonly min: number;
   readonly max: number;
-  /** Members leave when so few were enough for as long. */
+  /** Members leave after a smaller number has been enough for this time. */
   readonly cooldownMs: Millis;
   /** Slots per worker, until one is known. */
   readonly slots: number;
-  /** The last member leaves first, as of a StatefulSet; otherwise who has least to do. */
+  /** Whether the last member leaves first, as in a StatefulSet; otherwise the least busy one does. */
   readonly lastLeavesFirst: boolean;
 }
 
@@ -47,26 +47,26 @@ export interface ScalerOptions {
 export interface Orders {
   /** Members to start. */
   readonly start: number;
-  /** Workers to drain, and whose drain to take back. */
+  /** Workers to drain, and workers whose drain to undo. */
   readonly drain: readonly string[];
   readonly undo: readonly string[];
-  /** Members that have nothing to do any more, or never had. */
+  /** Members to stop, which have nothing to do any more or never had. */
   readonly end: readonly Member[];
   /** Members that ended before their workers joined. */
   readonly failed: readonly string[];
-  /** Members that are to take work. */
+  /** Target number of members that accept tasks. */
   readonly wanted: number;
-  /** Observed load: tasks that keep waiting, used slots of the pool, and all its slots. */
+  /** Observed load: tasks that keep waiting, busy slots of the pool, and all its slots. */
   readonly waiting: number;
   readonly busy: number;
   readonly slots: number;
 }
 
-/** A queue that will be empty before a worker can be there needs none. */
+/** Expected start time of a worker; a queue that will be empty before needs none. */
 const START_MS: Millis = 10_000;
-/** A member that ends before its worker joins is not replaced at once: the next one would do the same. */
+/** Pause after a member exits before its worker joins, because a replacement would probably fail too. */
 const REST_MS: Millis = 60_000;
-/** A worker that is away for so long is not expected back. */
+/** Time after which a missing worker is not expected back. */
 const AWAY_MS: Millis = 60_000;
 
 type State = 'active' | 'quarantined' | 'draining' | 'drained' | 'starting' | 'unjoined';
@@ -74,13 +74,14 @@ type State = 'active' | 'quarantined' | 'draining' | 'drained' | 'starting' | 'u
 interface Seen extends Member {
   readonly state: State;
   readonly busy: number;
-  /** Drained here, so that it may be taken back. */
+  /** Whether this scaler drained it and so may undo the drain. */
   readonly isOurs: boolean;
 }
 
 /**
- * How many workers a pool should have, and who leaves. Up at once, by what waits and runs; down to the most that was wanted
- * within the cool-down (the stabilization window of Kubernetes' HorizontalPodAutoscaler), and by drain.
+ * Decides how many workers a pool should have, and which ones leave. It scales up at once by waiting and
+ * running tasks, and down, by drain, to the maximum target within the cool-down (the stabilization window of
+ * Kubernetes' HorizontalPodAutoscaler).
  */
 export class Scaler {
   readonly #options: ScalerOptions;
@@ -96,12 +97,12 @@ export class Scaler {
     this.#options = options;
   }
 
-  /** Members that were started, by the names of their workers. */
+  /** Records members that were started, by the names of their workers. */
   started(names: readonly string[]): void {
     for (const name of names) this.#unjoined.add(name);
   }
 
-  /** @param now never goes back */
+  /** @param now monotonic */
   orders(look: Look, now: Millis): Orders {
     const isFirst = this.#window.length === 0;
     const failed = this.#failures(look);
@@ -128,7 +129,7 @@ export class Scaler {
     };
   }
 
-  /** Members, those first that are kept first. */
+  /** Returns the members in the order in which they are kept. */
   #inOrder({ members, workers }: Look, now: Millis, isFirst: boolean): Seen[] {
     const joined = new Map(workers.map((worker) => [worker.name, worker]));
     const seen = members.map((member): Seen => {
@@ -154,7 +155,7 @@ export class Scaler {
     return seen.sort((one, other) => rank(one) - rank(other) || other.busy - one.busy);
   }
 
-  /** Members that are gone before their workers have joined. */
+  /** Returns members that disappeared before their workers joined. */
   #failures({ members, workers }: Look): string[] {
     const joined = new Set(workers.map(({ name }) => name));
     const there = new Set(members.map(({ name }) => name));
@@ -165,8 +166,8 @@ export class Scaler {
   }
 
   /**
-   * Waiting tasks that also waited at the last check and, at the current rate, will still wait when a worker
-   * can be ready. Tasks that a joining worker takes are no trend.
+   * Returns the number of tasks that also waited at the last check and, at the current rate, will still wait
+   * when a worker can be ready. Tasks that a joining worker takes are no trend.
    */
   #lasting(waiting: number | undefined, busy: number, now: Millis): number {
     if (waiting === undefined) return 0;
@@ -188,12 +189,12 @@ export class Scaler {
     const idle = workers.filter(
       (worker) => worker.state === 'active' && worker.busy + worker.queued === 0,
     ).length;
-    // Idle workers do not take what waits, and nor would more of them: one is kept, for all that is known.
+    // Idle workers cannot run the waiting tasks, so more of them would not help; one is kept in case it can.
     if (waiting > 0 && idle > 0) return Math.min(needed, members.filter(takesWork).length - idle + 1);
     return needed;
   }
 
-  /** @returns the most that was wanted within the cool-down */
+  /** @returns the maximum target within the cool-down */
   #want(needed: number, now: Millis): number {
     const { min, max, cooldownMs } = this.#options;
     const wanted = Math.min(max, Math.max(min, needed));
@@ -238,12 +239,15 @@ export class Scaler {
   }
 }
 
-/** It takes tasks, will, or will again. What somebody else drains, or has quarantined itself, does not. */
+/**
+ * Reports whether a member accepts tasks, now or soon. Members that are quarantined or that others drain do
+ * not.
+ */
 function takesWork({ state, isOurs }: Seen): boolean {
   return isOurs || state === 'active' || state === 'starting' || state === 'unjoined';
 }
 
-/** Removal order if any member may leave: the highest rank goes first. */
+/** Returns the removal order if any member may leave: the highest rank goes first. */
 function rank({ state, isOurs }: Seen): number {
   if (isOurs) return 1;
   return { active: 0, starting: 2, unjoined: 3, quarantined: 4, draining: 5, drained: 5 }[state];

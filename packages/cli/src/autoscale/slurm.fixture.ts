@@ -10,7 +10,11 @@ import { leaveOut } from '@goshawk/journal/testing';
 
 const PROGRAMS = ['munged', 'slurmctld', 'slurmd', 'sbatch', 'squeue', 'sinfo', 'scancel'];
 
-/** Says that tests are left out where it cannot run. @throws with `GOSHAWK_REQUIRE=slurm` */
+/**
+ * Reports whether Slurm is installed, and prints a notice about skipped tests if not.
+ *
+ * @throws with `GOSHAWK_REQUIRE=slurm`
+ */
 export function isSlurmThere(): boolean {
   const missing = PROGRAMS.filter((program) => {
     try {
@@ -26,9 +30,12 @@ export function isSlurmThere(): boolean {
   return why === undefined;
 }
 
-/** A cluster of Slurm with one node, this machine; what only costs is off (accounting, cgroups). */
+/**
+ * A Slurm cluster with this machine as its only node, without accounting and cgroups, which tests do not
+ * need.
+ */
 export class SlurmCluster {
-  /** Environment through which its commands are found. */
+  /** Environment with the configuration of this cluster for Slurm commands. */
   readonly environment: Record<string, string>;
   readonly #folder: string;
   readonly #servers: ChildProcess[] = [];
@@ -38,7 +45,7 @@ export class SlurmCluster {
     this.environment = { SLURM_CONF: join(folder, 'slurm.conf') };
   }
 
-  /** @param settings of slurm.conf, beside those that it needs here */
+  /** @param settings additional settings of slurm.conf */
   static async start(
     cpus: number,
     settings: Readonly<Record<string, string | number>> = {},
@@ -73,7 +80,7 @@ export class SlurmCluster {
 
   async #start(cpus: number, settings: Readonly<Record<string, string | number>>): Promise<void> {
     const at = (name: string): string => join(this.#folder, name);
-    // slurmd runs batches from there, for any user.
+    // slurmd runs batches of any user from this folder.
     chmodSync(this.#folder, 0o755);
     for (const name of ['state', 'spool']) mkdirSync(at(name));
     writeFileSync(at('key'), randomBytes(128), { mode: 0o600 });
@@ -115,7 +122,7 @@ export class SlurmCluster {
     ]);
     this.#server('slurmctld', ['-D']);
     this.#server('slurmd', ['-D']);
-    // Each asks in vain for a while until the controller answers, and then for its node.
+    // The commands fail until the controller responds and the node has registered.
     for (;;) {
       const state = await this.ask('sinfo', '--noheader', '--format', '%T').catch(() => '');
       if (state === 'idle') return;
@@ -125,7 +132,7 @@ export class SlurmCluster {
   }
 
   #server(program: string, args: readonly string[]): void {
-    // The last that was started ends first.
+    // The server that started last stops first.
     this.#servers.unshift(
       spawn(program, args, { stdio: 'ignore', env: { ...process.env, ...this.environment } }),
     );

@@ -26,7 +26,7 @@ describe.runIf(isSlurmThere())('on Slurm', () => {
         { environment: slurm.environment },
       );
       const job = await cluster.submit({ tasks: { count: 40, run: { sleep: 1_500 } }, estimate: 2_000 });
-      // One that goes on when the others have ended, and that nobody may end with its allocation.
+      // This task outlives the others, so its allocation must not be stopped under it.
       const long = await cluster.submit({ tasks: { count: 1, run: { sleep: 15_000 } }, estimate: 15_000 });
       for (const { state } of [await job.wait(), await long.wait()]) expect(state).toBe('completed');
       const attempts = [...(await job.describe()).attemptList, ...(await long.describe()).attemptList];

@@ -3,8 +3,8 @@ import { type ApiOptions, askApi, readAnswer } from '../kubernetes/api.js';
 import type { Member, Pool } from './scaler.js';
 
 /**
- * Pods of a StatefulSet, by its `scale` subresource alone. Not of a Deployment, which chooses itself which pods leave: here it
- * is the last one, which can be drained before. A worker has the name of its pod.
+ * Pool of the pods of a StatefulSet, scaled by its `scale` subresource. A Deployment would choose itself
+ * which pods leave; here it is the last one, which can be drained first. A worker has the name of its pod.
  */
 export class StatefulSetPool implements Pool {
   readonly name: string;
@@ -12,7 +12,7 @@ export class StatefulSetPool implements Pool {
   readonly #api: ApiOptions;
   readonly #namespace: string;
   #replicas = 0;
-  /** Resource version of the replica count, which others may change meanwhile. */
+  /** Resource version of the replica count, which others may change between requests. */
   #version: string | undefined;
 
   constructor(name: string, namespace: string, api: ApiOptions) {
@@ -37,7 +37,7 @@ export class StatefulSetPool implements Pool {
   }
 
   #member(index: number): Member {
-    // A pod that gets SIGTERM drains by itself, should its worker join in that moment.
+    // A pod drains on SIGTERM, in case its worker joins at this moment.
     return { name: `${this.name}-${index}`, endsUnjoined: true };
   }
 

@@ -67,7 +67,10 @@ export const autoscaleSlurmCommand = defineCommand({
   },
 });
 
-/** This program as a worker of the cluster. Further settings come as `GOSHAWK_*` variables, which sbatch hands on. */
+/**
+ * Returns the command line of a worker of the cluster. Its settings are `GOSHAWK_*` variables, which sbatch
+ * passes on.
+ */
 function workerCommand({ global, environment, cwd }: Context, { url, keys }: FoundCluster): string[] {
   const [central = url] = url.split(',');
   const program = process.argv[1];
@@ -83,7 +86,7 @@ function workerCommand({ global, environment, cwd }: Context, { url, keys }: Fou
   ];
 }
 
-/** A client's key file lies beside its worker's. */
+/** Returns the folder of the keys: the worker's key is in the same folder as the client's. */
 function keyFolder(path: string): string {
   return path.endsWith('.key') ? resolve(path, '..') : path;
 }

@@ -58,7 +58,7 @@ export const cancelCommand = defineCommand({
       try {
         await cancelOne(context, cluster, word);
       } catch (error) {
-        // The others are cancelled all the same.
+        // The other jobs are still cancelled.
         problems.push(error);
       }
     }

@@ -13,7 +13,7 @@ import { solverTimeoutMs } from '@goshawk/policies';
 import { expandNames } from '../expand-names.js';
 import { auditLogOf, httpOptions, keep } from './daemon-options.js';
 
-/** Options of policies stand in the middle of help. */
+/** Help lists options of policies in the middle. */
 const { expectSchedulers, users, settings, ...options } = CENTRAL_OPTIONS;
 const others = { expectSchedulers, users, settings };
 
@@ -51,7 +51,7 @@ export const centralCommand = defineCommand({
   },
 });
 
-/** A cluster runs one policy; only a comparison takes several. */
+/** Returns the only policy in a list; a cluster cannot run several, unlike a comparison. */
 export function onePolicy(text: string): string {
   const [policy, ...others] = policyNames(text);
   if (others.length > 0)

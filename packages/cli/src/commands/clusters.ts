@@ -21,7 +21,7 @@ export const clustersCommand = defineCommand({
       try {
         return findLocalCluster(context.environment, context.cwd).url === cluster.url;
       } catch {
-        // None of several is meant.
+        // Several clusters run, so none is the default.
         return false;
       }
     };

@@ -6,12 +6,12 @@ import { allCommands } from './index.js';
 
 const commands = await allCommands();
 
-/** Completions that bash offers for the last word. */
+/** Returns the completions that bash offers for the last word. */
 function offered(...words: string[]): string[] {
   return offeredWith('', ...words);
 }
 
-/** @param goshawk a shell function that stands for the command */
+/** @param goshawk a shell function that replaces the command */
 function offeredWith(goshawk: string, ...words: string[]): string[] {
   const script = completionScript('bash', commands);
   const line = `${goshawk}\n${script}\nCOMP_WORDS=(goshawk ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _goshawk; printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -76,7 +76,7 @@ describe('completion', () => {
     const script = completionScript('fish', commands);
     expect(script).toContain("-a submit -d 'submit a job");
     expect(script).toContain("-n '__fish_seen_subcommand_from submit' -l sleep -r -d");
-    // Both groups have an export, with other options.
+    // Both groups have an `export` command with different options.
     expect(script).toContain(
       "-n '__fish_seen_subcommand_from journal; and __fish_seen_subcommand_from export' -l tag ",
     );

@@ -6,10 +6,11 @@ import { InputError } from '@goshawk/core';
 import { laboratoryFor } from '../laboratory.js';
 
 /**
- * Completion scripts, made of the same declarations as help. They name every command, option and value that is known
- * beforehand, so that a shell starts a process only for what a cluster knows.
+ * Defines `goshawk completion`. Scripts are generated from the same declarations as help and contain all
+ * commands, options and values that do not depend on a cluster, so that a shell starts a process only for
+ * those that do.
  *
- * @param commands asked for late: this command is one of them
+ * @param commands all commands; a function, because this command is one of them
  */
 export function completionCommand(commands: () => Promise<readonly Command[]>) {
   return defineCommand({
@@ -40,7 +41,7 @@ export function completionCommand(commands: () => Promise<readonly Command[]>) {
   });
 }
 
-/** Completions known only to the cluster; the scripts request them when the key is pressed. */
+/** Returns completions that only the cluster knows; the scripts request them when the user presses Tab. */
 async function completed(context: Context, kind: Completed): Promise<readonly string[]> {
   switch (kind) {
     case 'workloads':
@@ -56,5 +57,5 @@ async function completed(context: Context, kind: Completed): Promise<readonly st
   }
 }
 
-/** More are none to choose from. */
+/** Maximum number of ids; a longer list does not help to choose. */
 const IDS_SHOWN = 200;

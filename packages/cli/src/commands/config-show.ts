@@ -17,22 +17,23 @@ import {
 } from '@goshawk/command';
 
 interface Setting {
-  /** The commands that take it; none for those that all take. */
+  /** Commands that have the option; empty if all have it. */
   readonly commands: readonly string[];
   readonly name: string;
-  /** Durations in ms. */
+  /** Value of the option; durations in ms. */
   readonly value: unknown;
   readonly unit?: 'ms';
-  /** Description of the effective behavior without a value. */
+  /** Description of the behavior without a value. */
   readonly whenUnset?: string;
   readonly origin: Origin;
-  /** The variable, or the file. */
+  /** Name of the variable or of the file. */
   readonly source: string;
 }
 
 /**
  * Shows each setting and its origin.
- * @param commands all commands; a function, since this command is one of them
+ *
+ * @param commands all commands; a function, because this command is one of them
  */
 export function configShowCommand(commands: () => Promise<readonly Command[]>) {
   return defineCommand({
@@ -73,7 +74,7 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
       const resolved = (values as Record<string, unknown>)[option];
       const isFlag = here !== undefined && here !== resolved;
       const value = withoutPassword((isFlag ? here : resolved) ?? null);
-      // The same name may have another default elsewhere; that is another line then.
+      // An option with different defaults in different commands has a line for each.
       const key = JSON.stringify([name, value, names.length === 0]);
       const { whenUnset } = shown[option]!;
       const meanwhile = value === null && whenUnset !== undefined ? { whenUnset } : {};
@@ -91,7 +92,7 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
   return [...found.values()];
 }
 
-/** Secrets stay off the screen. */
+/** Hides passwords in URLs. */
 function withoutPassword(value: unknown): unknown {
   return typeof value === 'string' ? withoutPasswords(value) : value;
 }

@@ -7,7 +7,7 @@ describe('a daemon that is told to end', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  /** One whose work is never finished, unless it has none. */
+  /** Returns a daemon that never finishes its work, unless it is idle. */
   function started({ isIdle }: { isIdle: boolean }) {
     const calls: string[] = [];
     const interrupt = new AbortController();

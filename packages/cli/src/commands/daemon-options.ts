@@ -6,7 +6,8 @@ import { InputError, type Millis, TIMER_MAX_MS, whyUnread } from '@goshawk/core'
 import type { Daemon, HttpOptions, NotifyOptions } from '@goshawk/runtime';
 
 /**
- * How a scheduler notifies.
+ * Returns the notification options of a scheduler.
+ *
  * @param hasKeys whether the cluster has keys, so that its users need not trust each other
  * @throws InputError for a file that is missing, empty or readable by others
  */
@@ -36,7 +37,7 @@ export async function notifyOptions(
 
 type NotifyFlags = Readonly<Record<keyof typeof NOTIFY_OPTIONS, string | undefined>>;
 
-/** @throws InputError for a file that is not there, that others may read, or that holds no token */
+/** @throws InputError for a token file that is missing, readable by others, or without a token */
 export async function httpOptions(
   { environment, cwd }: Context,
   options: Readonly<Record<'http' | 'httpTokenFile' | 'httpPortFile', string | undefined>>,
@@ -51,7 +52,7 @@ export async function httpOptions(
   return { bind, token: checkToken(token, `--http-token-file: ${path}`), portFile };
 }
 
-/** The file of the audit log, from the folder that the command was started in. */
+/** Returns the absolute path of the audit log. */
 export function auditLogOf(
   { cwd }: Context,
   { auditLog }: { readonly auditLog: string | undefined },
@@ -61,7 +62,8 @@ export function auditLogOf(
 
 /**
  * Reads a file that only its owner can read.
- * @param option that names it
+ *
+ * @param option name of the option, for errors
  * @throws InputError if the file is missing or readable by others
  */
 export async function readSecret(path: string, option: string): Promise<string> {
@@ -87,8 +89,8 @@ function checkToken(token: string, source: string): string {
 }
 
 /**
- * Keeps a daemon until it ends. The first SIGTERM or Ctrl-C drains it, the second stops it at once; so does the end
- * of `drainTimeout`, but the daemon leaves the cluster first, so that nothing has to kill it after a grace period.
+ * Runs a daemon until it exits. The first SIGTERM or Ctrl-C drains it, the second stops it at once. After
+ * `drainTimeout` it leaves the cluster and stops, before the grace period of its supervisor ends.
  *
  * @param options `drainTimeout` in ms
  * @returns the exit code

@@ -9,10 +9,10 @@ import { TestCluster } from '../test-cluster.fixture.js';
 
 const PROGRAM = chromiumProgram();
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** Only a page that hangs takes so long, on a machine with a lot to do. ms */
+/** Timeout that only a hanging page exceeds, even on a busy machine. ms */
 const PATIENCE_MS = 60_000;
 
-/** One browser and one cluster for all of it; each test goes on where the one before has left off. */
+/** All tests share one browser and one cluster; each continues from the state that the previous one left. */
 describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
   let cluster: TestCluster;
   let extra: RunningGoshawk;
@@ -88,7 +88,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByText('Nothing needs attention.').waitFor();
     await page.getByText('all active').waitFor();
     expect(complaints).toEqual([]);
-    // The charts alone weigh that much.
+    // The charts alone exceed this size.
     await expect.poll(loadedBytes, { timeout: PATIENCE_MS }).toBeGreaterThan(40_000);
     expect(await loadedBytes()).toBeLessThan(120_000);
   });

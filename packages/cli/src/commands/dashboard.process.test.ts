@@ -30,7 +30,7 @@ afterAll(async () => {
 // biome-ignore lint/suspicious/noExplicitAny: shapes are checked against the table of routes
 type Answer = { readonly status: number; readonly body: any };
 
-/** Asks, and holds the answer against the shape that its line of the table has. */
+/** Sends a request, and checks the response against the schema of its route. */
 async function api(method: 'GET' | 'POST', path: string, body?: unknown, headers = {}): Promise<Answer> {
   const response = await fetch(`${url}${path}`, {
     method,
@@ -54,7 +54,7 @@ async function submit(job: object): Promise<string> {
   return body.job as string;
 }
 
-/** The events of a stream as far as they have come, until what is looked for has. */
+/** Returns the events of a stream up to the first one that satisfies `until`. */
 async function eventsOf(
   path: string,
   until: (event: string, data: Answer['body']) => boolean,
@@ -280,7 +280,7 @@ describe('what goes wrong', () => {
     expect(await api('POST', '/v1/workers/w0/drain', {}, { 'content-type': 'text/plain' })).toMatchObject({
       status: 415,
     });
-    // `fetch` does not let anybody say another name.
+    // `fetch` does not allow another Host header.
     const status = await new Promise((done, failed) => {
       request(`${url}/v1/jobs`, { headers: { host: 'evil.example' } }, (answer) =>
         done(answer.resume().statusCode),
@@ -329,7 +329,7 @@ describe('what goes wrong', () => {
     const alone = cluster.run(['dashboard', '--listen', '127.0.0.1:0', ...nowhere]);
     try {
       const at = await alone.firstLine;
-      // Each waits until nobody has answered for seconds.
+      // Each request waits for its timeout of several seconds.
       const [command, jobs, livez, readyz] = await Promise.all([
         cluster.goshawk(['jobs', ...nowhere]),
         ...['v1/jobs', 'livez', 'readyz'].map((path) => fetch(`${at}${path}`)),

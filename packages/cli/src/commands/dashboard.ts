@@ -74,12 +74,12 @@ export const dashboardCommand = defineCommand({
   },
 });
 
-/** A cluster with keys does not serve every user of this machine, and nor does its page. */
+/** Creates a token, so that the page of a cluster with keys does not serve every user of this machine. */
 function ownToken(): Token {
   return { role: 'operate', token: randomBytes(24).toString('base64url') };
 }
 
-/** @throws InputError for a file that is not there or holds something else */
+/** @throws InputError for a missing or invalid file */
 async function readTokens({ cwd, environment }: Context, file: string | undefined): Promise<Token[]> {
   const { parseTokens } = await import('@goshawk/gateway');
   const text = environment.GOSHAWK_DASHBOARD_TOKENS;

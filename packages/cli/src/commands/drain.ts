@@ -37,11 +37,11 @@ export const drainCommand = defineCommand({
         answers.push(await cluster.drain(worker, !options.undo, { signal }));
       } catch (error) {
         signal.throwIfAborted();
-        // The others are drained all the same.
+        // The other workers are still drained.
         problems.push(error);
       }
     }
-    // All have heard it by now, before anybody is waited for.
+    // All workers have received the request before the first one is awaited.
     for (const answer of answers) {
       if (options.undo) show(await untilActive(context, cluster, answer));
       else show(options.wait ? await untilDrained(context, cluster, answer) : answer);
@@ -50,7 +50,9 @@ export const drainCommand = defineCommand({
   },
 });
 
-/** A worker that shuts down goes on draining, and the answer says so. */
+/**
+ * Waits until a worker accepts tasks again. A worker that shuts down keeps draining, and the result says so.
+ */
 async function untilActive(context: Context, cluster: Cluster, first: DrainAnswer): Promise<DrainAnswer> {
   const signal = context.interrupted;
   const giveUpAt = performance.now() + UNDO_MS;

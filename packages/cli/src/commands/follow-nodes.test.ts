@@ -31,7 +31,7 @@ it('asks where pods are told that Kubernetes is', async () => {
     KUBERNETES_SERVICE_PORT: '443',
   };
   const { exitCode, stderr } = await runHere(['follow-nodes'], { cwd, environment });
-  // The next thing that is missing.
+  // The address of Kubernetes is found, so the error is about the missing cluster.
   expect(exitCode).toBe(3);
   expect(stderr).toMatch(/no cluster/);
 });

@@ -25,7 +25,7 @@ export const followNodesCommand = defineCommand({
   },
 });
 
-/** One look, and what follows from it. */
+/** Checks the nodes once and drains workers, or undoes drains, accordingly. */
 async function follow(
   { out, interrupted: signal }: Context,
   cluster: Cluster,

@@ -63,7 +63,7 @@ export const updateCommand = defineCommand({
   },
 });
 
-/** Changes jobs one after another; one that cannot be changed does not keep the others from it. */
+/** Changes jobs one after another. A failure does not prevent changes of the other jobs. */
 async function forEach(
   context: Context,
   words: readonly string[],

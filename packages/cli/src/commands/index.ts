@@ -3,8 +3,8 @@ import type { Program } from '@goshawk/command/program';
 import { findLaboratory, LABORATORY_COMMANDS, laboratoryCommand } from '../laboratory.js';
 
 /**
- * Every command of the product by its name, in the order in which help lists them. One line here and one file beside it make a new
- * one. Each is loaded when it is wanted: all of them, with what they need, take 0.1 s.
+ * Loaders of all commands by name, in the order of help. A new command is one line here and one file.
+ * Commands are loaded on demand, because all of them with their dependencies take 0.1 s.
  */
 const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   up: async () => (await import('./up.js')).upCommand,
@@ -51,10 +51,10 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   completion: async () => (await import('./completion.js')).completionCommand(allCommands),
 };
 
-/** Those of the laboratory come last. */
+/** Names of all commands; those of the laboratory are last. */
 const COMMAND_NAMES: readonly string[] = [...Object.keys(LOADERS), ...Object.keys(LABORATORY_COMMANDS)];
 
-/** All of them that are installed: for help, and for what is made of every command's options. */
+/** Loads all installed commands, for help and for code that needs the options of every command. */
 export async function allCommands(): Promise<readonly Command[]> {
   return load((await findLaboratory()) === undefined ? Object.keys(LOADERS) : COMMAND_NAMES);
 }
@@ -96,7 +96,7 @@ export const GOSHAWK: Program = {
     namesModules(options) ? (await import('@goshawk/command/policy')).withOwnModules(options, cwd) : options,
 };
 
-/** Policies and estimators take long to load, and most commands need none. */
+/** Reports whether options name modules. They load slowly, and most commands need none. */
 function namesModules({ policy, estimator, shadow }: Readonly<Record<string, unknown>>): boolean {
   return [policy, estimator, shadow].some(
     (each) => typeof each === 'string' && each.split(/[,:]/).some(isLoaded),

@@ -44,7 +44,7 @@ export const jobCommand = defineCommand({
   },
 });
 
-/** As JSON lines, drawn over and over on a terminal, or once at the end where there is none. */
+/** Shows a job until it ends: as JSON lines, redrawn on a terminal, or once at the end without a terminal. */
 async function watch(context: Context, job: JobHandle): Promise<number> {
   if (context.global.json) {
     for await (const detail of detailsOf(context, job)) context.json(shownJson(detail));
@@ -62,7 +62,7 @@ async function watch(context: Context, job: JobHandle): Promise<number> {
   return ExitCode.done;
 }
 
-/** The job whenever something about it is new; the last time when it has ended. */
+/** Yields the job after each change; the last time when it has ended. */
 async function* detailsOf(context: Context, job: JobHandle): AsyncGenerator<JobDetail> {
   const signal = context.interrupted;
   for await (const event of job.events({ signal })) {

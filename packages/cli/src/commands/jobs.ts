@@ -13,7 +13,7 @@ import { jobsTable } from '../jobs/jobs-table.js';
 import { statesIn } from '../jobs/states.js';
 import { STRICT, strictly } from '../jobs/strict.js';
 
-/** Users near their limit that are named. */
+/** Maximum number of users near their limit that are shown. */
 const QUOTAS_SHOWN = 5;
 const LISTED_MAX = LIMITS.jobsListedMax;
 
@@ -60,7 +60,7 @@ export const jobsCommand = defineCommand({
     if (query.states !== undefined && options.state !== undefined)
       throw new InputError('usage', 'jobs: the states are given twice', 'give --state or state:');
     const states = query.states ?? (options.state === undefined ? [] : statesIn(options.state));
-    // A query looks at all jobs.
+    // A query searches all jobs.
     const all = options.all || words.length > 0;
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
@@ -98,7 +98,7 @@ export const jobsCommand = defineCommand({
         plain(`${user ?? '(nobody)'}: ${waiting} of at most ${max} waiting tasks at ${scheduler}`),
       );
     if (truncated) {
-      // Without --all only ended jobs beyond the last ten are left out, unless the limit cuts the list.
+      // Without --all, only ended jobs beyond the last ten are omitted, unless the limit cuts the list.
       const isCut = all || from > 0 || jobs.length === limit;
       const goesOn = next === null ? '' : `; --from ${next} continues`;
       context.note(

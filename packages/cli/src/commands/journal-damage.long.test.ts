@@ -6,7 +6,7 @@ import { accepted, attempt, damageFile, ended, recordsOf } from '@goshawk/journa
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Finished, startGoshawk } from '../goshawk-process.fixture.js';
 
-/** How many ways; `GOSHAWK_DAMAGED_COMMANDS=1000` tries more. */
+/** Number of damaged variants; `GOSHAWK_DAMAGED_COMMANDS=1000` tries more. */
 const SEEDS = Number(process.env.GOSHAWK_DAMAGED_COMMANDS ?? 16);
 const ENDS_WITHIN_MS = 10_000;
 /** Upper bound for verifying a sound journal on an idle machine. */
@@ -31,7 +31,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const fileIn = (folder: string): string => join(folder, 'journal', 'jobs.mdb');
 
-/** Exit state; undefined for a scheduler that started and was stopped by the test. */
+/** Returns how a command ended; undefined for a scheduler that started and was stopped by the test. */
 async function outcomeOf(args: readonly string[]): Promise<{ ended: Finished | undefined; ms: number }> {
   const startedAt = performance.now();
   const running = startGoshawk(args);
@@ -48,7 +48,7 @@ const TALLY = /can be read, [\d,]+ damaged\n$/;
 
 const isScheduler = (line: string): boolean => line.includes('"endpoint"');
 
-/** Output without the daemon's log: the error, and how much was skipped. */
+/** Returns stderr without the daemon's log: the error, and how much was skipped. */
 function lastWords({ stderr }: Finished): string[] {
   return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{"level"'));
 }

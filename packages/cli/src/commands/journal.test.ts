@@ -27,7 +27,7 @@ const ACCEPTED: JobRecord = {
 };
 const ENDED: JobRecord = { kind: 'ended', job: 1, at: AT + 9, state: 'completed' };
 
-/** The journal of a scheduler whose data folder is `s0`. */
+/** Writes the journal of a scheduler whose data folder is `s0`. */
 async function written(...records: JobRecord[]): Promise<void> {
   const folder = join(cwd, 's0', 'journal');
   const journal = await openLmdbJournal({ folder, newTag: () => 'abcde', version: '1.2.3' });

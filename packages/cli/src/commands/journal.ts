@@ -19,8 +19,8 @@ const TAG_OPTION = {
 } as const satisfies OptionSpecs;
 
 /**
- * `goshawk journal …`: what a scheduler has written down. `inspect`, `verify` and `export` read without changing it; the
- * scheduler may be at work meanwhile.
+ * `goshawk journal …` reads and maintains journals of schedulers. `inspect`, `verify` and `export` do not
+ * change a journal, so its scheduler may run at the same time.
  */
 export const journalInitCommand = defineCommand({
   words: '[URL]',
@@ -276,14 +276,14 @@ export const journalImportCommand = defineCommand({
   },
 });
 
-/** Given the data folder of a scheduler, or the journal in it. */
+/** Returns the journal folder for a path to it or to the data folder of its scheduler. */
 function journalFolder(context: Context, word: string): string {
   const given = resolve(context.cwd, word);
   const inside = journalIn(given);
   return fs.existsSync(inside) ? inside : given;
 }
 
-/** @param tag of several in PostgreSQL this one */
+/** @param tag selects one of several journals in PostgreSQL */
 async function withJournals(
   context: Context,
   word: string,

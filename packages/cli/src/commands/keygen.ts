@@ -7,9 +7,9 @@ import type { ClusterKeys, RotationStep } from '@goshawk/transport';
 
 const DEFAULT_FOLDER = 'goshawk-keys';
 const TOKEN_BYTES = 32;
-/** Default rights, which fit most clients. */
+/** Default rights of a client's key. */
 const DEFAULT_RIGHTS = 'submit,read-own';
-/** The name of `client.key`, which has all rights. */
+/** Name of the key in `client.key`, which has all rights. */
 const EVERYBODYS = 'client';
 
 const AFTER_STEP: Readonly<Record<RotationStep, string>> = {
@@ -173,7 +173,10 @@ function httpToken(folder: string): string {
   return readFileSync(path, 'utf8').trim();
 }
 
-/** One Secret for each role, so that a pod has only its own; and the token, which scrapers have too. */
+/**
+ * Returns one Secret per role, so that a pod has only its own keys, and one for the token, which scrapers
+ * need.
+ */
 async function manifests(keys: ClusterKeys, token: string, namespace: string | undefined): Promise<string[]> {
   const { keyFileName } = await import('@goshawk/transport');
   const ofRoles = ROLES.map((role) => {
@@ -183,7 +186,7 @@ async function manifests(keys: ClusterKeys, token: string, namespace: string | u
   return [...ofRoles, secret('goshawk-http-token', 'http', namespace, { token })];
 }
 
-/** JSON is YAML. */
+/** Returns a manifest in JSON, which is valid YAML. */
 function secret(
   name: string,
   component: string,

@@ -34,7 +34,7 @@ export const logCommand = defineCommand({
 
 interface LogLine {
   readonly time: string;
-  /** The process that wrote it. */
+  /** Process that wrote the line. */
   readonly by: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
@@ -50,7 +50,7 @@ async function logsOfLocalCluster(context: Parameters<typeof findCluster>[0]): P
   );
 }
 
-/** Includes the rotated files. Lines that are not JSON are skipped. */
+/** Reads all logs in a folder, with rotated files. Lines that are not JSON are skipped. */
 function readLogs(folder: string): LogLine[] {
   if (!existsSync(folder)) throw new InputError('no-logs', `there is no folder ${folder}`);
   const lines: LogLine[] = [];
@@ -70,12 +70,12 @@ function parsed(text: string): Record<string, unknown> | undefined {
   try {
     return JSON.parse(text) as Record<string, unknown>;
   } catch {
-    // The process was killed in the middle of a line.
+    // The process may have been killed while writing the line.
     return undefined;
   }
 }
 
-/** It names the job, or is of a loss that has met it. */
+/** Reports whether a line names the job, alone or among the jobs that a loss affects. */
 function isAbout({ job, jobs }: LogLine['fields'], id: string): boolean {
   return job === id || (Array.isArray(jobs) && jobs.includes(id));
 }

@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(() => up.stop());
 
-/** A line of the shell in the folder of the cluster, where `goshawk` is a program like any other. */
+/** Runs a line of shell in the folder of the cluster, with `goshawk` in its PATH. */
 function sh(line: string, more: { readonly input?: string; readonly env?: NodeJS.ProcessEnv } = {}) {
   const { status, stdout, stderr } = spawnSync('bash', ['-c', line], {
     cwd: up.folder,

@@ -42,7 +42,7 @@ export const runCommand = defineCommand({
         bytes === undefined ? sources : { ...sources, read: async () => bytes },
       );
       await using cluster = await openCluster(context);
-      // No signal: an interruption must not leave a job behind that nobody knows the id of.
+      // No signal is passed: an interruption must not leave behind a job whose id was never printed.
       const handle = await cluster.submit(job);
       if (handle.warning !== undefined) context.note(plain(handle.warning));
       return await attend(context, handle, input?.late);
@@ -52,13 +52,17 @@ export const runCommand = defineCommand({
   },
 });
 
-/** How long a command that was cancelled may take to end. ms */
+/** Time limit for a cancelled command to end. ms */
 const CANCELLING_MS = 10_000;
 
-/** Why the command is cancelled before it has ended. */
+/** Reason for cancelling the command before it ends. */
 type Reason = { readonly exitCode: number } | { readonly error: Error };
 
-/** Passes on the output until the command has ended, or is cancelled. @returns the exit code */
+/**
+ * Forwards the output until the command has ended or is cancelled.
+ *
+ * @returns the exit code
+ */
 async function attend(context: Context, handle: JobHandle, late?: Promise<never>): Promise<number> {
   const stop = new AbortController();
   let reason: Reason | undefined;
@@ -94,7 +98,7 @@ function conclude(reason: Reason): number {
   return reason.exitCode;
 }
 
-/** @param cancel called where the output here would not be that of one run of the command */
+/** @param cancel called if the forwarded output is not that of a single attempt */
 async function passOn(
   context: Context,
   handle: JobHandle,
@@ -133,7 +137,7 @@ async function passOn(
   );
 }
 
-/** Exit code as in a shell: 128 plus the signal number, or 127 if the command was not found. */
+/** Returns the exit code as a shell does: 128 plus the signal number, or 127 if the command was not found. */
 function exitCodeOf(context: Context, { id, state, failures }: JobDetail): number {
   if (state === 'completed') return ExitCode.done;
   if (state === 'cancelled')

@@ -35,7 +35,7 @@ function inFolder(folder: string | undefined): JournalPlace | undefined {
   return folder === undefined ? undefined : { folder: journalIn(folder), version: VERSION };
 }
 
-/** @param folder where it writes its jobs down, and what it learns; undefined: nowhere */
+/** @param folder for the journal and learned run times; undefined: neither is kept */
 async function startIn(
   folder: string | undefined,
   context: Context,
@@ -65,7 +65,9 @@ async function startIn(
   });
 }
 
-/** Loaded on use: a scheduler needs no policies otherwise. */
+/**
+ * Parses names of estimators. Policies are loaded only here, since a scheduler does not need them otherwise.
+ */
 async function estimatorsNamed(text: string): Promise<readonly string[]> {
   return (await import('@goshawk/command/policy')).shadowNames(text);
 }

@@ -2,7 +2,10 @@ import { defineCommand } from '@goshawk/command';
 import { InputError, jobJsonSchema, type PublishedSchemas } from '@goshawk/core';
 import { findLaboratory } from '../laboratory.js';
 
-/** The schema of job files; outputs are named by their `schema` field, `goshawk.job/1` by that of a job. */
+/**
+ * Name of the schema of job files. Those of outputs have the name in their `schema` field, such as
+ * `goshawk.job/1`.
+ */
 const JOB_FILE = 'job';
 
 export const schemaCommand = defineCommand({
@@ -30,7 +33,7 @@ export const schemaCommand = defineCommand({
   },
 });
 
-/** Each is loaded only while the name was not found in those before it. */
+/** Registries of schemas; each is loaded only if the previous ones do not have the name. */
 const REGISTRIES: readonly (() => Promise<PublishedSchemas>)[] = [
   async () => (await import('../schemas.js')).commandSchemas(),
   async () => (await import('@goshawk/gateway')).publishedSchemas(),

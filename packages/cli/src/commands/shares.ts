@@ -39,7 +39,7 @@ export const sharesCommand = defineCommand({
         largestShare(other.has, shares.capacity).share - largestShare(one.has, shares.capacity).share,
     );
     const { shown, left, next, ...part } = partOf(all, options);
-    // Central lists the jobs with the largest shares only.
+    // Central lists only the jobs with the largest shares.
     const unlisted = shares.total - shares.jobs.length;
     if (context.global.json) {
       context.json({
@@ -94,7 +94,7 @@ function row(holder: ShareHolder, by: 'job' | 'user', { capacity, by: sharedBy }
   ];
 }
 
-/** Share of the dominant resource. */
+/** Returns the holder's due share of its dominant resource. */
 function dueShare({ has, due = {} }: ShareHolder, capacity: Resources): number {
   const { of } = largestShare(has, capacity);
   const there = capacity[of] ?? 0;

@@ -63,7 +63,7 @@ export const submitCommand = defineCommand({
       options.results ||
       options.cancelOnExit ||
       options.waitTimeout !== undefined;
-    // The job is there now: its id is printed before anything else is asked, which may fail.
+    // The job exists now, so its id is printed before further requests, which may fail.
     const isOutputOnly = options.logs || options.results || context.global.quiet;
     if (!context.global.json) (isOutputOnly ? context.stderr : context.stdout).write(`${handle.id}\n`);
     else if (!willFollow) context.json(submitJson(handle, handle.acceptedState!));
@@ -80,9 +80,9 @@ export const submitCommand = defineCommand({
 });
 
 /**
- * The jobs that this one is to wait for, by their ids.
+ * Returns the ids of the jobs that this one waits for.
  *
- * @throws InputError `unknown-job` where there is none of that name
+ * @throws InputError `unknown-job` for an unknown name
  */
 async function predecessorsNamed(
   context: Context,
@@ -105,7 +105,10 @@ async function predecessorsNamed(
   };
 }
 
-/** A scheduler that does not answer now will say later what became of its job, and one that has forgotten it says so. */
+/**
+ * Ignores errors about a predecessor that is only unreachable; its scheduler reports later what happened to
+ * it.
+ */
 function unlessUnknown(error: unknown): void {
   if (!(error instanceof GoshawkError) || error.code === 'unknown-job' || error.code === 'interrupted')
     throw error;
@@ -115,7 +118,7 @@ function submitJson({ id: job, warning }: JobHandle, state: JobState): Record<st
   return { schema: 'goshawk.submit/1', job, state, ...present({ warning }) };
 }
 
-/** Files and stdin that a job is made of. */
+/** Returns access to the files and stdin that a job is built from. */
 export function sourcesOf(context: Context): Sources {
   return {
     cwd: context.cwd,
@@ -145,7 +148,7 @@ async function follow(
   const signal = AbortSignal.any([context.interrupted, stop.signal]);
   const isLive = options.prefix === 'always' || (options.prefix === 'auto' && context.stdout.isTTY === true);
   const shown = options.logs ? showOutput(context, handle, isLive, signal) : Promise.resolve();
-  // A failure of it is heard of below, once the job's end is known.
+  // Its failure is handled below, after the job's end is known.
   shown.catch(() => {});
   let isPrinted = false;
   try {
@@ -168,13 +171,17 @@ async function follow(
     return exitCodeOf(ended);
   } catch (error) {
     stop.abort();
-    // There is one line of JSON, whatever becomes of the waiting.
+    // One line of JSON is printed even if waiting fails.
     if (context.global.json && !isPrinted) context.json(submitJson(handle, handle.acceptedState!));
     return leave(context, options.cancelOnExit ? await cancelled(cluster, handle.id, error, options) : error);
   }
 }
 
-/** Cancels a job that is not waited for any more. @returns the error that says so */
+/**
+ * Cancels a job after the command stops waiting for it.
+ *
+ * @returns the error to report
+ */
 async function cancelled(
   cluster: Cluster,
   id: string,
@@ -189,7 +196,10 @@ async function cancelled(
     : new DetachedError([id], 'cancelled');
 }
 
-/** @param isLive lines of several tasks come with their task as they are printed, otherwise task by task at the end */
+/**
+ * @param isLive whether lines of several tasks are printed with their task as they arrive, instead of task by
+ * task at the end
+ */
 async function showOutput(
   context: Context,
   handle: JobHandle,

@@ -29,7 +29,7 @@ afterEach(async () => {
   await removeFolder(folder);
 });
 
-/** A process, its children, theirs, and so on. */
+/** Returns a process and all its descendants. */
 function familyOf(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap((child) => familyOf(child.pid))];
 }
@@ -38,7 +38,7 @@ async function expectGone(pids: readonly number[]): Promise<void> {
   await expect.poll(() => pids.filter(isRunning)).toEqual([]);
 }
 
-/** A job that runs, with a process of its own that has started another one. */
+/** Starts a job whose task has started a background process. */
 async function startTask(script: string): Promise<{ client: RunningGoshawk; pid: number }> {
   const line = `sleep 1000 & echo $! > pid.tmp; mv pid.tmp pid; ${script}`;
   const client = startGoshawk(['submit', '--wait', '--', 'sh', '-c', line], environment, { cwd: folder });
@@ -88,7 +88,7 @@ describe('goshawk up', () => {
       await up.says(/the cluster is up at/);
       const { client, pid } = await startTask('wait');
       const family = familyOf(up.pid);
-      // It waits no longer; otherwise it would say in the end that nobody answers.
+      // This client stops waiting; otherwise it would finally report that nothing answers.
       client.kill('SIGINT');
       expect((await client.finished).exitCode).toBe(130);
       up.kill('SIGINT');
@@ -158,7 +158,7 @@ describe('goshawk up', () => {
     const ofRole = (role: string) => childrenOf(up.pid).find(({ command }) => command.includes(role))?.pid;
     process.kill(ofRole('goshawk.js central')!, 'SIGKILL');
     await up.says(/central exited \(SIGKILL\); restarting it/);
-    // Somebody else has its place for a while.
+    // Another process occupies its port for a while.
     const squatter = createServer().listen(port, '127.0.0.1');
     await up.says(/central cannot start: .*; retrying/);
     squatter.close();
@@ -199,7 +199,7 @@ describe('goshawk up', () => {
     const family = familyOf(up.pid);
     up.kill('SIGINT');
     const { exitCode, stderr } = await up.finished;
-    // Unless it was faster than the signal: then it ends as one that was up.
+    // If it was up before the signal arrived, it exits like a running cluster.
     expect(exitCode).toBe(stderr.includes('the cluster is up at') ? 0 : 130);
     await expectGone(family);
   });

@@ -93,9 +93,9 @@ export const upCommand = defineCommand({
     checkSlots(options.slots, policy);
     capacityOf(options.slots, options.resources);
     const users = options.users === undefined ? undefined : resolve(context.cwd, options.users);
-    // Report a mistake in it here, rather than in central's log.
+    // Reports a mistake in the file here rather than in central's log.
     if (users !== undefined) (await import('@goshawk/runtime')).readUsersFile(users);
-    // Report a mistake here, rather than in the log of a scheduler.
+    // Reports a mistake here rather than in the log of a scheduler.
     await notifyOptions(context, options, options.secure);
     const { notifySecretFile: secretFile } = options;
     const http = await httpOptions(context, { ...options, httpPortFile: undefined });
@@ -142,11 +142,13 @@ interface Started {
   readonly policy: PolicySettings;
   /** `http://HOST:PORT` of central. */
   readonly httpAt: string | undefined;
-  /** Holds the token that HTTP asks for, where this command has made it. */
+  /** File with the HTTP token, if this command created it. */
   readonly tokenFile: string | undefined;
 }
 
-/** Makes a token that only this user can read, since a cluster with keys shows other accounts nothing. */
+/**
+ * Creates a token file that only this user can read, since a cluster with keys shows other accounts nothing.
+ */
 function httpToken(file: string): string {
   const token = randomBytes(24).toString('base64url');
   fs.rmSync(file, { force: true });
@@ -154,14 +156,14 @@ function httpToken(file: string): string {
   return token;
 }
 
-/** @throws InputError for what is no address, or one that nobody would know */
+/** @throws InputError for an invalid address, or one without a fixed port */
 function httpAddress(bind: string): string {
   const place = parseBind(bind, '127.0.0.1:9090');
   if (place.port !== 0) return httpUrl(place);
   throw new InputError('bad-http', `--http ${bind} does not give a port`, 'such as 127.0.0.1:9090');
 }
 
-/** Says where the cluster is, and drains it after Ctrl-C. */
+/** Prints the address of the cluster, and drains it after Ctrl-C. */
 async function serve(context: Context, started: Started): Promise<void> {
   const { cluster, keys, dataFolder, policy, httpAt, tokenFile } = started;
   const { registerLocalCluster, unregisterLocalCluster } = await import('@goshawk/client');
@@ -170,7 +172,7 @@ async function serve(context: Context, started: Started): Promise<void> {
   try {
     registerLocalCluster(here, context.environment);
   } catch (error) {
-    // A user may have no folder to write to.
+    // The user may have no writable home folder.
     unregistered = (error as Error).message;
   }
   try {
@@ -205,10 +207,10 @@ async function serve(context: Context, started: Started): Promise<void> {
   }
 }
 
-/** Somebody who stops a cluster waits for its answer; longer than this is no answer. ms */
+/** Timeout for this request, since the user waits for the cluster to stop. ms */
 const LOOK_MS = 1_000;
 
-/** Schedulers end when their jobs have: also what waits is finished first. */
+/** Describes the work that is finished before the cluster stops, including waiting tasks. */
 async function unfinished(url: string, keys: string | undefined): Promise<string> {
   try {
     const signal = AbortSignal.timeout(LOOK_MS);
@@ -229,15 +231,15 @@ async function unfinished(url: string, keys: string | undefined): Promise<string
 }
 
 /**
- * One cluster a folder: two would write to the same logs and journals.
+ * Claims a data folder, because two clusters would write to the same logs and journals.
  *
- * @param url of the cluster, as soon as it is up
- * @throws InputError that says which cluster runs from it
+ * @param url returns the URL of the cluster once it is up
+ * @throws InputError that names the cluster that uses the folder
  */
 async function claimedFolder(dataFolder: string, url: () => string | undefined): Promise<FolderClaim> {
   const { claimFolder } = await import('@goshawk/journal');
   try {
-    // Its logs and journals hold what users gave their jobs.
+    // The folder is private because logs and journals contain data of jobs.
     makeFolder(fs, dataFolder, 0o700);
   } catch (error) {
     throw new InputError(
@@ -258,7 +260,10 @@ async function claimedFolder(dataFolder: string, url: () => string | undefined):
   });
 }
 
-/** The keys that were given, those of the last time, or new ones. */
+/**
+ * Returns the folder of the keys: the given one, or the one in the data folder, whose keys are created if
+ * missing.
+ */
 async function keyFolder({ global, cwd }: Context, dataFolder: string): Promise<string> {
   const { generateKeys, keysIn, readKeyFolder, writeKeyFolder } = await import('@goshawk/transport');
   const folder = global.keys === undefined ? join(dataFolder, 'keys') : resolve(cwd, global.keys);
@@ -286,7 +291,7 @@ function announce(context: Context, { cluster, keys, dataFolder, policy, httpAt,
   context.note('Ctrl-C drains and stops the cluster');
 }
 
-/** Users who give estimates need to know the cutoff. */
+/** Describes the cutoff, which users need for their estimates. */
 function cutoffLine({ cutoffMs, cutoffJobs, estimator }: PolicySettings): string {
   const origin =
     cutoffJobs === null

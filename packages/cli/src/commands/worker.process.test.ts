@@ -15,7 +15,7 @@ test('a worker that was told to end is listed as draining for as long as its tas
   const listed = async () =>
     (await cluster.describe()).workers.map(({ name, state, busy }) => ({ name, state, busy }));
   await expect.poll(listed).toEqual([{ name: 'w0', state: 'draining', busy: 1 }]);
-  // Longer than its lease.
+  // The loop takes longer than the worker's lease.
   const { leaseMs } = (await cluster.describe()).settings.timings;
   for (let part = 0; part < 15; part++) {
     await pause(leaseMs / 10);

@@ -33,7 +33,7 @@ export const workerCommand = defineCommand({
     if (process.pid === 1) logger.warn({}, FIRST_PROCESS);
     const keys = await keysFor('worker', context);
     const http = await httpOptions(context, options);
-    // Threads and processes cannot start in a folder that somebody has removed.
+    // Threads and processes cannot start in a folder that was removed.
     process.chdir('/');
     const daemon = await startWorkers({
       ...options,
@@ -64,19 +64,21 @@ export const workerCommand = defineCommand({
   },
 });
 
-/** Memory of this machine, or the limit of the container. Bytes. */
+/** Returns the memory of this machine, or the limit of the container. Bytes. */
 function availableMemory(): number {
   const allowed = process.constrainedMemory();
-  // Without a limit it is 0, or more than there is.
+  // Without a limit, the value is 0 or exceeds the machine's memory.
   return allowed > 0 ? Math.min(allowed, totalmem()) : totalmem();
 }
 
-/** Node does not look after children that are not its own, and process 1 is given those whose parents have ended. */
+/** Node.js does not reap processes that it did not start, but process 1 inherits orphaned processes. */
 const FIRST_PROCESS =
   'this is process 1, so orphaned processes of commands stay as zombies; start the container with an init (docker run --init)';
 
 /**
- * Permissions of a worker. A list of one kind excludes the other kind, unless that has a list, too.
+ * Returns the permissions of a worker. A list for one kind excludes the other kind, unless that has a list
+ * too.
+ *
  * @throws InputError if a path is not absolute or does not exist
  */
 export function allowedBy(
@@ -95,7 +97,7 @@ export function allowedBy(
   };
 }
 
-/** @throws InputError for a path that is not absolute, or is not there */
+/** @throws InputError for a path that is not absolute or does not exist */
 function permission(isOn: boolean, only: readonly string[], option: string): boolean | readonly string[] {
   if (!isOn || only.length === 0) return isOn;
   for (const path of only) {

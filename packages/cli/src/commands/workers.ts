@@ -22,7 +22,7 @@ import {
 } from '@goshawk/core';
 import { STRICT, strictly } from '../jobs/strict.js';
 
-/** A state of workers that are in the cluster no more, beside those of `WORKER_STATES`. */
+/** State of workers that have been lost, in addition to `WORKER_STATES`. */
 const LOST = 'lost';
 
 export const workersCommand = defineCommand({
@@ -73,7 +73,7 @@ export const workersCommand = defineCommand({
   },
 });
 
-/** Lost workers that are named; `--json` has all. */
+/** Maximum number of lost workers that are shown; `--json` has all. */
 const LOST_SHOWN = 20;
 
 const COLUMNS: readonly Column[] = [
@@ -119,7 +119,7 @@ function summary({ workers, pendingTasks }: ClusterView): string {
   return `${counted(workers.length, 'worker')}, ${busyWords(busy, slots, workers)}, ${sum(({ queued }) => queued)} queued${pending}`;
 }
 
-/** Tasks of workers without slots are no share of anything. */
+/** Returns the busy slots, or only the number of running tasks if some workers have no slots. */
 function busyWords(busy: number, slots: number, workers: readonly WorkerView[]): string {
   const hasNone = workers.some((worker) => worker.slots === 0);
   return hasNone ? `${counted(busy, 'task')} running` : `${busy} of ${counted(slots, 'slot')} busy`;

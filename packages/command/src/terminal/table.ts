@@ -9,7 +9,7 @@ export interface Column {
   readonly width?: number;
   /** Minimum width if the terminal is too narrow and cells are cut. */
   readonly shrinkTo?: number;
-  /** Whether text wraps at spaces if the terminal is too narrow; no word is cut. */
+  /** Whether text wraps at spaces if the terminal is too narrow; words are never cut. */
   readonly wraps?: boolean;
   /** Rank for removal if the terminal is too narrow; the highest number goes first. */
   readonly dropFirst?: number;
