@@ -6,7 +6,7 @@ import { allCommands } from './index.js';
 
 const commands = await allCommands();
 
-/** Returns the completions that bash offers for the last word. */
+/** Returns bash's completions of the current word. */
 function offered(...words: string[]): string[] {
   return offeredWith('', ...words);
 }

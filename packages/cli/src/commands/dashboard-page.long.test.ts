@@ -106,7 +106,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByRole('link', { name: id }).click();
     await page.locator('.name .badge.completed').waitFor();
     await page.getByText(/^Completed after .* until the first task started/).waitFor();
-    // Task output is shown as text, whatever it contains.
+    // Task output is shown as text, never as markup.
     await page.locator('.log', { hasText: '<img src=x>' }).waitFor();
     expect(await page.locator('.log img').count()).toBe(0);
     await page.locator('.timeline rect').first().waitFor();

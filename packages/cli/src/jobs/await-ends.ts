@@ -6,9 +6,9 @@ import { exitCodeOf, leave, waitForJobs } from './waiting.js';
 import { outcomeText } from './words.js';
 
 interface Options {
-  /** Wait for the first job to end only. */
+  /** Whether to wait only for the first job to end. */
   readonly any?: boolean;
-  /** Print the results of each job too. */
+  /** Whether to print the results of each job too. */
   readonly results?: boolean;
   readonly waitTimeout?: Millis | undefined;
 }

@@ -1,21 +1,22 @@
 import { fstatSync, readFileSync } from 'node:fs';
 import { GoshawkError } from '@goshawk/core';
 
-/** A socket that has sent nothing for so long is taken for one that nobody writes to. ms */
+/** Time without data after which a socket counts as unused. ms */
 const IDLE_MS = 1_000;
 
 export interface CommandInput {
-  /** Undefined where there is nothing to read. */
+  /** Bytes of stdin; undefined if there is nothing to read. */
   readonly bytes: Uint8Array | undefined;
-  /** Rejects when bytes arrive that the command will not get; never resolves. */
+  /** Rejects when bytes arrive too late for the command; never resolves. */
   readonly late: Promise<never>;
-  /** Lets the process end though nobody has closed the other end. */
+  /** Stops reading, so that the process can exit while the other end is open. */
   close(): void;
 }
 
 /**
- * Reads stdin for a command that runs elsewhere. A file and a pipe are read to their end, as by a filter; a terminal is left
- * alone. A socket is what programs hand to their children whether they write to it or not: a silent one counts as empty.
+ * Reads stdin for a remote command. It reads files and pipes to their end, like a filter, and ignores a
+ * terminal. Programs pass sockets to their children without always writing to them, so a silent socket counts
+ * as empty.
  *
  * @param signal stops reading
  */
@@ -31,7 +32,7 @@ export async function readCommandInput(signal: AbortSignal): Promise<CommandInpu
   const late = new Promise<never>((_, reject) => {
     tooLate = reject;
   });
-  // Callers that await it see the error.
+  // This avoids an unhandled rejection; callers that await `late` still see the error.
   late.catch(() => {});
   await new Promise<void>((resolve, reject) => {
     const timer = kind === 'socket' ? setTimeout(giveUp, IDLE_MS) : undefined;

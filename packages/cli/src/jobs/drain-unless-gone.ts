@@ -1,7 +1,11 @@
 import type { Cluster } from '@goshawk/client';
 import { InputError } from '@goshawk/core';
 
-/** A worker that has left meanwhile needs nothing. @returns whether it was there */
+/**
+ * Drains a worker unless it has left the cluster.
+ *
+ * @returns whether it was still there
+ */
 export async function drainUnlessGone(
   cluster: Pick<Cluster, 'drain'>,
   worker: string,

@@ -17,7 +17,7 @@ test('--each-line brings 2,000 lines to their tasks byte for byte', async () => 
   }
 });
 
-/** Lines of every awkward kind, no two alike but the empty ones; the last has no newline. */
+/** Returns unusual lines of all kinds, all different except for empty ones; the last has no newline. */
 function awkwardLines(count: number): Buffer {
   const kinds: ((i: number) => Uint8Array)[] = [
     (i) => Buffer.from(`plain ${i}`),

@@ -1,7 +1,10 @@
 import type { Cluster, ClusterView } from '@goshawk/client';
 import { isFinal, present, UnreachableError } from '@goshawk/core';
 
-/** Explains a job's waiting, with what a page about it needs: settings and workers, and its story once it has ended. */
+/**
+ * Explains why a job waits, with the settings and workers for a page about it, and the job itself once it has
+ * ended.
+ */
 export async function explainJob(
   cluster: Cluster,
   id: string,
@@ -20,7 +23,7 @@ export async function explainJob(
   return { explained, background: { cutoff: view?.settings.policy, workers: view?.workers, ended } };
 }
 
-/** Undefined while central, which has the settings and knows the workers, does not answer. */
+/** Returns the cluster's settings and workers; undefined while central does not respond. */
 async function viewOf(cluster: Cluster, signal: AbortSignal): Promise<ClusterView | undefined> {
   try {
     return await cluster.describe({ signal });

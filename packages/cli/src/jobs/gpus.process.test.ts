@@ -81,6 +81,6 @@ it('tasks that run together have GPUs of their own, those that ask for none see 
   const fractions = await submit(4, { gpu: 0.6 });
   expect(await printed(fractions, 4)).toEqual(['0/0', '1/1', '2/2', '3/3']);
   await fractions.cancel();
-  // A cluster that is stopped first lets end what runs.
+  // Stopping the cluster would wait for running jobs, so they are cancelled first.
   await Promise.all((await cluster.jobs()).jobs.map(({ id }) => cluster.job(id).cancel()));
 });

@@ -11,11 +11,11 @@ import {
 } from '@goshawk/core';
 import { classWords, deadlineWords, failureLines, heading, measures, remedyLines } from './words.js';
 
-/** Running tasks that are shown. */
+/** Maximum number of running tasks that are shown. */
 const RUNNING_SHOWN = 5;
 
 /**
- * One job, as a person wants to see it.
+ * Renders a job for people.
  *
  * @param now wall clock, ms since 1970
  */
@@ -65,7 +65,7 @@ function stageLines({ stages }: JobDetail): string[] {
   return stages.map(({ name, state, tasks, unfinished, after, estimateMs, counts, meanRunMs }) => {
     const left = unfinished > 0 && unfinished < tasks ? `, ${formatCount(unfinished)} left` : '';
     const before = state === 'blocked' ? `, after ${after.map(plain).join(', ')}` : '';
-    // Measured run times are better than the job's estimate.
+    // Measured run times are more accurate than the job's estimate.
     const each =
       meanRunMs !== undefined ? ` of ${formatDuration(meanRunMs)} on average` : estimated(estimateMs);
     const bad = (['failed', 'cancelled'] as const)
@@ -81,7 +81,7 @@ function estimated(estimateMs: Millis | undefined): string {
   return estimateMs === undefined ? '' : `, estimated at ${formatDuration(estimateMs)} each`;
 }
 
-/** Remaining work of a job with stages by its estimates; undefined if one is missing. */
+/** Returns the estimated remaining work of a job with stages; undefined if an estimate is missing. */
 function remainingWork({ stages }: JobDetail): string | undefined {
   const left = stages.filter(({ unfinished }) => unfinished > 0);
   if (stages.length < 2 || left.length === 0 || left.some(({ estimateMs }) => estimateMs === undefined))
@@ -98,10 +98,10 @@ function remainingWork({ stages }: JobDetail): string | undefined {
   return `${formatDuration(workMs)} of task time, ${formatDuration(pathMs)} on the critical path`;
 }
 
-/** Attempts whose GPUs are shown. */
+/** Maximum number of attempts whose GPUs are shown. */
 const GPUS_SHOWN = 5;
 
-/** On which GPUs attempts ran that have ended. */
+/** Lists the GPUs of ended attempts. */
 function gpuLines({ attemptList }: JobDetail): string[] {
   const ran = attemptList.filter(({ gpus }) => gpus !== undefined);
   const shown = ran.slice(0, GPUS_SHOWN).map(({ task, attempt, worker, gpus = [] }) => {
@@ -111,10 +111,10 @@ function gpuLines({ attemptList }: JobDetail): string[] {
   return ran.length > GPUS_SHOWN ? [...shown, 'more with --json'] : shown;
 }
 
-/** Pilots that are shown. */
+/** Maximum number of pilots that are shown. */
 const PILOTS_SHOWN = 5;
 
-/** How it was found out what the job is: which tasks ran first, and when that was enough. */
+/** Describes how the job was classified: its pilots, and when their results were sufficient. */
 function pilotLines({ sampling }: JobDetail): string[] {
   if (sampling === undefined) return [];
   const { pilotTasks, pilots, decidedMs } = sampling;
@@ -176,7 +176,7 @@ function progress(job: JobDetail): Section[] {
   ];
 }
 
-/** `2026-11-20 09:39:02`, where this process is. */
+/** Formats a local time: `2026-11-20 09:39:02`. */
 function localTime(wallMs: Millis): string {
   const at = new Date(wallMs);
   const two = (value: number) => String(value).padStart(2, '0');

@@ -14,7 +14,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'submitted', align: 'right', dropFirst: 3 },
   { title: 'took', align: 'right', dropFirst: 2 },
 ];
-/** Present if a job has a deadline. */
+/** Column for lists in which a job has a deadline. */
 const DEADLINE: Column = { title: 'deadline', align: 'right' };
 
 /** @param now wall clock, ms since 1970 */

@@ -1,7 +1,7 @@
 import type { Context } from '@goshawk/command';
 import { type JobDetail, type JobSummary, sumOf } from '@goshawk/core';
 
-/** A job that completed, unless something else is said of it. */
+/** Returns a completed job, with overrides. */
 export function jobSummary(more: Partial<JobSummary> = {}): JobSummary {
   return {
     id: 'a1-3',
@@ -36,13 +36,13 @@ export function jobDetail(more: Partial<JobDetail> = {}): JobDetail {
   };
 }
 
-/** Counts with their sum. */
+/** Returns task counts with their total. */
 export function taskCounts(states: Partial<Omit<JobSummary['tasks'], 'total'>>): JobSummary['tasks'] {
   const counts = { waiting: 0, running: 0, completed: 0, failed: 0, cancelled: 0, ...states };
   return { total: sumOf(Object.values(counts)), ...counts };
 }
 
-/** A context that keeps what a command writes. */
+/** Returns a context that records the output of a command. */
 export function recordingContext(
   more: Partial<Omit<Context, 'global'>> & { readonly global?: Partial<Context['global']> } = {},
 ) {

@@ -300,7 +300,7 @@ describe('modules', () => {
       { index: 1, state: 'failed', attempt: 1, error: { message: expect.stringContaining('two') } },
       3,
     ]);
-    // The outcome goes to stderr, or a program could not read the lines.
+    // The outcome goes to stderr, so that a program can parse stdout.
     const text = await up.goshawk(['wait', id!, '--results']);
     expect([text.exitCode, text.stdout]).toEqual([1, stdout]);
     expect(text.stderr).toContain('1 of 3 tasks failed');
@@ -410,7 +410,7 @@ describe('waiting', () => {
     expect(stdout).toMatch(new RegExp(`^${id} completed: 1 task,`));
     expect(exitCode).toBe(0);
     expect((await started.finished).exitCode).toBe(0);
-    // It answers at once for a job that has ended.
+    // The command returns at once for an ended job.
     expect((await up.goshawk(['wait', id])).exitCode).toBe(0);
   });
 
@@ -470,7 +470,7 @@ describe('cancel', () => {
   });
 });
 
-/** A second try of the test must not find the jobs of the first. */
+/** Distinguishes retries of the test, which must not find jobs of earlier tries. */
 let listTries = 0;
 
 describe('cancel of tasks, and of jobs by what they are', () => {
@@ -698,7 +698,7 @@ describe('goshawk why', () => {
     expect(await stdoutOf(['why', id])).toMatch(
       /2 tasks, waiting for .*; now: their job is running its maximum number of tasks/,
     );
-    // Which one runs is drawn: its pilot.
+    // The pilot, which runs first, is chosen at random.
     const pages = [
       await stdoutOf(['why', `${id}/0`]),
       await stdoutOf(['why', `${id}/1`]),

@@ -11,27 +11,27 @@ export const TOP_VIEWS = [
 ] as const;
 export type TopView = (typeof TOP_VIEWS)[number][1];
 
-/** The user's choices, before any request to the cluster. */
+/** State of the user interface. */
 export interface TopState {
   readonly view: TopView;
-  /** Line of the list that is chosen. */
+  /** Index of the selected line. */
   readonly selected: number;
   readonly filter: string;
-  /** The filter while it is typed. */
+  /** Filter that is being edited. */
   readonly typing: string | undefined;
-  /** A page over the list, and its first shown line. */
+  /** Page in front of the list, with its first visible line. */
   readonly detail: { readonly title: string; readonly text: string; readonly from: number } | undefined;
-  /** Asked before it is done. */
+  /** Action that awaits confirmation. */
   readonly confirm: { readonly question: string; readonly action: TopAction } | undefined;
   readonly message: string;
 }
 
-/** The action for a key. */
+/** Action that a key triggers. */
 export type TopAction =
   | { readonly kind: 'quit' | 'refresh' }
   | { readonly kind: 'details' | 'logs' | 'why' | 'cancel' | 'drain' | 'undrain'; readonly of: string };
 
-/** A list as it is shown; overview and reasons are text, in which nothing is chosen. */
+/** Rendered list with selectable rows; overview and reasons are text instead. */
 export interface TopList {
   readonly head: string;
   readonly rows: readonly { readonly name: string; readonly line: string; readonly note?: string }[];
@@ -59,7 +59,7 @@ const HELP = [
   'q, Ctrl-C        quit (q on a page: back)',
 ].join('\n');
 
-/** The state after a key, and what is to be done. */
+/** Returns the state after a key, and the action to perform. */
 export function press(
   state: TopState,
   key: string,
@@ -149,10 +149,10 @@ function onRow(
 }
 
 /**
- * The screen: a line of views, the list or text, and a line of keys.
+ * Renders the screen: a line of views, the list or text, and a line of keys.
  *
- * @param body the list of the view, or its text
- * @returns exactly so many lines, none wider than the screen
+ * @param body the list or the text of the view
+ * @returns lines that fit the screen exactly in number and at most in width
  */
 export function screen(
   state: TopState,
@@ -185,7 +185,7 @@ function scrolled(text: string, from: number, room: number): string[] {
   return lines;
 }
 
-/** Keeps the chosen line in sight. */
+/** Renders the visible part of a list, scrolled to the selected line. */
 function chosen({ selected }: TopState, { head, rows }: TopList, room: number, paint: Painter): string[] {
   if (rows.length === 0) return ['nothing to show'];
   const fit = Math.max(1, room - 2);
@@ -222,7 +222,7 @@ function keys({ view, detail, typing, confirm }: TopState, paint: Painter): stri
 const ESCAPE = String.fromCharCode(27);
 const PIECES = new RegExp(`${ESCAPE}\\[[0-9;]*[~A-Za-z]|${ESCAPE}O[A-Z]|[\\s\\S]`, 'gu');
 
-/** Names of the keys in a chunk that a terminal sent. */
+/** Returns the names of the keys in a chunk of terminal input. */
 export function keysIn(chunk: string): string[] {
   return Array.from(chunk.matchAll(PIECES), ([piece]) => NAMED[piece] ?? piece);
 }

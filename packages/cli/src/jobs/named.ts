@@ -14,12 +14,13 @@ import {
 const EXAMPLES_SHOWN = 3;
 
 /**
- * The id of the job that a word means: an id, the first letters of one, or `last`, the job that this user submitted last.
+ * Returns the id of the job that a word refers to: an id, a prefix of one, or `last` for the job that this
+ * user submitted last.
  *
- * @throws InputError `unknown-job`, or `ambiguous-job` with the ids that begin so
+ * @throws InputError `unknown-job`, or `ambiguous-job` with the matching ids
  */
 export async function jobNamed(context: Context, cluster: Cluster, word: string): Promise<string> {
-  // Whole, as it seems; who owns it says whether there is such a job.
+  // The word looks like a complete id; the job's scheduler verifies that it exists.
   if (/-\d+$/.test(word)) return word;
   if (word.includes('/'))
     throw new InputError(
@@ -39,7 +40,7 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
   if (word === 'last') {
     if (jobs.length === 0)
       throw new InputError('unknown-job', `no job${user ? ` of ${user}` : ''} is known`, hint);
-    // Active jobs are listed first, the oldest at the head: the last one may be among those cut.
+    // Active jobs are listed first, from the oldest, so a truncated list may lack the last job.
     if (truncated && !isFinal(jobs.at(-1)!.state))
       throw new InputError(
         'ambiguous-job',
@@ -63,7 +64,11 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
   return found[0]!.id;
 }
 
-/** `ID`, or `ID/TASK` with the number of a task. @throws InputError */
+/**
+ * Parses `ID`, or `ID/TASK` with the index of a task.
+ *
+ * @throws InputError
+ */
 export function parseTaskName(word: string): { readonly id: string; readonly task: number | undefined } {
   const [, id, task] = /^([^/]+)(?:\/(\d{1,9}))?$/.exec(word) ?? [];
   if (id !== undefined) return { id, task: task === undefined ? undefined : Number(task) };
@@ -75,8 +80,8 @@ export function parseTaskName(word: string): { readonly id: string; readonly tas
 }
 
 /**
- * `ID`, `ID/7-20,31`, `ID/STAGE` or `ID/STAGE/7-20`: tasks by their numbers in the job, wherever they are. The name of a stage
- * that looks like numbers is written with them: `ID/3/0-9`.
+ * Parses tasks of a job: `ID`, `ID/7-20,31`, `ID/STAGE` or `ID/STAGE/7-20`. Indices count across stages. A
+ * stage whose name looks like indices must be followed by indices: `ID/3/0-9`.
  *
  * @throws InputError
  */
@@ -103,7 +108,7 @@ export function parseTasksName(word: string): {
 
 const ARE_TASKS = /^[\d,\s-]*\d[\d,\s-]*$/;
 
-/** Each once, in the order of the words. */
+/** Returns the ids without duplicates, in the order of the words. */
 export async function jobsNamed(
   context: Context,
   cluster: Cluster,
@@ -114,7 +119,10 @@ export async function jobsNamed(
   return [...new Set(ids)];
 }
 
-/** Within a scheduler, the id's number orders jobs of the same millisecond. */
+/**
+ * Returns the job that was submitted later. Within a scheduler, the id's number orders jobs of the same
+ * millisecond.
+ */
 function later(a: JobSummary, b: JobSummary): JobSummary {
   if (a.submittedAt !== b.submittedAt) return a.submittedAt > b.submittedAt ? a : b;
   return numberOf(a.id) > numberOf(b.id) ? a : b;

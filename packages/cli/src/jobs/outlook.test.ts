@@ -11,7 +11,7 @@ const policy = {
   estimator: 'auto',
 };
 
-/** Four workers of one slot and two cores each, one of them drained. */
+/** Returns a view of four workers with one slot and two cores each, one of them drained. */
 const view = (estimator = 'auto', preset = policy.preset) => ({
   settings: { policy: { ...policy, estimator, preset }, timings: LIVE_TIMINGS },
   workers: ['active', 'active', 'active', 'drained'].map((state, index) => ({

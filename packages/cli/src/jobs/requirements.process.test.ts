@@ -38,7 +38,7 @@ describe.each([
         return [...new Set(attemptList.map(({ worker }) => worker))];
       };
 
-      // One zone and one model, two models of one zone, and long tasks, which hawk's central places.
+      // The jobs require one zone and one model, then two models; hawk's central places the long tasks.
       expect(await run(['--require', 'zone=eu', '--require', 'model=a100'])).toEqual(named('eu a100'));
       for (const worker of await run(['--require', 'zone=us', '--require', 'model=a100,h100'], 12))
         expect(named('us a100', 'us h100')).toContain(worker);
@@ -84,7 +84,8 @@ describe.each([
         'planet=mars',
       ]);
       expect((await lost.wait()).state).toBe('completed');
-      // Its scheduler hears the name of a new worker with the next list of workers, which may come after so short a task.
+      // The scheduler learns the name of a new worker with its next list, which may arrive after such a short
+      // task.
       await expect
         .poll(async () => (await lost.describe()).attemptList.map(({ worker }) => worker))
         .toEqual(['rover']);
@@ -121,7 +122,7 @@ it('what only workers of the short partition have is said to a long job at once,
     expect(why.waiting[0].missing).toContain(only);
     const listed = await up.goshawk(['jobs', '--json']);
     expect(JSON.parse(listed.stdout)).toMatchObject({ cutoffSeconds: 60, cutoffFrom: 'said' });
-    // A worker of the general partition that has it.
+    // The new worker joins the general partition and has the required attribute.
     const worker = up.run(['worker', '--central-url', up.url, '--name', 'more', '--attribute', rack]);
     expect((await job.wait()).state).toBe('completed');
     expect((await job.describe()).attemptList).toMatchObject([{ worker: 'more' }]);

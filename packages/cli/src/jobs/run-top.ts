@@ -18,13 +18,13 @@ import { wholeLines } from './task-output.js';
 import { topPage } from './top-page.js';
 import { whyPage } from './why-page.js';
 
-/** Lines of a list at most. */
+/** Maximum number of lines of a list. */
 const LISTED = 500;
-/** Older numbers are shown with their age. ms */
+/** Age from which numbers are shown with their age. ms */
 const STALE_MS = 10_000;
-/** Last lines of output that are shown. */
+/** Maximum number of output lines that are shown. */
 const LOG_LINES = 1_000;
-/** Shows the cluster on the whole terminal, with keys, until `q` or Ctrl-C. */
+/** Shows the cluster on the full screen and handles keys until `q` or Ctrl-C. */
 export async function runTop(context: Context, cluster: Cluster, watch: ClusterWatch): Promise<void> {
   const { stdin } = process;
   const paint = painter({ color: context.color });
@@ -50,7 +50,7 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
   const act = async (action: TopAction): Promise<void> => {
     if (action.kind === 'quit') return quit.abort();
     try {
-      // Keys may have changed the state meanwhile.
+      // Keys may have changed the state during the request.
       const change = await done(cluster, watch, action, state.view, signal);
       state = { ...state, ...change };
     } catch (error) {
@@ -67,7 +67,7 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
     }
     if (!signal.aborted) draw();
   };
-  // The second screen of the terminal, without a cursor: what was there comes back at the end.
+  // Switches to the alternate screen and hides the cursor; the original screen is restored at the end.
   context.stdout.write('\u001b[?1049h\u001b[?25l\u001b[2J');
   stdin.setRawMode(true);
   stdin.on('data', onData);
@@ -171,7 +171,7 @@ const USER_COLUMNS: readonly Column[] = [
   { title: 'waiting', align: 'right' },
 ];
 
-/** A line for each row: none of these columns wraps. */
+/** Renders one line per row, since none of these columns wraps. */
 function tableLines(columns: readonly Column[], cells: readonly (readonly string[])[], paint: Painter) {
   const [head = '', ...lines] = renderTable(columns, cells, paint).split('\n');
   return { head, lines };
@@ -188,7 +188,11 @@ function reasons({ overview: { waiting } }: ClusterWatch): string {
     .join('\n');
 }
 
-/** @returns what the action changes: a page to show, or a message */
+/**
+ * Performs an action.
+ *
+ * @returns the changes to the state: a page to show, or a message
+ */
 async function done(
   cluster: Cluster,
   watch: ClusterWatch,

@@ -15,19 +15,19 @@ import {
 interface LogsRequest {
   readonly task?: number | undefined;
   readonly failed: boolean;
-  /** Goes on until the job has ended, in the order in which things are printed. */
+  /** Whether to continue until the job has ended, in the order of output. */
   readonly follow: boolean;
-  /** Only the last lines of each task of what is there already. */
+  /** Number of last lines of each task; undefined prints all existing output. */
   readonly tail?: number | undefined;
-  /** Put the task before each line. */
+  /** Whether to print the task before each line. */
   readonly isPrefixed: boolean;
-  /** Pass escape sequences on to a terminal. */
+  /** Whether to pass escape sequences to a terminal. */
   readonly escapes?: boolean;
-  /** For a live stream: print it task by task at the end. */
+  /** Whether to print a live stream task by task at the end. */
   readonly isSorted?: boolean;
 }
 
-/** Passes on what tasks have printed; without `follow` in task order. Says where the output is if it goes to files. */
+/** Prints the output of tasks, in task order without `follow`, or the paths if it goes to files. */
 export async function showLogs(
   context: Context,
   job: JobHandle,
@@ -63,7 +63,7 @@ export async function showLogs(
   for (const line of outputFileLines(spec)) context.note(line);
 }
 
-/** Lines about tasks that write output to files instead of the log. */
+/** Returns lines about tasks that write output to files instead of the log. */
 export function outputFileLines(spec: JobDetail['spec']): string[] {
   const paths = { stdout: new Set<string>(), stderr: new Set<string>() };
   for (const { tasks } of (spec as JobSpec | undefined)?.stages ?? []) {
@@ -93,8 +93,8 @@ function sinkFor(
 }
 
 /**
- * The last lines of each task, and of its stderr: a program that buffers stdout writes it after the error that ended it.
- * All attempts together.
+ * Returns the last lines of each task, over all attempts, and of its stderr separately: a program that
+ * buffers stdout writes it after the error that ended it.
  */
 export function lastLines(chunks: readonly LogChunk[], count: number): LogChunk[] {
   const lines: LogChunk[] = [];

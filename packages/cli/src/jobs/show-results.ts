@@ -3,8 +3,8 @@ import type { Context } from '@goshawk/command';
 import { type JobDetail, jobJson } from '@goshawk/core';
 
 /**
- * Prints the results of an ended job, one JSON line per task in index order: what a module task returned, and the whole result
- * of a command, or of a task that failed or was cancelled.
+ * Prints the results of an ended job, one JSON line per task in index order: the return value of a module
+ * task, and the whole result of a command or of a task that failed or was cancelled.
  */
 export async function showResults(context: Context, handle: JobHandle): Promise<void> {
   const signal = context.interrupted;
@@ -15,7 +15,7 @@ function lineOf(result: TaskResult): unknown {
   return result.state === 'completed' && result.exitCode === null ? result.value : result;
 }
 
-/** `goshawk.job/1`, with `results` where they are wanted. */
+/** Returns `goshawk.job/1`, with `results` if requested. */
 export async function endedJson(
   context: Context,
   handle: JobHandle,

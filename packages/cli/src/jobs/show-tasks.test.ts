@@ -11,7 +11,7 @@ function row(index: number, more: Partial<TaskRow> = {}): TaskRow {
   return { index, stage: 'tasks', state: 'completed', attempt: 1, ...ran, ...more };
 }
 
-/** A job whose owner lists two tasks at a time. */
+/** Returns a job whose scheduler lists two tasks per page. */
 function jobOf(rows: readonly TaskRow[], stages: number) {
   const names = Array.from({ length: stages }, (_, index) => `s${index}`);
   return {

@@ -18,7 +18,7 @@ export async function showTasks(
   else await writeTable(context, job, pages, options.from);
 }
 
-/** Pages up to the limit; the last one says where to go on, if it is not the end. */
+/** Yields pages up to the limit; the last one has the next index if more tasks follow. */
 async function* pagesOf(
   job: Pick<JobHandle, 'tasksPage'>,
   options: TasksOptions,
@@ -48,7 +48,7 @@ const COLUMNS = [
   'error',
 ] as const satisfies readonly (keyof ReturnType<typeof taskJson>)[];
 
-/** `goshawk.tasks/1` on one line, written page by page: a million tasks are more than the memory should hold. */
+/** Writes `goshawk.tasks/1` on one line, page by page, because a million tasks would need too much memory. */
 async function writeJson(
   context: Context,
   job: string,
@@ -67,7 +67,7 @@ async function writeJson(
     total = page.total;
     next = page.next ?? null;
   }
-  // States may have changed from one page to the next: what was listed whole is as many as were listed.
+  // Task states may change between pages, so the total of a complete list is the number of listed tasks.
   if (next === null && from === 0) total = listed;
   context.stdout.write(`],"total":${total},"truncated":${next !== null},"next":${next}}\n`);
 }

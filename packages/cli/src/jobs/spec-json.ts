@@ -1,6 +1,6 @@
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** A job as it was submitted, as JSON can say it: bytes become text, or base64 where they are none. */
+/** Returns a submitted job as JSON: bytes become text, or base64 if they are not UTF-8. */
 export function specJson(spec: unknown): unknown {
   if (spec instanceof Uint8Array) return textOf(spec);
   if (Array.isArray(spec)) return spec.map(specJson);
@@ -8,7 +8,7 @@ export function specJson(spec: unknown): unknown {
   return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, specJson(value)]));
 }
 
-/** Bytes that are not UTF-8 become base64. */
+/** Returns bytes as text, or as base64 if they are not UTF-8. */
 export function textOf(bytes: Uint8Array): string | { readonly base64: string } {
   try {
     return UTF_8.decode(bytes);

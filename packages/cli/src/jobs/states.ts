@@ -1,6 +1,10 @@
 import { InputError, JOB_STATES, type JobState } from '@goshawk/core';
 
-/** `--state running,waiting`. @throws InputError */
+/**
+ * Parses the value of `--state`, such as `running,waiting`.
+ *
+ * @throws InputError
+ */
 export function statesIn(text: string): JobState[] {
   return text.split(',').map((part) => {
     const state = JOB_STATES.find((known) => known === part.trim());

@@ -7,7 +7,11 @@ export const STRICT = {
   describe: 'exit with 3 if a scheduler does not answer',
 } as const;
 
-/** @param silent who has not answered, so that something may be missing */
+/**
+ * Returns the exit code of a list that may be incomplete.
+ *
+ * @param silent schedulers that have not responded
+ */
 export function strictly(strict: boolean, silent: readonly string[]): number {
   return strict && silent.length > 0 ? ExitCode.unreachable : ExitCode.done;
 }

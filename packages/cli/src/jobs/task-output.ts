@@ -2,18 +2,18 @@ import type { LogChunk } from '@goshawk/client';
 import { type Context, plain } from '@goshawk/command';
 import { textOf } from './spec-json.js';
 
-/** Output of tasks for a reader. */
+/** Consumer of task output. */
 export interface OutputSink {
   write(chunk: LogChunk): void;
-  /** Nothing more comes: what has no newline yet is shown too. */
+  /** Ends the output and flushes lines without a newline. */
   end(): void;
 }
 
 const NEWLINE = 0x0a;
 
 /**
- * Takes escape sequences and control characters out of what goes to a terminal, line by line: they could rewrite the
- * screen, set its title or hide text. Files and pipes get every byte.
+ * Removes escape sequences and control characters from output to a terminal, line by line, since they could
+ * rewrite the screen, set its title or hide text. Files and pipes get every byte.
  */
 export function withoutEscapes(context: Context, sink: OutputSink): OutputSink {
   const lines = wholeLines((line) => sink.write({ ...line, bytes: harmless(line.bytes) }));
@@ -26,19 +26,19 @@ export function withoutEscapes(context: Context, sink: OutputSink): OutputSink {
   };
 }
 
-/** Returns the last version of a line that carriage returns have overwritten. */
+/** Returns a line without control characters, and only its text after the last carriage return. */
 function harmless(line: Uint8Array): Uint8Array {
   const isWhole = line.at(-1) === NEWLINE;
   const text = new TextDecoder().decode(isWhole ? line.subarray(0, -1) : line).replace(/\r+$/, '');
   const shown = text.split('\r').at(-1)!.split('\t').map(plain).join('\t');
   return Buffer.from(isWhole ? `${shown}\n` : shown);
 }
-/** A line that grows beyond this is passed on in parts. Bytes. */
+/** Maximum length of a line; longer ones are split. Bytes. */
 const LINE_BYTES_MAX = 64 * 1024;
 
 /**
- * Bytes as they are, stdout to stdout and stderr to stderr. Only a terminal gets a newline where the last line has
- * none: what is said next, or the prompt, begins a line of its own.
+ * Writes bytes unchanged, stdout to stdout and stderr to stderr. Only on a terminal does it add a newline
+ * after an incomplete last line, so that the next message or the prompt starts on a new line.
  */
 export function rawOutput(context: Context): OutputSink {
   let last: LogChunk | undefined;
@@ -55,12 +55,12 @@ export function rawOutput(context: Context): OutputSink {
   };
 }
 
-/** Output that waits for its order is kept up to here. Bytes. */
+/** Maximum amount of output that is buffered for sorting. Bytes. */
 const SORTED_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Bytes as they are, task by task, once all is there. More than `bytesMax` is not kept: the rest follows line by line as it
- * comes.
+ * Writes bytes unchanged, task by task, when the output ends. Output beyond `bytesMax` is not buffered but
+ * written line by line as it arrives.
  */
 export function sortedOutput(context: Context, bytesMax = SORTED_BYTES_MAX): OutputSink {
   const raw = rawOutput(context);
@@ -89,15 +89,15 @@ export function sortedOutput(context: Context, bytesMax = SORTED_BYTES_MAX): Out
 }
 
 /**
- * The output in the order of the tasks; within a task it stays as it came.
+ * Sorts output by task and keeps the order within a task.
  *
- * @param chunks in the order in which they came
+ * @param chunks in the order of arrival
  */
 export function inTaskOrder(chunks: readonly LogChunk[]): LogChunk[] {
   return [...chunks].sort((a, b) => a.task - b.task);
 }
 
-/** Lines with their task in front: `task 17 | …`. Lines of tasks that print at the same time never mix. */
+/** Writes lines after their task: `task 17 | …`. Lines of concurrent tasks never mix. */
 export function prefixedOutput(context: Context): OutputSink {
   return wholeLines((chunk) => {
     const isColored = chunk.stream === 'stdout' ? context.color : context.errorColor;
@@ -108,7 +108,7 @@ export function prefixedOutput(context: Context): OutputSink {
   });
 }
 
-/** `goshawk.log/1`, a JSON value a line; what is no UTF-8 comes as base64. */
+/** Writes `goshawk.log/1`, one JSON value per line; bytes that are not UTF-8 are base64. */
 export function jsonOutput(context: Context, job: string): OutputSink {
   return wholeLines(({ task, attempt, stream, bytes }) => {
     const content = textOf(bytes);
@@ -118,9 +118,10 @@ export function jsonOutput(context: Context, job: string): OutputSink {
 }
 
 /**
- * Puts the chunks of each attempt's streams together to lines.
+ * Assembles the chunks of each attempt's streams into lines.
  *
- * @param show gets a line with its newline; without one only the last of a stream, and parts of very long ones
+ * @param show receives lines with their newline; only the last line of a stream and parts of very long lines
+ * have none
  */
 export function wholeLines(show: (line: LogChunk) => void): OutputSink {
   const open = new Map<string, { chunk: LogChunk; parts: Uint8Array[]; length: number }>();
@@ -152,7 +153,7 @@ export function wholeLines(show: (line: LogChunk) => void): OutputSink {
   };
 }
 
-/** SGR codes of colours that can be read on light and on dark. */
+/** SGR codes of colours that are legible on light and dark backgrounds. */
 const TASK_COLORS = [36, 33, 32, 35, 34, 31];
 
 function prefixOf({ task, attempt }: LogChunk, isColored: boolean): string {

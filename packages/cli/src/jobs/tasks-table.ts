@@ -10,7 +10,7 @@ const MEMORY: TaskColumn = {
   of: ({ maxRssBytes }) => (maxRssBytes === undefined ? '' : formatBytes(maxRssBytes)),
 };
 
-/** A table of tasks that comes in parts: each is as wide as those before, and only the first has a heading. */
+/** Renders a table of tasks in parts: columns never get narrower, and only the first part has a heading. */
 export class TasksTable {
   readonly #columns: readonly TaskColumn[];
   readonly #widths: number[];
@@ -18,7 +18,7 @@ export class TasksTable {
   #hasBegun = false;
 
   /**
-   * @param of `isMeasured`: it is known how much memory tasks took; `last`: the highest index there may be
+   * @param of `isMeasured`: whether the memory use of tasks is known; `last`: the highest possible index
    * @param now wall clock, ms since 1970
    */
   constructor(
@@ -49,11 +49,11 @@ export class TasksTable {
     this.#paint = paint;
   }
 
-  /** The next rows, one or more. */
+  /** Renders the next rows, at least one. */
   render(tasks: readonly TaskRow[]): string {
     const rows = tasks.map((task) => this.#columns.map(({ of }) => of(task)));
     rows.forEach((row) => {
-      // Errors are as long as they are: the last column needs no padding.
+      // The last column, which has errors of any length, needs no padding.
       for (let at = 0; at < row.length - 1; at++)
         this.#widths[at] = Math.max(this.#widths[at]!, cellWidth(row[at]!));
     });
@@ -65,7 +65,7 @@ export class TasksTable {
   }
 }
 
-/** `09:39:02` today, `11-20 09:39:02` on another day, where this process is. */
+/** Formats a local time: `09:39:02` today, `11-20 09:39:02` on another day. */
 function clockTime(wallMs: Millis, now: Millis): string {
   const at = new Date(wallMs);
   const two = (value: number) => String(value).padStart(2, '0');

@@ -2,10 +2,10 @@ import { type Painter, page, plain, type Section, section } from '@goshawk/comma
 import { counted, formatCount, formatDuration } from '@goshawk/core';
 import type { ClassPoint, Overview, Point } from '@goshawk/gateway';
 
-/** Characters of a bar. */
+/** Length of a bar in characters. */
 const BAR = 30;
 
-/** An unknown number as it was last seen, with its age. */
+/** Renders the last known value of an unknown number, with its age. */
 function unknown(
   lastSeen: Overview['lastSeen'],
   words: (last: NonNullable<Overview['lastSeen']>) => string,
@@ -70,7 +70,7 @@ export function topPage(
 }
 
 function bar(share: number, paint: Painter): string {
-  // Something is never drawn as nothing.
+  // A positive share has at least one block.
   const full = share > 0 ? Math.max(1, Math.round(BAR * Math.min(1, share))) : 0;
   return `${paint.cyan('█'.repeat(full))}${paint.dim('░'.repeat(BAR - full))}`;
 }

@@ -7,7 +7,7 @@ import { TestCluster } from '../test-cluster.fixture.js';
 const SOON = { timeout: 60_000 };
 /** Maximum clock difference between two schedulers. */
 const CLOSE_MS = 50;
-/** Ends when there is a file. */
+/** Returns a command that exits once a file exists. */
 const untilGo = ({ folder }: TestCluster) => [
   'sh',
   '-c',
@@ -23,7 +23,7 @@ it('jobs that wait for others, and schedulers that are killed meanwhile: each st
     const first = await cluster.submit({ name: 'first', tasks: [{ exec: untilGo(up) }] });
     const second = await Promise.all(Array.from({ length: 6 }, () => submit([first.id])));
     const owners = () => new Set([first, ...second].map(({ id }) => id.slice(0, id.indexOf('-')))).size;
-    // Keys, which say whose a job is, are drawn.
+    // Keys, which determine a job's scheduler, are random.
     while (owners() < 2) second.push(await submit([first.id]));
     const last = await submit(second.map(({ id }) => id));
     await expect.poll(async () => (await first.describe()).tasks.running, SOON).toBe(1);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { jobDetail, jobSummary, recordingContext, taskCounts } from './jobs.fixture.js';
 import { exitCodeOf, leave, waitForJobs } from './waiting.js';
 
-/** A job whose news the test decides. */
+/** Returns a job whose events the test controls. */
 function fakeJob(id: string) {
   let wake = (): void => {};
   const news: (JobEvent | Error)[] = [];
@@ -29,7 +29,7 @@ function fakeJob(id: string) {
   }
   return {
     handle: { id, events, describe: async () => now } as unknown as JobHandle,
-    /** Its end is known to its scheduler, and the news of it is late. */
+    /** Ends the job at its scheduler without an event. */
     hasEnded: (more: Partial<JobDetail> = {}) => {
       now = jobDetail({ id, ...more });
     },

@@ -20,22 +20,21 @@ import {
 import { alignedCommands } from './words.js';
 
 interface WaitRequest {
-  /** Until one has ended; where several have, the one that ended first. */
+  /** Whether to return after the first job has ended; if several have, with the one that ended first. */
   readonly any?: boolean;
   readonly timeoutMs?: Millis | undefined;
-  /** How far they have come is shown in another way. */
+  /** Whether to show no progress, because the caller does. */
   readonly isSilent?: boolean;
-  /** Called with each end: at once for programs, when the waiting is over for people. */
+  /** Receives each ended job: immediately for programs, after the wait for people. */
   readonly ended: (job: JobDetail) => void;
 }
 
 /**
- * Waits for the end of jobs and shows how far they have come. When this waiting comes to an end first, the
- * jobs go on.
+ * Waits for jobs to end and shows their progress. The jobs continue if the wait ends before them.
  *
- * @returns the jobs that have ended, in that order; with `any` the one that ended first
- * @throws WaitTimeoutError; DetachedError after Ctrl-C; InputError for a job that there is not;
- * UnreachableError when a job's scheduler is gone
+ * @returns the ended jobs, in order of their end; with `any` the one that ended first
+ * @throws WaitTimeoutError; DetachedError after Ctrl-C; InputError for an unknown job; UnreachableError if a
+ * job's scheduler is gone
  */
 export async function waitForJobs(
   context: Context,
@@ -80,22 +79,22 @@ export async function waitForJobs(
     board.clear();
     stop.abort();
     await Promise.allSettled(watches);
-    // Words for people would end up in the middle of the bar.
+    // Messages for people are printed here, after the progress bar.
     if (!context.global.json) for (const job of ended) request.ended(job);
   }
 }
 
-/** 0 when all tasks of all these jobs completed, by the deadline of each that has one. */
+/** Returns 0 if all tasks of all jobs completed, and met the deadlines. */
 export function exitCodeOf(jobs: readonly JobDetail[]): number {
   if (jobs.some(({ state }) => state !== 'completed')) return ExitCode.failed;
   const isLate = jobs.some((job) => metDeadline(job, job.submittedAt) === false);
   return isLate ? ExitCode.deadlineMissed : ExitCode.done;
 }
 
-/** Another owner may be slow to answer, or gone. ms */
+/** Timeout for other schedulers, which may be slow or gone. ms */
 const OTHERS_MS = 3_000;
 
-/** The job that ended first: of several that have, the news of it may be the last to come. */
+/** Returns the job that ended first. Its event may arrive after those of jobs that ended later. */
 async function firstOf(
   handles: readonly JobHandle[],
   known: readonly JobDetail[],
@@ -118,11 +117,11 @@ async function endOf(handle: JobHandle, board: Board, signal: AbortSignal): Prom
     board.update(handle.id, event.job.tasks);
     if (event.kind === 'ended') return event.job;
   }
-  // Its events end with the end, or throw.
+  // The events of a job stop only after its end, or throw.
   throw new Error(`no updates about ${handle.id}`);
 }
 
-/** How far several jobs have come together; nothing is drawn before all of them are known. */
+/** Shows the combined progress of several jobs once the state of all is known. */
 class Board {
   readonly #context: Context;
   readonly #jobs: number;
@@ -149,7 +148,7 @@ class Board {
     const label = this.#jobs === 1 ? id : counted(this.#jobs, 'job');
     this.#progress ??= startProgress(this.#context, label, sums.total);
     const done = sums.total - left;
-    // Without a note, the time that is left is shown.
+    // Without a note, the time left is shown.
     if (sums.failed > 0) this.#progress.update(done, `${formatCount(sums.failed)} failed`);
     else if (done === 0) this.#progress.update(done, `${formatCount(sums.running)} running`);
     else this.#progress.update(done);
@@ -162,10 +161,10 @@ class Board {
 }
 
 /**
- * After Ctrl-C: says to a person how to go on with jobs that were left to themselves.
+ * Prints how to continue with jobs that were left running after Ctrl-C.
  *
  * @returns the exit code
- * @throws the error, where it is another one, or where a program is to read it
+ * @throws any other error, and every error with --json
  */
 export function leave(context: Context, error: unknown): number {
   if (!(error instanceof DetachedError) || context.global.json) throw error;

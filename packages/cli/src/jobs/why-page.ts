@@ -25,10 +25,10 @@ import {
 } from '@goshawk/core';
 import { classWords, cutoffWords, heading, measures } from './words.js';
 
-/** Workers that are shown of a list. */
+/** Maximum number of workers of a list that are shown. */
 const SHOWN = 5;
 
-/** Stages that have a line each. */
+/** Maximum number of stages that are shown. */
 const STAGES_SHOWN = 10;
 
 /** Renders the waiting tasks of the cluster and remedies. */
@@ -64,11 +64,11 @@ interface Background {
   readonly cutoff: Pick<PolicySettings, 'cutoffMs' | 'cutoffJobs'> | undefined;
   /** Workers of the cluster; undefined while central does not respond. */
   readonly workers?: readonly WorkerView[] | undefined;
-  /** Only of a job that has ended. */
+  /** The job if it has ended. */
   readonly ended: JobDetail | undefined;
 }
 
-/** Why a job waits, and where its time went. */
+/** Renders why a job waits, or its time breakdown. */
 export function whyPage(
   explained: ExplainedJob,
   { cutoff, workers, ended }: Background,
@@ -117,7 +117,7 @@ function firstStages(lines: readonly string[]): string[] {
     : [...lines.slice(0, STAGES_SHOWN), `and ${counted(more, 'more line')} (--json has all)`];
 }
 
-/** A job that does not speak of stages has one of this name. */
+/** Returns the name of a stage for a sentence; a job without explicit stages has one called `tasks`. */
 function inStage(name: string): string {
   return name === 'tasks' ? '' : ` of ${plain(name)}`;
 }
@@ -132,7 +132,7 @@ function waitLine(
   return `${counted(tasks, 'task')}${inStage(stage)}, waiting for ${formatDuration(waitedMs)}; now: ${why} (${reason})${who === undefined ? '' : `; ${who}`}`;
 }
 
-/** `2 workers have zone=eu, both are full` */
+/** Describes the workers with the required attributes: `2 workers have zone=eu, both are full` */
 function whoHas(required: NonNullable<StageWait['requires']>, workers: readonly WorkerView[]): string {
   const requires = requiresOf(required)!;
   const able = workers.filter((worker) => mayRun(worker, { requires }));
@@ -140,7 +140,7 @@ function whoHas(required: NonNullable<StageWait['requires']>, workers: readonly 
   if (able.length === 0) return `no worker has ${what}`;
   const head = `${counted(able.length, 'worker')} ${able.length === 1 ? 'has' : 'have'} ${what}`;
   const away = able.filter(({ state }) => state !== 'active').length;
-  // One without slots is full when nothing more fits, which nobody sees from here.
+  // A worker without slots is full if no task fits, which is unknown here.
   const full = able.filter(
     ({ state, slots, busy }) => state === 'active' && slots > 0 && busy >= slots,
   ).length;
@@ -192,7 +192,7 @@ function lineLines({ central, matches }: ExplainedJob): string[] {
 function needLine(need: NeedView, central: CentralLine): string {
   const { kind, tasks, ahead, kept, why, expected } = need;
   if (why !== undefined) {
-    // When, the policy's own words say.
+    // The reason of the policy already includes the expected time.
     const where = expected?.where === undefined ? '' : `; planned for ${plain(expected.where)}`;
     return `${counted(tasks, 'task')} at central: ${plain(why)}${where}${startWords(need)}`;
   }
@@ -216,7 +216,10 @@ function needLine(need: NeedView, central: CentralLine): string {
   return `${head}, ${before}${limited}${demands}${held}${startWords(need)}`;
 }
 
-/** By what earlier waits came to, whatever is believed of those before it. */
+/**
+ * Describes the expected start from the durations of earlier waits, regardless of the estimates of jobs
+ * ahead.
+ */
 function startWords({ starts }: NeedView): string {
   if (starts === undefined) return '';
   const { p10, p50, p90, waits } = starts;
@@ -251,7 +254,7 @@ function spreadLines({ waits, waitSums = [] }: ExplainedJob): string[] {
     : [spread, ...waitSums.map((sum) => sumLine(sum, tasks))];
 }
 
-/** `3.83 s on average, 6 s at most, for a free worker (8 tasks)` */
+/** Summarizes waits: `3.83 s on average, 6 s at most, for a free worker (8 tasks)` */
 function sumLine({ phase, tasks, meanMs, maxMs }: WaitSum, started: number): string {
   const mean = formatDuration(meanMs);
   const max = formatDuration(maxMs);

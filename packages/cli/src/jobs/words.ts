@@ -10,13 +10,13 @@ import {
   type TaskFailure,
 } from '@goshawk/core';
 
-/** Failures that are shown without being asked for. */
+/** Maximum number of failures that are shown by default. */
 const FAILURES_SHOWN = 5;
 
-/** The scheduler's `classifiedBy` before pilots have run. */
+/** Value of the scheduler's `classifiedBy` before pilots have run. */
 const UNDECIDED = 'pilots, not yet';
 
-/** `short, decided by 3 pilots`; while pilots run, for what the job is taken. */
+/** Describes the class: `short, decided by 3 pilots`, or the assumed class while pilots run. */
 export function classWords(job: Pick<JobSummary, 'class' | 'classifiedBy'>): string {
   if (job.classifiedBy === UNDECIDED)
     return `unknown until its pilots have run; treated as ${job.class} until then`;
@@ -24,17 +24,20 @@ export function classWords(job: Pick<JobSummary, 'class' | 'classifiedBy'>): str
   return `${job.class}, decided by ${by}`;
 }
 
-/** `a job whose tasks take 10 s or more on average is long (learned from 200 jobs)` */
+/** Describes the cutoff: `a job whose tasks take 10 s or more on average is long (learned from 200 jobs)` */
 export function cutoffWords(cutoffMs: Millis, origin: string): string {
   return `a job whose tasks take ${formatDuration(cutoffMs)} or more on average is long (${origin})`;
 }
 
-/** `a1-3  sweep  running` */
+/** Returns the heading of a job: `a1-3  sweep  running` */
 export function heading(job: JobSummary, paint: Painter): string {
   return `${paint.bold(job.id)}  ${plain(job.name)}  ${paintStanding(job, paint)}`;
 }
 
-/** How an ended job came out, in one line: `a1-3 failed: 2 of 200 tasks failed, 198 completed, after 5.2 s`. */
+/**
+ * Returns the outcome of an ended job in one line: `a1-3 failed: 2 of 200 tasks failed, 198 completed, after
+ * 5.2 s`.
+ */
 export function outcomeLine(job: JobSummary, paint: Painter): string {
   const { total, completed, failed } = job.tasks;
   const after = job.endedMs === undefined ? '' : `, after ${formatDuration(job.endedMs)}${lateness(job)}`;
@@ -51,12 +54,16 @@ export function outcomeLine(job: JobSummary, paint: Painter): string {
   }
 }
 
-/** Lateness of an ended job. */
+/** Describes how late a job ended; empty if it met its deadline. */
 function lateness({ endedMs = 0, deadlineMs = Number.POSITIVE_INFINITY }: JobSummary): string {
   return endedMs > deadlineMs ? `, ${formatDuration(endedMs - deadlineMs)} after its deadline` : '';
 }
 
-/** `met`, `missed`, or when it is: `in 12 min 0 s`. @param now wall clock, ms since 1970 */
+/**
+ * Describes the deadline: `met`, `missed`, or the time left: `in 12 min 0 s`.
+ *
+ * @param now wall clock, ms since 1970
+ */
 export function deadlineWords(job: JobSummary, now: Millis): string {
   const met = metDeadline(job, now);
   if (met !== undefined) return met ? 'met' : 'missed';
@@ -64,7 +71,7 @@ export function deadlineWords(job: JobSummary, now: Millis): string {
   return deadlineMs === undefined ? '' : `in ${formatDuration(submittedAt + deadlineMs - now)}`;
 }
 
-/** Lines after a failure: the first failed tasks, and how to see more. */
+/** Returns lines about failures: the first failed tasks, and how to see more. */
 export function failureLines(job: JobDetail): string[] {
   if (job.tasks.failed === 0) return [];
   const failures = job.failures.slice(0, FAILURES_SHOWN);
@@ -77,7 +84,7 @@ export function failureLines(job: JobDetail): string[] {
   return [...shown, ...(hidden > 0 ? [`and ${formatCount(hidden)} more`] : [])];
 }
 
-/** Commands that go on from a failure. */
+/** Returns commands that help after a failure. */
 export function remedyLines(job: JobDetail): string[] {
   if (job.tasks.failed === 0) return [];
   const isInFiles =
@@ -92,13 +99,13 @@ export function remedyLines(job: JobDetail): string[] {
   ]);
 }
 
-/** Commands under each other, and what each does. */
+/** Aligns commands and their descriptions in two columns. */
 export function alignedCommands(commands: readonly (readonly [command: string, does: string])[]): string[] {
   const width = Math.max(...commands.map(([command]) => command.length));
   return commands.map(([command, does]) => `${command.padEnd(width)}   ${does}`);
 }
 
-/** How an ended job came out, where its time went, and what to do after a failure. */
+/** Returns the outcome of an ended job, its time breakdown, and what to do after a failure. */
 export function outcomeText(job: JobDetail, isColored: boolean): string {
   const paint = painter({ color: isColored });
   const reason = job.cancelReason === undefined ? [] : [plain(job.cancelReason)];
@@ -112,7 +119,7 @@ function measureLines(job: JobDetail, paint: Painter): string[] {
   return lines.map(([label, value]) => `${paint.dim(label.padEnd(width))}  ${value}`);
 }
 
-/** Time breakdown of an ended job: label and value. */
+/** Returns the time breakdown of an ended job: label and value. */
 export function measures(job: JobDetail): [label: string, value: string][] {
   const lines: [string, string][] = [];
   if (job.firstStartMs !== undefined) {
@@ -148,7 +155,7 @@ function estimateAgainst(estimateMs: Millis, truthMs: Millis): string {
   return `${estimate}, which was ${formatCount(Math.abs(off))}% too ${off > 0 ? 'high' : 'low'}`;
 }
 
-/** The last lines that a failed task printed; none where the failure before it has the same ones. */
+/** Returns the last lines that a failed task printed; none if they are those of the previous failure. */
 function printedLines({ printed }: TaskFailure, before: TaskFailure | undefined): string[] {
   if (printed === undefined) return [];
   const text = new TextDecoder().decode(printed);
@@ -159,7 +166,7 @@ function printedLines({ printed }: TaskFailure, before: TaskFailure | undefined)
     .map((line) => `  | ${plain(line.trimEnd().split('\r').at(-1)!)}`);
 }
 
-/** The files that a failed task's output went to. */
+/** Returns the files with the output of a failed task. */
 function fileLines({ stdoutFile, stderrFile }: TaskFailure): string[] {
   if (stdoutFile !== undefined && stdoutFile === stderrFile)
     return [`  stdout and stderr: ${plain(stdoutFile)}`];
