@@ -6,27 +6,27 @@ import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** The command, as it is built. */
+/** Path of the built command. */
 export const GOSHAWK = fileURLToPath(new URL('../bin/goshawk.js', import.meta.url));
 
-/** One of Goshawk's processes, as real as it gets. */
+/** A daemon as a real process. */
 export interface Daemon {
   readonly endpoint: string;
   readonly pid: number;
-  /** Resolves with how it ended: an exit code, or the signal that ended it. */
+  /** Resolves with the exit code, or with the signal that ended the process. */
   readonly ended: Promise<number | NodeJS.Signals>;
   signal(name: NodeJS.Signals): void;
-  /** Ends it as a crash would, and returns when it is gone. */
+  /** Kills it like a crash, and resolves when it is gone. */
   kill(): Promise<void>;
 }
 
-/** Workers `w0`, `w1`, …, so many a process. */
+/** Number of workers `w0`, `w1`, …, and of workers per process. */
 interface Workers {
   readonly workers: number;
   readonly workersPerProcess: number;
 }
 
-/** The daemons of a cluster, which end with this process, and a folder for all that they write. */
+/** The daemons of a cluster, which exit with this process, and a folder for their files. */
 export class Daemons {
   folder: string;
   /** URL of central once it has started. */
@@ -41,10 +41,10 @@ export class Daemons {
   /**
    * Starts a daemon and waits until it is up.
    *
-   * @param name of its log, which goes on where it was
-   * @param args of the command, such as `['scheduler', '--name', 's0']`
-   * @param environment beside that of this process, of which it does not get the user's settings
-   * @param nodeArgs of Node
+   * @param name name of its log, which is appended to
+   * @param args arguments of the command, such as `['scheduler', '--name', 's0']`
+   * @param environment additions to this process's environment, of which the user's settings are removed
+   * @param nodeArgs arguments of Node.js
    */
   async start(
     name: string,
@@ -78,7 +78,7 @@ export class Daemons {
     return daemon;
   }
 
-  /** At the endpoint of the one before, where there was one. */
+  /** Starts central, at the endpoint of the previous central if there was one. */
   async startCentral(args: readonly string[] = [], ...how: How): Promise<Daemon> {
     const bind = this.url === '' ? 'tcp://127.0.0.1:0' : this.url;
     const central = await this.start('central', ['central', '--bind', bind, ...args], ...how);
@@ -96,12 +96,12 @@ export class Daemons {
     return this.start(name, ['worker', ...this.#memberArgs(name), ...args], ...how);
   }
 
-  /** All of them, one process after another. */
+  /** Starts all workers, one process after another. */
   async startWorkers(workers: Workers, args: readonly string[] = []): Promise<void> {
     for (const first of firstOfEach(workers)) await this.startWorkersFrom(first, workers, args);
   }
 
-  /** The process that has the workers from this one on. */
+  /** Starts the process with the workers from `first` on. */
   startWorkersFrom(
     first: number,
     { workers, workersPerProcess }: Workers,
@@ -114,7 +114,7 @@ export class Daemons {
     return this.start(name, ['worker', ...this.#memberArgs('w', name), ...numbers, ...shares, ...args]);
   }
 
-  /** All of a small cluster but its schedulers. */
+  /** Starts a small cluster except for its schedulers. */
   async startCentralAndWorkers(workers = 4): Promise<void> {
     await this.startCentral();
     await this.startWorkers({ workers, workersPerProcess: workers }, ['--slots', '4']);
@@ -124,7 +124,7 @@ export class Daemons {
     return readFileSync(this.#logFileOf(name), 'utf8');
   }
 
-  /** The HTTP door of a daemon that was started with `WITH_HTTP`, as it says in its log. */
+  /** Returns the HTTP address that a daemon started with `WITH_HTTP` writes to its log. */
   async doorOf(name: string): Promise<string> {
     for (;;) {
       const door = /.*"url":"(http:[^"]+)"/s.exec(this.logOf(name))?.[1];
@@ -133,7 +133,7 @@ export class Daemons {
     }
   }
 
-  /** Ends all as a crash would, the last one first. */
+  /** Kills all daemons like a crash, the last one first. */
   async stop(): Promise<void> {
     for (const daemon of this.all.splice(0).reverse()) await daemon.kill();
     this.url = '';
@@ -148,25 +148,26 @@ export class Daemons {
   }
 }
 
-/** Environment and arguments of Node, as `start` has them. */
+/** Environment and arguments of Node.js for `start`. */
 type How = [environment?: NodeJS.ProcessEnv, nodeArgs?: readonly string[]];
 
 export const WITH_HTTP = ['--http', '127.0.0.1:0'] as const;
 
-/** The first worker of each process. */
+/** Returns the number of the first worker of each process. */
 export function firstOfEach({ workers, workersPerProcess }: Workers): number[] {
   return Array.from({ length: Math.ceil(workers / workersPerProcess) }, (_, at) => at * workersPerProcess);
 }
 
 /**
  * Returns the startup message of a process started with `--json`.
- * @param why it did not start
+ *
+ * @param why returns the reason if it does not start
  * @throws if it exits first
  */
 export function firstLine<T>(child: ChildProcess, name: string, why: () => string): Promise<T> {
   return new Promise((resolve, reject) => {
     createInterface({ input: child.stdout! }).once('line', (line) => resolve(JSON.parse(line)));
-    // Not at its exit: by now all that it wrote was read.
+    // Unlike `exit`, `close` follows the last output.
     child.once('close', () => reject(new Error(`${name} did not start: ${why()}`)));
   });
 }

@@ -7,11 +7,11 @@ import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { allCommands, GOSHAWK } from './commands/index.js';
 
-/** Every command that a document shows is read as the shell and the command line read it; nothing is run. */
+/** Every command in a document is parsed as the shell and the command line parse it; nothing runs. */
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Comments of manifests and examples show commands as well. */
+/** Comments of manifests and examples contain commands too. */
 const documents = [
   ...tracked('*.md').filter((path) => path !== 'CHANGELOG.md'),
   ...tracked('k8s/*.yaml'),
@@ -21,7 +21,7 @@ const documents = [
 ];
 
 interface Shown {
-  /** File and line. */
+  /** Location: file and line. */
   readonly at: string;
   /** Words of one simple command. */
   readonly words: readonly string[];
@@ -38,7 +38,7 @@ function tracked(pattern: string): string[] {
     .filter((path) => existsSync(join(ROOT, path)));
 }
 
-/** Commands in fenced `sh` blocks and inline code. */
+/** Returns the commands in fenced `sh` blocks and inline code. */
 function shownIn(path: string): Shown[] {
   const found: Shown[] = [];
   const add = (line: number, text: string): void => {
@@ -62,7 +62,7 @@ function shownIn(path: string): Shown[] {
   return found;
 }
 
-/** A line of a shell as simple commands, in words without their quotes; what is substituted is a command, too. */
+/** Splits a line of shell into simple commands of unquoted words, including command substitutions. */
 function simpleCommands(line: string): string[][] {
   const inner = [...line.matchAll(/\$\((goshawk [^)]*)\)/g)].flatMap(([, text]) => simpleCommands(text!));
   const commands: string[][] = [[]];
@@ -80,7 +80,7 @@ function simpleCommands(line: string): string[][] {
       end();
       commands.push([]);
     } else if (/^[<>]/.test(part)) {
-      // The file of a redirection is no word of the command.
+      // The file of a redirection is not an argument.
       end();
       commands.push(['>']);
     } else if (/^['"]/.test(part)) word = (word ?? '') + part.slice(1, -1);
@@ -90,7 +90,11 @@ function simpleCommands(line: string): string[][] {
   return [...inner, ...commands.filter((words) => words.length > 0)];
 }
 
-/** @returns what is wrong with it, or nothing */
+/**
+ * Checks a command.
+ *
+ * @returns the problem, or undefined
+ */
 type Check = (words: readonly string[]) => string | undefined | Promise<string | undefined>;
 
 const scripts = (
@@ -105,7 +109,7 @@ const compose = parseYaml(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')
 };
 
 async function checkGoshawk(words: readonly string[]): Promise<string | undefined> {
-  // The name of a group, or of an option without its value, is mentioned and not run.
+  // A group, or an option without its value, is only mentioned, not run.
   if (words.length === 1 && Object.hasOwn(GOSHAWK.groups, words[0]!)) return undefined;
   const problem = await problemOfLine(words);
   return problem?.endsWith(' needs a value') ? problemOfLine([...words, 'VALUE']) : problem;
@@ -114,7 +118,7 @@ async function checkGoshawk(words: readonly string[]): Promise<string | undefine
 async function problemOfLine(words: readonly string[]): Promise<string | undefined> {
   const dashes = words.indexOf('--');
   const own = (dashes < 0 ? words : words.slice(0, dashes)).filter((word) => !/^\[?…/.test(word));
-  // A name for any command, as in `goshawk COMMAND --help`.
+  // Capitals stand for any command, as in `goshawk COMMAND --help`.
   if (own.length === 0 || /^[A-Z]+$/.test(own[0]!)) return undefined;
   try {
     const { given } = await parse(GOSHAWK, own, 100);
@@ -195,7 +199,7 @@ async function problemOf(words: readonly string[]): Promise<string | undefined> 
   return Object.hasOwn(checks, first!) ? checks[first!]!(rest) : undefined;
 }
 
-/** Code, manifests and scripts, as one text: what reads a variable names it. */
+/** Code, manifests and scripts as one text, which contains the name of every variable that is read. */
 const OWN = 'packages/cli/src/documents.test.ts';
 const everything = [
   ...tracked('*.ts').filter((path) => path !== OWN),
@@ -241,7 +245,7 @@ describe.each(documents)('%s', (path) => {
       }
       const flag = /^(--[a-z][a-z-]*)\b/.exec(code!)?.[1];
       if (flag === undefined || flags.has(flag)) continue;
-      // A bench, a test or a script reads it, or it belongs to a tool whose files name it.
+      // A bench, test or script reads the flag, or it belongs to a tool whose files name it.
       const read = new RegExp(`['"\`]?(?:${flag}|${flag.slice(2)})['"\`]?\\b`);
       if (!read.test(everything)) wrong.push(`nothing knows ${flag}`);
     }
@@ -250,12 +254,12 @@ describe.each(documents)('%s', (path) => {
 });
 
 test('messages of the code name no flag that there is not', () => {
-  // Options of Node, Docker and sbatch, and those of every command.
+  // Options of Node.js, Docker and sbatch, and those of every command.
   const others = new Set(['--check', '--init', '--max-old-space-size', '--mem', '--help', '--version']);
   const wrong: string[] = [];
   for (const path of tracked('packages/*/src/*.ts').filter((each) => !/\.(test|fixture)\./.test(each))) {
     const text = readFileSync(join(ROOT, path), 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
-    // Within a sentence: an argument for a program stands alone.
+    // The pattern matches flags within sentences; arguments of programs are separate strings.
     for (const [, flag] of text.matchAll(/['`][^'`\n]*[ (](--[a-z][a-z-]*[a-z])\b(?![-=$])/g)) {
       if (!flags.has(flag!) && !others.has(flag!)) wrong.push(`${path}: ${flag}`);
     }

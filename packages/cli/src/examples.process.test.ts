@@ -8,7 +8,10 @@ import { TestCluster } from './test-cluster.fixture.js';
 
 const run = promisify(execFile);
 
-/** Runs `examples/` as a user would; policies and estimators are in `own-modules.process.test.ts`. */
+/**
+ * The tests run `examples/` as a user would; those of policies and estimators are in
+ * `own-modules.process.test.ts`.
+ */
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const GOSHAWK = join(ROOT, 'packages/cli/bin/goshawk.js');
 
@@ -19,8 +22,8 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 
 /**
- * @param variables beside where the cluster is
- * @throws with what it says, unless its exit code is 0
+ * @param variables additions to the environment
+ * @throws with its output if its exit code is not 0
  */
 function output(command: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}) {
   const env = { ...process.env, GOSHAWK_CLUSTER: cluster.url, ...variables };

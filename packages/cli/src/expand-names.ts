@@ -1,7 +1,7 @@
 import { InputError, LIMITS } from '@goshawk/core';
 
 /**
- * Names in a list with commas, in which `[0-2]` stands for each number of the range.
+ * Parses a comma-separated list of names, in which `[0-2]` stands for each number of the range.
  *
  * @throws InputError
  */

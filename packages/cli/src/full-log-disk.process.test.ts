@@ -29,7 +29,7 @@ async function endpointOf(running: RunningGoshawk): Promise<string> {
   return (JSON.parse(await running.firstLine) as DaemonIsUp).endpoint;
 }
 
-/** Says something that is no Goshawk's, which is worth a line in the log. */
+/** Sends data that is not the Goshawk protocol, which the daemon logs. */
 function stranger(endpoint: string): Promise<void> {
   const { hostname, port } = new URL(endpoint);
   return new Promise((resolve) => {

@@ -15,11 +15,11 @@ export interface RunningGoshawk {
   readonly pid: number;
   readonly finished: Promise<Finished>;
   kill(signal: NodeJS.Signals): void;
-  /** The first line of stdout, as soon as it is there. Rejects when it ends before. */
+  /** First line of stdout. Rejects if the process exits before. */
   readonly firstLine: Promise<string>;
-  /** Returns its stderr so far. */
+  /** Returns stderr so far. */
   stderr(): string;
-  /** Resolves when something on stderr matches. Rejects when it ends before. */
+  /** Resolves when stderr matches. Rejects if the process exits before. */
   says(pattern: RegExp): Promise<void>;
 }
 
@@ -27,11 +27,11 @@ export interface ProcessOptions {
   readonly cwd?: string;
   /** Input on stdin; none by default. */
   readonly input?: string | Uint8Array;
-  /** A file that stderr goes to, instead of being kept. */
+  /** File for stderr, which is then not recorded. */
   readonly stderrTo?: string;
 }
 
-/** Starts the built command as a process of its own, without the settings of the tests' user. */
+/** Starts the built command as a separate process, without the settings of the user who runs the tests. */
 export function startGoshawk(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
@@ -79,7 +79,7 @@ export function startGoshawk(
     const newline = written.stdout.indexOf('\n');
     return newline < 0 ? undefined : written.stdout.subarray(0, newline).toString();
   }, 'a line');
-  // Not everybody wants it.
+  // Not every test uses it.
   firstLine.catch(() => {});
   return {
     pid: child.pid!,
@@ -101,7 +101,7 @@ export function runGoshawk(
   return startGoshawk(args, environment, options).finished;
 }
 
-/** Whether a process runs; one that has ended and that nobody has reaped does not. Linux only. */
+/** Reports whether a process runs; zombies do not. Linux only. */
 export function isRunning(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -111,20 +111,21 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Processes whose parent a process is, with their command lines. Linux only. */
+/** Returns the children of a process, with their command lines. Linux only. */
 export function childrenOf(pid: number): { pid: number; command: string }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
         const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-        // The second field is a name in brackets, which may hold anything; the parent is the second after it.
+        // The second field is a name in parentheses, which may contain anything; the parent's id is the
+        // second field after it.
         const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
         if (parent !== pid) return [];
         const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ');
         return [{ pid: Number(name), command }];
       } catch {
-        // It has ended meanwhile.
+        // The process has exited.
         return [];
       }
     });

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestCluster } from './test-cluster.fixture.js';
 
-/** Runs what examples/integrations/README.md shows, with the tools that are installed. */
+/** The tests run the examples of examples/integrations/README.md for which tools are installed. */
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const GOSHAWK = join(ROOT, 'packages/cli/bin/goshawk.js');

@@ -3,9 +3,10 @@ import type { Context } from '@goshawk/command';
 import { type Millis, UnreachableError } from '@goshawk/core';
 
 /**
- * Looks again and again until Ctrl-C. What does not answer may come back: a problem is printed once, and its end.
+ * Repeats a check until Ctrl-C. An unreachable cluster may come back, so a problem is printed once, and its
+ * end.
  *
- * @throws what a look throws that will not go away by itself
+ * @throws errors of a check that are permanent
  */
 export async function keepLooking(
   { interrupted, note }: Context,
@@ -18,7 +19,7 @@ export async function keepLooking(
     try {
       await look();
     } catch (error) {
-      // An error after Ctrl-C is no problem of the cluster.
+      // An error after Ctrl-C is not a problem of the cluster.
       if (interrupted.aborted) return;
       if (!(error instanceof UnreachableError)) throw error;
       now = error.hint === '' ? error.message : `${error.message}; ${error.hint}`;

@@ -32,7 +32,7 @@ function goshawk(...args: string[]) {
   return runGoshawk(args, environment, { cwd: folder });
 }
 
-/** @returns the process, and where it listens */
+/** @returns the process and its address */
 async function daemon(...args: string[]): Promise<{ daemon: RunningGoshawk; endpoint: string }> {
   const started = startGoshawk([...args, '--json'], environment, { cwd: folder });
   running.push(started);
@@ -40,7 +40,7 @@ async function daemon(...args: string[]): Promise<{ daemon: RunningGoshawk; endp
   return { daemon: started, endpoint };
 }
 
-/** Long enough not to come out of encryption by chance. */
+/** Name that is too long to appear in ciphertext by chance. */
 const WORKER = 'worker-of-these-tests';
 
 const EVERYBODY = { central: 'keys', scheduler: 'keys/scheduler.key', worker: 'keys' };
@@ -196,7 +196,7 @@ describe('while a cluster runs', () => {
     const job = (await goshawk('submit', '--cluster', url, '--keys', 'keys', '--sleep', '1h')).stdout.trim();
     const submit = (keys: string) =>
       goshawk('submit', '--cluster', url, '--keys', keys, '--sleep', '1ms', '--wait');
-    // Those that run for days, such as the dashboard.
+    // The session stands for clients that run for days, such as the dashboard.
     await using session = await connect(url, { keys: join(folder, 'keys', 'client.key') });
     for (let step = 0; step < 3; step++) {
       expect((await goshawk('keygen', 'keys', '--rotate')).exitCode).toBe(0);

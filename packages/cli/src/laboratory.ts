@@ -10,7 +10,10 @@ export interface Laboratory {
   readonly schemas: () => Promise<PublishedSchemas>;
 }
 
-/** Commands of the laboratory, in the order of help, which lists them whether they are installed or not. */
+/**
+ * Descriptions of the laboratory's commands in the order of help, which lists them even if they are not
+ * installed.
+ */
 export const LABORATORY_COMMANDS: Readonly<Record<string, string>> = {
   simulate: 'compare policies on a workload in virtual time',
   replay: 'compare policies on a workload on real clusters',
@@ -25,10 +28,10 @@ export const LABORATORY_COMMANDS: Readonly<Record<string, string>> = {
   'trace export': 'write a timeline of jobs and workers for a viewer',
 };
 
-/** A variable: the laboratory is built after this package, and need not be there. */
+/** Typed as `string` because the laboratory is built after this package and may not be installed. */
 const PACKAGE: string = '@goshawk/lab';
 
-/** @returns undefined where it is not installed */
+/** @returns undefined if it is not installed */
 export async function findLaboratory(): Promise<Laboratory | undefined> {
   try {
     return (await import(PACKAGE)) as Laboratory;
@@ -39,9 +42,9 @@ export async function findLaboratory(): Promise<Laboratory | undefined> {
 }
 
 /**
- * A command of the laboratory.
+ * Loads a command of the laboratory.
  *
- * @throws InputError where it is not installed
+ * @throws InputError if it is not installed
  */
 export async function laboratoryCommand(name: string): Promise<Command> {
   const { commands } = await laboratoryFor(name);
@@ -49,8 +52,8 @@ export async function laboratoryCommand(name: string): Promise<Command> {
 }
 
 /**
- * @param name of the command that needs it
- * @throws InputError where it is not installed
+ * @param name name of the command that needs it
+ * @throws InputError if it is not installed
  */
 export async function laboratoryFor(name: string): Promise<Laboratory> {
   const laboratory = await findLaboratory();

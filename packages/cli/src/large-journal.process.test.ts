@@ -12,7 +12,8 @@ import { GOSHAWK } from './daemons.fixture.js';
 import { runGoshawk } from './goshawk-process.fixture.js';
 import { TestDaemons } from './test-daemons.fixture.js';
 
-// A journal as older versions wrote it, with a copy of the payload for each task, and heaps that are smaller than one record.
+// The journals have the format of older versions, with a copy of the payload for each task; a heap is smaller
+// than one record.
 
 const HEAP_MIB = 80;
 const TASKS = 80_000;
@@ -32,7 +33,7 @@ const payload = (task: number): Payload => ({ exec: ['true'], env: { BIG: `${tas
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-large-journal-'));
 const daemons = new TestDaemons('large-journal', { beforeEach, afterEach });
 
-/** Three jobs: one whose tasks are alike, one whose tasks differ, and a small one. */
+/** Returns three jobs: one with identical tasks, one with different tasks, and a small one. */
 function records(tasks: number): JobRecordOf<'accepted'>[] {
   const one = payload(0);
   const alike = Array.from({ length: tasks }, () => one);
@@ -86,7 +87,7 @@ describe('a journal with records that are larger than the heap', () => {
 const newDatabase = databases();
 
 describe.skipIf(!newDatabase.isThere)('such a journal in PostgreSQL', () => {
-  // As a text of the database, one record is about as large as the heap.
+  // In PostgreSQL, where records are text, one record is about as large as the heap.
   const STORED_TASKS = 30_000;
 
   test('is verified, and started from', async () => {

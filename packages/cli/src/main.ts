@@ -7,10 +7,10 @@ import { GOSHAWK } from './commands/index.js';
 
 const argv = process.argv.slice(2);
 const startFolder = process.env[START_FOLDER];
-// It is no setting.
+// The variable is not a setting.
 delete process.env[START_FOLDER];
 
-/** The first Ctrl-C asks the command to come to an end; the second one does not ask. */
+/** The first Ctrl-C interrupts the command; the second one exits at once. */
 const interrupt = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
@@ -19,22 +19,22 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-// A reader that has gone is no error; a full disk is.
+// A closed pipe is not an error; a full disk is.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return readerHasGone();
   const failure = new GoshawkError('stdout-failed', `cannot write to stdout: ${error.message}`);
   process.exit(tellFailure(failure, argv, process.stderr));
 });
 
-// A note that cannot be written (a full disk, a reader that has gone) is lost and ends nothing.
+// Errors of stderr (a full disk, a closed pipe) lose notes but do not end the command.
 process.stderr.on('error', () => {});
 
-// An empty event loop before the command ended means that it did not finish its work.
+// If the event loop is empty before the command returns, the command did not finish its work.
 process.on('exit', () => {
   process.exitCode ??= ExitCode.failed;
 });
 
-/** A shell may stand in a folder that was removed meanwhile. */
+/** Returns the current folder, which may have been removed since the shell entered it. */
 function currentFolder(): string {
   try {
     return process.cwd();
@@ -54,7 +54,7 @@ function currentFolder(): string {
 void run(GOSHAWK, argv, {
   stdout: process.stdout,
   stderr: process.stderr,
-  // Its reader opens it.
+  // A getter, because an access opens stdin.
   get stdin() {
     return process.stdin;
   },

@@ -10,7 +10,7 @@ import { type Finished, runGoshawk, startGoshawk } from './goshawk-process.fixtu
 /** Misconfigured daemons print one line with the defect and the remedy, and set an exit code. */
 
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-misconfiguration-test-'));
-/** A cluster of somebody else may run where the test does. */
+/** A separate folder, because another cluster may run in the folder of the tests. */
 const OWN_FOLDER = join(folder, 'own');
 let file = '';
 
@@ -24,7 +24,7 @@ afterAll(() => rm(folder, { recursive: true }));
 const SOMEWHERE = ['--bind', 'tcp://127.0.0.1:0'];
 const NOBODY_THERE = ['--central-url', 'tcp://127.0.0.1:1', ...SOMEWHERE];
 
-/** The last line is the one that says why; a log may stand before it. */
+/** Expects a single line for people on stderr, besides the log. */
 function expectOneLine({ exitCode, stdout, stderr }: Finished, pattern: RegExp): void {
   const words = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
   expect(words).toHaveLength(1);

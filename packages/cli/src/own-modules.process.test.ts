@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runGoshawk, startGoshawk } from './goshawk-process.fixture.js';
 import { removeFolder, TestCluster } from './test-cluster.fixture.js';
 
-/** Policies and estimators of one's own, from files in a folder. */
+/** Folder with custom policies and estimators. */
 const EXAMPLES = fileURLToPath(new URL('../../../examples', import.meta.url));
 const SMALL = ['google-like:jobs=100,seed=3', '--workers', '40', '--load', '0.9'];
 

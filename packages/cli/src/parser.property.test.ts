@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { allCommands, GOSHAWK } from './commands/index.js';
 
-/** Words that mean something elsewhere on a command line. */
+/** Words with a special meaning elsewhere on a command line. */
 const KEYWORDS = [
   'help',
   'version',
@@ -70,7 +70,8 @@ describe('a value is a value, whatever it looks like', () => {
             // `--export-env=` is an error, and `--export-env -` has no value.
             const isOptional = spec.type === 'text' && spec.valueOptional === true;
             fc.pre(!isOptional || (text !== '' && text !== '-'));
-            // After a space, a word with a dash is the next option, but for `-` alone and for negative numbers.
+            // After a space, a word with a dash is the next option, except for `-` alone and negative
+            // numbers.
             const joins = isJoined || /^-(?!\d+$)./s.test(text);
             const words = [...command.name.split(' '), ...(joins ? [`${flag}=${text}`] : [flag, text])];
             const { given } = await parse(GOSHAWK, words, 100);

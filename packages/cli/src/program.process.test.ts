@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-/** A package whose programs say which of them runs. */
+/** A package whose programs print which of them runs. */
 let home: string;
 
 beforeEach(() => {

@@ -7,7 +7,7 @@ import { runHere } from './terminal.fixture.js';
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-run-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Away from the clusters of this machine. */
+/** Runs a command isolated from the clusters of this machine. */
 function goshawk(argv: string[], environment: Record<string, string> = {}) {
   return runHere(argv, { environment: { XDG_STATE_HOME: folder, ...environment }, cwd: folder });
 }
@@ -179,15 +179,15 @@ describe('what is no setting', () => {
   it('but not a setting of another command, nor what others say in their own words', async () => {
     const environment = {
       GOSHAWK_POLICY: 'hawk',
-      // A worker's; a job's own is for one command line.
+      // GOSHAWK_NAME is a setting of workers; a job's name is only a flag.
       GOSHAWK_NAME: 'w1',
       GOSHAWK_STEALKAP: '',
-      // In a task that submits jobs itself.
+      // These are variables of a task, which may submit jobs.
       GOSHAWK_JOB: 's1-1',
       GOSHAWK_TASK: '0',
       GOSHAWK_ATTEMPT: '1',
       GOSHAWK_LINE: 'x',
-      // In a pod, of a service.
+      // These are variables of a Kubernetes service in a pod.
       GOSHAWK_CENTRAL_SERVICE_HOST: '10.0.0.1',
       GOSHAWK_CENTRAL_SERVICE_PORT_MAIL: '7070',
       GOSHAWK_CENTRAL_PORT: 'tcp://10.0.0.1:7070',

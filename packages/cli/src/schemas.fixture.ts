@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 import { runHere } from './terminal.fixture.js';
 
-/** The schemas that `goshawk schema` prints, to hold real outputs against. */
+/** Checks real outputs against the schemas that `goshawk schema` prints. */
 export class PublishedChecks {
   /** Names of the schemas that an output was checked against. */
   readonly seen = new Set<string>();
@@ -25,7 +25,7 @@ export class PublishedChecks {
   }
 
   /**
-   * The output fits its schema, and no longer does with one of its fields renamed.
+   * Expects the output to match its schema, and not to match it with one of its fields renamed.
    *
    * @param name for files whose lines have no `schema` field
    */
@@ -38,7 +38,7 @@ export class PublishedChecks {
   }
 }
 
-/** The output with each field of its own renamed in turn; records below may have fields of any name. */
+/** Returns the output with each top-level field renamed in turn; nested records may have arbitrary fields. */
 function renamings(output: unknown): object[] {
   const entries = Object.entries(output as object);
   return entries.map((_, at) =>

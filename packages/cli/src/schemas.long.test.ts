@@ -10,8 +10,9 @@ import { commandSchemas } from './schemas.js';
 import { TestCluster } from './test-cluster.fixture.js';
 
 /**
- * Real outputs of a cluster, with `--json` and over HTTP, against the schemas that `goshawk schema` prints. Outputs of
- * commands without a cluster are in schemas.test.ts, and those of the laboratory in its own test of that name.
+ * The tests check real outputs of a cluster, with `--json` and over HTTP, against the schemas that `goshawk
+ * schema` prints. Outputs of commands without a cluster are in schemas.test.ts, and those of the laboratory
+ * in its own test of that name.
  */
 
 const NEED_NO_CLUSTER = [
@@ -29,9 +30,9 @@ const NEED_NO_CLUSTER = [
 ];
 
 let cluster: TestCluster;
-/** Folder for the audit log and what else the test writes. */
+/** Folder for the audit log and other files of the test. */
 let own: string;
-/** Address of central's HTTP. */
+/** HTTP address of central. */
 let http: string;
 const published = new PublishedChecks();
 let completed: string;

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PublishedChecks } from './schemas.fixture.js';
 import { runHere } from './terminal.fixture.js';
 
-/** Real outputs of commands that need no cluster; schemas.long.test.ts has those of a cluster. */
+/** The tests check real outputs of commands that need no cluster; schemas.long.test.ts has the others. */
 
 const published = new PublishedChecks();
 const newDatabase = databases();

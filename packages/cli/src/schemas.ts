@@ -1,13 +1,16 @@
 import { JOB_STATES, type PublishedSchemas, publish, ROLES } from '@goshawk/core';
 import { z } from 'zod';
 
-/** Shapes of outputs and files that only the command and its daemons write. Those shared with HTTP are in the gateway. */
+/**
+ * Schemas of outputs and files that only the command and its daemons write. Those shared with HTTP are in the
+ * gateway.
+ */
 const count = z.int().nonnegative();
 const seconds = z.number().nonnegative();
 const time = z.iso.datetime();
 const amounts = z.record(z.string(), z.number());
 
-/** All entries are in the output. */
+/** Metadata of a complete list. */
 const whole = { total: count, truncated: z.literal(false), next: z.null() };
 
 const autoscale = z.object({
@@ -32,7 +35,7 @@ const clusters = z.object({
       keys: z.string().nullable(),
       pid: count,
       startedAt: time.nullable(),
-      /** Started from this folder. */
+      /** Whether it was started from this folder. */
       here: z.boolean(),
     }),
   ),
@@ -43,7 +46,7 @@ const config = z.object({
   schema: z.literal('goshawk.config/1'),
   settings: z.array(
     z.object({
-      /** Empty: every command. */
+      /** Commands that have the option; empty for every command. */
       commands: z.array(z.string()),
       name: z.string(),
       value: z.union([z.string(), z.number(), z.boolean(), z.array(z.string()), z.null()]),
@@ -72,7 +75,7 @@ const up = z.object({
   httpTokenFile: z.string().nullable(),
   keys: z.string().nullable(),
   cutoffSeconds: seconds,
-  /** Completed jobs that the cutoff was learned from; null: it was set. */
+  /** Number of completed jobs that the cutoff was learned from; null if it was set. */
   cutoffJobs: count.nullable(),
 });
 
@@ -112,10 +115,10 @@ const holder = {
   userWeight: z.number().positive(),
   running: count,
   waiting: count,
-  /** Fraction of the cluster's `of`, the resource that the holder has most of. */
+  /** Fraction of the cluster's `of`, the holder's dominant resource. */
   share: z.number(),
   of: z.string().nullable(),
-  /** Null: the policy does not enforce shares. */
+  /** Null if the policy does not enforce shares. */
   dueShare: z.number().nullable(),
   has: amounts,
   due: amounts.nullable(),
@@ -135,7 +138,7 @@ const shares = z.object({
 const takeover = z.object({
   schema: z.literal('goshawk.takeover/1'),
   scheduler: z.string(),
-  /** Jobs that had not ended at its last heartbeat. */
+  /** Number of unfinished jobs at its last heartbeat. */
   jobs: count,
   schedulers: count.optional(),
 });
@@ -144,7 +147,7 @@ const journal = z.object({
   schema: z.literal('goshawk.journal/1'),
   tag: z.string(),
   format: count,
-  /** Version of Goshawk that created it. */
+  /** Version of Goshawk that created the journal. */
   version: z.string(),
   formers: z.array(z.string()),
   fileBytes: count,
@@ -155,7 +158,7 @@ const journal = z.object({
   /** Milliseconds since 1970; absent without records. */
   firstAt: z.number().optional(),
   lastAt: z.number().optional(),
-  /** In PostgreSQL, with an owner. */
+  /** Owner of a journal in PostgreSQL. */
   holder: z.string().optional(),
   epoch: count.optional(),
 });
@@ -168,7 +171,7 @@ const damaged = z.object({
 
 const journalInit = z.object({
   schema: z.literal('goshawk.journal-init/1'),
-  /** Version of the tables before; 0: there were none. */
+  /** Previous version of the tables; 0 without tables. */
   before: count,
   version: count,
 });
@@ -202,7 +205,7 @@ const journalRepair = z.object({
   jobs: count,
   damaged: z.array(damaged),
   problems: z.array(z.string()),
-  /** Folder of the damaged journal; null: nothing was damaged. */
+  /** Folder of the damaged journal; null if nothing was damaged. */
   kept: z.string().nullable(),
 });
 
@@ -222,7 +225,7 @@ const journalBackup = z.object({
   damaged: count,
 });
 
-/** The scheduler posts it to the address of `--notify`. */
+/** Notification that a scheduler posts to the URL of `--notify`. */
 const notification = z.object({
   schema: z.literal('goshawk.notification/1'),
   event: z.literal('ended'),
@@ -258,7 +261,7 @@ const status = z.object({
   machines: z.record(z.string(), z.record(z.string(), z.unknown())),
 });
 
-/** Every line of `--audit-log` has these. */
+/** Fields of every line of `--audit-log`. */
 const audited = { schema: z.literal('goshawk.audit/1'), at: time, by: z.string() };
 
 const audit = z.union([
@@ -272,14 +275,14 @@ const audit = z.union([
     client: z.string(),
     from: z.string().nullable(),
     job: z.string().optional(),
-    /** Jobs affected. */
+    /** Number of affected jobs. */
     jobs: count.optional(),
     worker: z.string().optional(),
     scheduler: z.string().optional(),
     idempotencyKey: z.string().optional(),
     name: z.string().optional(),
     user: z.string().optional(),
-    /** `drain` has it; false accepts tasks again. */
+    /** Present for `drain`; false accepts tasks again. */
     on: z.boolean().optional(),
   }),
   z.object({
@@ -304,7 +307,7 @@ const audit = z.union([
   }),
 ]);
 
-/** The formats that the HTTP API does not share. */
+/** Returns the schemas that the HTTP API does not share. */
 export function commandSchemas(): PublishedSchemas {
   return publish(
     [

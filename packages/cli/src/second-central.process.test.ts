@@ -13,11 +13,11 @@ function start(...args: string[]): RunningGoshawk {
   return one;
 }
 
-/** A machine of its own, as far as addresses go, behind the same name. Port 0: one that the system gives it. */
+/** Starts a central at a different IP address behind the same host name; port 0 selects a free port. */
 const central = (host: string, port: number) =>
   start('central', '--bind', `tcp://${host}:${port}`, '--advertise', `tcp://localhost:${port}`);
 
-/** Port of a running central. */
+/** Returns the port of a running central. */
 async function portOf(one: RunningGoshawk): Promise<number> {
   const { endpoint } = JSON.parse(await one.firstLine) as { endpoint: string };
   return Number(endpoint.split(':').at(-1));

@@ -8,7 +8,7 @@ export interface RunHere {
   readonly stderr: string;
 }
 
-/** Runs a command line in this process, away from its terminal and its environment. */
+/** Runs a command line in this process, isolated from its terminal and environment. */
 export async function runHere(
   argv: readonly string[],
   {
@@ -21,7 +21,7 @@ export async function runHere(
     readonly cwd?: string;
     /** Content of stdin. */
     readonly input?: string;
-    /** Ctrl-C is pressed as soon as this stands on stderr. */
+    /** Text on stderr that triggers Ctrl-C. */
     readonly interruptAt?: string;
   } = {},
 ): Promise<RunHere> {

@@ -9,12 +9,12 @@ import {
   startGoshawk,
 } from './goshawk-process.fixture.js';
 
-/** `goshawk up` in a folder of its own, which commands run in and find it by. */
+/** Runs `goshawk up` in a temporary folder, in which commands run and find it. */
 export class TestCluster {
   readonly folder: string;
   /** URL of central. */
   readonly url: string;
-  /** URL of the page, with `--dashboard`. */
+  /** URL of the dashboard, with `--dashboard`. */
   readonly dashboard: string | undefined;
   readonly #up: RunningGoshawk;
   #leftOver: string | undefined;
@@ -55,12 +55,12 @@ export class TestCluster {
     return this.run(args, options).finished;
   }
 
-  /** Its processes. */
+  /** Returns its processes. */
   children(): ReturnType<typeof childrenOf> {
     return childrenOf(this.#up.pid);
   }
 
-  /** Central stands still until `resume`. */
+  /** Stops central until `resume`. */
   pause(): void {
     process.kill(this.#centralPid, 'SIGSTOP');
   }
@@ -73,14 +73,14 @@ export class TestCluster {
     return this.children().find(({ command }) => / central /.test(command))!.pid;
   }
 
-  /** Resolves when something that `up` says on stderr matches. */
+  /** Resolves when stderr of `up` matches. */
   says(pattern: RegExp): Promise<void> {
     return this.#up.says(pattern);
   }
 
   /**
-   * @returns what `up` ended with
-   * @throws where it has not ended after a minute, with what still runs; all of it is killed
+   * @returns the exit code and output of `up`
+   * @throws if it has not exited after a minute, with the processes that still run, which are killed
    */
   async stop(): Promise<Finished> {
     this.#up.kill('SIGINT');
@@ -101,7 +101,7 @@ export class TestCluster {
   }
 }
 
-/** Daemons whose parent was killed end by themselves, and may write until then. */
+/** Removes a folder. Daemons whose parent was killed exit soon, and may write until then. */
 export async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, maxRetries: 50, retryDelay: 100 });
 }

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { type Cluster, connect } from '@goshawk/client';
 import { Daemons } from './daemons.fixture.js';
 
-/** Hooks of the test framework; benches use fixtures without them. */
+/** Hooks of the test framework; benches use fixtures without hooks. */
 interface Hooks {
   beforeEach(hook: () => void): void;
   afterEach(hook: () => Promise<void>): void;
 }
 
-/** Daemons of a test: they and their folder go when it ends. */
+/** Daemons of a test, which are removed with their folder when it ends. */
 export class TestDaemons extends Daemons {
-  /** @param name of the folder, for those who find it left behind */
+  /** @param name part of the folder's name, which identifies a leftover folder */
   constructor(name: string, { beforeEach, afterEach }: Hooks) {
     super('');
     beforeEach(() => {
@@ -24,12 +24,12 @@ export class TestDaemons extends Daemons {
     });
   }
 
-  /** A client that asks again soon, and does not give up while daemons are away. */
+  /** Connects a client that retries soon, and does not give up while daemons are away. */
   connect(): Promise<Cluster> {
     return connect(this.url, { requestTimeoutMs: 60_000, renewMs: 500 });
   }
 
-  /** Writes the number of its task to `lines` when it starts, and runs until `letGo`. */
+  /** Command that writes its task number to `lines` when it starts, and runs until `letGo`. */
   get held(): { exec: string[]; cwd: string } {
     const script = 'echo $GOSHAWK_TASK >> lines; until [ -e go ]; do sleep 0.1; done';
     return { exec: ['sh', '-c', script], cwd: this.folder };
@@ -39,7 +39,7 @@ export class TestDaemons extends Daemons {
     writeFileSync(join(this.folder, 'go'), '');
   }
 
-  /** Sorted lines of a file in the folder that tasks wrote to. */
+  /** Returns the sorted lines of a file that tasks wrote to the folder. */
   linesOf(file: string): string[] {
     const path = join(this.folder, file);
     return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').sort() : [];

@@ -11,7 +11,7 @@ const GOSHAWK = join(ROOT, 'packages/cli/bin/goshawk.js');
 
 let cluster: TestCluster;
 beforeAll(async () => {
-  // Step 2; step 1 builds.
+  // This is step 2; step 1 builds.
   cluster = await TestCluster.start(['--workers', '4']);
 });
 afterAll(() => cluster.stop());
@@ -36,7 +36,7 @@ it('steps 3 to 6 of the tutorial of docs/USE.md do what they say', async () => {
   expect(await readFile(join(cluster.folder, 'compare.html'), 'utf8')).toContain('<html');
 });
 
-/** Ends at the first command that fails, as a reader would, and throws what it says. */
+/** Runs a script up to the first command that fails, as a reader would, and throws its output. */
 function bash(script: string, cwd: string) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GOSHAWK_'));
   const env = { ...Object.fromEntries(inherited), XDG_STATE_HOME: cwd };

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 
-/** A server in place of Kubernetes' for each test of a file, with what a pod finds it by. */
+/** Provides a mock Kubernetes API server for each test of a file, with a pod's service account files. */
 export function kubernetesApi() {
   let server: Server | undefined;
   const api = {

@@ -6,7 +6,7 @@ import { InputError, type Millis, UnreachableError } from '@goshawk/core';
 export interface ApiOptions {
   /** `https://HOST:PORT` of the API server. */
   readonly api: string;
-  /** Read for each question: Kubernetes replaces it now and then. */
+  /** Token file, read for each request, because Kubernetes rotates it. */
   readonly tokenFile: string;
   /** CA of the server's certificate. */
   readonly caFile: string;
@@ -15,7 +15,7 @@ export interface ApiOptions {
 /** Location of a pod's service account files. */
 export const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** Options of every command that talks to Kubernetes. */
+/** Options of every command that uses the Kubernetes API. */
 export const API_OPTIONS = {
   api: {
     type: 'text',
@@ -37,10 +37,10 @@ export const API_OPTIONS = {
 } as const satisfies OptionSpecs;
 
 const PATIENCE_MS: Millis = 10_000;
-/** Kubernetes has clusters of 5,000 nodes; one cordoned node takes some 10 KB. */
+/** Maximum size of a response. Kubernetes supports 5,000 nodes, and a cordoned node takes about 10 KB. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
-/** @throws InputError outside of a pod, where no address was given */
+/** @throws InputError outside of a pod without an address */
 export function apiOptions(
   { environment, cwd }: Context,
   options: Resolved<typeof API_OPTIONS>,
@@ -60,10 +60,10 @@ export function apiOptions(
 }
 
 /**
- * Asks the API server, with the token of the pod.
+ * Sends a request to the API server, with the token of the pod.
  *
- * @param patch what to change there, as a JSON merge patch; without it nothing is changed
- * @throws UnreachableError when nobody answers; InputError without a token
+ * @param patch changes as a JSON merge patch; the request only reads without it
+ * @throws UnreachableError if the server does not respond; InputError without a token
  */
 export function askApi(
   path: string,
@@ -72,7 +72,8 @@ export function askApi(
   patch?: unknown,
 ): Promise<{ status: number; body: string }> {
   const url = new URL(path, api);
-  // Nobody else's memory has to hold them: an import of node:http makes Node load undici.
+  // Modules are loaded here because an import of node:http makes Node.js load undici, which costs other
+  // commands memory.
   const { request: requestHttp } = process.getBuiltinModule('node:http');
   const { request: requestHttps } = process.getBuiltinModule('node:https');
   const options = {
@@ -113,7 +114,10 @@ export function askApi(
   });
 }
 
-/** @param what it should be @throws UnreachableError when it is something else */
+/**
+ * @param what the expected content, for the error
+ * @throws UnreachableError if the response has another form
+ */
 export function readAnswer<T>(
   { api }: ApiOptions,
   body: string,

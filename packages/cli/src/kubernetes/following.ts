@@ -3,16 +3,16 @@ import type { WorkerView } from '@goshawk/client';
 interface Orders {
   /** Names of workers to drain. */
   readonly drain: readonly string[];
-  /** Names of workers that are to take work again. */
+  /** Names of workers that accept tasks again. */
   readonly undo: readonly string[];
 }
 
 /**
- * Which workers to drain, and which to have work again, by the nodes that are cordoned now. Workers that an operator drains
- * stay drained: only a drain because of a node ends with it.
+ * Decides which workers to drain and which drains to undo, by the nodes that are cordoned. Workers that an
+ * operator drains stay drained; only drains because of a node are undone.
  */
 export class NodeFollower {
-  /** Drained because of their nodes. */
+  /** Workers that were drained because of their nodes. */
   readonly #drained = new Set<string>();
   #isFirst = true;
 
@@ -37,7 +37,10 @@ export class NodeFollower {
   }
 }
 
-/** A worker has the name of its node; where a process has several, they are numbered: `node-0`, `node-1`. */
+/**
+ * Reports whether a worker runs on one of the nodes. It has the name of its node; several in a process are
+ * numbered: `node-0`, `node-1`.
+ */
 function isOnOneOf(nodes: ReadonlySet<string>, worker: string): boolean {
   return nodes.has(worker) || nodes.has(worker.replace(/-\d+$/, ''));
 }

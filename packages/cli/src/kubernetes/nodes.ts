@@ -1,13 +1,13 @@
 import { UnreachableError } from '@goshawk/core';
 import { type ApiOptions, askApi, readAnswer } from './api.js';
 
-/** Served from the API server's cache. */
+/** Path of cordoned nodes; resource version 0 lets the API server respond from its cache. */
 const CORDONED = '/api/v1/nodes?fieldSelector=spec.unschedulable%3Dtrue&resourceVersion=0';
 
 /**
- * The names of the nodes that are cordoned, as every node is that `kubectl drain` drains.
+ * Returns the names of cordoned nodes, which include those that `kubectl drain` drains.
  *
- * @throws UnreachableError when the API server does not answer as it should; InputError without a token
+ * @throws UnreachableError if the API server does not respond properly; InputError without a token
  */
 export async function cordonedNodes(options: ApiOptions, signal: AbortSignal): Promise<Set<string>> {
   const { status, body } = await askApi(CORDONED, options, signal);

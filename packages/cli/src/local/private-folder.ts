@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InputError, makeFolder } from '@goshawk/core';
 
-/** Others may not put anything there. */
+/** Mode bits that let other users write to the folder. */
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
- * A folder of this user in the temporary folder, which every user of the machine may write to. Another user who made it
- * first could write there which processes are to be ended, as left behind by an earlier worker.
+ * Returns a private folder of this user in the temporary folder. If another user created it first, that user
+ * could list there which processes this user's worker kills as leftovers.
  *
- * @throws InputError when it is somebody else's
+ * @throws InputError if it belongs to another user
  */
 export function privateTemporaryFolder(parent: string = tmpdir()): string {
   const uid = process.getuid?.() ?? 0;

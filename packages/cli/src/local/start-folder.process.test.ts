@@ -15,7 +15,7 @@ it('a cluster outlives the folder that it was started in, and commands find it b
   try {
     await up.says(/the cluster is up at/);
     await rm(start, { recursive: true });
-    // As from cron or sudo, with another state home.
+    // Commands run as from cron or sudo, with a different state folder.
     const goshawk = (...args: string[]) =>
       runGoshawk(args, { XDG_STATE_HOME: join(folder, 'other') }, { cwd: folder });
     const module = join(folder, 'm.mjs');

@@ -1,9 +1,9 @@
 import { InputError, LIMITS } from '@goshawk/core';
 
 /**
- * `1-100:2`, `5` or `1,3,7-9`: the values of --array, in the order in which they are written.
+ * Parses the values of --array, such as `1-100:2`, `5` or `1,3,7-9`, in the given order.
  *
- * @throws InputError when it is none, or more values than a job may have tasks
+ * @throws InputError if it is invalid or has more values than a job may have tasks
  */
 export function parseArray(text: string): number[] {
   const ranges = text.split(',').map((part) => parseRange(part.trim(), text));

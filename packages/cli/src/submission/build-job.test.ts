@@ -30,7 +30,7 @@ async function job({ words = [], command, files = {}, ...flags }: Line) {
   );
 }
 
-/** The list of tasks, as an array. */
+/** Returns the tasks as an array. */
 async function tasks(line: Line): Promise<Record<string, unknown>[]> {
   const { tasks } = await job(line);
   return Array.isArray(tasks) ? tasks : Array.from({ length: tasks!.count }, () => tasks!.run);

@@ -17,8 +17,8 @@ import { buildTasks, type Sources } from './tasks.js';
 import { chooseWork } from './work.js';
 
 /**
- * The job that a command line of `submit` asks for. Whatever can be known to be wrong without the cluster is
- * found here.
+ * Builds the job that a command line of `submit` requests, and finds all errors that can be detected without
+ * the cluster.
  *
  * @throws InputError with one line that names the option, or the file and the field
  */
@@ -40,9 +40,9 @@ export async function buildJob(
 }
 
 /**
- * A job as a file says it, `-` being stdin.
+ * Reads a job file; `-` is stdin.
  *
- * @returns what the file says, checked
+ * @returns the validated content of the file
  * @throws InputError with the file and the field
  */
 async function readJobFile(path: string, sources: Sources): Promise<JobInput> {
@@ -53,7 +53,7 @@ async function readJobFile(path: string, sources: Sources): Promise<JobInput> {
   return job as JobInput;
 }
 
-/** Schedulers may be in other time zones: a time of the submitter's is made one for all. */
+/** Converts a local begin time to an absolute one, because schedulers may be in other time zones. */
 function withTime(job: unknown, source: string): unknown {
   const { begin } = (job ?? {}) as { readonly begin?: unknown };
   if (typeof begin !== 'string') return job;
@@ -74,7 +74,7 @@ function parseJson(bytes: Uint8Array, name: string): unknown {
   }
 }
 
-/** @param file what the job file says, which options go before, name by name */
+/** @param file content of the job file, which options override name by name */
 function wholeJob(
   options: SubmitOptions,
   file: Pick<JobInput, 'demand' | 'require'>,
@@ -139,7 +139,7 @@ function parseExitCodes(text: string): number[] {
   });
 }
 
-/** @param example of two values, of which one will do */
+/** @param example example of an attribute with two alternative values, for errors */
 function attributesIn(
   texts: readonly string[],
   option: '--require' | '--prefer',

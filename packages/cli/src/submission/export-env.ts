@@ -4,8 +4,8 @@ import { InputError } from '@goshawk/core';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Left out where the whole environment is exported: they describe this shell, terminal or session, or are set by the
- * worker. A name with `*` stands for all names that begin so.
+ * Variables that an export of the whole environment omits, because they describe this shell, terminal or
+ * session, or the worker sets them. A `*` at the end of a name matches any suffix.
  */
 export const NOT_EXPORTED: readonly string[] = [
   '_',
@@ -25,9 +25,9 @@ export const NOT_EXPORTED: readonly string[] = [
 ];
 
 /**
- * The variables that `--export-env` passes to a command.
+ * Returns the variables that `--export-env` passes to a command.
  *
- * @param names separated by commas, each may end with `*`; empty for all but `NOT_EXPORTED`
+ * @param names separated by commas, each may end with `*`; empty for all except `NOT_EXPORTED`
  * @throws InputError for a name that is not set, or a value that is not UTF-8
  */
 export function exportedEnvironment(environment: Environment, names: string): Record<string, string> {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { JobInput } from '@goshawk/core';
 
-/** The folder that a submission's relative paths start from, and that its commands run in. */
+/** Returns the folder for relative paths and commands of a submission. */
 export function folderOf(
   options: { readonly cwd?: string | undefined },
   { cwd }: { readonly cwd: string },
@@ -9,12 +9,12 @@ export function folderOf(
   return resolve(cwd, options.cwd ?? '');
 }
 
-/** A path, or a `file:` URL, which is absolute by itself. */
+/** Returns an absolute path; a `file:` URL is already absolute. */
 export function absoluteModule(module: string, folder: string): string {
   return module.startsWith('file:') ? module : resolve(folder, module);
 }
 
-/** The job with every path of its tasks absolute; commands without a folder get this one. */
+/** Returns the job with absolute paths in all tasks; commands without a folder get this one. */
 export function absoluteJob(job: JobInput, folder: string): JobInput {
   const { tasks, stages, ...rest } = job;
   return {

@@ -1,8 +1,9 @@
 /**
- * Divides `PATH#EXPORT`. A path may have a `#` as well, so it ends at the last one if that makes it a file; otherwise the whole
- * text may be one. Where neither is a file here, as on other machines, the text after `#` is a name unless it looks like a path.
+ * Splits `PATH#EXPORT` at the last `#` if the text before it is a file. A path may contain `#`, so otherwise
+ * the whole text may be a file. If neither is a file here, because the module is on other machines, the text
+ * after `#` is an export unless it looks like a path.
  *
- * @param exists whether there is such a file
+ * @param exists reports whether a file exists
  */
 export function splitModule(
   text: string,

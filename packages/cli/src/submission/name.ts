@@ -2,12 +2,12 @@ import { basename, extname } from 'node:path';
 import { formatDuration } from '@goshawk/core';
 import type { Work } from './work.js';
 
-/** A list of jobs has room for so much of a name. */
+/** Maximum length of a default name, which fits lists of jobs. */
 const LENGTH_MAX = 40;
 
 /**
- * Default name of a job: the command's first words, the function, or the file. The same submission always
- * gets the same name, so that estimators can learn from it.
+ * Returns the default name of a job: the command's first words, the function, or the file. The same
+ * submission always gets the same name, so that estimators can learn from it.
  */
 export function nameOf(work: Work): string {
   return shortened(wordsOf(work));

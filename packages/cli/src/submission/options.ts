@@ -265,7 +265,7 @@ const AFTERWARDS = {
   },
 } as const satisfies OptionSpecs;
 
-/** `plan` accepts a command line of `submit` as it stands. */
+/** Options that `plan` accepts and ignores, so that it takes any command line of `submit`. */
 const IGNORED = Object.fromEntries(
   Object.entries(AFTERWARDS).map(([name, spec]) => [
     name,
@@ -275,7 +275,7 @@ const IGNORED = Object.fromEntries(
 
 export const PLAN_OPTIONS = { ...WORK, ...JOB, ...IGNORED } as const satisfies OptionSpecs;
 
-/** `run`: one command, in whose place it stands. */
+/** Options of `run`, which replaces a single command. */
 export const RUN_OPTIONS = pick({ ...WORK, ...JOB }, [
   'shell',
   'env',

@@ -1,15 +1,22 @@
 import { InputError, LIMITS } from '@goshawk/core';
 import type { Share } from './shares.js';
 
-/** `{{name}}`, which is a literal `{name}`, or `{name}`. */
+/** Matches `{{name}}`, which stands for a literal `{name}`, and `{name}`. */
 const PLACEHOLDER = /\{\{([^{}]*)\}\}|\{([^{}]*)\}/g;
 
-/** Names that have a value for each task: empty for `{}`, numbers of columns, and names. Other braces are text. */
+/**
+ * Reports whether a name has a value for each task: empty for `{}`, column numbers, and names. Other braces
+ * are text.
+ */
 function isName(name: string, { columns, named }: Share): boolean {
   return name === '' || (columns.length > 0 && /^[1-9]\d*$/.test(name)) || Object.hasOwn(named, name);
 }
 
-/** Whether a text has a placeholder whose value is none of `--param`. @param params names */
+/**
+ * Reports whether a text has a placeholder that `--param` does not define.
+ *
+ * @param params names
+ */
 export function hasForeignPlaceholder(text: string, share: Share, params: readonly string[]): boolean {
   return [...text.matchAll(PLACEHOLDER)].some(
     ([, escaped, name]) => escaped === undefined && isName(name!, share) && !params.includes(name!),
@@ -17,10 +24,11 @@ export function hasForeignPlaceholder(text: string, share: Share, params: readon
 }
 
 /**
- * The text of one task: `{}`, `{1}` and `{name}` filled in, `{{}}`, `{{1}}` and `{{name}}` without their outer braces.
+ * Returns the text for one task: fills in `{}`, `{1}` and `{name}`, and removes the outer braces of `{{}}`,
+ * `{{1}}` and `{{name}}`.
  *
- * @param use for errors: where the text stands
- * @throws InputError where a value is no text, does not exist, or makes the text too long
+ * @param use position of the text, for errors
+ * @throws InputError if a value is not text, does not exist, or makes the text too long
  */
 export function filledIn(text: string, share: Share, use = 'stand in an argument'): string {
   if (!text.includes('{')) return text;

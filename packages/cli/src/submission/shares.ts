@@ -4,15 +4,17 @@ import { parseArray } from './array.js';
 
 /** The individual part of a task. */
 export interface Share {
-  /** For errors: `line 17 of names.txt`. */
+  /** Origin for errors: `line 17 of names.txt`. */
   readonly where: string;
-  /** In place of `{}`, and in the variable; or why it cannot be text. Undefined with `--param` alone. */
+  /**
+   * Value of `{}` and of the variable, or the reason why it cannot be text. Undefined with `--param` alone.
+   */
   readonly text: TextOrProblem | undefined;
-  /** In place of `{1}`, `{2}` and so on: with `--colsep` only. */
+  /** Values of `{1}`, `{2}` and so on; only with `--colsep`. */
   readonly columns: readonly string[];
-  /** In place of `{name}`: columns of a header, and `--param`. */
+  /** Values of `{name}`: columns of a header, and `--param`. */
   readonly named: Readonly<Record<string, string>>;
-  /** A module's input. */
+  /** Input of a module. */
   readonly input: unknown;
   readonly variable?: 'GOSHAWK_ARRAY_VALUE' | 'GOSHAWK_LINE';
   readonly stdin?: Uint8Array;
@@ -20,7 +22,11 @@ export interface Share {
 
 type TextOrProblem = { readonly text: string } | { readonly problem: string };
 
-/** A share a value of --array. @throws InputError */
+/**
+ * Returns a share for each value of --array.
+ *
+ * @throws InputError
+ */
 export function arrayShares(text: string): Share[] {
   return parseArray(text).map((value) => ({
     where: `value ${value}`,
@@ -32,19 +38,20 @@ export function arrayShares(text: string): Share[] {
   }));
 }
 
-/** How a line is divided. */
+/** Format of the columns of a line. */
 export interface Columns {
   readonly colsep: string | undefined;
-  /** The first line names the columns. */
+  /** Whether the first line has the column names. */
   readonly header: boolean;
 }
 
 /**
- * A share a line. Its text is without the line's end, LF or CRLF, and without a byte order mark before the first one; its
- * stdin is the line byte for byte.
+ * Returns a share for each line. Its text excludes the line ending, LF or CRLF, and a byte order mark at the
+ * beginning of the file; its stdin is the line byte for byte.
  *
- * @param source names the file in errors
- * @throws InputError when there is no line, more than a job may have tasks, or one with other columns than the header
+ * @param source name of the file, for errors
+ * @throws InputError without lines, for more lines than a job may have tasks, or if columns do not match the
+ * header
  */
 export function lineShares(
   bytes: Uint8Array,
@@ -82,9 +89,11 @@ export function lineShares(
 }
 
 /**
- * Each share with each combination of the values of `--param NAME=A,B`; the values of the last one change fastest.
+ * Returns each share with each combination of the values of `--param NAME=A,B`; the values of the last one
+ * change fastest.
  *
- * @throws InputError for what is no list of values, a name that a column has, or more tasks than a job may have
+ * @throws InputError for an invalid list of values, a name that a column has, or more tasks than a job may
+ * have
  */
 export function combined(
   shares: readonly Share[] | undefined,
@@ -110,14 +119,14 @@ export function combined(
 
 const NOTHING: Share = { where: 'the job', text: undefined, columns: [], named: {}, input: undefined };
 
-/** Input of a module: an object with all names, and the value or line without a name. */
+/** Returns the input of a module: an object with all names, and the value or line without a name. */
 function inputOf({ columns, named, input }: Share): unknown {
   if (input === undefined) return named;
   if (Array.isArray(input)) return { columns, ...named };
   return typeof input === 'object' ? named : { value: input, ...named };
 }
 
-/** @throws InputError for a name that a placeholder cannot have */
+/** @throws InputError for an invalid name of a placeholder */
 function checkNames(names: readonly string[], source: string, option = '--each-line'): readonly string[] {
   const isBad = (name: string, index: number): boolean =>
     name === '' || /^\d+$|[{}]/.test(name) || names.indexOf(name) !== index;
@@ -147,8 +156,8 @@ const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 
 /**
- * A file's lines as they are, each with its newline; the last one may have none. Put together they are the
- * file again, byte for byte. The lines are views of `bytes`.
+ * Returns the lines of a file with their newlines; the last one may have none. Concatenated, they are the
+ * file byte for byte. The lines are views of `bytes`.
  */
 export function splitLines(bytes: Uint8Array): Uint8Array[] {
   const lines: Uint8Array[] = [];
@@ -161,17 +170,17 @@ export function splitLines(bytes: Uint8Array): Uint8Array[] {
   return lines;
 }
 
-/** A file that is only a byte order mark still has its empty line. */
+/** Removes a byte order mark. A file with nothing else still has an empty line. */
 function withoutMark(line: Uint8Array): Uint8Array {
   return line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? line.subarray(3) : line;
 }
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Why a line cannot stand in an argument or a variable. */
+/** Reason why a line cannot be an argument or a variable. */
 type NoText = 'is not valid UTF-8' | 'holds a NUL byte';
 
-/** The line without its LF or CRLF, as text that a process can be given; else why not. */
+/** Returns the line without its LF or CRLF as text for a process, or the reason why it cannot be one. */
 export function textOf(line: Uint8Array): { readonly text: string } | { readonly problem: NoText } {
   const hasNewline = line.at(-1) === NEWLINE;
   const end = line.length - (hasNewline ? (line.at(-2) === RETURN ? 2 : 1) : 0);

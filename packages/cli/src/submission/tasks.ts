@@ -19,9 +19,13 @@ import type { Work } from './work.js';
 /** Base folder of relative paths, and file contents. */
 export interface Sources {
   readonly cwd: string;
-  /** @param what names the option in errors; the path `-` is stdin @throws InputError when it cannot be read */
+  /**
+   * @param path `-` is stdin
+   * @param what name of the option, for errors
+   * @throws InputError if it cannot be read
+   */
   read(path: string, what: string): Promise<Uint8Array>;
-  /** Whether there is such a file here; workers may have others. */
+  /** Reports whether a file exists here; workers may have other files. */
   exists(path: string): boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -30,12 +34,16 @@ type Tasks = NonNullable<JobInput['tasks']>;
 type TaskWork = Exclude<Work, { kind: 'file' }>;
 
 /**
- * Bytes of one variable, with its name, `=` and the NUL at its end: what Linux takes (MAX_ARG_STRLEN). What
- * does not fit comes by stdin only.
+ * Maximum size of a variable with its name, `=` and a NUL, which Linux limits (MAX_ARG_STRLEN). Longer values
+ * are passed only by stdin. Bytes.
  */
 const VARIABLE_BYTES_MAX = 128 * 1024;
 
-/** The tasks that the options ask for. @throws InputError when something that they need cannot be had */
+/**
+ * Builds the tasks that the options request.
+ *
+ * @throws InputError if a file or value that they need is missing
+ */
 export async function buildTasks(work: TaskWork, options: SubmitOptions, sources: Sources): Promise<Tasks> {
   const count = options.tasks ?? 1;
   if (work.kind === 'sleep') return { count, run: { sleep: work.ms } };
@@ -121,7 +129,7 @@ async function commandLine(
   };
 }
 
-/** Those of `--env` go before exported ones. */
+/** Returns the variables of a command; `--env` overrides exported ones. */
 function variables({ env, exportEnv }: SubmitOptions, { environment }: Sources): Record<string, string> {
   return {
     ...(exportEnv === undefined ? {} : exportedEnvironment(environment, exportEnv)),
@@ -150,7 +158,7 @@ function variableOf({ text, variable }: Share): Record<string, string> | undefin
   return bytes > VARIABLE_BYTES_MAX ? undefined : { [variable]: text.text };
 }
 
-/** A number, or a value from the command line, may stand in code; text from a file may not. */
+/** Rejects text of a file in shell code; numbers and values from the command line are safe. */
 function checkShellLine(command: ExecPayload, { shell, eachLine, param }: SubmitOptions, share: Share): void {
   if (!shell || eachLine === undefined) return;
   const params = param.map((text) => text.split('=')[0]!.trim());
@@ -162,11 +170,11 @@ function checkShellLine(command: ExecPayload, { shell, eachLine, param }: Submit
   );
 }
 
-/** Values and bytes of the tasks of one job that fit into a message to a scheduler, with room for the rest of it. */
+/** Maximum number of values and bytes in the tasks of a job, which leave room in a message to a scheduler. */
 const VALUES_MAX = 850_000;
 const BYTES_MAX = 15 * 1024 * 1024;
 
-/** @throws InputError for more tasks than fit into one message, by what one of them takes */
+/** @throws InputError if the tasks do not fit into one message, judging by one of them */
 function checkSize(count: number, task: ExecPayload | ModulePayload, options: SubmitOptions): void {
   const text = JSON.stringify(task, (_, value: unknown) =>
     value instanceof Uint8Array ? 'x'.repeat(value.length) : value,
@@ -182,7 +190,7 @@ function checkSize(count: number, task: ExecPayload | ModulePayload, options: Su
   );
 }
 
-/** Lists, objects, their keys and what is in them. */
+/** Counts values: lists, objects, their keys and their contents. */
 function valuesIn(value: unknown): number {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return 1;
   if (Array.isArray(value)) return 1 + sumOf(value, valuesIn);

@@ -2,17 +2,17 @@ import { flagOf, type Positionals } from '@goshawk/command';
 import { InputError } from '@goshawk/core';
 import type { SubmitOptions } from './options.js';
 
-/** The kinds of work: exactly one is given. */
+/** The work of a job, of exactly one kind. */
 export type Work =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'command'; readonly argv: readonly string[] }
   | { readonly kind: 'sleep'; readonly ms: number }
-  /** `PATH#EXPORT`, or a path alone. */
+  /** A module: `PATH#EXPORT`, or a path alone. */
   | { readonly kind: 'module'; readonly text: string };
 
 const CALLED = { file: 'a job file', command: 'a command', sleep: '--sleep', module: '--module' } as const;
 
-/** Options that make sense for some kinds of work only. */
+/** Options that apply only to some kinds of work. */
 const GOES_WITH = {
   tasks: ['command', 'sleep', 'module'],
   array: ['command', 'module'],
@@ -30,7 +30,7 @@ const GOES_WITH = {
   input: ['module'],
 } as const satisfies Partial<Record<keyof SubmitOptions, readonly Work['kind'][]>>;
 
-/** Each says the same thing in another way. */
+/** Options that are alternatives of each other. */
 const EXCLUDE_EACH_OTHER = [
   ['tasks', 'array', 'eachLine'],
   ['eachLine', 'stdin'],
@@ -42,6 +42,7 @@ const EXCLUDE_EACH_OTHER = [
 
 /**
  * Determines the work.
+ *
  * @throws InputError if there is none or more than one, or an option does not apply
  */
 export function chooseWork(options: SubmitOptions, { words, afterDashes }: Positionals): Work {
