@@ -1,9 +1,9 @@
-# Goshawk in a container: `docker build -t goshawk .`, then `docker run --rm goshawk --help`. docs/OPERATE.md tells more.
+# Goshawk in a container: `docker build -t goshawk .`, then `docker run --rm goshawk --help`. See docs/OPERATE.md.
 #
-# It builds the same with BuildKit and with the classic builder: nothing here is known to only one of them.
+# It works with BuildKit and with the classic builder, and uses no features of only one of them.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
-# The manifests alone: what is copied from here changes only with them, so that a change of the sources fetches nothing.
+# This stage has only the manifests, so that a change of the sources does not invalidate the layers that run `npm ci`.
 FROM ${NODE_IMAGE} AS manifests
 WORKDIR /opt/goshawk
 COPY package.json package-lock.json .npmrc ./
@@ -12,7 +12,7 @@ COPY test/package.json test/
 COPY packages packages
 RUN find packages -mindepth 2 -maxdepth 2 ! -name package.json -exec rm -rf {} +
 
-# What is needed to build, and nothing of it in the image.
+# Build dependencies, which are not in the final image.
 FROM ${NODE_IMAGE} AS build
 WORKDIR /opt/goshawk
 COPY --from=manifests /opt/goshawk ./
@@ -25,7 +25,7 @@ RUN npx tsc -b packages/cli packages/lab \
   && find packages -mindepth 2 -maxdepth 3 -name src -exec rm -rf {} + \
   && find packages \( -name '*.map' -o -name '*.d.ts' -o -name '*.tsbuildinfo' -o -name 'tsconfig.json' \) -delete
 
-# What the command needs to run, with the laboratory: the bench of docker-compose.yml replays a workload.
+# Runtime dependencies of the command and of the laboratory, since the bench of docker-compose.yml replays a workload.
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /opt/goshawk
 COPY --from=manifests /opt/goshawk ./
@@ -43,7 +43,7 @@ LABEL org.opencontainers.image.title="Goshawk" \
 COPY --from=dependencies /opt/goshawk /opt/goshawk
 COPY LICENSE /opt/goshawk/
 COPY scripts/image/goshawk-ready /usr/local/bin/
-# Folders that volumes are mounted on: a new named volume takes their owner and mode.
+# A new named volume inherits the owner and mode of the folder that it is mounted on.
 RUN ln -s /opt/goshawk/packages/cli/bin/goshawk.js /usr/local/bin/goshawk \
   && chmod 755 /usr/local/bin/goshawk-ready \
   && mkdir -p /var/lib/goshawk /etc/goshawk/keys \
@@ -53,9 +53,9 @@ ENV NODE_ENV=production \
     GOSHAWK_HTTP=127.0.0.1:9090
 USER 1000:1000
 WORKDIR /var/lib/goshawk
-# SIGTERM drains. Goshawk leaves processes that its tasks abandon to whoever is process 1: `docker run --init`.
+# SIGTERM drains. Process 1 must reap processes that tasks abandon, which Goshawk does not: use `docker run --init`.
 STOPSIGNAL SIGTERM
-# A shell asks, not Node: in a hundred containers a Node process each would be dearer than what they run.
+# A shell runs the check: Node.js processes for a hundred containers would cost more than the containers themselves.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD ["/usr/local/bin/goshawk-ready"]
 ENTRYPOINT ["goshawk"]
 CMD ["--help"]

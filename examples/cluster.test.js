@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { connect } from '@goshawk/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-/** Of this checkout; elsewhere `goshawk` of the installed package. */
+/** The command of this checkout; elsewhere use `goshawk` of the installed package. */
 const GOSHAWK = fileURLToPath(new URL('../packages/cli/bin/goshawk.js', import.meta.url));
 const PRIMES = fileURLToPath(new URL('primes.js', import.meta.url));
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'goshawk-example-'));
   const args = [GOSHAWK, 'up', '--json', '--workers', '4', '--schedulers', '1', '--data-folder', folder];
   up = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  // With --json one line says where it is, when all have joined.
+  // With --json, one line has the address after all processes have joined.
   const [line] = await once(/** @type {NodeJS.ReadableStream} */ (up.stdout), 'data');
   cluster = await connect(JSON.parse(`${line}`).cluster);
 }, 120_000);

@@ -1,7 +1,7 @@
 /** @import { ArrivingJob, EndedJob, Estimator, EstimatorKind, Judgement } from '@goshawk/predictor' */
 
 /**
- * A job takes as long as the last one of its name did.
+ * Predicts that a job takes as long as the last one of the same name.
  *
  * @implements {Estimator}
  */
@@ -18,7 +18,7 @@ class LastTime {
     return { kind: 'estimate', estimate: { meanMs, by: this.#last.has(name) ? 'last time' : 'given' } };
   }
 
-  /** It never asks for pilots. @returns {never} */
+  /** It never requests pilots. @returns {never} */
   weigh() {
     throw new Error('no pilots were asked for');
   }

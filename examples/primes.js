@@ -1,11 +1,11 @@
-// Parallel work by tasks that call a function: `goshawk up` in one terminal, `node examples/primes.js` in another.
+// Tasks call a function in parallel: `goshawk up` in one terminal, `node examples/primes.js` in another.
 /** @import { TaskContext } from '@goshawk/client' */
 import { connect } from '@goshawk/client';
 
 const STEP = 20_000;
 
 /**
- * Runs in the cluster: how many primes there are in this range.
+ * Counts the primes in a range; runs in the cluster.
  *
  * @param {{ from: number, to: number }} range
  * @param {TaskContext} context
@@ -31,7 +31,7 @@ if (process.argv[1] === import.meta.filename) {
   const cluster = await connect();
   const work = { module: import.meta.filename, export: 'count' };
   let sum = 0;
-  // Ranges are taken as they are needed, and counts come in their order.
+  // Ranges are consumed on demand, and counts arrive in their order.
   for await (const primes of cluster.map(work, ranges(), { name: 'primes', inFlight: 8 }))
     sum += Number(primes);
   console.log(`${sum} primes below 200,000`);

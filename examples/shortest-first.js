@@ -1,7 +1,7 @@
 /** @import { CentralPolicy, ClusterView, Draft, News, PolicyModule, StageView, WorkerView } from '@goshawk/policies' */
 
 /**
- * Shortest remaining work first, with ageing: what a job still has to do, less what it has waited for, decides.
+ * Shortest remaining work first, with ageing: orders jobs by remaining work minus weighted waiting time.
  *
  * @implements {CentralPolicy}
  */

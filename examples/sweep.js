@@ -2,7 +2,7 @@
 import { connect } from '@goshawk/client';
 
 /**
- * Runs in the cluster: where a ball that is thrown at this angle comes down.
+ * Computes where a ball thrown at this angle lands; runs in the cluster.
  *
  * @param {{ angle: number, drag: number }} thrown
  */

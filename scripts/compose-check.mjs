@@ -1,10 +1,10 @@
-// `npm run compose:check`: what a cluster of docker-compose.yml costs and survives, measured on this machine.
+// `npm run compose:check` measures the cost and the fault tolerance of a cluster of docker-compose.yml on this machine.
 //
 //     npm run compose:check                        100 workers, 10 schedulers, 1,000 jobs
 //     GOSHAWK_WORKERS=20 npm run compose:check -- --jobs 200 --for 20s
 //
-// It needs the image (`npm run image`), runs as a project of its own, and takes it down at the end, volumes included.
-// Exit code 1 when a bound is missed. Run it on a machine that does nothing else.
+// It needs the image (`npm run image`), runs as a separate project, and removes it at the end with its volumes.
+// Exit code 1 if a bound is exceeded. Run it on an idle machine.
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -22,9 +22,9 @@ const { values: options } = parseArgs({
 });
 const PROJECT = 'goshawk-check';
 const BOUNDS = { upSeconds: 120, idleCores: 0.5, memoryGiB: 4 };
-/** Until what starting has cost is over. ms */
+/** Time after which the cost of starting no longer affects measurements. ms */
 const SETTLE_MS = 20_000;
-/** How far a replay has come when its schedulers are killed. ms */
+/** Time into a replay at which its schedulers are killed. ms */
 const KILL_AFTER_MS = 15_000;
 const DOCKER_SOCKET = process.env.DOCKER_HOST?.replace(/^unix:\/\//, '') || '/var/run/docker.sock';
 process.env.COMPOSE_PROJECT_NAME = PROJECT;
@@ -36,7 +36,7 @@ const run = promisify(execFile);
 const compose = (...args) => run('docker', ['compose', ...args], { maxBuffer: 1 << 28 });
 let missed = 0;
 
-/** Says what was measured, and whether that is within its bound. */
+/** Prints a measurement, and whether it is within its bound. */
 function say(what, figure, isMet) {
   if (isMet === false) missed++;
   console.log(`${what.padEnd(37)}${figure}${isMet === undefined ? '' : isMet ? '' : '   MISSED'}`);
@@ -60,11 +60,11 @@ async function containers() {
   return dockerApi(`/containers/json?filters=${filters}`);
 }
 
-/** What all containers have used so far, by their control groups, which health checks run in, too. */
+/** Returns the resource usage of all containers so far, by their cgroups, which include health checks. */
 async function used() {
   const all = await containers();
   const at = performance.now();
-  // The daemon measures all whom somebody asks for once a second, so asking together takes a second.
+  // Docker samples all requested containers once per second, so concurrent requests take only one second.
   const each = await Promise.all(
     all.map(({ Id }) => dockerApi(`/containers/${Id}/stats?stream=false&one-shot=true`)),
   );
@@ -78,13 +78,13 @@ async function used() {
   };
 }
 
-/** Entries in the kernel's table of neighbours, which is one for all containers. */
+/** Returns the number of entries in the kernel's neighbour table, which all containers share. */
 function neighbours() {
   const [, first] = readFileSync('/proc/net/stat/arp_cache', 'utf8').split('\n');
   return Number.parseInt(first, 16);
 }
 
-/** A replay inside, with the figures of its table. */
+/** Runs a replay in the cluster and returns the figures of its table. */
 async function replay(meanwhile) {
   const args = ['compose', 'run', '--rm', '-T', 'bench', `google-like:jobs=${options.jobs},seed=12`];
   args.push('--jobs', options.jobs, '--for', options.for, '--json', '--progress', 'plain');

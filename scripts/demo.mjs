@@ -16,9 +16,9 @@ const defaults = {
   '--for': process.env.GOSHAWK_DEMO_FOR || '30s',
   '--report': report,
 };
-// It is no setting of Goshawk's.
+// The variable is not a setting of Goshawk.
 delete process.env.GOSHAWK_DEMO_FOR;
-// --scale decides what --for would.
+// --scale replaces --for.
 if (own.some((word) => word === '--scale' || word.startsWith('--scale='))) delete defaults['--for'];
 
 const isGiven = (flag) => own.some((word) => word === flag || word.startsWith(`${flag}=`));

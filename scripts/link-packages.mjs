@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Links packages of this repository that are newer than the last `npm install`, so that a pull needs none.
+// Links packages of this repository that were added since the last `npm install`, so that a pull needs no install.
 import { existsSync, readdirSync, symlinkSync } from 'node:fs';
 
 const root = new URL('..', import.meta.url);

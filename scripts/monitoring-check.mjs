@@ -1,11 +1,11 @@
-// `npm run monitoring:check`: whether a real Prometheus, as docker-compose.yml starts it, finds every process of a cluster,
+// `npm run monitoring:check` checks that Prometheus, as docker-compose.yml starts it, finds every process of a cluster,
 // loads the alerts, and has data for each query of the dashboard and of the alerts while jobs run.
 //
 //     npm run monitoring:check
 //     GOSHAWK_WORKERS=100 PROMETHEUS_IMAGE=my-prometheus npm run monitoring:check
 //
-// It needs the image (`npm run image`) and that of Prometheus, runs as a project of its own, and takes it down at the end.
-// Exit code 1 when a target is down, a rule cannot be evaluated, or a query that should have data has none.
+// It needs the image (`npm run image`) and that of Prometheus, runs as a separate project, and removes it at the end.
+// Exit code 1 if a target is down, a rule cannot be evaluated, or a query that should have data has none.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -21,7 +21,7 @@ process.env.GOSHAWK_PAGE_PORT ||= '0';
 process.env.PROMETHEUS_PORT ||= '17090';
 process.chdir(new URL('..', import.meta.url).pathname);
 
-/** Some scrapes, so that a rate over a minute has something to go by. ms */
+/** Time for several scrapes, which a rate over a minute needs. ms */
 const SCRAPES_MS = 75_000;
 const FOUND_WITHIN_MS = 120_000;
 const DASHBOARD = 'deploy/monitoring/grafana/dashboards/goshawk.json';
@@ -36,7 +36,7 @@ async function prometheus(path) {
   return data;
 }
 
-/** How many targets of each role answer, by what Prometheus itself says. */
+/** Returns the number of targets of each role that Prometheus reports as up. */
 async function targetsUp() {
   const { activeTargets } = await prometheus('targets?state=active');
   const counts = { central: 0, scheduler: 0, worker: 0 };
@@ -58,7 +58,7 @@ async function untilAllAreUp() {
   }
 }
 
-/** Every query of the dashboard, with its panel. */
+/** Returns every query of the dashboard, with its panel. */
 function queries() {
   const { panels } = JSON.parse(readFileSync(DASHBOARD, 'utf8'));
   return panels
@@ -104,7 +104,7 @@ async function check() {
       .replaceAll('$__rate_interval', '1m')
       .replaceAll(/\$(role|instance|class)\b/g, '.*');
     const { result } = await prometheus(`query?query=${encodeURIComponent(expr)}`);
-    // What shows trouble only has nothing to show.
+    // Queries for problems (`> 0`) may have no data.
     if (result.length === 0 && !/ > 0$/.test(query.expr)) empty.push(query);
   }
   say('dashboard', `${all.length - empty.length} of ${all.length} queries answered`, empty.length === 0);

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Builds what people install, into dist/: an npm package of the command and one of the SDK, a Python
-// wheel and a Debian package, with checksums and a bill of materials. Packages of ours are inside; others come from npm, at the versions of
-// the lock file, except in the Debian package, which has them all.
+// Builds the release into dist/: npm packages of the command and of the SDK, a Python
+// wheel and a Debian package, with checksums and a bill of materials. They bundle Goshawk's packages; others come
+// from npm, at the versions of the lock file, except in the Debian package, which contains them all.
 //
 //     node scripts/release.mjs [--out FOLDER] [--only command,client,wheel,deb]
 import { execFileSync } from 'node:child_process';
@@ -34,7 +34,7 @@ const only = new Set(options.only.split(','));
 const { version, license, description, engines } = readJson(join(ROOT, 'package.json'));
 const lock = readJson(join(ROOT, 'package-lock.json')).packages;
 
-/** The time of the commit, so that the same commit makes the same files. */
+/** Time of the commit, for reproducible builds. */
 const commitTime = execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: ROOT, encoding: 'utf8' }).trim();
 
 const stage = mkdtempSync(join(tmpdir(), 'goshawk-release-'));
@@ -58,7 +58,7 @@ function readJson(path) {
 }
 
 function run(command, args, { cwd = stage } = {}) {
-  // npm tells its scripts where its project is, which would be taken for that of the npm started here.
+  // npm sets variables for its scripts that would change the project of the npm started here.
   const inherited = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
   return execFileSync(command, args, {
     cwd,
@@ -69,7 +69,7 @@ function run(command, args, { cwd = stage } = {}) {
   });
 }
 
-/** A package of ours and those of ours that it needs, by folder name. */
+/** Returns a package of this repository and those that it depends on, by folder name. */
 function withNeeded(name, found = new Set()) {
   if (found.has(name)) return found;
   found.add(name);
@@ -82,7 +82,7 @@ function manifestOf(name) {
   return readJson(join(ROOT, 'packages', name, 'package.json'));
 }
 
-/** The package of the `goshawk` command, with the laboratory. */
+/** Builds the package of the `goshawk` command, with the laboratory. */
 function commandPackage() {
   const names = withNeeded('lab', withNeeded('cli'));
   const folder = packageFolder('goshawk', names, { types: false });
@@ -99,7 +99,7 @@ function commandPackage() {
   return folder;
 }
 
-/** The package `@goshawk/client`, with the packages of ours that it needs inside. */
+/** Builds the package `@goshawk/client`, which bundles the packages of this repository that it depends on. */
 function clientPackage() {
   const names = withNeeded('client');
   const folder = packageFolder('client', names, { types: true });
@@ -112,7 +112,11 @@ function clientPackage() {
   return folder;
 }
 
-/** Packs all packages of ours as npm would publish them. @returns the folder of the tarballs */
+/**
+ * Packs all packages of this repository as npm would publish them.
+ *
+ * @returns the folder of the tarballs
+ */
 function packOnce() {
   const folder = join(stage, 'packed');
   if (existsSync(folder)) return folder;
@@ -124,7 +128,7 @@ function packOnce() {
   return folder;
 }
 
-/** Copies packages of ours into the node_modules of a new package. */
+/** Copies packages of this repository into the node_modules of a new package. */
 function packageFolder(product, names, { types }) {
   const packed = packOnce();
   const folder = join(stage, product, 'package');
@@ -139,7 +143,8 @@ function packageFolder(product, names, { types }) {
       target,
       '--strip-components=1',
     ]);
-    // Without dependencies: npm takes those of a bundled package to be bundled too, and runs no scripts of theirs.
+    // Dependencies are omitted, since npm would expect those of a bundled package to be bundled too; scripts
+    // of bundled packages do not run.
     const { type, engines, exports } = readJson(join(target, 'package.json'));
     const manifest = { name: `@goshawk/${name}`, version, license, type, engines, exports };
     writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
@@ -173,7 +178,9 @@ function lockedVersion(name, dependency) {
   return found.version;
 }
 
-/** Writes what `npm pack` would write; npm itself would leave out what `files` of inner packages does not name. */
+/**
+ * Writes a tarball like `npm pack`, which would omit files that `files` of bundled packages does not list.
+ */
 function makeTarball(folder) {
   const { name } = readJson(join(folder, 'package.json'));
   const file = join(out, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`);
@@ -181,7 +188,7 @@ function makeTarball(folder) {
   run('tar', [...sameEachTime, '-C', join(folder, '..'), '-I', 'gzip -9n', '-cf', file, 'package']);
 }
 
-/** The command with everything it needs but Node, and a systemd unit for each role. */
+/** Builds a package of the command with all dependencies except Node.js, and a systemd unit for each role. */
 function makeDebianPackage() {
   const root = join(stage, 'deb');
   const home = join(root, 'usr/lib/goshawk');
@@ -195,7 +202,7 @@ function makeDebianPackage() {
   const modules = join(ROOT, 'node_modules/');
   for (const path of listed.trim().split('\n')) {
     const inside = path.startsWith(modules) ? path.slice(modules.length) : '';
-    // Nested packages come with the one that they are nested in.
+    // Nested packages are copied with their parent.
     if (inside === '' || inside.startsWith('@goshawk/') || inside.includes('/node_modules/')) continue;
     cpSync(path, join(home, 'node_modules', inside), { recursive: true, dereference: true });
   }

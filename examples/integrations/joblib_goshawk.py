@@ -16,7 +16,7 @@ from goshawk import Executor
 
 
 class GoshawkBackend(ParallelBackendBase):
-    """Each batch of calls is a task; `executor` arguments such as `retries` may be given to `parallel_backend`."""
+    """Runs each batch of calls as a task; `parallel_backend` accepts `executor` arguments such as `retries`."""
 
     supports_retrieve_callback = True
 
@@ -39,7 +39,7 @@ class GoshawkBackend(ParallelBackendBase):
             future.add_done_callback(callback)
         return future
 
-    #: The name of `submit` in older versions of joblib.
+    #: Name of `submit` in older versions of joblib.
     apply_async = submit
 
     def retrieve_result_callback(self, out):

@@ -1,4 +1,4 @@
-"""Writes the wheel of the package without setuptools and without network: `python3 make_wheel.py FOLDER VERSION`."""
+"""Writes the wheel of the package without setuptools or network access: `python3 make_wheel.py FOLDER VERSION`."""
 
 import base64
 import hashlib
@@ -38,7 +38,7 @@ def main(folder: str, version: str) -> str:
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
 
     path = os.path.join(folder, f"goshawk-{version}-py3-none-any.whl")
-    # The same commit makes the same file.
+    # Fixed timestamps make the wheel of a commit reproducible.
     moment = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())))[:6]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
         for name, content in files.items():

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Takes out of a folder of installed packages what no Linux process of this machine's kind loads: binaries for other
+# Removes files that no Linux process of this architecture loads from a folder of installed packages: binaries for other
 # systems, declarations, source maps, and the bundles of echarts for browsers.
 #
 #     sh prune-modules.sh node_modules
@@ -16,5 +16,5 @@ find "$binaries/linux" -type d ! -name "$libc-*" -name '*-*-Release' -exec rm -r
 find "$modules/echarts" -mindepth 1 -maxdepth 1 -type d ! -name dist ! -name node_modules -exec rm -rf {} +
 find "$modules/echarts/dist" -type f ! -name echarts.js -delete
 find "$modules" -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
-# What bundlers take of OpenTelemetry; Node takes build/src.
+# Bundlers use these builds of OpenTelemetry; Node.js uses build/src.
 rm -rf "$modules"/@opentelemetry/*/build/esm "$modules"/@opentelemetry/*/build/esnext

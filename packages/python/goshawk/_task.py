@@ -11,22 +11,22 @@ import sys
 import traceback
 import types
 
-#: Stands before the pickled exception of a call, in a line of stderr.
+#: Prefix of the line of stderr with the pickled exception of a call.
 EXCEPTION_MARK = "goshawk-exception:"
-#: Base64 of a longer pickle would not fit into what a task may return.
+#: Maximum size of a pickle whose base64 fits into the result of a task.
 PICKLE_BYTES_MAX = 190_000
 EXIT_FAILED = 1
 
 
 def load_main(path: str) -> None:
-    """Loads the submitter's script as a module, so that functions of `__main__` are found; as `multiprocessing` does."""
+    """Loads the submitter's script as a module, like `multiprocessing`, so that functions of `__main__` are found."""
     main = types.ModuleType("__mp_main__")
     main.__dict__.update(runpy.run_path(path, run_name="__mp_main__"))
     sys.modules["__main__"] = sys.modules["__mp_main__"] = main
 
 
 def dumps_exception(error: BaseException) -> str:
-    """An exception with its traceback as text; one that cannot be made again is left out."""
+    """Serializes an exception with its traceback; the pickle is omitted if it cannot be loaded again or is too long."""
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     described = {"kind": type(error).__name__, "message": str(error)[:2_000], "traceback": trace[-20_000:]}
     try:

@@ -30,22 +30,22 @@ from .errors import (
 from .progress import Progress
 
 DEFAULT_URL = "http://127.0.0.1:7080"
-#: Streams say something every 15 s, so that longer silence is a lost connection.
+#: Streams send data every 15 s, so a longer silence means that the connection is lost.
 STREAM_TIMEOUT = 60.0
-#: The longest that one request waits for the end of a job.
+#: Maximum time that one request waits for the end of a job.
 WAIT_SECONDS_MAX = 30.0
 ENDED = ("completed", "failed", "cancelled")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def command(*argv: str, **fields: Any) -> Dict[str, Any]:
-    """A task that runs a command; `fields` are those of a job file, such as `cwd`, `env` and `stdin`."""
+    """Returns a task that runs a command; `fields` are those of a job file, such as `cwd`, `env` and `stdin`."""
     return {"exec": [str(word) for word in argv], **fields}
 
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What became of a task: `value`, or `error`."""
+    """Result of a task: `value` or `error`."""
 
     index: int
     stage: str
@@ -56,7 +56,7 @@ class TaskResult:
     exit_code: Optional[int]
 
     def get(self) -> Any:
-        """The value; raises the error of a task that did not complete."""
+        """Returns the value; raises the error of a task that did not complete."""
         if self.error is not None:
             raise self.error
         return self.value
@@ -64,8 +64,8 @@ class TaskResult:
 
 class Client:
     """
-    Talks to one gateway. Requests are repeated for up to `retry_for` seconds while the gateway or the cluster does not
-    answer; submissions and retries carry a key, so that a repeated one has no further effect.
+    Connects to one gateway. Requests are retried for up to `retry_for` seconds if the gateway or the cluster does not
+    respond; submissions and retries carry a key, which makes them idempotent.
     """
 
     def __init__(
@@ -92,8 +92,8 @@ class Client:
         **fields: Any,
     ) -> "Job":
         """
-        Submits a job: the fields of a job file, as a mapping, by name, or both. Two submissions with the same `key` are
-        the same job. Paths have to be absolute. Commands without `cwd` run in the current folder.
+        Submits a job: the fields of a job file, as a mapping, by name, or both. Submissions with the same `key` are
+        the same job. Paths must be absolute. Commands without `cwd` run in the current folder.
         """
         body = {**(job or {}), **fields}
         if tasks is not None:
@@ -109,14 +109,14 @@ class Client:
         return Job(self, id)
 
     def jobs(self, **query: Any) -> List[Dict[str, Any]]:
-        """Active jobs and the last that ended; `state`, `user`, `all`, `limit` and `from_` choose."""
+        """Returns active jobs and the last ended ones, filtered by `state`, `user`, `all`, `limit` and `from_`."""
         return self.request("GET", "/v1/jobs", query=query)["jobs"]
 
     def workers(self) -> List[Dict[str, Any]]:
         return self.request("GET", "/v1/workers")["workers"]
 
     def cancel_jobs(self, **chosen: Any) -> Dict[str, Any]:
-        """Cancels all jobs that fit `user`, `name` (with * and ?), `state`, or `all=True`."""
+        """Cancels all jobs that match `user`, `name` (with * and ?), `state`, or `all=True`."""
         return self.request("POST", "/v1/jobs/cancel", chosen)
 
     def request(
@@ -126,7 +126,7 @@ class Client:
         body: Optional[Mapping[str, Any]] = None,
         query: Optional[Mapping[str, Any]] = None,
     ) -> Any:
-        """One request of the HTTP API and its JSON answer. POST requests have to be repeatable."""
+        """Sends a request to the HTTP API and returns its JSON response. POST requests must be idempotent."""
         end = time.monotonic() + self.retry_for
         while True:
             try:
@@ -141,13 +141,13 @@ class Client:
             left = end - time.monotonic()
             if left <= 0:
                 raise lost
-            # Many clients that lose the same gateway must not come back at the same time.
+            # The jitter spreads the retries of clients that lose the same gateway at the same time.
             time.sleep(min(left, random.uniform(0.1, 1.0)))
 
     def stream(self, path: str, query: Optional[Mapping[str, Any]] = None) -> Iterator[Tuple[str, Any]]:
         """
-        Server-sent events of a path, as (event, data), until `ended`. A lost connection is opened again, and the
-        stream then begins anew.
+        Yields the server-sent events of a path, as (event, data), until `ended`. After a lost connection, it reconnects
+        and the stream starts again.
         """
         headers = {"accept": "text/event-stream"}
         quiet_since: Optional[float] = None
@@ -210,7 +210,7 @@ class Job:
         return f"<goshawk job {self.id}>"
 
     def describe(self) -> Dict[str, Any]:
-        """The job as `goshawk job --json` shows it."""
+        """Returns the job as `goshawk job --json` prints it."""
         return self.client.request("GET", self._path())
 
     @property
@@ -218,7 +218,7 @@ class Job:
         return self.describe()["state"]
 
     def wait(self, timeout: Optional[float] = None, progress: bool = False) -> Dict[str, Any]:
-        """Waits for the end of the job, however it ends. Raises `WaitTimeout`; the job then goes on."""
+        """Waits until the job has ended in any state. Raises `WaitTimeout`; the job then continues."""
         end = None if timeout is None else time.monotonic() + timeout
         bar: Optional[Progress] = None
         try:
@@ -240,12 +240,12 @@ class Job:
                 bar.close()
 
     def results(self, timeout: Optional[float] = None, progress: bool = False) -> List[TaskResult]:
-        """Waits, and returns a value or an error of each task, by index."""
+        """Waits, and returns the value or error of each task, by index."""
         self.wait(timeout, progress)
         return self.results_so_far()
 
     def results_so_far(self) -> List[TaskResult]:
-        """What each task has come to by now; `state` tells which go on."""
+        """Returns the current result of each task; `state` shows which ones have not ended."""
         found: List[TaskResult] = []
         start: Optional[int] = 0
         while start is not None:
@@ -262,7 +262,7 @@ class Job:
         return [result.value for result in results]
 
     def as_completed(self) -> Iterator[TaskResult]:
-        """The result of each task as it ends."""
+        """Yields the result of each task when it ends."""
         seen = set()
         for event, data in self.client.stream(self._path("/results")):
             if event == "result" and data["index"] not in seen:
@@ -270,17 +270,17 @@ class Job:
                 yield _result(data)
 
     def events(self) -> Iterator[Dict[str, Any]]:
-        """Progress of the job: its summary now and then, and the whole job at its end."""
+        """Yields progress of the job: occasional summaries, and the whole job at its end."""
         for event, data in self.client.stream(self._path("/events")):
             yield {"event": event, **data}
 
     def logs(self, task: Optional[int] = None, failed: Optional[bool] = None) -> List[Dict[str, Any]]:
-        """Output of the tasks so far: `task`, `attempt`, `stream` and `text` of each piece."""
+        """Returns the output of the tasks so far: `task`, `attempt`, `stream` and `text` of each chunk."""
         query = {"task": task, "failed": failed}
         return self.client.request("GET", self._path("/logs"), query=query)["chunks"]
 
     def cancel(self, tasks: Optional[str] = None, stage: Optional[str] = None) -> Dict[str, Any]:
-        """Cancels the job, or tasks of it ("7-20,31")."""
+        """Cancels the job, or some of its tasks ("7-20,31")."""
         return self.client.request("POST", self._path("/cancel"), _given(tasks=tasks, stage=stage))
 
     def retry(
@@ -291,7 +291,7 @@ class Job:
         as_new: Optional[bool] = None,
     ) -> "Job":
         """
-        Runs tasks again that did not complete: the same tasks of the same job. With `as_new` they run as a new job, which
+        Reruns tasks that did not complete, within the same job. With `as_new` they run as a new job, which
         keeps their indices and is returned; this one stays unchanged.
         """
         body = _given(tasks=tasks, failed=failed, asNew=as_new, key=key or str(uuid.uuid4()))
@@ -299,7 +299,7 @@ class Job:
         return Job(self.client, again["job"]) if as_new else self
 
     def why(self, task: Optional[int] = None) -> str:
-        """Why the job or a task waits, or where its time went, in a sentence."""
+        """Returns a sentence about why the job or a task waits, or where its time went."""
         return self.client.request("GET", self._path("/why"), query={"task": task})["sentence"]
 
     def hold(self) -> Dict[str, Any]:
@@ -336,7 +336,7 @@ def _result(row: Mapping[str, Any]) -> TaskResult:
 
 
 def _with_folder(job: Dict[str, Any], folder: str) -> Dict[str, Any]:
-    """The gateway knows no folder of its clients: commands and relative modules get that of this process."""
+    """Adds this process's folder to commands and modules, since the gateway does not know its clients' folders."""
 
     def task(each: Any) -> Any:
         if not isinstance(each, Mapping) or "cwd" in each or not ("exec" in each or "module" in each):

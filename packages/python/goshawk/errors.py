@@ -1,4 +1,4 @@
-"""Errors of the client. Each has the `code` and `hint` of the answer, for programs and for people."""
+"""Errors of the client, with the `code` (for programs) and `hint` (for people) of the response."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class GoshawkError(Exception):
 
 
 class Unreachable(GoshawkError, ConnectionError):
-    """The gateway or the cluster did not answer within `retry_for`."""
+    """The gateway or the cluster did not respond within `retry_for`."""
 
 
 class InvalidRequest(GoshawkError, ValueError):
-    """The request is wrong (400, 413): the message names the field."""
+    """The request is invalid (400, 413); the message names the field."""
 
 
 class Denied(GoshawkError, PermissionError):
@@ -30,19 +30,19 @@ class Denied(GoshawkError, PermissionError):
 
 
 class NotFound(GoshawkError, LookupError):
-    """There is no such job, task, stage or worker (404)."""
+    """The job, task, stage or worker does not exist (404)."""
 
 
 class Conflict(GoshawkError):
-    """The job is not in a state for this (409)."""
+    """The state of the job does not allow this (409)."""
 
 
 class WaitTimeout(GoshawkError, TimeoutError):
-    """The time for waiting has passed; the job goes on."""
+    """The wait timed out; the job continues."""
 
 
 class TaskFailed(GoshawkError):
-    """A task failed. `code` says how, `exit_code` and `signal` how its command ended."""
+    """A task failed for the reason `code`; `exit_code` and `signal` are those of its command."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class JobFailed(GoshawkError):
 
 
 class RemoteError(GoshawkError):
-    """Stands for an exception of a task that cannot be made again here; `kind` is the name of its class."""
+    """Replaces an exception of a task that cannot be unpickled here; `kind` is the name of its class."""
 
     def __init__(self, kind: str, message: str):
         super().__init__(f"{kind}: {message}" if message else kind, "remote-error")

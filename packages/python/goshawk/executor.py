@@ -1,4 +1,4 @@
-"""`concurrent.futures` on a cluster: functions run in Python processes of the workers."""
+"""`concurrent.futures` on a cluster: functions run in Python processes on the workers."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .client import Client, Job, TaskResult
 from .errors import RemoteError, TaskCancelled, TaskFailed
 from .progress import Progress
 
-#: Calls that are submitted within this time become tasks of one job.
+#: Calls submitted within this time become tasks of one job.
 BATCH_SECONDS = 0.02
 BATCH_TASKS_MAX = 5_000
-#: A request may have 16 MiB.
+#: Maximum size of a batch; requests are limited to 16 MiB.
 BATCH_BYTES_MAX = 8 * 1024 * 1024
 _CLOSE = object()
 
 
 class RemoteTraceback(Exception):
-    """The cause of an exception of a task: where it was raised, on the worker."""
+    """Cause of a task's exception: its traceback on the worker."""
 
     def __init__(self, text: str):
         super().__init__(text)
@@ -42,7 +42,7 @@ class RemoteTraceback(Exception):
 
 
 class TaskFuture(Future):
-    """A call on the cluster. `cancel` also ends a call that runs."""
+    """A call on the cluster. `cancel` also stops a running call."""
 
     job: Optional[Job] = None
     index: Optional[int] = None
@@ -59,10 +59,10 @@ class TaskFuture(Future):
 
 class Executor(BaseExecutor):
     """
-    Runs functions on a cluster. Functions, arguments and return values are pickled: functions have to be importable by
+    Runs functions on a cluster. Functions, arguments and return values are pickled, so functions must be importable by
     the workers under the same paths, from a module or from the script that runs as `__main__`.
 
-    `job` has further fields of a job file for all calls: `retries`, `timeout`, `demand`, `priority`, `maxRunning`.
+    `job` contains further fields of a job file for all calls: `retries`, `timeout`, `demand`, `priority`, `maxRunning`.
     """
 
     def __init__(
@@ -111,8 +111,8 @@ class Executor(BaseExecutor):
         progress: bool = False,
     ) -> Iterator[Any]:
         """
-        As `map` of `concurrent.futures`: values in the order of the inputs. With `return_exceptions` an exception stands
-        in the place of its value, and the others go on. `chunksize` calls share a process.
+        Yields values in input order, like `map` of `concurrent.futures`. With `return_exceptions`, an exception
+        replaces its value, and the other calls continue. `chunksize` calls share a process.
         """
         if chunksize < 1:
             raise ValueError("chunksize must be >= 1.")
@@ -193,7 +193,7 @@ class Executor(BaseExecutor):
         self._jobs.append(job)
         for index, future in enumerate(futures):
             future.job, future.index = job, index
-            # Cancelled while its job was being submitted.
+            # The call may have been cancelled during the submission of its job.
             if future.cancelled():
                 job.cancel(tasks=str(index))
         follower = threading.Thread(target=_follow, args=(job, futures), name=f"goshawk-{job.id}", daemon=True)
@@ -207,7 +207,7 @@ def _order(fn: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]
         call = pickle.dumps((fn, args, kwargs))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise TypeError(f"the call cannot be pickled: {error}; functions have to be importable from a module") from error
-    # Classes and functions are pickled by the name of their module.
+    # Pickles contain the module names of classes and functions.
     if b"__main__" in call:
         path = getattr(sys.modules["__main__"], "__file__", None)
         if path is None:
@@ -221,7 +221,7 @@ def _order(fn: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]
 
 
 class _Raised:
-    """An exception in the place of a value."""
+    """An exception in place of a value."""
 
     def __init__(self, error: BaseException):
         self.error = error
@@ -235,7 +235,7 @@ def _loads_raised(text: str) -> "_Raised":
 
 
 def _run_chunk(fn: Callable[..., Any], calls: List[Tuple[Any, ...]]) -> Any:
-    """On the worker. One call fails its task, as `submit` does; of several, each has its own exception."""
+    """Runs on the worker. An exception of a single call fails its task; of several, it replaces the call's value."""
     if len(calls) == 1:
         return [fn(*calls[0])]
     values: List[Any] = []
@@ -248,7 +248,7 @@ def _run_chunk(fn: Callable[..., Any], calls: List[Tuple[Any, ...]]) -> Any:
 
 
 def _values(future: Future, count: int, timeout: Optional[float]) -> List[Any]:
-    """Values and exceptions of a chunk; what its task failed with is that of each of its calls."""
+    """Returns the values and exceptions of a chunk. If its task fails, each call gets the error of the task."""
     try:
         return future.result(timeout)
     except FutureTimeout:
@@ -277,7 +277,7 @@ def _watch(futures: List[Future], chunks: List[List[Any]], name: str) -> Progres
 
 
 def _follow(job: Job, futures: List[TaskFuture]) -> None:
-    """Gives each future what its task came to, as tasks end."""
+    """Settles each future when its task ends."""
     left = set(range(len(futures)))
     try:
         for result in job.as_completed():
@@ -306,7 +306,7 @@ def _finish(job: Job, future: TaskFuture, result: TaskResult) -> None:
 
 def _settle(future: Future, value: Any = None, error: Optional[BaseException] = None) -> None:
     if future.cancelled():
-        # Wakes those who wait for it, once.
+        # Notifies waiters, once.
         if future._state == "CANCELLED":  # type: ignore[attr-defined]
             future.set_running_or_notify_cancel()
         return
@@ -319,7 +319,7 @@ def _settle(future: Future, value: Any = None, error: Optional[BaseException] = 
 
 
 def _task_exception(job: Job, result: TaskResult) -> BaseException:
-    """What the function raised, with its traceback; what the cluster says of it where the log is gone."""
+    """Returns the function's exception with its traceback, or the cluster's description if the log is gone."""
     failure = result.error
     assert isinstance(failure, TaskFailed)
     if failure.code != "exit-code":

@@ -10,7 +10,7 @@ SECONDS_BETWEEN = 0.1
 
 
 class Progress:
-    """Shows how many of `total` tasks have ended; call `update` as they do, and `close` at the end."""
+    """Shows how many of `total` tasks have ended. Call `update` as they end, and `close` at the end."""
 
     def __init__(self, total: int, name: str = "", stream: Optional[TextIO] = None):
         self.total = total
@@ -66,7 +66,7 @@ class Progress:
 
 
 def _notebook_display() -> Any:
-    """IPython's `display` in a notebook, where it can redraw; else None."""
+    """Returns IPython's `display` in a notebook, where it can redraw; else None."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None or not hasattr(shell, "kernel"):

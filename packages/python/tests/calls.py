@@ -6,7 +6,7 @@ import time
 
 
 class Diverged(Exception):
-    """An exception of a module of the user's own, with a field."""
+    """A custom exception with a field."""
 
     def __init__(self, rate):
         super().__init__(f"diverged at {rate}")

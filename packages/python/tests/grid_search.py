@@ -1,4 +1,4 @@
-"""Run by a test, which restarts the scheduler once this has printed "half": a grid of 300 points, of which five fail."""
+"""A grid of 300 points, five of which fail. A test runs it and restarts the scheduler after it prints "half"."""
 
 import json
 from concurrent.futures import as_completed

@@ -1,4 +1,4 @@
-"""Run by a test: functions of this script run on workers, which do not run its main part."""
+"""A script that a test runs. Its functions run on workers, which do not run its main part."""
 
 from goshawk import Executor
 

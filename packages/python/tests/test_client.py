@@ -10,7 +10,7 @@ from goshawk import Client, JobFailed, NotFound, Progress, TaskCancelled, TaskFa
 
 
 class ClientTest(unittest.TestCase):
-    """Against the cluster of GOSHAWK_API."""
+    """Tests that use the cluster of GOSHAWK_API."""
 
     client = Client()
 
@@ -101,7 +101,7 @@ class ClientTest(unittest.TestCase):
 
 
 class RetryTest(unittest.TestCase):
-    """Against a server that fails on request."""
+    """Tests that use a server that fails on request."""
 
     def serve(self, answers):
         asked = []
