@@ -35,7 +35,7 @@ async function endpointOf(one: RunningGoshawk): Promise<string> {
 
 const central = () => endpointOf(start('central', 'central', '--bind', 'tcp://127.0.0.1:0'));
 
-test('who is told to give the address of another one does not start, and says so; what runs there goes on', async () => {
+test('a daemon that advertises the address of another one fails with an error; the other one continues', async () => {
   const url = await central();
   const member = (role: string, name: string, ...args: string[]) =>
     start(name, role, '--central-url', url, '--name', name, '--bind', 'tcp://127.0.0.1:0', ...args);
@@ -60,7 +60,7 @@ test('who is told to give the address of another one does not start, and says so
   expect(JSON.parse(shown)).toMatchObject({ state: 'completed', attempts: [{ attempt: 1 }] });
 });
 
-test('where neither of two can tell, central names both', async () => {
+test('central names both claimants if neither can detect the conflict', async () => {
   const url = await central();
   const claim = async (id: string): Promise<Mailbox> => {
     const advertise = 'tcp://192.0.2.1:7000';

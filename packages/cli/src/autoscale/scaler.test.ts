@@ -107,8 +107,8 @@ const bursts = fc.array(fc.array(fc.integer({ min: 100, max: 60_000 }), { maxLen
   maxLength: 60,
 });
 
-describe('whatever comes,', () => {
-  it('stays within its bounds, ends nobody who runs something, and is at its minimum when all is done', () => {
+describe('under any load, it', () => {
+  it('stays within its bounds, stops no busy worker, and ends at its minimum', () => {
     fc.assert(
       fc.property(anyOptions, joinMs, bursts, (options, join, work) => {
         const world = new World(options, join);
@@ -132,7 +132,7 @@ describe('whatever comes,', () => {
     );
   });
 
-  it('comes to rest under a load that does not change, with room for it', () => {
+  it('converges under constant load, with sufficient capacity', () => {
     fc.assert(
       fc.property(anyOptions, joinMs, fc.integer({ min: 0, max: 80 }), (options, join, tasks) => {
         const world = new World(options, join);
@@ -160,27 +160,27 @@ const look = (waiting: number | undefined, ...workers: Look['workers']): Look =>
   members: workers.map(({ name }) => ({ name, endsUnjoined: false })),
 });
 
-describe('up', () => {
-  it('goes at once, for what waits at two looks', () => {
+describe('scaling up', () => {
+  it('is immediate for tasks that wait at two checks', () => {
     const scaler = new Scaler(OPTIONS);
     expect(scaler.orders(look(8), 0)).toMatchObject({ start: 0 });
     expect(scaler.orders(look(8), LOOK_MS)).toMatchObject({ start: 4, wanted: 4, waiting: 8 });
   });
 
-  it('does not go for a queue that is about to be empty', () => {
+  it('does not happen for a queue that is about to be empty', () => {
     const scaler = new Scaler(OPTIONS);
     for (const [index, waiting] of [900, 600, 300, 0].entries())
       expect(scaler.orders(look(waiting, worker('w', 2)), index * LOOK_MS).start).toBe(0);
   });
 
-  it('goes at once also while those that have just joined take of the queue', () => {
+  it('is immediate even while new workers take tasks from the queue', () => {
     const scaler = new Scaler(OPTIONS);
     scaler.orders(look(13, worker('a'), worker('b')), 0);
     const orders = scaler.orders(look(9, worker('a', 2), worker('b', 2)), LOOK_MS);
     expect(orders).toMatchObject({ start: 5, waiting: 9 });
   });
 
-  it('does not go while idle workers leave what waits alone, and all but one of them leave', () => {
+  it('does not happen while idle workers cannot run the waiting tasks; all but one of them leave', () => {
     const scaler = new Scaler({ ...OPTIONS, cooldownMs: 10_000 });
     const workers = [worker('a', 1), worker('b'), worker('c'), worker('d')];
     const orders = Array.from({ length: 8 }, (_, index) =>
@@ -190,7 +190,7 @@ describe('up', () => {
     expect(orders.at(-1)!.drain).toEqual(['c', 'd']);
   });
 
-  it('takes drains back before anybody is started', () => {
+  it('undoes drains before it starts members', () => {
     const scaler = new Scaler({ ...OPTIONS, cooldownMs: 0 });
     const workers = [worker('a', 2), worker('b')];
     scaler.orders(look(0, ...workers), 0);
@@ -200,14 +200,14 @@ describe('up', () => {
     expect(scaler.orders(look(4, ...draining), 3 * LOOK_MS)).toMatchObject({ undo: ['b'], start: 1 });
   });
 
-  it('replaces what somebody else drains, and leaves that alone', () => {
+  it('replaces a worker that an operator drains, and does not undo the drain', () => {
     const scaler = new Scaler({ ...OPTIONS, min: 2 });
     scaler.orders(look(0, worker('a'), worker('b')), 0);
     const drained = look(0, worker('a'), worker('b', 1, 'draining'));
     expect(scaler.orders(drained, LOOK_MS)).toMatchObject({ start: 1, undo: [], end: [] });
   });
 
-  it('rests after a member ended before its worker joined', () => {
+  it('pauses after a member ended before its worker joined', () => {
     const scaler = new Scaler({ ...OPTIONS, min: 1 });
     expect(scaler.orders(look(0), 0).start).toBe(1);
     scaler.started(['w']);
@@ -217,8 +217,8 @@ describe('up', () => {
   });
 });
 
-describe('down', () => {
-  it('does not go before the cool-down has passed, also of a process that has just started', () => {
+describe('scaling down', () => {
+  it('waits for the cool-down, also after a restart of the autoscaler', () => {
     const scaler = new Scaler(OPTIONS);
     const workers = [worker('a', 1), worker('b', 2), worker('c')];
     const drains = Array.from(
@@ -226,11 +226,11 @@ describe('down', () => {
       (_, index) => scaler.orders(look(0, ...workers), index * LOOK_MS).drain,
     );
     expect(drains.findIndex((names) => names.length > 0)).toBe(30);
-    // The least busy worker.
+    // The least busy worker is drained.
     expect(drains[30]).toEqual(['c']);
   });
 
-  it('does not go while not all of the cluster answers', () => {
+  it('does not happen while a part of the cluster does not respond', () => {
     const scaler = new Scaler({ ...OPTIONS, cooldownMs: 10_000 });
     const workers = [worker('a'), worker('b')];
     for (let i = 0; i < 20; i++)
@@ -239,7 +239,7 @@ describe('down', () => {
     expect(scaler.orders(look(0, ...workers), 26 * LOOK_MS).drain).toEqual(['a', 'b']);
   });
 
-  test('of a StatefulSet, the last leaves first, and who is before it waits for it', () => {
+  test('removes members of a StatefulSet in reverse order', () => {
     const scaler = new Scaler({ ...OPTIONS, cooldownMs: 0, lastLeavesFirst: true });
     const workers = [worker('0', 1), worker('1'), worker('2', 1), worker('3')];
     scaler.orders(look(0, ...workers), 0);

@@ -4,7 +4,7 @@ import { TestCluster } from '../test-cluster.fixture.js';
 import { isSlurmThere, SlurmCluster } from './slurm.fixture.js';
 
 describe.runIf(isSlurmThere())('on Slurm', () => {
-  it('allocations come with the work and go without it, and each task runs once', async () => {
+  it('allocations scale with the load, and each task runs once', async () => {
     const slurm = await SlurmCluster.start(8);
     const up = await TestCluster.start(['--workers', '1', '--slots', '1']);
     try {

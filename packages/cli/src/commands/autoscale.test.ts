@@ -26,7 +26,7 @@ async function pool(listener: RequestListener): Promise<StatefulSetPool> {
 
 const { signal } = new AbortController();
 
-test('replicas are set as they were read, and no others', async () => {
+test('replicas are changed only from the version that was read', async () => {
   const asked: unknown[] = [];
   let replicas = 2;
   const { start, end, members } = bound(
@@ -60,7 +60,7 @@ test('replicas are set as they were read, and no others', async () => {
 it.each([
   [404, 'there is no StatefulSet pool in the namespace here', 'apply k8s/pools/elastic, or give --pool'],
   [403, 'returned 403 to a request to read', 'allow its service account to get and patch'],
-])('%d of the API server is told in words', async (status, message, hint) => {
+])('status %d of the API server is explained', async (status, message, hint) => {
   const { members } = bound(await pool((_, response) => response.writeHead(status).end('{}')));
   await expect(members()).rejects.toMatchObject({
     message: expect.stringContaining(message),

@@ -21,18 +21,18 @@ function offeredWith(goshawk: string, ...words: string[]): string[] {
 }
 
 describe('completion', () => {
-  test('offers commands first, also those of two words', () => {
+  test('offers commands first, including those of two words', () => {
     expect(offered('su')).toEqual(['submit']);
     expect(offered('trace', 's')).toEqual(['stats', 'sample']);
   });
 
-  test('offers the options of the command that stands there', () => {
+  test('offers the options of the given command', () => {
     expect(offered('submit', '--sl')).toEqual(['--sleep']);
     expect(offered('trace', 'stats', '--wor')).toEqual(['--workers']);
     expect(offered('workers', '--js')).toEqual(['--json']);
   });
 
-  test('looks past options before the command, and past their values', () => {
+  test('skips options before the command, and their values', () => {
     expect(offered('--json', 'submit', '--sl')).toEqual(['--sleep']);
     expect(offered('-q', 'trace', 's')).toEqual(['stats', 'sample']);
     expect(offered('--config', 'jobs', 'submit', '--sl')).toEqual(['--sleep']);
@@ -45,14 +45,14 @@ describe('completion', () => {
     expect(offered('submit', '--name', 'trace', '--sl')).toEqual(['--sleep']);
   });
 
-  test('offers the values of an option that are known, and files for others', () => {
+  test('offers known values of an option, and files for other options', () => {
     expect(offered('replay', 'x', '--policy', 'goshawk-')).toEqual(['goshawk-peer']);
     expect(offered('simulate', 'x', '--policy', 'omni')).toEqual(['omniscient']);
     expect(offered('jobs', '--progress', 'b')).toEqual(['bar']);
     expect(offered('submit', '--stdin', '')).toEqual(['']);
   });
 
-  test('offers ids, workers, figures and workloads as the command itself lists them', async () => {
+  test('offers ids, workers, figures and workloads that the command lists', async () => {
     const known = {
       ids: 'last 4ckks-1 4ckks-2',
       workers: 'w1 w2',
@@ -72,7 +72,7 @@ describe('completion', () => {
     expect((await runHere(['completion', 'figures'])).stdout.split('\n')).toContain('hawk-5');
   });
 
-  test('fish gets every command and option with what it does', () => {
+  test('offers every command and option with a description in fish', () => {
     const script = completionScript('fish', commands);
     expect(script).toContain("-a submit -d 'submit a job");
     expect(script).toContain("-n '__fish_seen_subcommand_from submit' -l sleep -r -d");

@@ -3,7 +3,7 @@ import type { CloseReason, Daemon } from '@goshawk/runtime';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { keep } from './daemon-options.js';
 
-describe('a daemon that is told to end', () => {
+describe('a daemon after a termination signal', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
@@ -35,7 +35,7 @@ describe('a daemon that is told to end', () => {
     return { calls, daemon, context, interrupt, fail };
   }
 
-  it('finishes its work, and is stopped when that takes longer than --drain-timeout', async () => {
+  it('finishes its work, and stops after --drain-timeout', async () => {
     const { calls, daemon, context, interrupt } = started({ isIdle: false });
     const kept = keep(daemon, context, { withParent: false, drainTimeout: 570_000 });
     interrupt.abort();
@@ -46,7 +46,7 @@ describe('a daemon that is told to end', () => {
     expect(calls).toStrictEqual(['drain', 'stop']);
   });
 
-  it('ends at once when it has nothing to finish, and leaves no timer behind', async () => {
+  it('exits at once if it is idle, and leaves no timer', async () => {
     const { calls, daemon, context, interrupt } = started({ isIdle: true });
     const kept = keep(daemon, context, { withParent: false, drainTimeout: 570_000 });
     interrupt.abort();
@@ -55,7 +55,7 @@ describe('a daemon that is told to end', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('ends when it fails while it finishes its work', async () => {
+  it('exits if it fails while it drains', async () => {
     const { daemon, context, interrupt, fail } = started({ isIdle: false });
     const kept = keep(daemon, context, { withParent: false, drainTimeout: 570_000 });
     interrupt.abort();
@@ -65,7 +65,7 @@ describe('a daemon that is told to end', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('does not even begin with --drain-timeout 0s', async () => {
+  it('does not drain with --drain-timeout 0s', async () => {
     const { calls, daemon, context, interrupt } = started({ isIdle: false });
     const kept = keep(daemon, context, { withParent: false, drainTimeout: 0 });
     interrupt.abort();

@@ -77,14 +77,14 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
   }
 
-  it('shows the cluster at an address that it does not know, or that is badly encoded', async () => {
+  it('shows the cluster at an unknown or badly encoded address', async () => {
     await open('#/constructor', 'Overview');
     await open('#/policy/100%', 'Policy');
     await open('#/', 'Overview');
     expect(complaints).toEqual([]);
   });
 
-  it('shows what the cluster has, and loads less than it may', async () => {
+  it('shows the cluster, and stays within its size limit', async () => {
     await page.getByText('Nothing needs attention.').waitFor();
     await page.getByText('all active').waitFor();
     expect(complaints).toEqual([]);
@@ -112,7 +112,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.locator('.timeline rect').first().waitFor();
   });
 
-  it('says why a job waits, holds it, changes its priority, and cancels it after a confirmation', async () => {
+  it('shows why a job waits, holds it, changes its priority, and cancels it after a confirmation', async () => {
     const id = await submit({ name: 'stuck', tasks: { count: 3, run: { sleep: 600_000 } }, maxRunning: 1 });
     await open(`#/jobs/${id}`, new RegExp(`\\(${id}\\)`));
     await page.locator('.sentence', { hasText: /tasks have waited .*: / }).waitFor();
@@ -133,7 +133,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByRole('button', { name: 'Retry…' }).waitFor();
   });
 
-  it('says of a job that failed what went wrong', async () => {
+  it('shows why a job failed', async () => {
     const fails = { exec: ['sh', '-c', 'exit 3'] };
     const id = await submit({ name: 'broken', tasks: { count: 7, run: fails } });
     await open(`#/jobs/${id}`, new RegExp(`\\(${id}\\)`));
@@ -142,7 +142,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
       .waitFor();
   });
 
-  it('draws what ran where, and moves and zooms by keyboard', async () => {
+  it('draws tasks by worker, and moves and zooms by keyboard', async () => {
     const id = await submit({ name: 'drawn', tasks: { count: 6, run: { sleep: 300 } } });
     await open('#/', 'Overview');
     const stream = page.locator('section', { has: page.getByRole('heading', { name: 'Task stream' }) });
@@ -203,7 +203,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.locator('.name .badge.completed').waitFor();
   });
 
-  it('acts on all jobs that match, or on selected ones, after it has said what will happen', async () => {
+  it('acts on matching or selected jobs, after it has described the action', async () => {
     const held = { tasks: { count: 2, run: { sleep: 1 } }, hold: true };
     const ids = await Promise.all(['bulk-a', 'bulk-b', 'bulk-c'].map((name) => submit({ name, ...held })));
     await open('#/jobs?q=name:bulk-*', 'Jobs');
@@ -294,13 +294,13 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByText('there is no color: in a query of jobs').waitFor();
   });
 
-  it('shows one error for a job that there is not', async () => {
+  it('shows one error for an unknown job', async () => {
     await page.goto(`${url}#/jobs/zzz-99`);
     await page.getByRole('link', { name: 'All jobs' }).waitFor();
     expect(await page.getByRole('heading', { level: 2 }).count()).toBe(0);
   });
 
-  it('shows unknown with the age of the last values while central does not answer', async () => {
+  it('shows unknown values with their age while central does not respond', async () => {
     await open('#/', 'Overview');
     cluster.pause();
     await page.locator('.tile.unknown', { hasText: /Slots busy.*unknown.*of \d+, .* ago/ }).waitFor();
@@ -310,7 +310,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.locator('.tile.unknown').first().waitFor({ state: 'detached' });
   });
 
-  it('reports a fault of the page as one, and goes on', async () => {
+  it('reports an error of the page, and continues', async () => {
     await open('#/', 'Overview');
     const before = complaints.length;
     await page.evaluate(
@@ -325,7 +325,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.reload();
   });
 
-  it('recovers when the server is started again', async () => {
+  it('recovers after a restart of the server', async () => {
     await open('#/jobs', 'Jobs');
     dashboard.kill('SIGKILL');
     await dashboard.finished;
@@ -351,7 +351,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     ['dark', 1_440],
     ['light', 1_920],
     ['dark', 1_920],
-  ] as const)('has no barriers and nothing that overflows, %s, %i px', async (colorScheme, width) => {
+  ] as const)('is accessible and does not overflow, %s, %i px', async (colorScheme, width) => {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
     const id = await submit({ name: 'checked', tasks: [{ exec: ['sh', '-c', 'echo no; exit 1'] }] });
@@ -379,7 +379,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     }
   });
 
-  it('asks nobody but the gateway for anything', () => {
+  it('sends requests only to the gateway', () => {
     expect([...asked]).toEqual([new URL(url).host]);
   });
 });

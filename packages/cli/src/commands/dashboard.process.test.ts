@@ -86,7 +86,7 @@ async function eventsOf(
 }
 
 describe('jobs over HTTP', () => {
-  it('are submitted once a key, waited for, and give their logs and results', async () => {
+  it('are submitted once per key, can be awaited, and have logs and results', async () => {
     const job = { key: 'k1', name: 'hello', tasks: [{ exec: ['sh', '-c', 'echo to stdout; echo ä >&2'] }] };
     const id = await submit(job);
     expect(await submit(job)).toBe(id);
@@ -112,7 +112,7 @@ describe('jobs over HTTP', () => {
     });
   });
 
-  it('keep the span that they were submitted from: by header, by field, by the environment', async () => {
+  it('keep the parent span of the header, the field or the environment', async () => {
     const of = (span: string) => `00-${'a'.repeat(32)}-${span.repeat(16)}-01`;
     const job = { tasks: [{ sleep: 0 }] };
     const spanOf = async (id: string) => {
@@ -143,7 +143,7 @@ describe('jobs over HTTP', () => {
     expect((await api('GET', '/v1/jobs?user=pages&state=waiting,running')).body.total).toBe(0);
   });
 
-  it('are followed to their end, and who comes back after that is sent nothing', async () => {
+  it('stream events to their end; a client that reconnects after that receives nothing', async () => {
     const id = await submit({ tasks: [{ sleep: 50 }] });
     const events = await eventsOf(`/v1/jobs/${id}/events`, (event) => event === 'ended');
     expect(events.at(-1)).toMatchObject({ event: 'ended', id: 'ended', data: { state: 'completed' } });
@@ -171,7 +171,7 @@ describe('jobs over HTTP', () => {
     expect(none.status).toBe(404);
   });
 
-  it('wait for a reason, are cancelled, and tried again', async () => {
+  it('explain why they wait, can be cancelled, and retried', async () => {
     const id = await submit({ tasks: { count: 4, run: { sleep: 600_000 } }, maxRunning: 1 });
     await expect
       .poll(async () => (await api('GET', `/v1/jobs/${id}/why`)).body.sentence, { timeout: 60_000 })
@@ -198,7 +198,7 @@ describe('jobs over HTTP', () => {
 });
 
 describe('the cluster over HTTP', () => {
-  it('has workers that are drained and take work again', async () => {
+  it('drains workers and undoes drains', async () => {
     expect((await api('GET', '/v1/workers?state=active')).body.total).toBe(3);
     expect((await api('POST', '/v1/workers/w1/drain')).body).toMatchObject({ worker: 'w1' });
     const stateOf = async () => (await api('GET', '/v1/workers/w1')).body.state;
@@ -221,7 +221,7 @@ describe('the cluster over HTTP', () => {
     expect((await api('GET', '/v1/history')).status).toBe(200);
   });
 
-  it('is told on from where a reader left off', async () => {
+  it('resumes its events from the last id of a reader', async () => {
     const first = await eventsOf('/v1/events', (event) => event === 'workers');
     expect(first.at(-1)!.data).toMatchObject({ reset: true });
     expect(first.at(-1)!.data.born).toHaveLength(3);
@@ -232,7 +232,7 @@ describe('the cluster over HTTP', () => {
   });
 });
 
-describe('what goes wrong', () => {
+describe('errors', () => {
   it.each([
     ['/v1/jobs/zz-1', 404, /^no scheduler of this cluster knows "zz-1"$/],
     ['/v1/workers/w99', 404, /^there is no worker w99$/],
@@ -241,7 +241,7 @@ describe('what goes wrong', () => {
     ['/src/server.ts', 404, /^there is no/],
     ['/../package.json', 404, /^there is no/],
     ['/script/../../package.json', 404, /^there is no/],
-  ])('%s is answered with %i and one line', async (path, status, message) => {
+  ])('%s responds with %i and one line', async (path, status, message) => {
     const { body, ...answer } = await api('GET', path);
     expect(answer.status).toBe(status);
     expect(body.message).toMatch(message);
@@ -258,14 +258,14 @@ describe('what goes wrong', () => {
     ['large', `{"name":"${'x'.repeat(17 * 1024 * 1024)}"}`, 413, 'the body has more than 16777216 bytes'],
     ['no JSON', '{', 400, "Body is not valid JSON but content-type is set to 'application/json'"],
     ['no job', '[]', 400, 'body: expected the fields of a job'],
-  ])('a body that is %s', async (_, body, status, message) => {
+  ])('a body that is %s is rejected', async (_, body, status, message) => {
     const headers = { 'content-type': 'application/json' };
     const response = await fetch(`${url}/v1/jobs`, { method: 'POST', headers, body });
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ message });
   });
 
-  it('a job that is none, in the words of the command', async () => {
+  it('an invalid job has the same message as in the command', async () => {
     const { status, body } = await api('POST', '/v1/jobs', { tasks: [{ slep: 1 }] });
     await writeFile(join(cluster.folder, 'bad.json'), JSON.stringify({ tasks: [{ slep: 1 }] }));
     const said = await cluster.goshawk(['submit', 'bad.json']);
@@ -274,7 +274,7 @@ describe('what goes wrong', () => {
     expect(said.stderr).toContain(body.message.replace(/^job: /, ''));
   });
 
-  it('what another site would send is refused, and changes nothing', async () => {
+  it('cross-site requests are rejected and change nothing', async () => {
     const headers = { origin: 'http://evil.example' };
     expect(await api('POST', '/v1/workers/w0/drain', {}, headers)).toMatchObject({ status: 403 });
     expect(await api('POST', '/v1/workers/w0/drain', {}, { 'content-type': 'text/plain' })).toMatchObject({
@@ -292,7 +292,7 @@ describe('what goes wrong', () => {
     expect((await api('GET', '/v1/workers/w0')).body.state).toBe('active');
   });
 
-  it('pages have a strict policy, and no folder can be looked into', async () => {
+  it('pages have a strict content security policy, and folders are not listed', async () => {
     const page = await fetch(url);
     expect(page.headers.get('content-security-policy')).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self'/,
@@ -300,7 +300,7 @@ describe('what goes wrong', () => {
     expect(await page.text()).not.toMatch(/<script(?![^>]*src=)|style=| on\w+=/);
   });
 
-  it('beyond loopback tokens are needed, and give leave to look', async () => {
+  it('tokens are required beyond loopback', async () => {
     const open = await cluster.goshawk(['dashboard', '--listen', '0.0.0.0:0']);
     expect(open).toMatchObject({ exitCode: 2 });
     expect(open.stderr).toMatch(/beyond loopback, anyone on the network could view the cluster; give tokens/);
@@ -324,7 +324,7 @@ describe('what goes wrong', () => {
     }
   });
 
-  it('a cluster that does not answer is 503, in the words of the command', async () => {
+  it('an unreachable cluster is 503 with the message of the command', async () => {
     const nowhere = ['--cluster', 'tcp://127.0.0.1:9'];
     const alone = cluster.run(['dashboard', '--listen', '127.0.0.1:0', ...nowhere]);
     try {
@@ -349,7 +349,7 @@ describe('what goes wrong', () => {
 });
 
 describe('goshawk top', () => {
-  it('says once, where there is no terminal, what the page says', async () => {
+  it('prints the overview once without a terminal', async () => {
     const { stdout, exitCode } = await cluster.goshawk(['top']);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/workers +3 active/);
@@ -360,7 +360,7 @@ describe('goshawk top', () => {
 });
 
 describe('python', () => {
-  it('the example of docs/USE.md does what it says', async ({ skip }) => {
+  it('the example of docs/USE.md works as described', async ({ skip }) => {
     const docs = await readFile(resolve(import.meta.dirname, '../../../../docs/USE.md'), 'utf8');
     const example = /```python\n([\s\S]*?)```/.exec(docs)![1]!;
     const run = promisify(execFile);
@@ -374,14 +374,14 @@ describe('python', () => {
   });
 });
 
-it('an address that is taken is said in one line', async () => {
+it('an address in use is reported in one line', async () => {
   const { port } = new URL(url);
   const taken = await runGoshawk(['dashboard', '--listen', `127.0.0.1:${port}`, '--cluster', cluster.url]);
   expect(taken.exitCode).toBe(2);
   expect(taken.stderr).toMatch(/^goshawk: cannot listen at 127.0.0.1:\d+: .*EADDRINUSE.*\n$/);
 });
 
-it('`up --dashboard` has a page, at the same place when it was killed, and for who has keys alone', async () => {
+it('`up --dashboard` restarts the page at the same address, and requires keys', async () => {
   const own = await TestCluster.start([
     '--workers',
     '1',
@@ -432,7 +432,7 @@ it('`up --secure --http` shows metrics only with its token, which only its accou
   }
 });
 
-it('`up --http` serves metrics of central there, which says where those of the others are', async () => {
+it('`up --http` serves metrics of central, which lists the addresses of the others', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const at = `127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -16,7 +16,7 @@ afterEach(() => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-it('says that it is in no pod', async () => {
+it('fails outside of a pod', async () => {
   const { exitCode, stderr } = await runHere(['follow-nodes'], { cwd, environment: { XDG_STATE_HOME: cwd } });
   expect(exitCode).toBe(2);
   expect(stderr).toMatch(
@@ -24,7 +24,7 @@ it('says that it is in no pod', async () => {
   );
 });
 
-it('asks where pods are told that Kubernetes is', async () => {
+it('uses the address of Kubernetes in the environment of a pod', async () => {
   const environment = {
     XDG_STATE_HOME: cwd,
     KUBERNETES_SERVICE_HOST: '10.96.0.1',
@@ -36,7 +36,7 @@ it('asks where pods are told that Kubernetes is', async () => {
   expect(stderr).toMatch(/no cluster/);
 });
 
-it('goes on when a worker has left before it could be drained', async () => {
+it('continues if a worker leaves before it can be drained', async () => {
   const { signal } = new AbortController();
   const failing = (error: Error) => ({ drain: () => Promise.reject(error) });
   const gone = failing(new InputError('unknown-worker', 'there is no worker w1'));

@@ -5,11 +5,11 @@ async function namesIn(...words: string[]): Promise<string[]> {
   return (await GOSHAWK.namedIn(words)).map(({ name }) => name);
 }
 
-test('a command is loaded by the name that it has', async () => {
+test('the name of each loader is that of its command', async () => {
   for (const { name } of await allCommands()) expect(await namesIn(...name.split(' '))).toContain(name);
 });
 
-test('only what a command line may mean is loaded', async () => {
+test('only commands that a command line may mean are loaded', async () => {
   expect(await namesIn('--cluster', 'jobs', 'wait', '3')).toEqual(['wait', 'jobs']);
   expect(await namesIn('journal', 'verify')).toEqual([
     'journal init',

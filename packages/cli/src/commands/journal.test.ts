@@ -40,7 +40,7 @@ async function written(...records: JobRecord[]): Promise<void> {
 const journal = (...argv: string[]) => runHere(['journal', ...argv], { cwd });
 
 describe('journal', () => {
-  it('inspect says what is in it, for people and for programs', async () => {
+  it('inspect describes the contents, for people and for programs', async () => {
     await written(ACCEPTED, ENDED, { ...ACCEPTED, job: 2 });
     const { stdout, exitCode } = await journal('inspect', 's0');
     expect(exitCode).toBe(0);
@@ -58,7 +58,7 @@ describe('journal', () => {
     });
   });
 
-  it('verify exits with 1 when something is wrong', async () => {
+  it('verify exits with 1 for a damaged journal', async () => {
     await written(ACCEPTED, ENDED);
     expect(await journal('verify', 's0')).toMatchObject({
       exitCode: 0,
@@ -72,7 +72,7 @@ describe('journal', () => {
     });
   });
 
-  it('backup writes what import restores, and replaces an earlier backup only by a whole one', async () => {
+  it('backup writes a file that import restores, and replaces an earlier backup only with a complete one', async () => {
     await written(ACCEPTED, ENDED);
     expect(await journal('backup', 's0', 'safe/place')).toMatchObject({
       exitCode: 0,
@@ -105,7 +105,7 @@ describe('journal', () => {
     ]);
   });
 
-  it('import makes the same journal of what export has printed', async () => {
+  it('import restores the journal from the output of export', async () => {
     await written(ACCEPTED, ENDED, { ...ACCEPTED, job: 2 });
     const { stdout } = await journal('export', 's0');
     const imported = await runHere(['journal', 'import', 's1'], { cwd, input: stdout });
@@ -134,7 +134,7 @@ describe('journal', () => {
     ['classified', { estimateMs: -5 }],
     ['classified', { estimateMs: '5s' }],
     ['classified', { stagesMs: [{}] }],
-  ])('import refuses %s with %j in one line, and makes nothing', async (kind, fields) => {
+  ])('import rejects %s with %j in one line, and creates nothing', async (kind, fields) => {
     const records = [ACCEPTED, kind === 'accepted' ? { ...ACCEPTED, job: 2 } : { ...ACCEPTED, kind }];
     const lines = records.map((record, i) =>
       JSON.stringify({ id: `abcde-${record.job}`, ...record, ...(i === 1 ? fields : {}) }),
@@ -145,7 +145,7 @@ describe('journal', () => {
     expect(existsSync(join(cwd, 's2'))).toBe(false);
   });
 
-  it('verify and export end with one line over a file that is cut, and repair makes a journal of the rest', async () => {
+  it('verify and export report a truncated file in one line, and repair recovers the rest', async () => {
     await written(...Array.from({ length: 200 }, (_, i): JobRecord => ({ ...ACCEPTED, job: i + 1 })));
     const file = join(cwd, 's0', 'journal', 'jobs.mdb');
     await truncate(file, (await stat(file)).size - 2 * 4_096);
@@ -172,7 +172,7 @@ describe('journal', () => {
     expect((await journal('repair', 's0')).stdout).toBe('no record is damaged; nothing was changed\n');
   });
 
-  it('says clearly what is no journal', async () => {
+  it('reports a folder without a journal', async () => {
     const { exitCode, stderr } = await journal('inspect', '.');
     expect(exitCode).toBe(2);
     expect(stderr).toBe(

@@ -23,7 +23,7 @@ function read(role: string): { generations: { number: number; secret: unknown }[
 }
 
 describe('goshawk keygen', () => {
-  it('makes a file for each role, that only its owner may read', async () => {
+  it('creates a private file for each role', async () => {
     const { exitCode, stdout } = await goshawk('keygen', 'keys', '--json');
     expect(exitCode).toBe(0);
     const made = JSON.parse(stdout) as { schema: string; files: { role: string; path: string }[] };
@@ -32,7 +32,7 @@ describe('goshawk keygen', () => {
     for (const { path } of made.files) expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it('never writes over keys that are there', async () => {
+  it('never overwrites existing keys', async () => {
     await goshawk('keygen', 'keys');
     const before = read('worker');
     const again = await goshawk('keygen', 'keys');
@@ -42,7 +42,7 @@ describe('goshawk keygen', () => {
     expect(read('worker')).toStrictEqual(before);
   });
 
-  it('replaces keys in three steps, and says what to do after each', async () => {
+  it('rotates keys in three steps, and prints what to do after each', async () => {
     await goshawk('keygen', 'keys');
     const numbers: number[][] = [];
     const said: string[] = [];
@@ -54,7 +54,7 @@ describe('goshawk keygen', () => {
     expect(said.map((line) => /keygen --rotate again/.test(line))).toStrictEqual([true, true, false]);
   });
 
-  it('says in one line that its folder cannot be made', async () => {
+  it('reports in one line that its folder cannot be created', async () => {
     writeFileSync(join(cwd, 'file'), '');
     const { exitCode, stderr } = await goshawk('keygen', 'file/keys');
     expect(exitCode).toBe(2);
@@ -63,14 +63,14 @@ describe('goshawk keygen', () => {
     );
   });
 
-  it('rotates nothing that is not there', async () => {
+  it('fails to rotate missing keys', async () => {
     const { exitCode, stderr } = await goshawk('keygen', 'keys', '--rotate');
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/^goshawk: cannot read the key file .*client\.key/);
     expect(existsSync(join(cwd, 'keys'))).toBe(false);
   });
 
-  it('prints Secrets of Kubernetes, each with the keys of one role', async () => {
+  it('prints Kubernetes Secrets, each with the keys of one role', async () => {
     const { stdout } = await goshawk('keygen', 'keys', '--kubernetes', '--namespace', 'batch');
     const secrets = stdout
       .split('---\n')
@@ -94,7 +94,7 @@ describe('goshawk keygen', () => {
     expect(statSync(join(cwd, 'keys', 'http.token')).mode & 0o777).toBe(0o600);
   });
 
-  it('prints the same Secrets again for keys that are kept', async () => {
+  it('prints the same Secrets again for existing keys', async () => {
     const first = await goshawk('keygen', 'keys', '--if-missing', '--kubernetes');
     const again = await goshawk('keygen', 'keys', '--if-missing', '--kubernetes');
     expect(again.stdout).toBe(first.stdout);

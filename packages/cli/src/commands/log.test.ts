@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('lines about a job come from all processes, in order of time', async () => {
+test('lines about a job are merged from all processes, in order of time', async () => {
   const { stdout, exitCode } = await runHere(['log', '--logs', folder, '--job', 't-1']);
   expect(exitCode).toBe(0);
   expect(
@@ -38,7 +38,7 @@ test('lines about a job come from all processes, in order of time', async () => 
   ]);
 });
 
-test('lines of one kind, as JSON', async () => {
+test('lines are filtered by event, as JSON', async () => {
   const { stdout } = await runHere(['log', '--logs', folder, '--event', 'worker-lost', '--json']);
   expect(JSON.parse(stdout)).toMatchObject({ worker: 'w1', jobs: ['t-1'] });
 });

@@ -11,7 +11,7 @@ const planned = async (...args: string[]) =>
   JSON.parse((await cluster.goshawk(['plan', '--json', ...args])).stdout);
 
 describe('goshawk plan', () => {
-  it('says class, workers and start of a job, and submits nothing', async () => {
+  it('prints class, workers and start of a job, and submits nothing', async () => {
     await expect.poll(async () => (await planned('--sleep', '1s')).freeSlots).toBe(2);
     const args = ['plan', '--tasks', '3', '--estimate', '2s', '--cpus', '3', '--', 'true'];
     const { exitCode, stdout } = await cluster.goshawk(args);
@@ -26,14 +26,14 @@ describe('goshawk plan', () => {
     expect(JSON.parse(jobs.stdout)).toMatchObject({ total: 0 });
   });
 
-  it('exits with 1 where no worker has room', async () => {
+  it('exits with 1 if no worker has room', async () => {
     const { exitCode, stdout } = await cluster.goshawk(['plan', '--cpus', '5', '--', 'true']);
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/workers +0 of 2 have room for cpu 5/);
     expect(stdout).toMatch(/start +not before a worker with what the task needs accepts work/);
   });
 
-  it('names what it would wait behind', async () => {
+  it('names the tasks that it would wait behind', async () => {
     const submitted = await cluster.goshawk([
       'submit',
       '--tasks',
@@ -62,7 +62,7 @@ describe('goshawk plan', () => {
     }
   });
 
-  it('waits behind nothing that cannot start', async () => {
+  it('ignores tasks that cannot start', async () => {
     const submit = async (...args: string[]) => (await cluster.goshawk(['submit', ...args])).stdout.trim();
     const running = await submit('--estimate', '600s', '--sleep', '600s');
     const held = await submit('--after', running, '--tasks', '7', '--estimate', '1s', '--sleep', '1s');
@@ -88,7 +88,7 @@ describe('goshawk plan', () => {
     }
   });
 
-  it('exits with 2 for what is no job', async () => {
+  it('exits with 2 for an invalid job', async () => {
     const { exitCode, stderr } = await cluster.goshawk(['plan', 'nowhere.json', '--quiet']);
     expect(stderr).toMatch(/^goshawk: .*nowhere\.json/);
     expect(exitCode).toBe(2);

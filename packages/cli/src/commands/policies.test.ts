@@ -17,7 +17,7 @@ describe('goshawk policies', () => {
     for (const name of ALL_POLICY_NAMES) expect(lines).toContainEqual([name, presetNamed(name).title]);
   });
 
-  it('lists the options of one, with defaults, bounds and the flag that takes each', async () => {
+  it('lists the options of a policy with defaults, bounds and flags', async () => {
     const { stdout } = await goshawk('gs', '--json');
     const { policies } = JSON.parse(stdout) as { policies: { name: string; options: { name: string }[] }[] };
     expect(policies.map(({ name }) => name)).toEqual(['gs']);
@@ -32,14 +32,14 @@ describe('goshawk policies', () => {
     expect(policies[0]!.options).toContainEqual(expect.objectContaining({ name: 'by', flag: '--estimator' }));
   });
 
-  it('lists the settings that shape a policy, and no others', async () => {
+  it('lists only the settings that a policy uses', async () => {
     const { stdout } = await goshawk('hawk');
     expect(stdout).toMatch(/^--steal-cap +10 +workers that an idle worker contacts/m);
     expect(stdout).not.toContain('--share-by');
     expect((await goshawk('drf')).stdout).toContain('--share-by');
   });
 
-  it('knows of every setting whom it says something to', () => {
+  it('knows the policies that use each setting', () => {
     const used = ALL_POLICY_NAMES.flatMap((name) =>
       settingsUsedBy(presetNamed(name)).map(([setting]) => setting),
     );
@@ -47,7 +47,7 @@ describe('goshawk policies', () => {
     expect(new Set([...used, ...apart])).toEqual(new Set(Object.keys(POLICY_OPTIONS)));
   });
 
-  it('refuses a name that there is not', async () => {
+  it('rejects an unknown name', async () => {
     const { exitCode, stderr } = await goshawk('hauk');
     expect([exitCode, stderr]).toEqual([2, 'goshawk: unknown policy "hauk"; did you mean "hawk"?\n']);
     expect((await goshawk('3sigma')).stderr).toBe(
@@ -56,7 +56,7 @@ describe('goshawk policies', () => {
   });
 });
 
-test('hints name the policies that share and those that pack', () => {
+test('hints name the sharing policies and the packing policies', () => {
   const having = (is: (preset: Preset) => boolean) =>
     ALL_POLICY_NAMES.filter((name) => is(presetNamed(name)));
   expect(SHARING_POLICIES).toEqual(having((preset) => 'shareBy' in deciderOf(preset).module.options));

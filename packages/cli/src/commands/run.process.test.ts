@@ -37,7 +37,7 @@ function sh(line: string, more: { readonly input?: string; readonly env?: NodeJS
 }
 
 describe('goshawk run', () => {
-  it('has the output, folder and environment of the command, and nothing else', () => {
+  it('has exactly the output, folder and environment of the command', () => {
     expect(
       sh(`goshawk run -- sh -c 'printf %s "$FOO $PWD"; echo problem >&2'`, { env: { FOO: 'b\na r' } }),
     ).toEqual({
@@ -54,7 +54,7 @@ describe('goshawk run', () => {
     ['no-such-command', 127],
     ['/etc/passwd', 126],
     ['true', 0],
-  ])('-- %s ends with %d', (command, status) => {
+  ])('-- %s exits with %d', (command, status) => {
     const { stdout, ...ended } = sh(`goshawk run -- ${command}`);
     expect(ended.status).toBe(status);
     expect(stdout).toBe('');
@@ -65,11 +65,11 @@ describe('goshawk run', () => {
     ['a pipe', 'printf "a\\0b\\377" | goshawk run -- od -An -tx1'],
     ['a file', 'printf "a\\0b\\377" > in.bin; goshawk run -- od -An -tx1 < in.bin'],
     ['a file that is named', 'printf "a\\0b\\377" > in.bin; goshawk run --stdin in.bin -- od -An -tx1'],
-  ])('passes stdin on from %s', (_, line) => {
+  ])('forwards stdin from %s', (_, line) => {
     expect(sh(line)).toEqual({ status: 0, stdout: ' 61 00 62 ff\n', stderr: '' });
   });
 
-  it('reads what a program writes, and does not wait for one that never does', async () => {
+  it('reads the output of a program, and does not wait for a silent one', async () => {
     expect(sh('goshawk run -- cat', { input: 'from a program' }).stdout).toBe('from a program');
     const silent = spawn('goshawk', ['run', '--', 'echo', 'done'], { cwd: up.folder, env: environment });
     const [text] = await silent.stdout.setEncoding('utf8').toArray();
@@ -92,11 +92,11 @@ describe('goshawk run', () => {
     );
   });
 
-  it('ends as the command would when nobody reads its output any more', () => {
+  it('ends like the command when the reader of its output is gone', () => {
     expect(sh('goshawk run -- yes | head -n 2; echo $PIPESTATUS').stdout).toBe('y\ny\n141\n');
   });
 
-  it('does not pass on a part of the output as if it were all', () => {
+  it('reports truncated output', () => {
     const { status, stderr } = sh('goshawk run -- head -c 3000000 /dev/zero > /dev/null');
     expect(stderr).toMatch(
       /goshawk: run: the command printed more than \d+ bytes to stdout, so its output was truncated; /,
@@ -108,7 +108,7 @@ describe('goshawk run', () => {
     ['run', 'run: write the command after --'],
     ['run job.json', 'run: "job.json" is not expected'],
     ['run --json -- true', 'run: --json is not supported'],
-  ])('goshawk %s is wrong usage', (line, problem) => {
+  ])('goshawk %s is a usage error', (line, problem) => {
     const { status, stdout, stderr } = sh(`goshawk ${line}`);
     expect(stderr).toContain(problem);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -116,7 +116,7 @@ describe('goshawk run', () => {
 });
 
 describe('goshawk submit in a pipe', () => {
-  it('prints the id where nothing else is printed', () => {
+  it('prints only the id', () => {
     const { stdout, stderr } = sh(
       'id=$(goshawk submit -- echo hi); goshawk wait $id > /dev/null; goshawk logs $id',
     );
@@ -130,7 +130,7 @@ describe('goshawk submit in a pipe', () => {
     ['--logs --array 1-2 --prefix always --max-running 1 -- echo {}', 'task 0 | 1\ntask 1 | 2\n'],
     ['--results --module ./three.mjs', '3\n'],
     ['-q --sleep 1ms', ''],
-  ])('%s: stdout has the output alone, and stderr begins with the id', (options, output) => {
+  ])('%s: stdout has only the output, and stderr begins with the id', (options, output) => {
     writeFileSync(join(up.folder, 'three.mjs'), 'export default () => 3;\n');
     const { status, stdout, stderr } = sh(`goshawk submit ${options}`);
     expect(stdout).toBe(output);

@@ -6,7 +6,7 @@ import { sharesCommand } from './shares.js';
 
 afterEach(() => vi.restoreAllMocks());
 
-it('adds up what the jobs of a user have, decimal amounts exactly', async () => {
+it('adds up the resources of the jobs of a user, with exact decimals', async () => {
   const job = (id: string, cpu: number): JobShare => ({
     id,
     user: 'ann',
@@ -29,7 +29,7 @@ it('adds up what the jobs of a user have, decimal amounts exactly', async () => 
   ]);
 });
 
-it('lists part by part, with where the next one begins', async () => {
+it('lists page by page, with the start of the next one', async () => {
   const job = (number: number): JobShare => ({
     ...{ id: `a-${number}`, user: 'ann', weight: 1, running: 1, waiting: 0 },
     has: { cpu: 10 - number },
@@ -53,7 +53,7 @@ it.each([
   [{ slot: 1, cpu: 4 }, '0 jobs in a cluster of 1 slot, cpu 4; this policy does not enforce shares'],
   [{ cpu: 4 }, '0 jobs in a cluster of cpu 4; this policy does not enforce shares'],
   [{}, '0 jobs in a cluster of no workers; this policy does not enforce shares'],
-])('says what there is: %j', async (capacity, line) => {
+])('prints the capacity: %j', async (capacity, line) => {
   vi.spyOn(opening, 'openCluster').mockResolvedValue({
     shares: async () => ({ capacity, jobs: [], total: 0 }),
     [Symbol.asyncDispose]: async () => {},

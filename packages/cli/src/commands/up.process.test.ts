@@ -49,11 +49,11 @@ async function startTask(script: string): Promise<{ client: RunningGoshawk; pid:
 }
 
 describe('goshawk up', () => {
-  it('says who may use it', async () => {
+  it('prints who may use it', async () => {
     await up.says(/every user of this machine can run commands on it as you; --secure/);
   });
 
-  it('lets what runs end when it is interrupted, takes nothing new, and leaves no process', async () => {
+  it('drains when it is interrupted, accepts nothing new, and leaves no process', async () => {
     await up.says(/the cluster is up at/);
     const { client, pid } = await startTask(
       'while [ ! -e go ]; do sleep 0.05; done; kill $!; echo made > made',
@@ -100,7 +100,7 @@ describe('goshawk up', () => {
     },
   );
 
-  it('runs for a user who can write no state, says how commands find it, and ends', async () => {
+  it('runs for a user without a writable state folder, prints how commands find it, and ends', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
     const size = ['--workers', '1', '--schedulers', '1', '--data-folder', join(folder, 'other')];
@@ -115,7 +115,7 @@ describe('goshawk up', () => {
     await expectGone(family);
   });
 
-  it('is refused where its data folder cannot be made', async () => {
+  it('fails if its data folder cannot be created', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
     for (const place of [join(file, 'data'), '/proc/x/y']) {
@@ -127,7 +127,7 @@ describe('goshawk up', () => {
     }
   });
 
-  it('is refused where a cluster is already running from the folder, with where that is', async () => {
+  it('fails if a cluster already runs from the folder, and prints its address', async () => {
     await up.says(/the cluster is up at/);
     const url = /the cluster is up at (\S+)/.exec(up.stderr())![1]!;
     const again = ['up', '--workers', '1', '--schedulers', '1', '--data-folder'];
@@ -152,7 +152,7 @@ describe('goshawk up', () => {
     expect((await third.finished).exitCode).toBe(0);
   });
 
-  it('starts again what ends, for ever, and says what is missing and what is back', async () => {
+  it('restarts exited processes indefinitely, and prints which ones are missing and back', async () => {
     await up.says(/the cluster is up at/);
     const port = Number(/the cluster is up at tcp:\/\/127.0.0.1:(\d+)/.exec(up.stderr())![1]!);
     const ofRole = (role: string) => childrenOf(up.pid).find(({ command }) => command.includes(role))?.pid;
@@ -174,7 +174,7 @@ describe('goshawk up', () => {
     expect(await modeOf('logs', 's0.log')).toBe(0o600);
   });
 
-  it('has a scheduler that stands still named by what lists jobs, and by the exit code where that is asked for', async () => {
+  it('a stopped scheduler is named in lists of jobs, and in the exit code with --strict', async () => {
     await up.says(/the cluster is up at/);
     const { pid } = childrenOf(up.pid).find(({ command }) => command.includes('--name s0 '))!;
     process.kill(pid, 'SIGSTOP');
@@ -193,7 +193,7 @@ describe('goshawk up', () => {
     );
   });
 
-  it('leaves no process when it is interrupted while it starts', async () => {
+  it('leaves no process if it is interrupted while it starts', async () => {
     await up.says(/starting/);
     await expect.poll(() => childrenOf(up.pid).length, { interval: 5 }).toBeGreaterThan(0);
     const family = familyOf(up.pid);

@@ -4,7 +4,7 @@ import { TestDaemons } from '../test-daemons.fixture.js';
 
 const daemons = new TestDaemons('worker-test', { beforeEach, afterEach });
 
-test('a worker that was told to end is listed as draining for as long as its task runs, and then is gone', async () => {
+test('a terminated worker is listed as draining while its task runs, and then disappears', async () => {
   await daemons.startCentral();
   await daemons.startScheduler('s0');
   const worker = await daemons.startWorker('w0', ['--slots', '2']);

@@ -16,11 +16,11 @@ it.each([
     { execOnly: ['/bin/sh'], exec: false },
     { exec: false, module: false },
   ],
-])('given %j, a worker runs %j', (given, allowed) => {
+])('with %j, a worker runs %j', (given, allowed) => {
   expect(allowedBy({ ...DEFAULTS, ...given })).toEqual(allowed);
 });
 
-it('what is listed has to be there', () => {
+it('listed paths must be absolute and exist', () => {
   expect(() => allowedBy({ ...DEFAULTS, execOnly: ['sh'] })).toThrow(
     /--exec-only: sh is not the absolute path/,
   );

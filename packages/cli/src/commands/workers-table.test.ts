@@ -3,7 +3,7 @@ import { cellWidth, painter } from '@goshawk/command';
 import { expect, it } from 'vitest';
 import { workersTable } from './workers.js';
 
-it('the table of workers keeps to 80 columns, and cuts no amount', () => {
+it('the table of workers fits 80 columns, without cutting amounts', () => {
   const worker = {
     ...{ name: 'rack17-machine-042.example.org', state: 'active', partition: 'general', slots: 64, busy: 12 },
     queued: 1_234,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseAttributes } from './attributes.js';
 
-it('several values are dealt to workers by their number', () => {
+it('several values are assigned to workers round-robin', () => {
   const attributesOf = parseAttributes(['rack=r1,r2,r3', 'zone=a']);
   const zone = { name: 'zone', value: 'a' };
   expect([0, 2, 4].map(attributesOf)).toEqual([
@@ -12,10 +12,10 @@ it('several values are dealt to workers by their number', () => {
   expect(parseAttributes([])(7)).toEqual([]);
 });
 
-it.each([['rack'], ['=r1'], ['rack='], ['rack=r1,,r2']])('%s is none', (text) => {
+it.each([['rack'], ['=r1'], ['rack='], ['rack=r1,,r2']])('%s is rejected', (text) => {
   expect(() => parseAttributes([text])).toThrow(/is not NAME=VALUE/);
 });
 
-it('each is named once', () => {
+it('a repeated attribute is rejected', () => {
   expect(() => parseAttributes(['rack=r1', 'rack=r2'])).toThrow(/names rack twice/);
 });

@@ -27,6 +27,6 @@ it.each([
     'node:internal/modules/cjs/loader:1210\n  throw err;\n  ^\n\nError [ERR_X]: no module\n    at x\n\nNode.js v22.1.0\n',
     'Error [ERR_X]: no module',
   ],
-])('the reason in %j is its error', (said, reason) => {
+])('the reason in %j is %j', (said, reason) => {
   expect(reasonIn(said)).toBe(reason);
 });

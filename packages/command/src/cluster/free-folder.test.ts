@@ -24,18 +24,18 @@ async function journalled({ number, path }: SchedulerFolder): Promise<number> {
 }
 
 describe('schedulers that share a data folder', () => {
-  test('have a folder each', async () => {
+  test('each claim a different folder', async () => {
     const numbers = await Promise.all([0, 1, 2].map(() => inFreeFolder(parent, 3, journalled)));
     expect(numbers.toSorted()).toStrictEqual([0, 1, 2]);
   });
 
-  test('take that of one which has ended before an empty one: jobs may wait there', async () => {
+  test('prefer a folder with a journal to an empty one, since jobs may wait there', async () => {
     const number = await inFreeFolder(parent, 50, journalled);
     await open.pop()!.close();
     expect(await inFreeFolder(parent, 50, journalled)).toBe(number);
   });
 
-  test('are told when there is none left', async () => {
+  test('get an error when no folder is free', async () => {
     await inFreeFolder(parent, 1, journalled);
     await expect(inFreeFolder(parent, 1, journalled)).rejects.toMatchObject({
       code: 'no-free-folder',
@@ -43,7 +43,7 @@ describe('schedulers that share a data folder', () => {
     });
   });
 
-  test('end with what is wrong with a folder that they could have had', async () => {
+  test('fail with the error of a free folder', async () => {
     mkdirSync(join(parent, '0'));
     const broken = (): Promise<never> => Promise.reject(new Error('no space left'));
     await expect(inFreeFolder(parent, 1, broken)).rejects.toThrow('no space left');

@@ -48,7 +48,7 @@ afterEach(() => {
 
 const openFiles = (): number => readdirSync('/proc/self/fd').length;
 
-test('a process that cannot start is tried ten thousand times, ever less often, without more of anything', async () => {
+test('a failing process is retried ten thousand times with backoff and without leaks', async () => {
   const notes: string[] = [];
   const options = {
     workers: 1,

@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const line = (text: string): Buffer => Buffer.from(`${text}\n`);
 
 describe('the log of a child', () => {
-  it('is for this user alone, and goes on where it was', () => {
+  it('is private and is appended to', () => {
     const path = join(folder, 'logs', 's0.log');
     for (const text of ['one', 'two']) {
       const log = new LogFile(path);
@@ -25,7 +25,7 @@ describe('the log of a child', () => {
     expect(statSync(join(folder, 'logs')).mode & 0o777).toBe(0o700);
   });
 
-  it('has two files of a bounded size', () => {
+  it('consists of two files of bounded size', () => {
     const path = join(folder, 's0.log');
     const log = new LogFile(path, 10);
     for (const text of ['first', 'second', 'third', 'fourth', 'fifth']) log.write(line(text));
@@ -40,7 +40,7 @@ describe('the log of a child', () => {
     expect(statSync(path).size).toBeLessThanOrEqual(12);
   });
 
-  it.runIf(process.platform === 'linux')('ends nothing when it cannot be written', () => {
+  it.runIf(process.platform === 'linux')('ignores write errors', () => {
     const path = join(folder, 's0.log');
     symlinkSync('/dev/full', path);
     const before = readdirSync('/proc/self/fd').length;

@@ -22,11 +22,11 @@ const asByDefault: Resolved<typeof specs> = {
   report: undefined,
 };
 
-it('leaves out what is as it is by default', () => {
+it('omits options at their default', () => {
   expect(commandLine('replay', ['prototype'], specs, asByDefault)).toBe('goshawk replay prototype');
 });
 
-it('writes flags so that a shell gives them back as they were', () => {
+it('quotes flags for a shell', () => {
   const values = {
     workers: 20,
     for: 1_500,

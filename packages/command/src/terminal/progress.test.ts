@@ -31,8 +31,8 @@ function contextWith(global: { progress?: string; quiet?: boolean; json?: boolea
   return { context, written: () => stripVTControlCharacters(written), raw: () => written };
 }
 
-describe('where stderr is no terminal', () => {
-  it.each(['auto', 'bar', 'plain'])('--progress %s says a line every few seconds', (progress) => {
+describe('without a terminal on stderr', () => {
+  it.each(['auto', 'bar', 'plain'])('--progress %s prints a line every few seconds', (progress) => {
     const { context, written } = contextWith({ progress }, false);
     const shown = startProgress(context, 'jobs', 2_000);
     vi.advanceTimersByTime(4_000);
@@ -48,7 +48,7 @@ describe('where stderr is no terminal', () => {
     expect(written().split('\n')).toHaveLength(3);
   });
 
-  it('forecasts run down while nothing ends, and are none when they have', () => {
+  it('the estimate counts down without progress, and disappears at zero', () => {
     const { context, written } = contextWith({}, false);
     const shown = startProgress(context, 'jobs', 20);
     vi.advanceTimersByTime(1_000);
@@ -62,7 +62,7 @@ describe('where stderr is no terminal', () => {
     expect(written()).toMatch(/jobs: 1 of 20 \(5%\)\n$/);
   });
 
-  it('says nothing to a program that reads JSON, unless it is asked to', () => {
+  it('prints nothing for a program that reads JSON, unless requested', () => {
     const { context, written } = contextWith({ json: true }, false);
     const shown = startProgress(context, 'jobs', 20);
     vi.advanceTimersByTime(60_000);
@@ -70,7 +70,7 @@ describe('where stderr is no terminal', () => {
     expect(written()).toBe('');
   });
 
-  it('counts without a percentage when nobody knows the total', () => {
+  it('omits the percentage if the total is unknown', () => {
     const { context, written } = contextWith({}, false);
     const shown = startProgress(context, 'read', 0);
     shown.update(1_234);
@@ -78,7 +78,7 @@ describe('where stderr is no terminal', () => {
     expect(written()).toBe('read: 1,234\n');
   });
 
-  it('speaks also from work that lets no timer run', () => {
+  it('prints progress of work that blocks the event loop', () => {
     const { context, written } = contextWith({}, false);
     const shown = startProgress(context, 'read', 100);
     const start = performance.now();
@@ -91,7 +91,7 @@ describe('where stderr is no terminal', () => {
 });
 
 describe('on a terminal', () => {
-  it.each(['auto', 'bar'])('--progress %s draws a bar, and lines go above it', (progress) => {
+  it.each(['auto', 'bar'])('--progress %s draws a bar with messages above it', (progress) => {
     const { context, written, raw } = contextWith({ progress }, true);
     const shown = startProgress(context, 'jobs', 2_000);
     shown.update(1_000, 'half');
@@ -106,7 +106,7 @@ describe('on a terminal', () => {
     for (const jump of ['\u001b7', '\u001b8']) expect(raw()).not.toContain(jump);
   });
 
-  it('a bar that is too long is cut where it shows, and leaves room for the ^C of the terminal', () => {
+  it('cuts a long bar to the terminal, with room for ^C', () => {
     const { context, written } = contextWith({}, true);
     const shown = startProgress(context, 'jobs', 10);
     shown.update(5, 'as long as this, it has no room on a terminal that is so narrow');
@@ -116,13 +116,13 @@ describe('on a terminal', () => {
     expect(last.endsWith('…')).toBe(true);
   });
 
-  it('never draws a bar wider than the terminal, whose line it could not draw over', () => {
+  it('never draws a bar that wraps, since it could not overwrite it', () => {
     const { context, written } = contextWith({}, true);
     startProgress(context, `draining ${'漢'.repeat(40)}`, 10).stop();
     for (const drawn of written().split('\r')) expect(cellWidth(drawn.trimEnd())).toBeLessThanOrEqual(80);
   });
 
-  it('--progress plain draws none', () => {
+  it('--progress plain draws no bar', () => {
     const { context, written } = contextWith({ progress: 'plain' }, true);
     startProgress(context, 'jobs', 10).stop();
     expect(written()).toBe('jobs: 0 of 10 (0%)\n');

@@ -8,19 +8,19 @@ function drawing(terminal: { columns: number; rows?: number }) {
   return { written, terminal, draw: redrawing({ out: (text) => written.push(text), stdout }) };
 }
 
-it('draws each page over the one before', () => {
+it('replaces the previous page', () => {
   const { written, draw } = drawing({ columns: 4 });
   for (const page of ['abcdef\nb', 'c']) draw(page);
   expect(written).toEqual(['abcd\nb', '\u001b[2A\u001b[Jc']);
 });
 
-it('cuts each line by the columns that its characters take, and keeps its colours', () => {
+it('cuts lines by display width and keeps their colours', () => {
   const { written, draw } = drawing({ columns: 5 });
   draw('漢字漢字\n\u001b[31mabcd\u001b[39mef\n\u001b[1m漢字漢\u001b[22m x');
   expect(written).toEqual(['漢字\n\u001b[31mabcd\u001b[39me\n\u001b[1m漢字\u001b[22m']);
 });
 
-it('draws no more lines than there are, above which nothing could be drawn over', () => {
+it('draws at most as many lines as the terminal has, since it cannot overwrite others', () => {
   const { written, terminal, draw } = drawing({ columns: 80, rows: 4 });
   draw('a\nb\nc');
   draw('a\nb\nc\nd');

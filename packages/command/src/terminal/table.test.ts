@@ -18,7 +18,7 @@ const rows = [
 const screen = (columns: number) => painter({ color: false, columns });
 
 describe('a table', () => {
-  it('is aligned, numbers to the right', () => {
+  it('is aligned, with numbers on the right', () => {
     expect(renderTable(columns, rows, screen(80))).toBe(
       [
         'id  name         user  class      n',
@@ -28,12 +28,12 @@ describe('a table', () => {
     );
   });
 
-  it('cuts names in several scripts', () => {
+  it('cuts names of any script', () => {
     const names = [['a', 'проект alpha beta', 'ann', 'short', '1']];
     expect(renderTable(columns, names, screen(30)).split('\n')[1]).toBe('a   проект al…  ann   short  1');
   });
 
-  it('cuts what may be cut when the terminal is narrow', () => {
+  it('cuts shrinkable columns on a narrow terminal', () => {
     expect(renderTable(columns, rows, screen(30))).toBe(
       [
         'id  name    user  class      n',
@@ -43,20 +43,20 @@ describe('a table', () => {
     );
   });
 
-  it('then leaves out what can be done without', () => {
+  it('then drops optional columns', () => {
     expect(renderTable(columns, rows, screen(20))).toBe(
       ['id  name           n', 'a   a long n…      1', 'bb  x          1,000'].join('\n'),
     );
     expect(renderTable(columns, rows, screen(5)).split('\n')[2]).toBe('bb  x     1,000');
   });
 
-  it('has no spaces at the end of lines, colours or not', () => {
+  it('has no trailing spaces, with and without colours', () => {
     const empty = [['a', 'b', 'c', 'd', '']];
     const titled = renderTable([...columns.slice(0, 4), { title: '' }], empty, painter({ color: true }));
     expect(titled).toBe('\u001b[2mid  name  user  class\u001b[22m\na   b     c     d');
   });
 
-  it('is aligned for words of any script, and in its width as far as its columns allow', () => {
+  it('is aligned for words of any script, and fits the width if its columns allow it', () => {
     const word = fc.string({
       unit: fc.constantFrom('a', '漢', '😀', 'é', '\u202e', '\u200b', ' ', '\u001b[31m'),
       maxLength: 30,
@@ -79,7 +79,7 @@ describe('a table', () => {
     );
   });
 
-  it('goes on below where a column wraps', () => {
+  it('continues wrapped cells on the next line', () => {
     const wraps = [{ title: 'id' }, { title: 'does', shrinkTo: 8, wraps: true }, { title: 'n' }];
     expect(renderTable(wraps, [['a', 'lists all of them', '1']], screen(19))).toBe(
       ['id  does          n', 'a   lists all of  1', '    them'].join('\n'),
@@ -92,7 +92,7 @@ describe('a table', () => {
     expect(renderTable(columns, wide, screen(26)).split('\n')[1]).toBe('a   東京…   ann   short  1');
   });
 
-  it('does not count colours', () => {
+  it('ignores colours in widths', () => {
     const colored = renderTable(columns, [['\u001b[31ma\u001b[39m', 'n', 'u', 'c', '1']], screen(80));
     expect(colored.split('\n')[1]).toBe('\u001b[31ma\u001b[39m   n     u     c      1');
   });
