@@ -40,7 +40,7 @@ function stranger(endpoint: string): Promise<void> {
 }
 
 describe.runIf(process.platform === 'linux')('daemons whose log cannot be written', () => {
-  it('do their work, take strangers as ever, and drain', async () => {
+  it('work, handle foreign connections, and drain', async () => {
     const central = daemon('central', '--bind', 'tcp://127.0.0.1:0');
     const url = await endpointOf(central);
     const scheduler = daemon('scheduler', '--central-url', url, '--name', 's0', '--data-folder', folder);

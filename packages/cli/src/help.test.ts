@@ -21,19 +21,19 @@ describe('help', () => {
     },
   );
 
-  it('shows each example on a line of its own', async () => {
+  it('shows each example on a separate line', async () => {
     const page = await helpOn(GOSHAWK, ['submit'], 60);
     expect(page).toContain("\n  goshawk submit --tasks 10 -- sh -c 'echo $GOSHAWK_TASK'\n");
   });
 
-  it('says what an option takes, its default, and its choices', async () => {
+  it('shows the value, the default and the choices of an option', async () => {
     const page = await helpOn(GOSHAWK, ['up'], 100);
     expect(page).toMatch(/^ {2}--workers N +number of workers \[100\]$/m);
     expect(page).toMatch(/--keep TIME +forget ended jobs/);
     expect(page).not.toContain('[string]');
   });
 
-  it('shows common settings of a policy, and names the place of the others', async () => {
+  it('shows common settings of a policy, and where to find the others', async () => {
     const page = await helpOn(GOSHAWK, ['up'], 100);
     expect(page).toMatch(/--policy NAME[\s\S]*--estimator NAME[\s\S]*--cutoff TIME/);
     expect(page).not.toContain('--steal-cap N');
@@ -57,7 +57,7 @@ describe('help', () => {
     }
   });
 
-  it('lists all commands, and refuses one that there is not', async () => {
+  it('lists all commands, and rejects an unknown one', async () => {
     const page = await helpOn(GOSHAWK, [], 100);
     for (const { name } of await allCommands()) expect(page).toContain(name.split(' ').at(-1));
     await expect(helpOn(GOSHAWK, ['submti'], 100)).rejects.toThrow('did you mean submit?');

@@ -81,7 +81,7 @@ rule sum:
 `;
   const args = ['--profile', PROFILE, '--jobs', '8', '--latency-wait', '1'];
 
-  it('runs a workflow, reports a rule that fails, and goes on after it is mended', async () => {
+  it('runs a workflow, reports a failing rule, and resumes after a fix', async () => {
     const cwd = await folderOf('snakemake');
     await writeFile(join(cwd, 'Snakefile'), rules);
     const first = await run(cwd, 'snakemake', [...args, '--keep-going', '--config', 'broken=5']);
@@ -116,7 +116,7 @@ rule sum:
 describe('goshawk-status', () => {
   const status = (id: string, more = {}) => run(cluster.folder, join(PROFILE, 'goshawk-status'), [id], more);
 
-  it('says what Snakemake reads, and that a job runs where the cluster does not answer', async () => {
+  it('prints states for Snakemake, and `running` while the cluster does not respond', async () => {
     const submit = async (...args: string[]) =>
       (await run(cluster.folder, 'goshawk', ['submit', ...args])).stdout.trim();
     const done = await submit('--', 'true');
@@ -134,7 +134,7 @@ describe('goshawk-status', () => {
   });
 });
 
-it('make runs recipes and $(shell …) on the cluster, and stops at what fails', async () => {
+it('make runs recipes and $(shell …) on the cluster, and stops at a failure', async () => {
   const cwd = await folderOf('make');
   const makefile = `SHELL = goshawk
 .SHELLFLAGS = run --shell --
@@ -154,7 +154,7 @@ broken:
   expect(broken.stderr).toContain('Error 5');
 });
 
-it('xargs has the exit codes of what it ran', async () => {
+it('xargs has the exit codes of its commands', async () => {
   const cwd = await folderOf('xargs');
   const line = 'seq 6 | xargs -P 3 -I N goshawk run --shell -- "echo N; test N != 4"; echo code $?';
   const { stdout } = await run(cwd, 'sh', ['-c', line]);
@@ -172,7 +172,7 @@ describe.runIf(has('parallel', ['--version'], /GNU parallel/))('GNU parallel', (
 });
 
 describe.runIf(has(PYTHON, ['-c', 'import joblib; print("here")'], /here/))('joblib', () => {
-  it('runs on the cluster, and raises what a call raised', async () => {
+  it('runs on the cluster, and raises exceptions of calls', async () => {
     const cwd = await folderOf('joblib');
     const script = `import joblib_goshawk
 from math import factorial, sqrt
@@ -191,7 +191,7 @@ with parallel_backend("goshawk", n_jobs=-1):
   });
 });
 
-it('a chain that cron starts twice, without an environment, is one chain', async () => {
+it('a chain that cron starts twice, without an environment, runs once', async () => {
   const cwd = await folderOf('cron');
   const script = `id=$(goshawk submit --key build-1 -- sh -c 'echo build >> ran')
 goshawk submit --key report-1 --after-ok "$id" -- sh -c 'echo report >> ran'`;

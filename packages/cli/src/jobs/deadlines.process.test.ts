@@ -23,7 +23,7 @@ afterAll(async () => {
   await up.stop();
 });
 
-it('what could never start, or is late already, is refused with one line before anything is queued', async () => {
+it('a job that could never start, or is already late, is rejected in one line', async () => {
   const task = ['--sleep', '1ms'];
   const file = join(up.folder, 'job.json');
   const tasks = { count: 5, run: { sleep: 1 } };
@@ -57,7 +57,7 @@ it('what could never start, or is late already, is refused with one line before 
   expect((await cluster.jobs({ all: true })).jobs).toEqual([]);
 });
 
-it('a deadline that is met, missed, or passed before the start', async () => {
+it('a deadline may be met, missed, or passed before the start', async () => {
   const met = await up.goshawk(['submit', '--wait', '--deadline', '1m', '--sleep', '1ms']);
   expect(met.exitCode, met.stderr).toBe(0);
   const late = await up.goshawk([

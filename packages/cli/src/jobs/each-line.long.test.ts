@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { TestCluster } from '../test-cluster.fixture.js';
 
-test('--each-line brings 2,000 lines to their tasks byte for byte', async () => {
+test('--each-line passes 2,000 lines to their tasks byte for byte', async () => {
   const up = await TestCluster.start(['--workers', '20', '--schedulers', '3']);
   try {
     const file = join(up.folder, 'lines');

@@ -15,7 +15,7 @@ async function jobOf(id: string) {
   return JSON.parse((await up.goshawk(['job', id, '--json'])).stdout);
 }
 
-it('a gang for which there are too few workers is refused, in one line', async () => {
+it('a gang that exceeds the cluster is rejected in one line', async () => {
   const { exitCode, stderr } = await up.goshawk(['submit', '--gang', '--tasks', '3', '--', 'true']);
   expect(stderr.trim()).toBe(
     'goshawk: its 3 tasks start together, and the cluster has room for 2 of them; submit fewer tasks, or add workers',
@@ -23,7 +23,7 @@ it('a gang for which there are too few workers is refused, in one line', async (
   expect(exitCode).toBe(2);
 });
 
-it('a gang of which a worker is killed starts again as a whole; meanwhile `why` says what is missing', async () => {
+it('a gang restarts as a whole after a worker is killed; until then `why` shows what is missing', async () => {
   const worker = async () => {
     const folder = join(up.folder, `extra-${Math.random()}`);
     await mkdir(folder);

@@ -26,7 +26,7 @@ afterAll(async () => {
   await up.stop();
 });
 
-it('a job says afterwards on which GPUs its attempts ran, also after its scheduler was started again', async () => {
+it('a job shows the GPUs of its attempts, even after a restart of its scheduler', async () => {
   await using cluster = await connect(up.url);
   const good = await cluster.submit({ demand: { gpu: 2 }, tasks: [{ exec: ['true'] }] });
   const bad = await cluster.submit({ demand: { gpu: 1 }, tasks: [{ exec: ['false'] }] });
@@ -50,7 +50,7 @@ it('a job says afterwards on which GPUs its attempts ran, also after its schedul
   await check();
 });
 
-it('tasks that run together have GPUs of their own, those that ask for none see none, and a killed task frees its own', async () => {
+it('concurrent tasks have separate GPUs, tasks without GPUs see none, and a killed task frees its GPUs', async () => {
   await using cluster = await connect(up.url);
   const print = ['sh', '-c', 'echo "$CUDA_VISIBLE_DEVICES/$GOSHAWK_GPUS"; exec sleep 1000'];
   const submit = (count: number, demand: Record<string, number>) =>

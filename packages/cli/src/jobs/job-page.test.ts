@@ -8,7 +8,7 @@ const submittedAt = new Date(2026, 0, 2, 3, 4, 5).getTime();
 const now = submittedAt + 125_000;
 
 describe('the page of a job', () => {
-  it('shows the pilots of one that was sampled', () => {
+  it('shows the pilots of a sampled job', () => {
     const pilots = Array.from({ length: 7 }, (_, task) => ({ task, state: 'completed', runMs: 200 + task }));
     const sampling = { pilotTasks: 7, pilots, decidedMs: 1_250 };
     const page = jobPage(jobDetail({ classifiedBy: '7 pilots', sampling }), now, paint);
@@ -25,7 +25,7 @@ describe('the page of a job', () => {
     );
   });
 
-  it('shows a priority that is not the usual one, and what is left of a time limit', () => {
+  it('shows an unusual priority, and the time left of a limit', () => {
     const running = { state: 'running', startedMs: 5_000, endedMs: undefined } as const;
     const page = jobPage(jobDetail({ ...running, priority: 'high', timeLimitMs: 600_000 }), now, paint);
     expect(page).toMatch(/priority +high\n/);
@@ -34,7 +34,7 @@ describe('the page of a job', () => {
     expect(usual).not.toMatch(/priority|limit/);
   });
 
-  it('tells of one that goes on', () => {
+  it('describes a running job', () => {
     const running = Array.from({ length: 7 }, (_, task) => ({
       task,
       attempt: task === 0 ? 2 : 1,
@@ -67,7 +67,7 @@ describe('the page of a job', () => {
     );
   });
 
-  it('tells what is left of stages that wait for each other, where their estimates are known', () => {
+  it('shows the remaining work of dependent stages with estimates', () => {
     const stages = [
       {
         name: 'load',
@@ -119,7 +119,7 @@ describe('the page of a job', () => {
     );
   });
 
-  it('tells of one that failed, and what to do', () => {
+  it('describes a failed job, and what to do', () => {
     const job = jobDetail({
       name: 'night\u0007ly',
       state: 'failed',

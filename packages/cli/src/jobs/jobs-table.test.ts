@@ -27,26 +27,26 @@ it('is aligned', () => {
   );
 });
 
-it.each([70, 80, 100])('keeps to %d columns', (columns) => {
+it.each([70, 80, 100])('fits %d columns', (columns) => {
   const lines = jobsTable(jobs, submittedAt, screen(columns)).split('\n');
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
   expect(lines[1]).toMatch(/^k3-12 {2}a ver.*running +9,000 +10,000 +1 .*1 min 30 s so far$/);
 });
 
-it('breaks no line of 60 columns, with ids as they are after a restart', () => {
+it('fits 60 columns, with ids as they are after a restart', () => {
   const long = jobs.map((job) => ({ ...job, id: 'yf2yv-703406208' }));
   const lines = jobsTable(long, submittedAt, screen(60)).split('\n');
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(60);
   expect(lines[1]).toMatch(/^yf2yv-703406208 {2}a very .*running +9,000 +10,000 +1$/);
 });
 
-it.each([44, 50])('keeps to %d columns by leaving out what a job shows as well', (columns) => {
+it.each([44, 50])('fits %d columns without columns that `goshawk job` shows', (columns) => {
   const lines = jobsTable(jobs, submittedAt, screen(columns)).split('\n');
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
   expect(lines[0]).toMatch(/^id +name +state +done +tasks/);
 });
 
-it('has a column for deadlines where a job has one', () => {
+it('has a column for deadlines if a job has one', () => {
   const waiting = { state: 'waiting' as const, endedMs: undefined, submittedAt };
   const deadlines = [
     jobSummary({ ...waiting, deadlineMs: 60_000 }),

@@ -37,7 +37,7 @@ async function jsonOf(...args: string[]) {
   return JSON.parse(await stdoutOf([...args, '--json']));
 }
 
-describe('a failed task that printed more than is kept', () => {
+describe('a failed task with truncated output', () => {
   const FLOODS = 'seq 400000; echo cause >&2; seq 400000 >&2; echo last; echo end >&2; exit 3';
 
   it('has both ends of both streams in its log, and the last lines in the failure summary', async () => {
@@ -59,7 +59,7 @@ describe('a failed task that printed more than is kept', () => {
     expect([tail.stdout, tail.stderr]).toEqual(['', '400000\nend\n']);
   });
 
-  it('whose stderr goes to a file names it, in the summary and in the log', async () => {
+  it('names the file of its stderr, in the summary and in the log', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'goshawk-err-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const file = join(folder, 'err.txt');
@@ -82,7 +82,7 @@ describe('a failed task that printed more than is kept', () => {
 });
 
 describe('submit', () => {
-  it('prints the id alone on stdout, waits, and exits with the outcome', async () => {
+  it('prints only the id on stdout, waits, and exits with the outcome', async () => {
     const { exitCode, stdout, stderr } = await up.goshawk([
       'submit',
       '--tasks',
@@ -104,7 +104,7 @@ describe('submit', () => {
     expect(Date.parse(job.endedAt)).toBeGreaterThan(Date.parse(job.startedAt));
   });
 
-  it('streams output whole line by whole line, with the task in front', async () => {
+  it('streams output in complete lines, prefixed with the task', async () => {
     const script = 'for i in 1 2 3; do echo line $i of $GOSHAWK_TASK; done; echo oops >&2';
     const { exitCode, stdout, stderr } = await up.goshawk([
       'submit',
@@ -128,7 +128,7 @@ describe('submit', () => {
     expect(stderr.match(/^task \d \| oops$/gm)).toHaveLength(4);
   });
 
-  it('has output written to files, where a log would have it', async () => {
+  it('writes output to files instead of the log', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'goshawk-files-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const files = ['--stdout', 'out/{index}.txt', '--stderr', 'out/{index}.txt', '--cwd', folder];
@@ -144,7 +144,7 @@ describe('submit', () => {
     expect(stderr).toContain('stdout cannot go to "/proc/none/x" on this worker: ');
   });
 
-  it('ends a job that takes longer than it may', async () => {
+  it('ends a job that exceeds its time limit', async () => {
     const job = ['--tasks', '3', '--time-limit', '300ms', '--wait', '--', 'sleep', '1000'];
     const { exitCode, stdout, stderr } = await up.goshawk(['submit', ...job]);
     expect(exitCode).toBe(1);
@@ -156,7 +156,7 @@ describe('submit', () => {
     await expect.poll(idle, { timeout: 60_000 }).toBe(true);
   });
 
-  it('starts jobs after others, whichever schedulers have them, and holds those whose others did not complete', async () => {
+  it('starts jobs after their predecessors on any scheduler, and not after failed ones', async () => {
     const blocker = await cluster.submit({ name: 'blocker', tasks: [{ exec: ['sleep', '1000'] }] });
     const held = await Promise.all(
       Array.from({ length: 6 }, () =>
@@ -195,7 +195,7 @@ describe('submit', () => {
     expect([inFile.exitCode, inFile.stderr]).toEqual([2, expect.stringContaining('there is no job')]);
   });
 
-  it('tries again after a while, and what failed in a certain way only', async () => {
+  it('retries after a delay, and only for the given failures', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'goshawk-retries-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const script = `date +%s%N >> ${folder}/$GOSHAWK_TASK; test $GOSHAWK_TASK = 1 && exit 1; test $GOSHAWK_ATTEMPT = 3 || exit 75`;
@@ -225,7 +225,7 @@ describe('submit', () => {
     expect(await jsonOf('job', stdout.trim())).toMatchObject({ tasks: { completed: 1, failed: 1 } });
   });
 
-  it('is one job for one key', async () => {
+  it('creates one job per key', async () => {
     const args = ['--key', 'only-once', '--sleep', '1ms'];
     const first = await stdoutOf(['submit', ...args]);
     expect(await stdoutOf(['submit', ...args])).toBe(first);
@@ -237,7 +237,7 @@ describe('submit', () => {
     );
   });
 
-  it('takes job files with stages, from stdin too, and tells in JSON what became of them', async () => {
+  it('accepts job files with stages, also from stdin, and prints their outcome as JSON', async () => {
     const job = {
       stages: [
         { name: 'reduce', after: ['map'], tasks: [{ exec: ['sh', '-c', 'cat part-* > whole; rm part-*'] }] },
@@ -251,7 +251,7 @@ describe('submit', () => {
     expect(await readFile(join(up.folder, 'whole'), 'utf8')).toBe('a\nb\n');
   });
 
-  it('refuses a demand that no worker can meet, and names the closest one', async () => {
+  it('rejects a demand that no worker can meet, and names the closest one', async () => {
     const { exitCode, stdout, stderr } = await up.goshawk(['submit', '--cpus', '1000', '--sleep', '1ms']);
     expect(stderr).toMatch(/^goshawk: no worker has cpu 1000; the closest is w\d+ with cpu 1, .*\n$/);
     expect(stdout).toBe('');
@@ -283,7 +283,7 @@ describe('modules', () => {
     );
   });
 
-  it('return what they can where one of them fails, with the exit code of a failed job', async () => {
+  it('return the other results if one fails, with the exit code of a failed job', async () => {
     const module = join(up.folder, 'some.mjs');
     await writeFile(module, 'export default (n) => { if (n === 2) throw new Error("two"); return n; };\n');
     const args = ['submit', '--module', module, '--array', '1-3', '--results'];
@@ -313,7 +313,7 @@ describe('modules', () => {
     ]);
   });
 
-  it('and commands have exit codes and the place of their output as results', async () => {
+  it('return values, while commands have exit codes and the location of their output', async () => {
     const script = ['--', 'sh', '-c', '[ $GOSHAWK_TASK = 0 ] || exit 7'];
     const { exitCode, stdout, stderr } = await up.goshawk(['submit', '--tasks', '2', '--results', ...script]);
     const [id] = stderr.split('\n');
@@ -329,7 +329,7 @@ describe('modules', () => {
     ]);
   });
 
-  it('fail with what they threw', async () => {
+  it('fail with the error that they threw', async () => {
     const { exitCode, stderr } = await up.goshawk(['submit', '--module', './work.mjs#fail', '--wait']);
     expect(stderr).toMatch(/^ {2}task 0 on w\d+: RangeError: out of luck/m);
     expect(exitCode).toBe(1);
@@ -337,7 +337,7 @@ describe('modules', () => {
 });
 
 describe('logs', () => {
-  it('come in the order of the tasks, each stream where it belongs', async () => {
+  it('are printed in task order, each on its stream', async () => {
     const script = 'echo $GOSHAWK_TASK of $GOSHAWK_JOB; echo "no newline" >&2; [ $GOSHAWK_TASK != 2 ]';
     const id = await submit({ tasks: { count: 4, run: { exec: ['sh', '-c', script] } } });
     const all = await up.goshawk(['logs', id, '--follow', '--prefix', 'never']);
@@ -352,7 +352,7 @@ describe('logs', () => {
 });
 
 describe('a command that fails', () => {
-  it('is tried again, and the user sees what happened and what to do', async () => {
+  it('is retried, and the user sees what happened and what to do', async () => {
     const script =
       'echo try $GOSHAWK_ATTEMPT >&2; [ $GOSHAWK_TASK = 0 ] || [ $GOSHAWK_ATTEMPT -gt 3 ] || exit 7';
     const run = ['submit', '--tasks', '2', '--retries', '2', '--wait', '--', 'sh', '-c', script];
@@ -380,7 +380,7 @@ describe('a command that fails', () => {
     expect(refused).toMatchObject({ exitCode: 2, stderr: `goshawk: no task of ${id} failed\n` });
   });
 
-  it('is told from one that does not exist, and from one that a signal ended', async () => {
+  it('is distinguished from a missing command, and from one that a signal ended', async () => {
     const missing = await up.goshawk(['submit', '--wait', '--', 'no-such-command']);
     expect(missing.stderr).toMatch(/task 0 on w\d+(, the last of \d attempts)?: .*no-such-command/);
     expect(missing.exitCode).toBe(1);
@@ -393,7 +393,7 @@ describe('a command that fails', () => {
 });
 
 describe('waiting', () => {
-  it('may be left with Ctrl-C: the job continues, and can be waited for from elsewhere', async () => {
+  it('ends with Ctrl-C; the job continues, and another command can wait for it', async () => {
     const go = join(up.folder, 'go');
     const script = `while [ ! -e ${go} ]; do sleep 0.05; done`;
     const first = up.run(['submit', '--wait', '--', 'sh', '-c', script]);
@@ -414,7 +414,7 @@ describe('waiting', () => {
     expect((await up.goshawk(['wait', id])).exitCode).toBe(0);
   });
 
-  it('has a limit of its own; the job continues, or is cancelled where that was asked for', async () => {
+  it('has a timeout; the job continues, or is cancelled on request', async () => {
     const { exitCode, stdout, stderr } = await up.goshawk([
       'submit',
       '--sleep',
@@ -443,7 +443,7 @@ describe('waiting', () => {
     expect((await cluster.job(other.stdout.trim()).wait()).state).toBe('cancelled');
   });
 
-  it('for what there is not is wrong input', async () => {
+  it('fails for an unknown job', async () => {
     const { exitCode, stderr } = await up.goshawk(['wait', 'nobody-7']);
     expect(stderr).toMatch(/^goshawk: no scheduler of this cluster knows "nobody-7"; .*\n$/);
     expect(exitCode).toBe(2);
@@ -451,7 +451,7 @@ describe('waiting', () => {
 });
 
 describe('cancel', () => {
-  it('kills what runs, and what that has started', async () => {
+  it('kills running commands and their children', async () => {
     const running = up.run(['submit', '--wait', '--', 'sh', '-c', 'sleep 1000 & echo $!; wait']);
     const id = await running.firstLine;
     const logs = up.run(['logs', id, '--follow']);
@@ -473,8 +473,8 @@ describe('cancel', () => {
 /** Distinguishes retries of the test, which must not find jobs of earlier tries. */
 let listTries = 0;
 
-describe('cancel of tasks, and of jobs by what they are', () => {
-  it('ends the tasks that are named, says how many, and leaves the others', async () => {
+describe('cancel of tasks, and of jobs by properties', () => {
+  it('ends the given tasks, prints their number, and keeps the others', async () => {
     const tasks = { count: 4, run: { sleep: 60_000 } };
     const id = await submit({
       stages: [
@@ -499,7 +499,7 @@ describe('cancel of tasks, and of jobs by what they are', () => {
     expect((await cluster.job(id).wait()).tasks).toMatchObject({ cancelled: 8 });
   });
 
-  it('ends the jobs that fit a name and a user, and no others', async () => {
+  it('ends only jobs that match a name and a user', async () => {
     const sleeper = { tasks: { count: 2, run: { sleep: 60_000 } } };
     const [one, two] = [
       await submit({ ...sleeper, name: 'bulk-1' }),
@@ -523,7 +523,7 @@ describe('cancel of tasks, and of jobs by what they are', () => {
 });
 
 describe('jobs', () => {
-  it('are listed with filters before limits, and where to go on', async () => {
+  it('are filtered before limits apply, and show how to continue', async () => {
     const user = `list-tester-${++listTries}`;
     const jobs = [0, 1].map(() => cluster.submit({ user, tasks: [{ sleep: 1 }] }));
     const ids = (await Promise.all(jobs)).map(({ id }) => id);
@@ -553,7 +553,7 @@ describe('jobs', () => {
 });
 
 describe('tasks', () => {
-  it('lists what became of each, as text, JSON and CSV, as the state and stage say', async () => {
+  it('lists each task as text, JSON and CSV, by state and stage', async () => {
     const shell = (script: string) => ({ exec: ['sh', '-c', script] });
     const id = await submit({
       stages: [
@@ -601,7 +601,7 @@ describe('tasks', () => {
 });
 
 describe('hold, release and update', () => {
-  it('keep a job from starting, let it start, and say so everywhere', async () => {
+  it('keep a job from starting, let it start, and show it everywhere', async () => {
     const id = (await stdoutOf(['submit', '--hold', '--tasks', '3', '--sleep', '1ms'])).trim();
     expect(await stdoutOf(['jobs'])).toMatch(new RegExp(`^${id} .* waiting, held `, 'm'));
     expect(await stdoutOf(['job', id])).toContain(`until \`goshawk release ${id}\``);
@@ -626,7 +626,7 @@ describe('hold, release and update', () => {
     });
   });
 
-  it('let what runs go on, and a job that begins later start now', async () => {
+  it('do not affect running tasks, and let a job that begins later start now', async () => {
     const id = (await stdoutOf(['submit', '--begin', '+2h', '--sleep', '1ms'])).trim();
     expect(await jsonOf('job', id)).toMatchObject({ state: 'waiting', held: false });
     expect(await stdoutOf(['jobs'])).toMatch(new RegExp(`^${id} .* waiting, begins later `, 'm'));
@@ -647,7 +647,7 @@ describe('hold, release and update', () => {
 });
 
 describe('drain', () => {
-  it('of a worker under load loses nothing, and runs nothing twice', async () => {
+  it('of a busy worker loses no task, and runs none twice', async () => {
     const short = await cluster.submit({ tasks: { count: 600, run: { sleep: 50 } } });
     const long = await cluster.submit({ tasks: { count: 60, run: { sleep: 200 } }, estimate: '1h' });
     const drained = await jsonOf('drain', 'w3', '--wait');
@@ -678,7 +678,7 @@ describe('drain', () => {
 });
 
 describe('--each-line', () => {
-  it('gives them to arguments and to a variable, too', async () => {
+  it('passes lines in arguments and in a variable', async () => {
     const input = `a "b" 'c'\n$HOME \\ *\n\nü`;
     const args = ['submit', '--each-line', '-', '--', 'printf', '<%s>', '{}'];
     const id = (await stdoutOf(args, { input })).trim();
@@ -688,7 +688,7 @@ describe('--each-line', () => {
 });
 
 describe('goshawk why', () => {
-  it('says why tasks wait, of a job, of a task and in the whole cluster', async () => {
+  it('explains why tasks of a job, a single task, and tasks of the cluster wait', async () => {
     const id = await submit({ name: 'limited', tasks: { count: 3, run: { sleep: 600_000 } }, maxRunning: 1 });
     onTestFinished(async () => void (await cluster.job(id).cancel()));
     await expect.poll(async () => (await cluster.job(id).describe()).tasks.running).toBe(1);
@@ -717,7 +717,7 @@ describe('goshawk why', () => {
     expect((await up.goshawk(['why', `${id}/3`])).stderr).toMatch(/has no task 3; its tasks are 0 to 2/);
   });
 
-  it('says of a job that has ended where its time went', async () => {
+  it('shows the time breakdown of an ended job', async () => {
     const id = await submit({ name: 'quick', tasks: { count: 2, run: { sleep: 20 } } });
     await cluster.job(id).wait();
     const why = JSON.parse(await stdoutOf(['why', id, '--json']));

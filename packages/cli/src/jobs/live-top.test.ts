@@ -37,7 +37,7 @@ function pressed(keys: readonly string[], from: TopState = TOP_START) {
 }
 
 describe('goshawk top', () => {
-  it('fills its terminal exactly, whatever is pressed and however large it is', () => {
+  it('fills terminals of any size exactly after any keys', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(...KEYS, '/', 'escape', 'backspace', '?', 'ä', '日')),
@@ -55,7 +55,7 @@ describe('goshawk top', () => {
     );
   });
 
-  it('asks before it cancels or drains, and does nothing at any key but y', () => {
+  it('asks for confirmation before it cancels or drains, and accepts only y', () => {
     const asked = pressed(['2', 'j', 'c']);
     expect(asked.action).toBeUndefined();
     expect(asked.state.confirm?.question).toBe('cancel a-1? 3 waiting (y/n)');
@@ -65,7 +65,7 @@ describe('goshawk top', () => {
     expect(pressed(['3', 'd', 'y']).action).toEqual({ kind: 'drain', of: 'a-0' });
   });
 
-  it('filters, and shows details, output and reasons of the chosen line', () => {
+  it('filters, and shows details, output and reasons of the selected line', () => {
     expect(pressed(['2', '/', 'e', 't', 'l', 'enter'])).toMatchObject({
       state: { filter: 'etl', typing: undefined },
       action: { kind: 'refresh' },
@@ -79,14 +79,14 @@ describe('goshawk top', () => {
     expect(pressed(['1', 'l']).action).toBeUndefined();
   });
 
-  it('keeps the chosen line in sight', () => {
+  it('keeps the selected line visible', () => {
     const { state } = pressed(['2', ...new Array(7).fill('pagedown')]);
     expect(
       screen(state, LIST, { columns: 80, rows: 24 }, PLAIN).filter((line) => line.startsWith('> a-70 ')),
     ).toHaveLength(1);
   });
 
-  it('reads keys of terminals, several in one piece', () => {
+  it('reads keys of terminals, several in one chunk', () => {
     expect(keysIn('j\u001b[A\u001b[6~\r\u0003q')).toEqual(['j', 'up', 'pagedown', 'enter', 'ctrl-c', 'q']);
   });
 });

@@ -23,11 +23,11 @@ function clusterOf(jobs: readonly JobSummary[], silent: string[] = [], truncated
 const { context } = recordingContext();
 const named = (word: string, cluster = clusterOf(JOBS)) => jobNamed(context, cluster, word);
 
-it('whole ids are nobody else’s, and are not looked up', async () => {
+it('complete ids are not looked up', async () => {
   expect(await named('4ckks-1')).toBe('4ckks-1');
 });
 
-it('the first letters of an id are enough', async () => {
+it('a prefix of an id is sufficient', async () => {
   expect(await named('x2')).toBe('x2pqr-1');
   expect(await jobsNamed(context, clusterOf(JOBS), ['x2', 'x2pqr-1', '7x'])).toEqual(['x2pqr-1', '7xyzw-1']);
 });
@@ -36,7 +36,7 @@ it('last is the job that this user submitted last', async () => {
   expect(await named('last')).toBe('4ckks-10');
 });
 
-it('last is refused where a list that was cut may lack it', async () => {
+it('last is rejected if a truncated list may lack it', async () => {
   const active = JOBS.map((job) => ({ ...job, state: 'running' as const }));
   await expect(named('last', clusterOf(active, [], true))).rejects.toThrow('more than 10,000 are active');
   expect(await named('last', clusterOf(JOBS, [], true))).toBe('4ckks-10');
@@ -59,6 +59,6 @@ it.each([
   await expect(named(word, clusterOf(jobs))).rejects.toThrow(message);
 });
 
-it('says whose jobs are missing', async () => {
+it('names schedulers whose jobs are missing', async () => {
   await expect(named('q', clusterOf(JOBS, ['s3']))).rejects.toMatchObject({ hint: 'no answer from s3' });
 });

@@ -56,12 +56,12 @@ function job(of: JobClass, waiting: number, running: number, estimateMs: number 
 const spec = (more: object = {}) => parseJobSpec({ tasks: { count: 5, run: { sleep: 10 } }, ...more });
 
 describe('the outlook of a job', () => {
-  it('is to start at once where something is free and nothing waits before it', () => {
+  it('starts at once if a slot is free and nothing waits ahead', () => {
     const outlook = outlookOf(spec({ estimate: '2s' }), view(), central(2), [job('long', 9, 1, undefined)]);
     expect(outlook).toMatchObject({ tasks: 5, class: 'short', startMs: 0, ahead: { jobs: 0, tasks: 0 } });
   });
 
-  it('of a long job has all that waits before it, on the slots that long tasks may have', () => {
+  it('counts all waiting tasks ahead of a long job, on the slots for long tasks', () => {
     const jobs = [job('short', 10, 0, 1_000), job('long', 2, 3, 20_000)];
     const outlook = outlookOf(spec({ estimate: '30s' }), view(), central(0), jobs);
     expect(outlook).toMatchObject({ class: 'long', ahead: { jobs: 2, tasks: 12, workMs: 50_000 } });
@@ -69,7 +69,7 @@ describe('the outlook of a job', () => {
     expect(outlook.startMs).toBeCloseTo(50_000 / 2 + 20_000 / 3);
   });
 
-  it('of a short job has short ones before it only', () => {
+  it('counts only short tasks ahead of a short job', () => {
     const jobs = [job('short', 6, 3, 1_000), job('long', 2, 0, 20_000)];
     expect(outlookOf(spec({ estimate: 1 }), view(), central(0), jobs).ahead).toMatchObject({
       jobs: 1,
@@ -77,7 +77,7 @@ describe('the outlook of a job', () => {
     });
   });
 
-  it('cannot say when it starts where nobody said how long those before it take', () => {
+  it('has no start time if tasks ahead have no estimate', () => {
     const jobs = [job('short', 6, 3, undefined)];
     expect(outlookOf(spec({ estimate: 1 }), view(), central(0), jobs).startMs).toBeUndefined();
     const some = [...jobs, job('short', 1, 0, 2_000)];
@@ -88,7 +88,7 @@ describe('the outlook of a job', () => {
     });
   });
 
-  it('counts workers that take work and would have room', () => {
+  it('counts workers that accept tasks and have room', () => {
     const [stage] = outlookOf(spec({ demand: { cpu: 4 } }), view(), central(3), []).stages;
     expect(stage).toMatchObject({ fitting: 1, workers: 3, demand: { cpu: 4 } });
     expect(outlookOf(spec({ demand: { gpu: 1 } }), view(), central(3), [])).toMatchObject({
@@ -97,7 +97,7 @@ describe('the outlook of a job', () => {
     });
   });
 
-  it('counts workers of the partition that its class uses', () => {
+  it('counts workers of the partition of its class', () => {
     const hawk = view('given', presetNamed('hawk'));
     hawk.workers[0]!.partition = 'short';
     const of = (estimate: string, more: object = {}) =>
@@ -117,7 +117,7 @@ describe('the outlook of a job', () => {
     expect(outlookOf(said, view(estimator), central(3), []).class).toBe(decided);
   });
 
-  it('takes the mean of what stages say for the job', () => {
+  it('uses the mean estimate of the stages for the job', () => {
     const stages = [
       { name: 'map', tasks: { count: 3, run: { sleep: 1 } }, estimate: 4_000 },
       { name: 'sum', after: ['map'], tasks: { count: 1, run: { sleep: 1 } }, estimate: 40_000 },

@@ -11,7 +11,7 @@ describe.each([
   ['hawk', ['--short-partition', '0']],
   ['drf', []],
 ])('under %s', (policy, options) => {
-  it('tasks run on workers that have what they require, and what nobody has is waited for', async () => {
+  it('tasks run on workers with the required attributes, and wait until one has them', async () => {
     const up = await TestCluster.start(['--policy', policy, ...options, ...SIZE]);
     try {
       await using cluster = await connect(up.url);
@@ -101,7 +101,7 @@ describe.each([
   });
 });
 
-it('what only workers of the short partition have is said to a long job at once, and waited for', async () => {
+it('a long job learns at once that only workers of the short partition match, and waits', async () => {
   const partition = ['--policy', 'hawk', '--short-partition', '0.25', '--attribute', 'rack=a,b,c,d'];
   const up = await TestCluster.start([...partition, '--workers', '4', '--slots', '1', '--cutoff', '60']);
   try {

@@ -16,7 +16,7 @@ afterAll(async () => {
   await up.stop();
 });
 
-it('shares tells who has what and is due what, by job and by user, and why says it of one that waits', async () => {
+it('shares shows actual and due shares by job and by user, and why shows those of a waiting job', async () => {
   await using cluster = await connect(up.url);
   const submit = (user: string, tasks: number) =>
     cluster.submit({
@@ -61,7 +61,7 @@ it('shares tells who has what and is due what, by job and by user, and why says 
   await Promise.all([first.cancel(), second.cancel()]);
 });
 
-it('--users gives users their shares, follows the file, and keeps what it had where that is wrong', async () => {
+it('--users assigns shares, reloads the file, and ignores an invalid one', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'goshawk-users-'));
   const file = join(folder, 'users.json');
   writeFileSync(file, '{"ann": {"weight": 1}, "ben": {"weight": 3}}');
@@ -113,7 +113,7 @@ it('--users gives users their shares, follows the file, and keeps what it had wh
   }
 });
 
-it('--users limits what users run and have waiting in the whole cluster, and why names the limit', async () => {
+it('--users limits running and waiting tasks of users in the cluster, and why names the limit', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'goshawk-limits-'));
   const file = join(folder, 'users.json');
   writeFileSync(file, '{"*": {"running": 2, "waiting": 20, "cpus": 3}}');
@@ -148,7 +148,7 @@ it('--users limits what users run and have waiting in the whole cluster, and why
   }
 });
 
-it('whose jobs have what is told under a policy that shares nothing, too', async () => {
+it('shares are shown under a policy without shares too', async () => {
   const other = await TestCluster.start(['--workers', '2', '--schedulers', '1']);
   try {
     await using cluster = await connect(other.url);

@@ -61,7 +61,7 @@ describe('tasks as text', () => {
     { index: 2, stage: 'tasks', state: 'waiting', attempt: 0 } as const,
   ];
 
-  it('fit into 80 columns, whatever the pages, under one heading', async () => {
+  it('fit 80 columns under one heading on all pages', async () => {
     const { stdout } = await shown(rows, 'text');
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(4);
@@ -71,20 +71,20 @@ describe('tasks as text', () => {
     expect(lines[3]).toMatch(/^ +2 +waiting$/);
   });
 
-  it('name the stage where there are several, and say where a cut list goes on', async () => {
+  it('name the stage if there are several, and show where a truncated list continues', async () => {
     const { stdout, stderr } = await shown(rows, 'text', { stages: 2, listing: { from: 0, limit: 1 } });
     expect(stdout).toMatch(/task +stage +state/);
     expect(stdout.trimEnd().split('\n')).toHaveLength(2);
     expect(stderr).toBe('there are more tasks; --from 1 continues\n');
   });
 
-  it('that are none say so', async () => {
+  it('print a message if there are none', async () => {
     expect(await shown([], 'text')).toEqual({ stdout: '', stderr: 'no such tasks\n' });
   });
 });
 
 describe('tasks as JSON', () => {
-  it('are one value with all pages', async () => {
+  it('are one value for all pages', async () => {
     const { stdout } = await shown(
       [row(0), row(1), row(2, { state: 'running', exitCode: undefined })],
       'json',
@@ -108,14 +108,14 @@ describe('tasks as JSON', () => {
     expect(listed.tasks[2]).toMatchObject({ endedAt: null, exitCode: null });
   });
 
-  it('that are none, or cut, are still one value', async () => {
+  it('are one value even if there are none, or the list is truncated', async () => {
     expect(JSON.parse((await shown([], 'json')).stdout)).toMatchObject({ tasks: [], total: 0, next: null });
     const cut = await shown([row(0), row(1), row(2)], 'json', { listing: { from: 0, limit: 1 } });
     expect(JSON.parse(cut.stdout)).toMatchObject({ total: 3, truncated: true, next: 1 });
   });
 });
 
-it('tasks as CSV have a heading once, and no formulas', async () => {
+it('tasks as CSV have one heading, and no formulas', async () => {
   const rows = [row(0), row(1), row(2, { state: 'failed', exitCode: 1, error: '=HYPERLINK("x")' })];
   const { stdout } = await shown(rows, 'csv');
   const lines = stdout.trimEnd().split('\n');

@@ -51,7 +51,7 @@ const LIVE: readonly (readonly [string, object, RegExp])[] = [
   ],
 ];
 
-it.each(LIVE)('%s in a job file is one line, and nothing is queued', async (_, job, line) => {
+it.each(LIVE)('%s in a job file is an error of one line, and nothing is queued', async (_, job, line) => {
   const file = join(up.folder, 'job.json');
   await writeFile(file, JSON.stringify(job));
   expectRefusal(await up.goshawk(['submit', file]), line);
@@ -84,7 +84,7 @@ const TRACES: readonly (readonly [string, readonly object[], RegExp])[] = [
   ],
 ];
 
-it.each(TRACES)('%s in a trace is one line, simulated and replayed', async (_, stages, line) => {
+it.each(TRACES)('%s in a trace is an error of one line, simulated and replayed', async (_, stages, line) => {
   const file = join(up.folder, 'jobs.jsonl');
   const lines = [{ schema: 'goshawk.trace/1' }, { submitSeconds: 0, stages }];
   await writeFile(file, lines.map((each) => `${JSON.stringify(each)}\n`).join(''));

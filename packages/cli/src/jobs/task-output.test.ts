@@ -18,7 +18,7 @@ function chunk(task: number, text: string | Uint8Array, more: Partial<LogChunk> 
 }
 
 describe('output without escapes', () => {
-  it('moves no cursor of a terminal, however the bytes are cut, and keeps text and tabs', () => {
+  it('never moves the cursor of a terminal, for any chunks, and keeps text and tabs', () => {
     const evil = '\u001b]0;title\u0007a\u001b[2Jb\tc\u001b[31m!\u001b[0m\n10%\r20%\nlast\u0008';
     fc.assert(
       fc.property(fc.array(fc.nat(evil.length), { maxLength: 6 }), (cuts) => {
@@ -34,7 +34,7 @@ describe('output without escapes', () => {
     );
   });
 
-  it('is every byte where stdout is no terminal', () => {
+  it('has every byte if stdout is not a terminal', () => {
     const { context, written } = recordingContext();
     const sink = withoutEscapes(context, rawOutput(context));
     sink.write(chunk(0, '\u001b[31mred'));
@@ -44,7 +44,7 @@ describe('output without escapes', () => {
 });
 
 describe('sorted output', () => {
-  it('is the bytes of each task in the order of the tasks', () => {
+  it('has the bytes of each task in task order', () => {
     const { context, written } = recordingContext();
     const sink = sortedOutput(context);
     for (const [task, text] of [
@@ -59,7 +59,7 @@ describe('sorted output', () => {
     expect(written.stdout).toBe('aA\nb\nc');
   });
 
-  it('that is too much is sorted as far as it was kept, then comes in whole lines', () => {
+  it('is sorted up to a limit, then printed in complete lines', () => {
     const { context, written } = recordingContext();
     const sink = sortedOutput(context, 3);
     for (const [task, text] of [
@@ -76,7 +76,7 @@ describe('sorted output', () => {
 });
 
 describe('output with prefixes', () => {
-  it('is whole lines, however the chunks were cut and mixed', () => {
+  it('has complete lines, for any chunks in any order', () => {
     const { context, written } = recordingContext();
     const sink = prefixedOutput(context);
     sink.write(chunk(1, 'one '));
@@ -91,7 +91,7 @@ describe('output with prefixes', () => {
     expect(written.stderr).toBe('task 1 | problem\n');
   });
 
-  it('has colours where a terminal is, and only there', () => {
+  it('has colours only on a terminal', () => {
     const { context, written } = recordingContext({ color: true });
     const sink = prefixedOutput(context);
     sink.write(chunk(0, 'a\n'));
@@ -99,7 +99,7 @@ describe('output with prefixes', () => {
     expect(written).toEqual({ stdout: '\u001b[36mtask 0 |\u001b[39m a\n', stderr: 'task 0 | b\n' });
   });
 
-  it('passes lines without an end on in parts', () => {
+  it('passes on endless lines in parts', () => {
     const { context, written } = recordingContext();
     const sink = prefixedOutput(context);
     for (let i = 0; i < 3; i++) sink.write(chunk(0, 'x'.repeat(40_000)));
@@ -108,7 +108,7 @@ describe('output with prefixes', () => {
   });
 });
 
-it('without prefixes is the bytes as they are', () => {
+it('output without prefixes has the bytes unchanged', () => {
   const { context, written } = recordingContext();
   const sink = rawOutput(context);
   sink.write(chunk(0, Uint8Array.of(0xff, 0, 0x0a)));
@@ -117,7 +117,7 @@ it('without prefixes is the bytes as they are', () => {
   expect(written).toEqual({ stdout: '\u00ff\0\n', stderr: 'no newline' });
 });
 
-it('without prefixes ends its last line on a terminal, so that what is said next begins one', () => {
+it('output without prefixes ends its last line on a terminal, so that the next message starts a line', () => {
   const { context, written } = recordingContext();
   const sink = rawOutput({ ...context, stdout: { ...context.stdout, isTTY: true } });
   sink.write(chunk(0, 'no newline'));
@@ -125,7 +125,7 @@ it('without prefixes ends its last line on a terminal, so that what is said next
   expect(written.stdout).toBe('no newline\n');
 });
 
-it('as JSON is a value a line, bytes that are no text as base64', () => {
+it('output as JSON has one value per line, with bytes that are not text as base64', () => {
   const { context, written } = recordingContext();
   const sink = jsonOutput(context, 'a1-3');
   sink.write(chunk(0, 'ä\nb'));
@@ -147,7 +147,7 @@ it('as JSON is a value a line, bytes that are no text as base64', () => {
 describe('output that is collected', () => {
   const chunks = [chunk(2, 'c\n'), chunk(0, 'a\n'), chunk(2, 'd\n', { stream: 'stderr' }), chunk(1, 'b')];
 
-  it('comes in the order of the tasks, each as it came', () => {
+  it('is sorted by task, and keeps the order within a task', () => {
     expect(inTaskOrder(chunks).map(({ bytes }) => Buffer.from(bytes).toString())).toEqual([
       'a\n',
       'b',
@@ -156,7 +156,7 @@ describe('output that is collected', () => {
     ]);
   });
 
-  it('may be cut to the last lines of each task', () => {
+  it('can be limited to the last lines of each task', () => {
     const last = inTaskOrder(lastLines([chunk(0, '1\n2\n3'), ...chunks, chunk(0, '\n4')], 2));
     expect(last.map(({ task, bytes }) => `${task}:${Buffer.from(bytes)}`)).toEqual([
       '0:\n',
@@ -171,7 +171,7 @@ describe('output that is collected', () => {
     expect(texts(2)).toEqual(['cause\n', '2\n', '3\n']);
   });
 
-  it('that went to files has a line that names them', () => {
+  it('has a line with the names of files of output', () => {
     const exec = ['true'];
     const tasks = {
       each: [{ exec, stdout: 'a' }, { exec, stdout: 'b', stderr: 'err/{index}' }, { sleep: 1 }],
@@ -186,7 +186,7 @@ describe('output that is collected', () => {
   });
 });
 
-it('lines put together again are what was written, by task and stream', () => {
+it('assembled lines are the original output, by task and stream', () => {
   const piece = fc.record({
     task: fc.nat(2),
     stream: fc.constantFrom('stdout' as const, 'stderr' as const),

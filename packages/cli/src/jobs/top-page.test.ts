@@ -39,7 +39,7 @@ const POINT: Point = {
   long: { tasksPerSecond: 0, delaySeconds: null, runSeconds: null },
 };
 
-it('says what there is, what waits and why, and what needs attention', () => {
+it('shows the cluster, what waits and why, and what needs attention', () => {
   const text = topPage({ overview: OVERVIEW, history: { points: [POINT] } }, painter({ color: false }));
   expect(text).toMatch(/slots +█{23}░{7} 3 of 4 busy, 2 queued/);
   expect(text).toMatch(/workers +3 active, 1 lost/);
@@ -50,7 +50,7 @@ it('says what there is, what waits and why, and what needs attention', () => {
   expect(text).toMatch(/attention +1 worker lost: w9; its log says why/);
 });
 
-it('leaves out what nobody has told yet', () => {
+it('omits values that are not known yet', () => {
   const text = topPage(
     { overview: { ...OVERVIEW, waiting: [] }, history: { points: [] } },
     painter({ color: false }),
@@ -58,7 +58,7 @@ it('leaves out what nobody has told yet', () => {
   expect(text).not.toMatch(/waiting|short|long/);
 });
 
-it('says unknown, with the last value and its age, while central does not answer', () => {
+it('shows unknown, with the last value and its age, while central does not respond', () => {
   const none = { slots: null, busy: null, queued: null, schedulers: null, jobs: null, waiting: null };
   const last = { secondsAgo: 12, slots: 80, busy: 62, queued: 3, schedulers: 1, jobs: 9 };
   const overview = { ...OVERVIEW, ...none, reachable: false, lastSeen: last, failedJobs: null };

@@ -14,7 +14,7 @@ const untilGo = ({ folder }: TestCluster) => [
   `while [ ! -e '${join(folder, 'go')}' ]; do sleep 0.05; done`,
 ];
 
-it('jobs that wait for others, and schedulers that are killed meanwhile: each starts once, after its others', async () => {
+it('dependent jobs start once, after their predecessors, although schedulers are killed', async () => {
   const up = await TestCluster.start(['--workers', '8', '--schedulers', '2']);
   try {
     await using cluster = await connect(up.url);
@@ -59,7 +59,7 @@ it('jobs that wait for others, and schedulers that are killed meanwhile: each st
   }
 });
 
-it('a job waits for the one worker that has what it requires, which is killed and comes back', async () => {
+it('a job waits for the only matching worker, which is killed and comes back', async () => {
   const up = await TestCluster.start(['--workers', '3', '--attribute', 'planet=earth']);
   try {
     await using cluster = await connect(up.url);
@@ -89,7 +89,7 @@ it('a job waits for the one worker that has what it requires, which is killed an
   }
 });
 
-it('a user who has as many tasks waiting as one may is refused, and another one is not', async () => {
+it('a user at the limit of waiting tasks is rejected, and another one is not', async () => {
   const quota = ['--user-waiting-tasks-max', '5'];
   const up = await TestCluster.start(['--workers', '1', '--schedulers', '1', ...quota]);
   try {

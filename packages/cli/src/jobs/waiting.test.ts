@@ -43,7 +43,7 @@ function fakeJob(id: string) {
 const ids = (jobs: readonly JobDetail[]) => jobs.map(({ id }) => id);
 
 describe('the exit code', () => {
-  it('tells of a failure, then of a deadline that was missed', () => {
+  it('shows a failure, then a missed deadline', () => {
     const late = jobDetail({ deadlineMs: 5_000 });
     expect(exitCodeOf([jobDetail({ deadlineMs: 6_000 })])).toBe(0);
     expect(exitCodeOf([jobDetail(), late])).toBe(4);
@@ -52,7 +52,7 @@ describe('the exit code', () => {
 });
 
 describe('waiting for jobs', () => {
-  it('ends when all have, and tells them in that order', async () => {
+  it('ends when all have ended, and reports them in that order', async () => {
     const { context } = recordingContext();
     const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
     const told: JobDetail[] = [];
@@ -66,7 +66,7 @@ describe('waiting for jobs', () => {
     expect(exitCodeOf(ended)).toBe(1);
   });
 
-  it('ends with the first when one is enough', async () => {
+  it('ends with the first job with `any`', async () => {
     const { context } = recordingContext();
     const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
     const waiting = waitForJobs(context, [a.handle, b.handle], { any: true, ended: () => {} });
@@ -74,7 +74,7 @@ describe('waiting for jobs', () => {
     expect(ids(await waiting)).toEqual(['b-1']);
   });
 
-  it('with any has the outcome of the job that ended first, whichever news comes first', async () => {
+  it('reports the job that ended first with `any`, regardless of the order of events', async () => {
     const { context } = recordingContext();
     const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
     const told: JobDetail[] = [];
@@ -87,7 +87,7 @@ describe('waiting for jobs', () => {
     expect(exitCodeOf(await waiting)).toBe(0);
   });
 
-  it('gives up after its time, naming what has not ended', async () => {
+  it('times out, and names the jobs that have not ended', async () => {
     const { context } = recordingContext();
     const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
     a.ends();
@@ -99,14 +99,14 @@ describe('waiting for jobs', () => {
     expect(ids(told)).toEqual(['a-1']);
   });
 
-  it('fails at once for a job that there is not', async () => {
+  it('fails at once for an unknown job', async () => {
     const { context } = recordingContext();
     const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
     b.fails(new InputError('unknown-job', 'no b-1'));
     await expect(waitForJobs(context, [a.handle, b.handle], { ended: () => {} })).rejects.toThrow('no b-1');
   });
 
-  it('is left by Ctrl-C, with the ways back', async () => {
+  it('ends with Ctrl-C, and shows how to continue', async () => {
     const interrupt = new AbortController();
     const { context, written } = recordingContext({ interrupted: interrupt.signal });
     const a = fakeJob('a-1');
@@ -128,7 +128,7 @@ describe('waiting for jobs', () => {
     expect(() => leave(json, error)).toThrow(error);
   });
 
-  it('shows how far they have come together', async () => {
+  it('shows the combined progress', async () => {
     const { context, written } = recordingContext({ global: { progress: 'plain' } });
     const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
     a.progresses({ running: 1, completed: 3 });

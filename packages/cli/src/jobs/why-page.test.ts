@@ -26,7 +26,7 @@ function waits(ahead: NeedView['ahead']): ExplainedJob {
 const background = { cutoff: { cutoffMs: 10_000, cutoffJobs: null }, ended: undefined };
 const page = (explained: ExplainedJob) => whyPage(explained, background, painter({ color: false }));
 
-it('says how many long tasks run, and how many may', () => {
+it('shows how many long tasks run, and their limit', () => {
   const central = { slots: 20, freeSlots: 20, longRunning: 0, longLimit: 18, unmatched: 0 };
   const text = waitingPage(
     { waiting: [], central: { needs: [], ...central }, silent: [] },
@@ -46,7 +46,7 @@ it('has a line each for the first ten of many stages', () => {
   expect(text).not.toContain('of s10,');
 });
 
-it('says nothing of a time that nobody can know', () => {
+it('shows no time if it is unknown', () => {
   const unknown = waits({ jobs: 1, tasks: 28, workMs: 0 });
   expect(page(unknown)).toContain('after 28 tasks of 1 job, for an unknown time: they have no estimate');
   expect(page(unknown)).not.toMatch(/about|\b0 ms/);
@@ -58,13 +58,13 @@ it('says nothing of a time that nobody can know', () => {
   });
 });
 
-it('says how long it may take where somebody said', () => {
+it('shows the estimated wait if there are estimates', () => {
   const known = waits({ jobs: 1, tasks: 28, workMs: 28_000 });
   expect(page(known)).toContain('after 28 tasks of 1 job, about 7 s');
   expect(whyJson(known, background.cutoff, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: 7 }] } });
 });
 
-it('says between what bounds the next start lies, by earlier waits', () => {
+it('shows bounds of the next start, from earlier waits', () => {
   const explained = waits({ jobs: 1, tasks: 28, workMs: 28_000 });
   const [need] = explained.central!.needs;
   const starts = { p10: 2_000, p50: 5_000, p90: 20_000, waits: 256 };
@@ -75,7 +75,7 @@ it('says between what bounds the next start lies, by earlier waits', () => {
   });
 });
 
-it('gives the word to the policy where it has one', () => {
+it('shows the explanation of the policy, if it has one', () => {
   const explained = waits({ jobs: 1, tasks: 28, workMs: 0 });
   const [need] = explained.central!.needs;
   const why = 'each task needs cpu 2; the largest room left at a worker is cpu 1';
@@ -84,7 +84,7 @@ it('gives the word to the policy where it has one', () => {
   expect(whyJson(told, background.cutoff, 0)).toMatchObject({ line: { needs: [{ why }] } });
 });
 
-it('says where the policy plans to start the job, and in JSON when', () => {
+it('shows where the policy plans to start the job, and in JSON when', () => {
   const explained = waits({ jobs: 1, tasks: 28, workMs: 28_000 });
   const [need] = explained.central!.needs;
   const plan = { why: 'its gang fits at the next slot', expected: { inMs: 12_000, where: 'rack-1' } };
@@ -93,7 +93,7 @@ it('says where the policy plans to start the job, and in JSON when', () => {
   expect(whyJson(told, background.cutoff, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: 12 }] } });
 });
 
-it('says what no worker has that may run it, where it is and what to do, in place of who has it', () => {
+it('shows missing attributes of eligible workers, where they exist, and what to do', () => {
   const missing = 'only workers of the short partition have zone=eu (w1), and the job uses the general one';
   const explained = waits({ jobs: 0, tasks: 0, workMs: 0 });
   const requires = [{ name: 'zone', value: 'eu' }];
@@ -108,13 +108,13 @@ it('says what no worker has that may run it, where it is and what to do, in plac
   });
 });
 
-it('says what divides short from long', () => {
+it('shows the cutoff between short and long', () => {
   const known = waits({ jobs: 0, tasks: 0, workMs: 0 });
   expect(page(known)).toContain('a job whose tasks take 10 s or more on average is long (said)');
   expect(whyJson(known, background.cutoff, 0)).toMatchObject({ cutoffSeconds: 10, cutoffFrom: 'said' });
 });
 
-it('says of a job that has ended no less than `job` does', () => {
+it('shows everything about an ended job that `job` shows', () => {
   const job = jobDetail({ estimateMs: 1_000 });
   const ended = { ...waits({ jobs: 0, tasks: 0, workMs: 0 }), job, waiting: [] };
   const text = whyPage(ended, { ...background, ended: job }, painter({ color: false }));
@@ -122,7 +122,7 @@ it('says of a job that has ended no less than `job` does', () => {
   expect(text).toMatch(/estimate +1 s per task, which was 100% too high/);
 });
 
-it('says of a job that has ended what its tasks waited for', () => {
+it('shows what the tasks of an ended job waited for', () => {
   const job = jobSummary({ state: 'completed' });
   const spread = { tasks: 8, p50: 4_000, p90: 6_000, max: 6_000 };
   const ended = { ...waits({ jobs: 0, tasks: 0, workMs: 0 }), job, waiting: [], waits: spread };

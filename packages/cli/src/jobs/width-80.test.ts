@@ -51,7 +51,7 @@ it('workers fit 80 columns, with long names and many resources', () => {
   expectToFit(workersTable([worker] as unknown as ClusterView['workers'], PAINT));
 });
 
-it.each(['job', 'user'] as const)('shares by %s fit 80 columns, and cut no amount', async (by) => {
+it.each(['job', 'user'] as const)('shares by %s fit 80 columns, without cutting amounts', async (by) => {
   const job: JobShare = {
     ...{ id: 'abcde-123456', user: 'u'.repeat(60), weight: 1, running: 12_345, waiting: 98_765 },
     ...{ has: { cpu: 128, memory: 274_877_906_944, gpu: 8 }, due: { cpu: 64 } },

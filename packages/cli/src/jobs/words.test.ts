@@ -18,7 +18,7 @@ function failure(task: number, more: Partial<TaskFailure> = {}): TaskFailure {
   };
 }
 
-describe('how a job came out', () => {
+describe('the outcome of a job', () => {
   it.each([
     [jobSummary(), 'a1-3 completed: 200 tasks, after 5.2 s'],
     [jobSummary({ deadlineMs: 5_000 }), 'a1-3 completed: 200 tasks, after 5.2 s, 200 ms after its deadline'],
@@ -42,7 +42,7 @@ describe('how a job came out', () => {
 describe('after a failure', () => {
   const tasks = taskCounts({ failed: 7, completed: 3 });
 
-  it('the first failures are shown, and how many there are', () => {
+  it('the first failures are shown, and their number', () => {
     const failures = [0, 1, 2, 3, 4, 5, 6].map((task) => failure(task));
     expect(failureLines(jobDetail({ tasks, failures }))).toEqual([
       'task 0 on w7: exit code 3',
@@ -54,7 +54,7 @@ describe('after a failure', () => {
     ]);
   });
 
-  it('attempts are told, and words of others kept on their line', () => {
+  it('attempts are shown, and foreign text stays on its line', () => {
     const failures = [
       failure(9, { attempts: 3, message: 'Error:\n\u001b[31mno\u001b[39m luck', worker: '' }),
     ];
@@ -63,7 +63,7 @@ describe('after a failure', () => {
     ]);
   });
 
-  it('the last lines of tasks are shown, once where several say the same, and files that have them', () => {
+  it('the last lines of tasks, without repetitions, and files of output are shown', () => {
     const printed = Buffer.from('10%\r20%\nError: disk\n');
     const failures = [
       failure(0, { printed }),
@@ -83,14 +83,14 @@ describe('after a failure', () => {
     ]);
   });
 
-  it('of which all is in files nothing points to the log', () => {
+  it('the log is not mentioned if all output is in files', () => {
     const failures = [failure(0, { stderrFile: '/tmp/0' })];
     expect(remedyLines(jobDetail({ tasks: taskCounts({ failed: 1 }), failures }))).toEqual([
       'goshawk retry a1-3 --failed   run the failed tasks again',
     ]);
   });
 
-  it('there are commands to go on with, and none when nothing failed', () => {
+  it('remedies are shown only if something failed', () => {
     expect(remedyLines(jobDetail({ tasks }))).toEqual([
       'goshawk logs a1-3 --failed    what they printed',
       'goshawk retry a1-3 --failed   run the failed tasks again',
@@ -99,8 +99,8 @@ describe('after a failure', () => {
   });
 });
 
-describe('where the time went', () => {
-  it('is waiting and running', () => {
+describe('the time breakdown', () => {
+  it('shows waiting and running', () => {
     const job = jobDetail({ runPercentilesMs: { p50: 400, p90: 900, max: 1_500 } });
     expect(measures(job)).toEqual([
       ['waited', '3 ms until the first task started'],
@@ -112,11 +112,11 @@ describe('where the time went', () => {
     [1_000, '1 s per task, which was 100% too high'],
     [250, '250 ms per task, which was 50% too low'],
     [501, '501 ms per task, which was right'],
-  ])('with the estimate of %d ms against the truth', (estimateMs, value) => {
+  ])('compares the estimate of %d ms with the truth', (estimateMs, value) => {
     expect(measures(jobDetail({ estimateMs }))).toContainEqual(['estimate', value]);
   });
 
-  it('with what retries and lost workers cost', () => {
+  it('shows the cost of retries and lost workers', () => {
     const job = jobDetail({ attempts: { total: 206, failed: 5, lost: 1 }, wastedMs: 1_234 });
     expect(measures(job)).toContainEqual([
       'lost',
@@ -124,7 +124,7 @@ describe('where the time went', () => {
     ]);
   });
 
-  it('of a job that never started is nothing', () => {
+  it('is empty for a job that never started', () => {
     expect(measures(jobDetail({ firstStartMs: undefined, meanRunMs: undefined }))).toEqual([]);
   });
 });
