@@ -19,17 +19,17 @@ async function notesOf(...looks: readonly (Error | 'well')[]): Promise<string[]>
 
 const away = new UnreachableError('unreachable', 'nobody answers', 'try again');
 
-it('says once that somebody does not answer, and once that it does again', async () => {
+it('reports an unreachable process once, and its return once', async () => {
   expect(await notesOf('well', away, away, 'well', 'well', 'well')).toEqual([
     'nobody answers; try again',
     'the cluster responds again',
   ]);
 });
 
-it('Ctrl-C while nobody answers makes nothing well', async () => {
+it('Ctrl-C while nothing responds does not report a recovery', async () => {
   expect(await notesOf(away, new Error('aborted'))).toEqual(['nobody answers; try again']);
 });
 
-it('what does not go away by itself is thrown', async () => {
+it('a permanent error is thrown', async () => {
   await expect(notesOf(new Error('a bug'), 'well')).rejects.toThrow('a bug');
 });

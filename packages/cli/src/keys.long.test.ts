@@ -68,7 +68,7 @@ async function cluster(
 }
 
 describe('a cluster with keys', () => {
-  it('serves who has a client’s key, by a file or the environment, at central and at a scheduler', async () => {
+  it('serves clients with a key, from a file or the environment, at central and at a scheduler', async () => {
     const { url, scheduler } = await cluster();
     const text = await readFile(join(folder, 'keys', 'client.key'), 'utf8');
     for (const [endpoint, more] of [
@@ -87,7 +87,7 @@ describe('a cluster with keys', () => {
     }
   });
 
-  it('gives nothing to who has none, or another cluster’s, and says why', async () => {
+  it('rejects clients without a key, or with that of another cluster, and explains why', async () => {
     const { central, url } = await cluster();
     const keyless = await goshawk('jobs', '--cluster', url);
     expect(keyless.exitCode).toBe(3);
@@ -100,7 +100,7 @@ describe('a cluster with keys', () => {
     await central.says(/rejected connections from outside this cluster/);
   });
 
-  it('takes no worker that has a client’s key, nor one of another cluster', async () => {
+  it('rejects workers with a client key, or with a key of another cluster', async () => {
     const { url } = await cluster();
     const refused = await goshawk('worker', '--central-url', url, '--keys', 'keys/client.key');
     expect(refused.exitCode).toBe(2);
@@ -120,7 +120,7 @@ describe('a cluster with keys', () => {
     expect(JSON.parse(listed.stdout)).toMatchObject({ total: 1, workers: [{ name: WORKER }] });
   });
 
-  it('goes on while its keys are replaced, with everybody at another step of it', async () => {
+  it('continues during a rotation of keys, with each process at a different step', async () => {
     for (const [before, after] of [
       ['keys', 'prepared'],
       ['prepared', 'switched'],
@@ -135,7 +135,7 @@ describe('a cluster with keys', () => {
     }
   });
 
-  it('sends nothing that can be read on the way', async () => {
+  it('encrypts all traffic', async () => {
     const { url } = await cluster();
     const relay = await openTap(url);
     relays.push(relay);
@@ -153,7 +153,7 @@ describe('a cluster with keys', () => {
 });
 
 describe('while a cluster runs', () => {
-  it('a client gets a key of its own, which is good for what it says, and is worth nothing when it was revoked', async () => {
+  it('a client gets a separate key with limited rights, which is invalid once revoked', async () => {
     const { url } = await cluster();
     const keygen = ['keygen', 'keys', '--client', 'ci', '--rights', 'submit,read-own'];
     expect((await goshawk(...keygen)).exitCode).toBe(0);
@@ -190,7 +190,7 @@ describe('while a cluster runs', () => {
     expect((await as('keys', 'submit', '--sleep', '1ms', '--wait')).exitCode).toBe(0);
   });
 
-  it('the cluster’s keys are replaced in all steps without a restart, and the old ones end', async () => {
+  it('keys are rotated in all steps without a restart, and the old ones become invalid', async () => {
     const { url } = await cluster();
     await cp(join(folder, 'keys', 'client.key'), join(folder, 'leaked.key'));
     const job = (await goshawk('submit', '--cluster', url, '--keys', 'keys', '--sleep', '1h')).stdout.trim();
@@ -211,7 +211,7 @@ describe('while a cluster runs', () => {
     });
   });
 
-  it('a file that is not a key file in the place of one changes nothing, and is told', async () => {
+  it('an invalid key file changes nothing, and is reported', async () => {
     const { central, url } = await cluster({ ...EVERYBODY, central: 'keys/central.key' });
     await writeFile(join(folder, 'keys', 'central.key'), '{');
     await central.says(/the previous keys remain in use/);
@@ -222,7 +222,7 @@ describe('while a cluster runs', () => {
 const WAITED = { timeout: 120_000, interval: 200 };
 
 describe('goshawk up --secure', () => {
-  it('makes keys that its own user finds, and nobody else', async () => {
+  it('creates keys that only its user can read', async () => {
     const up = startGoshawk(
       ['up', '--secure', '--workers', '1', '--schedulers', '1', '--data-folder', 'data', '--json'],
       environment,

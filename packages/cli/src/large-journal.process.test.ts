@@ -54,7 +54,7 @@ describe('a journal with records that are larger than the heap', () => {
     expect([exitCode, stdout, stderr]).toEqual([0, '3 records of 3 jobs can be read, 0 damaged\n', '']);
   });
 
-  test('is exported, every task of it', async () => {
+  test('is exported with every task', async () => {
     const child = spawn(process.execPath, [GOSHAWK, 'journal', 'export', folder], {
       env: { ...process.env, ...SMALL_HEAP },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -70,7 +70,7 @@ describe('a journal with records that are larger than the heap', () => {
     expect(payloads[1]!.at(-1)).toEqual(payload(TASKS - 1));
   });
 
-  test('is started from: what does not fit is left there, and said', async () => {
+  test('starts a scheduler, which skips and reports jobs that do not fit', async () => {
     await daemons.startCentral();
     const data = join(daemons.folder, 's0');
     await writeJournal(data);
@@ -90,7 +90,7 @@ describe.skipIf(!newDatabase.isThere)('such a journal in PostgreSQL', () => {
   // In PostgreSQL, where records are text, one record is about as large as the heap.
   const STORED_TASKS = 30_000;
 
-  test('is verified, and started from', async () => {
+  test('is verified, and starts a scheduler', async () => {
     const url = await newDatabase();
     const { importStored, initStore } = await inPostgres();
     await initStore(url);

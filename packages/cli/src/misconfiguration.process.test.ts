@@ -34,7 +34,7 @@ function expectOneLine({ exitCode, stdout, stderr }: Finished, pattern: RegExp):
   expect(exitCode).toBe(2);
 }
 
-describe('a daemon ends with one line and code 2', () => {
+describe('a daemon exits with one line and code 2', () => {
   it.each<[what: string, args: string[], variables: NodeJS.ProcessEnv, line: RegExp]>([
     [
       'a variable of a wrong value',
@@ -149,7 +149,7 @@ describe('a daemon ends with one line and code 2', () => {
     expectOneLine(await runGoshawk(args, variables), line);
   });
 
-  it('for a key file that is not there, or is none', async () => {
+  it('for a missing or invalid key file', async () => {
     const missing = join(folder, 'central.key');
     expectOneLine(
       await runGoshawk(['central', ...SOMEWHERE, '--keys', missing]),
@@ -158,7 +158,7 @@ describe('a daemon ends with one line and code 2', () => {
     expectOneLine(await runGoshawk(['central', ...SOMEWHERE], { GOSHAWK_KEYS: file }), /file/);
   });
 
-  it('for a token file that is not there', async () => {
+  it('for a missing token file', async () => {
     const args = [
       'central',
       ...SOMEWHERE,
@@ -170,7 +170,7 @@ describe('a daemon ends with one line and code 2', () => {
     expectOneLine(await runGoshawk(args), /--http-token-file: cannot read .*token: there is no such file/);
   });
 
-  it('for a folder that cannot be one', async () => {
+  it('for an invalid folder', async () => {
     const args = ['--data-folder', join(file, 'data'), ...NOBODY_THERE];
     expectOneLine(
       await runGoshawk(['scheduler', ...args]),
@@ -182,7 +182,7 @@ describe('a daemon ends with one line and code 2', () => {
     );
   });
 
-  it('for a journal that is damaged', async () => {
+  it('for a damaged journal', async () => {
     const data = join(folder, 'damaged');
     await mkdir(join(data, 'journal'), { recursive: true });
     await writeFile(join(data, 'journal', 'jobs.mdb'), 'x'.repeat(100_000));
@@ -201,7 +201,7 @@ describe('a daemon ends with one line and code 2', () => {
     expect((await central.finished).exitCode).toBe(0);
   });
 
-  it('for a port that somebody has', async () => {
+  it('for a port in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;

@@ -30,7 +30,7 @@ async function simulated(...args: string[]): Promise<Comparison> {
 }
 
 describe('simulated', () => {
-  it('a policy and an estimator of one’s own run beside others, in threads too', async () => {
+  it('a custom policy and estimator run beside others, in threads too', async () => {
     const names = ['./shortest-first.mjs', 'goshawk'];
     const args = ['--policy', names.join(), '--estimator', './last-time.mjs', '--seeds', '2'];
     const { runs } = await simulated(...args, '--parallel', '2');
@@ -76,7 +76,7 @@ describe('simulated', () => {
       policy('if ([...cluster.jobs].length > 0) draft.again(now);'),
       /is not after now/,
     ],
-  ])('%s: one line, exit 2', async (_, flag, source, line) => {
+  ])('%s is an error of one line with exit code 2', async (_, flag, source, line) => {
     const own = await mkdtemp(join(folder, 'bad-'));
     if (source !== undefined) await writeFile(join(own, 'mine.mjs'), source);
     const args = ['simulate', ...SMALL, '--quiet', flag, './mine.mjs'];
@@ -88,7 +88,7 @@ describe('simulated', () => {
 });
 
 describe('live', () => {
-  it('all jobs run by a policy and an estimator of one’s own', async () => {
+  it('all jobs run with a custom policy and estimator', async () => {
     const own = [
       '--policy',
       join(folder, 'shortest-first.mjs'),
@@ -108,7 +108,7 @@ describe('live', () => {
     }
   });
 
-  it('a policy that throws ends nobody: it is logged and counted, and the jobs run', async () => {
+  it('exceptions of a policy are logged and counted, and the jobs run', async () => {
     const file = join(folder, 'throws.mjs');
     await writeFile(file, THROWS);
     const cluster = await TestCluster.start(['--workers', '3', '--schedulers', '1', '--policy', file]);
@@ -122,7 +122,7 @@ describe('live', () => {
     }
   });
 
-  it('a scheduler without the estimator of its cluster says so', async () => {
+  it('a scheduler without the estimator of its cluster reports an error', async () => {
     const at = ['--bind', 'tcp://127.0.0.1:0', '--json'];
     const estimator = ['--estimator', join(folder, 'last-time.mjs')];
     const central = startGoshawk(['central', ...at, ...estimator]);
@@ -140,7 +140,7 @@ describe('live', () => {
     }
   });
 
-  it('a cluster does not start with one that is no policy', async () => {
+  it('a cluster does not start with an invalid policy', async () => {
     const args = ['up', '--policy', './nothing.mjs'];
     const { exitCode, stderr } = await runGoshawk(args, {}, { cwd: folder });
     expect(stderr).toMatch(/^goshawk: --policy \.\/nothing\.mjs: there is no file [^\n]*\n$/);

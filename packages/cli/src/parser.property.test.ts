@@ -52,7 +52,7 @@ const value = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 12 }),
 );
 
-describe('a value is a value, whatever it looks like', () => {
+describe('any text is accepted as a value', () => {
   let commands: readonly Command[];
   beforeAll(async () => {
     commands = await allCommands();
@@ -85,7 +85,7 @@ describe('a value is a value, whatever it looks like', () => {
     }
   });
 
-  it('before the command, too', async () => {
+  it('of options before the command', async () => {
     await fc.assert(
       fc.asyncProperty(value, async (text) => {
         const { given } = await parse(GOSHAWK, [`--config=${text}`, 'jobs', '--user=ann'], 100);
@@ -94,7 +94,7 @@ describe('a value is a value, whatever it looks like', () => {
     );
   });
 
-  it('never answers with help where an option lacks its value', async () => {
+  it('and an option without its value never prints help', async () => {
     for (const command of commands) {
       for (const [name, spec] of valued(command)) {
         if (spec.type === 'text' && spec.valueOptional) continue;

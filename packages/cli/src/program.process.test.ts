@@ -26,15 +26,15 @@ function run(): string {
   return execFileSync(process.execPath, [program()], { encoding: 'utf8' }).trim();
 }
 
-describe('what the command runs', () => {
-  it('is the bundle where there is one, else what was compiled', () => {
+describe('the program that the command runs', () => {
+  it('is the bundle if it exists, else the compiled code', () => {
     write('dist/main.js', 'console.log("compiled")');
     expect(run()).toBe('compiled');
     write('bundle/main.cjs', 'console.log("bundled")');
     expect(run()).toBe('bundled');
   });
 
-  it('is nothing before the first build, which it says', () => {
+  it('is missing before the first build, which is reported', () => {
     const { status, stderr } = spawnSync(process.execPath, [program()], { encoding: 'utf8' });
     expect(stderr).toBe('goshawk: not built yet; run `npm run build` in the checkout first\n');
     expect(status).toBe(2);
@@ -73,7 +73,7 @@ describe.runIf(process.platform === 'linux')('an argument that is not UTF-8', ()
   });
 });
 
-describe.runIf(process.platform === 'linux')('what cannot be written', () => {
+describe.runIf(process.platform === 'linux')('a failed write', () => {
   const real = join(import.meta.dirname, '../bin/goshawk.js');
   const shell = (line: string) =>
     spawnSync('sh', ['-c', line, 'sh', process.execPath, real], {
@@ -92,7 +92,7 @@ describe.runIf(process.platform === 'linux')('what cannot be written', () => {
     });
   });
 
-  it('to a reader that has gone is none', () => {
+  it('to a closed pipe is not an error', () => {
     const { stdout, stderr } = shell('"$1" "$2" policies | head -n 1');
     expect([stdout, stderr]).toEqual(['policy\n', '']);
   });

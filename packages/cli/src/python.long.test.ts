@@ -39,7 +39,7 @@ it('the client and the executor pass their own tests', async () => {
   expect(stderr).toMatch(/^Ran \d\d tests/m);
 });
 
-it('a grid search of 300 points with five failures has a result or an exception by index, over a restart of the scheduler', async () => {
+it('a grid search of 300 points has a result or an exception by index after a restart of the scheduler', async () => {
   const search = spawn(PYTHON, ['grid_search.py'], {
     cwd: TESTS,
     env: environment,
@@ -63,7 +63,7 @@ it('a grid search of 300 points with five failures has a result or an exception 
   expect(JSON.parse(lines.at(-1)!)).toEqual(expected);
 });
 
-it('the wheel is made without network, and works in an empty environment', async () => {
+it('the wheel is built without network, and works in an empty environment', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'goshawk-wheel-'));
   try {
     await run(PYTHON, [join(PACKAGE, 'make_wheel.py'), folder, '0.1.0'], { env: environment });

@@ -12,7 +12,7 @@ function goshawk(argv: string[], environment: Record<string, string> = {}) {
   return runHere(argv, { environment: { XDG_STATE_HOME: folder, ...environment }, cwd: folder });
 }
 
-describe('wrong usage is one line and exit code 2', () => {
+describe('a usage error is one line and exit code 2', () => {
   it.each<[argv: string[], line: string]>([
     [['frobnicate'], 'unknown command: frobnicate; see `goshawk --help`'],
     [['trace', 'frob'], 'unknown command: trace frob; see `goshawk --help`'],
@@ -82,7 +82,7 @@ describe('wrong usage is one line and exit code 2', () => {
     expect(exitCode).toBe(2);
   });
 
-  it('is JSON where that was asked for, but not by a word of the command that is run', async () => {
+  it('is JSON with --json, but not with --json of the command that runs', async () => {
     expect(JSON.parse((await goshawk(['jobs', '--json', '--limit', 'x'])).stderr)).toEqual({
       schema: 'goshawk.error/1',
       code: 'bad-option',
@@ -111,13 +111,13 @@ describe('help', () => {
     expect(stdout.length).toBeGreaterThan(300);
   });
 
-  it('is no answer to a job file of that name with a command after it', async () => {
+  it('is not printed for a job file called help with a command after it', async () => {
     const { exitCode, stderr } = await goshawk(['submit', 'help', '--', 'echo']);
     expect(stderr).toBe('goshawk: submit: a job file and a command are both given; a job runs one of them\n');
     expect(exitCode).toBe(2);
   });
 
-  it('never takes the place of a submission', async () => {
+  it('never replaces a submission', async () => {
     for (const flag of ['--name', '--user']) {
       const { exitCode, stdout } = await goshawk(['submit', '--sleep', '1ms', flag, 'help']);
       expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
@@ -126,13 +126,13 @@ describe('help', () => {
 });
 
 describe('a file of settings', () => {
-  it('may begin with a byte order mark, and have CRLF', async () => {
+  it('may have a byte order mark and CRLF', async () => {
     const config = join(folder, 'bom.json');
     writeFileSync(config, '\ufeff{"workers": 7}\r\n');
     expect((await goshawk(['config', 'show', '--config', config])).stdout).toContain(config);
   });
 
-  it('that is not UTF-8 is refused in one line', async () => {
+  it('that is not UTF-8 is rejected in one line', async () => {
     const config = join(folder, 'latin1.json');
     writeFileSync(config, Buffer.concat([Buffer.from('{"user": "'), Buffer.of(0xe9), Buffer.from('"}')]));
     const { exitCode, stderr } = await goshawk(['config', 'show', '--config', config]);
@@ -141,7 +141,7 @@ describe('a file of settings', () => {
   });
 });
 
-describe('what is no setting', () => {
+describe('an unknown setting', () => {
   const takenOut = 'is a command-line option and cannot be a setting; remove it, and pass';
 
   it.each([
@@ -150,7 +150,7 @@ describe('what is no setting', () => {
     ['{"all": true}', `"all": --all ${takenOut} --all on the command line`],
     ['{"ifMissing": true}', `"ifMissing": --if-missing ${takenOut} --if-missing on the command line`],
     ['{"if-missing": true}', `"if-missing": --if-missing ${takenOut} --if-missing on the command line`],
-  ])('is refused in a file: %s', async (text, line) => {
+  ])('is rejected in a file: %s', async (text, line) => {
     const config = join(folder, 'strays.json');
     writeFileSync(config, text);
     const { exitCode, stdout, stderr } = await goshawk(['trace', 'generate', '--list', '--config', config]);
@@ -176,7 +176,7 @@ describe('what is no setting', () => {
     expect(quiet.stderr).toBe('');
   });
 
-  it('but not a setting of another command, nor what others say in their own words', async () => {
+  it('differs from a setting of another command, and from variables of other programs', async () => {
     const environment = {
       GOSHAWK_POLICY: 'hawk',
       // GOSHAWK_NAME is a setting of workers; a job's name is only a flag.
@@ -199,7 +199,7 @@ describe('what is no setting', () => {
   });
 });
 
-it('without a cluster, exit code 3', async () => {
+it('commands without a cluster exit with 3', async () => {
   const { exitCode, stderr } = await goshawk(['jobs']);
   expect(stderr).toBe(
     'goshawk: no cluster is running on this machine; start one with `goshawk up`, or give its address with --cluster or GOSHAWK_CLUSTER\n',
@@ -216,7 +216,7 @@ describe('goshawk config show', () => {
     commands: string[];
   }
 
-  it('tells each setting and where it comes from: flag over variable over file over default', async () => {
+  it('shows each setting and its origin: flag over variable over file over default', async () => {
     const config = join(folder, 'settings.json');
     writeFileSync(config, '{"workers": 7, "retries": 2, "progress": "none"}');
     const argv = ['config', 'show', '--json', '--config', config, '--progress', 'plain'];

@@ -153,7 +153,7 @@ describe('an output fits its schema', () => {
   it.each([
     ['goshawk.up/1', ['up', '--workers', '1', '--schedulers', '1', '--data-folder', 'second']],
     ['goshawk.daemon/1', ['dashboard', '--listen', '127.0.0.1:0']],
-  ])('%s of a command that stays', async (schema, args) => {
+  ])('%s of a command that keeps running', async (schema, args) => {
     const staying = cluster.run([...args, '--json']);
     const first = JSON.parse(await staying.firstLine) as Record<string, unknown>;
     staying.kill('SIGINT');
@@ -200,7 +200,7 @@ describe('an output fits its schema', () => {
       await expectToFit(JSON.parse(line) as Record<string, unknown>, 'goshawk.audit/1');
   });
 
-  it('and each schema has been tried', () => {
+  it('for each schema', () => {
     const names = [...commandSchemas().keys(), ...publishedSchemas().keys()];
     expect(names.filter((name) => !published.seen.has(name)).sort()).toEqual(NEED_NO_CLUSTER);
   });

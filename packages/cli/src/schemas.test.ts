@@ -68,7 +68,7 @@ it('an import of a journal fits its schema', async () => {
   await expectToFit('goshawk.journal-import/1', ['journal', 'import', 's1'], stdout);
 });
 
-it.runIf(newDatabase.isThere)('journals in PostgreSQL fit theirs', async () => {
+it.runIf(newDatabase.isThere)('outputs of journals in PostgreSQL fit their schemas', async () => {
   const url = await newDatabase();
   await expectToFit('goshawk.journal-init/1', ['journal', 'init', url]);
   const { stdout } = await run(['journal', 'export', 's0']);

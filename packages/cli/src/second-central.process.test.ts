@@ -29,7 +29,7 @@ async function follow(port: number): Promise<RunningGoshawk> {
   return worker;
 }
 
-test('a second central behind the same name ends with a clear line, and the first goes on', async () => {
+test('a second central behind the same name exits with a clear message, and the first continues', async () => {
   const first = central('127.0.0.1', 0);
   const port = await portOf(first);
   await follow(port);
@@ -42,14 +42,14 @@ test('a second central behind the same name ends with a clear line, and the firs
   expect(first.stderr()).not.toMatch(/second-central/);
 });
 
-test('a second central at the same port ends with a clear line', async () => {
+test('a second central at the same port exits with a clear message', async () => {
   const port = await portOf(central('127.0.0.1', 0));
   const { exitCode, stderr } = await central('127.0.0.1', port).finished;
   expect(exitCode).not.toBe(0);
   expect(stderr).toMatch(/in use/);
 });
 
-test('a central that is started again after a crash is followed at once', async () => {
+test('daemons follow a restarted central at once', async () => {
   const first = central('127.0.0.1', 0);
   const port = await portOf(first);
   await follow(port);

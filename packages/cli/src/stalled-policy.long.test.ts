@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { removeFolder, TestCluster } from './test-cluster.fixture.js';
 
-test('a policy that never returns is named in the log, and keeps nobody from ending the cluster', async () => {
+test('a policy that never returns is named in the log, and does not prevent a shutdown', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'goshawk-stall-'));
   const file = join(folder, 'hangs.mjs');
   const plan = 'plan(cluster) { if ([...cluster.jobs].length > 0) for (;;); }';

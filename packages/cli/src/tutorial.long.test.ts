@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-it('steps 3 to 6 of the tutorial of docs/USE.md do what they say', async () => {
+it('steps 3 to 6 of the tutorial of docs/USE.md work as described', async () => {
   const page = await readFile(join(ROOT, 'docs/USE.md'), 'utf8');
   const steps = page.slice(page.indexOf('### 3. '), page.indexOf('## Commands'));
   const shown = [...steps.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text]) => text);

@@ -6,8 +6,8 @@ const draining = (name: string) => ({ name, state: 'draining' as const });
 const nodes = (...names: string[]) => new Set(names);
 const NOTHING = { drain: [], undo: [] };
 
-describe('workers follow their nodes', () => {
-  it('into the drain, and out of it', () => {
+describe('the drain of workers by node', () => {
+  it('starts and ends with the cordon of the node', () => {
     const follower = new NodeFollower();
     expect(follower.orders(nodes(), [active('n1'), active('n2')])).toEqual(NOTHING);
     expect(follower.orders(nodes('n1'), [active('n1'), active('n2')])).toEqual({ drain: ['n1'], undo: [] });
@@ -16,7 +16,7 @@ describe('workers follow their nodes', () => {
     expect(follower.orders(nodes(), [active('n1'), active('n2')])).toEqual(NOTHING);
   });
 
-  it('again when they are restarted on a node that is cordoned', () => {
+  it('is repeated after a restart on a cordoned node', () => {
     const follower = new NodeFollower();
     follower.orders(nodes('n1'), [active('n1')]);
     follower.orders(nodes('n1'), [draining('n1')]);
@@ -24,7 +24,7 @@ describe('workers follow their nodes', () => {
     expect(follower.orders(nodes('n1'), [active('n1')])).toEqual({ drain: ['n1'], undo: [] });
   });
 
-  it('by name, numbered or not, and no others', () => {
+  it('applies to workers with the name of the node, numbered or not, and no others', () => {
     const workers = [
       active('n1-0'),
       active('n1-1'),
@@ -37,14 +37,14 @@ describe('workers follow their nodes', () => {
     expect(drain).toEqual(['n1-0', 'n1-1', 'n1']);
   });
 
-  it('but not out of a drain that an operator has asked for', () => {
+  it('does not undo a drain that an operator requested', () => {
     const follower = new NodeFollower();
     follower.orders(nodes(), [active('n1')]);
     expect(follower.orders(nodes('n1'), [draining('n1')])).toEqual(NOTHING);
     expect(follower.orders(nodes(), [draining('n1')])).toEqual(NOTHING);
   });
 
-  it('out of a drain that whoever followed before had begun', () => {
+  it('undoes a drain that an earlier follower started', () => {
     const follower = new NodeFollower();
     expect(follower.orders(nodes('n1'), [draining('n1')])).toEqual(NOTHING);
     expect(follower.orders(nodes(), [draining('n1')])).toEqual({ drain: [], undo: ['n1'] });

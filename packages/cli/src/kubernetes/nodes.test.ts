@@ -5,8 +5,8 @@ import { cordonedNodes } from './nodes.js';
 const kubernetes = kubernetesApi();
 const never = new AbortController().signal;
 
-describe('the nodes that are cordoned', () => {
-  it('are asked for with the token of the pod', async () => {
+describe('the request for cordoned nodes', () => {
+  it('uses the token of the pod', async () => {
     const asked: unknown[] = [];
     const options = await kubernetes.serve((request, response) => {
       asked.push([request.url, request.headers.authorization]);
@@ -18,7 +18,7 @@ describe('the nodes that are cordoned', () => {
     ]);
   });
 
-  it('are not known to who may not list nodes, which is said', async () => {
+  it('reports missing permission to list nodes', async () => {
     const options = await kubernetes.serve((_, response) => response.writeHead(403).end('{}'));
     await expect(cordonedNodes(options, never)).rejects.toMatchObject({
       message: expect.stringMatching(/returned 403/),
@@ -26,18 +26,18 @@ describe('the nodes that are cordoned', () => {
     });
   });
 
-  it('are not made up from what is no answer', async () => {
+  it('rejects an invalid response', async () => {
     const options = await kubernetes.serve((_, response) => response.end('<html>'));
     await expect(cordonedNodes(options, never)).rejects.toThrow('other than a list of nodes');
   });
 
-  it('are not known while nobody answers', async () => {
+  it('fails while the server does not respond', async () => {
     const options = await kubernetes.serve(() => {});
     kubernetes.close();
     await expect(cordonedNodes(options, never)).rejects.toThrow(/no answer from http:\/\/127\.0\.0\.1/);
   });
 
-  it('are not asked for without a token', async () => {
+  it('is not sent without a token', async () => {
     const options = await kubernetes.serve(() => {});
     const without = { ...options, tokenFile: '/nowhere/token' };
     await expect(cordonedNodes(without, never)).rejects.toThrow('cannot read /nowhere/token');

@@ -13,13 +13,13 @@ beforeEach(() => {
 
 afterEach(() => rmSync(parent, { recursive: true }));
 
-test('the folder is made for its user alone, and found again', () => {
+test('the folder is private, and is found again', () => {
   const folder = privateTemporaryFolder(parent);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   expect(privateTemporaryFolder(parent)).toBe(folder);
 });
 
-test('a link, and a folder that other users can write to, are somebody else’s', () => {
+test('a link, and a folder that other users can write to, are rejected', () => {
   mkdirSync(join(parent, 'theirs'));
   symlinkSync(join(parent, 'theirs'), join(parent, NAME));
   expect(() => privateTemporaryFolder(parent)).toThrow('is not a folder that only this user can write to');
@@ -29,7 +29,7 @@ test('a link, and a folder that other users can write to, are somebody else’s'
   expect(() => privateTemporaryFolder(parent)).toThrow('is not a folder that only this user can write to');
 });
 
-test('a file is not a folder', () => {
+test('a file is rejected', () => {
   writeFileSync(join(parent, NAME), '');
   expect(() => privateTemporaryFolder(parent)).toThrow();
 });

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { childrenOf, runGoshawk, startGoshawk } from '../goshawk-process.fixture.js';
 import { removeFolder } from '../test-cluster.fixture.js';
 
-it('a cluster outlives the folder that it was started in, and commands find it by its data folder', async () => {
+it('a cluster survives the removal of its start folder, and commands find it by its data folder', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'goshawk-start-'));
   const start = join(folder, 'start');
   await mkdir(start);

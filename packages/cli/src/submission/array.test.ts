@@ -24,7 +24,7 @@ describe('--array', () => {
     ['9-1', '9-1 ends before it begins'],
     ['1-9:0', 'the step of 1-9:0 is 0'],
     ['0-999999999999', 'has 1000000000000 values; a job has at most'],
-  ])('%j is refused: %s', (text, message) => {
+  ])('%j is rejected: %s', (text, message) => {
     expect(() => parseArray(text)).toThrow(message);
   });
 });

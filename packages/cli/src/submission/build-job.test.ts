@@ -39,12 +39,12 @@ async function tasks(line: Line): Promise<Record<string, unknown>[]> {
 describe('a job file', () => {
   const text = '{"tasks": [{"sleep": 5}]}';
 
-  it('may begin with a byte order mark, and have CRLF', async () => {
+  it('may have a byte order mark and CRLF', async () => {
     const files = { 'a.json': `\ufeff${text}\r\n` };
     expect(await job({ words: ['a.json'], files })).toMatchObject({ name: 'a', tasks: [{ sleep: 5 }] });
   });
 
-  it('that is not UTF-8 is refused in one line', async () => {
+  it('that is not UTF-8 is rejected in one line', async () => {
     const files = {
       'a.json': Buffer.concat([Buffer.from('{"name":\n"'), Buffer.of(0xe9), Buffer.from('"}')]),
     };
@@ -55,7 +55,7 @@ describe('a job file', () => {
 describe('--export-env', () => {
   const envOf = async (line: Line) => (await tasks({ command: ['env'], ...line }))[0]!.env;
 
-  it('passes what is named, or all but what belongs to the session', async () => {
+  it('passes the named variables, or all except those of the session', async () => {
     expect(await envOf({ exportEnv: 'CC' })).toEqual({ CC: 'clang' });
     expect(await envOf({ exportEnv: 'LC_*, PWD' })).toEqual({ LC_ALL: 'C', LC_TIME: 'C', PWD: '/here' });
     expect(await envOf({ exportEnv: '' })).toEqual({ CC: 'clang', LC_ALL: 'C', LC_TIME: 'C' });
@@ -63,14 +63,14 @@ describe('--export-env', () => {
     expect(await envOf({})).toBeUndefined();
   });
 
-  it('refuses the name of a variable that is not set, and goes with commands only', async () => {
+  it('rejects an unset variable, and applies only to commands', async () => {
     await expect(envOf({ exportEnv: 'CC,NO' })).rejects.toThrow('--export-env: the variable "NO" is not set');
     await expect(job({ sleep: '1s', exportEnv: '' })).rejects.toThrow('--export-env goes with a command');
   });
 });
 
 describe('a deadline', () => {
-  it('is a time from now, and may be worth more than others', async () => {
+  it('is a duration from now, and may have a higher value', async () => {
     expect(await job({ command: ['true'], deadline: '30m', value: '25' })).toMatchObject({
       deadline: 1_800_000,
       value: 25,
@@ -92,7 +92,7 @@ describe('a priority', () => {
 });
 
 describe('a time to begin at', () => {
-  it('is made one for all zones, and a delay stays one', async () => {
+  it('is made absolute, and a delay stays a delay', async () => {
     const { begin, hold } = await job({ command: ['true'], begin: '2030-01-02 03:04', hold: true });
     expect(begin).toBe(new Date(2030, 0, 2, 3, 4).toISOString());
     expect(hold).toBe(true);
@@ -102,14 +102,14 @@ describe('a time to begin at', () => {
     expect(new Date(next).getHours()).toBe(12);
   });
 
-  it('is local in a job file, too', async () => {
+  it('is local in a job file too', async () => {
     const files = { 'job.json': JSON.stringify({ tasks: [{ sleep: 1 }], begin: '2030-01-02T03:04' }) };
     expect(await job({ words: ['job.json'], files })).toMatchObject({
       begin: new Date(2030, 0, 2, 3, 4).toISOString(),
     });
   });
 
-  it('that is none is refused', async () => {
+  it('is rejected if it is invalid', async () => {
     await expect(job({ command: ['true'], begin: 'soon' })).rejects.toThrow(
       '--begin: "soon" is neither a delay nor a time',
     );
@@ -117,13 +117,13 @@ describe('a time to begin at', () => {
 });
 
 describe('a preference', () => {
-  it('is an attribute with one value, or with several of which one will do', async () => {
+  it('is an attribute with one value, or with alternatives', async () => {
     expect(await job({ command: ['true'], prefer: ['rack=r1,r2', 'zone=a'] })).toMatchObject({
       prefer: { rack: ['r1', 'r2'], zone: ['a'] },
     });
   });
 
-  it('has whatever name the operator chose', async () => {
+  it('has any name that the operator chose', async () => {
     const { require, prefer } = await job({
       command: ['true'],
       require: ['constructor=x'],
@@ -139,14 +139,14 @@ describe('a preference', () => {
 });
 
 describe('a command', () => {
-  it('is one task in this folder, its arguments as they are', async () => {
+  it('is one task in this folder, with unchanged arguments', async () => {
     expect(await job({ command: ['echo', '$HOME', '{}', ''] })).toEqual({
       name: 'echo $HOME {}',
       tasks: { count: 1, run: { exec: ['echo', '$HOME', '{}', ''], cwd: '/here' } },
     });
   });
 
-  it('takes a folder, variables, a shell and an input', async () => {
+  it('has a folder, variables, a shell and an input', async () => {
     const line = { command: ['cat'], cwd: 'sub', env: ['A=b=c', 'E='], shell: true, stdin: 'in', tasks: '3' };
     expect(await job({ ...line, files: { in: 'text' } })).toEqual({
       name: 'cat',
@@ -175,7 +175,7 @@ describe('a command', () => {
     );
   });
 
-  it('takes what is said about the job as a whole', async () => {
+  it('has the properties of the whole job', async () => {
     const line = { sleep: '1s', name: 'n', user: 'u', estimate: '2s', key: 'k', retries: '2' };
     const needs = {
       taskTimeout: '30s',
@@ -207,7 +207,7 @@ describe('a command', () => {
 });
 
 describe('--array', () => {
-  it('is a task a value: in place of {} and in a variable', async () => {
+  it('is one task per value: in place of {} and in a variable', async () => {
     expect(await tasks({ array: '1-3:2', command: ['x', 'a{}b{}'], env: ['A=1'] })).toEqual([
       { exec: ['x', 'a1b1'], env: { A: '1', GOSHAWK_ARRAY_VALUE: '1' }, cwd: '/here' },
       { exec: ['x', 'a3b3'], env: { A: '1', GOSHAWK_ARRAY_VALUE: '3' }, cwd: '/here' },
@@ -220,7 +220,7 @@ describe('--array', () => {
     ]);
   });
 
-  it('may stand in a line for the shell', async () => {
+  it('may be part of a shell command', async () => {
     const [task] = await tasks({ array: '7', command: ['echo $(({} * 2))'], shell: true });
     expect(task).toMatchObject({ exec: ['echo $((7 * 2))'], shell: true });
   });
@@ -229,7 +229,7 @@ describe('--array', () => {
 describe('--each-line', () => {
   const awkward = `a "b" 'c'\n$HOME $& $1 \\ \`x\`\n\nlast`;
 
-  it('is a task a line: bytes by stdin, text in place of {} and in a variable', async () => {
+  it('is one task per line: bytes on stdin, text in place of {} and in a variable', async () => {
     const found = await tasks({ eachLine: 'f', command: ['x', '<{}>'], files: { f: awkward } });
     const lines = [`a "b" 'c'`, '$HOME $& $1 \\ `x`', '', 'last'];
     expect(found.map((task) => (task.exec as string[])[1])).toEqual(lines.map((line) => `<${line}>`));
@@ -237,14 +237,14 @@ describe('--each-line', () => {
     expect(Buffer.concat(found.map((task) => task.stdin as Uint8Array)).toString()).toBe(awkward);
   });
 
-  it('gives lines that are no text by stdin alone', async () => {
+  it('passes lines that are not text only on stdin', async () => {
     const file = Uint8Array.of(0xff, 0x0a, 0x00, 0x0a, 0x61);
     const found = await tasks({ eachLine: '-', command: ['x'], files: { '-': file } });
     expect(found.map((task) => task.env)).toEqual([undefined, undefined, { GOSHAWK_LINE: 'a' }]);
     expect(Buffer.concat(found.map((task) => task.stdin as Uint8Array)).equals(file)).toBe(true);
   });
 
-  it('gives a line that is too long for a variable by stdin alone', async () => {
+  it('passes a line that is too long for a variable only on stdin', async () => {
     const long = 'ä'.repeat(70_000);
     const [task] = await tasks({ eachLine: 'f', command: ['x'], files: { f: long } });
     expect(task!.env).toBeUndefined();
@@ -270,7 +270,7 @@ describe('--each-line', () => {
     [{ command: ['x'], files: { f: '' } }, '--each-line: f has no lines'],
     [{ command: ['x'], files: {} }, '--each-line: no f'],
     [{ command: ['echo {}'], shell: true, files: { f: 'a' } }, '{} would be interpreted as code'],
-  ])('refuses what cannot be passed on (%#)', async (line, message) => {
+  ])('rejects lines that cannot be passed (%#)', async (line, message) => {
     await expect(job({ eachLine: 'f', ...line })).rejects.toThrow(message);
   });
 });
@@ -293,11 +293,11 @@ describe('columns and parameters', () => {
     ]);
   });
 
-  it('leave a command without values as it is', async () => {
+  it('do not change a command without values', async () => {
     expect(await execOf({ tasks: '1', command: ['{}', '{{}}', '{1}'] })).toEqual(['{} {{}} {1}']);
   });
 
-  it('are combined, the last one fastest', async () => {
+  it('are combined, with the last one changing fastest', async () => {
     expect(await execOf({ param: ['a=1,2', 'b=x,y'], command: ['{a}{b}'] })).toEqual([
       '1x',
       '1y',
@@ -358,7 +358,7 @@ describe('columns and parameters', () => {
       { array: '1-200000', command: ['sh', '-c', 'echo {}'] },
       '--array: 200,000 tasks with their own arguments are too large',
     ],
-  ])('that cannot be: %j', async (line, message) => {
+  ])('are rejected if invalid: %j', async (line, message) => {
     const files = { f: 'a,b\nc,d', g: 'a,b\n1,2,3', h: 'a', d: 'a,a\n1,2', i: 'a,b\n1,2\n\n' };
     await expect(job({ ...line, files })).rejects.toThrow(message);
   });
@@ -389,7 +389,7 @@ describe('a job file', () => {
     ],
   });
 
-  it('is sent with its paths made absolute', async () => {
+  it('is sent with absolute paths', async () => {
     expect(await job({ words: ['j.json'], files: { 'j.json': file } })).toEqual({
       name: 'night',
       demand: { cpu: 1, gpu: 2 },
@@ -403,7 +403,7 @@ describe('a job file', () => {
     });
   });
 
-  it('gives way to flags, and comes from stdin too', async () => {
+  it('is overridden by flags, and may be stdin', async () => {
     const line = { words: ['-'], files: { '-': file }, name: 'day', cpus: '2', cwd: '/there' };
     const found = await job(line);
     expect(found).toMatchObject({ name: 'day', demand: { cpu: 2, gpu: 2 } });
@@ -415,12 +415,12 @@ describe('a job file', () => {
     ['{"tasks": [{"sleep": 5}], "retry": 1}', 'j.json: unknown field "retry"'],
     ['{"tasks": []', 'j.json: not JSON'],
     ['[]', 'j.json: '],
-  ])('%s is refused: %s', async (content, message) => {
+  ])('%s is rejected: %s', async (content, message) => {
     await expect(job({ words: ['j.json'], files: { 'j.json': content } })).rejects.toThrow(message);
   });
 });
 
-describe('what makes no sense', () => {
+describe('a contradiction', () => {
   it.each<[Line, string]>([
     [{}, 'nothing to run'],
     [{ tasks: '5' }, 'nothing to run'],
@@ -448,7 +448,7 @@ describe('what makes no sense', () => {
     [{ command: ['x'], retries: '1001' }, '--retries: 1001 is out of range'],
     [{ command: ['x\0'] }, 'NUL'],
     [{ sleep: '100' }, '--sleep: "100" is not a duration'],
-  ])('%j is refused: %s', async (line, message) => {
+  ])('%j is rejected: %s', async (line, message) => {
     const refusal = expect(job(line)).rejects;
     await refusal.toThrow(InputError);
     await expect(job(line)).rejects.toThrow(message);

@@ -13,7 +13,7 @@ it.each<[Work, string]>([
   [{ kind: 'sleep', ms: 50 }, 'sleep 50 ms'],
   [{ kind: 'file', path: 'jobs/words.json' }, 'words'],
   [{ kind: 'file', path: '-' }, 'job'],
-])('a job is called by what it runs: %j is %j', (work, name) => {
+])('a job is named after its work: %j is %j', (work, name) => {
   expect(nameOf(work)).toBe(name);
   expect(name.length).toBeLessThanOrEqual(40);
 });

@@ -5,7 +5,7 @@ import { splitLines, textOf } from './shares.js';
 const bytes = (text: string) => Buffer.from(text);
 
 describe('lines of a file', () => {
-  it('together are the file, and each but the last ends with its only newline', () => {
+  it('concatenate to the file, and each except the last ends with its only newline', () => {
     const file = fc.array(fc.oneof(fc.constant(0x0a), fc.nat(255)), { maxLength: 200 });
     fc.assert(
       fc.property(file, (content) => {
@@ -39,7 +39,7 @@ describe('text of a line', () => {
     expect(textOf(bytes(line))).toEqual({ text });
   });
 
-  it('is none where bytes are no UTF-8, or no process could be given it', () => {
+  it('is missing if the bytes are not UTF-8, or cannot be passed to a process', () => {
     expect(textOf(Uint8Array.of(0x66, 0xff, 0x0a))).toEqual({ problem: 'is not valid UTF-8' });
     expect(textOf(bytes('a\0b\n'))).toEqual({ problem: 'holds a NUL byte' });
   });
