@@ -3,7 +3,7 @@ import { UnreachableError } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { keepLooking } from './keep-looking.js';
 
-/** Returns the notes after looks with these outcomes; Ctrl-C is pressed during the last one. */
+/** Returns the notes after checks with these outcomes; Ctrl-C is pressed during the last one. */
 async function notesOf(...looks: readonly (Error | 'well')[]): Promise<string[]> {
   const interrupt = new AbortController();
   const notes: string[] = [];

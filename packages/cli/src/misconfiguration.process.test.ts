@@ -7,7 +7,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Finished, runGoshawk, startGoshawk } from './goshawk-process.fixture.js';
 
-/** Misconfigured daemons print one line with the defect and the remedy, and set an exit code. */
+/**
+ * The tests check that misconfigured daemons print one line with the defect and the remedy, and set an exit
+ * code.
+ */
 
 const folder = mkdtempSync(join(tmpdir(), 'goshawk-misconfiguration-test-'));
 /** A separate folder, because another cluster may run in the folder of the tests. */

@@ -17,12 +17,12 @@ describe('a command line', () => {
       ['a.tr'],
     ],
     ['trace stats a.tr -q', 'trace stats', { quiet: true }, ['a.tr']],
-    // Options before the command.
+    // Options may precede the command.
     ['--json jobs', 'jobs', { json: true }, []],
     ['-q --limit 5 jobs', 'jobs', { quiet: true, limit: '5' }, []],
     ['--config jobs wait 1', 'wait', { config: 'jobs' }, ['1']],
     ['--json trace stats a.tr', 'trace stats', { json: true }, ['a.tr']],
-    // Values that look like something else.
+    // These values resemble options or commands.
     ['jobs --limit -5', 'jobs', { limit: '-5' }, []],
     ['jobs --limit=', 'jobs', { limit: '' }, []],
     ['jobs --json false', 'jobs', { json: false }, []],

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TestCluster } from './test-cluster.fixture.js';
 
-/** The Python package against a cluster. `PYTHON` names another interpreter than `python3`. */
+/** The tests run the Python package against a cluster. `PYTHON` names an interpreter other than `python3`. */
 
 const PACKAGE = fileURLToPath(new URL('../../python', import.meta.url));
 const TESTS = join(PACKAGE, 'tests');

@@ -26,7 +26,7 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-// Answers are read as what the tests expect of them.
+// Tests read responses without a static type.
 // biome-ignore lint/suspicious/noExplicitAny: shapes are checked against the table of routes
 type Answer = { readonly status: number; readonly body: any };
 

@@ -60,7 +60,7 @@ const RESTART_PAUSE_MAX_MS = 10_000;
 /** Run time after which a process counts as healthy, which resets the pause. ms */
 const WELL_AFTER_MS = 10_000;
 
-/** How one process of the cluster is started. */
+/** Specification of one process of the cluster. */
 interface Place {
   readonly name: string;
   readonly role: (typeof DRAIN_ORDER)[number];

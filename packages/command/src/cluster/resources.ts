@@ -25,7 +25,8 @@ export const RESOURCES_OPTION = {
 } as const satisfies OptionSpec;
 
 /**
- * Capacity of one worker: one CPU per slot unless `resources` says otherwise.
+ * Returns the capacity of one worker: one CPU per slot, which `resources` may override.
+ *
  * @param slots 0: no fixed number
  * @throws InputError if it is not NAME=AMOUNT,…, or is missing without slots
  */

@@ -40,7 +40,7 @@ function bashScript(commands: readonly Command[]): string {
     ...cases,
     '  esac; fi',
     '  case "$current" in -*) words=$flags ;; *) [ -z "$words" ] && words=$flags ;; esac',
-    // A value of an option that nobody lists may be a file.
+    // A value of an option without listed values may be a file.
     '  [ "$words" = FILES ] && words=',
     '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
     '}',

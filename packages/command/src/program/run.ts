@@ -108,10 +108,10 @@ async function runCommand(
 }
 
 /**
- * Looks for settings that no command would read.
+ * Checks for settings that no command reads.
  *
  * @returns warnings about variables
- * @throws InputError that names one in the file
+ * @throws InputError that names a setting in the file
  */
 async function checkSettings(program: Program, command: Command, sources: Sources): Promise<string[]> {
   const specsOf = (commands: readonly Command[]): OptionSpecs[] => [
