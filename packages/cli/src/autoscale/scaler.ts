@@ -189,7 +189,7 @@ export class Scaler {
     const idle = workers.filter(
       (worker) => worker.state === 'active' && worker.busy + worker.queued === 0,
     ).length;
-    // Idle workers cannot run the waiting tasks, so more of them would not help; one is kept in case it can.
+    // Idle workers cannot run the waiting tasks, so more workers would not help; one idle worker is kept.
     if (waiting > 0 && idle > 0) return Math.min(needed, members.filter(takesWork).length - idle + 1);
     return needed;
   }
