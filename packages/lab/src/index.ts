@@ -1,4 +1,7 @@
-/** The laboratory's commands by name. `goshawk` lists them from a table of its own, which a test holds against this one. */
+/**
+ * The laboratory's commands by name. `goshawk` lists them from a separate table, which a test compares with
+ * this one.
+ */
 export const commands: Readonly<Record<string, () => Promise<unknown>>> = {
   simulate: async () => (await import('./commands/simulate.js')).simulateCommand,
   replay: async () => (await import('./commands/replay.js')).replayCommand,

@@ -25,10 +25,10 @@ export async function journalPlaces(context: Context, words: readonly string[]):
 }
 
 /**
- * Reads all that can be read, of each journal in its order. Its scheduler may be at work meanwhile.
+ * Reads every readable record of each journal, in its order. The scheduler may be running.
  *
- * @param damaged called for each record that cannot be read
- * @throws InputError where there is no journal
+ * @param damaged is called for each unreadable record
+ * @throws InputError if there is no journal
  */
 export async function readJournals(
   places: readonly string[],
@@ -51,7 +51,7 @@ export async function readJournals(
   }
 }
 
-/** Whether it is a data folder: of a scheduler that keeps a journal, or of several. */
+/** Whether this is the data folder of a scheduler with a journal, or of several. */
 export function hasJournals(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true && foldersBelow(path).length > 0;
 }

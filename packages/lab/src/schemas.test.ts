@@ -52,7 +52,7 @@ beforeAll(() => {
   writeFileSync(join(cwd, 'jobs.sacct'), [columns, ...rows, ''].join('\n'));
 });
 
-/** Workloads are found from the folder of the process, which tests share. */
+/** Commands resolve these workloads relative to the folder of the process, which tests share. */
 const INPUTS = ['plain.jsonl', 'staged.jsonl', 'jobs.sacct', 'bad.jsonl'];
 
 function runIn(argv: readonly string[]) {

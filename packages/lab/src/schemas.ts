@@ -4,7 +4,7 @@ import { estimatorScoreShape } from '@goshawk/predictor';
 import type { Comparison } from '@goshawk/report';
 import { z } from 'zod';
 
-/** Shapes of the laboratory's outputs and files. */
+/** These shapes are shared by the laboratory's outputs and files. */
 const count = z.int().nonnegative();
 const seconds = z.number().nonnegative();
 const maybe = z.number().nullable();
@@ -249,7 +249,7 @@ const generators = z.object({
   total: count,
 });
 
-/** `trace convert`, `sample` and `generate` print it; generators leave nothing out and count no tasks. */
+/** The output of `trace convert`, `sample` and `generate`; generators omit nothing and count no tasks. */
 const traceFile = z.object({
   schema: z.literal('goshawk.trace-file/1'),
   workload: z.string(),

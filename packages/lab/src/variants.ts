@@ -2,20 +2,20 @@ import { flagOf, kebab, type OptionSpecs, optionsGiven } from '@goshawk/command'
 import { POLICY_OPTIONS } from '@goshawk/command/policy';
 import { InputError, nearest } from '@goshawk/core';
 
-/** A run's settings under a name of their own. */
+/** The settings of a run under a separate name. */
 export interface Variant<Options> {
   /** Name in tables: the policy, and its differences from the command's settings. */
   readonly label: string;
   /** Options with one policy and one estimator. */
   readonly options: Options;
-  /** The policy as it was named, and what is different beside it. */
+  /** The policy as named, and its differences from the command's settings. */
   readonly entry: string;
   readonly change: string;
 }
 
 /**
- * Pairs to compare: the first policy against each other one under equal settings, if both vary; otherwise
- * none.
+ * Returns the pairs to compare: the first policy against each other one under equal settings, if both vary;
+ * otherwise none.
  */
 export function pairsOf(
   variants: readonly Pick<Variant<unknown>, 'label' | 'entry' | 'change'>[],
@@ -44,12 +44,12 @@ interface Varied {
   readonly vary: readonly string[];
 }
 
-/** A setting and one value of it, and how a label says that; none: as the command has it. */
+/** A setting with one value and its label; without values, the command's setting applies. */
 type Change = { readonly label: string; readonly values: Readonly<Record<string, unknown>> };
 
 /**
- * Variants to compare: each policy with the settings of its entry (`hawk:no-stealing`, `hawk:steal-cap=1`),
- * under each estimator and each combination of `--vary`.
+ * Returns the variants to compare: each policy with the settings of its entry (`hawk:no-stealing`,
+ * `hawk:steal-cap=1`), under each estimator and each combination of `--vary`.
  * @param specs of the settings that may differ
  * @throws InputError for unknown, fixed or repeated settings
  */
@@ -84,7 +84,7 @@ function listed(text: string): string[] {
   return text.split(',').map((part) => part.trim());
 }
 
-/** `hawk:no-stealing:steal-cap=1`. */
+/** Parses an entry such as `hawk:no-stealing:steal-cap=1`. */
 function ownSettings(entry: string, specs: OptionSpecs): Change & { readonly policy: string } {
   const [policy = '', ...settings] = entry.split(':');
   const changes = settings.map((text) => {
@@ -96,7 +96,7 @@ function ownSettings(entry: string, specs: OptionSpecs): Change & { readonly pol
   return { ...changes.reduce(joined, { label: '', values: {} }), label: entry, policy };
 }
 
-/** `steal-cap=1,10,30`. */
+/** Parses an axis such as `steal-cap=1,10,30`. */
 function axisOf(text: string, specs: OptionSpecs): Change[] {
   const [name, list] = pairOf(text);
   if (list === undefined || list === '') {
@@ -107,7 +107,7 @@ function axisOf(text: string, specs: OptionSpecs): Change[] {
     );
   }
   const values = list.split(list.includes(';') ? ';' : ',').map((value) => value.trim());
-  // `set=ageing=0,1` are two values of one option of the policy.
+  // The text `set=ageing=0,1` has two values of one option of the policy.
   const [option, first] = name === 'set' ? values[0]!.split('=') : [];
   if (first !== undefined)
     return values.map((value) => changeOf(name, value.includes('=') ? value : `${option}=${value}`, specs));
@@ -119,7 +119,7 @@ function pairOf(text: string): [name: string, value: string | undefined] {
   return equals < 0 ? [text.trim(), undefined] : [text.slice(0, equals).trim(), text.slice(equals + 1)];
 }
 
-/** @param said where it is named */
+/** @param said the option that names the setting */
 function changeOf(name: string, value: string, specs: OptionSpecs, said = '--vary'): Change {
   const option = Object.keys(specs).find((known) => kebab(known) === name || known === name);
   if (option === undefined) {
@@ -141,7 +141,7 @@ export const POLICY_SETTINGS: OptionSpecs = specsOf(
   Object.keys(POLICY_OPTIONS).filter((name) => name !== 'policy'),
 );
 
-/** Some of a command's settings, by name. */
+/** Selects some of a command's settings by name. */
 export function specsOf(specs: OptionSpecs, names: readonly string[]): OptionSpecs {
   return Object.fromEntries(names.map((name) => [name, specs[name]!]));
 }

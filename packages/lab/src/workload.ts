@@ -4,11 +4,11 @@ import { type Jobs, openWorkload, type PackedJobs, type TraceJob, type Workload 
 import { hasJournals } from './journals.js';
 
 /**
- * Opens a workload, which may also be the data folder of a cluster, and shows how far that has come where it takes a while.
+ * Opens a workload, which may also be the data folder of a cluster, and shows progress if it takes a while.
  *
- * @param onJobs called as jobs are read, with how many more those are
- * @param features what is known of the jobs of a `.tr` file beside their times
- * @param resources what workers have; demands of foreign traces for anything else are left out
+ * @param onJobs is called with the number of jobs in each batch read
+ * @param features additional facts about the jobs of a `.tr` file
+ * @param resources of the workers; demands of foreign traces for other resources are omitted
  * @throws WorkloadError, one line; the reason of the interruption
  */
 export async function openShown(
@@ -36,7 +36,7 @@ export async function openShown(
   }
 }
 
-/** The jobs of a workload, with a count of them shown where they take a while. */
+/** Yields the jobs of a workload and shows their count if it takes a while. */
 export async function* jobsShown(
   context: Context,
   { jobs, jobCount }: { readonly jobs: () => Jobs; readonly jobCount: number | undefined },
@@ -59,9 +59,9 @@ export async function* jobsShown(
 }
 
 /**
- * The same, many at a time.
+ * Yields the jobs of a workload in batches and shows progress.
  *
- * @param onJobs called as they are given, with how many more those are
+ * @param onJobs is called with the number of jobs in each batch
  */
 export async function* batchesShown(
   context: Context,
@@ -82,7 +82,7 @@ export async function* batchesShown(
   }
 }
 
-/** Jobs that are drawn never let go by themselves, and Ctrl-C is heard only in a pause. */
+/** Yields to the event loop so that Ctrl-C is handled; generated jobs do not pause otherwise. */
 async function pause({ interrupted }: Context): Promise<void> {
   await setImmediate();
   interrupted.throwIfAborted();

@@ -40,7 +40,7 @@ export const compareCommand = defineCommand({
   },
 });
 
-/** @throws InputError for a file that cannot be read, or is no comparison */
+/** @throws InputError if the file cannot be read or is not a comparison */
 async function readComparison({ cwd }: Context, file: string): Promise<Comparison> {
   let text: string;
   try {

@@ -5,7 +5,7 @@ import { type RunHere, runHere } from '@goshawk/cli/testing';
 import type { FigureResult } from '@goshawk/papers/figures';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-// The first of them loads the simulator and the charts.
+// The first test loads the simulator and the charts.
 vi.setConfig({ testTimeout: 60_000 });
 
 let cwd = '';
@@ -25,7 +25,7 @@ function resultsOf({ exitCode, stdout, stderr }: RunHere): FigureResult[] {
     .map((line) => JSON.parse(line) as FigureResult);
 }
 
-/** A few hundred jobs on a cluster that they fill. */
+/** These options run a few hundred jobs on a cluster that they fill. */
 const TINY = ['--jobs', '300', '--workers', '300,600'];
 
 describe('a simulated figure', () => {
@@ -48,7 +48,7 @@ describe('a simulated figure', () => {
   });
 
   it('of too few jobs for its clusters says that what is claimed of loaded ones cannot come out', async () => {
-    // At its busiest moment each of them is full.
+    // Each cluster is full at its busiest moment.
     const { stdout } = await figure('hawk-5', '--jobs', '100', '--workers', '3000,4000');
     expect(stdout).toMatch(
       /^hawk-5: 100 jobs keep at most \d+% of the slots busy for half of the time: no task waits long, .* use more --jobs/m,
@@ -146,7 +146,7 @@ describe('a simulated figure', () => {
 });
 
 describe('a figure about learning', () => {
-  /** Two users whose jobs take as long as they always do. */
+  /** Writes the jobs of two users whose run times never change. */
   async function writeTrace(): Promise<{ trace: string; features: string; history: string }> {
     const [trace, features, history] = ['jobs.tr', 'features.csv', 'history.csv'].map((name) =>
       join(cwd, name),
@@ -188,7 +188,7 @@ describe('a figure about learning', () => {
     expect(result).toMatchObject({ id: 'slearn-jct', mode: 'simulated', seeds: [1, 2], workers: 4 });
     expect(result!.runs.map(({ run }) => run.policy)).toEqual(new Array(18).fill('gs'));
     const rightQueues = result!.panels.find(({ title }) => title === 'Queues')!.series;
-    // History knows whose jobs these are, and pilots are as long as the others.
+    // The history knows the users of these jobs, and pilots run as long as the other tasks.
     for (const { values } of rightQueues) expect(values).toEqual([1]);
   });
 

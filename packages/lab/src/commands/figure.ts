@@ -18,7 +18,7 @@ export const figureCommand = defineCommand({
   ],
   options: FIGURE_OPTIONS,
   async run(context, options, { words }) {
-    // With the charts' library, which takes a while to load.
+    // This import loads the chart library, which is slow.
     const { chooseFigures } = await import('../figure/choose.js');
     if (options.list) {
       const { listFigures } = await import('../figure/list.js');
@@ -36,7 +36,7 @@ export const figureCommand = defineCommand({
     );
     const store = new RunStore();
     const results: FigureResult[] = [];
-    // One after another, so that each is there as soon as it can be.
+    // Figures run one after another, so that each is finished as early as possible.
     for (const each of chosen) {
       const done = results.map(({ id }) => id).join(', ');
       const lost =

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** One line that says it, and the exit code of wrong usage. */
+/** Expects a one-line error message and the exit code for wrong usage. */
 function expectRefusal({ exitCode, stdout, stderr }: RunHere, line: string | RegExp): void {
   expect(stderr).toMatch(line);
   expect(stderr).toMatch(/^goshawk: [^\n]*\n$/);

@@ -45,7 +45,7 @@ export const replayCommand = defineCommand({
   },
 });
 
-/** On a cluster that is there, which has its policy. */
+/** Returns the requested policies for a replay on an existing cluster, which already has a policy. */
 function policiesOf(options: ReplayOptions): readonly string[] | undefined {
   checkEstimator(options.estimator);
   return options.policy === undefined ? undefined : policyNames(options.policy);

@@ -41,7 +41,7 @@ describe('a policy is simulated', () => {
       ...['google-like:jobs=300,seed=5', '--policy', 'goshawk,goshawk-no-delay', '--workers', '600'],
     );
     const [goshawk, noDelay] = result.runs;
-    // A job needs three messages one after another: need, matched, run; and the next of a worker two.
+    // A job needs three sequential messages (need, matched, run); the next job on a worker needs two.
     const ahead = goshawk!.runtimeSeconds.short.p50! / noDelay!.runtimeSeconds.short.p50!;
     expect(ahead).toBeGreaterThan(1);
     expect(ahead).toBeLessThan(1.05);

@@ -129,7 +129,7 @@ describe('a simulation with a solver', () => {
 });
 
 describe('Ctrl-C ends a simulation with one line that says how far it came, and leaves nothing', () => {
-  /** Interrupts it as soon as it says something. */
+  /** Interrupts the command at the first output that matches. */
   async function interrupt(args: readonly string[], when: RegExp): Promise<Finished> {
     const report = join(folder, 'interrupted.html');
     const all = ['simulate', ...args, '--json', '--progress', 'plain', '--report', report];
@@ -164,7 +164,7 @@ describe('Ctrl-C ends a simulation with one line that says how far it came, and 
   });
 
   it('within a single job that takes long', async () => {
-    // So many probes that it takes a minute on a fast machine; the first line comes after five seconds.
+    // The many probes take a minute on a fast machine; the first progress line appears after five seconds.
     const large = ['poisson:jobs=1,tasks=4000000', '--probe-ratio', '50'];
     const trace = [...large, '--policy', 'hawk', '--workers', '100', '--cutoff', '1e6'];
     expect(await interrupted(trace, /^simulating: 0 of 1 \(0%\)/m)).toMatch(
@@ -180,7 +180,7 @@ describe('Ctrl-C ends a simulation with one line that says how far it came, and 
       expect(stderr).toContain('interrupted: everything was simulated, but the report was not finished');
       expect(await readdir(folder)).toEqual([]);
     } else {
-      // It was faster than the signal.
+      // The run ended before the signal.
       expect(exitCode).toBe(0);
       expect((JSON.parse(stdout) as Comparison).runs).toHaveLength(4);
       expect(await readdir(folder)).toEqual(['interrupted.html']);

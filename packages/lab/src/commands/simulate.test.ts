@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** A trace of our own, of these jobs. */
+/** Writes these jobs as a `jsonl` trace. */
 async function traceOf(...jobs: readonly object[]): Promise<string> {
   const file = join(folder, 'jobs.jsonl');
   const lines = [{ schema: 'goshawk.trace/1' }, ...jobs].map((each) => JSON.stringify(each));
@@ -30,7 +30,7 @@ async function simulate(...args: string[]): Promise<Comparison> {
 
 const SMALL = ['--workers', '20', '--policy', 'hawk,sparrow'];
 
-/** A trace of the Sparrow simulator's form. */
+/** Writes a trace in the format of the Sparrow simulator. */
 async function trOf(...lines: readonly string[]): Promise<string> {
   const file = join(folder, 'jobs.tr');
   await writeFile(file, lines.map((line) => `${line}\n`).join(''));
@@ -269,7 +269,7 @@ describe('simulate refuses in one line, and leaves no report', () => {
 
 describe('simulate takes', () => {
   it.each(['fifo-ff', 'bfjs', 'vqs', 'vqs-bf'])('workers without slots under %s', async (policy) => {
-    // Two at a time fit by their memory, and a hundred by their slots.
+    // Two tasks fit at a time by memory, and a hundred by slots.
     const jobs = Array.from({ length: 4 }, () => ({
       submitSeconds: 0,
       durationsSeconds: [10],
@@ -310,7 +310,7 @@ describe('simulate takes', () => {
       for (const { jobs, tasks, runtimeSeconds } of runs) {
         expect(jobs.completed).toBe(1);
         expect(tasks).toEqual({ submitted: 5_000, completed: 5_000, attempts: 5_000 });
-        // On one, two or three of the workers, whichever its class may use.
+        // The job runs on one, two or three workers, depending on the partition of its class.
         expect(runtimeSeconds.all.max).toBeGreaterThan(5_000 / 3);
         expect(runtimeSeconds.all.max).toBeLessThan(5_010);
       }
@@ -364,7 +364,7 @@ describe('simulate takes', () => {
     expect(await counted('--warm-up', '5s')).toBe(2);
     expect(await counted('--warm-up', '5s', '--cool-down', '5s')).toBe(1);
     expect(await counted('--warm-up', '10s', '--cool-down', '20s')).toBe(1);
-    // Stretched to three times the time.
+    // Arrivals are stretched to three times the time.
     const stretched = ['--load', `${65 / 30 / 5 / 3}`, '--warm-up', '29s'];
     expect(await counted(...stretched)).toBe(2);
   });
@@ -414,7 +414,7 @@ describe('a simulated job', () => {
   });
 
   it('is what its submitter says, where schedulers get that', async () => {
-    // Long jobs are placed by central, and only they.
+    // Central places long jobs only.
     const placed = async (estimator: string) => {
       const trace = await traceOf({ ...staged, estimateSeconds: 500 });
       const told = ['--policy', 'hawk', '--cutoff', '100', '--estimator', estimator];
@@ -516,11 +516,11 @@ describe('estimators in shadow', () => {
     expect(scores.map(({ estimator }) => estimator)).toEqual(['pilot', 'history', 'hybrid']);
     for (const { estimator, jobs: scored, errorPercent, misclassifiedJobsPercent } of scores) {
       expect(scored).toBe(40);
-      // The prior changes the pilots' estimate very little if the tasks of a job are alike.
+      // The prior barely changes the pilots' estimate if the tasks of a job are alike.
       expect(errorPercent.p90).toBeCloseTo(0, estimator === 'pilot' ? 2 : 6);
       expect(misclassifiedJobsPercent).toBe(0);
     }
-    // A long job's pilot runs until it is known that it is long, a short one's to its end.
+    // A long job's pilot runs until the job is known to be long, a short job's pilot until it ends.
     expect(scores[0]!.delaySeconds!.mean).toBeCloseTo((2 + 50) / 2, 6);
     expect(scores[1]!.delaySeconds!.mean).toBe(0);
   });
@@ -633,7 +633,7 @@ it('which tasks are pilots follows from the seed and the place of each job, whet
   expect(await records('--shadow', 'pilot,history')).toEqual(alone);
   expect(await records('--seed', '2')).not.toEqual(alone);
 
-  // Jobs that are alike have pilots in different places.
+  // Identical jobs have pilots in different positions.
   const mixed = Array.from({ length: 40 }, (_, at) => ({
     submitSeconds: at * 1_000,
     durationsSeconds: Array.from({ length: 10 }, (_, task) => 10 + task),

@@ -40,7 +40,7 @@ export const simulateCommand = defineCommand({
     const options = withClusterOf(workload, given);
     checkOptions(options);
     checkOutput(context, options);
-    // With the simulator, which other commands would wait for.
+    // This import loads the simulator, which would delay other commands.
     const { networkOf } = await import('../simulate/network.js');
     const variants = simulateVariants(options).map((variant) => ({
       ...variant,

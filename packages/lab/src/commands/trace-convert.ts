@@ -55,7 +55,7 @@ export const traceConvertCommand = defineCommand({
   },
 });
 
-/** @throws InputError when it is not said where to write, or two want stdout */
+/** @throws InputError if no output file is named, or if both outputs go to stdout */
 export function checkTarget(
   { global }: Context,
   command: string,
@@ -67,9 +67,9 @@ export function checkTarget(
 }
 
 /**
- * Reads a workload, writes it or a sample of it, and tells what of it is not in the file as it was.
+ * Reads a workload, writes it or a sample of it, and reports everything that the file omits or changes.
  *
- * @throws InputError when it is not said where to write; WorkloadError
+ * @throws InputError if no output file is named; WorkloadError
  */
 export async function writeWorkload(
   context: Context,

@@ -36,7 +36,7 @@ export const traceGenerateCommand = defineCommand({
     checkTarget(context, 'trace generate', out);
     const { canonical, generate, jobCount } = configureGenerator(spec);
     const jobs = jobsShown(context, { jobs: generate, jobCount }, 'writing jobs');
-    // On stdout, .tr is what other simulators read.
+    // The default format for stdout is `.tr`, which other simulators read.
     const format = formatToWrite(out === '-' ? 'stdout.tr' : out, name);
     if (out === '-') {
       for await (const text of format.write(jobs)) context.stdout.write(text);

@@ -16,7 +16,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const HEADER = 'JobID|State|Submit|Start|End|ElapsedRaw|NNodes|NCPUS|ReqMem';
 const time = (seconds: number): string =>
   new Date(1_767_225_600_000 + seconds * 1_000).toISOString().slice(0, 19);
-/** Two nodes of 4 CPUs; each job takes one of them for 100 s, and one comes each 25 s: a queue that grows. */
+/**
+ * Two nodes have 4 CPUs each. A job takes a whole node for 100 s and one arrives every 25 s, so the queue
+ * grows.
+ */
 const ROWS = Array.from({ length: 40 }, (_, i) => {
   const [submit, start] = [25 * i, 50 * i - (i % 2) * 25];
   const begun = Math.max(submit, start);
@@ -41,7 +44,7 @@ describe('whatif --trace', () => {
       ['fifo-ff', 1],
       ['fifo-ff', 4],
     ]);
-    // Four jobs a hundred seconds need four nodes; on one the last waits for all the others.
+    // Four jobs per 100 s need four nodes; on one node the last job waits for all the others.
     expect(others[1].runtimeSeconds.all.max).toBeCloseTo(100, 1);
     expect(others[0].runtimeSeconds.all.max).toBeCloseTo(4_000 - 39 * 25, 0);
   });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { brokenRules } from '../trace-export/chrome.fixture.js';
 import type { ChromeTrace } from '../trace-export/chrome.js';
 
-/** Jobs of a small cluster, simulated again from the journals of its schedulers. */
+/** A small cluster runs these jobs, and they are simulated from the journals of its schedulers. */
 const JOBS = 120;
 
 let cluster: TestCluster;
@@ -30,7 +30,7 @@ describe('goshawk whatif', () => {
       expect([exitCode, stderr]).toEqual([0, '']);
       return JSON.parse(stdout);
     };
-    // The journal may hold the last end a moment after the client has its result.
+    // The last end may reach the journal shortly after the client has the result.
     await expect.poll(async () => (await ask()).recorded.jobs, { timeout: 120_000 }).toBe(JOBS);
     const told = await ask();
     expect(told).toMatchObject({
@@ -118,7 +118,7 @@ describe('goshawk whatif of a mixed past', () => {
       expect([exitCode, stderr]).toEqual([0, '']);
       return JSON.parse(stdout);
     };
-    // The journal may hold the last end a moment after the client has its result.
+    // The last end may reach the journal shortly after the client has the result.
     await expect.poll(async () => (await ask()).recorded.jobs, { timeout: 120_000 }).toBe(60);
     const told = await ask();
     expect(told.simulated).toMatchObject({ policy: 'goshawk', runtimeSeconds: { all: { count: 60 } } });

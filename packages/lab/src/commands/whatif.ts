@@ -194,7 +194,9 @@ async function pastOfCluster(context: Context, options: Options, words: readonly
   return { ran, recorded, jobs, surveyed };
 }
 
-/** The order that is closest to that of most batch systems, whose priorities and backfilling no trace has. */
+/**
+ * This policy is closest to the order of most batch systems; traces lack their priorities and backfilling.
+ */
 const POLICY_OF_TRACES = 'fifo-ff';
 const TRACE_NOTE =
   'simulated as it ran: first come, first served; priorities, partitions and backfilling are not in the file';
@@ -222,7 +224,7 @@ async function pastOfTrace(
   const { workers, slots } = clusterOf(jobs, options.slots);
   const ran = {
     settings: policySettings(
-      // It starts jobs in their order, whatever is estimated.
+      // The policy starts jobs in order, regardless of estimates.
       { ...defaultsOf(options, undefined), policy: POLICY_OF_TRACES, estimator: 'given' },
       POLICY_OF_TRACES,
       surveyed.facts,
@@ -237,7 +239,7 @@ async function pastOfTrace(
   return { ran, recorded: recordedJobsOf(jobs), jobs, surveyed };
 }
 
-/** A cluster as it is to be simulated. */
+/** A cluster to simulate. */
 interface Setup {
   readonly label: string;
   readonly settings: PolicySettings;
@@ -258,7 +260,7 @@ const ASSUMED_DELAY_MS = 0.5;
 /** Number of schedulers assumed for a stopped cluster; it has little influence. */
 const SCHEDULERS = 10;
 
-/** The cluster whose history this is, as it is now; where it is down, as the first of what is to be tried. */
+/** Returns the cluster of the journals as it is now, or the first cluster to try if it is down. */
 async function asItRan(context: Context, options: Options, words: readonly string[]): Promise<Ran> {
   try {
     const found = await findCluster(context);
@@ -307,7 +309,10 @@ async function asItRan(context: Context, options: Options, words: readonly strin
   }
 }
 
-/** As it ran, then each policy on each number of workers, with the settings that `up` would give it. */
+/**
+ * Returns the recorded setup, then each policy on each number of workers, with the settings that `up` would
+ * use.
+ */
 function setupsOf(ran: Ran, options: Options, { facts }: Survey): Setup[] {
   const { settings } = ran;
   const isTrace = options.trace !== undefined;
@@ -316,7 +321,7 @@ function setupsOf(ran: Ran, options: Options, { facts }: Survey): Setup[] {
   const variants = variantsOf(
     {
       ...defaultsOf(options, isTrace ? undefined : settings),
-      // One question at a time: other numbers of workers under the same policy, or another policy on as many.
+      // Each setup changes one thing: the number of workers, or the policy.
       policy: options.policy ?? (isTrace && numbers.length === 0 ? 'goshawk' : settings!.policy),
     },
     POLICY_SETTINGS,
@@ -341,7 +346,7 @@ function setupsOf(ran: Ran, options: Options, { facts }: Survey): Setup[] {
   return [base, ...setups.filter(({ label, workers }) => label !== base.label || workers !== base.workers)];
 }
 
-/** The options, with the settings of the past where they say nothing. */
+/** Returns the options, completed by the settings of the recorded run. */
 function defaultsOf(options: Options, settings: PolicySettings | undefined) {
   const { estimator, cutoff, policy } = options;
   return {
@@ -391,7 +396,7 @@ function requestOf(
   };
 }
 
-/** By the true mean run time of their tasks, as in simulations. */
+/** Splits the run times into classes by the true mean run time of tasks, as simulations do. */
 async function timesOf(recorded: readonly RecordedJob[], cutoffMs: number): Promise<RunTimes> {
   const { summarise } = await import('@goshawk/report');
   const completed = recorded.filter(({ runtimeSeconds }) => runtimeSeconds !== undefined);

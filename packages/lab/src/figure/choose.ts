@@ -2,7 +2,7 @@ import { InputError, LIMITS } from '@goshawk/core';
 import { type Axis, type Figure, figuresNamed, timeAxis, workersAxis } from '@goshawk/papers/figures';
 import type { FigureOptions } from './options.js';
 
-/** A figure as it was asked for. */
+/** A figure that the user requested. */
 export interface ChosenFigure {
   readonly figure: Figure;
   readonly axis: Axis;
@@ -15,10 +15,9 @@ export interface ChosenFigure {
 }
 
 /**
- * The figures that words name, each once, and what the options make of them.
+ * Resolves words to figures, without duplicates, and applies the options to them.
  *
- * @throws InputError for an id that there is not, with the one that was probably meant; and for options that
- * make no sense for the figures named
+ * @throws InputError for an unknown id, with a suggestion, and for options that do not apply to the figures
  */
 export function chooseFigures(words: readonly string[], options: FigureOptions): ChosenFigure[] {
   if (words.length === 0)
@@ -36,7 +35,7 @@ export function chooseFigures(words: readonly string[], options: FigureOptions):
   }));
 }
 
-/** Fewer jobs of a modelled figure over time are a shorter time. */
+/** Shortens the time axis of a modelled figure in proportion to a smaller number of jobs. */
 function shortened({ mode, model, workload }: Figure, jobs: number | undefined): { readonly axis?: Axis } {
   if (mode !== 'modelled' || model?.places !== 'slots' || jobs === undefined) return {};
   return { axis: timeAxis((model.until! * jobs) / workload.jobs) };
@@ -88,7 +87,7 @@ function checkTrace(figures: readonly Figure[], { trace, jobs }: FigureOptions):
   }
 }
 
-/** Data besides the trace is useful only to estimators that learn. */
+/** Rejects data besides the trace unless the estimators of the figures learn. */
 function checkPast(figures: readonly Figure[], { features, history }: FigureOptions): void {
   const name = features !== undefined ? 'features' : history !== undefined ? 'history' : undefined;
   const other = figures.find(({ mode, workload }) => mode !== 'predicted' && workload.draw === undefined);

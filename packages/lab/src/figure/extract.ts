@@ -5,7 +5,7 @@ import { type TrainingJob, trainingJobOf, trainingJobsOf } from '../predict/past
 import { type Survey, survey } from '../simulate/survey.js';
 import { batchesShown, openShown } from '../workload.js';
 
-/** History, and the jobs to draw from. */
+/** The history, and the jobs to draw from. */
 interface Extracted {
   readonly past: readonly TrainingJob[];
   readonly jobs: readonly TraceJob[];
@@ -16,13 +16,13 @@ interface DrawnFrom {
   /** Path or generator. */
   readonly workload: string;
   readonly features: string | undefined;
-  /** A file of jobs that ended before; the first half of the workload unless given. */
+  /** File of jobs that ended earlier; by default the first half of the workload is the history. */
   readonly history: string | undefined;
   readonly tasksMax: number;
 }
 
 /**
- * Reads a workload, and what ended before it.
+ * Reads a workload and its history.
  *
  * @throws WorkloadError
  */
@@ -42,11 +42,12 @@ export async function readExtracted(
 }
 
 /**
- * SLearn's halves (§4.3): jobs to learn from, and jobs to draw from, of so many tasks at most. Where a trace says of
- * some of its jobs whose they are, only those are drawn from: history finds the others nowhere.
+ * Splits jobs as SLearn does (§4.3): jobs to learn from, and jobs to draw from with at most `tasksMax` tasks.
+ * If a trace names users for only some of its jobs, only those are drawn, since history cannot match the
+ * others.
  *
  * @param jobs in order of submission
- * @param past what ended before all of them; without it, they are divided in the middle
+ * @param past jobs that ended earlier; by default the first half of `jobs`
  */
 export function extract(
   jobs: readonly TraceJob[],
@@ -63,13 +64,13 @@ export function extract(
   return { past: before, jobs: known.length > 0 ? known : after };
 }
 
-/** So many jobs, or all if they are fewer, in order of submission. */
+/** Draws `wanted` jobs, or all if there are fewer, in order of submission. */
 export function drawJobs(jobs: readonly TraceJob[], wanted: number, random: Random): TraceJob[] {
   const places = drawInOrder(jobs.length, Math.min(wanted, jobs.length), random);
   return places.sort((a, b) => a - b).map((place) => jobs[place]!);
 }
 
-/** So many of the numbers below `count`, in the order in which they were drawn. */
+/** Draws `wanted` of the numbers below `count`, in the order of drawing. */
 export function drawInOrder(count: number, wanted: number, random: Random): number[] {
   const source = { random: () => random.next() };
   const all = Array.from({ length: count }, (_, place) => place);
@@ -77,7 +78,7 @@ export function drawInOrder(count: number, wanted: number, random: Random): numb
   return all.slice(0, wanted);
 }
 
-/** When a job of the past has ended. */
+/** Returns the end time of a past job. */
 export function endOf({ job, runtimeMs }: TrainingJob): number {
   return job.submittedAt + runtimeMs;
 }

@@ -2,7 +2,7 @@ import { type Context, painter, renderTable } from '@goshawk/command';
 import { formatCount } from '@goshawk/core';
 import { FIGURES, type Figure, GROUPS } from '@goshawk/papers/figures';
 
-/** Every figure, for people or as JSON. */
+/** Prints every figure, as text or as JSON. */
 export function listFigures(context: Context): void {
   if (context.global.json) {
     context.json({

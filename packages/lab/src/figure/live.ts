@@ -12,10 +12,10 @@ import { finished, requestsFor } from './simulated.js';
 
 const DEFAULTS: ReplayOptions = optionsGiven(REPLAY_OPTIONS);
 
-/** How long a policy takes, about, unless the figure or `--for` says so. */
+/** Approximate run time of each policy, unless the figure or `--for` sets it. */
 const FOR_MS = 30_000;
 
-/** Both halves of one load and seed. */
+/** The live and simulated runs of one load and seed. */
 interface Halves {
   readonly workload: Workload;
   /** Runs by variant. */
@@ -23,8 +23,8 @@ interface Halves {
 }
 
 /**
- * All runs of a live figure: at each place the workload on local clusters, one policy after another, and the
- * same jobs at the same times simulated.
+ * Performs all runs of a live figure. At each place, local clusters run the workload under one policy after
+ * another, and the same jobs are simulated at the same times.
  *
  * @throws WorkloadError; the reason of the interruption
  */
@@ -62,7 +62,7 @@ async function bothHalves(making: Making, tick: Tick, asked: ReplayOptions): Pro
     runs.set(variant.name, { run, series });
   }
   const { name, sha256 } = plan.workload;
-  // The jobs as they are run, as a workload of their own.
+  // The executed jobs form a separate workload.
   const asRun = { name, tallied: [], sha256: async () => sha256 };
   const surveyed = await survey(asRun, [packed(plan.jobs.map(traceJob))], context.interrupted);
   const variants = variantsOf(figure, 'simulated');
@@ -85,11 +85,11 @@ function replayOptions({ chosen, options }: Making, tick: Tick, seed: number): R
   return { ...DEFAULTS, ...settings, ...time, jobs: chosen.jobsDrawn, seed };
 }
 
-/** The settings of the live run, some of which it worked out from the jobs as they are run. */
+/** Returns the settings of the live run, including those that it derived from its jobs. */
 function sameAs({ run }: PolicyRun, { shape }: Replayed): RunSettings & { readonly schedulers: number } {
   const { cutoff, shortPartition, set } = run.options;
   return {
-    // Uses the times of the run.
+    // The options of the policy use the times of the run.
     ...(Array.isArray(set) ? { set: set.map(String) } : {}),
     workers: shape.workers,
     schedulers: shape.schedulers,
@@ -103,7 +103,7 @@ function variantsOf({ variants }: Figure, mode: Variant['mode']): Variant[] {
   return variants.filter((variant) => variant.mode === mode);
 }
 
-/** As `--policy` has it, with an estimator of its own. */
+/** Returns the policy with its estimator, in the syntax of `--policy`. */
 function entryOf({ settings: { policy, estimator } }: Variant): string {
   return estimator === undefined ? policy! : `${policy}:estimator=${estimator}`;
 }

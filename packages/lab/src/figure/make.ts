@@ -18,7 +18,7 @@ import { runPredicted } from './predicted.js';
 import { runSimulated } from './simulated.js';
 import { runStaged } from './staged.js';
 
-/** Runs a figure, and judges what came out. */
+/** Runs a figure and judges its results. */
 export async function make(making: Making): Promise<FigureResult> {
   const { figure, axis } = making.chosen;
   const asked = {
@@ -45,7 +45,7 @@ export async function make(making: Making): Promise<FigureResult> {
   }
 }
 
-/** Options that shape the figure, without speed and location. */
+/** Returns the options that shape the figure, without speed and location. */
 function shaping(options: FigureOptions): FigureOptions {
   return { ...options, parallel: undefined, on: undefined, out: FIGURE_OPTIONS.out.default };
 }
@@ -65,10 +65,12 @@ export async function write(context: Context, result: FigureResult, folder: stri
   await writeTogether(folder, texts);
 }
 
-/** If fewer slots than this are busy for half of the time, even in the busiest run, no task waits long. */
+/** Below this share of busy slots at the median of the busiest run, no task waits long. */
 const LOADED_SHARE = 0.8;
 
-/** Says that a figure’s clusters never had enough to do, if they had not: its claims are about clusters that have. */
+/**
+ * Reports that a figure's clusters were never busy enough for its claims, which are about loaded clusters.
+ */
 function unloadedLines({ id, mode, runs, workload }: FigureResult): string[] {
   const busiest = Math.max(0, ...runs.map(({ run }) => run.utilisation.whileSubmitting.p50 ?? 0));
   if (mode !== 'simulated' || runs.length === 0 || busiest >= LOADED_SHARE) return [];

@@ -9,11 +9,11 @@ import { survey } from '../simulate/survey.js';
 import type { ChosenFigure } from './choose.js';
 import type { FigureOptions } from './options.js';
 
-/** Finished runs, which figures share, such as Hawk's at each cluster size. */
+/** Stores finished runs that figures share, such as Hawk's at each cluster size. */
 export class RunStore {
   readonly #made = new Map<string, unknown>();
 
-  /** Made once, by what it is made of. */
+  /** Makes a value once per key of these parts. */
   async once<T>(parts: readonly unknown[], make: () => Promise<T>): Promise<T> {
     const key = JSON.stringify(parts);
     if (!this.#made.has(key)) this.#made.set(key, await make());
@@ -21,9 +21,9 @@ export class RunStore {
   }
 
   /**
-   * A run of a workload for each request, which is plain data that says all of it.
+   * Returns a run of a workload for each request. A request is plain data that determines its run.
    *
-   * @param make those that there are not yet, each once and all together
+   * @param make makes all missing runs in one call
    */
   async runs(
     workload: string,
@@ -39,7 +39,7 @@ export class RunStore {
   }
 }
 
-/** A figure that is being made. */
+/** A figure in progress. */
 export interface Making {
   readonly context: Context;
   readonly store: RunStore;
@@ -60,7 +60,7 @@ export function settingsOf({ figure, workers }: ChosenFigure, tick: Tick, varian
   return { ...figure.settings, ...size, ...tick.settings, ...variant?.settings };
 }
 
-/** @param runsOf once for each seed */
+/** @param runsOf is called once for each seed */
 export function placesOf<Run>(
   { figure, axis }: ChosenFigure,
   runsOf: (tick: Tick, variant: Variant, place: number) => readonly Run[],
@@ -71,13 +71,13 @@ export function placesOf<Run>(
   }));
 }
 
-/** Does one of the steps, unless the command has been interrupted before. */
+/** Performs one step, unless the command has been interrupted. */
 type Step = <T>(make: () => T | Promise<T>) => Promise<T>;
 
 /**
- * Work of so many steps, whose progress is shown from the first one on.
+ * Performs `total` steps and shows their progress from the first one on.
  *
- * @param what `['run', 'made']`: `2 of 8 runs were made` is said of work that was cut short
+ * @param what for example `['run', 'made']`: an interruption reports `2 of 8 runs were made`
  * @throws InterruptedError
  */
 export function inSteps<T>(
@@ -101,7 +101,8 @@ export function inSteps<T>(
 }
 
 /**
- * All runs of a figure of policies by themselves: at each place each policy, once for each seed, one after another.
+ * Performs all runs of a figure of independent policies: each policy at each place, once per seed,
+ * sequentially.
  *
  * @throws InterruptedError
  */

@@ -6,15 +6,15 @@ import { readTaskRuns } from '@goshawk/traces';
 import { type FigureRuns, inSteps, type Making, placesOf } from './making.js';
 
 interface Made {
-  /** One a place of the axis. */
+  /** Queue length at each place of the axis. */
   readonly queues: readonly number[];
   readonly jobs: number;
   readonly slots: number;
 }
 
 /**
- * Runs the policies of a modelled figure on drawn jobs, once per seed: waiting tasks. All policies get the
- * same jobs.
+ * Runs the policies of a modelled figure on drawn jobs, once per seed, and returns waiting tasks. All
+ * policies get the same jobs.
  * @throws InterruptedError
  */
 export async function runModelled(making: Making): Promise<FigureRuns<number>> {
@@ -83,7 +83,7 @@ function runPolicy(
   };
 }
 
-/** A size is the larger of the shares of cpu and memory; times are in seconds. */
+/** Reads a trace. A task's size is the larger of its shares of CPU and memory; times are in seconds. */
 async function readTrace(folder: string): Promise<readonly PackingJob[]> {
   const runs = await readTaskRuns(folder);
   return runs.map(({ submitSeconds, durationSeconds, request: { cpu, memory } }) => ({
@@ -93,7 +93,7 @@ async function readTrace(folder: string): Promise<readonly PackingJob[]> {
   }));
 }
 
-/** The same tasks, faster and faster. */
+/** Runs the same tasks at increasing speeds. */
 function runTrace(
   { model }: Figure,
   policy: PackingName,
@@ -109,7 +109,7 @@ function runTrace(
   return { queues, jobs: trace.length, slots: last };
 }
 
-/** A slot stands for a second. */
+/** Returns the record of the drawn jobs, with one second per time slot. */
 function recordOf({ id, model }: Figure, { jobs, slots }: Made) {
   const text = JSON.stringify(model);
   return {

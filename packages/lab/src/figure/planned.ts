@@ -8,14 +8,14 @@ import { configureGenerator, type TraceJob } from '@goshawk/traces';
 import { type Making, runTrials } from './making.js';
 
 const RACKS = 8;
-/** Jobs before the first one, of the same kind. */
+/** Jobs of the same kind that precede the first one. */
 const PAST_JOBS = 10_000;
-/** Enough jobs to have samples of most programs. */
+/** A pool of this size has samples of most programs. */
 const POOL_JOBS = 100_000;
 /** The past is drawn with another seed. */
 const PAST_SEED = 1_000;
 
-/** All runs of a planned figure: at each place each policy, once for each seed, one after another. */
+/** Performs all runs of a planned figure: each policy at each place, once per seed, sequentially. */
 export async function runPlanned(making: Making) {
   const { solve } = await loadSolver();
   return runTrials(making, (workload, settings, seed) =>

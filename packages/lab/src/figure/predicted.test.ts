@@ -9,7 +9,7 @@ function job(index: number, durations: readonly number[], more: Partial<TraceJob
   return { submitSeconds: 10 * index, durationsSeconds: Float64Array.from(durations), meanSeconds, ...more };
 }
 
-/** Jobs of one kind, whose tasks all take so long. */
+/** Returns jobs of one kind, whose tasks all have this run time. */
 const alike = (count: number, tasks: number, seconds: number, more: Partial<TraceJob> = {}) =>
   Array.from({ length: count }, (_, index) => job(index, new Array<number>(tasks).fill(seconds), more));
 
@@ -26,7 +26,7 @@ describe('the jobs of a predicted figure', () => {
       { submitSeconds: 0, endSeconds: 50, runSeconds: 40, tasks: 1, user: 'ada' },
       { submitSeconds: 60, endSeconds: 90, runSeconds: 30, tasks: 1 },
     ]);
-    // The workload begins when the last of them has ended.
+    // The workload begins when the last past job has ended.
     expect(past.map(({ job: { submittedAt } }) => submittedAt)).toEqual([-90_000, -30_000]);
     const extracted = extract([job(0, [1]), job(1, [1], { user: 'ada' })], past, TASKS_MAX);
     expect(extracted.past).toBe(past);
@@ -51,7 +51,7 @@ describe('predictions of a figure', () => {
     expect(errors.history[0]).toBeCloseTo(0.9, 6);
     expect(errors['3sigma'][0]).toBeCloseTo(0.9, 6);
     expect(Math.max(...errors.pilot)).toBeCloseTo(0, 9);
-    // Ended jobs are learned from.
+    // Estimators learn from ended jobs.
     expect(errors.history.at(-1)).toBeLessThan(0.1);
   });
 

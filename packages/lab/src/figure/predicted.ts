@@ -15,20 +15,22 @@ import { learnAll, type TrainingJob, trainedOn, trainingJobOf } from '../predict
 import { byEnd, drawInOrder, drawJobs, endOf, readExtracted } from './extract.js';
 import { type FigureRuns, inSteps, type Making, placesOf } from './making.js';
 
-/** SLearn §4.3: jobs drawn for each experiment, the most tasks one may have, and the least for which it counts. */
+/**
+ * SLearn §4.3: jobs drawn per experiment, the maximum number of tasks, and the minimum for a job to count.
+ */
 const JOBS_DRAWN = 1_250;
 export const TASKS_MAX = 150;
 const WIDE_TASKS = 3;
 
-/** Classes are not asked for, so no sample is cut short. */
+/** The figure has no job classes, so no sample is cut short. */
 const NO_CUTOFF = Number.POSITIVE_INFINITY;
 
 const ESTIMATORS = ['pilot', 'history', 'hybrid'];
 const SETTINGS: EstimatorSettings = { ...SLEARN_SETTINGS, distributions: true };
 
 /**
- * How wrong the estimators of a predicted figure are about jobs drawn from a workload, once for each seed; the same at
- * each place of the axis, which is a percentile.
+ * Returns the errors of a predicted figure's estimators on jobs drawn from a workload, once per seed. The
+ * axis is a percentile, so every place has the same errors.
  *
  * @throws WorkloadError; InterruptedError
  */
@@ -51,7 +53,7 @@ export async function runPredicted(making: Making): Promise<FigureRuns<readonly 
   });
 }
 
-/** The state of a figure's estimators after the past, so that each draw begins there. */
+/** The states of a figure's estimators after the past jobs, where each draw begins. */
 export class Predictors {
   readonly #estimatorStates: Readonly<Record<string, unknown>>;
 
@@ -60,10 +62,10 @@ export class Predictors {
   }
 
   /**
-   * Draws jobs and predicts them in order of submission, as each is submitted; each ends, and is learnt from, when its
-   * longest task does.
+   * Draws jobs and predicts each at its submission. A job ends with its longest task, and estimators then
+   * learn from it.
    *
-   * @returns |estimate − truth| ÷ truth of the drawn jobs of three tasks and more, by variant
+   * @returns |estimate − truth| ÷ truth by variant, for the drawn jobs of three or more tasks
    */
   draw(jobs: readonly TraceJob[], seed: number): Record<'pilot' | '3sigma' | 'history' | 'hybrid', number[]> {
     const random = Random.seeded(seed).fork('slearn-error');
@@ -103,7 +105,7 @@ export class Predictors {
   }
 }
 
-/** An estimate, of which pilots may have been part. */
+/** Returns the estimate of a job, which pilots determine if the job is sampled. */
 function believed(
   estimator: Estimator,
   job: ArrivingJob,
@@ -117,7 +119,7 @@ function believed(
   return playPilots(estimator, job, judgement, pilots, NO_CUTOFF)?.estimate.meanMs;
 }
 
-/** Jobs that run, until they end. */
+/** Jobs that run until they end. */
 class EndQueue {
   #jobs: TrainingJob[] = [];
 
@@ -125,7 +127,7 @@ class EndQueue {
     this.#jobs.push(job);
   }
 
-  /** Those that have ended by then, in order; each once. */
+  /** Removes the jobs that have ended by then, and returns them in order. */
   until(now: number): TrainingJob[] {
     const ended = this.#jobs.filter((job) => endOf(job) <= now).sort(byEnd);
     if (ended.length > 0) this.#jobs = this.#jobs.filter((job) => endOf(job) > now);

@@ -19,9 +19,9 @@ const DEFAULTS: SimulateOptions = optionsGiven(SIMULATE_OPTIONS);
 
 /** Jobs that some of the seeds run. */
 interface Part {
-  /** Tells them from those of other parts, of all figures. */
+  /** Identifies these jobs among the parts of all figures. */
   readonly name: string;
-  /** By path or generator, where they have to be read again. */
+  /** Path or generator, for jobs that must be read again. */
   readonly workload: string;
   readonly surveyed: Survey;
   readonly seeds: readonly [first: number, count: number];
@@ -33,14 +33,14 @@ interface Parts {
   /** Workload named in the figure. */
   readonly record: Workload;
   readonly parts: readonly Part[];
-  /** States that estimators begin with; those that `simulate` gives them unless given. */
+  /** Initial states of estimators; by default those of `simulate`. */
   readonly statesOf?: (estimator: string) => Readonly<Record<string, unknown>>;
 }
 
 /**
- * All runs of a simulated figure, but for those that another figure has made already.
+ * Performs all runs of a simulated figure, except those that another figure has made already.
  *
- * @throws WorkloadError; InterruptedError; InputError when the cluster cannot be as it is asked for
+ * @throws WorkloadError; InterruptedError; InputError if the requested cluster is impossible
  */
 export async function runSimulated(making: Making): Promise<FigureRuns<FinishedRun>> {
   const { context, store, chosen, options, lost } = making;
@@ -67,7 +67,7 @@ export async function runSimulated(making: Making): Promise<FigureRuns<FinishedR
     });
     runsOf.set(part, runs);
   }
-  // In the order in which they were asked for.
+  // The runs are in the order of the requests.
   const places = placesOf(chosen, () => parts.flatMap((part) => runsOf.get(part)!.splice(0, part.seeds[1])));
   return { workload: record, places };
 }
@@ -83,7 +83,7 @@ async function wholeWorkload({ context, store, chosen, options }: Making): Promi
   return { record: surveyed.record, parts: [whole] };
 }
 
-/** Each seed is a draw of jobs. Estimators begin with what the jobs that ended before have taught them. */
+/** Draws jobs for each seed. Estimators begin with the state that they learned from earlier jobs. */
 async function drawnParts({ context, store, chosen, options, lost }: Making): Promise<Parts> {
   const { figure, axis, workload } = chosen;
   const { seeds, features, history } = options;
@@ -106,7 +106,7 @@ async function drawnParts({ context, store, chosen, options, lost }: Making): Pr
   );
   const states = new Map<string, Record<string, unknown>>();
   for (const name of new Set(estimators.filter(doesLearn))) {
-    // Classes are not asked for.
+    // The figure has no job classes.
     const settings = { ...SLEARN_SETTINGS, cutoffMs: Number.POSITIVE_INFINITY };
     const learn = async () => trainedOn([name], extracted.past, settings);
     states.set(name, await store.once(['learnt', from, name], learn));
@@ -124,13 +124,13 @@ function surveyDraw(from: readonly TraceJob[], wanted: number, seed: number): Pr
   return survey({ name, tallied: [], sha256: async () => name }, [packed(jobs)]);
 }
 
-/** Those that know the truth, or say nothing, have nothing to learn. */
+/** Estimators that know the truth or give no estimate do not learn. */
 function doesLearn(name: string): boolean {
   const { kind } = estimatorKind(name);
   return !kind.needsTruth && kind.orders !== true;
 }
 
-/** One request a seed. */
+/** Returns one request per seed. */
 export function requestsFor(
   settings: RunSettings,
   surveyed: Survey,

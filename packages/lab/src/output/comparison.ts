@@ -4,7 +4,7 @@ import { InputError, present } from '@goshawk/core';
 import type { Comparison, RunSeries } from '@goshawk/report';
 import { writeReportFile } from './files.js';
 
-/** How a comparison is printed and kept, for every command that makes one. */
+/** This option chooses how commands print a comparison. */
 export const CSV_OPTION = {
   type: 'flag',
   flagOnly: true,
@@ -23,26 +23,26 @@ export const SAVE_RESULTS_OPTION = {
   describe: 'write the outcome of each job to FILE as JSON lines',
 } as const;
 
-/** @throws InputError where two forms are asked for */
+/** @throws InputError if two formats are requested */
 export function checkOutput({ global }: Context, { csv }: { readonly csv: boolean }): void {
   if (csv && global.json)
     throw new InputError('usage', '--csv and --json exclude each other', 'give one of them');
 }
 
-/** A page of a comparison. */
+/** A report page for a comparison. */
 interface Report {
-  /** Undefined: none is wanted. */
+  /** Undefined if no page is requested. */
   readonly file: string | undefined;
-  /** The command that makes it again. */
+  /** The command that reproduces the page. */
   readonly command: string;
   readonly series: readonly RunSeries[];
   readonly note?: string | undefined;
 }
 
 /**
- * Writes the report, then prints the comparison: as JSON, as CSV, or as a table.
+ * Writes the report, then prints the comparison as JSON, CSV or a table.
  *
- * @param after what follows the table, a paragraph each
+ * @param after paragraphs that follow the table
  * @returns the command's exit code
  */
 export async function tellComparison(
@@ -85,7 +85,7 @@ async function writeReport(
     generator: `goshawk ${VERSION}`,
     ...present({ note }),
   });
-  // Drawing takes a while in which nothing is heard.
+  // Drawing blocks the event loop; a pending interruption is handled before the write.
   await setImmediate();
   await writeReportFile(file, page, context.interrupted);
 }

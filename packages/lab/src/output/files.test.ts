@@ -77,7 +77,7 @@ it('makes the folder, writes all files whole, over older ones, and leaves nothin
 
 it('shows none of the files, and keeps the older ones, when one of them cannot be written', async () => {
   await writeTogether(folder, { x: 'old' });
-  // The partial file of y cannot be made.
+  // This folder prevents the partial file of y from being created.
   await mkdir(join(folder, `y.partial-${process.pid}`));
   await expect(writeTogether(folder, { x: 'new', y: 'first' })).rejects.toThrow('cannot write to');
   expect(await readFile(join(folder, 'x'), 'utf8')).toBe('old');

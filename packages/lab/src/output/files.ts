@@ -6,13 +6,12 @@ import { GoshawkError, InputError, makeFolder } from '@goshawk/core';
 import type { JobRecord } from '@goshawk/report';
 
 /**
- * Files that a run is to write. What is wrong with them is found out before it rather than after it. A file that is
- * there is written anew.
+ * Checks the output files of a run before it starts. An existing file will be replaced.
  *
- * @param workload which is not to be lost to its own report
- * @param names of the options that name them
- * @returns their absolute paths, by option
- * @throws InputError when no file can be written there, or two of them are one
+ * @param workload must not be overwritten
+ * @param names of the options that name the files
+ * @returns absolute paths by option
+ * @throws InputError if a file cannot be written, or two options name the same file
  */
 export async function outputFiles<Name extends string>(
   cwd: string,
@@ -39,7 +38,7 @@ export async function outputFiles<Name extends string>(
   return files;
 }
 
-/** The same for two paths of one file, whether it is there or not. */
+/** Returns the same text for all paths of one file, even if the file does not exist yet. */
 async function identityOf(file: string): Promise<string> {
   const there = await stat(file).catch(() => undefined);
   if (there !== undefined) return `${there.dev}/${there.ino}`;
@@ -62,7 +61,7 @@ async function checkFile(file: string, workload: string, option: string): Promis
   if (there?.isDirectory()) {
     throw new InputError('bad-option', `${option}: ${file} is a folder`, 'name a file');
   }
-  // An existing file is replaced, but a device must not be.
+  // A regular file may be replaced, but not a device.
   if (there !== undefined && !there.isFile()) {
     throw new InputError('bad-option', `${option}: ${file} is not a regular file`, 'name another');
   }
@@ -73,11 +72,11 @@ async function checkFile(file: string, workload: string, option: string): Promis
 }
 
 /**
- * Found out before the runs rather than after them. A folder that is not there is made when there is
- * something to put into it; files that are there are written anew.
+ * Checks an output folder before the runs start. A missing folder is created with the first output, and
+ * existing files are replaced.
  *
  * @param names of the files
- * @throws InputError when they cannot be written there
+ * @throws InputError if they cannot be written there
  */
 export async function checkOutFolder(folder: string, names: readonly string[]): Promise<void> {
   await checkWritable(folder);
@@ -111,7 +110,7 @@ async function checkWritable(folder: string): Promise<void> {
   }
 }
 
-/** Files that belong together. None of them appears before all have been written out, and each appears whole. */
+/** Writes files as a unit: none appears before all are written, and each appears whole. */
 async function writeWhole(texts: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<void> {
   const partial = (file: string): string => `${file}.partial-${process.pid}`;
   try {
@@ -125,10 +124,10 @@ async function writeWhole(texts: Readonly<Record<string, string>>, signal?: Abor
 }
 
 /**
- * Files that belong together: none of them appears before all have been written out.
+ * Writes files as a unit: none appears before all are written.
  *
  * @param texts by name
- * @throws GoshawkError when they cannot be written
+ * @throws GoshawkError if they cannot be written
  */
 export async function writeTogether(folder: string, texts: Readonly<Record<string, string>>): Promise<void> {
   const files = Object.entries(texts).map(([name, text]) => [join(folder, name), text] as const);
@@ -143,9 +142,9 @@ export async function writeTogether(folder: string, texts: Readonly<Record<strin
 }
 
 /**
- * The file appears whole or not at all.
+ * Writes a file that appears whole or not at all.
  *
- * @throws GoshawkError when it cannot be written, or the signal stops it
+ * @throws GoshawkError if the file cannot be written, or the signal aborts the write
  */
 export async function writeReportFile(file: string, text: string, signal?: AbortSignal): Promise<void> {
   try {

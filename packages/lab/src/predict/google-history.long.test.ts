@@ -9,7 +9,7 @@ const TRACE = join(resolve(import.meta.dirname, '../../../..'), '../shared/trace
 
 /** Features that 3σPredict uses for Google's jobs. */
 const FEATURES = ['user', 'name', 'logical', 'class', 'user+logical', 'user+hour', 'all'];
-/** The first of them are only learnt from. */
+/** Estimators only learn from this share of jobs at the start. */
 const WARM_UP = 0.3;
 
 /** Share of estimates at submission that are within a factor of 2 of the whole run time. */

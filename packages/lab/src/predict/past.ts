@@ -8,15 +8,15 @@ import {
 } from '@goshawk/predictor';
 import { arrivingJobOf, type PastJob, readPastJobs, type TraceJob } from '@goshawk/traces';
 
-/** A job that ended before a workload begins, as estimators learn from it. */
+/** A job that ended before the workload begins, in the form that estimators learn from. */
 export type TrainingJob = Omit<EndedJob, 'judgement' | 'long'>;
 
 /**
- * Jobs of the past on the clock of a workload that begins when the last of them has ended. Of each only its whole run
- * time is known, from its first task to its last, which is taken for that of its tasks: it is, of jobs of one task,
- * and more than that, of others.
+ * Converts past jobs to the clock of a workload that begins when the last of them ends. Only the whole run
+ * time of a job is known, so it stands for the run time of its tasks: exact for one task, too long for
+ * several.
  *
- * @param jobs by the time of their end
+ * @param jobs in order of their ends
  */
 export function trainingJobsOf(jobs: readonly PastJob[]): TrainingJob[] {
   const lastEnd = jobs.at(-1)?.endSeconds ?? 0;
@@ -41,7 +41,7 @@ export function pastArrivingOf(job: PastJob, submittedAt: number): ArrivingJob {
   };
 }
 
-/** A job of a trace that has run by itself, without waiting. */
+/** Converts a trace job as if it ran alone, without waiting. */
 export function trainingJobOf(job: TraceJob): TrainingJob {
   const runsMs = job.durationsSeconds.map((seconds) => seconds * 1_000);
   return {
@@ -53,11 +53,10 @@ export function trainingJobOf(job: TraceJob): TrainingJob {
 }
 
 /**
- * The states of estimators after the past, by name, as they save them.
+ * Trains estimators on the past and returns their saved states by name.
  *
- * @param history the file of the jobs that ended before; nothing is learnt without one, and nothing is read where
- *   nobody is to learn
- * @throws WorkloadError when it cannot be read
+ * @param history file of past jobs; it is optional, and is read only if some estimator learns
+ * @throws WorkloadError if it cannot be read
  */
 export async function trainedBy(
   names: readonly string[],
@@ -68,7 +67,7 @@ export async function trainedBy(
   return trainedOn(names, trainingJobsOf(await readPastJobs(history)), settings);
 }
 
-/** The same from jobs that were read already. */
+/** Trains estimators on jobs that are already read. */
 export function trainedOn(
   names: readonly string[],
   past: readonly TrainingJob[],
@@ -83,7 +82,7 @@ export function trainedOn(
   );
 }
 
-/** Nothing was judged then. */
+/** Trains an estimator on past jobs, which have no recorded estimates. */
 export function learnAll(estimator: Estimator, jobs: readonly TrainingJob[], cutoffMs: Millis): void {
   for (const ended of jobs) {
     estimator.learn({ ...ended, judgement: { kind: 'unknown' }, long: meanOf(ended.runsMs) >= cutoffMs });

@@ -6,7 +6,7 @@ import { arrivingJobOf } from '@goshawk/traces';
 import type { RunRequest } from '../simulate/request.js';
 
 /**
- * The scoreboard that a run was asked for; undefined for none.
+ * Returns the scoreboard that a run requests, if any.
  *
  * @param learnt before the run, by estimator
  */
@@ -19,8 +19,8 @@ export function shadowFor(
 }
 
 /**
- * The scoreboard of a simulation. That hands jobs out some time after they have ended; here they are put back in order,
- * so that nobody learns anything too early or too late.
+ * The scoreboard of a simulation. The simulation reports jobs some time after they ended, so their order is
+ * restored here and estimators learn at the right time.
  */
 export class SimulatedShadow {
   readonly #board: Scoreboard;
@@ -31,7 +31,7 @@ export class SimulatedShadow {
     this.#board = board;
   }
 
-  /** Jobs arrive in order. */
+  /** Records an arrival; jobs arrive in order. */
   arrived(index: number, job: TraceJob, at: Millis): void {
     this.#arrived.push({ at, index, job });
   }
@@ -40,7 +40,7 @@ export class SimulatedShadow {
     this.#ended.push(...ends);
   }
 
-  /** All that ended by now has been reported. */
+  /** Handles all events until `now`; all ends until then must have been reported. */
   advance(now: Millis): void {
     const due = this.#ended.filter(({ endedMs }) => endedMs <= now).sort((a, b) => a.endedMs - b.endedMs);
     if (due.length > 0) this.#ended = this.#ended.filter(({ endedMs }) => endedMs > now);
@@ -62,7 +62,7 @@ export class SimulatedShadow {
     return this.#board.results();
   }
 
-  /** Those that arrived by then, from a place on. @returns the place of the first that did not */
+  /** Handles arrivals until then, starting at a position. @returns the position of the first later one */
   #arrive(from: number, until: Millis): number {
     let place = from;
     for (; place < this.#arrived.length && this.#arrived[place]!.at <= until; place++) {

@@ -10,7 +10,7 @@ export interface Shape {
   readonly schedulers: number;
 }
 
-/** A cluster that is up, and what it runs. */
+/** A running cluster and its configuration. */
 export interface ReplayTarget {
   readonly cluster: Cluster;
   readonly settings: PolicySettings;
@@ -20,20 +20,20 @@ export interface ReplayTarget {
   readonly totalSlots: number;
   /** Processes of the cluster, if known. */
   readonly pids: () => readonly number[];
-  /** Whether it goes on when the replay is over. */
+  /** Whether the cluster keeps running after the replay. */
   readonly isShared: boolean;
 }
 
 export interface PolicyRun {
   readonly run: Run;
   readonly series: RunSeries;
-  /** In the order of the plan. */
+  /** Times in the order of the plan. */
   readonly times: JobTimes;
   /** Records in the order of the plan; empty unless they are saved. */
   readonly records: readonly JobRecord[];
   readonly loadOffered: number;
-  /** 99% of the jobs left no later than this after their time. */
+  /** At most 1% of the jobs were submitted later than this after their planned time. */
   readonly latenessP99Ms: Millis;
-  /** Parties whose messages and steals are not all counted. */
+  /** Processes whose messages and steals were not fully counted. */
   readonly incomplete: readonly string[];
 }

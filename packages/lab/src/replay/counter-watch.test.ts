@@ -22,7 +22,7 @@ const END = {
   incomplete: [],
 };
 
-/** A watch over a cluster that answers with each of these in turn; an error stands for no answer. */
+/** A watch on a cluster that returns these answers in turn; an error means no answer. */
 function watching(...answers: (ClusterCounters | Error)[]) {
   let asked = 0;
   const cluster = {

@@ -3,17 +3,17 @@ import { type Millis, sumOf } from '@goshawk/core';
 import type { CounterReading } from '@goshawk/report';
 import { type Reading, type Traffic, trafficBetween } from './traffic.js';
 
-/** Enough for a chart. */
+/** A chart needs no more readings. */
 const READINGS = 60;
 const PAUSE_MIN_MS = 1_000;
-/** Every worker is asked, and answers: so that a look at 1,000 of them is a message each two milliseconds. */
+/** Every worker answers a reading, so 1,000 workers cause one message every two milliseconds. */
 const PAUSE_PER_WORKER_MS = 4;
 
 /**
- * How long to let pass between two readings of a run. They are not free: on a busy machine, readings each
- * half second made jobs of 20 ms slower in 13 of 16 pairs of runs. So nobody should read without need.
+ * Returns the pause between two readings of a run. Readings have a cost: on a busy machine, a reading every
+ * half second slowed jobs of 20 ms down in 13 of 16 pairs of runs.
  *
- * @param isShown whether there will be a chart of what is read; otherwise nothing is read before the end
+ * @param isShown whether a chart will show the readings; otherwise only the final one is taken
  */
 export function readingPauseMs(runMs: Millis, workers: number, isShown: boolean): Millis {
   if (!isShown) return Number.POSITIVE_INFINITY;
@@ -21,8 +21,8 @@ export function readingPauseMs(runMs: Millis, workers: number, isShown: boolean)
 }
 
 /**
- * Reads the counters of a cluster now and then while a workload runs on it. What cannot be read is left out:
- * it is only missed in a chart.
+ * Reads the counters of a cluster periodically while a workload runs. Failed readings are left out, since
+ * only a chart needs them.
  */
 export class CounterWatch {
   readonly #cluster: Pick<Cluster, 'counters'>;
@@ -33,7 +33,7 @@ export class CounterWatch {
   #dueAtMs: Millis;
   #underway: Promise<void> | undefined;
 
-  /** @param before what had been counted when the run began */
+  /** @param before counters at the start of the run */
   constructor(
     cluster: Pick<Cluster, 'counters'>,
     before: Reading,
@@ -46,7 +46,7 @@ export class CounterWatch {
     this.#dueAtMs = pauseMs;
   }
 
-  /** Called periodically with the time since the start of the run: takes a reading when one is due. */
+  /** Takes a reading when one is due. It is called periodically with the time since the start of the run. */
   look(elapsedMs: Millis): void {
     if (elapsedMs < this.#dueAtMs || this.#underway !== undefined) return;
     this.#dueAtMs = elapsedMs + this.#pauseMs;
@@ -55,7 +55,7 @@ export class CounterWatch {
     });
   }
 
-  /** All readings, and as the last one what was counted in all by the end of the run. */
+  /** Returns all readings; the last one has the totals at the end of the run. */
   async finish(endedMs: Millis, { steals }: Traffic): Promise<readonly CounterReading[]> {
     await this.#underway;
     const earlier = this.#readings.filter(({ seconds }) => seconds < endedMs / 1_000);
@@ -67,7 +67,7 @@ export class CounterWatch {
     const counters = await this.#cluster.counters({ signal: this.#signal }).catch(() => undefined);
     if (counters === undefined || counters.silent.length > 0) return;
     const tookMs = performance.now() - askedAt;
-    // Nobody is described anew: who was started again meanwhile shows in its own counters.
+    // The old view suffices: a restarted process is recognized by its counters.
     const { steals } = trafficBetween(this.#before, { counters, view: this.#before.view });
     this.#readings.push({
       ...readingOf(elapsedMs + tookMs / 2, steals),

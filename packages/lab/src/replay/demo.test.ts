@@ -6,8 +6,8 @@ import { planReplay } from './plan.js';
 const demo = readFileSync(new URL('../../../../scripts/demo.mjs', import.meta.url), 'utf8');
 
 /**
- * Samples of a workload with so long a tail differ much: with some seeds one task runs on for most of the
- * time, and there is little to see. When the generator changes, the demo may need another seed.
+ * Samples of this long-tailed workload differ much: with some seeds one task runs for most of the time, and
+ * there is little to see. If the generator changes, the demo may need another seed.
  */
 it('the workload of the demo keeps its cluster busy for most of the run, with tasks that are no blinks', async () => {
   const spec = /google-like:jobs=\d+,seed=\d+/.exec(demo)![0];

@@ -37,7 +37,7 @@ it('draws noise evenly between its bounds, the same for the same seed', () => {
   expect(Math.min(...draws(1))).toBeGreaterThanOrEqual(20);
   expect(Math.max(...draws(1))).toBeLessThanOrEqual(380);
   const mean = draws(1).reduce((sum, each) => sum + each, 0) / 2_000;
-  // 200, with a deviation of 2.3.
+  // The mean is 200, with a standard deviation of 2.3.
   expect(Math.abs(mean - 200)).toBeLessThan(12);
 });
 

@@ -2,7 +2,10 @@ import { type Millis, Random } from '@goshawk/core';
 import { estimatorKind, makeEstimator, SLEARN_SETTINGS } from '@goshawk/predictor';
 import { arrivingJobOf, type TraceJob, withStageEstimates } from '@goshawk/traces';
 
-/** A job as it is submitted: what its stages say, and the mean task run time that the cluster gets, if any. */
+/**
+ * A job as submitted: its stages with their estimates, and the mean task run time sent to the cluster, if
+ * any.
+ */
 export interface Submitted {
   readonly job: TraceJob;
   readonly estimateMs: Millis | undefined;
@@ -11,9 +14,9 @@ export interface Submitted {
 export type AsSubmitted = (job: TraceJob) => Submitted;
 
 /**
- * Estimates at submission in a replay, live or in virtual time. An estimator that needs the truth is
- * evaluated here, and the cluster uses its result as given; for `given` the submitter's estimate is used; all
- * others learn by themselves.
+ * Returns estimates at submission for a live or simulated replay. An estimator that needs the truth is
+ * evaluated here, and the cluster uses its result as given. `given` uses the submitter's estimate; all others
+ * learn in the cluster.
  * @returns a function to call for each job, in order
  * @throws InputError that names the known estimators
  */
@@ -35,7 +38,7 @@ export function jobSeed(seed: number, index: number): string {
   return `${seed}/${index}`;
 }
 
-/** @throws InputError that says what is wrong with it */
+/** @throws InputError that explains the error */
 export function checkEstimator(text: string): void {
   makeEstimator(text, SLEARN_SETTINGS, () => 0);
 }

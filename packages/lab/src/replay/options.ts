@@ -92,7 +92,7 @@ export function checkFlagsFor(
 const DEFAULT_POLICIES = 'goshawk,hawk,sparrow';
 
 /**
- * Variants to compare.
+ * Returns the variants to compare.
  * @throws InputError
  */
 export function replayVariants(

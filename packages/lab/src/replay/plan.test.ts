@@ -240,7 +240,7 @@ describe('facts of a plan', async () => {
       queues: 3,
       baseMs: 100,
     });
-    // All that SLearn samples is waited for.
+    // The estimator waits for all of SLearn's samples.
     expect(queues({})).toMatchObject({ pilotsMax: null, pilotQuorum: 1 });
   });
 

@@ -16,12 +16,12 @@ import type { WorkloadNeeds } from '../simulate/capacity.js';
 import { survey } from '../simulate/survey.js';
 import { type AsSubmitted, jobSeed, submissionEstimates } from './estimates.js';
 
-/** A job of a replay, ready to be sent. */
+/** A job of a replay that is ready to be submitted. */
 export interface PlannedJob {
-  /** Counted from the first instant of the replay. */
+  /** Time since the start of the replay. */
   readonly submitMs: Millis;
   readonly tasks: number;
-  /** As it is run, with the times that it has then. */
+  /** The job as executed, with scaled times. */
   readonly job: TraceJob;
   /** Sum of the run times of its tasks. */
   readonly taskMs: Millis;
@@ -29,7 +29,7 @@ export interface PlannedJob {
   /** Estimate for the cluster; undefined: none. */
   readonly estimateMs: Millis | undefined;
   readonly spec: JobSpec;
-  /** The same as it is sent. */
+  /** The same job as input for the client. */
   readonly input: JobInput;
 }
 
@@ -42,29 +42,29 @@ export interface PlanOptions {
   readonly seed: number;
   /** Divides all durations; exclusive of `forMs`. */
   readonly scale: number | undefined;
-  /** The run is to take about so long. */
+  /** Approximate duration of the run. */
   readonly forMs: Millis | undefined;
   /** Name of the estimator. */
   readonly estimator: string;
-  /** The policy starts gangs; else their tasks start one by one. Default: true. */
+  /** Whether the policy starts gangs; otherwise their tasks start one by one. Default: true. */
   readonly startsGangs?: boolean;
 }
 
-/** A workload fitted to a cluster: the same jobs at the same times for each policy. */
+/** A workload fitted to a cluster: every policy gets the same jobs at the same times. */
 export interface ReplayPlan {
-  /** The workload as run. */
+  /** The workload as executed. */
   readonly workload: WorkloadRecord;
   readonly jobs: readonly PlannedJob[];
-  /** Facts of the jobs as run that settings depend on: the percentile, and the distribution of work. */
+  /** Facts of the executed jobs that settings depend on: the percentile, and the distribution of work. */
   readonly facts: WorkloadFacts;
   readonly needs: WorkloadNeeds;
   readonly fit: Omit<PreparedPrototype, 'jobs'>;
 }
 
 /**
- * Draws, scales and times the jobs as Hawk does for its prototype (§4.10), and writes them as sleeps.
+ * Draws, scales and times the jobs as Hawk does for its prototype (§4.10), and turns their tasks into sleeps.
  *
- * @throws WorkloadError when nothing to run in it
+ * @throws WorkloadError if it has no tasks to run
  */
 export async function planReplay(
   workload: Pick<Workload, 'name' | 'sha256'>,
@@ -98,7 +98,7 @@ function planJob(job: TraceJob, index: number, submit: AsSubmitted, seed: number
     tasks,
     job,
     taskMs,
-    // Computed as elsewhere, so that a job at the cutoff has the same class everywhere.
+    // The mean is computed as elsewhere, so that a job at the cutoff has the same class everywhere.
     trueMeanMs: meanOf(job.durationsSeconds) * 1_000,
     estimateMs,
     spec,

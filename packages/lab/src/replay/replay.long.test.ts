@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** A small cluster: what is tested is that it is right, not how fast it is. */
+/** A small cluster suffices, since the tests check correctness rather than speed. */
 const SMALL = ['--workers', '20', '--schedulers', '2', '--jobs', '300', '--for', '3s'];
 
 const DISTRIBUTION = ['count', 'max', 'mean', 'p50', 'p90', 'p99'];
@@ -33,8 +33,9 @@ async function recordsIn(file: string): Promise<JobRecord[]> {
 }
 
 /**
- * A trace of jobs of several sizes whose tasks run for far less than a second, or for far more: a pilot is timed from
- * without, by processes that share a few processors, and what comes on top is to make no job long that is short.
+ * Writes a trace of jobs of several sizes whose tasks are far shorter or far longer than a second. The client
+ * times pilots across processes that share a few processors, and this overhead must not turn short jobs into
+ * long ones.
  */
 function farApart(): string {
   const jobs = Array.from({ length: 48 }, (_, job) => {
@@ -125,8 +126,7 @@ describe('goshawk replay', () => {
         expect.objectContaining({ policy: 'goshawk', baseline, short: expect.anything() }),
       ),
     );
-    // The same jobs in virtual time. How close they come, on jobs for which that is no matter of the machine's speed,
-    // is for the tests of `bench/src/fidelity` to say; here, that they are the same.
+    // The same jobs run in virtual time. `bench/src/fidelity` tests how close the run times are.
     const cutoff = String(hawk.options.cutoff);
     const virtual = await runGoshawk([
       ...['simulate', saved, '--policy', 'hawk', '--workers', '20', '--cutoff', cutoff, '--json', '-q'],
@@ -171,7 +171,7 @@ describe('goshawk replay', () => {
       ...['replay', 'prototype:seed=2', '--policy', 'hawk', '--workers', '60', '--schedulers', '2'],
       ...['--jobs', '300', '--for', '18s', '--json', '--progress', 'plain'],
     ]);
-    // The first line about the progress comes after five seconds, while jobs still come and most workers are busy.
+    // The first progress line appears after five seconds, while jobs still arrive and most workers are busy.
     await replay.says(/^hawk *: \d+ of 300/m);
     const workers = childrenOf(replay.pid).filter(({ command }) => / worker /.test(command));
     expect(workers).toHaveLength(2);
@@ -204,7 +204,7 @@ describe('goshawk replay', () => {
     const report = join(folder, 'interrupted.html');
     const replay = startGoshawk(['replay', 'prototype', ...SMALL, '--report', report, '--progress', 'plain']);
     await replay.says(/hawk: starting/);
-    // Anywhere on the way: while processes start, or when they are up.
+    // The signal arrives at any point: while processes start, or when they are running.
     const children = await appearing(replay.pid);
     replay.kill('SIGINT');
     const { exitCode, stdout } = await replay.finished;
@@ -262,7 +262,7 @@ it('a cluster that is not there is exit code 3', async () => {
   expect(exitCode).toBe(3);
 });
 
-/** The children of a process, as soon as it has some. */
+/** Waits for the children of a process. */
 async function appearing(pid: number): Promise<number[]> {
   for (;;) {
     const children = childrenOf(pid);

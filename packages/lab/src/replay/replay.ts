@@ -18,11 +18,11 @@ import { misfitLines, planLines, runLines } from './wording.js';
 export interface Replayed {
   readonly plan: ReplayPlan;
   readonly shape: Shape;
-  /** One a policy, in the order in which they were named. */
+  /** One run per policy, in the order of the option. */
   readonly runs: readonly PolicyRun[];
 }
 
-/** Runs a workload under each policy, on a cluster of its own each time. */
+/** Runs a workload under each policy, on a new cluster each time. */
 export async function replayLocally(
   context: Context,
   options: ReplayOptions,
@@ -37,7 +37,7 @@ export async function replayLocally(
   };
   // Errors that do not depend on the workload are reported before reading it.
   for (const variant of variants) settingsOf(variant, NO_FACTS);
-  // The same jobs at the same times; estimates are the estimator's, and gangs are left to policies that start them.
+  // All plans have the same jobs and times; estimates depend on the estimator, gangs on the policy.
   const plans = new Map<string, ReplayPlan>();
   const planKey = (variant: (typeof variants)[number]): string => {
     const { preset } = settingsOf(variant, NO_FACTS);
@@ -56,7 +56,7 @@ export async function replayLocally(
     capacity: capacityOf(slots, options.resources),
     attributes: attributesOfAll(attribute, workers),
   };
-  // How much memory there is where nobody says so, only the workers know.
+  // Only the workers know their memory if no option sets it.
   plan.needs.check({ ...cluster, capacity: { memory: Number.POSITIVE_INFINITY, ...cluster.capacity } });
   for (const variant of variants) {
     const { preset } = settingsOf(variant, plan.facts);
@@ -89,10 +89,10 @@ export async function replayLocally(
 }
 
 /**
- * Runs a workload on a cluster that is there, under the policy that it has.
+ * Runs a workload on an existing cluster, under its policy.
  *
- * @param policies that were asked for, if any were
- * @throws InputError when the cluster has another policy
+ * @param policies requested policies, if any
+ * @throws InputError if the cluster has another policy
  */
 export function replayOnCluster(
   context: Context,
@@ -140,7 +140,7 @@ async function makePlan(
   return plan;
 }
 
-/** As it is run, with the estimate that the cluster gets. */
+/** Returns the job as executed, with the estimate that the cluster gets. */
 export function traceJob({ job, estimateMs }: PlannedJob): TraceJob {
   return estimateMs === undefined ? job : { ...job, estimateSeconds: estimateMs / 1_000 };
 }

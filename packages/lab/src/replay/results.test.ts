@@ -29,7 +29,7 @@ describe('jobResult', () => {
       taskCount: 2,
       tasksCompleted: 2,
       attempts: 1,
-      // Accepted 5 ms after the submission: half of what the 200 ms there and the 210 ms here differ by.
+      // The client infers acceptance 5 ms after submission: half of the difference between 200 ms and 210 ms.
       taskStartsSeconds: [1.025, 1.105],
       taskRunSeconds: [0.06, 0.1],
     });

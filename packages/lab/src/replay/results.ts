@@ -3,7 +3,7 @@ import type { JobResult, JudgedJob } from '@goshawk/report';
 import { statedIn } from '../simulate/results.js';
 import type { EndedReplayJob } from './submitter.js';
 
-/** Converts an ended job for reports: in seconds since the start of the run. */
+/** Converts an ended job for reports, with times in seconds since the start of the run. */
 export function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
   const { planned, submittedMs, endedMs, ended } = job;
   const acceptedMs = acceptanceOf(job);
@@ -11,7 +11,7 @@ export function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
   const starts: number[] = [];
   const runs: number[] = [];
   ended.starts.forEach((startMs, task) => {
-    // A task that never started has a start before the job's.
+    // A task that never started has a start time before the job's.
     if (startMs < 0) return;
     starts.push((acceptedMs + startMs) / 1_000);
     runs.push((ended.runs[task] ?? 0) / 1_000);
@@ -32,9 +32,9 @@ export function jobResult(job: EndedReplayJob, cutoffMs: Millis): JobResult {
 }
 
 /**
- * When the owner accepted a job, by our clock. It says what happened in ms since then, by its own: so it was
- * after the submission left, and so long before the news of the end came that the job's whole life fits
- * between. The middle of the two is off by half a round trip at most, whatever the clocks say.
+ * Estimates on the client's clock when the owner accepted a job. The owner reports durations since acceptance
+ * on its clock, so acceptance is after submission and early enough for the job to end before its end is
+ * reported. The middle of the two bounds is off by at most half a round trip, regardless of the clocks.
  */
 export function acceptanceOf({ submittedMs, endedMs, ended }: EndedReplayJob): Millis {
   const latestMs = endedMs - (ended.endedMs ?? 0);
@@ -42,8 +42,8 @@ export function acceptanceOf({ submittedMs, endedMs, ended }: EndedReplayJob): M
 }
 
 /**
- * Task time that the cluster really had to serve, over its slots, while jobs were submitted: by the measured
- * run times, which are a little longer than the sleeps that were asked for.
+ * Returns the task time that the cluster had to serve, relative to its slots, while jobs were submitted. It
+ * uses measured run times, which are slightly longer than the requested sleeps.
  *
  * @param of `spanMs`: the time over which the plan submits jobs
  */
@@ -60,7 +60,7 @@ export function offeredLoad(
   return runMs / (totalSlots * (spanMs + lateMs));
 }
 
-/** How late the jobs left, against the plan. ms */
+/** Returns how much later than planned each job was submitted, in ms. */
 export function latenessMs(jobs: readonly EndedReplayJob[]): Float64Array {
   return Float64Array.from(jobs, ({ planned, submittedMs }) => submittedMs - planned.submitMs).sort();
 }

@@ -15,7 +15,7 @@ import { progressNote } from './wording.js';
 
 /** Trace time between two samples of the cluster (Hawk §4.1)… */
 const SNAPSHOT_TRACE_SECONDS = 100;
-/** …but if durations are divided by much, at most as often as sleeps are accurate. */
+/** Minimum interval of snapshots if durations are divided by much: the accuracy of sleeps. */
 const SNAPSHOT_MIN_SECONDS = 0.001;
 /** A replay without progress is aborted after this time plus a multiple of its longest task. */
 const STALL_MS = 120_000;
@@ -24,7 +24,7 @@ const STALL_TASKS = 10;
 const LABEL_WIDTH = 7;
 
 /**
- * Replays the jobs of a plan on a cluster, and measures them.
+ * Replays the jobs of a plan on a cluster and measures them.
  *
  * @param onShown receives the progress display, so that callers can print while it is shown
  * @throws GoshawkError if a job neither completed nor failed; the reason of the interruption
@@ -156,8 +156,8 @@ export function optionsRecord(
 }
 
 /**
- * Sum of the peak resident memory of these processes, in bytes; null if the system does not report it or a process is
- * gone.
+ * Returns the total peak resident memory of these processes in bytes, or null if it is unavailable or a
+ * process is gone.
  */
 async function peakRssOf(pids: readonly number[]): Promise<number | null> {
   try {

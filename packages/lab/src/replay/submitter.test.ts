@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A cluster in which each job ends after `lifeMs`, or does what the test says. */
+/** A cluster in which each job ends after `lifeMs` unless the test overrides it. */
 class FakeCluster implements JobTaker {
   readonly submittedAt: number[] = [];
   readonly cancelled: string[] = [];
@@ -53,7 +53,7 @@ function setUp(submitMs: readonly number[], changes: Partial<SubmitOptions> = {}
     ...changes,
   };
   const began = performance.now();
-  // Looked at later than it may fail.
+  // The outcome is awaited only after the run may have failed.
   const run = () => {
     const outcome = submitOnTime(cluster, jobs, options).then(
       (ended) => ({ ended, error: undefined }),

@@ -11,11 +11,11 @@ type SubmittedJob = Pick<Awaited<ReturnType<Cluster['submit']>>, 'id' | 'cancel'
   wait(options: { detail: true; signal: AbortSignal }): Promise<EndedJobWithTasks>;
 };
 
-/** A job that has ended. Times are by one monotonic clock, counted from the first instant of the replay. */
+/** A job that has ended. Times are on one monotonic clock, since the start of the replay. */
 export interface EndedReplayJob {
   readonly planned: PlannedJob;
   readonly submittedMs: Millis;
-  /** When the news of the end was here. */
+  /** Time when the client learned of the end. */
   readonly endedMs: Millis;
   readonly ended: EndedJobWithTasks;
 }
@@ -24,30 +24,30 @@ export interface Progress {
   readonly elapsedMs: Millis;
   readonly submitted: number;
   readonly ended: number;
-  /** Sum of the run times of the jobs that were submitted. */
+  /** Total run time of the submitted jobs. */
   readonly submittedTaskMs: Millis;
 }
 
 export interface SubmitOptions {
   readonly signal: AbortSignal;
-  /** Told now and then; never while a job is due. */
+  /** Called periodically, but never while a job is due. */
   readonly onProgress: (progress: Progress) => void;
-  /** Cancels what has not ended when it is aborted; for a cluster that goes on. */
+  /** Cancels unfinished jobs on abort, for clusters that keep running. */
   readonly cancelOnAbort: boolean;
-  /** Gives up when nothing has been submitted and no job has ended for so long. */
+  /** Gives up after this time without a submission or an ended job. */
   readonly stallMs: Millis;
 }
 
 const PROGRESS_INTERVAL_MS = 250;
-/** Lead time, so that the first job is not late. */
+/** Delay before the start, so that the first job is not late. */
 const LEAD_MS = 50;
 const CANCEL_TIMEOUT_MS = 5_000;
 
 /**
- * Submits each job at its time, whatever has become of the others, and waits for all of them.
+ * Submits each job on time, regardless of the others, and waits for all of them.
  *
  * @param jobs in order of submission
- * @throws GoshawkError when a job's end cannot be asked for, or nothing moves any more; the signal's reason
+ * @throws GoshawkError if the end of a job cannot be determined, or nothing progresses; the signal's reason
  */
 export async function submitOnTime(
   cluster: JobTaker,
@@ -98,7 +98,7 @@ class Submitter {
     return this.#ended;
   }
 
-  /** Leaves no timer, no listener, and no job if it was cut short on a cluster that goes on. */
+  /** Removes timers and listeners, and cancels the remaining jobs if the cluster keeps running. */
   async close(): Promise<void> {
     const { signal, cancelOnAbort } = this.#options;
     clearTimeout(this.#timer);

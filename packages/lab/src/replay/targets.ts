@@ -9,11 +9,11 @@ import type { ReplayTarget, Shape } from './contract.js';
 import type { ReplayOptions } from './options.js';
 
 /**
- * Starts a cluster for one policy, and ends it whatever happens. Its logs are removed with it, unless
- * something went wrong.
+ * Starts a cluster for one policy and always stops it afterwards. Its logs are deleted unless an error
+ * occurred.
  *
- * @param shape with what the tasks of one worker may use together, as the option has it
- * @param say lines for people about what happens to its processes
+ * @param shape includes the capacity per worker, in the syntax of the option
+ * @param say receives messages about its processes for the user
  */
 export async function onLocalCluster<T>(
   context: Context,
@@ -36,7 +36,7 @@ export async function onLocalCluster<T>(
         keys: undefined,
         bind: 'tcp://127.0.0.1:0',
         dataFolder,
-        // Its jobs are nobody's, and what is compared are policies, not disks.
+        // The journal is off: the jobs are disposable, and the comparison is about policies, not disks.
         journal: false,
         logLevel: 'info',
         note: say,
@@ -65,14 +65,14 @@ export async function onLocalCluster<T>(
   }
 }
 
-/** A scheduler of a cluster that goes on may be restarted, or moved to another machine, while its jobs are followed. */
+/** While jobs are followed on a shared cluster, a scheduler may restart or move to another machine. */
 const AWAY_MS = 120_000;
 
 /**
- * Uses a cluster that is there, under the policy that it has.
+ * Uses an existing cluster under its policy.
  *
- * @param use gets its address, too
- * @throws InputError when it has no worker; UnreachableError
+ * @param use also receives the address
+ * @throws InputError if the cluster has no worker; UnreachableError
  */
 export async function onExistingCluster<T>(
   context: Context,
@@ -88,7 +88,7 @@ export async function onExistingCluster<T>(
   return await use({ cluster, settings, shape, totalSlots, pids: () => [], isShared: true }, found.url);
 }
 
-/** @throws InputError when nothing to run tasks on */
+/** @throws InputError if no worker is active */
 function shapeOf({ workers, schedulers }: ClusterView, url: string): Shape {
   const active = workers.filter(({ state }) => state === 'active');
   if (active.length === 0) {

@@ -42,7 +42,7 @@ export function trafficBetween(before: Reading, after: Reading): Traffic {
   }
   const total = sumOf(Object.values(byType));
   const seen = partiesOf(after.counters);
-  // Central may have been started again, and not know everybody yet.
+  // Central may have restarted and not know every process yet.
   const unseen = [...earlier.keys()].filter(
     (party) => !seen.has(party) && !after.counters.silent.includes(party),
   );
@@ -53,7 +53,10 @@ export function trafficBetween(before: Reading, after: Reading): Traffic {
   };
 }
 
-/** How central's policy planned meanwhile; undefined where it does not. How long it took is since central was started. */
+/**
+ * Returns how central's policy planned meanwhile, or undefined if it does not plan. The planning times count
+ * from central's start.
+ */
 export function planningBetween(
   { counters: before }: Reading,
   { counters: after }: Reading,
@@ -66,7 +69,7 @@ export function planningBetween(
   return planningOf(Object.fromEntries(counts), times?.cycle === undefined ? undefined : times);
 }
 
-/** A process that has another address than before: an address names the incarnation. */
+/** Returns processes whose address changed, which means that they restarted. */
 function startedSince(before: Reading['view'], after: Reading['view']): string[] {
   const addressesOf = ({ schedulers, workers }: Reading['view']) =>
     new Map([
@@ -90,7 +93,7 @@ function partiesOf({ central, schedulers, workers }: ClusterCounters): Map<strin
 function since(after: Count, before: Count): number {
   const now = typeof after === 'number' ? after : 0;
   const then = typeof before === 'number' ? before : 0;
-  // Central does not say which incarnation it is: what counts less than before was started again.
+  // Central does not report its incarnation: a smaller count means that it restarted.
   return now >= then ? now - then : now;
 }
 

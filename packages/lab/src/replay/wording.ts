@@ -3,7 +3,7 @@ import type { PolicyRun } from './contract.js';
 import type { ReplayPlan } from './plan.js';
 import type { Progress } from './submitter.js';
 
-/** How the workload was fitted to the cluster. */
+/** Describes how the workload was fitted to the cluster. */
 export function scaleLine({ fit }: ReplayPlan): string {
   const tasks =
     fit.taskFactor < 1
@@ -40,12 +40,12 @@ export function planLines(
   return lines;
 }
 
-/** Times a share, or the other way about: from here on two clusters do not tell short from long alike. */
+/** A cutoff misfits if its share of long jobs is off by this factor in either direction. */
 const MISFIT = 3;
 
 /**
- * Says that a cluster's own cutoff divides the workload otherwise than the workload's would, if it does: a replay that
- * starts its own clusters takes the latter, and tables of the two do not compare then.
+ * Warns if the cluster's cutoff divides the workload differently from the workload's own cutoff. A replay
+ * that starts its clusters uses the latter, so the tables of the two would not be comparable.
  */
 export function misfitLines({ jobs, facts }: ReplayPlan, { cutoffMs }: PolicySettings): string[] {
   const longFrom = (fromMs: Millis) => jobs.filter((job) => job.trueMeanMs >= fromMs).length;
@@ -61,7 +61,7 @@ export function misfitLines({ jobs, facts }: ReplayPlan, { cutoffMs }: PolicySet
   ];
 }
 
-/** Beside the bar. */
+/** Text beside the progress bar. */
 export function progressNote(
   { elapsedMs, submitted, ended, submittedTaskMs }: Progress,
   { jobs, fit }: ReplayPlan,
@@ -79,7 +79,7 @@ function timeLeft(ms: Millis): string {
   return ms > -OVERDUE_MS ? 'almost done' : `${seconds(-ms)} longer than estimated`;
 }
 
-/** Before that, one large job is all there is to a load. */
+/** Before this time, one large job dominates the measured load. */
 const LOAD_TELLS_MS = 1_000;
 const OVERDUE_MS = 2_000;
 
@@ -102,7 +102,7 @@ export function runLines({ run, loadOffered, latenessP99Ms, incomplete }: Policy
   return lines;
 }
 
-/** Run times are milliseconds; a client that is later than this by itself spoils them. */
+/** Run times are milliseconds, so a client that submits later than this distorts them. */
 const LATENESS_NOTABLE_MS = 20;
 
 function number(value: number): string {

@@ -11,8 +11,8 @@ import {
 import type { TraceJob, TraceStage } from '@goshawk/traces';
 
 /**
- * Resources that somebody says workers have. CPUs are not meant where workers have one slot, which is the default: what
- * fits one at a time is up to the slot.
+ * Returns the resources that options define for workers. CPUs do not count if workers have one slot, the
+ * default, since the slot already limits them to one task.
  */
 export function namedResources({
   slots,
@@ -30,7 +30,7 @@ export function namedResources({
 /** A job's requirements, apart from times. */
 type Needs = Partial<Pick<TraceJob, 'demand' | 'require' | 'stages' | 'prefer' | 'name' | 'gang'>>;
 
-/** The widest stage of those that need the same. */
+/** The widest stage among those with the same demand. */
 interface Wide {
   readonly tasks: number;
   readonly job: string;
@@ -47,29 +47,31 @@ interface Cluster {
   readonly attributes: readonly Attributes[];
 }
 
-/** The most that the tasks of a workload need, and which job's that is. */
+/** The largest needs of a workload's tasks, with the jobs that have them. */
 export class WorkloadNeeds {
   #jobs = 0;
-  /** Jobs of which each task needs something. */
+  /** Number of jobs whose tasks all have a demand. */
   #needing = 0;
   /** Largest demand per resource. */
   readonly #largest = new Map<string, { readonly amount: number; readonly job: string }>();
-  /** By what each of its tasks needs, the widest stage. */
+  /** The widest stage by the demand of its tasks. */
   readonly #widest = new Map<string, Wide>();
-  /** The same of stages that say that their tasks start together. */
+  /** The widest gang stage by the demand of its tasks. */
   readonly #widestGangs = new Map<string, Wide>();
-  /** Requirements of tasks, and preferences of jobs, by their text. */
+  /** Distinct requirements of tasks and preferences of jobs, by their text. */
   readonly #required = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
   readonly #preferred = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
 
-  /** Tasks of some stage start together. */
+  /** Whether the tasks of some stage start together. */
   get hasGangs(): boolean {
     return this.#widestGangs.size > 0;
   }
 
   /**
-   * @param job undefined: it says nothing
-   * @param number the job's place in the workload, from 1
+   * Adds the needs of a job.
+   *
+   * @param job undefined if it has no requirements
+   * @param number position of the job in the workload, from 1
    */
   add(job: Needs | undefined, tasks: number, number: number): void {
     this.#jobs++;
@@ -99,9 +101,11 @@ export class WorkloadNeeds {
   }
 
   /**
-   * Workers are alike: what fits one by each resource fits all of them, and what does not would wait for ever.
+   * Checks that every task fits a worker. Workers are identical, so a task that does not fit one would wait
+   * forever.
    *
-   * @throws InputError when some task has no room on any worker, requires what none has, or would fit one without end
+   * @throws InputError if a task fits no worker, requires attributes that no worker has, or would fit without
+   * limit
    */
   check({ slots, capacity, attributes }: Cluster): void {
     for (const { wanted, job } of this.#required.values()) {
@@ -128,10 +132,10 @@ export class WorkloadNeeds {
   }
 
   /**
-   * For policies that start the tasks of a stage together.
+   * Checks that gangs can start, for policies that start the tasks of a stage together.
    *
-   * @param ofAll of every stage, and else of those that say so
-   * @throws InputError when some stage could never start, or a job prefers what no worker has
+   * @param ofAll whether every stage is a gang, or only those marked as one
+   * @throws InputError if a stage could never start, or a job prefers attributes that no worker has
    */
   checkGangs({ workers, slots, capacity, attributes }: Cluster, ofAll = true): void {
     for (const { tasks, job, demand } of (ofAll ? this.#widest : this.#widestGangs).values()) {

@@ -6,7 +6,9 @@ import type { TaskContext } from '@goshawk/core';
 import { perform } from './perform.js';
 import type { JobSource, RunProgress, RunRequest } from './request.js';
 
-/** The input of a task. Requests, jobs and outcomes are too large for messages: they are files of one folder. */
+/**
+ * The input of a task. Requests, jobs and outcomes are too large for messages, so they are files in a folder.
+ */
 export interface RunOrder {
   readonly folder: string;
   readonly run: number;
@@ -24,10 +26,10 @@ export function outcomeFile({ folder, run }: RunOrder): string {
   return join(folder, `outcome-${run}`);
 }
 
-/** The failure, or how far the run had come when it was done. */
+/** The failure, or the final progress of the run. */
 export type RunEnd = { readonly failure: Failure } | RunProgress;
 
-/** One simulation, as a task of a cluster: leaves its outcome in the folder. */
+/** Runs one simulation as a task of a cluster and writes its outcome to the folder. */
 export default async function runTask(order: RunOrder, context: TaskContext<AbortSignal>): Promise<RunEnd> {
   try {
     const { requests, source } = deserialize(await readFile(join(order.folder, SHARED_RUNS))) as SharedRuns;

@@ -2,22 +2,21 @@ import { createHash } from 'node:crypto';
 import { type Address, type Environment, GoshawkError, type Millis } from '@goshawk/core';
 import { DealtSleeps } from '@goshawk/simulator';
 
-/** Methods by which machines query their environment without changing it. */
+/** These methods query a machine's environment without changing it. */
 const QUESTIONS: ReadonlySet<string | symbol> = new Set(['random', 'nameOf', 'counted', 'busyMs']);
 const CHUNK_LENGTH = 1 << 16;
 
 /**
- * A hash of all that the machines of a run did, in the order in which they did it: each message with all that it
- * says, each timer that was set or cleared, each task that was started or killed, each job that ended; with the
- * time, and whose doing it was. Two runs that are the same have the same.
+ * A hash of all effects of a run's machines, in order: messages with their content, timers set and cleared,
+ * tasks started and killed, and ended jobs, each with its time and machine. Identical runs have equal hashes.
  *
- * It stands between the machines and the cluster, so a run that is not hashed knows nothing of it.
+ * It wraps the environments of the machines, so other runs have no overhead.
  */
 export class EffectsHash {
   readonly #hash = createHash('sha256');
   #pending = '';
 
-  /** The environment of a machine, with a witness to what it does. */
+  /** Wraps the environment of a machine and records its effects. */
   readonly observe = <E extends Environment>(environment: E, self: Address, now: () => Millis): E => {
     const witnessed = new Map<string | symbol, unknown>();
     return new Proxy(environment, {
@@ -49,7 +48,7 @@ export class EffectsHash {
   }
 }
 
-/** A value as text that no other value has. */
+/** Serializes a value so that different values have different texts. */
 function written(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value !== 'object' || value === null) return String(value);
@@ -70,7 +69,7 @@ interface EndedJob {
   readonly tasks: { readonly startedAt: Float64Array; readonly runMs: Float64Array };
 }
 
-/** At the end of a job its owner shows all that it knows of it, most of which nobody needs. */
+/** Whether this is an ended job, whose owner includes mostly irrelevant details. */
 function isJob(value: object): value is EndedJob {
   return 'id' in value && 'state' in value && 'tasks' in value && 'acceptedAt' in value;
 }

@@ -9,7 +9,7 @@ import type { SimulateOptions } from './options.js';
 /**
  * Parses `--network-delay`.
  * @param cwd base of relative paths
- * @throws InputError in one line, also for a file that is unreadable or has no measured delays
+ * @throws InputError in one line, also if the file is unreadable or has no measured delays
  */
 export function networkOf(
   { networkDelay }: Pick<SimulateOptions, 'networkDelay'>,
@@ -31,7 +31,8 @@ export function networkOf(
 }
 
 /**
- * Mean message delays around a task: binding it, and reporting its end.
+ * Returns the mean message delays around a task, in seconds: for binding it and for reporting its end.
+ *
  * @returns means, in seconds
  */
 export function messageTimesOf(network: NetworkModel): MessageTimes {

@@ -10,10 +10,10 @@ import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.j
 import { errorOf } from './threads.js';
 
 /**
- * Performs all runs on a cluster, each as a task, and gives what came of them in the order in which they were asked for.
+ * Performs each run as a task of a cluster and returns the outcomes in the order of the requests.
  *
- * @param under a folder that the workers see at the same path, as they do this installation; paths of files start there
- * @throws the first error, in order; JobFailed when a worker cannot run simulations; what `submit` throws
+ * @param under a folder at the same path on the workers, like this installation; relative paths start there
+ * @throws the first error, in order; JobFailed if a worker cannot run simulations; errors of `submit`
  */
 export async function performOnCluster(
   cluster: Cluster,

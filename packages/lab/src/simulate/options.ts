@@ -28,7 +28,7 @@ export const PARALLEL_OPTION = {
   describe: 'concurrent simulations (default: one per core)',
 } as const;
 
-/** If the papers' simulators and a live cluster differ, a simulation follows the papers (Hawk §4.1). */
+/** The defaults follow the papers (Hawk §4.1) where their simulators differ from a live cluster. */
 export const SIMULATE_OPTIONS = {
   ...POLICY_OPTIONS,
   policy: {

@@ -36,14 +36,14 @@ import { messageTimesOf } from './network.js';
 import type { JobSource, RunOutcome, RunProgress, RunRequest } from './request.js';
 import { type Arrival, Results } from './results.js';
 
-/** Between two looks at the clock, two progress reports, and two chances to be interrupted. ms */
+/** Interval of clock checks, progress reports and checks for interruption, in ms. */
 const PAUSE_MS = 200;
 
 /**
- * Runs one simulation from its request and the jobs alone, so that it is the same in whichever thread it runs.
+ * Runs one simulation from its request and jobs alone, so that the result is the same in every thread.
  *
- * @throws GoshawkError when a job neither completed nor failed; WorkloadError when jobs have to be read again, and that
- *   fails; the signal's reason
+ * @throws GoshawkError if a job neither completed nor failed; WorkloadError if jobs must be read again and
+ * that fails; the signal's reason
  */
 export async function perform(
   request: RunRequest,
@@ -140,7 +140,7 @@ export async function perform(
   return { run: { ...run, ...more }, series, jobTimes, records: meter.records };
 }
 
-/** In a thread nothing has been loaded yet. */
+/** Loads the user's policy and estimators, since a new thread has loaded nothing. */
 async function loadOwn({ policy, estimator, shadow = [], from = '' }: RunRequest): Promise<void> {
   await loadPolicy(policy.preset.decidedBy.policy, from);
   for (const name of [estimator, ...shadow]) if (isOwn(name)) await loadOwnEstimator(name);
@@ -247,7 +247,7 @@ function messagesOf(simulation: Simulation): { total: number; byType: Record<str
   return { total: sumOf(Object.values(byType)), byType };
 }
 
-/** Policies that plan ahead have a solver, which takes a moment to load. */
+/** Loads the solver for policies that plan ahead, which takes a moment. */
 async function solverFor({ policy }: RunRequest): Promise<Solver | undefined> {
   if (solverTimeoutMs(policy.preset) === undefined) return undefined;
   const { loadSolver } = await import('@goshawk/papers/solver');

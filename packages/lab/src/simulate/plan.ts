@@ -13,7 +13,7 @@ import type { Survey } from './survey.js';
 
 const DEFAULT_WORKERS = 15_000;
 
-/** The options on the cluster that the workload's generator makes its jobs for, unless they say what workers have. */
+/** Adds the capacity of the cluster that the workload's generator targets, unless the options define it. */
 export function withClusterOf(workload: string, options: SimulateOptions): SimulateOptions {
   const { workers, slots, resources, vary } = options;
   const isSaid = resources !== undefined || slots !== SLOTS_OR_NONE_OPTION.default;
@@ -24,15 +24,15 @@ export function withClusterOf(workload: string, options: SimulateOptions): Simul
   return { ...options, ...cluster, ...(isSized ? { workers } : {}) };
 }
 
-/** How large the cluster is, and how the arrivals are stretched, for the load that is asked for. */
+/** Cluster size and stretch factor of the arrivals that produce the requested load. */
 export interface Sizing {
   readonly workers: number;
   readonly arrivalFactor: number;
-  /** Undefined: it is counted in slots, of which workers have no fixed number. */
+  /** Undefined if workers have no fixed number of slots, since load is measured in slots. */
   readonly offeredLoad: number | undefined;
 }
 
-/** @throws InputError when no cluster, or no stretch of the arrivals, makes the load that is asked for */
+/** @throws InputError if no cluster size, or no stretch of the arrivals, produces the requested load */
 export function sizeOf(
   { workers, slots, load }: Pick<SimulateOptions, 'workers' | 'slots' | 'load'>,
   { record }: Pick<Survey, 'record'>,
@@ -91,7 +91,7 @@ const VARIABLE: OptionSpecs = specsOf(SIMULATE_OPTIONS, [
 ]);
 
 /**
- * Variants to compare.
+ * Returns the variants to compare.
  * @throws InputError
  */
 export function simulateVariants(options: SimulateOptions): Variant<SimulateOptions>[] {
@@ -101,9 +101,9 @@ export function simulateVariants(options: SimulateOptions): Variant<SimulateOpti
 const NO_DELAY: NetworkModel = { kind: 'constant', delayMs: 0 };
 
 /**
- * One request for each policy and seed, policies first.
+ * Returns one request per policy and seed, policies first.
  *
- * @param label what tables call the runs; by default the policy's name
+ * @param label of the runs in tables; by default the policy's name
  */
 export function planRuns(
   options: SimulateOptions,
@@ -145,7 +145,7 @@ export function planRuns(
   });
 }
 
-/** Jobs submitted within it count; from the first submission on, as arrivals are stretched. */
+/** Returns the interval of submissions that count, since the first one, after the arrivals are stretched. */
 function countedTime(
   options: Pick<SimulateOptions, 'warmUp' | 'coolDown'>,
   { record, countWithin }: Survey,
@@ -164,7 +164,7 @@ function countedTime(
   return [from, to];
 }
 
-/** @throws InputError when short jobs, which may only use the short partition, would have nowhere to go */
+/** @throws InputError if short jobs may use only the short partition, which is empty */
 function checkPartition({ policy, preset }: PolicySettings, workers: number): void {
   if (!preset.partition || preset.short.over !== 'short' || workers > 1) return;
   throw new InputError(
@@ -174,10 +174,7 @@ function checkPartition({ policy, preset }: PolicySettings, workers: number): vo
   );
 }
 
-/**
- * Note about a partition that is not as requested: a cluster may be too small to reserve a worker. One line,
- * or none.
- */
+/** Returns a one-line note if the cluster is too small to reserve a worker for the partition, or nothing. */
 export function partitionNote({ policy, preset, shortPartition }: PolicySettings, workers: number): string {
   if (!preset.partition || preset.short.over === 'short' || !(Number(shortPartition) > 0)) return '';
   const kept = Math.min(Math.round(Number(shortPartition) * workers), workers - 1);
@@ -186,12 +183,12 @@ export function partitionNote({ policy, preset, shortPartition }: PolicySettings
   return `${policy}: ${share} of ${workers === 1 ? 'one worker' : `${workers} workers`} rounds to none: no worker is reserved for short tasks`;
 }
 
-/** One line about a policy that starts no gangs, or nothing. */
+/** Returns a one-line note about a policy that starts no gangs, or nothing. */
 export function gangNote({ policy, preset }: PolicySettings): string {
   return startsGangs(preset) ? '' : `${policy}: starts no gangs; their tasks start one by one`;
 }
 
-/** Every setting that shaped a run. */
+/** Returns every setting that shaped a run. */
 function optionsRecord(
   options: SimulateOptions,
   policy: PolicySettings,

@@ -2,7 +2,7 @@ import { type PolicyOptions, policyNames, policySettings, type WorkloadFacts } f
 import type { PolicySettings } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
 
-/** How a policy is simulated: its settings, the network and the estimator where those are part of it. */
+/** How to simulate a policy: its settings, the network, and the estimator. */
 interface SimulatedPolicy {
   readonly policy: PolicySettings;
   readonly network: NetworkModel;
@@ -38,7 +38,7 @@ export const REFERENCES: Readonly<Record<string, Reference>> = {
   },
 };
 
-/** Explanations of the references among these policies, one line each. */
+/** Returns explanations of the references among these policies, one line each. */
 export function referenceLines(policies: readonly string[]): string[] {
   const named = Object.entries(REFERENCES).filter(([name]) =>
     policies.some((each) => each.split(/[: ]/)[0] === name),
@@ -47,9 +47,9 @@ export function referenceLines(policies: readonly string[]): string[] {
 }
 
 /**
- * The policies that are named, references among them.
+ * Resolves the named policies and references.
  *
- * @throws InputError for one that there is not, and for settings that make no sense
+ * @throws InputError for an unknown policy, and for settings that make no sense
  */
 export function simulatedPolicies(
   options: PolicyOptions,

@@ -4,7 +4,7 @@ import type { JobRecord, JobTimes, OptionValues, Run, RunSeries } from '@goshawk
 import type { NetworkModel } from '@goshawk/simulator';
 import type { PackedJobs } from '@goshawk/traces';
 
-/** One run, as plain data: beside the jobs, a thread needs nothing else. */
+/** One run as plain data: together with the jobs, a thread needs nothing else. */
 export interface RunRequest {
   readonly policy: PolicySettings;
   readonly workers: number;
@@ -18,31 +18,31 @@ export interface RunRequest {
   readonly seed: number;
   readonly network: NetworkModel;
   readonly estimator: string;
-  /** The cluster gets what submitters said, whatever the estimator. */
+  /** Whether the cluster gets the submitters' estimates, regardless of the estimator. */
   readonly asSubmitted?: boolean;
-  /** Estimators that are asked about every job and have no say. */
+  /** Estimators that predict every job without affecting it. */
   readonly shadow?: readonly string[];
-  /** The file of jobs that ended before, which estimators learn from first. */
+  /** File of jobs that ended earlier, from which estimators learn first. */
   readonly history?: string | undefined;
-  /** The folder that paths of files start from; this process's unless given. */
+  /** Base folder of relative paths; by default the folder of this process. */
   readonly from?: string;
-  /** Whether a duration of the workload belongs to its task, or to whichever task of the batch starts next. */
+  /** Whether a duration belongs to its task, or to the next task of the batch that starts. */
   readonly durations: 'start' | 'task';
-  /** The workload's time begins here. */
+  /** Start of the workload's time. */
   readonly firstSubmitSeconds: number;
   /** Times between submissions are multiplied by this. */
   readonly arrivalFactor: number;
-  /** Only jobs submitted within this are counted; since the first submission, after the factor. */
+  /** Only jobs submitted in this interval count; since the first submission, after the factor is applied. */
   readonly countedSeconds: readonly [from: number, to: number];
   readonly jobs: number;
   readonly options: OptionValues;
-  /** The states that the schedulers' estimators begin with, by their names; what `history` says unless given. */
+  /** Initial states of the schedulers' estimators by name; by default they are trained on `history`. */
   readonly estimatorStates?: Readonly<Record<string, unknown>> | undefined;
-  /** Whether more than the run time of each job is wanted. */
+  /** Whether to record more than the run time of each job. */
   readonly wantsJobDetails?: boolean;
-  /** Whether all that is to be known of each job is wanted. */
+  /** Whether to record every detail of each job. */
   readonly wantsRecords?: boolean;
-  /** Whether a hash of all that the machines do is wanted. Slow. */
+  /** Whether to hash all effects of the machines. Slow. */
   readonly wantsEffectsHash?: boolean;
 }
 

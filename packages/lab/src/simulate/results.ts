@@ -2,16 +2,16 @@ import { countTasks, grown, type JobSpec, type Millis, NO_RESOURCES } from '@gos
 import type { JobResult } from '@goshawk/report';
 import type { SimulatedEnd, SimulatedJob } from '@goshawk/simulator';
 
-/** A job as it was submitted, and what is true of it. */
+/** A job as submitted, with its true properties. */
 export interface Arrival extends SimulatedJob {
   readonly tasks: number;
-  /** The true one. */
+  /** The true mean run time. */
   readonly meanMs: Millis;
 }
 
 /**
- * Turns the ends of jobs into results, in seconds. Their tasks' times are counted at once and by nobody kept, so all
- * results share the memory for them: they are those of the last one that was made.
+ * Converts the ends of jobs into results, in seconds. Callers count the task times immediately, so all
+ * results share one buffer, which is valid only for the latest result.
  */
 export class Results {
   readonly #cutoffMs: Millis;
@@ -40,7 +40,7 @@ export class Results {
     };
   }
 
-  /** @returns how many tasks have started: of a job that failed, some may never have */
+  /** @returns the number of started tasks; in a failed job, some may never have started */
   #copyTimes({ completed, startsMs, runsMs }: SimulatedEnd): number {
     const { length } = startsMs;
     if (length > this.#starts.length) {
@@ -60,7 +60,7 @@ export class Results {
   }
 }
 
-/** Stated facts of a job: its deadline, and its stages if it has several or demands. */
+/** Returns the stated facts of a job: its deadline, and its stages if it has several or demands. */
 export function statedIn({
   stages,
   weight,

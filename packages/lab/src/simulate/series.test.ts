@@ -35,7 +35,7 @@ test('a simulated run carries the cluster over time, which adds up to its other 
     expect(total(counted!.stealSuccesses)).toBe(steals.successes);
     expect(total(counted!.probesMoved)).toBe(steals.probesMoved);
     expect(steals.attempts > 0).toBe(policy === 'hawk');
-    // Lazily cancelled probes wait as well, and are known to.
+    // Lazily cancelled probes also wait in the queues, and the counters include them.
     expect(Math.max(...counted!.queuedEntries.map((entries) => entries ?? 0))).toBeGreaterThan(0);
   }
 });

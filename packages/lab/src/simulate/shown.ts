@@ -9,11 +9,11 @@ import { performAll } from './threads.js';
 import { RunsTracker } from './tracker.js';
 
 /**
- * Reads a workload once, and shows how far that has come.
+ * Reads a workload once and shows the progress.
  *
- * @param features what is known of the jobs of a `.tr` file beside their times
- * @param resources what workers have; demands of foreign traces for anything else are left out
- * @throws WorkloadError; InterruptedError that says how far it had come
+ * @param features additional facts about the jobs of a `.tr` file
+ * @param resources of the workers; demands of foreign traces for other resources are omitted
+ * @throws WorkloadError; InterruptedError that reports the progress
  */
 export function surveyShown(
   context: Context,
@@ -49,9 +49,9 @@ export function sourceOf(
 }
 
 interface Showing {
-  /** Runs at a time; one a core unless given. */
+  /** Number of runs at a time; one per core by default. */
   readonly parallel: number | undefined;
-  /** The URL of the cluster whose tasks the runs are; threads of this process unless given. */
+  /** URL of a cluster that executes the runs as tasks; by default threads of this process do. */
   readonly on?: string | undefined;
   /** Label of the progress display. */
   readonly label?: string;
@@ -60,9 +60,9 @@ interface Showing {
 }
 
 /**
- * Performs all runs, and shows how far they have come.
+ * Performs all runs and shows their progress.
  *
- * @throws InterruptedError that says how far it had come
+ * @throws InterruptedError that reports the progress
  */
 export async function performShown(
   context: Context,
@@ -86,7 +86,7 @@ export async function performShown(
   };
   try {
     return await untilInterrupted(context, work, () => {
-      // Before the line that says so.
+      // The progress display ends before the message about the interruption.
       progress.stop();
       return tracker.whereItStood(lost);
     });

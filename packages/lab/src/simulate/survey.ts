@@ -20,9 +20,11 @@ export interface Survey {
   readonly needs: WorkloadNeeds;
   /** Omissions and changes while reading the file. */
   readonly tallied: readonly Tallied[];
-  /** How many jobs are submitted within a time, both ends included, that counts from the first submission. */
+  /**
+   * Returns the number of jobs submitted within an interval since the first submission, both ends included.
+   */
   countWithin(fromSeconds: number, toSeconds: number): number;
-  /** All jobs, if they are not too many; so that nobody has to read them again. */
+  /** All jobs, if they fit into memory, so that they are read only once. */
   readonly packed: PackedJobs | undefined;
 }
 
@@ -32,7 +34,7 @@ const PACKED_BYTES_MAX = 64 * 1024 * 1024;
 /**
  * Reads a workload once.
  *
- * @throws WorkloadError when there is nothing in it; the signal's reason
+ * @throws WorkloadError if it is empty; the signal's reason
  */
 export async function survey(
   workload: Pick<Workload, 'name' | 'sha256' | 'tallied'>,
@@ -89,7 +91,7 @@ export async function survey(
   };
 }
 
-/** The share of the work in jobs below a cutoff; none, where there is no work. */
+/** Returns the share of the work in jobs below a cutoff, or none without any work. */
 function shareBelow(
   cutoffMs: number,
   means: readonly number[],

@@ -9,23 +9,23 @@ export type ThreadMessage =
   | { readonly kind: 'done'; readonly outcome: RunOutcome }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** A failure that crossed to here as plain data, as the error that it was. */
+/** Recreates an error from a failure that arrived as plain data. */
 export function errorOf({ code, message, hint, exitCode }: Failure): GoshawkError {
   const Kind = exitCode === ExitCode.usage ? InputError : GoshawkError;
   return new Kind(code, message, hint);
 }
 
-/** A thread that performs one run after another: the engine compiles the machines once, and not for each run. */
+/** A thread that performs several runs, so that the engine compiles the machines only once. */
 class SimulationThread {
   readonly #thread: Worker;
 
   constructor(source: JobSource) {
     this.#thread = new Worker(new URL('./thread.js', import.meta.url), { workerData: source });
-    // One that fails when all its runs are done spoils none of them.
+    // A failure after all runs of the thread spoils none of them.
     this.#thread.on('error', () => {});
   }
 
-  /** @throws what the run came to grief on; the reason of the signal */
+  /** @throws the failure of the run; the reason of the signal */
   async perform(
     request: RunRequest,
     onProgress: (progress: RunProgress) => void,
@@ -52,10 +52,10 @@ class SimulationThread {
 }
 
 /**
- * Performs all runs, so many at a time, and gives what came of them in the order in which they were asked
- * for. One at a time needs no thread.
+ * Performs up to `parallel` runs at a time and returns the outcomes in the order of the requests. One at a
+ * time needs no thread.
  *
- * @throws the first error; runs that are under way are given up
+ * @throws the first error; other active runs are abandoned
  */
 export async function performAll(
   requests: readonly RunRequest[],
@@ -93,7 +93,7 @@ export async function performAll(
   return outcomes;
 }
 
-/** Loaded lazily, because it would delay every command of goshawk. */
+/** Loads the simulator lazily, since it would delay every command. */
 async function performHere(
   request: RunRequest,
   source: JobSource,

@@ -1,7 +1,7 @@
 import { counted, formatCount, sumOf } from '@goshawk/core';
 import type { RunProgress, RunRequest } from './request.js';
 
-/** How far several runs have come, some of them side by side. */
+/** Tracks the progress of several runs, some of which are concurrent. */
 export class RunsTracker {
   readonly #requests: readonly RunRequest[];
   readonly #latest = new Map<number, RunProgress>();
@@ -24,7 +24,7 @@ export class RunsTracker {
     return this.#sum('jobsDone');
   }
 
-  /** Beside a bar. */
+  /** Returns the text beside the progress bar. */
   describe(): string {
     const perMs = this.#sum('events') / (performance.now() - this.#startedAt);
     const at = Math.max(...[...this.#latest.values()].map(({ simulatedSeconds }) => simulatedSeconds));
@@ -32,9 +32,9 @@ export class RunsTracker {
   }
 
   /**
-   * For the command, where it has cut the run short.
+   * Describes the progress of an interrupted command.
    *
-   * @param lost what comes of it
+   * @param lost consequence of the interruption
    */
   whereItStood(lost = 'nothing was written'): string {
     const underway = [...this.#latest]

@@ -1,5 +1,5 @@
 /**
- * Violations of the Trace Event Format ("JSON Object Format"): fields and types by phase, overlapping
+ * Returns violations of the Trace Event Format ("JSON Object Format"): fields and types by phase, overlapping
  * complete events in a row, and unpaired asynchronous events.
  */
 export function brokenRules(file: unknown): string[] {

@@ -2,14 +2,14 @@ import type { Millis, Outcome } from '@goshawk/core';
 import type { JournalEntry } from '@goshawk/traces';
 
 /**
- * An event of Chrome's trace format (Trace Event Format), which Perfetto reads: a complete one, the begin or end of an
- * asynchronous one, or metadata. Times are µs.
+ * An event of Chrome's trace format (Trace Event Format), which Perfetto reads: a complete event, the begin
+ * or end of an asynchronous event, or metadata. Times are µs.
  */
 export interface ChromeEvent {
   readonly ph: 'X' | 'b' | 'e' | 'M';
   readonly name: string;
   readonly cat?: string;
-  /** For asynchronous events: without `local`, Perfetto shows them beside their process. */
+  /** The id of an asynchronous event; without `local`, Perfetto shows them beside their process. */
   readonly id2?: { readonly local: string };
   readonly ts?: number;
   /** Duration of a complete event. */
@@ -43,7 +43,7 @@ interface TracedJob {
   }[];
 }
 
-/** Jobs and the runs of their tasks, from the records of journals. */
+/** Collects jobs and the runs of their tasks from journal records. */
 export class ChromeTracing {
   readonly #jobs = new Map<string, TracedJob>();
 
@@ -69,7 +69,7 @@ export class ChromeTracing {
     }
   }
 
-  /** The job submitted last of those that have ended. */
+  /** Returns the ended job that was submitted last. */
   last(): { readonly id: string } | undefined {
     let last: TracedJob | undefined;
     for (const job of this.#jobs.values())
@@ -78,11 +78,11 @@ export class ChromeTracing {
   }
 
   /**
-   * A track for the jobs, from acceptance to end, and one for each worker, with a row for each task that it runs at a time. Time
-   * begins with the first job. What has not ended is left out.
+   * Returns a track for the jobs, from acceptance to end, and one for each worker with a row per concurrent
+   * task. Time begins with the first job; unfinished jobs are left out.
    *
-   * @param which jobs are shown
-   * @returns undefined where there is none
+   * @param which jobs to show
+   * @returns undefined if there are none
    */
   trace(
     which: (job: { readonly id: string; readonly acceptedAt: Millis }) => boolean,
@@ -103,7 +103,7 @@ export class ChromeTracing {
     const workers = [...new Set(jobs.flatMap(({ runs }) => runs.map(({ worker }) => worker)))].sort(byNumber);
     const pids = new Map(workers.map((worker, index) => [worker, JOBS_PID + 1 + index]));
     for (const [worker, pid] of pids) events.push(...named(pid, worker));
-    // Perfetto takes a row whose number is 0 or the process's for one: rows are numbered after processes.
+    // Row numbers follow process numbers: Perfetto merges row 0 and the row with the process's number.
     const firstRow = JOBS_PID + workers.length + 1;
     const rows = new Map<string, number[]>();
     const all = jobs.flatMap((job) => job.runs.map((run) => ({ ...run, job })));
@@ -133,7 +133,7 @@ export class ChromeTracing {
   }
 }
 
-/** Tracks stand in the order of their numbers. */
+/** Names a track; tracks are sorted by number. */
 function named(pid: number, name: string): ChromeEvent[] {
   return [
     meta('process_name', pid, pid, { name }),
@@ -145,7 +145,7 @@ function meta(name: string, pid: number, tid: number, args: ChromeEvent['args'])
   return { ph: 'M', name, pid, tid, args };
 }
 
-/** `w2` before `w10`. */
+/** Compares names so that `w2` is before `w10`. */
 function byNumber(one: string, other: string): number {
   return one.localeCompare(other, 'en', { numeric: true });
 }

@@ -2,7 +2,7 @@ import type { Distribution, Run } from '@goshawk/report';
 
 export type RunTimes = Run['runtimeSeconds'];
 
-/** A run of what was recorded, under these settings. */
+/** A simulation of the recorded jobs under these settings. */
 export interface Tried {
   readonly label: string;
   readonly policy: string;
@@ -13,7 +13,7 @@ export interface Tried {
 const CLASSES = ['short', 'long'] as const;
 const PERCENTILES = ['p50', 'p90'] as const;
 
-/** One percentile of one class: what a ratio is of. */
+/** One percentile of one class, for ratios. */
 interface Measure {
   readonly name: string;
   readonly of: (times: RunTimes) => number | null;
@@ -26,7 +26,7 @@ const MEASURES: readonly Measure[] = CLASSES.flatMap((each) =>
   })),
 );
 
-/** How many times as long run times are as others, by what of them: `short p50`. What nobody has is left out. */
+/** Returns ratios of run times by statistic, such as `short p50`, if both sides have it. */
 export function ratiosOf(times: RunTimes, to: RunTimes): Readonly<Record<string, number>> {
   return Object.fromEntries(
     MEASURES.flatMap(({ name, of }) => {
@@ -36,13 +36,13 @@ export function ratiosOf(times: RunTimes, to: RunTimes): Readonly<Record<string,
   );
 }
 
-/** Simulations that are further off than this are not believed to that. */
+/** A simulation with a larger error gets a warning about small differences. */
 const CLOSE = 0.1;
 
-/** A p90 of fewer jobs hangs on less than ten of them. */
+/** With fewer jobs, a p90 depends on fewer than ten of them. */
 const MANY = 100;
 
-/** How far the simulation of what ran is from what was recorded: the greatest of the deviations, and in words. */
+/** Compares the simulation of the recorded run with the record: the greatest deviation, also in words. */
 export function fidelity(
   simulated: RunTimes,
   recorded: RunTimes,
@@ -55,7 +55,7 @@ export function fidelity(
 }
 
 /**
- * Advice for the cluster's operators, in sentences.
+ * Returns advice for the cluster's operators, in sentences.
  * @param ran simulation of the recorded run
  * @param off distance of that simulation from the record
  */
@@ -92,7 +92,7 @@ export function advise(ran: Tried, others: readonly Tried[], off: number): strin
   return said;
 }
 
-/** Within this nobody notices. */
+/** Differences up to this ratio are not noticeable. */
 const SAME = 1.1;
 
 function judge(times: RunTimes, to: RunTimes) {

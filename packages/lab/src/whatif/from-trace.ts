@@ -2,15 +2,15 @@ import { amountOf, type Resources } from '@goshawk/core';
 import type { PackedJobs, RecordedJob, TraceJob } from '@goshawk/traces';
 import { unpackedJobs } from '@goshawk/traces';
 
-/** The cluster that a trace is of, as far as the trace says. */
+/** The cluster that a trace shows, as far as it records it. */
 export interface TracedCluster {
-  /** CPUs of a worker: the most that one task used, and one where tasks do not say. */
+  /** CPUs per worker: the most that one task used, or one if tasks have no demands. */
   readonly slots: number;
-  /** The fewest workers with that many that had room for all that ran at a time. */
+  /** The fewest workers of that size with room for all concurrent tasks. */
   readonly workers: number;
 }
 
-/** Run times as they were, where the trace has waits: from submission to the end of the last task. */
+/** Returns recorded run times, from submission to the end of the last task, if the trace records waits. */
 export function recordedJobsOf(jobs: PackedJobs): RecordedJob[] {
   return [...unpackedJobs(jobs)].map((job) => ({
     job,
@@ -18,7 +18,7 @@ export function recordedJobsOf(jobs: PackedJobs): RecordedJob[] {
   }));
 }
 
-/** @param slots of a worker, where somebody says so */
+/** @param slots of a worker, if specified */
 export function clusterOf(jobs: PackedJobs, slots: number | undefined): TracedCluster {
   let cpus = 1;
   for (const job of unpackedJobs(jobs)) {
@@ -28,7 +28,7 @@ export function clusterOf(jobs: PackedJobs, slots: number | undefined): TracedCl
   return { slots: ofWorker, workers: Math.max(1, Math.ceil(mostAtATime(jobs) / ofWorker)) };
 }
 
-/** CPUs in use at a time, at most. A task that does not say takes one. */
+/** Returns the maximum number of CPUs in use at a time. A task without a demand takes one. */
 function mostAtATime(jobs: PackedJobs): number {
   const changes: { readonly at: number; readonly by: number }[] = [];
   for (const job of unpackedJobs(jobs)) {

@@ -3,7 +3,7 @@ import type { RecordedJob } from '@goshawk/traces';
 import { expect, it } from 'vitest';
 import { messageDelaysMs } from './message-delay.js';
 
-/** Jobs of a task of a second, by what each took beside it. */
+/** Returns jobs with one task of one second and these overheads. */
 const recorded = (...overheadSeconds: (number | undefined)[]): RecordedJob[] =>
   overheadSeconds.map((overhead) => ({
     job: { submitSeconds: 0, durationsSeconds: Float64Array.of(1), meanSeconds: 1 },

@@ -2,22 +2,22 @@ import { type Millis, meanOf, nearestRank } from '@goshawk/core';
 import { type NetworkModel, PROFILE_SCHEMA } from '@goshawk/simulator';
 import type { RecordedJob } from '@goshawk/traces';
 
-/** Fewer jobs than this say nothing. */
+/** Fewer jobs than this are not sufficient. */
 const JOBS_MIN = 20;
-/** Limit for jobs that found free workers at once: their time besides the longest task, relative to the smallest. */
+/** Jobs that found free workers at once have at most this multiple of the smallest overhead. */
 const AT_ONCE = 2;
-/** Over what a quarter of those took: from here on a job waited for something that no simulation knows. */
+/** Beyond this multiple of their lower quartile, a job waited for something that no simulation models. */
 const WAITED = 10;
-/** More is no network. */
+/** Networks have no larger delays. */
 const DELAY_MAX_MS: Millis = 50;
 /** Maximum number of delays before they are reduced to quantiles. */
 const DELAYS_MAX = 1_000;
 
 /**
- * Derives message delays from the record: for jobs that find free workers at once, the time besides their
- * longest task consists of messages and related work (journals, busy processes). Which jobs these are is
- * random under policies that draw, so the simulation provides only their number, and as many recorded jobs
- * with the smallest overhead are used: each gives one delay.
+ * Derives message delays from the record. If a job finds free workers at once, its time besides the longest
+ * task is overhead: messages and related work (journals, busy processes). Policies that draw choose these
+ * jobs at random, so the simulation provides only their number, and the recorded jobs with the smallest
+ * overhead give one delay each.
  * @param recorded in the order of the simulation
  * @param runtimeSeconds of each, simulated
  * @param assumedMs message delay there
@@ -52,7 +52,7 @@ export function messageDelaysMs(
   );
 }
 
-/** A network whose messages take what is drawn from these, wherever they go. */
+/** Returns a network that draws all message delays from these. */
 export function networkOfDelays(ms: readonly Millis[]): NetworkModel {
   const none = { sleepLateMs: [0], timerLateMs: [0], submissionMs: [0], newsMs: [0] };
   // Types without measurements are drawn from the existing ones.

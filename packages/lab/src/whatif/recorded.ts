@@ -5,9 +5,9 @@ import { packed, type RecordedJob, RecordedRuns, Tally, unpackedJobs, type Workl
 import { readJournals } from '../journals.js';
 
 /**
- * Jobs that a cluster ran, from the journals of its schedulers.
+ * Returns the jobs that a cluster ran, from the journals of its schedulers.
  * @param places see `journalPlaces`
- * @param since only jobs submitted from then on. ms since 1970
+ * @param since only jobs submitted from then on, in ms since 1970
  * @throws InputError without a journal or an ended job
  */
 export async function recordedJobs(
@@ -31,7 +31,7 @@ export async function recordedJobs(
 }
 
 /**
- * Jobs that a cluster ran, as a workload, from its data folder.
+ * Returns the jobs that a cluster ran as a workload, from its data folder.
  * @throws InputError
  */
 export async function recordedWorkload(folder: string): Promise<Workload> {
