@@ -9,7 +9,7 @@ function busyOf(...tasks: readonly (readonly [from: number, to: number])[]): Bus
 }
 
 test('a short run is measured as exactly as a long one', () => {
-  // 60 s and 1 s of work on 2 slots over 102 s.
+  // The run has 60 s and 1 s of work on 2 slots over 102 s.
   const busy = busyOf([0, 60], [101, 102]);
   const { mean, p50, max } = busy.until(102, 2);
   expect(mean).toBeCloseTo(61 / 204, 12);

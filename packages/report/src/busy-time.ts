@@ -1,15 +1,18 @@
 import { Samples } from '@goshawk/core';
 import type { UtilisationLevels } from './comparison.js';
 
-/** Times closer than this are one: a task that follows another in its slot begins when that one ends. */
+/**
+ * Times are rounded to this resolution, so that a task that follows another in its slot begins when that one
+ * ends.
+ */
 const PER_SECOND = 1e6;
 
-/** How many slots are busy over time, exactly: the starts and ends of all tasks, 16 bytes each. */
+/** Counts busy slots over time exactly, from the starts and ends of all tasks (16 bytes per task). */
 export class BusyTime {
   readonly #starts = new Samples();
   readonly #ends = new Samples();
 
-  /** A slot is busy from then until then, in seconds since the run began. */
+  /** Marks a slot as busy in an interval, in seconds since the run began. */
   add(fromSeconds: number, toSeconds: number): void {
     const [from, to] = [fromSeconds, toSeconds].map((seconds) =>
       Math.max(0, Math.round(seconds * PER_SECOND) / PER_SECOND),
@@ -20,8 +23,8 @@ export class BusyTime {
   }
 
   /**
-   * The share of slots that are busy up to a time: its mean over time, its median over time (half of the time it is no
-   * greater), and the greatest. Nulls where no time has passed.
+   * Returns the share of busy slots up to a time: its mean, median and maximum over time. All are null if no
+   * time has passed.
    */
   until(seconds: number, totalSlots: number): UtilisationLevels {
     if (!(seconds > 0)) return { mean: null, p50: null, max: null };
@@ -32,7 +35,7 @@ export class BusyTime {
     const advance = (to: number): void => {
       const time = Math.min(to, seconds) - at;
       if (time <= 0) return;
-      // A start is known to a moment only, so that a slot may seem to run the next task while the last still runs.
+      // Start times are slightly inexact, so a slot may seem to run two consecutive tasks at once.
       const level = Math.min(busy, totalSlots);
       timeAt.set(level, (timeAt.get(level) ?? 0) + time);
       area += level * time;
@@ -60,7 +63,7 @@ export class BusyTime {
   }
 }
 
-/** The least level that is not exceeded for half of the time. */
+/** Returns the smallest level that is not exceeded for half of the time. */
 function medianOf(timeAt: ReadonlyMap<number, number>, seconds: number): number {
   let seen = 0;
   const levels = [...timeAt].sort(([a], [b]) => a - b);

@@ -1,7 +1,7 @@
 import type { Run } from './comparison.js';
 import { textTable } from './terminal.js';
 
-/** Columns of a table in a terminal and on a page: the title, and the cell of a row. */
+/** Columns of a table on a terminal or a page: the title, and the cell of a row. */
 export type Columns<Row> = readonly (readonly [title: string, cell: (row: Row) => string])[];
 
 export function columnTable<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
@@ -9,7 +9,7 @@ export function columnTable<Row>(columns: Columns<Row>, rows: readonly Row[]): s
   return textTable([titles, ...rows.map((row) => columns.map(([, cell]) => cell(row)))]);
 }
 
-/** A row a run, with its seed where there are several; empty where there is no run. */
+/** Renders a table with one row per run, including the seed if there are several; empty without runs. */
 export function runTable<R extends Pick<Run, 'policy' | 'seed'>>(
   columns: Columns<R>,
   runs: readonly R[],

@@ -19,12 +19,11 @@ import { type PolicySummary, summarisePolicies } from './summary.js';
 type Statistic = keyof RatioStatistics<unknown>;
 
 /**
- * Sets finished runs of one workload on one cluster side by side. The policy of the first run is the one
- * in question: `ratios` holds it against each other policy, in the order in which they first appear, unless
- * `pairs` says what is held against what.
+ * Compares finished runs of one workload on one cluster. `ratios` compares the policy of the first run with
+ * each other policy, in order of appearance, unless `pairs` defines the pairs.
  *
- * @throws ComparisonError without runs, when a policy ran twice under one seed, or when runs were given
- * different numbers of jobs.
+ * @throws ComparisonError without runs, if a policy ran twice under one seed, or if runs were given different
+ * numbers of jobs.
  */
 export function buildComparison(parts: {
   workload: Workload;
@@ -32,7 +31,7 @@ export function buildComparison(parts: {
   runs: readonly Run[];
   /** Times of each run by job, from which intervals are computed. */
   times?: readonly JobTimes[];
-  /** Names of runs, each with that of the one that it is held against. */
+  /** Pairs of run names: each with its baseline. */
   pairs?: readonly (readonly [policy: string, baseline: string])[] | undefined;
 }): Comparison {
   const { workload, cluster, times = [] } = parts;
@@ -49,11 +48,11 @@ export function buildComparison(parts: {
 }
 
 const DRF = 'drf';
-/** Run times that differ by less are the same but for messages. A share. */
+/** Run times whose relative difference is smaller differ only by messages. */
 const SAME_WITHIN = 0.001;
 const MUCH_SLOWER = 1.25;
 
-/** Says of a run of jobs of stages how each fared against the run under `drf` with the same seed, where there is one. */
+/** Adds a comparison of each staged job with the run under `drf` and the same seed, if there is one. */
 function againstDrf(run: Run, times: readonly JobTimes[]): Run {
   const { policy, seed, staged } = run;
   const timesOf = (name: string) => times.find((each) => each.policy === name && each.seed === seed);
@@ -63,7 +62,7 @@ function againstDrf(run: Run, times: readonly JobTimes[]): Run {
   return against.slowdown.count === 0 ? run : { ...run, staged: { ...staged, againstDrf: against } };
 }
 
-/** How many times as long each job took as it took in another run, of those that completed in both. */
+/** Returns the slowdown of each job relative to another run, for jobs that completed in both. */
 export function slowdownsOf(own: ArrayLike<number>, other: ArrayLike<number>): Slowdowns {
   const known = Array.from(own, (seconds, job) => seconds / other[job]!).filter(Number.isFinite);
   const share = (least: number) => known.filter((slowdown) => slowdown > least).length / known.length;
@@ -85,11 +84,11 @@ function withInterval(ratio: Ratio, times: readonly JobTimes[], method: Interval
 }
 
 /**
- * Runs of several comparisons of one workload in one. The policy of the first run of all is held against each other; of one
- * comparison what was held against what. Intervals of runs that were compared before are kept.
+ * Merges comparisons of one workload. The first policy of all is compared with each other one; a single
+ * comparison keeps its pairs. Existing intervals are kept.
  *
- * @param named comparisons, each with a name that tells its runs from those of the same policy in another one
- * @throws ComparisonError when they are of different workloads
+ * @param named comparisons; the names distinguish runs of the same policy
+ * @throws ComparisonError if they are of different workloads
  */
 export function mergeComparisons(
   named: readonly { readonly name: string; readonly comparison: Comparison }[],
@@ -158,8 +157,8 @@ function assertComparable(runs: readonly Run[]): void {
 }
 
 /**
- * The first policy against each other one, or what is paired. With several seeds a ratio is that of the means over the
- * seeds, and the spread is over the seeds that both policies ran.
+ * Compares the first policy with each other one, or the given pairs. With several seeds, a ratio is that of
+ * the means over the seeds, and the spread is over the seeds that both policies ran.
  */
 function compareInPairs(
   runs: readonly Run[],

@@ -3,7 +3,7 @@ import type { Distribution } from './distribution.js';
 
 export const COMPARISON_SCHEMA = 'goshawk.comparison/1';
 
-/** By the true mean task runtime of the job against the cutoff, regardless of its estimate. */
+/** The class of a job by its true mean task run time and the cutoff, regardless of its estimate. */
 export type JobClass = (typeof JOB_CLASSES)[number];
 export const JOB_CLASSES = ['short', 'long'] as const;
 
@@ -49,16 +49,16 @@ export interface UtilisationLevels {
 }
 
 /**
- * The share of slots that are busy, from 0 to 1, weighted by time from the beginning of the run to the end of its last task:
- * `mean` is the work ÷ (slots × makespan), `p50` is not exceeded for half of the time, `max` is reached at some time.
- * Nulls where no time has passed, and where workers have no fixed number of slots.
+ * The share of busy slots, from 0 to 1, weighted by time from the beginning of the run to the end of its last
+ * task: `mean` is the work ÷ (slots × makespan), `p50` is not exceeded for half of the time, `max` is the
+ * maximum. All are null if no time has passed or workers have no fixed number of slots.
  */
 export interface Utilisation extends UtilisationLevels {
-  /** Up to the last submission: a run ends with its last task, which may be days later. */
+  /** Utilisation up to the last submission; a run ends with its last task, which may be days later. */
   readonly whileSubmitting: UtilisationLevels;
-  /** Points of `series` before they are thinned out. */
+  /** Number of points of `series` before it is reduced. */
   readonly snapshots: number;
-  /** Between them, in the run's own time: a live run whose durations are divided by 1,000 is looked at 1,000 times as often. */
+  /** Interval of snapshots in run time: durations divided by 1,000 shorten it by the same factor. */
   readonly intervalSeconds: number;
 }
 
@@ -70,28 +70,28 @@ export interface Utilisation extends UtilisationLevels {
  */
 export interface TimeParts {
   readonly queueing: number;
-  /** The round trip between a free slot and its task, where it is known; part of the queueing elsewhere. */
+  /** The round trip between a free slot and its task, if known; otherwise it is part of the queueing. */
   readonly binding?: number;
   readonly running: number;
   readonly reporting?: number;
 }
 
 /**
- * The cluster over a run, in columns of equal length: a point a snapshot, or at most 1,000 of a longer run,
- * where each point stands for the snapshots since the one before it, and levels are their means. Points are
- * closer while jobs come and wait than when a few last tasks run.
+ * The cluster over a run, in columns of equal length. A run has one point per snapshot, or at most 1,000
+ * points, which are means since the previous point. Points are closer while jobs arrive and wait than while a
+ * few last tasks run.
  */
 export interface Series {
-  /** When the last job was submitted. All times are since the start. */
+  /** Time of the last submission. All times are since the start. */
   readonly submittedSeconds: number;
-  /** When all jobs had been submitted and 95% of the waiting of tasks was over. */
+  /** Time when all jobs were submitted and 95% of the waiting of tasks was over. */
   readonly settledSeconds: number;
   readonly seconds: readonly number[];
   readonly busySlots: readonly number[];
-  /** Tasks that were submitted and have not started, wherever they wait. */
+  /** Number of submitted tasks that have not started, including those that wait at schedulers. */
   readonly waitingTasks: ByClass<readonly number[]>;
   readonly jobsUnderway: ByClass<readonly number[]>;
-  /** From the cluster's own counters, which are read less often; null where nobody read them. */
+  /** Counts from the cluster's counters, which are read less often; null if they were not read. */
   readonly counted: CountedSeries | null;
 }
 
@@ -102,24 +102,27 @@ export interface CountedSeries {
   readonly stealAttempts: readonly number[];
   readonly stealSuccesses: readonly number[];
   readonly probesMoved: readonly number[];
-  /** Probes and placed tasks that wait in the workers' queues at the reading; null where it is not known. */
+  /** Probes and placed tasks in the workers' queues at the reading; null if unknown. */
   readonly queuedEntries: readonly (number | null)[];
 }
 
 export interface PredictorAccuracy {
-  /** Jobs of which some tasks ran first, and those tasks. */
+  /** Number of jobs with pilot tasks. */
   readonly jobsSampled: number;
   readonly pilotTasks: number;
   /** |estimate − truth| ÷ truth, over the jobs that had an estimate. */
   readonly meanAbsoluteErrorPercent: number | null;
   readonly medianAbsoluteErrorPercent: number | null;
   readonly p90AbsoluteErrorPercent: number | null;
-  /** Share of the task seconds that are in jobs treated as the other class; then in long jobs, and in short ones. */
+  /**
+   * Percentage of the task seconds that are in jobs treated as the other class, and its parts by the assumed
+   * class.
+   */
   readonly misclassifiedPercent: number | null;
   readonly takenForShortPercent: number;
   readonly takenForLongPercent: number;
   readonly misclassifiedJobsPercent: number | null;
-  /** From submission to decision, of the jobs that were sampled; null where none was. */
+  /** Time from submission to decision of sampled jobs; null if there were none. */
   readonly decisionSeconds: Distribution | null;
 }
 
@@ -139,33 +142,36 @@ export interface DeadlineResults {
   readonly jobs: number;
   /** Jobs that did not complete by their deadline. */
   readonly missed: number;
-  /** Slot time of the jobs that completed while jobs were still submitted. */
+  /** Slot time of the jobs that completed before the last submission. */
   readonly goodputSlotSeconds: { readonly deadline: number; readonly bestEffort: number };
   /** Jobs without a deadline. */
   readonly bestEffortJobs: number;
   readonly bestEffortCompleted: number;
-  /** Mean time from submission to completion, of those that completed. */
+  /** Mean time from submission to completion of the completed ones. */
   readonly bestEffortSeconds: number | null;
 }
 
-/** How a policy that plans ahead got on. */
+/** Results of a policy that plans ahead. */
 export interface PlanningResults {
-  /** Counts by name: `cycles`; `greedy` cycles without a solution, `seeds` cycles whose solution was no better; `preemptions`. */
+  /**
+   * Counts by name: `cycles`; `greedy` cycles without a solution, `seeds` cycles whose solution was no
+   * better; `preemptions`.
+   */
   readonly counts: Readonly<Record<string, number>>;
   /** Wall time of cycles and their parts: to formulate the program, to solve it, to act on the solution. */
   readonly cycleSeconds?: Readonly<Record<'formulate' | 'solve' | 'extract' | 'cycle', CycleSpread>>;
-  /** Which solver. */
+  /** Name of the solver. */
   readonly solver?: string;
 }
 
 /** Results of completed jobs with several stages or demands (Carbyne §5.1). */
 export interface StagedResults {
   readonly jobs: number;
-  /** From submission to completion, of those of several stages. */
+  /** Time from submission to completion of jobs with several stages. */
   readonly dagSeconds: Distribution;
   /** Time from the beginning of the run to the end of the last of these jobs. */
   readonly makespanSeconds: number;
-  /** The share that their tasks used until then, over all workers, by resource. */
+  /** The share of all workers' resources that their tasks used until then, by resource. */
   readonly utilisation: Readonly<Record<string, number>>;
   readonly fairness: FairnessResults;
   /** Comparison with the same jobs under `drf` and the same seed. */
@@ -173,9 +179,9 @@ export interface StagedResults {
 }
 
 /**
- * Jain's index in windows. `raw`: of the mean dominant share over the weight, of jobs that are there for half a window or
- * longer. `byNeed`: of the mean share over what could be had, the lesser of an equal share and of what the tasks that run or
- * may run need; at most 1.
+ * Jain's index in windows. `raw` uses the mean dominant share over the weight, of jobs present for at least
+ * half a window. `byNeed` uses the mean share over the attainable share, at most 1: the lesser of an equal
+ * share and the need of all tasks that run or may run.
  */
 export interface FairnessResults {
   readonly windowSeconds: number;
@@ -184,16 +190,16 @@ export interface FairnessResults {
 }
 
 export interface IndexSpread {
-  /** Over windows. */
+  /** Statistics over windows. */
   readonly mean: number;
   readonly min: number;
   readonly windows: number;
 }
 
-/** Run times of jobs over those of the same jobs in another run. */
+/** Ratios of the jobs' run times to those of the same jobs in another run. */
 export interface Slowdowns {
   readonly slowdown: Distribution;
-  /** Shares of the jobs: those that take longer than there, and longer than 1.25 times as long. */
+  /** Shares of jobs that take longer than there, and more than 1.25 times as long. */
   readonly slower: number;
   readonly muchSlower: number;
 }
@@ -212,9 +218,9 @@ export interface Run {
   readonly options: OptionValues;
   readonly jobs: { readonly submitted: number; readonly completed: number; readonly failed: number };
   readonly tasks: { readonly submitted: number; readonly completed: number; readonly attempts: number };
-  /** Submission to the end of the last task, of the jobs that completed. */
+  /** Time from submission to the end of the last task, for completed jobs. */
   readonly runtimeSeconds: ByClassAndAll<Distribution>;
-  /** Task start − job submission, per task that started. */
+  /** Time from job submission to task start, for each task that started. */
   readonly queueingSeconds: ByClassAndAll<Distribution>;
   readonly utilisation: Utilisation;
   readonly timeParts: ByClass<TimeParts | null>;
@@ -222,7 +228,7 @@ export interface Run {
   readonly steals: Steals;
   readonly series: Series;
   readonly predictor: PredictorAccuracy | null;
-  /** Estimators that ran in shadow, where some did. */
+  /** Scores of the shadow estimators, if there were any. */
   readonly shadow?: readonly EstimatorScore[];
   /** Present if jobs have deadlines. */
   readonly deadlines?: DeadlineResults;
@@ -245,7 +251,7 @@ export interface RatioStatistics<T> {
 
 export type Interval = readonly [low: number, high: number];
 
-/** How the intervals of a comparison were found, for their readers. */
+/** How the intervals of a comparison were computed. */
 export interface IntervalMethod {
   readonly level: number;
   readonly resamples: number;
@@ -253,15 +259,15 @@ export interface IntervalMethod {
 }
 
 /**
- * Job run times of one policy over those of another: below 1, `policy` is the faster. Null where either
- * has no jobs of the class or the baseline's value is 0.
+ * Job run times of one policy over those of another: below 1, `policy` is the faster one. Null if either has
+ * no jobs of the class or the baseline's value is 0.
  */
 export interface Ratio extends ByClass<RatioStatistics<number | null>> {
   readonly policy: string;
   readonly baseline: string;
-  /** Least and greatest ratio over seeds that both ran, where there are several. */
+  /** Least and greatest ratio over seeds that both ran, if there are several. */
   readonly spread?: ByClass<RatioStatistics<readonly [least: number, greatest: number] | null>>;
-  /** As `intervals` of the comparison says, where the run time of each job is known. */
+  /** Intervals by the method in `intervals` of the comparison, if the run time of each job is known. */
   readonly interval?: ByClass<RatioStatistics<Interval | null>>;
 }
 
@@ -271,6 +277,6 @@ export interface Comparison {
   readonly cluster: Cluster;
   readonly runs: readonly Run[];
   readonly ratios: readonly Ratio[];
-  /** How the intervals of the ratios were found, where there are some. */
+  /** How the intervals of the ratios were computed, if there are any. */
   readonly intervals?: IntervalMethod;
 }

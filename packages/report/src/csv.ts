@@ -1,9 +1,12 @@
 import type { Comparison, Run } from './comparison.js';
 
-/** Too long for a row, or a table of its own. */
+/** These fields are too long for a row, or form a separate table. */
 const LEFT_OUT: readonly (keyof Run)[] = ['series', 'shadow'];
 
-/** A comparison as CSV: a row a run, columns named by the keys of its JSON, such as `runtimeSeconds.short.p50`. */
+/**
+ * Formats a comparison as CSV: one row per run, columns named by the keys of its JSON, such as
+ * `runtimeSeconds.short.p50`.
+ */
 export function comparisonCsv({ workload, runs }: Pick<Comparison, 'workload' | 'runs'>): string {
   return csvOf(
     runs.map((run) => {
@@ -16,8 +19,8 @@ export function comparisonCsv({ workload, runs }: Pick<Comparison, 'workload' | 
 }
 
 /**
- * Records as CSV (RFC 4180), with a header: a column for each value, nested ones by their path. Lists are JSON, and
- * what a record does not have is empty.
+ * Formats records as CSV (RFC 4180) with a header and one column per value, named by its path. Lists are
+ * JSON, and missing values are empty.
  */
 export function csvOf(records: readonly object[]): string {
   const rows = records.map((record) => new Map(flattened(record, '')));

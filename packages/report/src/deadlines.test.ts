@@ -13,7 +13,7 @@ const failed = job({
   taskRunSeconds: [],
 });
 const bestEffort = job({ id: 'other', waitSeconds: 0, runSeconds: 1.5 });
-/** The last to be submitted: what it does is done when nothing comes any more. */
+/** The last submitted job: its work is not counted, since it ends after the last submission. */
 const last = job({ id: 'last', submitSeconds: 3, waitSeconds: 1, runSeconds: 5 });
 
 test('misses, and the work of what completed while jobs came', () => {

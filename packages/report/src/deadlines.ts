@@ -44,9 +44,11 @@ export class DeadlineTally {
   }
 
   /**
-   * @param untilSeconds the last submission: work of jobs that ended later is not counted, as they ran in a cluster that
-   *   empties
-   * @returns undefined where no job has a deadline
+   * Returns the results.
+   *
+   * @param untilSeconds the last submission: jobs that end later do not count, since the cluster is emptying
+   * then
+   * @returns undefined if no job has a deadline
    */
   read(untilSeconds: number): DeadlineResults | undefined {
     if (this.#jobs === 0) return undefined;
@@ -68,7 +70,9 @@ export class DeadlineTally {
   }
 }
 
-/** Runs with deadlines as a person reads of them on a terminal; empty where there are none. Ends without a newline. */
+/**
+ * Renders a table of runs with deadlines for a terminal, without a final newline; empty if there are none.
+ */
 export function renderDeadlines(runs: readonly Run[]): string {
   return runTable(
     COLUMNS,

@@ -1,8 +1,8 @@
 import { concatenated, meanOf, nearestRank, sixNumbersOf } from '@goshawk/core';
 
 /**
- * A sample in six numbers. An empty sample has `count` 0 and nulls: JSON has no NaN, and a zero would
- * read as a very good result.
+ * A sample in six numbers. An empty sample has `count` 0 and nulls, since JSON has no NaN and a zero would
+ * look like a very good result.
  */
 export interface Distribution {
   readonly count: number;
@@ -14,7 +14,8 @@ export interface Distribution {
 }
 
 /**
- * The percentile of an ascending sample by nearest rank, so a value that was measured; null of an empty one.
+ * Returns a percentile of an ascending sample by nearest rank, which is a measured value; null if it is
+ * empty.
  *
  * @param percent in (0, 100]
  */
@@ -22,22 +23,25 @@ export function percentileOfSorted(ascending: ArrayLike<number>, percent: number
   return ascending.length === 0 ? null : nearestRank(ascending, percent);
 }
 
-/** All values of several samples, ascending. */
+/** Returns all values of several samples, ascending. */
 export function pooled(samples: readonly (readonly number[] | Float64Array)[]): Float64Array {
   return concatenated(samples).sort();
 }
 
-/** The distribution of an ascending sample; see `summarise`. */
+/** Returns the distribution of an ascending sample; see `summarise`. */
 export function summariseSorted(ascending: ArrayLike<number>): Distribution {
   return sixNumbersOf(ascending) ?? { count: 0, mean: null, p50: null, p90: null, p99: null, max: null };
 }
 
-/** The distribution of any sample of finite numbers, in the unit of its values; percentiles by nearest rank. */
+/**
+ * Returns the distribution of a sample of finite numbers, in the unit of its values; percentiles by nearest
+ * rank.
+ */
 export function summarise(values: Iterable<number>): Distribution {
   return summariseSorted(Float64Array.from(values).sort());
 }
 
-/** Arithmetic mean of the numbers among the values; null when there is none. */
+/** Returns the arithmetic mean of the numbers among the values; null if there are none. */
 export function meanOfPresent(values: readonly (number | null)[]): number | null {
   const present = values.filter((value) => value !== null);
   return present.length === 0 ? null : meanOf(present);

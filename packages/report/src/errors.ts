@@ -1,11 +1,11 @@
 import { InputError } from '@goshawk/core';
 
-/** Measurements that contradict each other: a fault of the measuring, never a property of the policy. */
+/** Contradictory measurements, which are a fault of the measurement and not of the policy. */
 export class MeasurementError extends Error {
   override name = 'MeasurementError';
 }
 
-/** Runs that cannot be set side by side in one comparison, or a page asked for without what it shows. */
+/** Runs that cannot be compared, or a page that lacks its data. */
 export class ComparisonError extends InputError {
   override name = 'ComparisonError';
 

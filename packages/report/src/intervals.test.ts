@@ -8,7 +8,10 @@ import { renderTable } from './table.js';
 
 const JOBS = 2_000;
 
-/** Exponential run times of mean 1, of every tenth job ten times as long; times a factor of each job's own. */
+/**
+ * Draws exponential run times of mean 1, ten times as long for every tenth job, times a random factor per
+ * job.
+ */
 function times(policy: string, seed: number, factor: (random: Random) => number): JobTimes {
   const drawn = Random.seeded(seed).fork('jobs');
   const noise = Random.seeded(seed).fork(policy);
@@ -39,12 +42,12 @@ describe('intervals of a ratio', () => {
     let held = 0;
     const seeds = 60;
     for (let seed = 1; seed <= seeds; seed++) {
-      // Means of 0.8 and 1.
+      // The means are 0.8 and 1.
       const pair = [times('a', seed, (r) => 1.6 * r.next()), times('b', seed, (r) => 2 * r.next())] as const;
       const [low, high] = ratioIntervals([pair], { ...method, resamples: 200 }).short.mean!;
       if (low <= 0.8 && 0.8 <= high) held++;
     }
-    // 95% of 60 is 57; of a right method fewer than 51 come out once in a thousand times.
+    // 95% of 60 is 57; a correct method yields fewer than 51 once in a thousand times.
     expect(held).toBeGreaterThanOrEqual(51);
   });
 

@@ -1,22 +1,24 @@
 import { Random } from '@goshawk/core';
 import type { ByClass, Interval, IntervalMethod, JobClass, RatioStatistics } from './comparison.js';
 
-/** The run time of each job of a run, by its place in the workload, so that runs can be paired job by job. */
+/**
+ * The run time of each job of a run, by its position in the workload, so that runs can be paired job by job.
+ */
 export interface JobTimes {
   readonly policy: string;
   readonly seed: number;
-  /** NaN where the job did not complete, or is not counted. */
+  /** NaN if the job did not complete or does not count. */
   readonly runtimeSeconds: Float64Array;
-  /** 1 for long jobs. */
+  /** The value 1 marks long jobs. */
   readonly isLong: Uint8Array;
 }
 
 const LEVEL = 0.95;
-/** Jobs that come one after another wait for the same tasks: they are drawn together, in so many blocks. */
+/** Consecutive jobs wait for the same tasks, so they are drawn together in this many blocks. */
 const BLOCKS = 100;
 const RESAMPLES_MAX = 1_000;
 const RESAMPLES_MIN = 100;
-/** Steps that all resamples of a pair may take together: about a second. */
+/** Limit for the steps of all resamples of a pair, which take about a second. */
 const STEPS_MAX = 2e8;
 
 export function intervalMethod(jobs: number, seeds: number): IntervalMethod {
@@ -26,9 +28,9 @@ export function intervalMethod(jobs: number, seeds: number): IntervalMethod {
 }
 
 /**
- * Percentile intervals of the ratio of two policies' run times, by a paired bootstrap (Efron and Tibshirani 1993,
- * chapters 13 and 16): seeds are drawn with replacement where there are several, then blocks of consecutive jobs, the
- * same ones for both policies. The same input gives the same intervals.
+ * Returns percentile intervals of the ratio of two policies' run times, by a paired bootstrap (Efron and
+ * Tibshirani 1993, chapters 13 and 16). It draws seeds with replacement if there are several, then blocks of
+ * consecutive jobs, the same ones for both policies. The same input gives the same intervals.
  *
  * @param pairs the runs of both policies under one seed, for each seed that both ran
  * @returns null for a class that has no jobs in some resample
@@ -69,7 +71,7 @@ function intervalsOf(
   return { p50: middle(ratios.p50), p90: middle(ratios.p90), mean: middle(ratios.mean) };
 }
 
-/** Interval without a share of (1 − LEVEL) / 2 at each end. */
+/** Returns the interval without a share of (1 − LEVEL) / 2 at each end. */
 function middle(values: number[]): Interval | null {
   if (values.some((value) => !Number.isFinite(value))) return null;
   values.sort((a, b) => a - b);
@@ -77,7 +79,7 @@ function middle(values: number[]): Interval | null {
   return [values[out]!, values[values.length - 1 - out]!];
 }
 
-/** The jobs of one class of a run, sorted by run time once, so that a weighted percentile is one pass. */
+/** The jobs of one class of a run, sorted once by run time, so that a weighted percentile needs one pass. */
 class Sample {
   readonly #seconds: Float64Array;
   readonly #blocks: Uint8Array;
@@ -99,7 +101,7 @@ class Sample {
     }
   }
 
-  /** By nearest rank, each job as often as its block was drawn. */
+  /** Adds percentiles by nearest rank; each job counts as often as its block was drawn. */
   addTo(sums: { p50: number; p90: number; mean: number }, weights: Uint16Array): void {
     let total = 0;
     let sum = 0;

@@ -6,14 +6,14 @@ import type { JudgedJob } from './predictor-tally.js';
 export interface JobRecord {
   readonly policy: string;
   readonly seed: number;
-  /** Its place in the workload as it was run, from 1: the same in every run of one command. */
+  /** Position in the executed workload, from 1; equal in all runs of one command. */
   readonly job: number;
   readonly submitSeconds: number;
   readonly tasks: number;
   readonly meanSeconds: number;
-  /** Class by the true mean run time of its tasks… */
+  /** Class by the true mean run time of its tasks. */
   readonly class: JobResult['class'];
-  /** …and as it was treated. */
+  /** Class that the policy assumed. */
   readonly judged: JobResult['class'];
   readonly estimateSeconds: number | null;
   readonly pilots: number;
@@ -26,7 +26,7 @@ export interface JobRecord {
 
 const SCHEMA = 'goshawk.results/1';
 
-/** @param job its place in the workload, from 1 */
+/** @param job position in the workload, from 1 */
 export function jobRecord(
   { policy, seed, job }: Pick<JobRecord, 'policy' | 'seed' | 'job'>,
   result: JobResult,
@@ -50,7 +50,7 @@ export function jobRecord(
   };
 }
 
-/** JSON lines: the schema, then a job each, runs one after another and jobs in the order of the workload. */
+/** Formats JSON lines: the schema, then one line per job, run after run and in the order of the workload. */
 export function formatJobRecords(runs: Iterable<readonly JobRecord[]>): string {
   const lines = [JSON.stringify({ schema: SCHEMA })];
   for (const records of runs) {

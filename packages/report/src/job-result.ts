@@ -1,7 +1,7 @@
 import type { Resources } from '@goshawk/core';
 import type { JobClass } from './comparison.js';
 
-/** Trace time between two looks at the cluster (Hawk §4.1). */
+/** Trace time between two samples of the cluster (Hawk §4.1). */
 export const UTILISATION_SNAPSHOT_SECONDS = 100;
 
 /** Measurements of one job. All times are in seconds since the run began, on one clock. */
@@ -10,18 +10,18 @@ export interface JobResult {
   readonly class: JobClass;
   readonly outcome: 'completed' | 'failed';
   readonly submitSeconds: number;
-  /** Submission until the client knew that the last task had ended, by the client's clock. */
+  /** Time from submission until the client knew that the last task had ended, by the client's clock. */
   readonly runtimeSeconds: number;
   /** Deadline from submission; absent: none. */
   readonly deadlineSeconds?: number;
   readonly taskCount: number;
   /** Stages of a job with several, or with demands: they contain its tasks in order. */
   readonly stages?: readonly StageResult[];
-  /** 1 by default. */
+  /** The default is 1. */
   readonly weight?: number;
-  /** Tasks with a result; all of them where it is left out and the job completed, else none. */
+  /** Tasks with a result; by default all if the job completed, otherwise none. */
   readonly tasksCompleted?: number;
-  /** Runs of all tasks, those that failed or were lost included; as many as started unless given. */
+  /** Runs of all tasks, including failed and lost ones; by default the number of started tasks. */
   readonly attempts?: number;
   /** Start and run time of each task; tasks of a failed job that never started are absent. */
   readonly taskStartsSeconds: ArrayLike<number>;
@@ -30,7 +30,7 @@ export interface JobResult {
 
 interface StageResult {
   readonly tasks: number;
-  /** Indices of the stages that came before. */
+  /** Indices of the preceding stages. */
   readonly after: readonly number[];
   /** Demand of each task. */
   readonly demand: Resources;
@@ -43,7 +43,7 @@ export interface RunSetup {
   readonly totalSlots: number | undefined;
   /** Resources of all workers besides slots, if known. */
   readonly capacity?: Resources | undefined;
-  /** In the run's time; 100 s of trace time divided by the scale of a live run. */
+  /** Interval in run time: 100 s of trace time divided by the scale of a live run. */
   readonly snapshotIntervalSeconds?: number;
   /** Message delays, if known, as in a simulation. */
   readonly messageTimes?: MessageTimes;
@@ -57,13 +57,13 @@ export interface MessageTimes {
   readonly news: number;
 }
 
-/** The cluster's own counters at one moment of a run; all but the last count from its beginning. */
+/** The cluster's counters at one moment of a run; all but the last field count from its beginning. */
 export interface CounterReading {
-  /** On the clock of the jobs. */
+  /** Time on the clock of the jobs. */
   readonly seconds: number;
   readonly stealAttempts: number;
   readonly stealSuccesses: number;
   readonly probesMoved: number;
-  /** Probes and placed tasks in the workers' queues at that moment, where it is known. */
+  /** Probes and placed tasks in the workers' queues at that moment, if known. */
   readonly queuedEntries?: number;
 }

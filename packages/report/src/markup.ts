@@ -1,4 +1,4 @@
-/** Text that is markup already. Only `html` and `trusted` make it, so a string is never taken for it. */
+/** Text that is already markup. Only `html` and `trusted` create it, so a string is never mistaken for it. */
 export class Markup {
   readonly text: string;
 
@@ -13,12 +13,15 @@ export class Markup {
 
 export type Content = string | number | Markup | null | readonly Content[];
 
-/** A template whose values are escaped for element content and quoted attributes, unless they are markup. */
+/**
+ * Renders a template whose values are escaped for element content and quoted attributes, unless they are
+ * markup.
+ */
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Markup {
   return new Markup(String.raw({ raw: strings }, ...values.map(render)));
 }
 
-/** Declares a string to be markup: for what this package wrote itself, or a renderer that escapes. */
+/** Declares a string to be markup. The source must be this package or a renderer that escapes. */
 export function trusted(text: string): Markup {
   return new Markup(text);
 }
@@ -42,7 +45,7 @@ function escapeText(text: string): string {
   return visible(text).replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
-/** Control characters, which HTML does not allow even as references, and lone surrogates become U+FFFD. */
+/** Replaces control characters, which HTML forbids even as references, and lone surrogates by U+FFFD. */
 export function visible(text: string): string {
   return text.replaceAll(/\p{Cs}|[^\P{Cc}\n\t]/gu, '\uFFFD');
 }

@@ -1,7 +1,7 @@
 import { type Millis, present } from '@goshawk/core';
 import type { PlanningResults } from './comparison.js';
 
-/** Milliseconds of wall time. */
+/** Statistics of wall time in milliseconds. */
 interface Spread {
   readonly count: number;
   readonly p50: Millis;
@@ -10,10 +10,10 @@ interface Spread {
 }
 
 /**
- * How a policy got on, from what central has counted.
+ * Returns the planning results of a policy from central's counters.
  *
- * @param solver its version
- * @returns undefined of a policy that neither plans ahead nor kills anything
+ * @param solver version of the solver
+ * @returns undefined if the policy neither plans ahead nor preempts tasks
  */
 export function planningOf(
   counts: Readonly<Record<string, number>>,

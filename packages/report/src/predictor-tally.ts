@@ -7,17 +7,17 @@ export interface JudgedJob {
   readonly trueMeanSeconds: number;
   /** Sum of the true run times of its tasks. */
   readonly taskSeconds: number;
-  /** It was treated as a long job. */
+  /** Whether the job was treated as a long job. */
   readonly judgedLong: boolean;
-  /** Undefined where nothing was believed of its run times. */
+  /** Undefined if there was no estimate. */
   readonly estimateSeconds: number | undefined;
-  /** Tasks that ran first so that the others could be judged; 0 where the job was not sampled. */
+  /** Number of pilot tasks; 0 if the job was not sampled. */
   readonly pilots: number;
   /** Time from submission to the decision by pilots; undefined without pilots. */
   readonly decidedSeconds: number | undefined;
 }
 
-/** How good an estimator was over the jobs of a run, counted one by one. */
+/** Measures the accuracy of an estimator over the jobs of a run. */
 export class PredictorTally {
   readonly #cutoffSeconds: number;
   readonly #errors = new Samples();

@@ -8,7 +8,7 @@ import { RunTally } from './tally.js';
 
 const build = (jobs: JobResult[], fields = {}) => buildRun(measurements(jobs, fields));
 
-// Two tasks on 0–4 and 1–3 for a long job, one on 2–3 for a short one that came at 0.5.
+// The long job has tasks on 0–4 and 1–3; the short one is submitted at 0.5 and has a task on 2–3.
 const LONG = job({
   id: 'long',
   class: 'long',
@@ -49,7 +49,7 @@ describe('a run worked out by hand', () => {
     expect(run.series.seconds).toEqual([1, 2, 3, 4]);
     expect(run.series.busySlots).toEqual([2, 3, 1, 0]);
     expect(run.utilisation).toMatchObject({
-      // 4 + 2 + 1 s of 4 slots over 4 s.
+      // The tasks take 4 + 2 + 1 s of 4 slots over 4 s.
       mean: 7 / 16,
       p50: 0.25,
       max: 0.75,
@@ -121,7 +121,7 @@ describe('what counts and what does not', () => {
   });
 
   test('where the time of a message is known, binding is a round trip and the end is news one way', () => {
-    // Submitted at 0, free at 1, asked and bound until 1.5, run until 3.5, known at 3.75.
+    // The job is submitted at 0, free at 1, bound until 1.5, runs until 3.5, and its end is known at 3.75.
     const known = job({ waitSeconds: 1.75, runSeconds: 2, runtimeSeconds: 3.75 });
     const { run } = build([known], { messageTimes: { binding: 0.5, news: 0.25 } });
     expect(run.timeParts.short).toEqual({ queueing: 1, binding: 0.5, running: 2, reporting: 0.25 });
@@ -216,7 +216,7 @@ describe('conservation', () => {
   test('busy slots at whole seconds add up to the task seconds, waiting tasks to the queueing', () => {
     fc.assert(
       fc.property(results, (all) => {
-        // More slots than the tasks can fill.
+        // The cluster has more slots than the tasks can fill.
         const { run } = build(all, { totalSlots: 1000 });
         const busy = run.series.busySlots.reduce((sum, slots) => sum + slots, 0);
         const taskSeconds = all
@@ -224,7 +224,7 @@ describe('conservation', () => {
           .reduce((sum, each) => sum + each, 0);
         expect(busy).toBeCloseTo(taskSeconds, 6);
         const { count, mean } = run.queueingSeconds.all;
-        // The instant 0 is not a snapshot, and is where tasks submitted at 0 begin to wait.
+        // The instant 0 is not a snapshot, but tasks submitted at 0 begin to wait then.
         const atZero = all
           .filter(({ submitSeconds }) => submitSeconds === 0)
           .reduce((sum, each) => sum + each.taskCount, 0);

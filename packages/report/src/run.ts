@@ -26,15 +26,15 @@ export interface RunFacts {
   readonly events?: number | null;
   readonly wallSeconds: number;
   readonly peakRssBytes?: number | null;
-  /** In the order of time. */
+  /** Readings in order of time. */
   readonly readings?: readonly CounterReading[];
   readonly planning?: PlanningResults | undefined;
 }
 
-/** Series too long for a comparison: every run time. */
+/** Data that is too long for a comparison: every run time. */
 export interface RunSeries {
   readonly policy: string;
-  /** Seconds, in any order. */
+  /** Run times in seconds, in any order. */
   readonly shortRuntimes: readonly number[] | Float64Array;
   readonly longRuntimes: readonly number[] | Float64Array;
 }
@@ -42,13 +42,13 @@ export interface RunSeries {
 interface MeterSetup extends RunSetup {
   readonly seed: number;
   readonly cutoffSeconds: number;
-  /** Jobs of the workload. */
+  /** Number of jobs in the workload. */
   readonly jobs: number;
-  /** Whether all that is to be known of each job is wanted. */
+  /** Whether to record every detail of each job. */
   readonly wantsRecords?: boolean | undefined;
 }
 
-/** Measures a run job by job as jobs end, live or simulated. */
+/** Measures a live or simulated run as its jobs end. */
 export class RunMeter {
   readonly times: JobTimes;
   /** Records in order of job ends; empty unless requested. */
@@ -67,8 +67,10 @@ export class RunMeter {
   }
 
   /**
+   * Adds an ended job.
+   *
    * @param place in the workload, from 0
-   * @throws MeasurementError when times are not finite, go backwards, or a completed job lacks a task
+   * @throws MeasurementError if times are not finite, go backwards, or a completed job lacks a task
    */
   add(place: number, result: JobResult, judged: JudgedJob): void {
     this.#tally.add(result);
@@ -79,12 +81,12 @@ export class RunMeter {
     if (this.#wantsRecords) this.records.push(jobRecord({ policy, seed, job: place + 1 }, result, judged));
   }
 
-  /** A job that is left out of the numbers, but held slots and waited like any other. @throws as `add` */
+  /** Adds a job that occupies slots and waits, but is left out of the results. @throws as `add` */
   addUncounted(result: JobResult): void {
     this.#tally.addUncounted(result);
   }
 
-  /** How good the estimator was. */
+  /** Returns the accuracy of the estimator. */
   accuracy(): PredictorAccuracy {
     return this.#predictor.accuracy();
   }
@@ -95,10 +97,10 @@ export class RunMeter {
 }
 
 /**
- * Turns what was counted of a run's jobs into its entry of a comparison, and into the series for its charts.
+ * Converts the tally of a run into its entry of a comparison and the series for its charts.
  *
- * Run times are those of completed jobs; queueing counts every task that started. Utilisation is exact; series
- * are looked at `k · snapshotIntervalSeconds` after the start, k ≥ 1, until the last task ends.
+ * Run times are those of completed jobs; queueing counts every task that started. Utilisation is exact;
+ * series are sampled at `k · snapshotIntervalSeconds` after the start, k ≥ 1, until the last task ends.
  */
 export function finishRun(tally: RunTally, facts: RunFacts): { run: Run; series: RunSeries } {
   const { policy } = tally;

@@ -14,7 +14,7 @@ export function buildRun(measured: RunMeasurements) {
   return finishRun(tally, measured);
 }
 
-/** A job whose tasks all start at once; times in seconds. */
+/** Returns a job whose tasks all start at once; times are in seconds. */
 export function job(
   fields: Partial<JobResult> & { waitSeconds?: number; runSeconds?: number } = {},
 ): JobResult {
@@ -53,7 +53,10 @@ export function measurements(
   };
 }
 
-/** A small workload, the same for each policy but for its waits: `slowness` multiplies those of short jobs. */
+/**
+ * Returns a run of a small workload. Only waits depend on the policy: `slowness` multiplies those of short
+ * jobs.
+ */
 export function sampleRun(policy: string, seed: number, slowness: number, jobs = 120) {
   const results = Array.from({ length: jobs }, (_, index): JobResult => {
     const long = index % 10 === 9;
@@ -85,7 +88,7 @@ export function sampleRun(policy: string, seed: number, slowness: number, jobs =
   );
 }
 
-/** A comparison of policies, each so many times as slow as the first, and the series for its page. */
+/** Returns a comparison of policies with these slowness factors, and the series for its page. */
 export function sample(
   slownessByPolicy: Readonly<Record<string, number>> = { hawk: 1, sparrow: 8 },
   seeds: readonly number[] = [1],

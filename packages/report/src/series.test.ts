@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { buildSeries, countedSeries, SERIES_POINTS_MAX } from './series.js';
 
-/** A snapshot each 100 s. Of a single waiting task at the very end, unless it is said what waits. */
+/** Takes a snapshot every 100 s. By default a single task waits at the very end. */
 function busyAt(
   busySlots: readonly number[],
   {

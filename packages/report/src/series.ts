@@ -1,11 +1,11 @@
 import type { CountedSeries, Series } from './comparison.js';
 import type { CounterReading } from './job-result.js';
 
-/** Some 50 kB of JSON a run at most, however long it was. */
+/** The limit keeps a run below about 50 kB of JSON, regardless of its length. */
 export const SERIES_POINTS_MAX = 1_000;
 /**
- * Most points are for the time in which there is something to see. What follows can be ten times as long, as
- * it is under Google's trace, and is a few slots that finish their last tasks.
+ * Most points cover the time until the run is settled. The rest can be ten times as long, as with Google's
+ * trace, but only a few slots finish their last tasks in it.
  */
 const LIVELY_POINTS_MAX = 800;
 const SETTLED_SHARE = 0.95;
@@ -20,7 +20,7 @@ interface LevelsOverTime {
 }
 
 /**
- * Puts the levels of a run into columns that are short enough to be kept with its numbers.
+ * Puts the levels of a run into columns that are short enough to be stored with its results.
  *
  * @param submittedSeconds the last submission, since the start
  */
@@ -48,7 +48,7 @@ export function buildSeries(
   };
 }
 
-/** How many snapshots it takes until all jobs have been submitted and nearly all waiting is over. */
+/** Returns the number of snapshots until all jobs are submitted and nearly all waiting is over. */
 function settledAfter(
   submitted: number,
   { busySlots, waitingTasks: { short, long } }: LevelsOverTime,
@@ -65,7 +65,7 @@ function settledAfter(
   return count;
 }
 
-/** How many snapshots each point and those before it stand for. */
+/** Returns the number of snapshots up to each point. */
 function stretches(length: number, settled: number): number[] {
   if (length <= SERIES_POINTS_MAX) return evenly(0, length, SERIES_POINTS_MAX);
   const lively = Math.max(settled, LIVELY_POINTS_MAX);
@@ -82,7 +82,7 @@ function evenly(from: number, to: number, countMax: number): number[] {
   );
 }
 
-/** Counts between readings of counters, thinned to what a chart can show. */
+/** Returns counts between readings of counters, reduced to a number that a chart can show. */
 export function countedSeries(readings: readonly CounterReading[] | undefined): CountedSeries | null {
   if (readings === undefined || readings.length === 0) return null;
   const stride = Math.ceil(readings.length / SERIES_POINTS_MAX);
@@ -104,7 +104,9 @@ function meanOf(levels: Levels, from: number, to: number): number {
   return rounded(sum / (to - from));
 }
 
-/** More digits would only make the JSON longer: live runs have snapshots each millisecond at the least. */
+/**
+ * Rounds to four digits; more would only lengthen the JSON, since snapshots are at least a millisecond apart.
+ */
 function rounded(value: number): number {
   return Math.round(value * 10_000) / 10_000;
 }

@@ -6,8 +6,8 @@ import { duration, ofHundred, threeDigits, whole } from './numbers.js';
 import { textTable } from './terminal.js';
 
 /**
- * Estimators in shadow as a person reads of them on a terminal, run by run; empty where none ran. Ends without a
- * newline.
+ * Renders the scores of shadow estimators for a terminal, run by run, without a final newline; empty if there
+ * are none.
  */
 export function renderShadow({ runs }: Pick<Comparison, 'runs'>): string {
   return runs.flatMap((run) => (run.shadow === undefined ? [] : [shadowOf(run, run.shadow)])).join('\n\n');
@@ -17,7 +17,7 @@ function shadowOf({ policy, seed }: Run, scores: readonly EstimatorScore[]): str
   return renderScores(`estimators in shadow of ${policy}, seed ${seed}`, scores);
 }
 
-/** How good estimators were over the same jobs. Ends without a newline. */
+/** Renders the accuracy of estimators over the same jobs, without a final newline. */
 export function renderScores(title: string, scores: readonly EstimatorScore[]): string {
   const jobs = scores[0]?.jobs ?? 0;
   return [
@@ -28,7 +28,7 @@ export function renderScores(title: string, scores: readonly EstimatorScore[]): 
   ].join('\n\n');
 }
 
-/** One column a group; a group that has jobs has them for every estimator. */
+/** Renders one column per group; a group that has jobs has them for every estimator. */
 function groups(
   title: string,
   scores: readonly EstimatorScore[],
@@ -47,7 +47,7 @@ export function errorsOf({ errorPercent: { p50, p90 } }: GroupScore): string {
   return `${ofHundred(p50)} / ${ofHundred(p90)}`;
 }
 
-/** Columns for each estimator, in a terminal and on a page. */
+/** Columns for each estimator, on a terminal and on a page. */
 export const SHADOW_COLUMNS: Columns<EstimatorScore> = [
   ['error p50', ({ errorPercent }) => ofHundred(errorPercent.p50)],
   ['p90', ({ errorPercent }) => ofHundred(errorPercent.p90)],

@@ -1,15 +1,18 @@
 import { grown } from '@goshawk/core';
 import { MeasurementError } from './errors.js';
 
-/** Limit above which every second snapshot is dropped, repeatedly: three years at one per 100 s. */
+/**
+ * Above this limit every second snapshot is dropped, repeatedly. It suffices for three years at one per 100
+ * s.
+ */
 const SNAPSHOTS_MAX = 1_000_000;
 
 /**
- * Counts, at regular instants, how many intervals are open: busy slots, or waiting tasks.
+ * Counts open intervals, such as busy slots or waiting tasks, at regular instants.
  *
- * Snapshot k is taken `k · intervalSeconds` after the run began, for k = 0, 1, 2, …, and an interval
- * [from, to) is open at an instant t when from ≤ t < to. Only changes from one snapshot to the next are
- * stored, so an interval costs two additions however long it is and whenever it is reported.
+ * Snapshot k is taken `k · intervalSeconds` after the run began, for k = 0, 1, 2, …, and an interval [from,
+ * to) is open at an instant t if from ≤ t < to. Only changes between snapshots are stored, so an interval
+ * costs two additions regardless of its length and the order of reports.
  */
 export class Snapshots {
   #intervalSeconds: number;
@@ -24,12 +27,12 @@ export class Snapshots {
     this.#intervalSeconds = intervalSeconds;
   }
 
-  /** Grows with the run. */
+  /** The interval grows with the run. */
   get intervalSeconds(): number {
     return this.#intervalSeconds;
   }
 
-  /** Leaves out snapshots until there is one each so many seconds, which is a multiple by a power of two. */
+  /** Drops snapshots until they are this far apart, which must be a multiple by a power of two. */
   widenTo(intervalSeconds: number): void {
     while (this.#intervalSeconds < intervalSeconds) this.#widen();
   }
@@ -44,7 +47,7 @@ export class Snapshots {
     this.#change(end, -1);
   }
 
-  /** The count at each snapshot k ≥ 1 that is not after `untilSeconds`; that of snapshot k stands at k − 1. */
+  /** Returns the count at each snapshot k ≥ 1 up to `untilSeconds`; that of snapshot k has index k − 1. */
   until(untilSeconds: number): Float64Array {
     while (untilSeconds / this.#intervalSeconds > SNAPSHOTS_MAX) this.#widen();
     const last = Math.floor(untilSeconds / this.#intervalSeconds);
@@ -60,7 +63,7 @@ export class Snapshots {
   #widen(): void {
     const before = this.#changes;
     this.#changes = new Float64Array((before.length >> 1) + 1);
-    // Applies the change to the first remaining snapshot at or after it.
+    // The change applies to the first remaining snapshot at or after it.
     for (const [index, by] of before.entries()) if (by !== 0) this.#changes[(index + 1) >> 1]! += by;
     this.#intervalSeconds *= 2;
   }

@@ -16,13 +16,13 @@ const job = (id: string, runtimeSeconds: number, more: Partial<JobResult>): JobR
   ...more,
 });
 
-/** A quarter of a cluster of 4 slots and 8 cores for a minute. */
+/** A job that uses a quarter of a cluster of 4 slots and 8 cores for a minute. */
 const flat = job('flat', 60, {
   taskStartsSeconds: [0],
   taskRunSeconds: [60],
   stages: [{ tasks: 1, after: [], demand: { cpu: 2 } }],
 });
-/** Half of it for 30 s, then, after 10 s in which its second stage waits, for 20 s. */
+/** A job that uses half of it for 30 s; its second stage waits for 10 s and then runs for 20 s. */
 const dag = job('dag', 60, {
   taskStartsSeconds: [0, 40, 40],
   taskRunSeconds: [30, 20, 20],
@@ -66,7 +66,7 @@ test('a job of twice the weight is due twice as much, and who needs less is due 
       taskRunSeconds: [seconds, seconds],
       stages: [{ tasks: 2, after: [], demand: { cpu: 4 } }],
     });
-  // The first is alone after two minutes: it has all, and is due all.
+  // The first job is alone after two minutes: it has all resources and is due all of them.
   const { fairness } = run([held('long', 240, 1), held('short', 120, 2)]).staged!;
   expect(fairness.raw).toMatchObject({ windows: 4 });
   expect(fairness.raw!.min).toBeCloseTo(1.5 ** 2 / (2 * 1.25), 12);
@@ -130,7 +130,7 @@ test('jobs that wait for long cost no more than their run', () => {
     taskRunSeconds: [1],
   }));
   const { fairness } = run([first, ...waiting]).staged!;
-  // One of 20,001 has all there is.
+  // One of 20,001 jobs has all resources.
   expect(fairness.raw!.min).toBeCloseTo(1 / 20_001, 9);
   expect(fairness.byNeed!.min).toBeCloseTo(1 / 20_001, 9);
 });

@@ -5,7 +5,10 @@ import { summarise } from './distribution.js';
 import { type JobResult, UTILISATION_SNAPSHOT_SECONDS } from './job-result.js';
 import { duration, percent, threeDigits } from './numbers.js';
 
-/** Shares are averaged over windows of this many snapshots: one minute, if taken every 100 s (Carbyne §5.1). */
+/**
+ * Shares are averaged over windows of this many snapshots: one minute if snapshots are 100 s apart (Carbyne
+ * §5.1).
+ */
 const WINDOW_SNAPSHOTS = 0.6;
 
 /** Resource use of jobs with stages and demands (Carbyne §5.1), derived from the run times of tasks. */
@@ -16,15 +19,13 @@ export class StageTally {
   readonly #usedSeconds: Record<string, number> = {};
   #until = 0;
 
-  /**
-   * @param capacity of all workers together, slots among it
-   */
+  /** @param capacity of all workers together, including slots */
   constructor(capacity: Resources, snapshotSeconds = UTILISATION_SNAPSHOT_SECONDS) {
     this.#capacity = capacity;
     this.#windowSeconds = WINDOW_SNAPSHOTS * snapshotSeconds;
   }
 
-  /** One that completed, and says what its stages are. Its tasks' times are copied. */
+  /** Adds a completed job with stages. The times of its tasks are copied. */
   add(job: StagedJob): void {
     const { submitSeconds, runtimeSeconds, stages, weight = 1, taskStartsSeconds, taskRunSeconds } = job;
     if (stages === undefined) return;
@@ -51,7 +52,7 @@ export class StageTally {
     this.#jobs.push({ submitSeconds, endSeconds, weight, stages: held, starts, ends });
   }
 
-  /** @returns undefined where no job has stages or demands */
+  /** @returns undefined if no job has stages or demands */
   read(): StagedResults | undefined {
     if (this.#jobs.length === 0) return undefined;
     const makespanSeconds = this.#until;
@@ -68,7 +69,7 @@ export class StageTally {
     };
   }
 
-  /** Shares by resource index. */
+  /** Returns shares by resource index. */
   #sharesOf(demand: Resources): readonly number[] {
     return Object.entries(this.#capacity).map(([name, amount]) => heldOf(demand, name) / amount);
   }
@@ -101,7 +102,7 @@ export class StageTally {
         }
         add(first, from, (first + 1) * windowSeconds);
         add(last, last * windowSeconds, to);
-        // Windows in which nothing changes for the job: one that waits costs the same however long that is.
+        // The job does not change in these windows, so a waiting job costs the same regardless of the wait.
         raw.addAll(first + 1, last, has / weight);
         if (needs > 0 && has === 0) byNeed.addAll(first + 1, last, 0);
         if (needs === 0 || has === 0) continue;
@@ -138,13 +139,13 @@ interface Held {
 
 interface HeldStage {
   readonly tasks: number;
-  /** When all that comes before it had ended. */
+  /** Time when all preceding stages had ended. */
   readonly mayRun: number;
   /** Shares of a task by resource index. */
   readonly shares: readonly number[];
 }
 
-/** So many tasks more or less that run, and that run or may. */
+/** A change in the number of running tasks, and of tasks that run or may run. */
 interface Change {
   readonly at: number;
   readonly shares: readonly number[];
@@ -152,7 +153,7 @@ interface Change {
   readonly needs: number;
 }
 
-/** In order of time. */
+/** Returns the changes in order of time. */
 function changesOf({ stages, starts, ends }: Held): Change[] {
   const changes: Change[] = [];
   let task = 0;
@@ -167,7 +168,7 @@ function changesOf({ stages, starts, ends }: Held): Change[] {
   return changes.sort((one, other) => one.at - other.at);
 }
 
-/** The life of a job between two of its changes. Dominant shares. */
+/** The life of a job between two of its changes, with dominant shares. */
 interface Piece {
   readonly from: number;
   readonly to: number;
@@ -175,7 +176,7 @@ interface Piece {
   readonly needs: number;
 }
 
-/** Actual and possible share of a job in a window: share seconds. */
+/** Actual and possible share of a job in a window, in share seconds. */
 interface Present {
   haveSeconds: number;
   dueSeconds: number;
@@ -202,12 +203,12 @@ function* piecesOf(job: Held): Generator<Piece> {
   }
 }
 
-/** Sum of the weights of the jobs that are there, over time. */
+/** Sum of the weights of the present jobs over time. */
 class Weights {
-  /** When it changes, and from then on. */
+  /** Times of changes, and the sums from then on. */
   readonly #at: Float64Array;
   readonly #sums: Float64Array;
-  /** Integral of its inverse up to each change. */
+  /** Integral of the inverse sum up to each change. */
   readonly #inverse: Float64Array;
   /** Least and greatest sum of each node of a tree over the changes, by depth. */
   readonly #least: Float64Array[] = [];
@@ -249,7 +250,9 @@ class Weights {
     }
   }
 
-  /** Integral over a time in which some job is there: of an equal share for each weight of 1, or of `needs` where that is less. */
+  /**
+   * Integrates the share due per weight of 1, or `needs` if that is less, over a time with at least one job.
+   */
   due(from: number, to: number, needs: number): number {
     if (needs === 0) return 0;
     const first = this.#placeOf(from);
@@ -263,7 +266,7 @@ class Weights {
     );
   }
 
-  /** The change that counts at a time. */
+  /** Returns the change that applies at a time. */
   #placeOf(time: number): number {
     let [low, high] = [0, this.#at.length];
     while (low + 1 < high) {
@@ -274,13 +277,13 @@ class Weights {
     return low;
   }
 
-  /** From one change to another, in stretches where either the share or the need is the lesser all along. */
+  /** Integrates between two changes, in ranges in which either the share or the need is always the lesser. */
   #between(from: number, to: number, needs: number): number {
     let sum = 0;
     for (let at = from; at < to; ) {
       let depth = 0;
       let is = this.#lesser(0, at, needs);
-      // As wide as the place and the end allow, and as one of the two is the lesser.
+      // The range is as wide as its alignment and the end allow, with the same lesser value throughout.
       while ((at >> depth) % 2 === 0 && at + 2 ** (depth + 1) <= to) {
         const wider = this.#lesser(depth + 1, at >> (depth + 1), needs);
         if (wider === undefined) break;
@@ -301,14 +304,14 @@ class Weights {
   }
 }
 
-/** Jain's index of each window, from sums, to which what many windows have in common is added at once. */
+/** Computes Jain's index of each window from sums. A value that many windows share is added at once. */
 class Windows {
   readonly #counts: Float64Array;
-  /** Number of positive values per resource: sums may leave a rounding rest. */
+  /** Number of positive values: sums may leave a rounding error. */
   readonly #positive: Float64Array;
   readonly #sums: Float64Array;
   readonly #squares: Float64Array;
-  /** The same of ranges: what is added from a window on. */
+  /** Differences of the same sums at the first and after the last window of each range. */
   readonly #from: readonly Float64Array[];
 
   constructor(count: number) {
@@ -324,7 +327,10 @@ class Windows {
     this.#squares[window]! += value * value;
   }
 
-  /** @param to not among them */
+  /**
+   * Adds a value to the windows before `to`.
+   * @param to not among them
+   */
   addAll(from: number, to: number, value: number): void {
     if (to <= from) return;
     for (const [i, each] of [1, value > 0 ? 1 : 0, value, value * value].entries()) {
@@ -343,7 +349,7 @@ class Windows {
       const positive = this.#positive[window]! + run[1]!;
       const sum = this.#sums[window]! + run[2]!;
       const squares = this.#squares[window]! + run[3]!;
-      // Without any shares, all jobs are equal.
+      // All jobs are equal if none has a share.
       const index = positive === 0 ? 1 : Math.min(1, (sum * sum) / (count * squares));
       windows++;
       total += index;
@@ -353,12 +359,14 @@ class Windows {
   }
 }
 
-/** A task holds one slot. */
+/** Returns the amount of a resource that a task uses; a task uses one slot. */
 function heldOf(demand: Resources, name: string): number {
   return name === 'slot' ? 1 : amountOf(demand, name);
 }
 
-/** Runs of jobs of stages as a person reads of them on a terminal; empty where there are none. Ends without a newline. */
+/**
+ * Renders a table of runs with staged jobs for a terminal, without a final newline; empty if there are none.
+ */
 export function renderStages(runs: readonly Run[]): string {
   return runTable(
     COLUMNS,

@@ -26,7 +26,7 @@ export interface PolicySummary {
   readonly steals: Steals;
 }
 
-/** One summary a policy, in the order of the runs. */
+/** Returns one summary per policy, in the order of the runs. */
 export function summarisePolicies(comparison: Pick<Comparison, 'runs'>): PolicySummary[] {
   const policies = [...new Set(comparison.runs.map((run) => run.policy))];
   return policies.map((policy) => {
@@ -76,7 +76,7 @@ function meanParts(parts: readonly (TimeParts | null)[]): TimeParts | null {
   return present.some((part) => part.binding !== undefined) ? { ...means, binding: mean('binding') } : means;
 }
 
-/** Mean of each field over the numbers present; null if there are none. */
+/** Returns the mean of each field over the numbers present; null if there are none. */
 export function meanFields<T extends Readonly<Record<keyof T, number | null>>>(records: readonly T[]): T {
   const names = Object.keys(records[0]!) as (keyof T)[];
   const entries = names.map((name) => [name, meanOfPresent(records.map((each) => each[name]))]);
@@ -90,14 +90,14 @@ function meanByType(records: readonly Readonly<Record<string, number>>[]): Recor
   );
 }
 
-/** `100 workers`, or `1,000 to 1,500 workers` where runs differ in it. */
+/** Returns `100 workers`, or `1,000 to 1,500 workers` if runs differ. */
 export function workersInWords({ cluster, runs }: Pick<Comparison, 'cluster' | 'runs'>): string {
   const counts = runs.map(({ options }) => Number(options.workers ?? cluster.workers));
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
   return `${least === most ? whole(cluster.workers) : `${whole(least)} to ${whole(most)}`} workers`;
 }
 
-/** Text in brackets after a ratio; empty if there is none. */
+/** Returns the legend of the brackets after ratios; empty if there are none. */
 export function bracketsInWords({ ratios, intervals }: Pick<Comparison, 'ratios' | 'intervals'>): string {
   if (intervals !== undefined) {
     const { level, over } = intervals;

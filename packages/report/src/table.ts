@@ -20,7 +20,7 @@ import { textTable, widthOf } from './terminal.js';
 interface TableStyle {
   /** Whether to use colour; should be false if NO_COLOR is set or the output is not a terminal. */
   readonly color: boolean;
-  /** Width of the terminal. Lines keep to it down to 70; 100 by default. */
+  /** Width of the terminal, 100 by default. Lines fit widths from 70 on. */
   readonly columns?: number;
 }
 
@@ -76,7 +76,7 @@ function runtimeTable(
     const all = summaries.map(({ runtimeSeconds }) => STATISTICS.map((name) => runtimeSeconds[of][name]));
     const unit = unitFor(all.flat());
     const numbers = all.map((row) => row.map((seconds) => inUnit(seconds, unit)));
-    // The classes stand further apart than the numbers of one class.
+    // The classes are further apart than the numbers of one class.
     const rows = [STATISTICS.map((name) => paint.dim(name)), ...numbers].map((row) => ['', ...row]);
     return [paint.bold(`run time of ${of} jobs, ${unit.symbol}`), ...textTable(rows).split('\n')];
   });
@@ -107,7 +107,7 @@ function ratiosInWords(
   of: JobClass,
   paint: Painter,
 ): string {
-  // All brackets are of the kind in the legend.
+  // All brackets have the kind that the legend names.
   const brackets = intervals === undefined ? ratio.spread : ratio.interval;
   return (['p50', 'p90', 'mean'] as const)
     .map((name) => {

@@ -43,7 +43,7 @@ export class RunTally {
   readonly #deadlines = new DeadlineTally();
   readonly #staged: StageTally;
   #lastEndSeconds = Number.NEGATIVE_INFINITY;
-  /** The last one, since the start. */
+  /** The last submission, since the start. */
   #submittedSeconds = 0;
 
   constructor(setup: RunSetup) {
@@ -61,12 +61,12 @@ export class RunTally {
     this.#staged = new StageTally(whole, interval);
   }
 
-  /** Undefined where no job has stages or demands. */
+  /** Undefined if no job has stages or demands. */
   get staged(): StagedResults | undefined {
     return this.#staged.read();
   }
 
-  /** Undefined where no job has one. */
+  /** Undefined if no job has a deadline. */
   get deadlines(): DeadlineResults | undefined {
     return this.#deadlines.read(this.#submittedSeconds);
   }
@@ -75,7 +75,7 @@ export class RunTally {
     return this.#setup.policy;
   }
 
-  /** @throws MeasurementError when times are not finite, go backwards, or a completed job lacks a task */
+  /** @throws MeasurementError if times are not finite, go backwards, or a completed job lacks a task */
   add(job: JobResult): void {
     this.jobs.submitted += 1;
     const last = this.#observe(job);
@@ -96,7 +96,7 @@ export class RunTally {
   }
 
   /**
-   * A job that is left out of the numbers, as one of the warm-up, but held slots and waited like any other.
+   * Adds a job, such as one of the warm-up, that occupies slots and waits but is left out of the results.
    *
    * @throws MeasurementError as `add`
    */
@@ -117,7 +117,7 @@ export class RunTally {
     };
   }
 
-  /** @param readings of the cluster's counters, in the order of time */
+  /** @param readings of the cluster's counters, in order of time */
   series(readings?: readonly CounterReading[]): Series {
     const all = [
       this.#busy,
@@ -158,13 +158,16 @@ export class RunTally {
     return { short: means('short'), long: means('long') };
   }
 
-  /** A start is known to a moment only, so that a slot may seem to run the next task while the last still runs. */
+  /**
+   * Returns busy slots. Start times are slightly inexact, so a slot may seem to run two consecutive tasks at
+   * once.
+   */
   #busySlots(): Float64Array {
     const { totalSlots = Number.POSITIVE_INFINITY } = this.#setup;
     return this.#busy.until(this.#lastEndSeconds).map((busy) => Math.min(busy, totalSlots));
   }
 
-  /** Enters a job into the snapshots, and gives its task that ended last. */
+  /** Adds a job to the snapshots and returns its task that ended last. */
   #observe(job: JobResult): { startSeconds: number; endSeconds: number } {
     assertConsistent(job);
     const last = { startSeconds: job.submitSeconds, endSeconds: Number.NEGATIVE_INFINITY };
@@ -198,8 +201,8 @@ export class RunTally {
     const { runtimeSeconds } = job;
     const { messageTimes } = this.#setup;
     const knownSeconds = last.startSeconds - job.submitSeconds;
-    // A worker's clock may put the end a little after the client's, so each part is held to what is left
-    // of the run time: they always add up to it.
+    // The worker's clock may put the end slightly after the client's, so each part is limited to the rest of
+    // the run time and the parts add up to it.
     const started = Math.min(runtimeSeconds, Math.max(0, knownSeconds - (messageTimes?.news ?? 0)));
     const binding = Math.min(started, messageTimes?.binding ?? 0);
     const running = Math.min(runtimeSeconds - started, last.endSeconds - last.startSeconds);

@@ -5,7 +5,7 @@ export function widthOf(text: string): number {
   return Math.max(...text.split('\n').map(cellWidth));
 }
 
-/** Rows without rules: two spaces between columns, numbers to the right. */
+/** Renders rows without rules: two spaces between columns, numbers to the right. */
 export function textTable(rows: readonly (readonly string[])[]): string {
   return aligned(rows).join('\n');
 }

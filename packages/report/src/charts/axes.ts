@@ -4,7 +4,7 @@ import { color } from './palette.js';
 import { linearScale, logScale, ratioScale, type Scale } from './ticks.js';
 
 export const FONT_SIZE = 13;
-/** Pixels of a letter at that size, roughly; only the room that is left for text depends on it. */
+/** Approximate width of a letter at that size, in pixels; only the margins depend on it. */
 export const LETTER_WIDTH = 7.4;
 
 const TICK_LENGTH = 10;
@@ -13,22 +13,24 @@ const NAME_HEIGHT = 24;
 /** Contents of one axis. */
 export interface AxisSpec {
   readonly name: string;
-  /** Even steps from 0 by default; `log` for positive values over decades; `ratio`: logarithmic, with 1 on it. */
+  /**
+   * Linear from 0 by default; `log` for positive values over decades; `ratio`: logarithmic and including 1.
+   */
   readonly kind?: 'linear' | 'log' | 'ratio';
   /** A tick's label; the shortest form of the number by default, and `0.5×` on an axis of ratios. */
   readonly format?: (value: number) => string;
   /** Tick positions; round numbers by default. */
   readonly ticks?: readonly number[];
-  /** Values that the axis reaches at least, whatever is drawn. */
+  /** Values that the axis includes in any case. */
   readonly reach?: readonly number[];
-  /** Ends exactly at the last value rather than at the next round number. */
+  /** Whether the axis ends exactly at the last value rather than at the next round number. */
   readonly tight?: boolean;
 }
 
-/** An axis fitted to what is drawn along it. */
+/** An axis fitted to its values. */
 interface FittedAxis {
   readonly spec: AxisSpec;
-  /** In the chart's own coordinates, which are log10 on logarithmic axes. */
+  /** Scale in chart coordinates, which are log10 on logarithmic axes. */
   readonly scale: Scale;
   readonly format: (placed: number) => string;
   /** Maps a value to its position; null if it has none, such as 0 on a logarithmic axis. */
@@ -63,7 +65,7 @@ function scaleOf({ kind, ticks, tight }: AxisSpec, reached: readonly number[]): 
   if (kind === 'log') return reached.length === 0 ? logScale(1, 10) : logScale(least, greatest);
   if (reached.length === 0 || greatest <= 0) return linearScale(1);
   if (ticks !== undefined && least > 0 && least < greatest) {
-    // Values that were chosen, as sizes of a cluster are: 0 is none of them.
+    // Given ticks, such as cluster sizes, do not include 0.
     const pad = (greatest - least) * 0.04;
     return { min: least - pad, max: greatest + pad, ticks };
   }
@@ -71,7 +73,7 @@ function scaleOf({ kind, ticks, tight }: AxisSpec, reached: readonly number[]): 
   return tight ? { ...scale, max: greatest, ticks: scale.ticks.filter((tick) => tick <= greatest) } : scale;
 }
 
-/** Room beside a chart for the labels and the names of its axes. */
+/** Returns the space beside a chart for the labels and names of its axes. */
 export function marginsFor(y: FittedAxis): { left: number; right: number; top: number; bottom: number } {
   return { left: nameGapBeside(y) + NAME_HEIGHT, right: 22, top: 14, bottom: 50 };
 }
@@ -84,16 +86,16 @@ function nameGapBeside({ scale, format }: FittedAxis): number {
 const AXIS_COMMON = {
   nameLocation: 'middle',
   nameTextStyle: { color: color('muted'), fontSize: FONT_SIZE },
-  // At the edge also where 0 lies inside, as the logarithm of 1 often does.
+  // The axis is at the edge even if 0 lies inside, as the logarithm of 1 often does.
   axisLine: { show: true, onZero: false, lineStyle: { color: color('rule') } },
 } as const;
 
-/** A numeric axis along the bottom with exactly the ticks of its scale. */
+/** Returns a numeric axis along the bottom with exactly the ticks of its scale. */
 export function xAxis(axis: FittedAxis, splitLines = true) {
   return valueAxis(axis, 30, splitLines);
 }
 
-/** A numeric axis at the side with exactly the ticks of its scale. */
+/** Returns a numeric axis at the side with exactly the ticks of its scale. */
 export function yAxis(axis: FittedAxis) {
   return valueAxis(axis, nameGapBeside(axis), true);
 }
@@ -119,7 +121,7 @@ function valueAxis({ spec, scale, format }: FittedAxis, nameGap: number, splitLi
   } as const;
 }
 
-/** An axis of names; those wider than `labelWidthMax` are cut. */
+/** Returns an axis of names; names wider than `labelWidthMax` are truncated. */
 export function categoryAxis(names: readonly string[], labelWidthMax: number, name = '') {
   return {
     ...AXIS_COMMON,

@@ -3,9 +3,9 @@ import type { Point } from './lines.js';
 const POINTS_MAX = 240;
 
 /**
- * The distribution as at most a few hundred points [value, share of the sample up to it]:
- * even steps of the share, and closer ones over the last twentieth, where the tail is.
- * Values below `least` are drawn at it, since a logarithm has no zero.
+ * Returns the distribution as at most a few hundred points [value, share of the sample up to it]: even steps
+ * of the share, and closer ones over the last twentieth, where the tail is. Values below `least` are drawn at
+ * it, since a logarithm has no zero.
  */
 export function cdf(ascending: Float64Array, least: number): Point[] {
   const x = (value: number) => Math.max(value, least);

@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import type { EChartsCoreOption } from 'echarts/core';
 
 /**
- * The library is loaded when there is something to draw: a command that only measures would wait for it. In its one
- * file it is there three times as soon as in the 600 modules that it is made of.
+ * Loads the library at the first chart, since it would delay commands that draw none. Its single-file build
+ * loads three times as fast as its 600 modules.
  */
 function library(): Pick<typeof import('echarts'), 'init'> {
   loaded ??= createRequire(import.meta.url)('echarts') as typeof import('echarts');
@@ -18,8 +18,9 @@ export interface Size {
 }
 
 /**
- * Draws a chart as what stands inside an `<svg>` of the size, in the colours of the option. Without the library's hover styles and bookkeeping, and with ids that begin with `id`: the
- * library numbers them by process, so that two charts of two pages would differ.
+ * Draws a chart as the content of an `<svg>`, in the colours of the option. The library's hover styles and
+ * bookkeeping are removed, and ids begin with `id`: the library numbers them by process, so the output would
+ * not be reproducible.
  */
 export function draw(option: EChartsCoreOption, { width, height }: Size, id: string): string {
   const instance = library().init(null, null, { renderer: 'svg', ssr: true, width, height });
@@ -31,7 +32,10 @@ export function draw(option: EChartsCoreOption, { width, height }: Size, id: str
   }
 }
 
-/** All patterns need a raw quote or bracket, which the library never leaves in text. */
+/**
+ * Removes the library's additions. All patterns need a raw quote or bracket, which the library never leaves
+ * in text.
+ */
 function inlined(svg: string, id: string): string {
   return svg
     .replace(/^<svg[^>]*>/, '')

@@ -20,18 +20,21 @@ export interface LegendEntry {
   readonly kind: SwatchKind;
 }
 
-/** A chart that is ready to be drawn, and what its legend is to say. */
+/** A chart that is ready to be drawn, and the entries of its legend. */
 export interface ChartDrawing {
   readonly option: EChartsCoreOption;
   readonly legend: readonly LegendEntry[];
 }
 
-/** Lines over a numeric axis, each of its own colour, dash and marker, so that any one of them tells it apart. */
+/**
+ * Draws lines over a numeric axis. Each line has a distinct colour, dash and marker, and any one of them
+ * identifies it.
+ */
 export function lineChart(spec: {
   readonly x: AxisSpec;
   readonly y: AxisSpec;
   readonly lines: readonly LineSpec[];
-  /** Values of y with a line across the chart, as 1 on an axis of ratios. */
+  /** Values of y that are marked by a line across the chart, such as 1 on an axis of ratios. */
   readonly references?: readonly number[];
 }): ChartDrawing {
   const points = spec.lines.flatMap((line) => line.points);
@@ -68,7 +71,7 @@ export function lineChart(spec: {
   };
 }
 
-/** Thin lines across the whole chart. */
+/** Draws fine lines across the whole chart. */
 export function across(placed: readonly number[]) {
   return {
     silent: true,

@@ -7,21 +7,21 @@ export type Point = readonly [x: number, y: number];
 export type GappedPoint = readonly [x: number, y: number | null];
 
 /**
- * How values along a line are joined: `steps` where each holds for all of the time since the one before, and
- * `points` for none at all, as those that a paper states.
+ * How values along a line are joined. With `steps` each value applies to the time since the previous one;
+ * `points` are not joined, for example the values that a paper states.
  */
 export type Drawn = 'line' | 'steps' | 'points';
 
 const MARKERS_A_LINE = 5;
 const MARKED_THROUGHOUT_MAX = 16;
 const MARKER_SIZE = 7;
-/** Larger, because no line leads the eye to it. */
+/** Lone markers are larger, because no line leads the eye to them. */
 const LONE_MARKER_SIZE = 10;
 const TOPMOST = 100;
 
 /**
- * One line of a chart. A line of few points has a marker on each; on others a few stand along it, set off
- * from those of the other lines.
+ * One line of a chart. A short line has a marker on each point; a longer line has a few, shifted from those
+ * of the other lines.
  */
 export function lineSeries(
   points: readonly GappedPoint[],
@@ -33,20 +33,20 @@ export function lineSeries(
   const marked = isMarkedThroughout ? new Set(points.keys()) : markedPoints(points, index);
   return {
     type: 'line',
-    // The first policy is the one in question: where lines coincide, it lies on top.
+    // The first policy is the subject of the comparison, so its line is on top.
     z: TOPMOST - index,
     lineStyle: {
       color: color(look.color),
       width: drawn === 'points' ? 0 : 2,
       type: look.dash.length === 0 ? 'solid' : [...look.dash],
     },
-    // Up or down at the point before, and then across.
+    // The line goes up or down at the previous point, and then across.
     step: drawn === 'steps' ? 'start' : false,
     itemStyle: { color: color(look.color) },
     symbol: 'none',
     showSymbol: true,
     showAllSymbol: true,
-    // One symbol entry a point would treble the input for nothing: only marked points are objects.
+    // Only marked points are objects, since an object per point would triple the input.
     data: points.map((point, at) =>
       marked.has(at)
         ? {
@@ -69,8 +69,8 @@ function markedPoints(points: readonly GappedPoint[], index: number): Set<number
 }
 
 /**
- * At most `count` points for a series over time: each stands for a stretch of equal length, at its middle,
- * with the stretch's mean.
+ * Reduces a series over time to at most `count` points. Each stands for an interval of equal length, at its
+ * middle, with the interval's mean.
  */
 export function thinned(points: readonly Point[], count: number): Point[] {
   if (points.length <= count) return [...points];

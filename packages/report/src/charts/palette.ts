@@ -1,7 +1,6 @@
 /**
- * Colours by role, once for a light page and once for a dark one. Charts are drawn before anybody knows which it will
- * be: in them each role is a CSS variable of the page, which `toLiterals` turns into a colour for pictures that stand
- * alone.
+ * Colours by role, for light and dark pages. Charts are drawn before the kind of page is known: each role is
+ * a CSS variable, which `toLiterals` replaces by a colour for standalone pictures.
  */
 interface Shade {
   readonly light: string;
@@ -9,8 +8,8 @@ interface Shade {
 }
 
 /**
- * Okabe and Ito's colours, which people of all kinds of colour vision tell apart. Some are darkened on
- * white and lightened on dark until each has a contrast of 3 : 1 there, which WCAG asks of graphics.
+ * Okabe and Ito's colours, which people with all kinds of colour vision can distinguish. Some are darkened on
+ * white and lightened on dark to reach a contrast of 3 : 1, which WCAG requires of graphics.
  */
 const SERIES: readonly Shade[] = [
   { light: '#0072b2', dark: '#56b4e9' },
@@ -36,7 +35,7 @@ const ROLES = {
   binding: { light: '#cc79a7', dark: '#c476a1' },
   running: { light: '#8fa3b8', dark: '#8298ae' },
   reporting: { light: '#c9d1da', dark: '#566373' },
-  // Numbers on the four above, which are bright on either page.
+  // The text colour on the four above, which are bright on both kinds of page.
   ink: { light: '#14181d', dark: '#14181d' },
 } as const satisfies Record<string, Shade>;
 
@@ -49,7 +48,7 @@ export const PALETTE: Readonly<Record<string, Shade>> = {
 
 const VARIABLE = /="var\(--([a-z0-9-]+)\)"/g;
 
-/** The colour of a role, as a page with these variables reads it. */
+/** Returns the colour of a role as a CSS variable of the page. */
 export function color(role: Role): string {
   return `var(--${role})`;
 }
@@ -59,7 +58,7 @@ export function toLiterals(svg: string, kind: keyof Shade): string {
   return svg.replaceAll(VARIABLE, (_, role: string) => `="${PALETTE[role]![kind]}"`);
 }
 
-/** The variables of one kind of page, as CSS declarations. */
+/** Returns the variables of one kind of page as CSS declarations. */
 export function declarations(kind: keyof Shade): string {
   return Object.entries(PALETTE)
     .map(([name, shade]) => `--${name}:${shade[kind]}`)
@@ -68,7 +67,7 @@ export function declarations(kind: keyof Shade): string {
 
 export type MarkerShape = 'circle' | 'rect' | 'triangle' | 'diamond';
 
-/** How the line of a policy looks: three properties, so that any one of them suffices to tell it apart. */
+/** The look of a policy's line: three properties, each of which suffices to identify it. */
 export interface LineLook {
   readonly color: Role;
   /** Lengths of dashes and gaps; solid when empty. */
@@ -79,7 +78,7 @@ export interface LineLook {
 const DASHES: readonly (readonly number[])[] = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2], [12, 4]];
 const MARKERS: readonly MarkerShape[] = ['circle', 'rect', 'triangle', 'diamond'];
 
-/** The look of the n-th policy. The three properties repeat at 8, 6 and 4, so the first 24 differ. */
+/** Returns the look of the n-th policy. The three properties repeat at 8, 6 and 4, so the first 24 differ. */
 export function lineLook(index: number): LineLook {
   return {
     color: `series-${index % SERIES.length}`,

@@ -3,26 +3,26 @@ import { type AxisSpec, categoryAxis, FONT_SIZE, fitAxis, marginsFor, yAxis } fr
 import { across, type ChartDrawing } from './line-chart.js';
 import { color, type LineLook, lineLook } from './palette.js';
 
-/** More bars than these stand too close for their numbers. */
+/** More bars than these are too close together for their numbers. */
 const BARS_WITH_LABELS = 12;
 const CATEGORY_WIDTH_MAX = 160;
 
 interface BarSpec {
   readonly name: string;
-  /** One for each group; null where there is nothing to compare. */
+  /** One ratio per group; null if there is nothing to compare. */
   readonly ratios: readonly (number | null)[];
-  /** Only its colour counts; that of the bar's place by default. */
+  /** Only its colour matters; by default that of the bar's position. */
   readonly look?: LineLook;
 }
 
 /**
- * Ratios as bars that hang from 1×, on a logarithmic axis: half and double are equally far from it. Each
- * group has a bar of each spec.
+ * Draws ratios as bars from 1× on a logarithmic axis, on which half and double are equally far from it. Each
+ * group has one bar per spec.
  */
 export function ratioChart(spec: {
   readonly groups: readonly string[];
   readonly bars: readonly BarSpec[];
-  /** Under the groups. */
+  /** Name of the group axis. */
   readonly groupName?: string;
   readonly y?: Partial<AxisSpec>;
 }): ChartDrawing {

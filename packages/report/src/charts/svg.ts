@@ -11,21 +11,21 @@ const TITLE_HEIGHT = 26;
 const LEGEND_ROW = 22;
 const LEGEND_GAP = 24;
 const SWATCH_GAP = 8;
-/** Which every reader of documents has, by one name or another. */
+/** Document readers have at least one of these fonts or an equivalent. */
 const FONTS = 'Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif';
 
 interface SvgChart extends ChartDrawing {
-  /** Stands above the chart, and is its name for who cannot see it. */
+  /** The title above the chart, which is also its accessible name. */
   readonly title: string;
   /** Description of the chart and its main numbers, for users who cannot see it. */
   readonly description?: string;
-  /** Begins all ids; needed where several stand in one page. */
+  /** Prefix of all ids; needed if a page has several charts. */
   readonly id?: string;
 }
 
 /**
- * A chart as an SVG file that stands alone, with its title and its legend: literal colours on a background
- * of its own, fonts that every machine has, no scripts and no references. The same input gives the same bytes.
+ * Renders a chart as a standalone SVG file with title and legend: literal colours on an explicit background,
+ * common fonts, no scripts and no references. The same input gives the same bytes.
  */
 export function renderSvg(
   { title, description, option, legend, id = 'chart' }: SvgChart,
@@ -55,7 +55,7 @@ interface PlacedEntry extends LegendEntry {
   readonly x: number;
 }
 
-/** Entries side by side, in as many rows as it takes. */
+/** Arranges legend entries side by side, in as many rows as necessary. */
 function legendRows(legend: readonly LegendEntry[], width: number): PlacedEntry[][] {
   const rows: PlacedEntry[][] = [];
   let x = width;

@@ -7,7 +7,10 @@ const SHAPES: Readonly<Record<MarkerShape, string>> = {
   diamond: '<path d="M17 1.5l4.5 4.5-4.5 4.5-4.5-4.5z"/>',
 };
 
-/** How a legend shows a series: a piece of its line, its markers alone, or a box in the colour of its bars. */
+/**
+ * The symbol of a series in a legend: a segment of its line, its markers alone, or a box in the colour of its
+ * bars.
+ */
 export type SwatchKind = 'line' | 'points' | 'box';
 
 export const SWATCH_HEIGHT = 12;
@@ -16,7 +19,7 @@ export function swatchWidth(kind: SwatchKind): number {
   return kind === 'line' ? 34 : 14;
 }
 
-/** Content of an `<svg>` with that width and height. */
+/** Returns the content of an `<svg>` with that width and height. */
 export function swatchBody(look: LineLook, kind: SwatchKind): string {
   if (kind === 'box') return `<rect y="-1" width="14" height="14" rx="3" fill="${color(look.color)}"/>`;
   const marker = `<g fill="${color(look.color)}">${SHAPES[look.marker]}</g>`;

@@ -8,8 +8,8 @@ const TICKS_MAX = 8;
 const NEAR_ONE = [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6, 2];
 
 /**
- * A logarithmic scale for positive values, in log10 throughout. Ticks stand at powers of ten; at 1 and 3,
- * or 1, 2 and 5 of each where the values span fewer; and evenly between where they span less than that.
+ * A logarithmic scale for positive values, in log10 throughout. Ticks are at powers of ten; for smaller
+ * ranges also at 3, or at 2 and 5, times those; and evenly spaced for the smallest ranges.
  */
 export function logScale(least: number, greatest: number): Scale {
   const low = Math.log10(least);
@@ -29,9 +29,7 @@ export function logScale(least: number, greatest: number): Scale {
   return { ...bounds, ticks: within(bounds, ticks.filter((tick) => tick > 0).map(Math.log10)) };
 }
 
-/**
- * A logarithmic scale for ratios, in log10: 1 is always on it, and half lies as far from it as double.
- */
+/** A logarithmic scale for ratios, in log10. It always includes 1, and half lies as far from it as double. */
 export function ratioScale(ratios: readonly number[]): Scale {
   const low = Math.log10(Math.min(0.8, ...ratios));
   const high = Math.log10(Math.max(1.25, ...ratios));
@@ -44,7 +42,7 @@ export function ratioScale(ratios: readonly number[]): Scale {
   return { ...bounds, ticks: fine.length <= TICKS_MAX ? fine : withinLog(bounds, [1]) };
 }
 
-/** A linear scale from `least` (0 by default) to a round number not below `greatest`, which is the greater. */
+/** A linear scale from `least` (0 by default) to a round number that is at least `greatest`. */
 export function linearScale(greatest: number, least = 0): Scale {
   const step = niceStep((greatest - least) / 5);
   const max = Math.ceil(greatest / step - 1e-9) * step;

@@ -1,10 +1,10 @@
 import { type Content, html, trusted } from '../markup.js';
 import { STYLESHEET } from './stylesheet.js';
 
-/** A page is all in one file and asks nobody for anything; the policy makes browsers hold it to that. */
+/** Pages are self-contained and make no requests; this policy makes browsers enforce that. */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
-/** A whole page in the style of the reports, with its style sheet, without scripts and without network. */
+/** Renders a self-contained page in the style of the reports, without scripts and network access. */
 export function renderDocument(title: string, body: Content): string {
   return html`<!DOCTYPE html>
 <html lang="en">

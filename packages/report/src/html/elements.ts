@@ -7,7 +7,7 @@ import { SWATCH_HEIGHT, type SwatchKind, swatchBody, swatchWidth } from '../char
 import type { Columns } from '../columns.js';
 import { type Content, html, type Markup, trusted } from '../markup.js';
 
-/** A piece of a series as the charts draw it. */
+/** Renders a sample of a series as the charts draw it. */
 export function swatch(look: LineLook, kind: SwatchKind = 'line'): Markup {
   const width = swatchWidth(kind);
   return html`<svg class="swatch" width="${width}" viewBox="0 0 ${width} ${SWATCH_HEIGHT}" aria-hidden="true">${trusted(
@@ -15,12 +15,12 @@ export function swatch(look: LineLook, kind: SwatchKind = 'line'): Markup {
   )}</svg>`;
 }
 
-/** The names of series beside how they are drawn. */
+/** Renders the names of series beside their symbols. */
 export function legend(entries: readonly LegendEntry[]): Markup {
   return html`<ul class="legend">${entries.map(({ name, look, kind }) => html`<li>${swatch(look, kind)}${name}</li>`)}</ul>`;
 }
 
-/** Legend of charts with one line per policy. */
+/** Renders the legend of charts with one line per policy. */
 export function policyLegend(
   policies: readonly { readonly policy: string; readonly look: LineLook }[],
   kind: SwatchKind = 'line',
@@ -30,7 +30,7 @@ export function policyLegend(
 
 export interface Column {
   readonly title: Content;
-  /** Columns of one group stand under its name. */
+  /** Name above a group of columns. */
   readonly group?: string;
 }
 
@@ -39,7 +39,7 @@ export interface Row {
   readonly cells: readonly Content[];
 }
 
-/** A table whose first column names the rows and whose others are numbers. */
+/** Renders a table whose first column names the rows and whose other columns are numbers. */
 export function table(corner: Content, columns: readonly Column[], rows: readonly Row[]): Markup {
   const groups: { name: string; span: number }[] = [];
   for (const { group = '' } of columns) {
@@ -65,7 +65,7 @@ ${rows.map(
 )}</tbody></table></div>`;
 }
 
-/** A table of the same columns as on a terminal, behind what names each row. */
+/** Renders a table with the same columns as on a terminal, after a column that names each row. */
 export function columnTable<T>(
   corner: Content,
   columns: Columns<T>,
@@ -81,7 +81,7 @@ export function columnTable<T>(
 
 const TABLE_PERCENTS = [1, 10, 25, 50, 75, 90, 95, 99, 100];
 
-/** Percentiles of several samples, a row each. */
+/** Renders percentiles of several samples, one row each. */
 export function percentileTable(
   corner: Content,
   rows: readonly { readonly head: Content; readonly at: (percent: number) => string }[],
@@ -104,13 +104,13 @@ interface Figure {
   readonly label: string;
   readonly option: EChartsCoreOption;
   readonly height?: number;
-  /** Shown where there is more than one. */
+  /** Shown if it has more than one entry. */
   readonly legend?: readonly LegendEntry[];
-  /** As a table, for who cannot or would rather not read a chart. */
+  /** The numbers as a table, for readers who cannot or prefer not to read a chart. */
   readonly numbers: Markup;
 }
 
-/** A chart with its title, which takes its colours and its font from the page, and its numbers. */
+/** Renders a chart with its title and numbers. It uses the colours and the font of the page. */
 export function figure(of: Figure): Markup {
   const { id, title, label, option, height = CHART_HEIGHT, legend: entries = [], numbers } = of;
   const chart = draw(option, { width: CHART_WIDTH, height }, id);
@@ -118,7 +118,7 @@ export function figure(of: Figure): Markup {
 <details><summary>Numbers</summary>${numbers}</details></figure>`;
 }
 
-/** Figures side by side; null where none has anything to show. */
+/** Renders figures side by side; null if none has content. */
 export function pair(figures: readonly (Markup | null)[]): Markup | null {
   return figures.every((each) => each === null) ? null : html`<div class="pair">${figures}</div>`;
 }

@@ -64,7 +64,7 @@ describe('the page of a comparison', () => {
     const charts = all(page, /<svg viewBox="0 0 500[\s\S]*?<\/svg>/g).join('');
     const colors = new Set(all(charts, /(?:fill|stroke)="([^"]+)"/g));
     expect([...colors].filter((color) => !/^(none|var\(--[\w-]+\)|#000)$/.test(color))).toEqual([]);
-    // Black fills clip paths only, where the colour is never seen.
+    // Black occurs only in clip paths, where it is invisible.
     expect(charts.replaceAll(/<clipPath[\s\S]*?<\/clipPath>/g, '')).not.toContain('#000');
     const defined = new Set(all(page, /(--[\w-]+):/g));
     expect(all(page, /var\((--[\w-]+)\)/g).filter((name) => !defined.has(name))).toEqual([]);
@@ -209,7 +209,7 @@ test('names from outside are text wherever they appear', () => {
   expect(page).not.toMatch(/<script|<img/);
   expect(all(page, /<\/title>/g)).toHaveLength(1);
   expect(page).toContain('<h1>&lt;/title&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;');
-  // No quote of a name ends the attribute that it stands in.
+  // Quotes in names do not end their attributes.
   const labels = all(page, /aria-label="([^"]*)"/g).join();
   expect(labels).toContain('onerror=&#39;alert(2)&#39;');
 });

@@ -17,11 +17,11 @@ import { timelineSection } from './timelines.js';
 const NAMED_IN_TITLE_MAX = 3;
 
 /**
- * A comparison as one HTML file without scripts and without network: tables, charts, and at the foot what
- * it takes to make it again. The same input gives the same bytes. Charts for which `series` has nothing
- * are left out, so that a page can be made from the JSON of a comparison alone: what is missing then are the distributions and the ratios by percentile.
+ * Renders a comparison as one HTML file without scripts and network access: tables, charts, and the
+ * information to reproduce it. The same input gives the same bytes. Charts without data in `series` are
+ * omitted, so the JSON of a comparison suffices for a page without distributions and ratios by percentile.
  *
- * @throws ComparisonError when a series is of a policy that the comparison does not have.
+ * @throws ComparisonError if a series is of a policy that the comparison lacks.
  */
 export function renderHtml(comparison: Comparison, series: readonly RunSeries[], meta: PageMeta): string {
   const policies = viewPolicies(comparison, series);

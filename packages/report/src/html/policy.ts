@@ -5,14 +5,14 @@ import { ComparisonError } from '../errors.js';
 import type { RunSeries } from '../run.js';
 import { type PolicySummary, summarisePolicies } from '../summary.js';
 
-/** All that the page shows of one policy. */
+/** The data of one policy that the page shows. */
 export interface PolicyView extends PolicySummary {
   readonly look: LineLook;
-  /** Ascending run times in seconds, of all seeds together; empty where no series was given. */
+  /** Ascending run times in seconds over all seeds; empty without series. */
   readonly ascending: ByClass<Float64Array>;
 }
 
-/** @throws ComparisonError when a series is of a policy that the comparison does not have. */
+/** @throws ComparisonError if a series is of a policy that the comparison lacks. */
 export function viewPolicies(comparison: Comparison, series: readonly RunSeries[]): PolicyView[] {
   const summaries = summarisePolicies(comparison);
   const known = new Set(summaries.map(({ policy }) => policy));

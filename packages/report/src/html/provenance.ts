@@ -6,18 +6,18 @@ import { runsTable } from './summary-tables.js';
 
 /** Metadata of the page beyond the comparison. */
 export interface PageMeta {
-  /** The command line that makes the page again. */
+  /** The command line that reproduces the page. */
   readonly command: string;
   /** Name and version of the program, "goshawk 0.1.0". */
   readonly generator: string;
-  /** A sentence under the heading: a scale, a caveat. */
+  /** A sentence below the heading, such as a scale or a caveat. */
   readonly note?: string;
 }
 
-/** Options that the page shows elsewhere for every run. */
+/** The page shows these options elsewhere for every run. */
 const OWN_PLACE = new Set(['policy', 'seed']);
 
-/** All that it takes to make the page again: workload, hash, cluster, seeds, options, command. */
+/** Renders the information to reproduce the page: workload, hash, cluster, seeds, options, command. */
 export function provenanceSection(comparison: Comparison, meta: PageMeta): Markup {
   const { workload, cluster, runs } = comparison;
   const seeds = [...new Set(runs.map(({ seed }) => seed))];
@@ -36,14 +36,14 @@ export function provenanceSection(comparison: Comparison, meta: PageMeta): Marku
   );
 }
 
-/** Lines break before a flag, never within one: a browser takes each hyphen for a place to do so. */
+/** Allows line breaks before flags only, since browsers also break at each hyphen. */
 function unbrokenFlags(command: string): Markup[] {
   return command
     .split(/(?<= )(?=--)/)
     .map((part) => (part.startsWith('--') ? html`<span class="flag">${part}</span>` : html`${part}`));
 }
 
-/** Options that all policies share as a list, and differing ones as a table with a column per policy. */
+/** Renders shared options as a list, and differing ones as a table with a column per policy. */
 function options({ runs }: Comparison): Markup {
   const policies = [...new Set(runs.map(({ policy }) => policy))];
   const names = [...new Set(runs.flatMap((run) => Object.keys(run.options)))].filter(
@@ -77,7 +77,7 @@ function valuesOf(name: string, runs: readonly Run[]): string {
 
 function optionText(value: OptionValue | undefined): string {
   if (value === undefined || value === null) return '–';
-  // Ratios that were worked out have digits that say nothing; the command line has what was given.
+  // Computed ratios have insignificant digits; the command line has the original values.
   if (typeof value === 'number') return String(Number(value.toPrecision(6)));
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -7,7 +7,7 @@ import { figure, pair, policyLegend, section, table } from './elements.js';
 import type { PolicyView } from './policy.js';
 
 const PERCENTS = [10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99];
-/** Fewer percentiles with several baselines, since eleven would make the bars too narrow. */
+/** Percentiles for several baselines; eleven would make the bars too narrow. */
 const FEWER_PERCENTS = [10, 25, 50, 75, 90, 99];
 
 interface Bars {
@@ -15,7 +15,7 @@ interface Bars {
   readonly ratios: readonly (number | null)[];
 }
 
-/** The first policy's run times over those of each other one, percentile by percentile. */
+/** Shows the first policy's run times relative to each other policy, by percentile. */
 export function ratioSection(policies: readonly PolicyView[], ratios: readonly Ratio[]): Markup | null {
   const [first] = policies;
   const baselines = ratios.flatMap(({ policy, baseline }) => (policy === first?.policy ? [baseline] : []));

@@ -9,7 +9,7 @@ import type { PolicyView } from './policy.js';
 
 const SHARE_TICKS = [0, 0.25, 0.5, 0.75, 0.9, 1];
 
-/** Cumulative distributions of job run times, short and long apart, a line a policy. */
+/** Shows cumulative distributions of job run times by class, with one line per policy. */
 export function runtimeSection(policies: readonly PolicyView[]): Markup | null {
   const figures = pair(JOB_CLASSES.map((of) => runtimeFigure(policies, of)));
   if (figures === null) return null;

@@ -5,7 +5,7 @@ import { whole } from '../numbers.js';
 import { errorsOf, SHADOW_COLUMNS } from '../shadow-table.js';
 import { columnTable, section, table } from './elements.js';
 
-/** Estimators that were asked about every job and had no say; nothing where there were none. */
+/** Renders the scores of shadow estimators, which do not affect the runs; null if there are none. */
 export function shadowSection({ runs }: Comparison): Markup | null {
   const shown = runs.flatMap(({ policy, seed, shadow }) =>
     shadow === undefined ? [] : [{ name: `${policy}, seed ${seed}`, shadow }],

@@ -1,6 +1,6 @@
 import { declarations } from '../charts/palette.js';
 
-/** The page's only style sheet: light by default, dark where the reader prefers it, always light on paper. */
+/** The page's only style sheet: light by default, dark if the reader prefers it, always light on paper. */
 export const STYLESHEET = `
 :root{color-scheme:light dark;${declarations('light')}}
 @media screen and (prefers-color-scheme:dark){:root{${declarations('dark')}}}

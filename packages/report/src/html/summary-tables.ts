@@ -20,13 +20,15 @@ import { type Column, columnTable, type Row, section, swatch, table } from './el
 import type { PolicyView } from './policy.js';
 
 const STATISTICS = ['p50', 'p90', 'p99', 'mean', 'max'] as const;
-/** Within this of 1 two policies are called equal: seeds and a busy machine do as much. */
+/**
+ * Policies whose ratio is this close to 1 are called equal: seeds and machine load cause such differences.
+ */
 const NOTABLE_RATIO = 0.05;
 
-/** Columns of more policies than these take the page's whole width. */
+/** Tables of more policies than this take the page's whole width. */
 const SIDE_BY_SIDE_MAX = 3;
 
-/** The four numbers that most readers came for: the first policy against the first baseline. */
+/** Renders the four most important numbers: the first policy against the first baseline. */
 export function headlineCards(policies: readonly PolicyView[], ratios: readonly Ratio[]): Markup | null {
   const [first, baseline] = policies;
   const ratio = ratios[0];
@@ -42,7 +44,7 @@ export function headlineCards(policies: readonly PolicyView[], ratios: readonly 
   return html`<div class="cards">${cards}</div>`;
 }
 
-/** A ratio of run times as a person would say it. */
+/** Describes a ratio of run times in words. */
 export function inWords(ratio: number | null): string {
   if (ratio === null) return 'no jobs to compare';
   if (Math.abs(ratio - 1) <= NOTABLE_RATIO) return 'about equal';
@@ -53,7 +55,7 @@ export function inWords(ratio: number | null): string {
     : `${threeDigits(1 / ratio)} times as fast`;
 }
 
-/** Run times by policy, and the first policy's as ratios to those of the others. */
+/** Renders run times by policy, and the first policy's as ratios to those of the others. */
 export function runtimeTables(policies: readonly PolicyView[], comparison: Comparison): Markup {
   const units = new Map(
     JOB_CLASSES.map((of) => [
@@ -120,7 +122,7 @@ function ratioTable(comparison: Comparison): Markup | null {
   )}<p class="note">Below 1×, ${isOne ? first.policy : 'the one named first'} is faster.${spreadNote}</p>`;
 }
 
-/** Costs of each policy: slots, steals, messages. */
+/** Renders the costs of each policy: slots, steals, messages. */
 export function costSection(policies: readonly PolicyView[]): Markup {
   const byPolicy = policies.map((policy): Column => ({ title: named(policy) }));
   const rows = (entries: Columns<PolicyView>): Row[] =>
@@ -154,7 +156,7 @@ export function costSection(policies: readonly PolicyView[]): Markup {
   );
 }
 
-/** Accuracy of the predictor, if there was one. */
+/** Renders the accuracy of the predictor, if there was one. */
 export function predictorTable({ runs }: Comparison): Markup | null {
   const asked = runs.flatMap(({ policy, seed, predictor }) =>
     predictor === null ? [] : [{ policy, seed, ...predictor }],
@@ -177,7 +179,7 @@ const PREDICTOR_COLUMNS: Columns<NonNullable<Run['predictor']>> = [
   ['short as long', ({ takenForLongPercent }) => ofHundred(takenForLongPercent)],
 ];
 
-/** Every run by itself: seed, outcome, and what it took to make. */
+/** Renders every run: seed, outcome, and cost. */
 export function runsTable({ runs }: Comparison): Markup {
   return columnTable('run', RUN_COLUMNS, runs, ({ policy }) => policy);
 }

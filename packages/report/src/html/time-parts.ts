@@ -10,7 +10,7 @@ import type { PolicyView } from './policy.js';
 const PARTS = ['queueing', 'binding', 'running', 'reporting'] as const;
 const ROW_HEIGHT = 38;
 const LABEL_WIDTH_MAX = 170;
-/** A bar narrower than its number goes without it. */
+/** A bar narrower than this share has no number. */
 const LABELLED_SHARE = 0.18;
 const ROOM_FOR_TOTAL = 1.12;
 const VISIBLE_SHARE = 0.005;
@@ -20,7 +20,7 @@ interface Bar {
   readonly parts: TimeParts;
 }
 
-/** Queueing, binding and running along each job's last task, in mean seconds a job. */
+/** Shows queueing, binding and running along each job's last task, in mean seconds per job. */
 export function timePartsSection(policies: readonly PolicyView[]): Markup | null {
   const figures = pair(JOB_CLASSES.map((of) => timePartsFigure(policies, of)));
   if (figures === null) return null;
@@ -111,7 +111,7 @@ function partSeries(bars: readonly Bar[], part: keyof TimeParts, longest: number
   } as const;
 }
 
-/** Nothing on top of each bar, which carries the bar's total beside it. */
+/** An empty bar at the end of each stack, which carries the total as its label. */
 function totalSeries(bars: readonly Bar[]) {
   return {
     type: 'bar',
@@ -122,7 +122,7 @@ function totalSeries(bars: readonly Bar[]) {
   } as const;
 }
 
-/** Parts that anything was measured of; a simulation without message costs reports in no time. */
+/** Returns the parts with measured time; a simulation without message costs has no reporting time. */
 function presentParts(all: readonly (TimeParts | null)[]): (keyof TimeParts)[] {
   return PARTS.filter((part) => all.some((parts) => (parts?.[part] ?? 0) > 0));
 }

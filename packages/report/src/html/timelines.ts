@@ -16,12 +16,12 @@ interface Timeline {
   readonly title: string;
   readonly axisName: string;
   readonly format: (value: number) => string;
-  /** That of ticks, where it differs. */
+  /** Format of ticks, if different. */
   readonly tick?: (value: number) => string;
   readonly points: (series: Series, slots: number) => readonly Point[];
   /** The value that the axis reaches at least. */
   readonly reach: number;
-  /** Each point holds for all of the time since the one before it. */
+  /** Whether each value applies to all of the time since the previous point. */
   readonly isRate?: boolean;
 }
 
@@ -103,7 +103,7 @@ const UNITS = [
   { seconds: 86_400, name: 'days' },
 ] as const;
 
-/** The cluster over time, under the first seed of each policy. */
+/** Shows the cluster over time, under the first seed of each policy. */
 export function timelineSection(policies: readonly PolicyView[], { cluster }: Comparison): Markup | null {
   const frame = { slots: cluster.workers * cluster.slots, until: drawnUntil(policies) };
   const draw = (timeline: Timeline) => timelineFigure(policies, timeline, frame);
@@ -144,8 +144,8 @@ function explanation(policies: readonly PolicyView[], until: number, showsQueues
 }
 
 /**
- * A little more than it takes under each policy until jobs have come and waited, or all of the run where that
- * is not much longer: what follows is a few slots that finish their last tasks. Seconds
+ * Returns the end of the drawn time in seconds: slightly after jobs have arrived and waited under each
+ * policy, since only a few last tasks follow. If that is most of the run, the whole run is drawn.
  */
 function drawnUntil(policies: readonly PolicyView[]): number {
   const all = policies.map(({ runs }) => runs[0]!.series);
@@ -220,7 +220,7 @@ function timelineTable(
   );
 }
 
-/** Each level in the middle of the time that it is the mean of. */
+/** Places each mean level at the middle of its interval. */
 function paired(
   seconds: readonly number[],
   levels: readonly number[],
@@ -232,7 +232,7 @@ function paired(
   });
 }
 
-/** Rates per second between readings. */
+/** Returns rates per second between readings. */
 function rates(counted: CountedSeries | null, of: (counted: CountedSeries) => readonly number[]): Point[] {
   if (counted === null || counted.seconds.length < 2) return [];
   if (counted.stealAttempts.every((attempts) => attempts === 0)) return [];
@@ -244,7 +244,7 @@ function rates(counted: CountedSeries | null, of: (counted: CountedSeries) => re
   return [[0, points[0]![1]], ...points];
 }
 
-/** Up to a time, at which the point stands that comes next. */
+/** Cuts points off at a time, where the next point is placed. */
 function cutAt(until: number, points: readonly Point[]): Point[] {
   const next = points.findIndex(([seconds]) => seconds > until);
   return next < 0 ? [...points] : [...points.slice(0, next), [until, points[next]![1]]];
