@@ -10,15 +10,15 @@ function variants(policy: string, { estimator = 'oracle', vary = [] as string[] 
   });
 }
 
-describe('what is compared', () => {
-  it('is each policy by its name', () => {
+describe('variants', () => {
+  it('include each policy under its name', () => {
     expect(variants('hawk, sparrow')).toEqual([
       ['hawk', 'hawk', 'oracle', 10, true],
       ['sparrow', 'sparrow', 'oracle', 10, true],
     ]);
   });
 
-  it('is one policy with settings of its own and without', () => {
+  it('include one policy with and without additional settings', () => {
     expect(variants('hawk,hawk:no-stealing,hawk:steal-cap=1')).toEqual([
       ['hawk', 'hawk', 'oracle', 10, true],
       ['hawk:no-stealing', 'hawk', 'oracle', 10, false],
@@ -26,7 +26,7 @@ describe('what is compared', () => {
     ]);
   });
 
-  it('is each estimator, and each value with each other', () => {
+  it('include each estimator and each combination of values', () => {
     expect(variants('hawk', { estimator: 'oracle,pilot', vary: ['steal-cap=1,30'] })).toEqual([
       ['hawk estimator=oracle steal-cap=1', 'hawk', 'oracle', 1, true],
       ['hawk estimator=oracle steal-cap=30', 'hawk', 'oracle', 30, true],

@@ -24,7 +24,7 @@ beforeAll(async () => {
   copyFileSync(file('b.json'), file('other/a.json'));
 });
 
-it('puts runs of several files in one table, one page and one CSV', async () => {
+it('puts the runs of several files into one table, page and CSV', async () => {
   const files = [file('a.json'), file('b.json')];
   const report = file('both.html');
   const { exitCode, stdout } = await runHere(['compare', ...files, '--report', report]);
@@ -43,7 +43,7 @@ it('reads files with a byte order mark, as some editors write them', async () =>
   expect((await runHere(['compare', file('bom.json')])).exitCode).toBe(0);
 });
 
-it('tells files of one name apart by their folders', async () => {
+it('distinguishes files of the same name by their folders', async () => {
   const { exitCode, stdout } = await runHere(['compare', 'a.json', 'other/a.json'], { cwd: folder });
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/^hawk \(a\.json\) against hawk \(other\/a\.json\):/m);
@@ -62,7 +62,7 @@ it.each<[names: string[], line: RegExp]>([
   expect(exitCode).toBe(2);
 });
 
-it('keeps the intervals that the simulation had, and shows no range over seeds in their place', async () => {
+it('keeps the intervals of the simulation instead of showing ranges over seeds', async () => {
   await simulate('seeds.json', 'poisson:jobs=100', '--policy', 'hawk,sparrow', '--seeds', '2');
   const before = JSON.parse(readFileSync(file('seeds.json'), 'utf8')) as Comparison;
   const { stdout } = await runHere(['compare', file('seeds.json'), '--json']);

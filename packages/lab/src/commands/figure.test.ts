@@ -29,7 +29,7 @@ function resultsOf({ exitCode, stdout, stderr }: RunHere): FigureResult[] {
 const TINY = ['--jobs', '300', '--workers', '300,600'];
 
 describe('a simulated figure', () => {
-  it('is three files, its numbers and its verdicts', async () => {
+  it('writes three files and prints its numbers and verdicts', async () => {
     const { exitCode, stdout, stderr } = await figure('hawk-5', ...TINY, '--out', 'drawn/here');
     expect(exitCode).toBe(0);
     expect((await readdir(join(cwd, 'drawn/here'))).sort()).toEqual([
@@ -47,7 +47,7 @@ describe('a simulated figure', () => {
     expect(page).toContain('goshawk figure hawk-5 --jobs 300 --workers 300,600');
   });
 
-  it('of too few jobs for its clusters says that what is claimed of loaded ones cannot come out', async () => {
+  it('warns that too few jobs for its clusters cannot confirm claims about loaded ones', async () => {
     // Each cluster is full at its busiest moment.
     const { stdout } = await figure('hawk-5', '--jobs', '100', '--workers', '3000,4000');
     expect(stdout).toMatch(
@@ -55,7 +55,7 @@ describe('a simulated figure', () => {
     );
   });
 
-  it('as JSON is what its file holds', async () => {
+  it('prints the same JSON as in its file', async () => {
     const [result] = resultsOf(await figure('hawk-5', ...TINY, '--json'));
     expect(JSON.parse(await readFile(join(cwd, 'figures/hawk-5.json'), 'utf8'))).toEqual(result);
     expect(result).toMatchObject({
@@ -69,7 +69,7 @@ describe('a simulated figure', () => {
     expect(result!.claims).toHaveLength(17);
   });
 
-  it('runs the algorithm of the paper, whatever this machine is set to', async () => {
+  it('runs the algorithm of the paper regardless of local settings', async () => {
     const environment = { GOSHAWK_STEAL_RETRY: 'backoff', GOSHAWK_CUTOFF: '5', GOSHAWK_STEAL_CAP: '3' };
     const run = await runHere(['figure', 'hawk-5', ...TINY, '--json', '--parallel', '1'], {
       cwd,
@@ -88,7 +88,7 @@ describe('a simulated figure', () => {
     }
   });
 
-  it('compares the same jobs under both policies, one by one', async () => {
+  it('compares individual jobs under both policies', async () => {
     const [result] = resultsOf(await figure('hawk-5', ...TINY, '--json'));
     for (const { paired } of result!.axis.places) {
       const { short } = paired!['hawk against sparrow']!;
@@ -97,7 +97,7 @@ describe('a simulated figure', () => {
     }
   });
 
-  it('over several seeds gives means and their spread, and other seeds differ', async () => {
+  it('reports means and spreads over several seeds, which differ', async () => {
     const [result] = resultsOf(await figure('hawk-5', ...TINY, '--seeds', '2', '--json'));
     expect(result!.seeds).toEqual([1, 2]);
     expect(result!.runs).toHaveLength(8);
@@ -108,7 +108,7 @@ describe('a simulated figure', () => {
     expect(values[0]).toBeLessThanOrEqual(greatest);
   });
 
-  it('varies what its axis is about, and nothing else', async () => {
+  it('varies only the setting of its axis', async () => {
     const [result] = resultsOf(await figure('hawk-15', '--jobs', '100', '--workers', '100', '--json'));
     const caps = result!.runs.map(({ run }) => run.options.stealCap);
     expect(caps).toEqual([1, 2, 5, 10, 25, 50, 100, 250]);
@@ -116,7 +116,7 @@ describe('a simulated figure', () => {
     expect(new Set(others.map((each) => JSON.stringify(each))).size).toBe(1);
   });
 
-  it('leaves out a part of Hawk at a time', async () => {
+  it('disables one part of Hawk at a time', async () => {
     const [result] = resultsOf(await figure('hawk-7', '--jobs', '100', '--workers', '100', '--json'));
     const parts = result!.runs.map(({ variant, run: { options } }) => [
       variant,
@@ -132,7 +132,7 @@ describe('a simulated figure', () => {
     ]);
   });
 
-  it('is made of a trace', async () => {
+  it('can use a trace', async () => {
     const lines = Array.from(
       { length: 50 },
       (_, i) => `${i} 2 ${i % 10 === 0 ? '2000 2000 2000' : '5 5 5'}\n`,
@@ -161,7 +161,7 @@ describe('a figure about learning', () => {
     return { trace: trace!, features: features!, history: history! };
   }
 
-  it('learns from what ended before, and is three files', async () => {
+  it('learns from earlier jobs and writes three files', async () => {
     const { trace, features, history } = await writeTrace();
     const args = ['--trace', trace, '--features', features, '--history', history];
     const [result] = resultsOf(await figure('slearn-error', ...args, '--seeds', '2', '--json'));
@@ -181,7 +181,7 @@ describe('a figure about learning', () => {
     ]);
   });
 
-  it('runs its jobs where estimators begin with what ended before, each seed another draw', async () => {
+  it('starts estimators with earlier jobs and draws different jobs for each seed', async () => {
     const { trace, features, history } = await writeTrace();
     const args = ['--trace', trace, '--features', features, '--history', history, '--workers', '4'];
     const [result] = resultsOf(await figure('slearn-jct', ...args, '--seeds', '2', '--json'));
@@ -192,7 +192,7 @@ describe('a figure about learning', () => {
     for (const { values } of rightQueues) expect(values).toEqual([1]);
   });
 
-  it('without a history takes the first half of the workload for it', async () => {
+  it('uses the first half of the workload as its history by default', async () => {
     const { stderr, exitCode } = await figure('slearn-error', '--jobs', '400');
     expect(stderr).toMatch(/slearn-error: 1\d\d jobs to learn from, (1\d\d|200) jobs to draw from/);
     expect(exitCode).toBe(0);
@@ -200,7 +200,7 @@ describe('a figure about learning', () => {
 });
 
 describe('several figures', () => {
-  it('are made by the name of their group, and share the runs that they have in common', async () => {
+  it('are selected by the name of their group and share common runs', async () => {
     const { exitCode, stdout, stderr } = await figure('hawk-8', 'hawk-9', 'hawk-8', ...TINY);
     expect(exitCode).toBe(0);
     expect(stderr).toContain('hawk-8: 4 runs of');
@@ -209,14 +209,14 @@ describe('several figures', () => {
     expect(await readdir(join(cwd, 'figures'))).toHaveLength(6);
   });
 
-  it('are a line of JSON each', async () => {
+  it('print one line of JSON each', async () => {
     const small = ['--jobs', '60', '--workers', '400'];
     const results = resultsOf(await figure('hawk-6', ...small, '--json'));
     expect(results.map(({ id }) => id)).toEqual(['hawk-6-cloudera', 'hawk-6-facebook', 'hawk-6-yahoo']);
   });
 });
 
-describe('what cannot be', () => {
+describe('impossible figures', () => {
   it.each<[args: string[], line: string]>([
     [['hawk5'], 'there is no figure "hawk5"; did you mean hawk-5?'],
     [['eagle'], 'there is no figure "eagle"; `goshawk figure --list` lists them'],
@@ -253,7 +253,7 @@ describe('what cannot be', () => {
     expect(await readdir(cwd)).toEqual([]);
   });
 
-  it('a folder that is a file is found out before anything is run', async () => {
+  it('an output folder that is a file is rejected before any run', async () => {
     await writeFile(join(cwd, 'taken'), '');
     const { exitCode, stderr } = await figure('hawk-5', '--out', 'taken/inside');
     expect(stderr).toBe(
@@ -262,7 +262,7 @@ describe('what cannot be', () => {
     expect(exitCode).toBe(2);
   });
 
-  it('what stands where a file is to go is left alone, before anything is run', async () => {
+  it('anything in the place of an output file is kept and rejected before any run', async () => {
     await mkdir(join(cwd, 'figures/hawk-9.svg'), { recursive: true });
     const { exitCode, stderr } = await figure('hawk-8', 'hawk-9', ...TINY);
     const file = join(cwd, 'figures/hawk-9.svg');
@@ -273,14 +273,14 @@ describe('what cannot be', () => {
 });
 
 describe('--list', () => {
-  it('names every figure, and runs nothing', async () => {
+  it('names every figure without running any', async () => {
     const { exitCode, stdout } = await figure('--list');
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^hawk-5 +50,000 .*Hawk against Sparrow on the Google trace/m);
     expect(await readdir(cwd)).toEqual([]);
   });
 
-  it('as JSON also says what each claims', async () => {
+  it('includes the claims of each figure in JSON', async () => {
     const { stdout } = await figure('--list', '--json');
     const list = JSON.parse(stdout);
     expect(list).toMatchObject({ schema: 'goshawk.figures/1', truncated: false, next: null });

@@ -12,7 +12,7 @@ afterAll(async () => {
   await up.stop();
 });
 
-it('estimators in shadow of a cluster are scored over all its schedulers', async () => {
+it('shadow estimators of a cluster are scored over all its schedulers', async () => {
   const before = await up.goshawk(['predictor']);
   expect(before.stderr).toContain('no job was submitted yet');
   for (let job = 0; job < 6; job++) {

@@ -92,7 +92,7 @@ describe('replay refuses before it starts anything', () => {
     expectRefusal(await runHere(['replay', ...args]), line);
   });
 
-  it('but not what the environment says for other commands', async () => {
+  it('ignores environment settings of other commands', async () => {
     const environment = { GOSHAWK_WORKERS: '4', GOSHAWK_CUTOFF: '10' };
     const here = await runHere(['replay', 'prototype', '--cluster', 'localhost'], { environment });
     expectRefusal(here, '--cluster: "localhost" is not a URL');
@@ -109,7 +109,7 @@ describe('replay refuses before it starts anything', () => {
     expectRefusal(await runHere(['trace', 'stats', file]), `${file}:${line}: `);
   });
 
-  it('as JSON where that was asked for', async () => {
+  it('reports errors as JSON on request', async () => {
     const { exitCode, stdout, stderr } = await runHere([
       'replay',
       'prototype',
@@ -127,7 +127,7 @@ describe('replay refuses before it starts anything', () => {
     });
   });
 
-  it('settings of its environment and of a file, by the names that they have there', async () => {
+  it('names settings of the environment and of a file as they are written there', async () => {
     expectRefusal(
       await runHere(['replay', 'prototype'], { environment: { GOSHAWK_POLICY: 'eagle' } }),
       'unknown policy "eagle"',

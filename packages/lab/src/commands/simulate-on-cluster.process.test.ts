@@ -18,7 +18,7 @@ afterAll(async () => {
 const SWEEP = ['simulate', 'google-like:jobs=200,seed=5', '--policy', 'hawk,sparrow', '--workers', '300'];
 
 describe('goshawk simulate --on URL', () => {
-  it('says what it says without, but for how long it took, and leaves nothing behind', async () => {
+  it('prints the same output as a local run, except for times, and leaves nothing behind', async () => {
     const simulate = async (...args: string[]) => {
       const { exitCode, stdout, stderr } = await cluster.goshawk([...SWEEP, '--quiet', '--json', ...args], {
         cwd: folder,
@@ -32,7 +32,7 @@ describe('goshawk simulate --on URL', () => {
     expect(stdout.match(/"name":\s*"simulation"/g)).toHaveLength(1);
   });
 
-  it('refuses what no run can do with one line', async () => {
+  it('rejects impossible runs with one line', async () => {
     const { exitCode, stderr } = await cluster.goshawk([...SWEEP, '--quiet', '--on', 'somewhere'], {
       cwd: folder,
     });

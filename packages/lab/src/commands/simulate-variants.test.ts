@@ -7,8 +7,8 @@ async function simulate(...args: string[]): Promise<Comparison> {
   return JSON.parse(stdout) as Comparison;
 }
 
-describe('a policy is simulated', () => {
-  it('beside references, of which one knows all run times whatever the estimator', async () => {
+describe('a simulated policy', () => {
+  it('is compared with references, one of which knows all run times', async () => {
     const result = await simulate(
       'google-like:jobs=300,seed=5',
       '--policy',
@@ -36,7 +36,7 @@ describe('a policy is simulated', () => {
     expect(omniscient!.jobs.completed).toBe(300);
   });
 
-  it('beside itself over a network that takes no time', async () => {
+  it('is compared with itself on a network without delay', async () => {
     const result = await simulate(
       ...['google-like:jobs=300,seed=5', '--policy', 'goshawk,goshawk-no-delay', '--workers', '600'],
     );
@@ -47,7 +47,7 @@ describe('a policy is simulated', () => {
     expect(ahead).toBeLessThan(1.05);
   });
 
-  it('under settings that differ, each run under a name of its own', async () => {
+  it('is run under different settings, with separate names', async () => {
     const result = await simulate(
       ...['google-like:jobs=200,seed=5', '--policy', 'hawk,hawk:no-stealing', '--vary', 'workers=300,400'],
     );
@@ -63,7 +63,7 @@ describe('a policy is simulated', () => {
     expect(with300).not.toBe(with400);
   });
 
-  it('against the others under equal settings, each pair with its interval', async () => {
+  it('is compared with the others under equal settings, with an interval per pair', async () => {
     const result = await simulate(
       ...['google-like:jobs=200,seed=5', '--policy', 'hawk,sparrow', '--vary', 'workers=300,400'],
     );
@@ -78,7 +78,7 @@ describe('a policy is simulated', () => {
     expect(at300!.interval!.short.p50).toHaveLength(2);
   });
 
-  it('against its own first setting where the policy is the same', async () => {
+  it('is compared with its first setting if it is the only policy', async () => {
     const result = await simulate(
       ...[
         'google-like:jobs=100,seed=5',
@@ -96,7 +96,7 @@ describe('a policy is simulated', () => {
     ]);
   });
 
-  it('of several sizes and cutoffs, all of which it says before it begins', async () => {
+  it('is run with several sizes and cutoffs, which are printed at the start', async () => {
     const args = ['google-like:jobs=50,seed=5', '--policy', 'sparrow', '--vary', 'workers=300,400'];
     const { stderr } = await runHere(['simulate', ...args, '--vary', 'cutoff=1s,2s', '--parallel', '1']);
     expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(

@@ -28,7 +28,7 @@ describe('a simulation is a function of its workload, its options and its seed',
     return { text, runs: (JSON.parse(text) as Comparison).runs as readonly HashedRun[] };
   }
 
-  it('the same for one seed, with all that its machines did; another for another', async () => {
+  it('is reproducible with all effects for one seed, and differs for another', async () => {
     const first = await simulated('--seed', '7');
     expect((await simulated('--seed', '7')).text).toBe(first.text);
     const other = await simulated('--seed', '8');
@@ -37,7 +37,7 @@ describe('a simulation is a function of its workload, its options and its seed',
     expect(new Set(hashes).size).toBe(4);
   });
 
-  it('the same in however many threads, and the same as each of its seeds by itself', async () => {
+  it('does not depend on the number of threads or on the other seeds', async () => {
     const [one, two, four] = await Promise.all(
       ['1', '2', '4'].map((parallel) => simulated('--seeds', '3', '--parallel', parallel)),
     );
@@ -51,7 +51,7 @@ describe('a simulation is a function of its workload, its options and its seed',
   });
 });
 
-it("says so when a policy of one's own ends its thread", async () => {
+it("reports a custom policy that ends its thread", async () => {
   const policy = join(folder, 'leaves.js');
   await writeFile(
     policy,
@@ -73,7 +73,7 @@ it("says so when a policy of one's own ends its thread", async () => {
   expect(stderr).toContain('a simulation thread exited');
 });
 
-it('loses nothing to a thread that fails when its run is done and another is not', async () => {
+it('loses nothing if a thread fails after its run while another is active', async () => {
   const example = new URL('../../../../examples/shortest-first.js', import.meta.url);
   const policies = {
     late: `setTimeout(() => { throw new Error('late'); }, 1_000)`,
@@ -102,7 +102,7 @@ it('loses nothing to a thread that fails when its run is done and another is not
   expect((JSON.parse(stdout) as Comparison).runs).toHaveLength(2);
 });
 
-describe('a simulation with a solver', () => {
+describe('a simulation that uses a solver', () => {
   const RACKS = 'rack=r1,r2,r3,r4,r5,r6,r7,r8';
   const SMALL = ['simulate', 'e2e:jobs=40,nodes=32,seed=3', '--workers', '32', '--attribute', RACKS];
   const POLICY = ['--policy', '3sigma-sched', '--estimator', 'history', '--set', 'cycleMs=10000'];
@@ -116,7 +116,7 @@ describe('a simulation with a solver', () => {
     return run!.effectsHash;
   }
 
-  it('is the same twice, and beside two busy processes', async () => {
+  it('is reproducible, even with two busy processes', async () => {
     const alone = await hashed();
     expect(await hashed()).toBe(alone);
     const busy = [1, 2].map(() => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }));
@@ -128,7 +128,7 @@ describe('a simulation with a solver', () => {
   });
 });
 
-describe('Ctrl-C ends a simulation with one line that says how far it came, and leaves nothing', () => {
+describe('Ctrl-C ends a simulation with one line about its progress and leaves nothing', () => {
   /** Interrupts the command at the first output that matches. */
   async function interrupt(args: readonly string[], when: RegExp): Promise<Finished> {
     const report = join(folder, 'interrupted.html');
@@ -163,7 +163,7 @@ describe('Ctrl-C ends a simulation with one line that says how far it came, and 
     );
   });
 
-  it('within a single job that takes long', async () => {
+  it('during a single long job', async () => {
     // The many probes take a minute on a fast machine; the first progress line appears after five seconds.
     const large = ['poisson:jobs=1,tasks=4000000', '--probe-ratio', '50'];
     const trace = [...large, '--policy', 'hawk', '--workers', '100', '--cutoff', '1e6'];
@@ -172,7 +172,7 @@ describe('Ctrl-C ends a simulation with one line that says how far it came, and 
     );
   });
 
-  it('while the report is written, which is then whole or not there', async () => {
+  it('while the report is written, which is then complete or absent', async () => {
     const few = ['google-like:jobs=100', '--workers', '100', '--policy', 'hawk,sparrow,central,split'];
     const { exitCode, stdout, stderr } = await interrupt(few, /^writing the report$/m);
     if (exitCode === 130) {

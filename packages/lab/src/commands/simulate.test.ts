@@ -37,7 +37,7 @@ async function trOf(...lines: readonly string[]): Promise<string> {
   return file;
 }
 
-describe('simulate refuses in one line, and leaves no report', () => {
+describe('simulate rejects with one line and without a report', () => {
   const good = () => trOf('0 1 5 5', '1 3 5 5 5 5', '30 1 50 50');
 
   async function expectRefusal(args: readonly string[], line: string | RegExp): Promise<void> {
@@ -74,20 +74,20 @@ describe('simulate refuses in one line, and leaves no report', () => {
     await expectRefusal([file], `goshawk: ${file}${problem}`);
   });
 
-  it('a duration of our own format that is no number', async () => {
+  it('a `jsonl` duration that is not a number', async () => {
     const file = join(folder, 'nan.jsonl');
     await writeFile(file, '{"schema":"goshawk.trace/1"}\n{"submitSeconds":0,"durationsSeconds":[1,NaN]}\n');
     await expectRefusal([file], `goshawk: ${file}:2: not JSON: `);
   });
 
-  it('an empty trace, of any form', async () => {
+  it('an empty trace in any format', async () => {
     const file = await trOf();
     await expectRefusal([file], `goshawk: ${file}: the trace is empty; known formats are swf, tr, `);
     const headed = await traceOf();
     await expectRefusal([headed], `goshawk: ${headed}: the trace is empty; a job is a line of JSON`);
   });
 
-  it('a truncated part of the Google tables, and a row of too few columns', async () => {
+  it('a truncated part of the Google tables and a row with too few columns', async () => {
     const rows = { job_events: '', task_events: '' };
     for (let job = 1; job <= 500; job++) {
       const row = (seconds: number, rest: string) => `${Math.round(seconds * 1e6)},,${job},${rest}\n`;
@@ -222,7 +222,7 @@ describe('simulate refuses in one line, and leaves no report', () => {
     expect(await readFile(file, 'utf8')).toMatch(/^0 1 5 5\n/);
   });
 
-  it('a load where there is none to be made', async () => {
+  it('a load that no cluster can produce', async () => {
     await expectRefusal(
       [await trOf('5 1 5 5', '5 1 5 5'), '--load', '0.9'],
       'goshawk: --load: all jobs of the workload are submitted at once; give --workers instead',
@@ -237,7 +237,7 @@ describe('simulate refuses in one line, and leaves no report', () => {
     );
   });
 
-  it('tasks that no worker has room for', async () => {
+  it('tasks that fit no worker', async () => {
     const job = { submitSeconds: 0, durationsSeconds: [1], demand: { memory: 1024 } };
     await expectRefusal(
       [await traceOf({ ...job, name: 'sort' })],
@@ -261,13 +261,13 @@ describe('simulate refuses in one line, and leaves no report', () => {
     },
   );
 
-  it('what is wrong with an option before the workload is read', async () => {
+  it('bad options before the workload is read', async () => {
     await expectRefusal(['no/such.tr', '--cutoff', 'p101'], '--cutoff');
     await expectRefusal(['no/such.tr', '--estimator', 'x'], '--estimator');
   });
 });
 
-describe('simulate takes', () => {
+describe('simulate accepts', () => {
   it.each(['fifo-ff', 'bfjs', 'vqs', 'vqs-bf'])('workers without slots under %s', async (policy) => {
     // Two tasks fit at a time by memory, and a hundred by slots.
     const jobs = Array.from({ length: 4 }, () => ({
@@ -301,7 +301,7 @@ describe('simulate takes', () => {
     );
   });
 
-  it('a job of more tasks than slots: it goes round', async () => {
+  it('a job with more tasks than slots, which runs in several rounds', async () => {
     const trace = await trOf(`0 5000 1${' 1'.repeat(5_000)}`);
     const policies = 'hawk,sparrow,central,split';
     for (const cutoff of ['10', '500ms']) {
@@ -331,7 +331,7 @@ describe('simulate takes', () => {
     for (const { jobs } of runs) expect(jobs).toEqual({ submitted: 3, completed: 3, failed: 0 });
   });
 
-  it('one worker, and says that none is kept free of long tasks', async () => {
+  it('one worker, with a note that none is reserved for short jobs', async () => {
     const trace = await trOf('0 1 5 5', '1 3 5 5 5 5', '30 1 50 50');
     const args = ['simulate', trace, '--workers', '1', '--cutoff', '10', '--parallel', '1'];
     const { runs } = await simulate(...args.slice(1, -2), '--policy', 'hawk,sparrow');
@@ -344,7 +344,7 @@ describe('simulate takes', () => {
     expect(large.stderr).not.toContain('kept free');
   });
 
-  it('jobs that are submitted at once, and tasks that take no time', async () => {
+  it('simultaneous jobs and tasks without run time', async () => {
     const { runs, workload } = await simulate(
       await trOf('3 2 0 0 0', '3 1 0 0'),
       '--policy',
@@ -356,7 +356,7 @@ describe('simulate takes', () => {
     expect(runs[0]).toMatchObject({ jobs: { completed: 2 }, options: { load: null, shortPartition: 0 } });
   });
 
-  it('warm-up and cool-down off the results', async () => {
+  it('warm-up and cool-down, which the results exclude', async () => {
     const trace = await trOf('0 1 5 5', '10 3 5 5 5 5', '30 1 50 50');
     const counted = async (...args: string[]) =>
       (await simulate(trace, '--workers', '5', ...args)).runs[0]!.jobs.submitted;
@@ -369,7 +369,7 @@ describe('simulate takes', () => {
     expect(await counted(...stretched)).toBe(2);
   });
 
-  it('a report that is there already: it is written anew', async () => {
+  it('a report that exists already, which it replaces', async () => {
     const report = join(folder, 'out.html');
     await writeFile(report, 'old');
     await simulate(await trOf('0 1 5 5'), '--workers', '5', '--report', report);
@@ -378,7 +378,7 @@ describe('simulate takes', () => {
   });
 });
 
-it('a report that is interrupted is not written, and the one that was there stays', async () => {
+it('an interrupted report is not written, and the old one remains', async () => {
   const report = join(folder, 'interrupted.html');
   await writeFile(report, 'old');
   const args = ['simulate', await trOf('0 1 5 5'), '--workers', '5', '--report', report];
@@ -413,7 +413,7 @@ describe('a simulated job', () => {
     }
   });
 
-  it('is what its submitter says, where schedulers get that', async () => {
+  it('has the class that its submitter states, if schedulers get it', async () => {
     // Central places long jobs only.
     const placed = async (estimator: string) => {
       const trace = await traceOf({ ...staged, estimateSeconds: 500 });
@@ -425,7 +425,7 @@ describe('a simulated job', () => {
     expect(await placed('given')).toBeGreaterThan(0);
   });
 
-  it('runs no more tasks at a time than it says, and than there is room for', async () => {
+  it('runs at most as many tasks at a time as it states and as fit', async () => {
     const job = { submitSeconds: 0, durationsSeconds: new Array<number>(8).fill(10) };
     const runtime = async (changes: object, ...args: string[]) => {
       const { runs } = await simulate(await traceOf({ ...job, ...changes }), '--workers', '1', ...args);
@@ -437,7 +437,7 @@ describe('a simulated job', () => {
     expect(await runtime({ demand: { gpu: 1 } }, '--slots', '8', '--resources', 'gpu=2')).toBe(40);
   });
 
-  it('fails when a task takes longer than it may, and the command with it', async () => {
+  it('fails with the command if a task exceeds its time limit', async () => {
     const trace = await traceOf(
       { ...staged, timeoutSeconds: 15, retries: 1 },
       { submitSeconds: 1, durationsSeconds: [3] },
@@ -453,7 +453,7 @@ describe('a simulated job', () => {
 });
 
 describe('a time limit', () => {
-  it('ends a job that takes longer, with what it has not started yet', async () => {
+  it('ends a job that exceeds it, including tasks that have not started', async () => {
     const trace = await traceOf(
       { submitSeconds: 0, durationsSeconds: [3, 30, 5], timeLimitSeconds: 10 },
       { submitSeconds: 50, durationsSeconds: [3, 5], timeLimitSeconds: 10 },
@@ -469,7 +469,7 @@ describe('a time limit', () => {
 });
 
 describe('a priority', () => {
-  it('moves a job before others that are due before it otherwise', async () => {
+  it('moves a job ahead of others that would otherwise be earlier', async () => {
     const others = Array.from({ length: 10 }, () => ({ submitSeconds: 0, durationsSeconds: [12, 12] }));
     const waitOf = async (priority: string) => {
       const ours = { submitSeconds: 1, durationsSeconds: new Array(10).fill(10), priority };
@@ -485,7 +485,7 @@ describe('a priority', () => {
 });
 
 describe('simulate goshawk', () => {
-  it('in few messages, of types that add up', async () => {
+  it('sends few messages, whose types add up', async () => {
     const { runs } = await simulate('google-like:jobs=300,seed=5', '--policy', 'goshawk', '--workers', '300');
     const { messages, tasks } = runs[0]!;
     expect(messages.byType).toMatchObject({ run: tasks.completed, ended: tasks.completed });
@@ -493,13 +493,13 @@ describe('simulate goshawk', () => {
   });
 });
 
-describe('estimators in shadow', () => {
+describe('shadow estimators', () => {
   const jobs = Array.from(
     { length: 40 },
     (_, i) => `${5 * i} 4 ${i % 2 === 0 ? '2 2 2 2 2' : '90 90 90 90 90'}`,
   );
 
-  it('are scored on what they have learnt from the past, and change nothing', async () => {
+  it('are scored on knowledge from the past and change nothing', async () => {
     const trace = await trOf(...jobs);
     const [features, history] = [join(folder, 'features.csv'), join(folder, 'history.csv')];
     await writeFile(features, `line,user\n${jobs.map((_, i) => `${i + 1},u${i % 2}\n`).join('')}`);
@@ -525,7 +525,7 @@ describe('estimators in shadow', () => {
     expect(scores[1]!.delaySeconds!.mean).toBe(0);
   });
 
-  it('are shown on the terminal as well', async () => {
+  it('are also shown on the terminal', async () => {
     const trace = await trOf(...jobs);
     const { stdout } = await runHere([
       'simulate',
@@ -540,7 +540,7 @@ describe('estimators in shadow', () => {
     expect(stdout).toContain('estimators in shadow of goshawk, seed 1: 40 jobs');
   });
 
-  it('learn by the features that are asked for, and by no others', async () => {
+  it('learn by the requested features only', async () => {
     const asked = ['no/such', '--history-features', 'user+moon'];
     const { stderr, exitCode } = await runHere(['simulate', ...asked]);
     expect(stderr).toContain('there is no attribute "moon" for the feature "user+moon"');
@@ -559,14 +559,14 @@ describe('estimators in shadow', () => {
     expect(runs[0]!.shadow).toHaveLength(1);
   });
 
-  it('that there are not are refused before the workload is read', async () => {
+  it('are rejected before the workload is read if they are unknown', async () => {
     const { stderr, exitCode } = await runHere(['simulate', 'no/such', '--shadow', 'moon']);
     expect(stderr).toContain('there is no estimator "moon"');
     expect(exitCode).toBe(2);
   });
 });
 
-it('simulate: schedulers begin with what ended before', async () => {
+it('simulated schedulers learn from earlier jobs first', async () => {
   const trace = await trOf('0 2 500 500 500', '10 2 500 500 500');
   const [features, history] = [join(folder, 'features.csv'), join(folder, 'history.csv')];
   await writeFile(features, 'line,user\n1,ada\n2,ada\n');
@@ -599,7 +599,7 @@ it('a task that requests nothing takes one CPU under every policy', async () => 
     expect([policy, Math.round(runtimeSeconds.all.max!)]).toEqual([policy, 20]);
 });
 
-it('--save-results tells of each job what it was taken for and what became of it, run by run', async () => {
+it('--save-results records the assumed class and the outcome of each job, run by run', async () => {
   const file = join(folder, 'results.jsonl');
   const trace = await trOf('0 1 5 5', '1 3 5 5 5 5', '30 1 50 50');
   await simulate(trace, ...SMALL, '--cutoff', '20', '--save-results', file);
@@ -622,7 +622,7 @@ it('--save-results tells of each job what it was taken for and what became of it
   }
 });
 
-it('which tasks are pilots follows from the seed and the place of each job, whether or not others look on', async () => {
+it('pilot tasks depend on the seed and the position of each job, even with shadow estimators', async () => {
   const records = async (...args: string[]): Promise<string[]> => {
     const file = join(folder, 'pilots.jsonl');
     const workload = 'google-like:jobs=200,seed=3';
@@ -667,14 +667,14 @@ describe('demands of a trace of another system', () => {
     };
   }
 
-  it('are left out where nobody says that workers have the resource, and that is said', async () => {
+  it('are left out with a note unless workers have the resource', async () => {
     const { stderr, longest } = await simulated();
     expect(stderr).toContain('2  jobs whose demand for cpu is ignored: --resources cpu=AMOUNT');
     expect(stderr).toContain('2  jobs whose demand for memory is ignored: --resources memory=AMOUNT');
     expect(longest).toBe(20);
   });
 
-  it('count where somebody does', async () => {
+  it('count if options define the resource', async () => {
     const { stderr, longest } = await simulated('--slots', '4', '--resources', 'memory=6GiB');
     expect(stderr).not.toContain('left out');
     expect(longest).toBe(20);
@@ -686,7 +686,7 @@ describe('demands of a trace of another system', () => {
 describe('a workload that names its cluster', () => {
   const mixed = 'mixed:jobs=60,workers=4,seed=2';
 
-  it('is simulated on it under every policy, gangs as well', async () => {
+  it('is simulated on it under every policy, including gangs', async () => {
     const { cluster, runs } = await simulate(mixed, '--policy', 'goshawk,hawk,drf');
     expect(cluster).toMatchObject({ workers: 4, slots: 4 });
     expect(runs[0]!.options).toMatchObject({ resources: 'memory=8GiB,gpu=1' });
@@ -694,7 +694,7 @@ describe('a workload that names its cluster', () => {
     expect(Object.fromEntries(completed)).toEqual({ goshawk: 60, hawk: 60, drf: 60 });
   });
 
-  it('says of which policies gangs start one by one', async () => {
+  it('reports the policies that start gang tasks one by one', async () => {
     const args = ['simulate', mixed, '--policy', 'goshawk,drf', '--parallel', '1'];
     const { exitCode, stderr } = await runHere(args);
     expect(exitCode).toBe(0);
@@ -702,7 +702,7 @@ describe('a workload that names its cluster', () => {
     expect(stderr).not.toContain('goshawk: starts no gangs');
   });
 
-  it('is simulated on another one that is given', async () => {
+  it('is simulated on another cluster if options define it', async () => {
     const { cluster } = await simulate(
       mixed,
       '--slots',
@@ -715,7 +715,7 @@ describe('a workload that names its cluster', () => {
     expect(cluster).toMatchObject({ workers: 2, slots: 8 });
   });
 
-  it('is refused where a gang could never start', async () => {
+  it('is rejected if a gang could never start', async () => {
     const { exitCode, stderr } = await runHere(['simulate', 'mixed:jobs=60,workers=20', '--workers', '1']);
     expect([exitCode, stderr]).toEqual([
       2,

@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => rm(cwd, { recursive: true, force: true }));
 
 describe('trace convert', () => {
-  it('writes the other format, in order of submission, and says what was lost', async () => {
+  it('writes the other format in order of submission and reports losses', async () => {
     const { exitCode, stdout, stderr } = await runHere(['trace', 'convert', source, '--out', 'out.tr'], {
       cwd,
     });
@@ -37,7 +37,7 @@ describe('trace convert', () => {
     );
   });
 
-  it('says it in JSON', async () => {
+  it('reports them in JSON', async () => {
     const { stdout, stderr } = await runHere(['trace', 'convert', source, '--out', 'out.tr.gz', '--json'], {
       cwd,
     });
@@ -57,7 +57,7 @@ describe('trace convert', () => {
     expect(gunzipSync(await readFile(join(cwd, 'out.tr.gz'))).toString()).toMatch(/^5 1 4 4\n/);
   });
 
-  it('writes what a side file knows of the jobs of a .tr file', async () => {
+  it('writes facts of a side file about the jobs of a .tr file', async () => {
     const [trace, features] = [join(cwd, 'in.tr'), join(cwd, 'features.csv')];
     await writeFile(trace, '5 1 4 4\n10 1 2 2\n');
     await writeFile(features, 'line,user,logical_job_name\n2,ann,nightly\n');
@@ -71,7 +71,7 @@ describe('trace convert', () => {
     expect(JSON.parse(dressed!)).toMatchObject({ submitSeconds: 10, user: 'ann', logicalName: 'nightly' });
   });
 
-  it('writes to stdout in the format that is named', async () => {
+  it('writes to stdout in the requested format', async () => {
     const { stdout } = await runHere(
       ['trace', 'convert', source, '--out', '-', '--format', 'jsonl', '--quiet'],
       {
@@ -85,7 +85,7 @@ describe('trace convert', () => {
 });
 
 describe('trace sample', () => {
-  it('writes the part that is asked for, and counts the rest', async () => {
+  it('writes the requested part and counts the rest', async () => {
     const { stdout } = await runHere(
       [
         'trace',
@@ -120,7 +120,7 @@ describe('trace sample', () => {
 });
 
 describe('trace stats', () => {
-  it('draws how the jobs are distributed', async () => {
+  it('draws the distributions of the jobs', async () => {
     const { stdout } = await runHere(['trace', 'stats', source, '--plot'], { cwd });
     expect(stdout).toMatch(/^in\.jsonl\n2 jobs, 4 tasks/);
     expect(stdout).toMatch(/\ntasks per job\n 100% │/);
@@ -130,7 +130,7 @@ describe('trace stats', () => {
     expect(cdfs.tasksPerJob).toHaveLength(101);
   });
 
-  it('says what of the official tables was left out', async () => {
+  it('reports omissions from the official tables', async () => {
     const row = (time: number, job: number, event: number) => `${time}000000,,${job},${event},u,0,n,l`;
     const task = (time: number, job: number, event: number) => `${time}000000,,${job},0,,${event},u,0,0,,,,0`;
     await writeFile(join(cwd, 'job_events.csv'), [row(0, 1, 0), row(10, 2, 0), row(15, 2, 4), ''].join('\n'));

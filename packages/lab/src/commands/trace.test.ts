@@ -45,7 +45,7 @@ describe('trace generate', () => {
     expect(words.stdout).toMatch(/^m\.tr\n40 jobs, 5,800 tasks/);
   });
 
-  it('writes to stdout, or compressed, the same jobs', async () => {
+  it('writes the same jobs to stdout or compressed', async () => {
     const { stdout, stderr } = await runHere(['trace', 'generate', 'poisson:jobs=5', '--out', '-'], { cwd });
     expect(stdout.trimEnd().split('\n')).toHaveLength(5);
     expect(stderr).toBe('');
@@ -54,7 +54,7 @@ describe('trace generate', () => {
     expect(await readdir(cwd)).toEqual(['p.tr.gz']);
   });
 
-  it('keeps stdout for one of the two that want it', async () => {
+  it('allows only one output on stdout', async () => {
     const { exitCode, stdout } = await runHere(['trace', 'generate', 'poisson', '--out', '-', '--json'], {
       cwd,
     });

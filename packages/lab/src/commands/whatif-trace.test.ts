@@ -32,7 +32,7 @@ async function whatif(...args: string[]) {
 }
 
 describe('whatif --trace', () => {
-  it('simulates what ran on the cluster that the trace shows, and other sizes', async () => {
+  it('simulates the cluster of the trace and other sizes', async () => {
     const { exitCode, stdout } = await whatif('--workers', '1,4', '--json');
     expect(exitCode).toBe(0);
     const { recorded, simulated, others } = JSON.parse(stdout);
@@ -49,7 +49,7 @@ describe('whatif --trace', () => {
     expect(others[0].runtimeSeconds.all.max).toBeCloseTo(4_000 - 39 * 25, 0);
   });
 
-  it('tries other policies, and says what is not in the file', async () => {
+  it('tries other policies and reports what the file lacks', async () => {
     const { exitCode, stdout, stderr } = await whatif('--ran-on', '2');
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^simulated as it ran: fifo-ff on 2 workers /m);
@@ -58,7 +58,7 @@ describe('whatif --trace', () => {
     expect(stderr).toContain('priorities, partitions and backfilling are not in the file');
   });
 
-  it('counts memory where somebody says how much there is', async () => {
+  it('counts memory if an option defines it', async () => {
     const { stdout } = await whatif('--workers', '4', '--slots', '8', '--resources', 'memory=6GiB', '--json');
     expect(JSON.parse(stdout).others[0].runtimeSeconds.all.max).toBeCloseTo(100, 1);
     expect((await whatif('--resources', 'memory=1GiB')).stderr).toMatch(/needs 4294967296 of memory/);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 
 describe('goshawk whatif', () => {
-  it('simulates what ran as it ran, and under other settings, while the cluster is there', async () => {
+  it('simulates recorded jobs under the same and other settings while the cluster runs', async () => {
     const args = ['whatif', '--policy', 'goshawk,sparrow', '--workers', '10,20', '--since', '1h', '--json'];
     const ask = async () => {
       const { exitCode, stdout, stderr } = await cluster.goshawk(args);
@@ -48,7 +48,7 @@ describe('goshawk whatif', () => {
     expect(told.advice.length).toBeGreaterThan(3);
   });
 
-  it('of a folder, for people', async () => {
+  it('reads a folder and prints text', async () => {
     const args = ['whatif', 'data', '--workers', '40', '--estimator', 'pilot'];
     const { exitCode, stdout } = await cluster.goshawk(args);
     expect(exitCode).toBe(0);
@@ -58,7 +58,7 @@ describe('goshawk whatif', () => {
     expect(stdout).toMatch(/against what was recorded: short p50 [+−]/);
   });
 
-  it('reads what ran as a workload, which is written as a trace', async () => {
+  it('reads recorded jobs as a workload and writes them as a trace', async () => {
     const { exitCode, stdout, stderr } = await cluster.goshawk([
       'trace',
       'convert',
@@ -73,7 +73,7 @@ describe('goshawk whatif', () => {
     expect(stderr).toMatch(/^data: 120 jobs/);
   });
 
-  it('and what ran opens in a viewer, all of it or one job', async () => {
+  it('exports all recorded jobs or one of them for a trace viewer', async () => {
     const { exitCode, stdout } = await cluster.goshawk(['trace', 'export', '--out', '-']);
     expect(exitCode).toBe(0);
     const { traceEvents } = JSON.parse(stdout) as ChromeTrace;
@@ -102,7 +102,7 @@ describe('goshawk whatif', () => {
   });
 });
 
-describe('goshawk whatif of a mixed past', () => {
+describe('goshawk whatif with mixed jobs', () => {
   let mixed: TestCluster;
   beforeAll(async () => {
     const workers = ['--workers', '4', '--slots', '4', '--resources', 'memory=8GiB,gpu=1'];

@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => rm(cwd, { recursive: true, force: true }));
 
 describe('goshawk figure, interrupted', () => {
-  it('leaves nothing, and says how far it came', async () => {
+  it('leaves nothing and reports its progress', async () => {
     const running = startGoshawk(['figure', 'hawk-5', '--progress', 'plain'], {}, { cwd });
     await running.says(/hawk-5: 14 runs of/);
     running.kill('SIGINT');
@@ -58,7 +58,7 @@ describe('goshawk figure, interrupted', () => {
   });
 });
 
-it('the number of threads changes nothing', async () => {
+it('results do not depend on the number of threads', async () => {
   const args = ['figure', 'hawk-5', '--jobs', '300', '--workers', '300', '--json', '--quiet'];
   const one = await runGoshawk([...args, '--parallel', '1'], {}, { cwd });
   const two = await runGoshawk([...args, '--parallel', '2'], {}, { cwd });
@@ -70,7 +70,7 @@ it('the number of threads changes nothing', async () => {
   expect(numbersOf(two.stdout)).toEqual(numbersOf(one.stdout));
 });
 
-it('a live figure sets what ran beside what was simulated, of the same jobs', async () => {
+it('a live figure compares live and simulated runs of the same jobs', async () => {
   const small = ['--workers', '10', '--jobs', '60', '--for', '1s'];
   const { exitCode, stdout, stderr } = await runGoshawk(
     ['figure', 'hawk-16', 'hawk-17', ...small, '--json', '--progress', 'none'],

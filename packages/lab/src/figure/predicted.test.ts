@@ -14,14 +14,14 @@ const alike = (count: number, tasks: number, seconds: number, more: Partial<Trac
   Array.from({ length: count }, (_, index) => job(index, new Array<number>(tasks).fill(seconds), more));
 
 describe('the jobs of a predicted figure', () => {
-  test('are the later half, the earlier one being the past, and none is wider than a cluster of 150', () => {
+  test('are from the later half with at most 150 tasks, and the earlier half is the past', () => {
     const jobs = [...alike(10, 4, 5), job(20, new Array<number>(151).fill(5))];
     const { past, jobs: later } = extract(jobs, undefined, TASKS_MAX);
     expect(past).toHaveLength(5);
     expect(later.map(({ submitSeconds }) => submitSeconds)).toEqual([50, 60, 70, 80, 90]);
   });
 
-  test('are all, where the past is another file, but for those which is unknown whose they are', () => {
+  test('are all jobs with known users if the past is a separate file', () => {
     const past = trainingJobsOf([
       { submitSeconds: 0, endSeconds: 50, runSeconds: 40, tasks: 1, user: 'ada' },
       { submitSeconds: 60, endSeconds: 90, runSeconds: 30, tasks: 1 },
@@ -35,7 +35,7 @@ describe('the jobs of a predicted figure', () => {
 });
 
 describe('predictions of a figure', () => {
-  test('pilots know jobs whose tasks are alike, and history those that are as the ones before', () => {
+  test('pilots predict jobs with similar tasks, and history predicts recurring jobs', () => {
     const { past, jobs } = extract(alike(40, 4, 5, { user: 'ada' }), undefined, TASKS_MAX);
     const errors = new Predictors(past).draw(jobs, 1);
     expect(errors.pilot).toHaveLength(20);
@@ -45,7 +45,7 @@ describe('predictions of a figure', () => {
     }
   });
 
-  test('history is wrong where jobs change, and pilots are not', () => {
+  test('history is wrong if jobs change, and pilots are not', () => {
     const jobs = [...alike(20, 4, 5, { user: 'ada' }), ...alike(20, 4, 50, { user: 'ada' })];
     const errors = new Predictors(extract(jobs, undefined, TASKS_MAX).past).draw(jobs.slice(20), 1);
     expect(errors.history[0]).toBeCloseTo(0.9, 6);
@@ -55,12 +55,12 @@ describe('predictions of a figure', () => {
     expect(errors.history.at(-1)).toBeLessThan(0.1);
   });
 
-  test('jobs of one and two tasks teach, and are not predicted', () => {
+  test('jobs of one and two tasks are learned from but not predicted', () => {
     const { past, jobs } = extract(alike(20, 2, 5), undefined, TASKS_MAX);
     expect(new Predictors(past).draw(jobs, 1).pilot).toEqual([]);
   });
 
-  test('a seed draws the same jobs and pilots again, another one others', () => {
+  test('a seed always draws the same jobs and pilots, and another seed draws others', () => {
     const jobs = Array.from({ length: 4_000 }, (_, i) => job(i, [1 + (i % 7), 2 + (i % 5), 3 + (i % 3)]));
     const { past, jobs: later } = extract(jobs, undefined, TASKS_MAX);
     const predictors = new Predictors(past);

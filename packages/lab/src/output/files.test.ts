@@ -13,7 +13,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const check = (report: string, workload: string) => outputFiles(folder, workload, { report }, ['report']);
 
-it('writes the file whole, over an older one, and leaves nothing beside it', async () => {
+it('replaces an older file by the whole new one and leaves nothing else', async () => {
   const file = join(folder, 'out.html');
   await writeFile(file, 'old');
   await check(file, 'google-like');
@@ -22,7 +22,7 @@ it('writes the file whole, over an older one, and leaves nothing beside it', asy
   expect(await readdir(folder)).toEqual(['out.html']);
 });
 
-it('knows before a run that nothing can be written there', async () => {
+it('rejects an unwritable path before a run', async () => {
   await expect(check(join(folder, 'missing', 'out.html'), 'google-like')).rejects.toThrow(InputError);
   await mkdir(join(folder, 'out.html'));
   await expect(check(join(folder, 'out.html'), 'google-like')).rejects.toThrow('is a folder');
@@ -37,7 +37,7 @@ it('replaces neither a device nor the workload', async () => {
   await check(trace, 'google-like');
 });
 
-it('writes no two things to one file, however it is called', async () => {
+it('rejects two outputs to one file under different names', async () => {
   const names = ['report', 'saveResults', 'saveJobs'] as const;
   const of = (report: string, saveResults: string, saveJobs?: string) =>
     outputFiles(folder, 'google-like', { report, saveResults, saveJobs }, names);
@@ -51,7 +51,7 @@ it('writes no two things to one file, however it is called', async () => {
   await expect(of('old', 'link')).rejects.toThrow('both name');
 });
 
-it('leaves what was there when it is stopped', async () => {
+it('keeps the old file if it is stopped', async () => {
   const file = join(folder, 'out.html');
   await writeFile(file, 'old');
   await expect(writeReportFile(file, 'new', AbortSignal.abort())).rejects.toThrow('cannot write');
@@ -59,13 +59,13 @@ it('leaves what was there when it is stopped', async () => {
   expect(await readdir(folder)).toEqual(['out.html']);
 });
 
-it('leaves nothing behind when it fails', async () => {
+it('leaves nothing behind if it fails', async () => {
   await mkdir(join(folder, 'out.html'));
   await expect(writeReportFile(join(folder, 'out.html'), 'new')).rejects.toThrow('cannot write');
   expect(await readdir(folder)).toEqual(['out.html']);
 });
 
-it('makes the folder, writes all files whole, over older ones, and leaves nothing beside them', async () => {
+it('creates the folder, replaces all files by whole ones and leaves nothing else', async () => {
   const out = join(folder, 'a/b');
   await checkOutFolder(out, ['x', 'y']);
   expect(await readdir(folder)).toEqual([]);
@@ -75,7 +75,7 @@ it('makes the folder, writes all files whole, over older ones, and leaves nothin
   expect(await readFile(join(out, 'x'), 'utf8')).toBe('new');
 });
 
-it('shows none of the files, and keeps the older ones, when one of them cannot be written', async () => {
+it('keeps all older files if one of the new ones cannot be written', async () => {
   await writeTogether(folder, { x: 'old' });
   // This folder prevents the partial file of y from being created.
   await mkdir(join(folder, `y.partial-${process.pid}`));
@@ -84,7 +84,7 @@ it('shows none of the files, and keeps the older ones, when one of them cannot b
   expect((await readdir(folder)).filter((name) => !name.includes('partial'))).toEqual(['x']);
 });
 
-it('knows before anything is run that files cannot be written', async () => {
+it('rejects unwritable files before any run', async () => {
   await writeFile(join(folder, 'file'), '');
   await mkdir(join(folder, 'x'));
   await expect(checkOutFolder(join(folder, 'file'), [])).rejects.toThrow('is not a folder');

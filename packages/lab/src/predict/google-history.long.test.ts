@@ -33,7 +33,7 @@ function shareWithinTwo(jobs: readonly PastJob[], valuesMax: number): number {
 }
 
 describe.skipIf(!existsSync(TRACE))("a month of Google's jobs (skipped where the trace is missing)", () => {
-  test('nine estimates in ten are within a factor of 2, also where not everything is remembered', async () => {
+  test('nine estimates in ten are within a factor of 2, even with limited memory', async () => {
     const jobs = await readPastJobs(TRACE);
     expect(jobs).toHaveLength(219_406);
     expect(shareWithinTwo(jobs, 1e6)).toBeCloseTo(0.899, 2);

@@ -33,8 +33,8 @@ function ended(index: number, traced: TraceJob, endedMs: number, completed = tru
 
 const board = () => new Scoreboard(['history'], { ...SLEARN_SETTINGS, cutoffMs: 10_000 }, 1);
 
-describe('estimators in shadow of a simulation', () => {
-  test('learn from a job when it ended, though they hear of it later', () => {
+describe('shadow estimators of a simulation', () => {
+  test('learn from a job at the time of its end, even if it is reported later', () => {
     const shadow = new SimulatedShadow(board());
     // The second job arrives while the first runs, the third after it; all are reported before any end.
     const jobs = [job(0, 10), job(5, 10), job(20, 10)];
@@ -48,7 +48,7 @@ describe('estimators in shadow of a simulation', () => {
     expect(history).toMatchObject({ jobs: 3, estimated: 1, errorPercent: { p90: 0 } });
   });
 
-  test('an end that was reported too early waits for its time', () => {
+  test('an end that is reported too early waits for its time', () => {
     const shadow = new SimulatedShadow(board());
     const [first, second] = [job(0, 10), job(12, 10)];
     shadow.arrived(0, first, 0);
@@ -60,7 +60,7 @@ describe('estimators in shadow of a simulation', () => {
     expect(shadow.results()[0]).toMatchObject({ jobs: 2, estimated: 0 });
   });
 
-  test('a job that failed is no measure', () => {
+  test('a failed job is not scored', () => {
     const shadow = new SimulatedShadow(board());
     const only = job(0, 10);
     shadow.arrived(0, only, 0);
@@ -68,13 +68,13 @@ describe('estimators in shadow of a simulation', () => {
     expect(shadow.results()[0]).toMatchObject({ jobs: 0 });
   });
 
-  test('are none unless asked for', () => {
+  test('are absent by default', () => {
     expect(shadowFor({ policy: DEFAULT_POLICY, seed: 1 }, {})).toBeUndefined();
   });
 });
 
 describe('--shadow', () => {
-  test('names estimators', () => {
+  test('accepts names of estimators', () => {
     expect(shadowNames('pilot, noisy:0.1-1.9')).toEqual(['pilot', 'noisy:0.1-1.9']);
     expect(shadowNames(undefined)).toEqual([]);
   });

@@ -36,7 +36,7 @@ function watching(...answers: (ClusterCounters | Error)[]) {
   return { watch, asked: () => asked };
 }
 
-test('reads what was counted since the beginning, and what waits, when it is due', async () => {
+test('reads counts since the start and queued entries when a reading is due', async () => {
   const { watch, asked } = watching(counters({ w0: worker(3, 4), w1: worker(2, 5) }));
   watch.look(999);
   expect(asked()).toBe(0);
@@ -54,7 +54,7 @@ test('reads what was counted since the beginning, and what waits, when it is due
   ]);
 });
 
-test('asks nobody again before the pause is over, or while an answer is awaited', async () => {
+test('starts no reading before the pause is over or while another is in progress', async () => {
   const { watch, asked } = watching(counters({}), counters({}));
   watch.look(1_000);
   watch.look(5_000);
@@ -66,7 +66,7 @@ test('asks nobody again before the pause is over, or while an answer is awaited'
   expect(asked()).toBe(2);
 });
 
-test('leaves out what could not be read, or not all', async () => {
+test('leaves out failed and incomplete readings', async () => {
   const { watch } = watching(new Error('gone'), counters({ w0: worker(5, 1) }, ['worker w1']));
   watch.look(1_000);
   await watch.finish(60_000, END);
@@ -82,6 +82,6 @@ test.each([
   expect(readingPauseMs(runMs, workers, true)).toBe(pauseMs);
 });
 
-test('nobody is asked in the middle of a run whose readings nobody will see', () => {
+test('no readings are taken during a run unless they are shown', () => {
   expect(readingPauseMs(60_000, 100, false)).toBe(Number.POSITIVE_INFINITY);
 });

@@ -9,7 +9,7 @@ const demo = readFileSync(new URL('../../../../scripts/demo.mjs', import.meta.ur
  * Samples of this long-tailed workload differ much: with some seeds one task runs for most of the time, and
  * there is little to see. If the generator changes, the demo may need another seed.
  */
-it('the workload of the demo keeps its cluster busy for most of the run, with tasks that are no blinks', async () => {
+it('the workload of the demo keeps its cluster busy for most of the run, with visible tasks', async () => {
   const spec = /google-like:jobs=\d+,seed=\d+/.exec(demo)![0];
   const workload = await openWorkload(spec);
   const { fit, facts, jobs } = await planReplay(workload, workload.jobs(), {

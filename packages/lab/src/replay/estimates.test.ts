@@ -6,13 +6,13 @@ import { checkEstimator, submissionEstimates } from './estimates.js';
 
 const job = { submitSeconds: 0, durationsSeconds: Float64Array.of(0.1, 0.3), meanSeconds: 0.15 };
 
-it('tells the true mean, or what stands in the trace, the word of the submitter first', () => {
+it("returns the true mean or the estimate in the trace, the submitter's first", () => {
   expect(submissionEstimates('oracle', 1)(job).estimateMs).toBe(200);
   expect(submissionEstimates('given', 1)(job).estimateMs).toBe(150);
   expect(submissionEstimates('given', 1)({ ...job, estimateSeconds: 0.04 }).estimateMs).toBe(40);
 });
 
-it('tells of stages what the estimator says of each, and what submitters say only where they are asked', () => {
+it("estimates each stage and uses the submitters' estimates only on request", () => {
   const stages = [
     { name: 'map', after: [], tasks: 1, estimateSeconds: 7 },
     { name: 'reduce', after: [0], tasks: 1 },
@@ -27,7 +27,7 @@ it('tells of stages what the estimator says of each, and what submitters say onl
   expect(told('pilot')).toEqual([undefined, undefined]);
 });
 
-it('draws noise evenly between its bounds, the same for the same seed', () => {
+it('draws noise uniformly between its bounds, reproducibly for a seed', () => {
   const draws = (seed: number) => {
     const told = submissionEstimates('noisy:0.1-1.9', seed);
     return Array.from({ length: 2_000 }, () => told(job).estimateMs!);
@@ -41,7 +41,7 @@ it('draws noise evenly between its bounds, the same for the same seed', () => {
   expect(Math.abs(mean - 200)).toBeLessThan(12);
 });
 
-it('only what needs the truth is asked here; schedulers then take its word', () => {
+it('only estimators that need the truth are evaluated here, and schedulers use their results', () => {
   expect(['oracle', 'noisy:0.1-1.9', 'given'].map(schedulersEstimator)).toEqual(['given', 'given', 'given']);
 });
 

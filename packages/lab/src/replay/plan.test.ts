@@ -26,7 +26,7 @@ async function plan(changes: Partial<PlanOptions> = {}) {
 }
 
 describe('planReplay', () => {
-  it('makes jobs that a scheduler takes as they are, in order of submission', async () => {
+  it('creates jobs that a scheduler accepts, in order of submission', async () => {
     const { jobs, workload, fit } = await plan();
     expect(jobs).toHaveLength(300);
     let last = 0;
@@ -45,7 +45,7 @@ describe('planReplay', () => {
     expect(workload.spanSeconds).toBeLessThan(fit.spanMs / 1_000);
   });
 
-  it('leaves gangs to policies that start them, and changes nothing else', async () => {
+  it('keeps gangs only for policies that start them', async () => {
     const workload = await openWorkload('mixed:jobs=40,seed=2');
     const of = (startsGangs: boolean) =>
       planReplay(workload, workload.jobs(), { ...options, jobs: 40, startsGangs });
@@ -57,18 +57,18 @@ describe('planReplay', () => {
     );
   });
 
-  it('says of each job what estimators say of it: one at the cutoff is of one class for both', async () => {
+  it('computes the same class as estimators for a job at the cutoff', async () => {
     for (const { job, trueMeanMs } of (await plan()).jobs)
       expect(trueMeanMs).toBe(arrivingJobOf(job).trueMeanMs);
   });
 
-  it('takes about as long as is asked for, or divides by what is given', async () => {
+  it('takes about the requested time, or divides by the given scale', async () => {
     expect((await plan()).fit.estimatedRunMs).toBeCloseTo(4_000, 6);
     expect((await plan({ forMs: undefined })).fit.estimatedRunMs).toBeCloseTo(60_000, 6);
     expect((await plan({ forMs: undefined, scale: 1_000 })).fit.divisor).toBe(1_000);
   });
 
-  it('is the same for the same seed, also where estimates are drawn', async () => {
+  it('is reproducible for a seed, including drawn estimates', async () => {
     const estimator = 'noisy:0.5-1.5';
     expect(await plan({ estimator })).toEqual({
       ...(await plan({ estimator })),
@@ -79,7 +79,7 @@ describe('planReplay', () => {
     expect(again.jobs[0]!.submitMs).not.toBe((await plan({ estimator })).jobs[0]!.submitMs);
   });
 
-  it('keeps the stages of a job, what the submitter believes, and what its tasks need', async () => {
+  it("keeps a job's stages, the submitter's estimate and the tasks' demands", async () => {
     const staged = {
       submitSeconds: 0,
       durationsSeconds: Float64Array.of(10, 20, 30, 40),
@@ -113,7 +113,7 @@ describe('planReplay', () => {
     });
   });
 
-  it('offers the load that is asked for', async () => {
+  it('offers the requested load', async () => {
     const { fit, jobs } = await plan({ load: 0.5, slots: 2 });
     const taskMs = jobs.reduce((sum, job) => sum + job.taskMs, 0);
     expect(taskMs / (fit.spanMs * 40)).toBeCloseTo(0.5, 9);
@@ -153,7 +153,7 @@ describe('facts of a plan', async () => {
     stealing: true,
   };
 
-  it('are those of the jobs as they are run', () => {
+  it('describe the jobs as executed', () => {
     expect(facts.meanP90Ms).toBe(90);
     expect(facts.shareBelow(90)).toBeCloseTo(360 / 2_450, 12);
     expect(facts.shareBelow(0)).toBe(0);
@@ -169,7 +169,7 @@ describe('facts of a plan', async () => {
     );
   });
 
-  it('make the sizes of jobs that a policy has as much smaller, down to the least of each', () => {
+  it("scale a policy's job sizes down to their minimum", () => {
     const optionsOf = (policy: string, set: string[], divisor: number) =>
       policySettings({ ...given, set }, policy, { ...facts, divisor }).preset.decidedBy.options;
     const set = ['cycleMs=10000', 'startGrid=0,10,45', 'vSlo=20'];
@@ -185,7 +185,7 @@ describe('facts of a plan', async () => {
     expect(optionsOf('gs', ['baseMs=100000'], 50)).toEqual({ baseMs: 2_000 });
   });
 
-  it('scale how often schedulers hear of long tasks with the cutoff, unless it is said', () => {
+  it('scale the bitmap and series intervals with the cutoff by default', () => {
     const bitmapMs = (options: { cutoff?: string; bitmap?: string }) =>
       policySettings({ ...given, ...options }, 'goshawk-peer').bitmapMs;
     expect(bitmapMs({ cutoff: '50' })).toBe(500);
@@ -202,7 +202,7 @@ describe('facts of a plan', async () => {
     expect(policySettings({ ...given, matching: 'never' }, 'goshawk').preset.short.by).toBe('seeking');
   });
 
-  it('draw and cancel probes as the papers do, or as is best where workers seek, unless it is said', () => {
+  it('set the probe defaults of the papers, or the best ones if workers seek', () => {
     const probing = (policy: string, said: Partial<Pick<PolicyOptions, 'cancel' | 'probeDraw'>> = {}) => {
       const options = { ...given, cancel: undefined, probeDraw: undefined, ...said };
       const { cancel, probeDraw } = policySettings(options, policy);
@@ -214,7 +214,7 @@ describe('facts of a plan', async () => {
     expect(probing('goshawk-peer', { cancel: 'lazy' })).toEqual(['lazy', 'distinct']);
   });
 
-  it('leave the estimator to the schedulers, unless it needs the truth', () => {
+  it('leave the estimator to the schedulers unless it needs the truth', () => {
     const estimatorOf = (estimator: string) => policySettings({ ...given, estimator }, 'hawk').estimator;
     expect(['oracle', 'noisy:0.5-2', 'given', 'pilot'].map(estimatorOf)).toEqual([
       ...['given', 'given', 'given'],
@@ -222,7 +222,7 @@ describe('facts of a plan', async () => {
     ]);
   });
 
-  it('take few pilots where jobs are matched, unless others are asked for', () => {
+  it('use few pilots by default if jobs are matched', () => {
     const pilots = (options: Partial<typeof given>, policy: string) => {
       const { pilotsMax, pilotQuorum, pilotPrior } = policySettings({ ...given, ...options }, policy);
       return [pilotsMax, pilotQuorum, pilotPrior];
@@ -233,7 +233,7 @@ describe('facts of a plan', async () => {
     expect(pilots({ pilotsMax: 7 }, 'hawk')).toEqual([7, 1, false]);
   });
 
-  it('make the queues of gs for sizes of the workload, divided as its durations are', () => {
+  it('create the queues of gs for job sizes of the workload, scaled as its durations', () => {
     const queues = (options: Partial<typeof given>) => policySettings({ ...given, ...options }, 'gs', facts);
     expect(queues({}).preset.decidedBy.options).toEqual({ baseMs: 20_000 });
     expect(queues({ set: ['queues=3', 'baseMs=5000'] }).preset.decidedBy.options).toEqual({
@@ -244,7 +244,7 @@ describe('facts of a plan', async () => {
     expect(queues({})).toMatchObject({ pilotsMax: null, pilotQuorum: 1 });
   });
 
-  it('hand options to the policy that central decides by', () => {
+  it('pass options to the policy of central', () => {
     const decidedBy = (set: string | string[], policy = 'bfjs') =>
       policySettings({ ...given, set: [set].flat() }, policy).preset.decidedBy;
     expect(decidedBy('stall=true,decisionIntervalMs=100')).toEqual({
@@ -262,7 +262,7 @@ describe('facts of a plan', async () => {
     expect(() => decidedBy('stall=true', 'hawk')).toThrow('policy hawk has no option "stall"');
   });
 
-  it('leave the queues of gs as they are where another of its options is said', () => {
+  it('keep the queues of gs if another of its options is given', () => {
     const { options } = policySettings(
       { ...given, estimator: 'las', set: ['queues=3', 'weightRatio=2'] },
       'gs',
@@ -271,7 +271,7 @@ describe('facts of a plan', async () => {
     expect(() => policySettings({ ...given, set: ['by=service'] }, 'gs')).toThrow('--set by: gs takes');
   });
 
-  it('are said again by the options of a result', () => {
+  it('are reproduced by the options of a result', () => {
     for (const [policy, set] of [
       ['bfjs', ['decisionIntervalMs=100', 'stall=true']],
       ['gs', ['weightRatio=2']],
@@ -280,20 +280,20 @@ describe('facts of a plan', async () => {
       expect(policyRecord(policySettings({ ...given, set: set ?? [] }, policy)).set).toEqual(set);
   });
 
-  it('take an order of gs for an estimator only where gs decides', () => {
+  it('accept an order of gs as an estimator only under gs', () => {
     expect(policySettings({ ...given, estimator: 'las' }, 'gs').estimator).toBe('las');
     expect(() => policySettings({ ...given, estimator: 'las' }, 'hawk')).toThrow(
       '--estimator las is an ordering of policy gs',
     );
   });
 
-  it('take the ratio of pilots as a share or a percentage', () => {
+  it('accept the ratio of pilots as a share or a percentage', () => {
     const ratioOf = (pilotRatio: string) => policySettings({ ...given, pilotRatio }, 'hawk').pilotRatio;
     expect(['3%', '0.03', '2.5%', '1', 'adaptive'].map(ratioOf)).toEqual([0.03, 0.03, 0.025, 1, 'adaptive']);
     for (const wrong of ['', '3', '101%', '-1', 'x']) expect(() => ratioOf(wrong)).toThrow('--pilot-ratio');
   });
 
-  it('take a cutoff in seconds of the workload, divided as its durations are', () => {
+  it('accept a cutoff in seconds of the workload and scale it as the durations', () => {
     expect(policySettings({ ...given, cutoff: '5' }, 'hawk', facts).cutoffMs).toBe(100);
     expect(policySettings({ ...given, cutoff: '5' }, 'hawk').cutoffMs).toBe(5_000);
   });

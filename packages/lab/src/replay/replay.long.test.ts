@@ -51,7 +51,7 @@ function farApart(): string {
 }
 
 describe('goshawk replay', () => {
-  it('compares policies and says all that the contract promises', async () => {
+  it('compares policies and reports all fields of the contract', async () => {
     const report = join(folder, 'out.html');
     const saved = join(folder, 'jobs.jsonl');
     const args = ['replay', 'prototype:seed=2', ...SMALL, '--seed', '7', '--json', '--report', report];
@@ -140,7 +140,7 @@ describe('goshawk replay', () => {
     expect((await readdir(folder)).toSorted()).toEqual(['jobs.jsonl', 'out.html']);
   });
 
-  it('with pilots takes each job for what it is taken for in virtual time', async () => {
+  it('assigns the same classes with pilots as in virtual time', async () => {
     const [trace, jobs, live, virtual] = ['trace.jsonl', 'pilots.jsonl', 'live.jsonl', 'virtual.jsonl'].map(
       (name) => join(folder, name),
     );
@@ -166,7 +166,7 @@ describe('goshawk replay', () => {
     expect(sampled.length).toBeGreaterThan(10);
   });
 
-  it('completes every job once, although workers are killed in the middle', async () => {
+  it('completes every job once even if workers are killed', async () => {
     const replay = startGoshawk([
       ...['replay', 'prototype:seed=2', '--policy', 'hawk', '--workers', '60', '--schedulers', '2'],
       ...['--jobs', '300', '--for', '18s', '--json', '--progress', 'plain'],
@@ -185,7 +185,7 @@ describe('goshawk replay', () => {
     expect(runs[0]!.tasks.attempts).toBeGreaterThan(workload.tasks);
   });
 
-  it('completes every job under goshawk, although central is killed in the middle', async () => {
+  it('completes every job under goshawk even if central is killed', async () => {
     const replay = startGoshawk([
       ...['replay', 'prototype:seed=2', '--policy', 'goshawk', '--workers', '30', '--schedulers', '2'],
       ...['--jobs', '300', '--for', '9s', '--json', '--progress', 'plain'],
@@ -200,7 +200,7 @@ describe('goshawk replay', () => {
     expectWholeRun(runs[0]!, 300, workload.tasks);
   });
 
-  it('leaves nothing when it is interrupted: no process, no report', async () => {
+  it('leaves neither processes nor a report if it is interrupted', async () => {
     const report = join(folder, 'interrupted.html');
     const replay = startGoshawk(['replay', 'prototype', ...SMALL, '--report', report, '--progress', 'plain']);
     await replay.says(/hawk: starting/);
@@ -214,7 +214,7 @@ describe('goshawk replay', () => {
     for (const pid of children) expect(() => process.kill(pid, 0), `${pid} is still there`).toThrow('ESRCH');
   });
 
-  it('runs on a cluster that is there, under the policy that it has', async () => {
+  it('runs on an existing cluster under its policy', async () => {
     const environment = { XDG_STATE_HOME: folder };
     const up = startGoshawk(
       [
@@ -242,7 +242,7 @@ describe('goshawk replay', () => {
   });
 });
 
-it('a port in use is wrong input, for a daemon and for a cluster', async () => {
+it('a port in use is an input error for a daemon and a cluster', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const bind = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -256,7 +256,7 @@ it('a port in use is wrong input, for a daemon and for a cluster', async () => {
   server.close();
 });
 
-it('a cluster that is not there is exit code 3', async () => {
+it('a missing cluster causes exit code 3', async () => {
   const { exitCode, stderr } = await runGoshawk(['replay', 'prototype', '--cluster', 'tcp://127.0.0.1:1']);
   expect(stderr).toMatch(/^goshawk: no answer from tcp:\/\/127\.0\.0\.1:1; is the cluster running\?.*\n$/);
   expect(exitCode).toBe(3);

@@ -5,7 +5,7 @@ import { endedAs, endedJob, plannedJob } from './ended-job.fixture.js';
 import { acceptanceOf, jobResult, judgementOf, latenessMs, offeredLoad } from './results.js';
 
 describe('jobResult', () => {
-  it('measures from the submission to the news of the end, by the clock of the client', () => {
+  it("measures from the submission to the notice of the end, by the client's clock", () => {
     const result = jobResult(
       endedJob({
         planned: plannedJob({ tasks: 2, trueMeanMs: 80 }),
@@ -35,7 +35,7 @@ describe('jobResult', () => {
     });
   });
 
-  it('divides by the true mean, whatever the cluster believed', () => {
+  it("classifies by the true mean regardless of the cluster's estimate", () => {
     const ended = endedAs({ class: 'long' });
     const planned = plannedJob({ trueMeanMs: 79, estimateMs: 200 });
     expect(jobResult(endedJob({ planned, ended }), 80)).toMatchObject({ class: 'short' });
@@ -62,7 +62,7 @@ describe('jobResult', () => {
   );
 });
 
-it('a job was accepted after it was sent, and no task of it outlives the news of its end', () => {
+it("acceptance is after submission, and no task ends after the notice of the job's end", () => {
   const ms = fc.double({ min: 0, max: 1e6, noNaN: true });
   fc.assert(
     fc.property(ms, ms, ms, (submittedMs, travelMs, lifeMs) => {
@@ -76,13 +76,13 @@ it('a job was accepted after it was sent, and no task of it outlives the news of
   );
 });
 
-it('tells the attempts, those that were lost included', () => {
+it('counts attempts, including lost ones', () => {
   const retried = endedAs({ attempts: { total: 4, failed: 1, lost: 2 } });
   const results = [endedJob(), endedJob({ ended: retried })].map((job) => jobResult(job, 1_000));
   expect(results.map(({ attempts }) => attempts)).toEqual([1, 4]);
 });
 
-it('works out the load from what tasks really took and when jobs really left', () => {
+it('computes the load from actual task times and submissions', () => {
   const jobs = [
     endedJob({ planned: plannedJob({ submitMs: 0 }), ended: endedAs({ runs: [300] }) }),
     endedJob({
@@ -95,7 +95,7 @@ it('works out the load from what tasks really took and when jobs really left', (
   expect([...latenessMs(jobs)]).toEqual([0, 100]);
 });
 
-it('tells how far estimates were off, and what work was taken for the wrong class', () => {
+it('reports errors of estimates and the work in misclassified jobs', () => {
   const sampling = { pilotTasks: 2, pilots: [], decidedMs: 30 };
   const jobs = [
     endedJob({

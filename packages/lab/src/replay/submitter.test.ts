@@ -65,7 +65,7 @@ function setUp(submitMs: readonly number[], changes: Partial<SubmitOptions> = {}
 }
 
 describe('submitOnTime', () => {
-  it('submits each job at its time, whatever has become of the others, and waits for the last', async () => {
+  it('submits each job on time regardless of the others and waits for the last', async () => {
     const { cluster, began, progress, run } = setUp([0, 40, 40, 1_000]);
     cluster.lifeMs = 5_000;
     const outcome = run();
@@ -81,7 +81,7 @@ describe('submitOnTime', () => {
     expect(progress).toContainEqual({ submitted: 3, ended: 0 });
   });
 
-  it('leaves no timer behind', async () => {
+  it('leaves no timer active', async () => {
     const { run } = setUp([0, 10]);
     const outcome = run();
     await vi.advanceTimersByTimeAsync(1_000);
@@ -89,7 +89,7 @@ describe('submitOnTime', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('is an error when the end of a job cannot be asked for, once the others have ended', async () => {
+  it('fails after the others have ended if the end of a job is unknown', async () => {
     const { cluster, run } = setUp([0, 10, 20]);
     cluster.onWait = (number) =>
       number === 2 ? Promise.reject(new GoshawkError('owner-gone', 'its scheduler is gone')) : undefined;
@@ -102,7 +102,7 @@ describe('submitOnTime', () => {
     );
   });
 
-  it('stops at the first job that the cluster refuses', async () => {
+  it('stops at the first job that the cluster rejects', async () => {
     const { cluster, run } = setUp([0, 10_000]);
     const refusal = new InputError('impossible-demand', 'no worker has so much memory');
     cluster.onSubmit = () => {
@@ -114,7 +114,7 @@ describe('submitOnTime', () => {
     expect(cluster.submittedAt).toHaveLength(1);
   });
 
-  it('gives up when nothing happens any more', async () => {
+  it('gives up if nothing progresses', async () => {
     const { cluster, run } = setUp([0]);
     cluster.lifeMs = 1e9;
     const outcome = run();

@@ -25,7 +25,7 @@ const worker = (probesMoved: number, sent: Record<string, number>): Counters => 
   messages: { sent, received: {} },
 });
 
-it('adds up what everybody sent since, and leaves out what clients were told', () => {
+it('adds up messages of all processes without those to clients', () => {
   const before = reading({
     central: { messages: { sent: { welcome: 100, accepted: 3 } } },
     workers: { w0: worker(1, { ask: 5 }) },
@@ -42,7 +42,7 @@ it('adds up what everybody sent since, and leaves out what clients were told', (
   });
 });
 
-it('counts a party that was started again from nothing, and says so', () => {
+it('counts a restarted process from zero and reports it', () => {
   const before = reading({ workers: { w0: worker(1, { ask: 5 }), w1: worker(1, { ask: 5 }) } });
   const after = reading({
     workers: { w0: worker(3, { ask: 20 }), w1: worker(3, { ask: 20 }) },
@@ -56,12 +56,12 @@ it('counts a party that was started again from nothing, and says so', () => {
   });
 });
 
-it('takes central for started again where it has counted less than before', () => {
+it('treats central as restarted if its counts are smaller than before', () => {
   const sent = (placed: number) => reading({ central: { messages: { sent: { placed } } } });
   expect(trafficBetween(sent(500), sent(20)).messages.total).toBe(20);
 });
 
-it('says who was there before and is not known any more, as after a restart of central', () => {
+it('reports processes that are no longer known, as after a restart of central', () => {
   const before = reading({
     schedulers: { s0: {} },
     workers: { w0: worker(1, { ask: 5 }), w1: worker(0, {}) },
@@ -72,7 +72,7 @@ it('says who was there before and is not known any more, as after a restart of c
   expect(messages.byType).toEqual({ ask: 1 });
 });
 
-it('how central planned is what it has counted since, and how long that took', () => {
+it('planning results are the counts since the first reading, with their times', () => {
   const spread = { count: 4, p50: 10, p99: 20, max: 30 };
   const planningMs = { formulate: spread, solve: spread, extract: spread, cycle: spread };
   const reading = (cycles: number): Reading => {

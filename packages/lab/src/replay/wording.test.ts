@@ -23,8 +23,8 @@ beforeAll(async () => {
 
 const settings = { ...DEFAULT_POLICY, cutoffMs: 5_000, shortPartition: 0.17 };
 
-describe('what is said before a run', () => {
-  it('is how the workload was fitted and how its jobs are divided', () => {
+describe('text before a run', () => {
+  it('describes the fitted workload and the division of its jobs', () => {
     const long = plan.jobs.filter((job) => job.trueMeanMs >= 5_000).length;
     expect(long).toBeGreaterThan(0);
     const lines = planLines(plan, { load: 0.9, workers: 100 }, settings);
@@ -41,7 +41,7 @@ describe('what is said before a run', () => {
     ]);
   });
 
-  it('is that the cutoff of a cluster does not fit the workload, where that is so', () => {
+  it('warns if the cutoff of a cluster does not fit the workload', () => {
     const fitting = plan.facts.meanP90Ms;
     expect(misfitLines(plan, { ...settings, cutoffMs: fitting })).toEqual([]);
     const [line, ...more] = misfitLines(plan, { ...settings, cutoffMs: 1e9 });
@@ -53,17 +53,17 @@ describe('what is said before a run', () => {
     expect(misfitLines(longer, { ...settings, cutoffMs: 1 })[0]).toContain('makes 100 of 100 jobs long');
   });
 
-  it('speaks of no partition where there is none', () => {
+  it('omits the partition if there is none', () => {
     const sparrow = { ...settings, policy: 'sparrow', preset: { ...PRESETS.sparrow } };
     expect(planLines(plan, { load: 0.9, workers: 100 }, sparrow)).toHaveLength(4);
   });
 });
 
-describe('what is said while it goes on', () => {
+describe('text during a run', () => {
   const note = (elapsedMs: number, submitted: number, ended: number) =>
     progressNote({ elapsedMs, submitted, ended, submittedTaskMs: 50 * elapsedMs }, plan, 100);
 
-  it('is the load so far and the time left', () => {
+  it('shows the load so far and the time left', () => {
     expect(note(500, 10, 5)).toMatch(/^about .* left$/);
     expect(note(2_000, 10, 5)).toMatch(/^load so far 50%, about .* left$/);
     expect(note(2_000, 100, 5)).toMatch(/^all submitted, about .* left$/);
@@ -73,7 +73,7 @@ describe('what is said while it goes on', () => {
   });
 });
 
-it('says after a run what spoils its figures', () => {
+it('reports distortions of the results after a run', () => {
   const done = {
     run: { policy: 'hawk', wallSeconds: 40 },
     loadOffered: 0.8987,

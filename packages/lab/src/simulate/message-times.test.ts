@@ -15,7 +15,7 @@ function measured(messages: readonly MeasuredMessage[]): NetworkModel {
   return { kind: 'measured', profile: { schema: PROFILE_SCHEMA, workersPerProcess: 1, phases } };
 }
 
-test('a round trip binds a task, and one way the news of its end comes', () => {
+test('a round trip binds a task, and one message reports its end', () => {
   expect(messageTimesOf({ kind: 'constant', delayMs: 0.5 })).toEqual({ binding: 0.001, news: 0.0005 });
   expect(messageTimesOf({ kind: 'normal', meanMs: 2, deviationMs: 1, leastMs: 0 })).toEqual({
     binding: 0.004,
@@ -23,7 +23,7 @@ test('a round trip binds a task, and one way the news of its end comes', () => {
   });
 });
 
-test('in a measured network each message has its own mean', () => {
+test('each message of a measured network has a separate mean', () => {
   const messages = [
     { type: 'ask', sameProcess: false, ms: [1, 3] },
     { type: 'run', sameProcess: false, ms: [4] },
@@ -36,7 +36,7 @@ test('in a measured network each message has its own mean', () => {
   });
 });
 
-test('a message that was not measured takes what the others do', () => {
+test('a message without measurements takes as long as the others', () => {
   const messages = [{ type: 'steal', sameProcess: false, ms: [2, 4] }] as const;
   expect(messageTimesOf(measured(messages))).toEqual({
     binding: 0.006,

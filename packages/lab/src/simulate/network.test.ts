@@ -32,7 +32,7 @@ test('a measured network is read from a file beside the command', () => {
   });
 });
 
-test('a file that is not there is named', () => {
+test('the error names a missing file', () => {
   const networkDelay = 'measured:none.json';
   expect(() => networkOf({ networkDelay }, folder)).toThrow(InputError);
   expect(() => networkOf({ networkDelay }, folder)).toThrow('--network-delay: cannot read none.json: ENOENT');
@@ -62,7 +62,7 @@ test.each([
   expect(run!.jobs.completed).toBe(1);
 });
 
-test('simulate refuses a network that there is not, in one line', async () => {
+test('simulate rejects an unknown network with one line', async () => {
   const args = ['simulate', join(folder, 'jobs.tr'), '--network-delay', 'pigeon:1h'];
   const { exitCode, stderr } = await runHere(args, { cwd: folder });
   expect(exitCode).toBe(2);

@@ -21,7 +21,7 @@ async function simulate(...more: string[]): Promise<Comparison> {
 
 const total = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
 
-test('a simulated run carries the cluster over time, which adds up to its other numbers', async () => {
+test('the series of a simulated run add up to its other results', async () => {
   const { runs } = await simulate('--policy', 'hawk,sparrow');
   for (const { series, steals, policy } of runs) {
     const { seconds, busySlots, waitingTasks, jobsUnderway, counted } = series;
@@ -50,7 +50,7 @@ test('binding is a round trip, and the parts add up to the mean run time', async
   }
 });
 
-test('jobs of the warm-up are left out of the run times, and hold slots all the same', async () => {
+test('jobs of the warm-up occupy slots but are left out of the run times', async () => {
   const [whole] = (await simulate('--policy', 'sparrow')).runs;
   const [warm] = (await simulate('--policy', 'sparrow', '--warm-up', '1000s')).runs;
   expect(warm!.jobs.submitted).toBeLessThan(whole!.jobs.submitted);
@@ -58,7 +58,7 @@ test('jobs of the warm-up are left out of the run times, and hold slots all the 
   expect(warm!.utilisation).toEqual(whole!.utilisation);
 });
 
-test('the page shows what the run carries', async () => {
+test('the page shows the series of the run', async () => {
   const report = join(folder, 'report.html');
   await simulate('--policy', 'hawk,sparrow', '--report', report);
   const page = await readFile(report, 'utf8');

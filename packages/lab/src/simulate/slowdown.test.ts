@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-it('tasks take longer where their job does not prefer to be, which nobody takes for how long they are', async () => {
+it('tasks take longer on workers that their job does not prefer, without effect on estimates', async () => {
   const job = { submitSeconds: 0, durationsSeconds: [100, 100], name: 'half elsewhere', slowdown: 1.5 };
   const lines = [
     { schema: 'goshawk.trace/1' },

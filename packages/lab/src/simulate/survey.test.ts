@@ -6,7 +6,7 @@ const workload = { name: 'w', tallied: [], sha256: async () => 'hash' };
 const batch = (submitSeconds: number, tasks: number) =>
   packed([{ submitSeconds, durationsSeconds: new Float64Array(tasks).fill(2), meanSeconds: 2 }]);
 
-it('is of all batches, one behind another', async () => {
+it('covers all batches in order', async () => {
   const surveyed = await survey(workload, [batch(5, 3), batch(7, 1)]);
   expect(surveyed).toMatchObject({
     record: { name: 'w', sha256: 'hash', jobs: 2, tasks: 4, taskSeconds: 8, spanSeconds: 2 },
@@ -16,7 +16,7 @@ it('is of all batches, one behind another', async () => {
   expect(surveyed.countWithin(1, 2)).toBe(1);
 });
 
-it('keeps what is in memory already, and of what is not no more than 64 MiB', async () => {
+it('keeps jobs that are in memory, and at most 64 MiB of others', async () => {
   const half = 4 * 1024 * 1024;
   expect((await survey(workload, [batch(0, 2 * half)])).packed).toBeDefined();
   expect((await survey(workload, [batch(0, half), batch(0, half - 100)])).packed).toBeDefined();

@@ -47,8 +47,8 @@ function tracing(...all: JobRecord[]): ChromeTracing {
   return traced;
 }
 
-describe('what jobs and workers did, for a viewer', () => {
-  it('begins with the first of any number of jobs', () => {
+describe('a trace of jobs and workers for a viewer', () => {
+  it('begins with the first job', () => {
     const jobs = Array.from({ length: 130_000 }, (_, at) => records(1 + at, 130_000 - at, []));
     const { traceEvents } = tracing(...jobs.slice(0, 2).flat()).trace(ALL)!;
     expect(traceEvents.filter(({ ph }) => ph === 'b').map((event) => 'ts' in event && event.ts)).toEqual([
@@ -89,7 +89,7 @@ describe('what jobs and workers did, for a viewer', () => {
     ]);
   });
 
-  it('has a row for each task that a worker runs at a time', () => {
+  it('has a row per concurrent task of a worker', () => {
     const trace = tracing(
       ...records(1, 0, [
         ['w', 20, 20],
@@ -103,21 +103,21 @@ describe('what jobs and workers did, for a viewer', () => {
     expect(rows).toEqual(['row 1', 'row 2']);
   });
 
-  it('knows the job submitted last of those that have ended', () => {
+  it('finds the ended job that was submitted last', () => {
     const [underway] = records(3, 90, []);
     const all = tracing(...records(1, 50, [['w', 60, 10]]), ...records(2, 0, [['w', 80, 10]]), underway!);
     expect(all.last()).toMatchObject({ id: 'a-1' });
     expect(tracing().last()).toBeUndefined();
   });
 
-  it('leaves out what has not ended, and what is not asked for', () => {
+  it('leaves out unfinished jobs and those not selected', () => {
     const [accepted] = records(2, 5, []);
     const traced = tracing(...records(1, 0, [['w', 9, 9]]), accepted!);
     expect(traced.trace(({ id }) => id === 'a-2')).toBeUndefined();
     expect(traced.trace(ALL)!.traceEvents.filter(({ ph }) => ph === 'b')).toHaveLength(1);
   });
 
-  it('keeps to the format, whatever ran', () => {
+  it('conforms to the format for all jobs', () => {
     const run = fc.tuple(
       fc.constantFrom('w0', 'w1'),
       fc.double({ min: 0, max: 50, noNaN: true }),

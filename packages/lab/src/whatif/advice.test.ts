@@ -27,35 +27,35 @@ const tried = (policy: string, workers: number, runtimeSeconds: RunTimes): Tried
 
 const RAN = tried('goshawk', 100, times(1, 2, 10, 20));
 
-describe('how far a simulation is off', () => {
+describe('the error of a simulation', () => {
   it('is the greatest deviation, up or down', () => {
     const { off, words } = fidelity(times(0.9, 2, 10, 22.4), RAN.runtimeSeconds);
     expect(off).toBeCloseTo(0.12);
     expect(words).toContain('short p50 −10.0%, short p90 +0.0%, long p50 +0.0%, long p90 +12.0%');
   });
 
-  it('is of those classes that there were jobs of', () => {
+  it('covers only classes with jobs', () => {
     expect(ratiosOf(times(2, 2, null, null), times(1, 2, null, null))).toEqual({
       'short p50': 2,
       'short p90': 1,
     });
   });
 
-  it('is said where it is more than a tenth', () => {
+  it('is reported if it is more than a tenth', () => {
     expect(advise(RAN, [], 0.09).join()).not.toContain('off the recorded times');
     expect(advise(RAN, [], 0.21).at(-1)).toContain('up to 21% off the recorded times');
   });
 });
 
 describe('advice', () => {
-  it('says that few jobs tell little', () => {
+  it('warns about few jobs', () => {
     const { all } = RAN.runtimeSeconds;
     const few = { ...RAN, runtimeSeconds: { ...RAN.runtimeSeconds, all: { ...all, count: 7 } } as RunTimes };
     expect(advise(few, [], 0).join()).toContain('7 jobs are too few');
     expect(advise(RAN, [], 0).join()).not.toContain('few');
   });
 
-  it('names the fewest workers with which nobody would have noticed', () => {
+  it('names the fewest workers without noticeable slowdown', () => {
     const fewer = [90, 80].map((workers) => tried('goshawk', workers, times(1.05, 2.1, 10.5, 21)));
     const said = advise(RAN, [...fewer, tried('goshawk', 60, times(3, 9, 30, 60))], 0);
     expect(said).toContain('goshawk on 80 workers: users would not have noticed.');
@@ -63,7 +63,7 @@ describe('advice', () => {
     expect(said.at(-1)).toMatch(/^Advice: 80 workers would have been enough/);
   });
 
-  it('names what is better all round, and not what is better for some only', () => {
+  it('names only alternatives that are better for all classes', () => {
     const better = tried('mine', 100, times(0.5, 1, 10, 20));
     const mixed = tried('other', 100, times(0.1, 0.2, 15, 20));
     expect(advise(RAN, [mixed, better], 0).filter((line) => line.startsWith('Advice'))).toEqual([
@@ -74,7 +74,7 @@ describe('advice', () => {
     );
   });
 
-  it('leaves it to those who pay whether more workers are worth it', () => {
+  it('leaves the cost of more workers to the operator', () => {
     const more = tried('goshawk', 200, times(0.5, 1, 5, 10));
     expect(advise(RAN, [more], 0).at(-1)).toMatch(/^Advice: goshawk on 200 workers would have been faster/);
   });
