@@ -18,17 +18,17 @@ test('a short run is measured as exactly as a long one', () => {
   expect(busy.until(101, 2).mean).toBeCloseTo(60 / 202, 12);
 });
 
-test('a task that follows another takes no second slot, and what is measured a little late takes none either', () => {
+test('a consecutive task takes no second slot, even if its times are slightly inexact', () => {
   expect(busyOf([0, 10], [10, 20]).until(20, 2).max).toBe(0.5);
   expect(busyOf([0, 0.1 + 0.2], [0.3, 1]).until(1, 2).max).toBe(0.5);
   expect(busyOf([0, 11], [10, 20]).until(20, 1)).toMatchObject({ mean: 1, max: 1 });
 });
 
-test('no time, no share', () => {
+test('the share is null if no time has passed', () => {
   expect(busyOf([0, 1]).until(0, 1)).toEqual({ mean: null, p50: null, max: null });
 });
 
-test('work ÷ (slots × makespan) is the mean', () => {
+test('the mean is work ÷ (slots × makespan)', () => {
   const task = fc.tuple(fc.nat(1_000), fc.integer({ min: 1, max: 500 }));
   fc.assert(
     fc.property(fc.array(task, { minLength: 1, maxLength: 50 }), (tasks) => {

@@ -21,7 +21,7 @@ const compare = (...runs: ReturnType<typeof run>[]) =>
   buildComparison({ workload: WORKLOAD, cluster: CLUSTER, runs });
 
 describe('ratios', () => {
-  test('hold the first policy against each other one, below 1 where it is faster', () => {
+  test('compare the first policy with each other one and are below 1 if it is faster', () => {
     const { ratios } = compare(run('hawk', 1, 1, 6), run('sparrow', 1, 4, 5), run('central', 1, 2, 6));
     expect(ratios).toEqual([
       {
@@ -39,7 +39,7 @@ describe('ratios', () => {
     ]);
   });
 
-  test('are of the means over seeds, with the spread over seeds that both ran', () => {
+  test('compare means over seeds and include the spread over common seeds', () => {
     const { ratios } = compare(
       run('hawk', 1, 1, 5),
       run('hawk', 2, 3, 5),
@@ -50,12 +50,12 @@ describe('ratios', () => {
     expect(ratios[0]!.spread!.short.p50).toEqual([0.25, 0.75]);
   });
 
-  test('are null for a class that one side has no jobs of', () => {
+  test('are null for a class without jobs on one side', () => {
     const { ratios } = compare(run('hawk', 1, 1, null), run('sparrow', 1, 4, null));
     expect(ratios[0]!.long).toEqual({ p50: null, p90: null, mean: null });
   });
 
-  test('there are none for a single policy', () => {
+  test('are absent for a single policy', () => {
     expect(compare(run('hawk', 1, 1, 5), run('hawk', 2, 1, 5)).ratios).toEqual([]);
   });
 });
@@ -94,7 +94,7 @@ describe('the JSON contract goshawk.comparison/1', () => {
     expect(Object.keys(json.ratios[0])).toEqual(['policy', 'baseline', 'short', 'long']);
   });
 
-  test('survives a round trip: nothing in it is undefined, NaN or infinite', () => {
+  test('survives a round trip without undefined, NaN or infinite values', () => {
     expect(json).toEqual(sample().comparison);
   });
 });

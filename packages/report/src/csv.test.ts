@@ -11,7 +11,7 @@ test('records become rows, nested values columns by their path', () => {
   ).toBe('name,options.cap,options.list,none,more\n"a, ""b""",1,"[1,2]",,\nc,2,,,true');
 });
 
-test('a comparison is a row a run, by the keys of its JSON', () => {
+test('a comparison has one row per run, with the keys of its JSON', () => {
   const { comparison } = sample();
   const [head, ...rows] = comparisonCsv(comparison).split('\n');
   expect(rows).toHaveLength(comparison.runs.length);

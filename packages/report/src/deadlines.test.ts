@@ -16,7 +16,7 @@ const bestEffort = job({ id: 'other', waitSeconds: 0, runSeconds: 1.5 });
 /** The last submitted job: its work is not counted, since it ends after the last submission. */
 const last = job({ id: 'last', submitSeconds: 3, waitSeconds: 1, runSeconds: 5 });
 
-test('misses, and the work of what completed while jobs came', () => {
+test('misses and goodput up to the last submission are counted', () => {
   const { run } = buildRun(measurements([met, late, failed, bestEffort, last]));
   expect(run.deadlines).toEqual({
     jobs: 3,
@@ -28,13 +28,13 @@ test('misses, and the work of what completed while jobs came', () => {
   });
 });
 
-test('a run without deadlines says nothing of them', () => {
+test('a run without deadlines has no deadline results', () => {
   const { run } = buildRun(measurements([bestEffort]));
   expect(run).not.toHaveProperty('deadlines');
   expect(renderDeadlines([run])).toBe('');
 });
 
-test('is a table on a terminal, with how the policy planned', () => {
+test('a terminal shows a table of deadlines and planning', () => {
   const spread = { count: 2, p50: 0.01, p99: 0.02, max: 0.5 };
   const planning = {
     counts: { cycles: 7, greedy: 1, preemptions: 3 },

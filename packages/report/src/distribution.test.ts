@@ -15,14 +15,14 @@ describe('percentiles by nearest rank', () => {
     ]);
   });
 
-  test('of 100 values the p-th is the p-th value, for each p, without rounding errors', () => {
+  test('the p-th of 100 values is the p-th value, without rounding errors', () => {
     const ascending = Array.from({ length: 100 }, (_, index) => index + 1);
     for (let percent = 1; percent <= 100; percent += 1) {
       expect(percentileOfSorted(ascending, percent)).toBe(percent);
     }
   });
 
-  test('is the smallest value of the sample that at least p % do not exceed', () => {
+  test('the percentile is the smallest value that at least p % do not exceed', () => {
     fc.assert(
       fc.property(samples, fc.integer({ min: 1, max: 100 }), (values, percent) => {
         const found = percentileOfSorted(Float64Array.from(values).sort(), percent)!;
@@ -44,12 +44,12 @@ describe('summarise', () => {
     expect(summarise([10, 9, 100]).p50).toBe(10);
   });
 
-  test('an empty sample has a count of 0 and nulls, which JSON can carry', () => {
+  test('an empty sample has a count of 0 and nulls, which JSON can represent', () => {
     const empty = { count: 0, mean: null, p50: null, p90: null, p99: null, max: null };
     expect(JSON.parse(JSON.stringify(summarise([])))).toEqual(empty);
   });
 
-  test('leaves its input as it was and does not depend on its order', () => {
+  test('keeps its input and does not depend on its order', () => {
     fc.assert(
       fc.property(samples, (values) => {
         const before = [...values];
@@ -60,14 +60,14 @@ describe('summarise', () => {
   });
 });
 
-test('the mean of what is present ignores nulls, and is null of nothing', () => {
+test('the mean ignores nulls, and is null without numbers', () => {
   expect(meanOfPresent([1, null, 3])).toBe(2);
   expect(meanOfPresent([null])).toBeNull();
 });
 
 const numbers = fc.array(fc.double({ noNaN: true, min: -1e6, max: 1e6 }).map((value) => value + 0));
 
-test('pooling samples is sorting all of their values together', () => {
+test('pooling samples sorts all of their values together', () => {
   fc.assert(
     fc.property(numbers, numbers, (left, right) => {
       expect(pooled([left, Float64Array.from(right)])).toEqual(Float64Array.from([...left, ...right]).sort());

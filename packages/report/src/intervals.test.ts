@@ -26,7 +26,7 @@ const method = intervalMethod(JOBS, 1);
 const width = ([low, high]: Interval) => high - low;
 
 describe('intervals of a ratio', () => {
-  test('hold the true one, and are narrow where the runs are alike job by job', () => {
+  test('include the true ratio, and are narrow if the runs have similar jobs', () => {
     const half = times('half', 1, () => 0.5);
     const whole = times('whole', 1, () => 1);
     const { short, long } = ratioIntervals([[half, whole]], method);
@@ -38,7 +38,7 @@ describe('intervals of a ratio', () => {
     }
   });
 
-  test('hold the true ratio of noisy runs about as often as they say', () => {
+  test('include the true ratio of noisy runs about as often as the level states', () => {
     let held = 0;
     const seeds = 60;
     for (let seed = 1; seed <= seeds; seed++) {
@@ -51,7 +51,7 @@ describe('intervals of a ratio', () => {
     expect(held).toBeGreaterThanOrEqual(51);
   });
 
-  test('are the same each time, and narrower with more seeds that agree', () => {
+  test('are reproducible, and narrower with more seeds that agree', () => {
     const pair = (seed: number) =>
       [times('a', seed, (r) => 1.6 * r.next()), times('b', seed, (r) => 2 * r.next())] as const;
     const one = ratioIntervals([pair(1)], method);
@@ -60,14 +60,14 @@ describe('intervals of a ratio', () => {
     expect(width(eight.short.mean!)).toBeLessThan(width(one.short.mean!));
   });
 
-  test('are none where a class has no jobs', () => {
+  test('are null for a class without jobs', () => {
     const short = { ...times('a', 1, () => 1), isLong: new Uint8Array(JOBS) };
     const { long } = ratioIntervals([[short, { ...short, policy: 'b' }]], method);
     expect(long).toEqual({ p50: null, p90: null, mean: null });
   });
 });
 
-test('a comparison says what stands in brackets', () => {
+test('a comparison describes the numbers in brackets', () => {
   const { workload, cluster, runs } = sample().comparison;
   const [first, other] = runs;
   const paired = [times(first!.policy, first!.seed, () => 0.5), times(other!.policy, other!.seed, () => 1)];
@@ -80,7 +80,7 @@ test('a comparison says what stands in brackets', () => {
   );
 });
 
-test('comparisons of one workload become one, and those of two do not', () => {
+test('comparisons of one workload are merged, and those of two are rejected', () => {
   const { comparison } = sample();
   const merged = mergeComparisons([
     { name: 'a', comparison },

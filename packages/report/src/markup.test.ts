@@ -8,7 +8,7 @@ test('values are escaped for content and for quoted attributes', () => {
   );
 });
 
-test('markup, lists and nothing are put in as they are', () => {
+test('markup, lists and missing values are inserted unchanged', () => {
   expect(html`<ul>${['<', 2].map((item) => html`<li>${item}</li>`)}${null}${trusted('<hr>')}</ul>`.text).toBe(
     '<ul><li>&lt;</li><li>2</li><hr></ul>',
   );

@@ -14,7 +14,7 @@ import {
   unitFor,
 } from './numbers.js';
 
-describe('numbers as a reader sees them', () => {
+describe('formatted numbers', () => {
   test.each([
     [0, '0'],
     [0.012345, '0.0123'],
@@ -33,7 +33,7 @@ describe('numbers as a reader sees them', () => {
     [null, '–'],
   ])('a duration of %s s: %s', (value, text) => expect(duration(value)).toBe(text));
 
-  test('a group of durations shares one unit: milliseconds below 10 s, seconds from there', () => {
+  test('a group of durations has a common unit: milliseconds below 10 s, otherwise seconds', () => {
     expect(inUnit(0.42, unitFor([0.1, 9.9, null]))).toBe('420');
     expect(inUnit(0.42, unitFor([0.1, 10]))).toBe('0.420');
     expect(unitFor([]).symbol).toBe('ms');
@@ -51,7 +51,7 @@ describe('numbers as a reader sees them', () => {
     [null, '–'],
   ])('a factor of %s: %s', (value, text) => expect(factor(value)).toBe(text));
 
-  test('ranges, shares, sizes and lengths of time', () => {
+  test('ranges, shares, sizes and durations are formatted', () => {
     expect(factorRange(0.19, 0.231)).toBe('0.19–0.23×');
     expect([0, 0.8734, 1, 0.9999].map(percent)).toEqual(['0%', '87.3%', '100%', '100%']);
     expect([210 * 2 ** 20, 1.5 * 2 ** 30].map(bytes)).toEqual(['210 MiB', '1.5 GiB']);
@@ -59,13 +59,13 @@ describe('numbers as a reader sees them', () => {
     expect([950, 61_234].map(compact)).toEqual(['950', '61.2K']);
   });
 
-  test('ticks show no more digits than they have, and those of a linear axis share a unit', () => {
+  test('ticks show significant digits only, and those of a linear axis share a unit', () => {
     expect([0.001, 0.5, 2000].map(tickDuration)).toEqual(['1 ms', '500 ms', '2,000 s']);
     expect([0, 0.5, 2].map(durationTicks(2))).toEqual(['0 s', '0.5 s', '2 s']);
     expect([0, 0.5].map(durationTicks(0.5))).toEqual(['0 ms', '500 ms']);
   });
 });
 
-test('a share that is nearly nothing has no sign', () => {
+test('a share close to zero has no sign', () => {
   expect([percent(-0.0001), percent(-0.02), percent(0)]).toEqual(['0%', '-2%', '0%']);
 });

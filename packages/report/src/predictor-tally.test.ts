@@ -16,7 +16,7 @@ function accuracyOf(...jobs: Partial<JudgedJob>[]) {
   return tally.accuracy();
 }
 
-test('errors are over the jobs of which something was believed', () => {
+test('errors are over the jobs with an estimate', () => {
   const accuracy = accuracyOf(
     { estimateSeconds: 12 },
     { estimateSeconds: 5 },
@@ -29,7 +29,7 @@ test('errors are over the jobs of which something was believed', () => {
   expect(accuracy.p90AbsoluteErrorPercent).toBeCloseTo(50);
 });
 
-test('what was treated as the other class counts by its work', () => {
+test('misclassified jobs count by their work', () => {
   const accuracy = accuracyOf(
     { taskSeconds: 600 },
     { taskSeconds: 300, trueMeanSeconds: 50, judgedLong: false },
@@ -43,7 +43,7 @@ test('what was treated as the other class counts by its work', () => {
   expect(accuracy.misclassifiedJobsPercent).toBeCloseTo(200 / 3);
 });
 
-test('pilots and decisions are counted where jobs were sampled', () => {
+test('pilots and decisions of sampled jobs are counted', () => {
   const sampled = { pilots: 3, decidedSeconds: 7 };
   expect(accuracyOf(sampled, {}, { pilots: 2 })).toMatchObject({
     jobsSampled: 2,

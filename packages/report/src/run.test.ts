@@ -25,7 +25,7 @@ const SHORT = job({
   taskRunSeconds: [1],
 });
 
-describe('a run worked out by hand', () => {
+describe('a run computed by hand', () => {
   const { run } = build([LONG, SHORT]);
 
   test('counts jobs, tasks and attempts', () => {
@@ -33,19 +33,19 @@ describe('a run worked out by hand', () => {
     expect(run.tasks).toEqual({ submitted: 3, completed: 3, attempts: 3 });
   });
 
-  test('run times are the client’s, by class and in all', () => {
+  test('run times are the client’s, by class and in total', () => {
     expect(run.runtimeSeconds.short).toEqual({ count: 1, mean: 2.5, p50: 2.5, p90: 2.5, p99: 2.5, max: 2.5 });
     expect(run.runtimeSeconds.long.max).toBe(4.5);
     expect(run.runtimeSeconds.all).toMatchObject({ count: 2, mean: 3.5, p50: 2.5, p90: 4.5 });
   });
 
-  test('queueing is task start less job submission, a value a task', () => {
+  test('queueing is the time from job submission to task start, per task', () => {
     expect(run.queueingSeconds.short).toMatchObject({ count: 1, max: 1.5 });
     expect(run.queueingSeconds.long).toMatchObject({ count: 2, mean: 0.5, max: 1 });
     expect(run.queueingSeconds.all.count).toBe(3);
   });
 
-  test('utilisation is the share of slots that are busy, weighted by time; series are looked at each second', () => {
+  test('utilisation is the share of busy slots, weighted by time; series are sampled every second', () => {
     expect(run.series.seconds).toEqual([1, 2, 3, 4]);
     expect(run.series.busySlots).toEqual([2, 3, 1, 0]);
     expect(run.utilisation).toMatchObject({
@@ -58,7 +58,7 @@ describe('a run worked out by hand', () => {
     });
   });
 
-  test('utilisation while jobs are submitted leaves out what comes after the last', () => {
+  test('utilisation while jobs are submitted excludes the time after the last', () => {
     const late = job({ id: 'late', submitSeconds: 2.5, waitSeconds: 1, runSeconds: 6.5 });
     const { utilisation } = build([LONG, SHORT, late]).run;
     expect(utilisation.whileSubmitting).toEqual({ mean: 4.5 / 10, p50: 0.5, max: 0.75 });
@@ -73,14 +73,14 @@ describe('a run worked out by hand', () => {
     expect(run.series.jobsUnderway).toEqual({ short: [1, 1, 0, 0], long: [1, 1, 1, 1] });
   });
 
-  test('time goes where the task that ended last spent it', () => {
+  test('time is divided by the task that ended last', () => {
     expect(run.timeParts.long).toEqual({ queueing: 0, running: 4, reporting: 0.5 });
     expect(run.timeParts.short).toEqual({ queueing: 1.5, running: 1, reporting: 0 });
   });
 });
 
-describe('what counts and what does not', () => {
-  test('a failed job is counted, and its run time is not', () => {
+describe('counted and uncounted jobs', () => {
+  test('a failed job counts, but its run time does not', () => {
     const failed = job({
       id: 'failed',
       outcome: 'failed',
@@ -99,7 +99,7 @@ describe('what counts and what does not', () => {
     expect(run.series.waitingTasks.short).toEqual([2, 1, 1, 1, 0, 0, 0]);
   });
 
-  test('attempts are those that are given, or else the starts', () => {
+  test('attempts are the given number, by default the starts', () => {
     expect(build([job({ attempts: 3 }), job()]).run.tasks).toEqual({
       submitted: 2,
       completed: 2,
@@ -107,7 +107,7 @@ describe('what counts and what does not', () => {
     });
   });
 
-  test('a job that is not counted holds slots and waits, and that is all', () => {
+  test('an uncounted job only occupies slots and waits', () => {
     const tally = new RunTally({ policy: 'hawk', totalSlots: 4, snapshotIntervalSeconds: 1 });
     tally.add(SHORT);
     tally.addUncounted(LONG);
@@ -120,14 +120,14 @@ describe('what counts and what does not', () => {
     expect(run.utilisation).toEqual(build([LONG, SHORT]).run.utilisation);
   });
 
-  test('where the time of a message is known, binding is a round trip and the end is news one way', () => {
+  test('with known message times, binding is a round trip and reporting is one message', () => {
     // The job is submitted at 0, free at 1, bound until 1.5, runs until 3.5, and its end is known at 3.75.
     const known = job({ waitSeconds: 1.75, runSeconds: 2, runtimeSeconds: 3.75 });
     const { run } = build([known], { messageTimes: { binding: 0.5, news: 0.25 } });
     expect(run.timeParts.short).toEqual({ queueing: 1, binding: 0.5, running: 2, reporting: 0.25 });
   });
 
-  test('a slot that seems to run two tasks for a moment is busy once', () => {
+  test('a slot that seems to run two tasks at once is busy once', () => {
     const early = job({ waitSeconds: 1, runSeconds: 2.01 });
     const next = job({ waitSeconds: 3, runSeconds: 2 });
     const { run } = build([early, next], { totalSlots: 1 });
@@ -141,19 +141,19 @@ describe('what counts and what does not', () => {
     expect(run.timeParts.long).toBeNull();
   });
 
-  test('a run that ends before the first snapshot has its utilisation all the same', () => {
+  test('a run that ends before the first snapshot has a utilisation', () => {
     const { run } = build([job()], { snapshotIntervalSeconds: 100 });
     expect(run.utilisation).toMatchObject({ mean: 2 / 12, p50: 0.25, max: 0.25, snapshots: 0 });
     expect(run.utilisation.whileSubmitting).toEqual({ mean: null, p50: null, max: null });
   });
 
-  test('events a second are events over wall time, where there are events', () => {
+  test('events per second are events divided by wall time, if there are events', () => {
     expect(build([job()], { events: 500, wallSeconds: 2 }).run.eventsPerSecond).toBe(250);
     expect(build([job()]).run).toMatchObject({ events: null, eventsPerSecond: null, predictor: null });
   });
 });
 
-describe('contradictory measurements are refused in one line', () => {
+describe('contradictory measurements are rejected with one line', () => {
   const cases: [string, JobResult, RegExp][] = [
     ['a run time that is not a number', job({ runtimeSeconds: Number.NaN }), /run time of NaN/],
     ['a negative run time', job({ runtimeSeconds: -1 }), /run time of -1/],
@@ -176,7 +176,7 @@ describe('contradictory measurements are refused in one line', () => {
     expect(() => build([bad])).toThrow(message);
   });
 
-  test('a start that rounding puts before the submission counts as no wait', () => {
+  test('a start that is before the submission due to rounding counts as no wait', () => {
     const { run } = build([
       job({ submitSeconds: 1.9083419999999998, taskStartsSeconds: [1.9083419999999995], runtimeSeconds: 2 }),
     ]);
@@ -213,7 +213,7 @@ describe('conservation', () => {
     ),
   );
 
-  test('busy slots at whole seconds add up to the task seconds, waiting tasks to the queueing', () => {
+  test('busy slots at full seconds add up to task seconds, and waiting tasks to queueing', () => {
     fc.assert(
       fc.property(results, (all) => {
         // The cluster has more slots than the tasks can fill.
@@ -251,7 +251,7 @@ describe('conservation', () => {
     );
   });
 
-  test('the order in which jobs are reported changes nothing', () => {
+  test('the order in which jobs are reported has no effect', () => {
     fc.assert(
       fc.property(results, (all) => {
         const forwards = build(all).run;

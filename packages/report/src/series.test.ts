@@ -15,19 +15,19 @@ function busyAt(
 }
 
 describe('levels over time', () => {
-  test('stand as they were looked at, while there are few of them', () => {
+  test('are unchanged while there are few of them', () => {
     const { seconds, busySlots } = busyAt([3, 4]);
     expect({ seconds, busySlots }).toEqual({ seconds: [100, 200], busySlots: [3, 4] });
   });
 
-  test('of a long run are means, in the rhythm that leaves few enough points', () => {
+  test('are means over regular intervals in a long run', () => {
     const { seconds, busySlots } = busyAt(Array.from({ length: 2_400 }, (_, index) => index));
     expect(seconds.slice(0, 2)).toEqual([300, 600]);
     expect(busySlots.slice(0, 2)).toEqual([1, 4]);
     expect(seconds.at(-1)).toBe(240_000);
   });
 
-  test('are dense until jobs have come and waited, and sparse while a few last tasks run for long', () => {
+  test('are dense until jobs have arrived and waited, and sparse during a long tail', () => {
     const snapshots = Array.from({ length: 9_700 }, () => 1);
     const waiting = snapshots.map((_, at) => (at < 700 ? 5 : 0));
     const { seconds, settledSeconds } = busyAt(snapshots, { waiting });
@@ -46,7 +46,7 @@ describe('levels over time', () => {
     expect({ settledSeconds, submittedSeconds }).toEqual({ settledSeconds: 400, submittedSeconds: 320 });
   });
 
-  test('have columns of one length, no more points than allowed, and lose nothing of what they add up to', () => {
+  test('have columns of equal length, limited points and unchanged totals', () => {
     const snapshots = fc.array(fc.integer({ min: 0, max: 1000 }), { maxLength: 3000, size: 'max' });
     fc.assert(
       fc.property(snapshots, (all) => {
@@ -77,7 +77,7 @@ describe('readings of counters', () => {
     probesMoved: 2 * count,
   });
 
-  test('become what happened since the one before', () => {
+  test('become differences from the previous reading', () => {
     const readings = [{ ...reading(7, 1), queuedEntries: 5 }, reading(12, 4)];
     expect(countedSeries(readings)).toEqual({
       seconds: [7, 12],
@@ -88,7 +88,7 @@ describe('readings of counters', () => {
     });
   });
 
-  test('are bounded in number, and none of what they counted is lost', () => {
+  test('are limited in number without losing counts', () => {
     const readings = Array.from({ length: 3 * SERIES_POINTS_MAX + 1 }, (_, index) =>
       reading(index + 1, index),
     );
@@ -98,7 +98,7 @@ describe('readings of counters', () => {
     expect(stealAttempts.reduce((sum, attempts) => sum + attempts, 0)).toBe(readings.at(-1)!.stealAttempts);
   });
 
-  test('are absent where nobody read', () => {
+  test('are absent without readings', () => {
     expect(countedSeries(undefined)).toBeNull();
     expect(countedSeries([])).toBeNull();
   });

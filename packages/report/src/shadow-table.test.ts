@@ -34,7 +34,7 @@ function comparisonWith(shadow?: readonly EstimatorScore[]): Comparison {
   });
 }
 
-test('each estimator is a line, and a column a group of jobs', () => {
+test('the table has one line per estimator and one column per group of jobs', () => {
   const text = renderShadow(comparisonWith([score('pilot', 4), score('history', 40)]));
   expect(text).toContain('estimators in shadow of hawk, seed 1: 120 jobs');
   expect(text).toMatch(/^pilot +4\.0% +12\.0% +4\.0% +5\.0% +7\.5% +0\.500 +12\.0 s +30\.0 s$/m);
@@ -42,11 +42,11 @@ test('each estimator is a line, and a column a group of jobs', () => {
   expect(text).toMatch(/^history +40\.0% \/ 120%$/m);
 });
 
-test('what nothing is known of is a dash', () => {
+test('unknown values are dashes', () => {
   expect(renderShadow(comparisonWith([score('given', null)]))).toMatch(/^given +– +– +–/m);
 });
 
-test('a page has them, too; and neither says anything where there were none', () => {
+test('a page shows the scores, too; both are empty without shadow estimators', () => {
   const meta = { command: 'goshawk', generator: 'goshawk 0' };
   expect(renderHtml(comparisonWith([score('pilot', 4)]), [], meta)).toContain('Estimators in shadow');
   expect(renderHtml(comparisonWith(), [], meta)).not.toContain('Estimators in shadow');

@@ -12,14 +12,14 @@ const intervals = fc.array(
 );
 
 describe('snapshots', () => {
-  test('count what is open at each instant, the start included and the end not', () => {
+  test('count open intervals at each instant, including the start but not the end', () => {
     const snapshots = new Snapshots(1);
     snapshots.add(1, 3);
     snapshots.add(1.5, 2.5);
     expect([...snapshots.until(4)]).toEqual([1, 2, 0, 0]);
   });
 
-  test('do not see what begins and ends between two instants', () => {
+  test('ignore intervals between two instants', () => {
     const snapshots = new Snapshots(100);
     snapshots.add(101, 199);
     expect([...snapshots.until(300)]).toEqual([0, 0, 0]);
@@ -52,11 +52,11 @@ describe('snapshots', () => {
     );
   });
 
-  test('refuse an interval of 0', () => {
+  test('reject an interval of 0', () => {
     expect(() => new Snapshots(0)).toThrow(MeasurementError);
   });
 
-  test('are further apart in a run that is very long, and count the same there', () => {
+  test('are further apart in a very long run, with the same counts', () => {
     const snapshots = new Snapshots(1);
     snapshots.add(3, 1_000);
     snapshots.add(5, 5_000_000);

@@ -46,7 +46,7 @@ function run(jobs: readonly JobResult[], policy = 'carbyne') {
   }).run;
 }
 
-test('what jobs of stages had of a cluster follows from when their tasks ran', () => {
+test('resource use of staged jobs follows from the times of their tasks', () => {
   const { staged } = run([flat, dag]);
   expect(staged).toMatchObject({ jobs: 2, makespanSeconds: 60, fairness: { windowSeconds: 60 } });
   expect(staged!.dagSeconds).toMatchObject({ mean: 60 });
@@ -58,7 +58,7 @@ test('what jobs of stages had of a cluster follows from when their tasks ran', (
   expect(staged!.fairness.byNeed!.mean).toBeCloseTo(jain(1, 25 / 30), 12);
 });
 
-test('a job of twice the weight is due twice as much, and who needs less is due no more', () => {
+test('a job of twice the weight is due twice the share, but no more than it needs', () => {
   const held = (id: string, seconds: number, weight: number) =>
     job(id, seconds, {
       weight,
@@ -73,14 +73,14 @@ test('a job of twice the weight is due twice as much, and who needs less is due 
   expect(fairness.byNeed).toEqual({ mean: 1, min: 1, windows: 4 });
 });
 
-test('nothing is said where no job has stages or demands, and of those that did not complete', () => {
+test('results are absent without stages and demands, and exclude incomplete jobs', () => {
   const { stages: _, ...plain } = flat;
   expect(run([plain]).staged).toBeUndefined();
   expect(run([{ ...dag, outcome: 'failed' }]).staged).toBeUndefined();
   expect(renderStages([run([plain])])).toBe('');
 });
 
-test('jobs are held against the same jobs under drf', () => {
+test('jobs are compared with the same jobs under drf', () => {
   const times = (policy: string, ...seconds: number[]) => ({
     policy,
     seed: 1,
@@ -106,7 +106,7 @@ test('jobs are held against the same jobs under drf', () => {
   expect(row).toMatch(/^carbyne +60\.0 s .* 0\.941 +0\.992 +50\.0% +50\.0%$/);
 });
 
-test('a run of months has all its windows, and of many jobs each is found at once', () => {
+test('a run of months has all its windows, and many jobs are found quickly', () => {
   const months = 100 * 86_400;
   const long = job('long', months, { ...flat, id: 'long', runtimeSeconds: months, taskRunSeconds: [months] });
   expect(run([long]).staged!.fairness.raw).toEqual({ mean: 1, min: 1, windows: months / 60 });
@@ -119,7 +119,7 @@ test('a run of months has all its windows, and of many jobs each is found at onc
   expect(run(many).staged!.jobs).toBe(many.length);
 });
 
-test('jobs that wait for long cost no more than their run', () => {
+test('long waits of jobs do not increase the cost', () => {
   const first = { ...flat, id: 'first', runtimeSeconds: 1e6, taskRunSeconds: [1e6] };
   const waiting = Array.from({ length: 20_000 }, (_, at) => ({
     ...flat,
@@ -135,7 +135,7 @@ test('jobs that wait for long cost no more than their run', () => {
   expect(fairness.byNeed!.min).toBeCloseTo(1 / 20_001, 9);
 });
 
-test('the index by need is that of shares summed up piece by piece', () => {
+test('the index by need equals that of shares added interval by interval', () => {
   const weights = [1, 2, 3, 1, 5];
   const jobs = weights.map((weight, at) =>
     job(`${at}`, 300 - 20 * at, {

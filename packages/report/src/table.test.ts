@@ -20,7 +20,7 @@ const width = (text: string) => Math.max(...lines(text).map((line) => line.lengt
 describe('the table of a comparison', () => {
   const text = renderTable(sample().comparison, { color: false, columns: 100 });
 
-  test('has a row a policy with p50, p90, p99 and mean of both classes', () => {
+  test('has one row per policy with p50, p90, p99 and mean of both classes', () => {
     const { short, long } = sample().comparison.runs[1]!.runtimeSeconds;
     const row = lines(text).find((line) => line.startsWith('sparrow'))!;
     const expected = [short, long]
@@ -30,12 +30,12 @@ describe('the table of a comparison', () => {
     expect(text).toMatch(/run time of short jobs, ms +run time of long jobs, ms/);
   });
 
-  test('says in words what the first policy gains over the other', () => {
+  test('describes the gain of the first policy over the other in words', () => {
     expect(text).toMatch(/hawk against sparrow:\s+short p50 0\.\d+×, p90 0\.\d+×, mean 0\.\d+×/);
     expect(text).toContain('below 1×: hawk is faster');
   });
 
-  test('shows names of policies as they are read, in columns of their width', () => {
+  test('shows names of policies unchanged, in columns of their width', () => {
     const { comparison } = sample();
     const runs = comparison.runs.map((run) =>
       run.policy === 'sparrow' ? { ...run, policy: '策略\u202e漢.mjs' } : run,
@@ -47,21 +47,21 @@ describe('the table of a comparison', () => {
     expect(new Set(rows.slice(1).map(cellWidth)).size).toBe(1);
   });
 
-  test('names workload and cluster, messages a task, steals and utilisation', () => {
+  test('shows workload, cluster, messages per task, steals and utilisation', () => {
     expect(text).toContain('google-like:jobs=120');
     expect(lines(text)).toContainEqual(
       expect.stringMatching(/^policy +busy as jobs came .*messages\/task +steals/),
     );
   });
 
-  test('has no escape sequences unless colour is asked for', () => {
+  test('has no escape sequences unless colour is requested', () => {
     expect(text).not.toContain(ESCAPE);
     const coloured = renderTable(sample().comparison, { color: true, columns: 100 });
     expect(coloured).toContain(ESCAPE);
     expect(stripVTControlCharacters(coloured)).toBe(text);
   });
 
-  test('ends no line in a space', () => {
+  test('has no trailing spaces', () => {
     expect(lines(text).filter((line) => line.endsWith(' '))).toEqual([]);
   });
 });
@@ -72,7 +72,7 @@ describe('narrow terminals', () => {
     expect(width(renderTable(comparison, { color: true, columns }))).toBeLessThanOrEqual(columns);
   });
 
-  test('nothing is left out where the classes stand one under the other', () => {
+  test('nothing is omitted if the classes are stacked', () => {
     const numbers = (columns: number) =>
       renderTable(sample(ABLATIONS).comparison, { color: false, columns })
         .match(/[\d.,]+/g)!
@@ -81,7 +81,7 @@ describe('narrow terminals', () => {
   });
 });
 
-test('one job is no "1 jobs"', () => {
+test('one job is not "1 jobs"', () => {
   const { comparison } = sample();
   const one = { ...comparison, workload: { ...comparison.workload, jobs: 1, tasks: 1 } };
   expect(renderTable(one, { color: false })).toContain('1 job, 1 task, ');

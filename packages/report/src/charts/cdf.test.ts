@@ -20,7 +20,7 @@ test('a value of 0 is drawn at the least positive one', () => {
   ]);
 });
 
-test('any sample is drawn in a few hundred points that rise from 0 to 1 and lie on the distribution', () => {
+test('any sample is drawn as a few hundred ascending points on the distribution', () => {
   const sample = fc.array(fc.double({ min: 1e-6, max: 1e6, noNaN: true }), {
     minLength: 1,
     maxLength: 3000,

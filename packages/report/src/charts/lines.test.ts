@@ -7,8 +7,8 @@ const points = fc
   .array(fc.double({ min: 0, max: 1e6, noNaN: true }), { maxLength: 500 })
   .map((values) => values.map((value, index): Point => [index, value]));
 
-describe('thinning a series over time', () => {
-  test('leaves a short one alone', () => {
+describe('reducing a series over time', () => {
+  test('keeps a short series', () => {
     expect(
       thinned(
         [
@@ -23,7 +23,7 @@ describe('thinning a series over time', () => {
     ]);
   });
 
-  test('lets a point stand for a stretch with its mean', () => {
+  test('replaces each interval by a point with its mean', () => {
     const series: Point[] = [
       [0, 1],
       [1, 3],
@@ -36,7 +36,7 @@ describe('thinning a series over time', () => {
     ]);
   });
 
-  test('keeps times ascending, values within their range, and no more points than asked for', () => {
+  test('keeps times ascending, values within their range, and the limit of points', () => {
     fc.assert(
       fc.property(points, fc.integer({ min: 1, max: 50 }), (series, count) => {
         const thin = thinned(series, count);
@@ -52,7 +52,7 @@ describe('thinning a series over time', () => {
   });
 });
 
-test('lines that coincide carry their markers at different points', () => {
+test('lines that coincide have their markers at different points', () => {
   const line = Array.from({ length: 100 }, (_, index): Point => [index, index]);
   const marked = (index: number) =>
     lineSeries(line, lineLook(index), index).data.flatMap((point, at) => (Array.isArray(point) ? [] : [at]));

@@ -32,7 +32,7 @@ describe.each(['light', 'dark'] as const)('on a %s page', (kind) => {
   });
 });
 
-test('24 policies have 24 looks, and neighbours differ in colour, dash and marker', () => {
+test('24 policies look different, and neighbours differ in colour, dash and marker', () => {
   const looks = Array.from({ length: 24 }, (_, index) => lineLook(index));
   expect(new Set(looks.map((look) => JSON.stringify(look))).size).toBe(24);
   for (const [index, look] of looks.slice(1).entries()) {
@@ -42,7 +42,7 @@ test('24 policies have 24 looks, and neighbours differ in colour, dash and marke
   }
 });
 
-test('a role becomes its colour in attributes, and stays in text', () => {
+test('roles are replaced by colours in attributes but not in text', () => {
   const grid = color('grid');
   expect(toLiterals(`<path stroke="${grid}"/><text>${grid}</text>`, 'dark')).toBe(
     `<path stroke="${PALETTE.grid!.dark}"/><text>var(--grid)</text>`,

@@ -30,7 +30,7 @@ describe.each([
 ])('%s as a file that stands alone', (_, drawing) => {
   const svg = renderSvg({ ...drawing, title: 'A title', description: 'What it shows' }, SIZE);
 
-  test('are of the size that was asked for, on a background of their own', () => {
+  test('have the requested size and an explicit background', () => {
     expect(svg).toMatch(
       /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" width="720" height="420" viewBox="0 0 720 420"/,
     );
@@ -43,13 +43,13 @@ describe.each([
     expect(colors.filter((color) => !/^(none|#[0-9a-f]{3,6})$/.test(color))).toEqual([]);
   });
 
-  test('ask nobody for anything', () => {
+  test('contain no references', () => {
     expect(svg.replace('http://www.w3.org/2000/svg', '')).not.toMatch(
       /<script|<style|https?:|href|url\((?!#)/,
     );
   });
 
-  test('name themselves, and each of their series', () => {
+  test('contain their title and the name of each series', () => {
     expect(svg).toContain(
       '<title id="chart-title">A title</title><desc id="chart-description">What it shows',
     );
@@ -60,7 +60,7 @@ describe.each([
     expect(renderSvg({ ...drawing, title: 'A title', description: 'What it shows' }, SIZE)).toBe(svg);
   });
 
-  test('close what they open', () => {
+  test('are well-formed', () => {
     for (const tag of ['svg', 'g', 'text', 'title', 'defs', 'clipPath']) {
       expect(svg.match(new RegExp(`</${tag}>`, 'g'))?.length).toBe(
         svg.match(new RegExp(`<${tag}[ >]`, 'g'))?.length,
@@ -69,7 +69,7 @@ describe.each([
   });
 });
 
-test('text from outside is text', () => {
+test('text from outside is escaped', () => {
   const name = `</text><script>alert('1')</script>"&`;
   const drawing = lineChart({
     x: { name },
@@ -84,7 +84,7 @@ test('text from outside is text', () => {
   expect(svg.match(/<\/text>/g)?.length).toBe(svg.match(/<text /g)?.length);
 });
 
-test('several pictures of one page have ids of their own', () => {
+test('several pictures of one page have distinct ids', () => {
   const ids = ['a', 'b'].flatMap((id) =>
     [...renderSvg({ ...lines, title: 'A title', id }, SIZE).matchAll(/ id="([^"]+)"/g)].map(
       (match) => match[1],
@@ -102,7 +102,7 @@ test('a single series needs no legend', () => {
   expect(renderSvg({ ...alone, title: 'A title' }, SIZE)).not.toContain('>alone<');
 });
 
-describe('odd numbers have a place, or none', () => {
+describe('unusual numbers have a place or none', () => {
   test.each([
     ['no lines', []],
     ['no points', [{ name: 'a', points: [] }]],

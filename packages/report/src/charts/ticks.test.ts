@@ -28,7 +28,7 @@ describe('ticks are few, ascending and within the scale', () => {
     );
   });
 
-  test('ratios, with 1 among them', () => {
+  test('ratios, including 1', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 1e-5, max: 1e5, noNaN: true })), (ratios) => {
         const scale = ratioScale(ratios);
@@ -60,7 +60,7 @@ test.each([
   expect(ticks).toEqual(expected);
 });
 
-test('ratios from 0.55 to 1.55 have more ticks than the 1', () => {
+test('ratios from 0.55 to 1.55 have more ticks than 1', () => {
   const ticks = ratioScale([0.55, 1.55]).ticks.map((tick) => Number((10 ** tick).toPrecision(6)));
   expect(ticks).toEqual([0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6]);
 });

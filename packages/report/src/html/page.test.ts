@@ -26,7 +26,7 @@ describe('the page of a comparison', () => {
   const { comparison, series } = sample();
   const page = renderHtml(comparison, series, META);
 
-  test('asks nobody for anything: no scripts, no links, no addresses', () => {
+  test('is self-contained: no scripts, no links, no addresses', () => {
     expect(page).not.toMatch(/<script|<link|<img|<iframe|@import|https?:|javascript:| on\w+=|url\((?!#)/i);
     expect(page).toContain('content="default-src &#39;none&#39;; style-src');
   });
@@ -43,14 +43,14 @@ describe('the page of a comparison', () => {
     ]);
   });
 
-  test('draws a pair of charts for each, labelled, with their numbers as a table', () => {
+  test('draws two labelled charts per section, with their numbers as a table', () => {
     const charts = all(page, /<svg viewBox="0 0 500 \d+" role="img" aria-label="([^"]+)"/g);
     expect(charts).toHaveLength(12);
     expect(charts[0]).toMatch(/short jobs\. hawk: half within \d+ ms, 90% within \d+ ms; sparrow:/);
     expect(all(page, /<details>/g)).toHaveLength(12);
   });
 
-  test('says how to make it again', () => {
+  test('shows the command that reproduces it', () => {
     expect(
       all(page, /<code>goshawk(.*?)<\/code>/g).map((line) => `goshawk${line.replaceAll(/<[^>]+>/g, '')}`),
     ).toEqual([META.command]);
@@ -60,7 +60,7 @@ describe('the page of a comparison', () => {
     expect(page).toMatch(/steal-cap<\/th><td>10<\/td><td>0<\/td>/);
   });
 
-  test('takes every colour of its charts from the page, for light, dark and print', () => {
+  test('uses only colours of the page in its charts, for light, dark and print', () => {
     const charts = all(page, /<svg viewBox="0 0 500[\s\S]*?<\/svg>/g).join('');
     const colors = new Set(all(charts, /(?:fill|stroke)="([^"]+)"/g));
     expect([...colors].filter((color) => !/^(none|var\(--[\w-]+\)|#000)$/.test(color))).toEqual([]);
@@ -72,17 +72,17 @@ describe('the page of a comparison', () => {
     expect(page).toContain('@media print');
   });
 
-  test('has each id once, and every reference leads to one', () => {
+  test('has unique ids and no dangling references', () => {
     const ids = all(page, / id="([^"]+)"/g);
     expect(new Set(ids).size).toBe(ids.length);
     expect(all(page, /url\(#([^)]+)\)/g).filter((id) => !ids.includes(id))).toEqual([]);
   });
 
-  test('is the same for the same input, however many pages were made before', () => {
+  test('is the same for the same input, even after other pages', () => {
     expect(renderHtml(comparison, series, META)).toBe(page);
   });
 
-  test('closes what it opens', () => {
+  test('is well-formed', () => {
     for (const tag of ['section', 'div', 'table', 'tr', 'svg', 'g', 'figure', 'details', 'ul', 'dl', 'p']) {
       expect(all(page, new RegExp(`</${tag}>`, 'g')).length).toBe(
         all(page, new RegExp(`<${tag}[ >]`, 'g')).length,
@@ -91,8 +91,8 @@ describe('the page of a comparison', () => {
   });
 });
 
-describe('what a page is made of', () => {
-  test('from the JSON alone it has tables, and the charts that need no series', () => {
+describe('contents of a page', () => {
+  test('has tables and charts without series if only the JSON is given', () => {
     const { comparison } = sample();
     const page = renderHtml(JSON.parse(JSON.stringify(comparison)) as Comparison, [], META);
     expect(all(page, /<h2>(.*?)<\/h2>/g)).toEqual([
@@ -104,7 +104,7 @@ describe('what a page is made of', () => {
     ]);
   });
 
-  test('the queues of the workers are shown where they were read, and the jobs under way elsewhere', () => {
+  test("shows the workers' queues if they were read, and active jobs otherwise", () => {
     const { comparison, series } = sample({ hawk: 1 });
     const page = renderHtml(comparison, series, META);
     expect(page).toContain('Entries in the workers’ queues');
@@ -115,7 +115,7 @@ describe('what a page is made of', () => {
     expect(without).not.toContain('Steals that succeeded');
   });
 
-  test('several baselines get a legend and a title of their own', () => {
+  test('several baselines have a legend and a separate title', () => {
     const { comparison, series } = sample(SEVEN, [1, 2]);
     const page = renderHtml(comparison, series, META);
     expect(page).toContain('<h1>hawk against 6 other policies</h1>');
@@ -124,14 +124,14 @@ describe('what a page is made of', () => {
     expect(page).toContain('In small print the least and the greatest over the seeds');
   });
 
-  test('one policy alone is shown without ratios', () => {
+  test('a single policy is shown without ratios', () => {
     const { comparison, series } = sample({ hawk: 1 });
     const page = renderHtml(comparison, series, META);
     expect(page).toContain('<h1>hawk</h1>');
     expect(page).not.toContain('by percentile');
   });
 
-  test('the round trip that binds a task is a part of its own where it is known', () => {
+  test('the round trip that binds a task is a separate part if it is known', () => {
     const { comparison, series } = sample({ hawk: 1 });
     const timeParts = { short: { queueing: 1, binding: 0.25, running: 2 }, long: null };
     const runs = comparison.runs.map((run) => ({ ...run, timeParts }));
@@ -140,7 +140,7 @@ describe('what a page is made of', () => {
     );
   });
 
-  test('failed jobs and a predictor are shown where there are any', () => {
+  test('failed jobs and a predictor are shown if there are any', () => {
     const { comparison } = sample({ hawk: 1 });
     const predictor = {
       jobsSampled: 7,
@@ -162,13 +162,13 @@ describe('what a page is made of', () => {
     expect(page).toContain('<td>21</td><td>12.3%</td><td>4.5%</td><td>67.8%</td><td>–</td>');
   });
 
-  test('a series of a policy that is not compared is an error', () => {
+  test('a series of a policy outside the comparison is an error', () => {
     const { comparison, series } = sample();
     expect(() => renderHtml(comparison, [{ ...series[0]!, policy: 'eagle' }], META)).toThrow(ComparisonError);
   });
 });
 
-describe('odd numbers', () => {
+describe('unusual numbers', () => {
   const { comparison } = sample({ hawk: 1 });
   const pageOf = (seconds: readonly number[]) => {
     const jobs = seconds.map((runSeconds, index) => job({ id: String(index), waitSeconds: 0, runSeconds }));
@@ -190,7 +190,7 @@ describe('odd numbers', () => {
   });
 });
 
-test('names from outside are text wherever they appear', () => {
+test('names from outside are escaped everywhere', () => {
   const hostile = `</title><script>alert("1")</script><img src=x onerror='alert(2)'>{a|b}&`;
   const { comparison, series } = sample({ [hostile]: 1, [`${hostile}2`]: 3 });
   const page = renderHtml(
@@ -214,7 +214,7 @@ test('names from outside are text wherever they appear', () => {
   expect(labels).toContain('onerror=&#39;alert(2)&#39;');
 });
 
-test('half a million jobs under seven policies make a page of less than 400 kB', () => {
+test('a page of half a million jobs under seven policies is smaller than 400 kB', () => {
   const { comparison, series } = sample(SEVEN);
   const runtimes = Float64Array.from({ length: 500_000 }, (_, index) => 1 + ((index * 7919) % 500_000) / 100);
   const levels = Array.from({ length: 20_000 }, (_, index) => index % 97);
