@@ -32,8 +32,8 @@ const NOTABLE_RATIO = 0.05;
 const HANG = '\n  ';
 
 /**
- * Renders a comparison for a terminal: run times by policy, a summary of the first policy against the others, and the
- * cost of each policy. The text ends without a newline.
+ * Renders a comparison for a terminal: run times by policy, a summary of the first policy against the others,
+ * and the cost of each policy. The text has no final newline.
  */
 export function renderTable(comparison: Comparison, style: TableStyle): string {
   const columns = style.columns ?? DEFAULT_COLUMNS;
