@@ -24,7 +24,7 @@ export function arrivingJobOf(job: TraceJob, submittedAt = job.submitSeconds * 1
   };
 }
 
-/** Number of tasks of the largest stage without predecessors. */
+/** Returns the number of tasks of the largest stage without predecessors. */
 function startableOf({ stages, durationsSeconds }: TraceJob): number {
   if (stages === undefined) return durationsSeconds.length;
   return Math.max(...stages.map(({ after, tasks }) => (after.length === 0 ? tasks : 0)));

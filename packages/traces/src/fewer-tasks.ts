@@ -2,7 +2,8 @@ import { concatenated, sumOf } from '@goshawk/core';
 import type { TraceJob } from './job.js';
 
 /**
- * Durations for a smaller number of tasks of a job, divided among stages in proportion, at least one each.
+ * Returns durations for a smaller number of tasks of a job. Stages share them in proportion, at least one
+ * each.
  *
  * @param wanted number of tasks of the job
  * @param fewer selects this many durations of a stage

@@ -10,16 +10,15 @@ import {
 } from '@goshawk/core';
 import type { TraceJob } from './job.js';
 
-/** Allocates an exclusive column of zeros of this length. */
+/** Allocates a separate column of zeros of this length. */
 type Columns = (length: number) => Float64Array;
 
 const ownColumn: Columns = (length) => new Float64Array(length);
 
 /**
- * The job that a cluster runs for a job of a trace: each task sleeps as long as it ran. It is the same in a live and
- * a simulated cluster.
- *
- * Features that clusters do not have are dropped: Google's scheduling class, and shares of machines of unknown size.
+ * Returns the job that a cluster runs for a job of a trace: each task sleeps as long as it ran. Live and
+ * simulated clusters run the same job. Features that clusters lack are dropped: Google's scheduling class,
+ * and shares of unknown machines.
  *
  * @param estimateMs mean run time given to the cluster; undefined: none
  * @param seed of the job's random draws
@@ -93,7 +92,7 @@ function resourcesOf(demand: Resources | undefined): Resources {
   return wanted.length === 0 ? NO_RESOURCES : Object.fromEntries(wanted);
 }
 
-/** A loop, because simulations do this for each task, and `map` takes three times as long. */
+/** Converts in a loop, because simulations do this for each task and `map` takes three times as long. */
 function inMilliseconds(seconds: Float64Array, ms: Float64Array): Float64Array {
   for (let i = 0; i < seconds.length; i++) ms[i] = seconds[i]! * 1_000;
   return ms;
@@ -103,7 +102,7 @@ function milliseconds(seconds: number | undefined): Millis | undefined {
   return seconds === undefined ? undefined : seconds * 1_000;
 }
 
-/** A job as a client submits it; `parseJobSpec` converts it back to the same job. */
+/** Returns a job as a client submits it; `parseJobSpec` converts it back to the same job. */
 export function jobInputOf(spec: JobSpec): JobInput {
   const {
     stages,
@@ -149,8 +148,8 @@ function tasksInputOf(tasks: TaskList): NonNullable<JobInput['tasks']> {
 const BLOCK_LENGTH = 8_192;
 
 /**
- * Many columns share one block of memory, which is freed with the last of them: allocating a block for a small column
- * takes longer than filling it.
+ * Allocates many columns from one block of memory, which is freed with the last of them: allocating a block
+ * for a small column takes longer than filling it.
  */
 export function columnBlocks(): Columns {
   let block = new Float64Array();

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { TraceJob } from './job.js';
 
 const seconds = fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => value + 0);
-/** Without NUL, which no cluster takes. */
+/** A name without NUL, which clusters reject. */
 const name = fc
   .string({ minLength: 1, maxLength: 20, unit: 'binary' })
   .filter((text) => !text.includes('\u0000'));
@@ -62,14 +62,14 @@ export const arbitraryJob: fc.Arbitrary<TraceJob> = fc
     },
     { requiredKeys: ['submitSeconds', 'durationsSeconds'] },
   )
-  // A gang may run as a whole.
+  // The whole gang must be able to run at a time.
   .map(({ maxRunning, ...rest }) => {
     const isGang = rest.gang === true || rest.stages?.some(({ gang }) => gang === true);
     return { ...rest, ...(isGang ? {} : present({ maxRunning })) };
   })
   .map(({ durationsSeconds, statedMeanSeconds, ...rest }): TraceJob => {
     const tasks = rest.stages?.reduce((total, stage) => total + stage.tasks, 0) ?? durationsSeconds.length;
-    // A stage takes time.
+    // Stages have a positive duration.
     const least = rest.stages === undefined ? 0 : 1e-6;
     const all = Float64Array.from({ length: tasks }, (_, i) =>
       Math.max(least, durationsSeconds[i % durationsSeconds.length]!),

@@ -37,7 +37,7 @@ export interface TraceJob {
   readonly slowdown?: number;
   /** The tasks of each stage start together or not at all, under policies that start gangs. */
   readonly gang?: boolean;
-  /** Its running tasks may be killed for a job that would miss its deadline. */
+  /** Whether its running tasks may be killed for a job that would miss its deadline. */
   readonly preemptible?: boolean;
   /** Share relative to other jobs. */
   readonly weight?: number;
@@ -60,12 +60,12 @@ export interface TraceStage {
   readonly name: string;
   /** Indices of the stages that must complete first; always smaller than this stage's index. */
   readonly after: readonly number[];
-  /** At least one. The stages' tasks add up to the job's. */
+  /** Number of tasks, at least one. The stages' tasks add up to the job's. */
   readonly tasks: number;
-  /** Overrides the job's. */
+  /** Demand that overrides the job's. */
   readonly demand?: Resources;
   readonly require?: Readonly<Record<string, string>>;
-  /** Overrides the job's. */
+  /** Gang setting that overrides the job's. */
   readonly gang?: boolean;
   /** The submitter's estimate of the mean run time of its tasks; overrides the job's. */
   readonly estimateSeconds?: number;
@@ -94,12 +94,12 @@ async function* mapStreamed<T>(jobs: AsyncIterable<TraceJob>, of: (job: TraceJob
   for await (const job of jobs) yield of(job);
 }
 
-/** A job whose mean is computed from its durations. */
+/** Creates a job whose mean is computed from its durations. */
 export function jobOf(submitSeconds: number, durationsSeconds: Float64Array): TraceJob {
   return { submitSeconds, durationsSeconds, meanSeconds: meanOf(durationsSeconds) };
 }
 
-/** Replaces the job's estimates of stages by these; undefined where there is none. */
+/** Replaces the job's estimates of stages by these; undefined means no estimate. */
 export function withStageEstimates(job: TraceJob, stagesMs: readonly Millis[] = []): TraceJob {
   if (job.stages === undefined) return job;
   const stages = job.stages.map(({ estimateSeconds: _, ...stage }, place) => {
@@ -109,7 +109,7 @@ export function withStageEstimates(job: TraceJob, stagesMs: readonly Millis[] = 
   return { ...job, stages };
 }
 
-/** The job for a policy without gangs: its tasks start individually. */
+/** Returns the job for a policy without gangs: its tasks start individually. */
 export function withoutGangs(job: TraceJob): TraceJob {
   const { gang, ...rest } = job;
   if (!gang && job.stages?.some((stage) => stage.gang) !== true) return job;

@@ -27,7 +27,7 @@ const JOB_BYTES = 3 * Float64Array.BYTES_PER_ELEMENT;
 const INITIAL_JOBS = 1_024;
 const INITIAL_TASKS = 32_768;
 
-/** Packs jobs one by one. */
+/** Packs individual jobs. */
 export class JobPacker {
   #submitSeconds = new Float64Array(INITIAL_JOBS);
   #meanSeconds = new Float64Array(INITIAL_JOBS);
@@ -41,7 +41,7 @@ export class JobPacker {
     return this.#jobs;
   }
 
-  /** Whether the batch is large enough: many jobs, or few large ones. */
+  /** Whether the batch is large enough: many jobs, or a few large jobs. */
   get isFull(): boolean {
     return this.#jobs >= BATCH_JOBS || this.#tasks >= BATCH_TASKS;
   }
@@ -74,7 +74,7 @@ export class JobPacker {
     if (more !== undefined) this.#more.set(place, more);
   }
 
-  /** All jobs added since the last call. */
+  /** Returns all jobs added since the last call. */
   take(): PackedJobs {
     const jobs = this.#jobs;
     const packed = {
@@ -97,7 +97,7 @@ export function packed(jobs: Iterable<TraceJob>): PackedJobs {
   return packer.take();
 }
 
-/** Number of jobs in a batch that is not read as one. */
+/** Number of jobs per batch unless the workload is read as one batch. */
 const BATCH_JOBS = 1_024;
 /** Number of tasks with which a batch is full: 8 MB. */
 const BATCH_TASKS = 1_000_000;
@@ -162,7 +162,7 @@ export async function* flattened(batches: JobBatches): AsyncGenerator<TraceJob> 
   for await (const batch of batches) yield* unpackedJobs(batch);
 }
 
-/** Estimated size in memory. */
+/** Returns the estimated size in memory. */
 export function packedBytes({ durationsSeconds, ends, more }: PackedJobs): number {
   return durationsSeconds.byteLength + ends.length * JOB_BYTES + more.size * MORE_BYTES;
 }

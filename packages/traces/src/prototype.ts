@@ -22,7 +22,7 @@ interface PrototypeOptions {
 }
 
 export interface PreparedPrototype {
-  /** In order of submission, relative to the start of the replay. All times are as replayed. */
+  /** Jobs in order of submission, relative to the start of the replay. All times are as replayed. */
   readonly jobs: readonly TraceJob[];
   /** Number of jobs in the original workload. */
   readonly workloadJobs: number;
@@ -32,27 +32,25 @@ export interface PreparedPrototype {
   readonly divisor: number;
   /** Time over which jobs are submitted. */
   readonly spanMs: number;
-  /** When one ideal FIFO queue over all slots would have run everything. */
+  /** Time when one ideal FIFO queue over all slots would have run everything. */
   readonly estimatedRunMs: number;
   /** Longest task as replayed. */
   readonly longestTaskMs: number;
 }
 
 /**
- * Fits a workload to a small cluster as Hawk does for its prototype (§4.1, "prototype", and §4.10):
+ * Fits a workload to a small cluster as Hawk does for its prototype (§4.1, "prototype", and §4.10). It is
+ * deterministic.
  *
- * 1. takes a sample of the jobs, without replacement, in order of submission;
- * 2. scales the number of tasks of each job by (slots ÷ tasks of the largest job) where that job
- *    outgrows the cluster; what remains is lengthened so that each job keeps its task seconds and the
- *    spread of its durations (a job of few tasks keeps one);
- * 3. draws Poisson arrivals with mean gap (task seconds ÷ jobs) ÷ (slots × load);
- * 4. divides all times by `scale`; or so that the whole run takes about `forSeconds`, the default with
- *    60 s: Google's longest tasks, longer still when tasks are few, go on for some time after the last
- *    submission.
+ * - Takes a sample of the jobs, without replacement, in order of submission.
+ * - Scales the number of tasks of each job by (slots ÷ tasks of the largest job) if that job exceeds the
+ *   cluster, and lengthens the tasks: each job keeps its task seconds and the spread of its durations, and at
+ *   least one task.
+ * - Draws Poisson arrivals with mean gap (task seconds ÷ jobs) ÷ (slots × load).
+ * - Divides all times by `scale`, or so that the run takes about `forSeconds` (default: 60 s). Google's
+ *   longest tasks continue for some time after the last submission, especially if tasks are few.
  *
- * Deterministic: the same jobs and options give the same result.
- *
- * @throws WorkloadError when there is no job, no work in them, or an option is not a number above zero
+ * @throws WorkloadError if there are no jobs or no work, or an option is not a number above zero
  */
 export async function preparePrototype(jobs: Jobs, options: PrototypeOptions): Promise<PreparedPrototype> {
   checkOptions(options);
@@ -61,7 +59,7 @@ export async function preparePrototype(jobs: Jobs, options: PrototypeOptions): P
   return prepareSample(sample, total, options, random);
 }
 
-/** `preparePrototype` for all of the given jobs, without sampling; synchronous. */
+/** Fits all of the given jobs synchronously, like `preparePrototype` without sampling. */
 export function prepareJobs(jobs: readonly TraceJob[], options: PrototypeOptions): PreparedPrototype {
   checkOptions(options);
   return prepareSample(jobs, jobs.length, options, Random.seeded(options.seed ?? 1).fork('prototype'));
@@ -99,7 +97,7 @@ function prepareSample(
   };
 }
 
-/** Times of a job that scale with the run time of tasks… */
+/** These times of a job scale with the run time of tasks. */
 const TASK_TIMES = [
   'meanSeconds',
   'estimateSeconds',
@@ -107,7 +105,7 @@ const TASK_TIMES = [
   'timeoutSeconds',
   'timeLimitSeconds',
 ] as const;
-/** …and those that do not. */
+/** These times of a job do not scale. */
 const OTHER_TIMES = ['submitSeconds', 'retryBackoffSeconds'] as const;
 
 type TimeName = (typeof TASK_TIMES)[number] | (typeof OTHER_TIMES)[number];
@@ -157,8 +155,8 @@ function checkOptions(options: PrototypeOptions): void {
 }
 
 /**
- * Factor for the number of tasks of each job that limits the largest job to the number of slots (Hawk §4.1,
- * prototype); 1 if it fits already.
+ * Returns the factor for each job's number of tasks that limits the largest job to the number of slots (Hawk
+ * §4.1, prototype); 1 if it fits already.
  */
 function taskFactor(jobs: readonly TraceJob[], slots: number): number {
   let largest = 1;
@@ -167,9 +165,9 @@ function taskFactor(jobs: readonly TraceJob[], slots: number): number {
 }
 
 /**
- * A job with `factor` times the tasks (rounded, at least one per stage) and the same task seconds. The remaining
- * durations are the middles of equal slices of the sorted durations, which preserves their spread, scaled to keep the
- * sum, in random order.
+ * Returns a job with `factor` times the tasks (rounded, at least one per stage) and the same task seconds.
+ * The remaining durations are the middles of equal slices of the sorted durations, which preserves their
+ * spread, scaled to keep the sum, in random order.
  *
  * @param factor in (0, 1]
  */
@@ -183,7 +181,7 @@ export function scaleTasks(job: TraceJob, factor: number, random: Random): Trace
     ...job,
     // The means in the file and of the submitter are estimates, which may differ from the durations.
     ...changed(job, TASK_TIMES, (seconds) => seconds * stretch),
-    // Scaled down like the number of tasks.
+    // The limit is reduced like the number of tasks.
     ...(maxRunning === undefined ? {} : { maxRunning: Math.max(1, Math.round(maxRunning / stretch)) }),
     ...scaled,
     ...present({
@@ -208,7 +206,7 @@ function fewer(before: Float64Array, tasks: number, random: Random): Float64Arra
   return shuffle(random, kept);
 }
 
-/** `scaleTasks` for all jobs of a workload, by the factor that fits its largest job to the slots. */
+/** Applies `scaleTasks` to all jobs of a workload, by the factor that fits its largest job to the slots. */
 export function scaleToCluster(
   jobs: readonly TraceJob[],
   slots: number,
@@ -219,9 +217,9 @@ export function scaleToCluster(
 }
 
 /**
- * The same jobs with new submission times: a Poisson process conditioned on all arrivals falling into `spanSeconds`,
- * whose gaps are scaled exponential ones. The load over the span is therefore exact, instead of varying with the
- * draws.
+ * Returns the jobs with new submission times: a Poisson process conditioned on all arrivals being within
+ * `spanSeconds`, whose gaps are scaled exponential draws. The load over the span is therefore exact instead
+ * of random.
  */
 export function drawArrivals(jobs: readonly TraceJob[], spanSeconds: number, random: Random): TraceJob[] {
   const ends: number[] = [];
@@ -235,9 +233,9 @@ export function drawArrivals(jobs: readonly TraceJob[], spanSeconds: number, ran
 }
 
 /**
- * When the last task ends, in seconds from time 0, if one ideal FIFO queue feeds all slots: each task in order of
- * submission takes the first free slot. This is nearly a lower bound of a run's duration; at high load, or with very
- * long tasks, it is far beyond the last submission.
+ * Returns when the last task ends, in seconds from time 0, if one ideal FIFO queue feeds all slots: each task
+ * in order of submission takes the first free slot. This is nearly a lower bound of a run's duration; at high
+ * load, or with very long tasks, it is far beyond the last submission.
  *
  * @param jobs in order of submission
  */

@@ -38,7 +38,7 @@ it.skipIf(!existsSync(YAHOO))(
     expect(stats).toMatchObject({ jobs: 2910, tasks: 122_878, spanSeconds: 25_805 });
     expect(Math.round(stats.taskSecondsPerSecond!)).toBe(3227);
     expect(stats.longestTenth.taskSecondsShare).toBeCloseTo(0.987, 3);
-    // Two blanks in a row are one separator: no task takes 0 s.
+    // Two consecutive blanks are one separator: no task takes 0 s.
     expect(stats.jobMeanDurationSeconds.p50).toBeGreaterThan(1);
   },
 );
@@ -59,7 +59,7 @@ it.skipIf(!existsSync(TABLES))(
   'the first parts of the official Google tables have their known figures (skipped without them)',
   async () => {
     const workload = await openWorkload(TABLES);
-    // Counted from the files by other means.
+    // The numbers were counted from the files independently.
     expect(workload.jobCount).toBe(5339);
     expect(Object.fromEntries(workload.tallied.map(({ code, count }) => [code, count]))).toEqual({
       'jobs-before-trace': 3986,

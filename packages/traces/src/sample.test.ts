@@ -27,13 +27,13 @@ describe('sampleJobs', () => {
       const { sample } = await sampleJobs(jobs, 10, Random.seeded(seed));
       for (const job of sample) taken.set(job, (taken.get(job) ?? 0) + 1);
     }
-    // 200 expected each, with a deviation of 13.
+    // Each is expected 200 times, with a standard deviation of 13.
     expect(Math.min(...taken.values())).toBeGreaterThan(140);
     expect(Math.max(...taken.values())).toBeLessThan(260);
   });
 });
 
-/** A hundred jobs, one each 10 s, of 1 to 10 tasks. */
+/** A hundred jobs, one every 10 s, of 1 to 10 tasks. */
 const JOBS = Array.from({ length: 100 }, (_, i) =>
   jobOf(
     10 * i,
@@ -121,7 +121,7 @@ describe('limitTasks', () => {
       expect(durationsSeconds).toEqual(durationsSeconds.toSorted());
       for (const task of durationsSeconds) taken[task]!++;
     }
-    // 600 expected each, with a deviation of 20.
+    // Each is expected 600 times, with a standard deviation of 20.
     expect(Math.min(...taken)).toBeGreaterThan(500);
     expect(Math.max(...taken)).toBeLessThan(700);
   });

@@ -131,8 +131,8 @@ export async function sampleJobs(
 }
 
 /**
- * A job with at most `tasksMax` of its tasks, drawn without replacement, in order. Drawn instead of taking the first
- * ones, because the first tasks of a job are often of one kind with a different mean. Each stage keeps its proportion
+ * Returns a job with at most `tasksMax` of its tasks, drawn without replacement, in order. The first tasks
+ * would be biased, since they are often of one kind with a different mean. Each stage keeps its proportion
  * and at least one task, so a job with more stages than `tasksMax` keeps one per stage.
  */
 export function limitTasks(job: TraceJob, tasksMax: number, random: Random): TraceJob {
@@ -141,7 +141,7 @@ export function limitTasks(job: TraceJob, tasksMax: number, random: Random): Tra
   return { ...job, ...limited, meanSeconds: meanOfFewer(job, limited.durationsSeconds) };
 }
 
-/** A stated mean keeps its ratio to that of the durations. */
+/** Keeps the ratio of a stated mean to that of the durations. */
 function meanOfFewer({ durationsSeconds, meanSeconds }: TraceJob, kept: Float64Array): number {
   const before = meanOf(durationsSeconds);
   const after = meanOf(kept);

@@ -10,7 +10,7 @@ async function jobsOf(name: string) {
   return jobs.map((job) => [job.submitSeconds, ...job.durationsSeconds]);
 }
 
-// The hand-made samples that the documents show.
+// The documents show these hand-made samples.
 it('small.tr and stages.jsonl hold the same times', async () => {
   const times = [
     [0, 1, 2, 3],

@@ -1,6 +1,6 @@
 /** An omission or decision of a reader, a sampler or a writer, and its count. */
 export interface Tallied {
-  /** Stable, for programs. */
+  /** Stable code for programs. */
   readonly code: string;
   /** The counted thing and its handling: `jobs submitted before the trace began: omitted`. */
   readonly what: string;

@@ -66,7 +66,7 @@ describe('openWorkload of a generator', () => {
   });
 });
 
-// The figures in the documents rest on these jobs: they change with what a generator draws.
+// Figures in the documents depend on these jobs, which change with the generators.
 it.each([
   ['google-like:jobs=100', '9082c6fb4c013fcaa44bb2c44caaa99a3148e232aea6b6ab8dbdabe28c8a8113'],
   ['motivation:jobs=20', 'be543c2d6f1538565436946c3292b171b7130700f2972c680752260dca4ba79d'],

@@ -65,10 +65,11 @@ interface OpenOptions {
  * Opens a workload by its path or by a generator's specification `name:key=value,…`. A generator's name takes
  * precedence over a file with that name; write `./name` for the file.
  *
- * A file or folder is read immediately, so that errors anywhere in it are found here, and sorted by submission. With
- * more than `heldTasksMax` tasks it is streamed on each iteration instead, and must be in order already.
+ * A file or folder is read immediately, so that errors anywhere in it are found here, and sorted by
+ * submission. With more than `heldTasksMax` tasks it is streamed on each iteration instead, and must be in
+ * order already.
  *
- * @throws WorkloadError, one line: what is wrong with the file, generator or option, and what to do
+ * @throws WorkloadError, one line with the error and its remedy
  */
 export async function openWorkload(spec: string, options: OpenOptions = {}): Promise<Workload> {
   const { features } = options;
@@ -210,7 +211,7 @@ function once<T>(compute: Computation<T>): Computation<T> {
   };
 }
 
-/** With a side file, the hash of both hashes. */
+/** Combines both hashes if there is a side file. */
 async function hashFiles(
   path: string,
   format: TraceFormat,
@@ -224,7 +225,7 @@ async function hashFiles(
     .digest('hex');
 }
 
-/** Hash of a folder: the hash of the `sha256sum` output for its files. */
+/** Returns the hash of a folder: the hash of the `sha256sum` output for its files. */
 async function hashTrace(path: string, format: TraceFormat, signal?: AbortSignal): Promise<string> {
   if (format.filesIn === undefined) return hashFile(path, signal);
   const hash = createHash('sha256');
@@ -242,7 +243,10 @@ async function hashFile(file: string, signal?: AbortSignal): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Includes the jobs in addition to the options, because a changed generator must not count as the same workload. */
+/**
+ * Hashes the jobs in addition to the options, because a changed generator must not count as the same
+ * workload.
+ */
 async function hashJobs(generator: ConfiguredGenerator, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256').update(generator.canonical);
   let jobs = 0;
@@ -269,7 +273,7 @@ async function exists(path: string): Promise<boolean> {
 function neitherFileNorGenerator(spec: string): WorkloadError {
   const known = Object.keys(GENERATORS).join(', ');
   const name = spec.split(':', 1)[0]!;
-  // A name with a folder or an extension is assumed to be a path.
+  // Names with a folder or an extension are assumed to be paths.
   if (/[/\\.]/.test(name)) return new WorkloadError('no such file', 'check the path', { file: spec });
   return new WorkloadError(
     `'${name}' is neither a file nor a generator`,

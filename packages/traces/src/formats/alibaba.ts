@@ -65,9 +65,9 @@ const YEAR_2018: Schema = {
 };
 
 /**
- * `batch_task` of Alibaba's cluster traces of 2017 and 2018, with or without a header. Rows of a job are its stages,
- * with as many tasks as the row has instances, all as long as the row. Submission is when the first row started or
- * was created.
+ * `batch_task` of Alibaba's cluster traces of 2017 and 2018, with or without a header. A row is a stage of
+ * its job, with one task per instance, all as long as the row. A job is submitted when its first row started
+ * or was created.
  */
 export const alibaba2017 = formatOf('alibaba2017', YEAR_2017);
 export const alibaba2018 = formatOf('alibaba2018', YEAR_2018);

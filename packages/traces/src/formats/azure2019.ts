@@ -147,7 +147,7 @@ async function averagesOf(file: string): Promise<Map<string, number>> {
   return averages;
 }
 
-/** Larger numbers per minute are invalid. */
+/** More invocations per minute are invalid. */
 const INVOCATIONS_MAX = 10_000_000;
 
 /** Minutes 1 to 1440, with the number of invocations in each. */

@@ -55,7 +55,9 @@ export class CsvRow {
     return this.#text.slice(this.#starts[column], this.#starts[column + 1]! - 1);
   }
 
-  /** Decimal digits. Values above 2^53 (the trace writes 2^63 − 1 for "after its end") are approximate. */
+  /**
+   * Parses decimal digits. Values above 2^53 (the trace writes 2^63 − 1 for "after its end") are approximate.
+   */
   wholeNumber(column: number, name: string): number {
     const end = this.#starts[column + 1]! - 1;
     let value = 0;
@@ -68,7 +70,7 @@ export class CsvRow {
     return value;
   }
 
-  /** A number of at least 0; undefined if the column is empty. */
+  /** Parses a number of at least 0; undefined if the column is empty. */
   amount(column: number, name: string): number | undefined {
     if (this.isEmpty(column)) return undefined;
     const text = this.text(column);
@@ -92,9 +94,9 @@ export class CsvRow {
 export interface HeadedRow {
   readonly file: string;
   readonly line: number;
-  /** undefined if there is no such column, or it is empty. */
+  /** Undefined if the column is missing or empty. */
   text(column: string): string | undefined;
-  /** A number of at least 0; undefined as for `text`. */
+  /** Parses a number of at least 0; undefined as for `text`. */
   amount(column: string): number | undefined;
   /** @throws WorkloadError if it is missing */
   required(column: string): number;
@@ -145,7 +147,7 @@ function placesOf(header: string, needed: readonly string[], file: string): Map<
   );
 }
 
-/** Refuses a column `task`: ignoring it would give each job a single task. */
+/** Rejects a column `task`: ignoring it would give each job a single task. */
 function refuseNearly(places: ReadonlyMap<string, number>, known: readonly string[], file: string): void {
   for (const name of places.keys()) {
     const meant = known.includes(name) ? undefined : nearest(name, known);

@@ -166,7 +166,7 @@ describe('the Standard Workload Format', () => {
     expect((await read('1 1356996147 0 12 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1 7 8 9')).tally.at(-1)).toMatch(
       /ignored columns: group, queue, partition, those behind the 18th/,
     );
-    // 15 tasks make a line of `.tr` of as many fields.
+    // A line of `.tr` with 15 tasks has as many fields.
     expect((await read(`0 15 1 ${'1 '.repeat(15)}`)).format).toBe('tr');
   });
 

@@ -46,7 +46,7 @@ const COLUMNS = {
 type Field = keyof typeof COLUMNS;
 
 const FIELDS = Object.keys(COLUMNS) as Field[];
-/** Words without meaning in names of columns: `n_tasks`, `submit_time`, `submitted_at`, `cpu_num`. */
+/** Words to ignore in names of columns: `n_tasks`, `submit_time`, `submitted_at`, `cpu_num`. */
 const FILLERS = new Set([
   'n',
   'num',
@@ -109,7 +109,7 @@ export const csv = {
 
 const DELIMITERS = [',', ';', '\t', '|'];
 
-/** The most frequent delimiter in a header. */
+/** Returns the most frequent delimiter in a header. */
 export function delimiterOf(header: string): string {
   const unquoted = header.replace(/"[^"]*"/g, '');
   const counts = DELIMITERS.map((delimiter) => unquoted.split(delimiter).length);
@@ -165,7 +165,7 @@ class CsvReader {
     this.#columns = columnsOf(header, tally);
   }
 
-  /** Judges by the first rows: dates count from the first submission, numbers are used as they are. */
+  /** Decides by the first rows: dates count from the first submission, and numbers are used unchanged. */
   hasClockTimes(head: string): boolean {
     return /\d{4}-\d{2}-\d{2}/.test(head.split('\n').slice(1, 50).join('\n'));
   }
@@ -238,7 +238,7 @@ class CsvReader {
     return needed.length === 0 ? undefined : (Object.fromEntries(needed) as Resources);
   }
 
-  /** Dates are absolute, numbers are relative to the submission. */
+  /** Returns the deadline; dates are absolute, and numbers are relative to the submission. */
   #deadline(row: Row, submit: number): number | undefined {
     const time = this.#time(row, 'deadline');
     if (time === undefined) return undefined;
@@ -289,7 +289,7 @@ class CsvReader {
     );
   }
 
-  /** Two columns of one field, such as `num_gpu` and `gpu_milli`, are multiplied. */
+  /** Multiplies two columns of one field, such as `num_gpu` and `gpu_milli`. */
   #amount(
     row: Row,
     field: Field,
@@ -364,7 +364,7 @@ function meant(unread: readonly string[], columns: ReadonlyMap<Field, unknown>):
   return '';
 }
 
-/** Names whose misspellings are refused, because the job would lack its tasks or estimate. */
+/** Misspellings of these names are rejected, because the job would lack its tasks or estimate. */
 const SPELLED_WITH_CARE: readonly string[] = [
   'submit',
   'duration',

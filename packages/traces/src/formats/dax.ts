@@ -69,7 +69,7 @@ const MARKUP =
 const ATTRIBUTE = /([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 
-/** Tags in order, checked for balance. The format has no text between tags. */
+/** Yields tags in order and checks that they are balanced. The format has no text between tags. */
 function* tagsOf(
   text: string,
   fault: (at: number, problem: string, advice: string) => WorkloadError,

@@ -7,7 +7,7 @@ export const SECONDS_MAX = LIMITS.durationMaxMs / 1_000;
 
 const DECIMAL = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
 
-/** A decimal number; NaN for any other text, such as hexadecimal digits, Infinity and blanks. */
+/** Parses a decimal number; NaN for any other text, such as hexadecimal digits, Infinity and blanks. */
 export function decimal(text: string): number {
   return DECIMAL.test(text) ? Number(text) : Number.NaN;
 }
@@ -26,7 +26,9 @@ export const TASKS_ADVICE = `it is a whole number, one or more and at most ${TAS
 const INSTANT =
   /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?\s*(Z|UTC|[-+]\d{2}:?\d{2})?$/i;
 
-/** Seconds since 1970 of a date and time; one without a time zone counts as UTC. Undefined for any other text. */
+/**
+ * Parses a date and time to seconds since 1970; without a time zone it is UTC. Undefined for any other text.
+ */
 export function instantOf(text: string): number | undefined {
   const match = INSTANT.exec(text);
   if (match === null) return undefined;
@@ -37,7 +39,9 @@ export function instantOf(text: string): number | undefined {
   return Number.isNaN(ms) || ms < 0 ? undefined : ms / 1_000;
 }
 
-/** Seconds of `[days-][[hours:]minutes:]seconds`, as `sacct` prints them. Undefined for any other text. */
+/**
+ * Parses `[days-][[hours:]minutes:]seconds`, as printed by `sacct`, to seconds. Undefined for any other text.
+ */
 export function clockOf(text: string): number | undefined {
   const match = /^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d{2}(?:\.\d+)?)$/.exec(text);
   if (match === null) {
@@ -58,8 +62,8 @@ const BYTES_OF: Readonly<Record<string, number>> = {
 };
 
 /**
- * Bytes of an amount such as `4096`, `512M`, `4GiB` or `1.5T`; units are powers of 1,024, as in Slurm. NaN for any
- * other text.
+ * Parses an amount such as `4096`, `512M`, `4GiB` or `1.5T` to bytes; units are powers of 1,024, as in Slurm.
+ * NaN for any other text.
  *
  * @param unit of a plain number
  */

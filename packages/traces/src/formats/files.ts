@@ -88,7 +88,7 @@ function* linesOf(bytes: Buffer): Generator<string> {
   }
 }
 
-/** The part of a file that identifies its format: the first non-blank line, and the text that follows. */
+/** The part of a file that identifies its format: the first non-blank line and the text after it. */
 export interface Beginning {
   readonly text: string;
   /** 1-based line number of `text`. */
@@ -99,7 +99,7 @@ export interface Beginning {
 
 const HEAD_BYTES = 64 * 1024;
 
-/** undefined for a blank file. */
+/** Returns undefined for a blank file. */
 export async function beginningOf(file: string): Promise<Beginning | undefined> {
   let line = 1;
   let head = Buffer.alloc(0);
@@ -139,8 +139,10 @@ export async function readDocument(file: string): Promise<string> {
 }
 
 /**
- * @param advice what a job looks like
- * @param tallied why the contents are not jobs
+ * Creates the error for a trace without jobs.
+ *
+ * @param advice describes a job
+ * @param tallied reasons why the contents are not jobs
  */
 export function emptyTrace(file: string, advice: string, tallied: readonly Tallied[] = []): WorkloadError {
   const why = tallied.map(({ count, what }) => `${count} ${what}`).join(', ');
@@ -195,12 +197,12 @@ export async function isFolder(path: string): Promise<boolean> {
   return (await orUnreadable(path, stat(path))).isDirectory();
 }
 
-/** Names in a folder, sorted. */
+/** Returns the sorted names in a folder. */
 export async function namesIn(folder: string): Promise<string[]> {
   return (await orUnreadable(folder, readdir(folder))).sort();
 }
 
-/** Refuses paths that are not regular files. */
+/** Rejects paths that are not regular files. */
 async function checkFile(path: string): Promise<void> {
   if (await isFolder(path)) {
     throw new WorkloadError('this is a folder', 'give one trace file in it', { file: path });

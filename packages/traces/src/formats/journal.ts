@@ -29,7 +29,7 @@ export interface RecordedJob {
 interface JournaledJob {
   readonly at: number;
   readonly spec: JobSpec;
-  /** By task, of the attempt that completed. ms */
+  /** Run time in ms of the attempt that completed, by task. */
   readonly runs: Map<number, number>;
   /** Number of tasks appended to those of the specification. */
   appended: number;
@@ -83,9 +83,9 @@ export class RecordedRuns {
   }
 
   /**
-   * Ended jobs in order of submission, relative to the first one.
+   * Returns ended jobs in order of submission, relative to the first one.
    *
-   * @param since only jobs submitted at or after this time. ms since 1970
+   * @param since only jobs submitted at or after this time, in ms since 1970
    */
   jobs(tally: Tally, since = Number.NEGATIVE_INFINITY): RecordedJob[] {
     const jobs = [...this.#jobs.values()].filter(({ at }) => at >= since).sort((a, b) => a.at - b.at);
@@ -128,7 +128,7 @@ function entryOf(text: string, file: string, line: number): JournalEntry {
   );
 }
 
-/** Name of the first field with an invalid value; the file may have been edited. */
+/** Returns the name of the first field with an invalid value; the file may have been edited. */
 function wrongIn(entry: Partial<JournalEntry>): string | undefined {
   if (entry.kind === 'attempt') {
     if (!Number.isSafeInteger(entry.task) || entry.task! < 0) return 'task';

@@ -6,7 +6,7 @@ export type JsonPath = readonly (string | number)[];
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether the start of a file is JSON with such keys, and not in one of our formats. */
+/** Whether the start of a file is JSON with these keys, and not in one of our formats. */
 export function isDocumentWith(keys: RegExp, head: string): boolean {
   return /^\s*[[{]/.test(head) && !/^\s*\{"schema":"goshawk/.test(head) && keys.test(head);
 }
@@ -42,7 +42,7 @@ export class JsonDocument {
     throw this.wrong(path, value, 'it is a text');
   }
 
-  /** A number, possibly in quotes, that satisfies `is`. */
+  /** Returns a number, possibly in quotes, that satisfies `is`. */
   number(value: unknown, path: JsonPath, is: (value: number) => boolean, advice: string): number {
     const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
     if (typeof number === 'number' && Number.isFinite(number) && is(number)) return number;
@@ -75,7 +75,7 @@ export async function readJsonDocument(file: string): Promise<JsonDocument> {
   return new JsonDocument(file, text, 0, parsed(file, text, 0, text.length));
 }
 
-/** The consecutive JSON values of a file. @throws as `readJsonDocument` */
+/** Returns the consecutive JSON values of a file. @throws as `readJsonDocument` */
 export async function readJsonValues(file: string): Promise<JsonDocument[]> {
   const text = await readDocument(file);
   const documents: JsonDocument[] = [];

@@ -7,7 +7,7 @@ import { detectFormat } from './index.js';
 const SAMPLES = join(import.meta.dirname, '../../samples');
 const GIB = 2 ** 30;
 
-/** Facts of a sample, counted by hand: jobs, tasks, task seconds, and the demand of each task. */
+/** Facts of a sample, counted manually: jobs, tasks, task seconds, and the demand of each task. */
 interface Counted {
   readonly format: string;
   readonly jobs: number;

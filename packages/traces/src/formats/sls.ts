@@ -37,7 +37,7 @@ function* jobsOf(documents: readonly JsonDocument[], tally: Tally): Generator<Tr
   }
 }
 
-/** Milliseconds as seconds: the precision of the file. */
+/** Converts milliseconds to seconds; the file has this precision. */
 function secondsOf(document: JsonDocument, value: unknown, path: JsonPath): number {
   return (
     document.number(

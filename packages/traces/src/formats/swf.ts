@@ -35,7 +35,7 @@ const PLACE_OF = Object.fromEntries(FIELDS.map((name, place) => [name, place])) 
 /** Fields that jobs cannot represent; reported if a line has one. */
 const UNREAD: readonly Field[] = ['group', 'queue', 'partition', 'preceding job', 'think time'];
 
-/** A checkpointed job has a line in total, and one with these statuses for each partial run. */
+/** A checkpointed job has one line for the total, and one line with one of these statuses per partial run. */
 const PARTIAL_STATUSES: readonly (number | undefined)[] = [2, 3, 4];
 const FAILED_STATUSES: readonly (number | undefined)[] = [0, 5];
 

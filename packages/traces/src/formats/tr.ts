@@ -8,9 +8,9 @@ import { readWholeLines } from './files.js';
 import type { TraceFormat } from './trace-format.js';
 
 /**
- * The `.tr` format of the Sparrow, Hawk and Eagle simulations: one job a line,
- * `submit_s n_tasks mean_task_s d1 d2 … dn`, fields separated by one or more blanks. Numbers may be
- * floats, lines need not be in order of time, and blank lines are skipped.
+ * The `.tr` format of the Sparrow, Hawk and Eagle simulations: one job per line, `submit_s n_tasks
+ * mean_task_s d1 d2 … dn`, separated by blanks. Numbers may be floats, lines may be in any order, and blank
+ * lines are skipped.
  */
 const TR_LAYOUT = '`submit_s tasks mean_s d1 d2 … dn`, separated by blanks';
 
@@ -29,7 +29,7 @@ export function looksLikeTr(line: string): boolean {
   return first !== undefined && /^[-+]?(\d*\.?\d+(e[-+]?\d+)?|nan|inf(inity)?)$/i.test(first);
 }
 
-/** The same format, with features of each job from a side file. */
+/** Returns the same format with features of each job from a side file. */
 export function trWith(sideFile: SideFile): TraceFormat {
   return { ...tr, read: (file) => readTr(file, undefined, sideFile) };
 }
@@ -195,7 +195,7 @@ class Fields {
     return bytes.toString('utf8', place, end);
   }
 
-  /** The field as a decimal number; NaN if it is not one. */
+  /** Returns the field as a decimal number; NaN if it is not one. */
   number(): number {
     // Decimal digits below 2^53, divided by an exact power of ten, give the correctly rounded value with one division
     // instead of a substring and a general parser.

@@ -30,7 +30,7 @@ async function* readWfcommons(file: string, tally = new Tally()): AsyncGenerator
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Since version 1.5, dependencies and run times are separate lists. */
+/** Reads tasks since version 1.5, which has separate lists of dependencies and run times. */
 function specified(document: JsonDocument, workflow: JsonObject): readonly WorkflowTask[] {
   const at: JsonPath = ['workflow', 'specification'];
   const specification = document.object(workflow.specification, at);
@@ -54,7 +54,7 @@ function specified(document: JsonDocument, workflow: JsonObject): readonly Workf
   });
 }
 
-/** Up to version 1.4. */
+/** Reads tasks up to version 1.4. */
 function flatTasks(document: JsonDocument, workflow: JsonObject): readonly WorkflowTask[] {
   const key = workflow.tasks === undefined && workflow.jobs !== undefined ? 'jobs' : 'tasks';
   const at = ['workflow', key];
@@ -86,7 +86,7 @@ function taskOf(
           'it is a number, zero or more',
         );
   const cpu = amount('coreCount') ?? amount('cores');
-  // In KB before 1.4.
+  // Before version 1.4, memory is in KB.
   const kilobytes = amount('memory');
   const memory = amount('memoryInBytes') ?? (kilobytes === undefined ? undefined : kilobytes * 1_000);
   const demand = Object.fromEntries(

@@ -22,7 +22,7 @@ interface Source {
 const SECONDS_MIN = 1e-6;
 
 /**
- * The job of a workflow, submitted at 0 s.
+ * Returns the job of a workflow, submitted at 0 s.
  *
  * @throws WorkloadError if names are not unique, a parent does not exist, or tasks form a cycle
  */

@@ -129,7 +129,7 @@ class StageDraws {
     const after: number[][] = Array.from({ length: sources }, () => []);
     let open = after.map((_, stage) => stage);
     for (let stage = sources; stage < stages; stage++) {
-      // The remaining stages must join all open ones, the last one all that are left.
+      // The remaining stages must join all open stages; the last stage joins all the rest.
       const isLast = stage === stages - 1;
       const joined = isLast ? open.length : Math.min(open.length, 1 + integer(this.random, 3));
       const parents = shuffle(this.random, [...open]).slice(0, joined);

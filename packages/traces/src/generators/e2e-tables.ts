@@ -7,16 +7,16 @@
 export interface E2eClass {
   /** Share of the jobs. */
   readonly share: number;
-  /** Tasks of its jobs at the quantiles `TASK_QUANTILES`. Linear in between. */
+  /** Tasks of its jobs at the quantiles `TASK_QUANTILES`, linear in between. */
   readonly tasks: readonly number[];
   readonly programs: readonly E2eProgram[];
 }
 
 /** Jobs of a program, in one class. Their run times are lognormal. */
 export type E2eProgram = readonly [
-  /** 0: of many users. */
+  /** User, or 0 for many users. */
   user: number,
-  /** 0: of many names. */
+  /** Name, or 0 for many names. */
   name: number,
   /** Names that share the line. */
   names: number,
@@ -24,7 +24,7 @@ export type E2eProgram = readonly [
   weight: number,
   /** Mean of the logarithm of the run time in seconds. */
   mu: number,
-  /** Standard deviation of the same. */
+  /** Standard deviation of that logarithm. */
   sigma: number,
 ];
 

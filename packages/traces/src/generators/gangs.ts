@@ -32,7 +32,7 @@ export function gangOptions(jobs: number) {
   };
 }
 
-/** For which cluster. */
+/** The cluster that the jobs are made for. */
 interface GangCluster {
   readonly load: number;
   readonly nodes: number;
@@ -80,7 +80,9 @@ export function* withDeadlines(
   }
 }
 
-/** Submission times in seconds from 0 on; the last is one interarrival time before the end of the span. */
+/**
+ * Draws submission times in seconds from 0 on; the last is one interarrival time before the end of the span.
+ */
 function arrivals(random: Random, count: number, spanSeconds: number): number[] {
   const gaps = Array.from({ length: count }, () => {
     const short = random.next() < SHORT_GAPS;

@@ -7,11 +7,11 @@ import { count, positive, seed } from './options.js';
 
 /** Hawk counts the tenth of the jobs with the longest mean task duration as long (§2.3, §4.1). */
 const LONG_SHARE = 0.1;
-/** The longest mean of a job that is not long. */
+/** Maximum mean of a short job. */
 const SHORT_MAX_SECONDS = 918;
-/** Sizes: fine enough for the 1 in 1,000 jobs with thousands of tasks. */
+/** Number of strata of sizes, sufficient for the 1 in 1,000 jobs with thousands of tasks. */
 const SIZE_STRATA = 1024;
-/** Mean durations, for each class and band of sizes. */
+/** Number of strata of mean durations, for each class and band of sizes. */
 const MEAN_STRATA = 64;
 
 /**
@@ -91,7 +91,7 @@ class JobClass {
     this.#tasks = new NormalDraws(random.fork('tasks'));
   }
 
-  /** Task durations of one job in seconds. */
+  /** Draws the task durations of one job in seconds. */
   drawDurations(): Float64Array {
     const { tasks, bandIndex } = this.#drawSize();
     const band = this.#bands[bandIndex]!;
@@ -99,7 +99,7 @@ class JobClass {
     return this.#durations(tasks, meanSeconds, band);
   }
 
-  /** Task durations with a given mean, and a number of tasks within bounds. */
+  /** Draws task durations with a given mean, and a number of tasks within bounds. */
   drawTasks(meanSeconds: number, least: number, most: number): Float64Array {
     for (;;) {
       const { tasks, bandIndex } = this.#drawSize();

@@ -223,7 +223,7 @@ describe.each([
     const workers = GENERATORS[name]!.options.workers!.default as number;
     const taskSeconds = jobs.reduce((total, job) => total + sumOf(job.durationsSeconds), 0);
     const load = taskSeconds / jobs.at(-1)!.submitSeconds / workers;
-    // Rare jobs hold much of the work: the load of a sample scatters.
+    // Rare jobs have much of the work, so the load of a sample varies.
     expect(load).toBeGreaterThan(0.5);
     expect(load).toBeLessThan(1.2);
     const cutoff = percentile(
@@ -241,7 +241,7 @@ describe('yahoo', () => {
     const jobs = jobsOf('yahoo:deviation=root');
     const tasks = jobs.map((job) => job.durationsSeconds.length);
     const means = jobs.map((job) => job.meanSeconds);
-    // yahoo-sub.tr: 15 and 57 tasks; 15.6 and 81.5 s.
+    // The values of yahoo-sub.tr are 15 and 57 tasks, and 15.6 and 81.5 s.
     expect(percentile(tasks, 50)).toBe(15);
     expect(percentile(tasks, 90) / 57).toBeCloseTo(1, 0);
     expect(percentile(means, 50) / 15.6).toBeCloseTo(1, 1);

@@ -31,7 +31,7 @@ export const GENERATORS: Readonly<Record<string, WorkloadGenerator>> = Object.fr
   ].map((each) => [each.name, each]),
 );
 
-/** The generator in a specification `name` or `name:key=value,…`; undefined if it names none. */
+/** Finds the generator in a specification `name` or `name:key=value,…`; undefined if it names none. */
 export function findGenerator(spec: string): { generator: WorkloadGenerator; options: string } | undefined {
   const [, name = '', options = ''] = /^([^:]*)(?::(.*))?$/s.exec(spec) ?? [];
   const generator = Object.hasOwn(GENERATORS, name) ? GENERATORS[name] : undefined;

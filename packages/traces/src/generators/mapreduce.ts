@@ -22,7 +22,7 @@ interface JobCluster {
 interface Installation {
   readonly name: string;
   readonly description: string;
-  /** The first cluster is the short jobs, the others are the long ones (Hawk §4.1). */
+  /** The first cluster contains the short jobs, the others the long jobs (Hawk §4.1). */
   readonly clusters: readonly JobCluster[];
   /** Single-slot workers of the installation's size in the experiments. */
   readonly workers: number;
@@ -139,7 +139,7 @@ function mapReduce(installation: Installation): WorkloadGenerator {
   });
 }
 
-/** Gaussian durations in seconds; negative ones are redrawn. */
+/** Draws Gaussian durations in seconds; negative values are redrawn. */
 function gaussianDurations(
   tasks: number,
   mean: number,
@@ -156,9 +156,9 @@ function gaussianDurations(
 }
 
 /**
- * Expected task seconds of a cluster's job: E[tasks] × E[duration]. Rounding an exponential up gives a geometric
- * number. The mean of a truncated Gaussian grows with the deviation, so it is averaged over quantiles of the
- * exponential means.
+ * Returns the expected task seconds of a cluster's job: E[tasks] × E[duration]. Rounding an exponential up
+ * gives a geometric number. The mean of a truncated Gaussian grows with the deviation, so it is averaged over
+ * quantiles of the exponential means.
  */
 function expectedTaskSeconds(
   scale: { readonly seconds: number; readonly tasks: number },
@@ -174,7 +174,7 @@ function expectedTaskSeconds(
   return expectedTasks * expectedSeconds;
 }
 
-/** Mean of a Gaussian truncated at 0. */
+/** Returns the mean of a Gaussian truncated at 0. */
 function truncatedMean(mean: number, deviation: number): number {
   const ratio = mean / deviation;
   const density = Math.exp(-(ratio * ratio) / 2) / Math.sqrt(2 * Math.PI);

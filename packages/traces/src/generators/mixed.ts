@@ -77,13 +77,13 @@ class Draws implements Record<Part, () => TraceJob> {
     this.#scale = scale;
   }
 
-  /** One to four tasks of about two seconds. */
+  /** Draws one to four tasks of about two seconds. */
   interactive(): TraceJob {
     const tasks = 1 + integer(this.#random, 4);
     return { ...this.#alike(tasks, this.#seconds(2, 0.5)), demand: { cpu: 1, memory: GIB / 2 } };
   }
 
-  /** Three consecutive stages: read in parallel, join, write. */
+  /** Draws three consecutive stages: read in parallel, join, write. */
   batch(): TraceJob {
     const size = Math.exp(0.6 * this.#normal.next());
     const shapes = [
@@ -101,7 +101,7 @@ class Draws implements Record<Part, () => TraceJob> {
     return { ...jobOf(0, Float64Array.from(durations)), stages };
   }
 
-  /** Ranks that start together and have a deadline. */
+  /** Draws ranks that start together and have a deadline. */
   gang(): TraceJob {
     const tasks = 2 + integer(this.#random, this.#gangMax - 1);
     const seconds = this.#seconds(40, 0.4);
@@ -123,7 +123,7 @@ class Draws implements Record<Part, () => TraceJob> {
     return { ...jobOf(0, new Float64Array(tasks).fill(seconds)), estimateSeconds: seconds };
   }
 
-  /** Log-normal, at least a millisecond. */
+  /** Draws from a log-normal distribution, at least a millisecond. */
   #seconds(median: number, sigma: number): number {
     const seconds = (median / this.#scale) * Math.exp(sigma * this.#normal.next());
     return Math.max(1, Math.round(seconds * 1_000)) / 1_000;

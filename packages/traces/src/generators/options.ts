@@ -19,17 +19,17 @@ export type OptionValues<O extends OptionSpecs> = {
   readonly [K in keyof O]: O[K] extends OptionSpec<infer T> ? T : never;
 };
 
-/** A positive integer. */
+/** An option with a positive integer. */
 export function count(fallback: number, description: string): OptionSpec<number> {
   return wholeNumber(fallback, description, 1);
 }
 
-/** A nonnegative integer. */
+/** An option with a nonnegative integer. */
 export function seed(): OptionSpec<number> {
   return wholeNumber(1, 'the same seed gives the same jobs', 0);
 }
 
-/** An integer of at least `least`. */
+/** An option with an integer of at least `least`. */
 export function wholeNumber(fallback: number, description: string, least: number): OptionSpec<number> {
   return {
     default: fallback,
@@ -42,7 +42,7 @@ export function wholeNumber(fallback: number, description: string, least: number
   };
 }
 
-/** A number above zero. */
+/** An option with a number above zero. */
 export function positive(fallback: number, description: string): OptionSpec<number> {
   return {
     default: fallback,
@@ -55,7 +55,7 @@ export function positive(fallback: number, description: string): OptionSpec<numb
   };
 }
 
-/** One word of a list; the first is the default. */
+/** An option with one word of a list; the first is the default. */
 export function choice<const T extends string>(
   words: readonly [T, ...T[]],
   description: string,
@@ -73,7 +73,7 @@ function decimal(text: string): number {
 }
 
 /**
- * Parses `key=value,key=value` by the options of a generator; omitted ones have defaults.
+ * Parses `key=value,key=value` by the options of a generator; omitted options have defaults.
  *
  * @throws WorkloadError for an unknown, repeated or malformed option
  */

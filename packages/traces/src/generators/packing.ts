@@ -13,7 +13,7 @@ interface Sizes {
 
 const DIGITS = 1e6;
 
-/** `uniform,LOW,HIGH`, or `SIZE:WEIGHT,…` with the weight 1 left out. */
+/** Parses `uniform,LOW,HIGH`, or `SIZE:WEIGHT,…` with an optional weight of 1. */
 function sizesOf(text: string): Sizes | undefined {
   const [first = '', ...rest] = text.split(',');
   const isShare = (share: number): boolean => share > 0 && share <= 1;
@@ -75,7 +75,7 @@ export const packing = defineGenerator({
     if (service === 'geometric' && mean < 1) {
       throw new WorkloadError(`packing: mean is ${mean}`, 'geometric durations are at least one second');
     }
-    // Seconds without an arrival, one after another, are geometric.
+    // The number of consecutive seconds without an arrival is geometric.
     const none = Math.log(1 - rate);
     let at = 0;
     for (let job = 0; job < jobs; job++) {

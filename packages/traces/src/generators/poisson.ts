@@ -4,7 +4,7 @@ import { jobOf, type TraceJob } from '../job.js';
 import { defineGenerator } from './generator.js';
 import { choice, count, positive, seed } from './options.js';
 
-/** Equal jobs at random times: the plainest queueing model, for checks against theory. */
+/** Equal jobs at random times: the simplest queueing model, for comparison with theory. */
 export const poisson = defineGenerator({
   name: 'poisson',
   description: 'jobs of equal size with Poisson arrivals at a given load',

@@ -5,7 +5,7 @@ import { defineGenerator } from './generator.js';
 import { googleLikeJobs } from './google-like.js';
 import { count, positive, seed } from './options.js';
 
-/** 300 of 3,300 jobs are long there: a little less than the tenth of the whole trace. */
+/** The prototype has 300 long jobs of 3,300, slightly less than the tenth of the whole trace. */
 const LONG_SHARE = 1 / 11;
 
 /** Hawk's prototype experiment (§4.10): Google-like jobs, fitted to a cluster of 100 single-slot nodes. */
@@ -22,7 +22,7 @@ export const prototype = defineGenerator({
   },
   generate: function* ({ jobs, workers, scale, load, seed }): Generator<TraceJob> {
     const longJobs = Math.round(LONG_SHARE * jobs);
-    // The arrivals are drawn anew for the cluster, so the rate here does not matter.
+    // The arrivals are redrawn for the cluster, so the rate here does not matter.
     const original = [...googleLikeJobs({ jobs, longJobs, meanInterarrivalSeconds: 1, seed })];
     const prepared = prepareJobs(original, { workers, scale, load, seed });
     for (const job of prepared.jobs) {

@@ -20,7 +20,7 @@ interface Nature {
   readonly unsteady: number;
   readonly endsEarly: number;
   readonly early: readonly [least: number, most: number];
-  /** Numbers of tasks are powers of two up to this one; smaller ones are more likely. */
+  /** Numbers of tasks are powers of two up to this one; smaller numbers are more likely. */
   readonly widest: number;
 }
 

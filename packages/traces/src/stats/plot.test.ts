@@ -5,7 +5,7 @@ import { traceStats } from './stats.js';
 
 describe('plotStats', () => {
   it('draws the share of jobs or tasks up to each value, on logarithmic axes', async () => {
-    // One job each with 1, 2, 4 … 1,024 tasks.
+    // The jobs have 1, 2, 4 … 1,024 tasks.
     const jobs = Array.from({ length: 11 }, (_, i) => jobOf(i, new Float64Array(2 ** i).fill(8)));
     const plot = plotStats(await traceStats(jobs, { cdfs: true }), 50);
     expect(plot.slice(0, plot.indexOf('task duration'))).toMatchInlineSnapshot(`

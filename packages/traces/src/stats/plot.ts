@@ -1,6 +1,6 @@
 import type { Cdf, TraceStats } from './stats.js';
 
-/** Odd, so that one quarter, half and three quarters each have a row. */
+/** The number is odd, so that one quarter, half and three quarters each have a row. */
 const ROWS = 9;
 const LABEL_WIDTH = 5;
 /** Dots of a braille character: two across, four down; bit values by row and column. */
@@ -40,7 +40,7 @@ function plotCdf(title: string, cdf: Cdf, width: number): string[] {
   cdf.forEach((value, i) => {
     const nextX = Math.round(axis.place(value) * (2 * width - 1));
     const nextY = Math.round(top * (1 - i / (cdf.length - 1)));
-    // The share stays constant between values, and rises at repeated ones.
+    // The share stays constant between values, and rises at repeated values.
     for (; x < nextX; x++) canvas.dot(x, y);
     for (; y > nextY; y--) canvas.dot(x, y);
     canvas.dot(x, y);
@@ -60,7 +60,7 @@ interface Axis {
   readonly ticks: string;
 }
 
-/** A logarithmic axis over the values; zeros stand at its beginning, and one value alone in its middle. */
+/** A logarithmic axis over the values; zeros are at its beginning, and a single value is in its middle. */
 function logAxis(cdf: Cdf, width: number): Axis {
   const most = cdf.at(-1)! || 1;
   const least = cdf.find((value) => value > 0) ?? most;
@@ -81,7 +81,7 @@ function logAxis(cdf: Cdf, width: number): Axis {
   return { place, ticks };
 }
 
-/** `0.05`, `100`, `20k`, `1M`. */
+/** Formats a number as `0.05`, `100`, `20k` or `1M`. */
 function shortNumber(value: number): string {
   if (value < 1) return String(Number(value.toPrecision(1)));
   const thousands = Math.floor(Math.log10(value) / 3 + 1e-9);
@@ -96,7 +96,7 @@ class Canvas {
     this.#cells = Array.from({ length: rows }, () => new Uint8Array(width));
   }
 
-  /** @param x from the left, two a character; `y` from the top, four a character */
+  /** @param x from the left, two per character; `y` from the top, four per character */
   dot(x: number, y: number): void {
     this.#cells[y >> 2]![x >> 1]! |= DOTS[(y & 3) as 0 | 1 | 2 | 3][(x & 1) as 0 | 1];
   }

@@ -3,7 +3,9 @@ import { jobOf } from '../job.js';
 import { formatStats } from './format.js';
 import { traceStats } from './stats.js';
 
-/** Ten jobs, one each 10 s: nine of one task of 1 s … 9 s, one of three tasks of 50, 100 and 150 s. */
+/**
+ * Ten jobs, one every 10 s: nine with one task of 1 s … 9 s, and one with three tasks of 50, 100 and 150 s.
+ */
 const JOBS = [
   ...Array.from({ length: 9 }, (_, i) => ({
     ...jobOf(100 + 10 * i, Float64Array.of(i + 1)),

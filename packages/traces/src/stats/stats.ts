@@ -4,13 +4,12 @@ import type { Jobs, TraceJob } from '../job.js';
 
 const TRACE_STATS_SCHEMA = 'goshawk.trace-stats/1';
 const HEAVIEST_USERS = 10;
-/** Clusters for which the load is worked out unless others are asked for: the sizes of Hawk's Figure 5. */
+/** The load is computed for these clusters by default: the sizes of Hawk's Figure 5. */
 const DEFAULT_WORKERS: readonly number[] = [10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000];
 
 /**
- * Statistics of a workload, as printed by `trace stats --json`. Times are in seconds, shares are
- * fractions of 1, a value that is not defined (no job of two tasks, no time between submissions, no
- * users in the trace) is null.
+ * Statistics of a workload, as printed by `trace stats --json`. Times are in seconds, shares are fractions of
+ * 1. An undefined value (no job of two tasks, no time between submissions, no users in the trace) is null.
  */
 export interface TraceStats {
   readonly schema: typeof TRACE_STATS_SCHEMA;
@@ -24,23 +23,23 @@ export interface TraceStats {
   readonly arrivals: {
     readonly jobsPerSecond: number | null;
     readonly meanInterarrivalSeconds: number | null;
-    /** Deviation of the times between submissions over their mean: 1 for a Poisson process. */
+    /** Standard deviation over mean of the times between submissions: 1 for a Poisson process. */
     readonly interarrivalSpread: number | null;
   };
-  /** Work submitted a second: the number of slots that it would keep busy for ever. */
+  /** Submitted work per second, which is the number of slots that it would keep busy forever. */
   readonly taskSecondsPerSecond: number | null;
-  /** Load offered to clusters of so many single-slot workers, 1 being all that they can do. */
+  /** Load offered to clusters of these numbers of single-slot workers; 1 is their capacity. */
   readonly offeredLoad: readonly { readonly workers: number; readonly load: number }[];
   readonly tasksPerJob: SixNumbers;
-  /** Over all tasks. */
+  /** Distribution over all tasks. */
   readonly taskDurationSeconds: SixNumbers;
-  /** Over jobs: what an estimator would say of each. Its p90 is the default cutoff. */
+  /** Distribution over jobs, as an exact estimator would report them. Its p90 is the default cutoff. */
   readonly jobMeanDurationSeconds: SixNumbers;
   readonly jobTaskSeconds: SixNumbers;
   /** Standard deviation over mean of the durations within a job, over jobs of two tasks or more. */
   readonly spreadWithinJobs: SixNumbers | null;
   readonly longestTenth: LongestTenth;
-  /** By task seconds, for traces that name users. */
+  /** Users by task seconds, for traces that name users. */
   readonly users: {
     readonly count: number;
     readonly heaviest: readonly {
@@ -51,7 +50,7 @@ export interface TraceStats {
       readonly taskSecondsShare: number;
     }[];
   } | null;
-  /** For plots, where they were asked for. */
+  /** Distributions for plots, if requested. */
   readonly cdfs?: {
     readonly tasksPerJob: Cdf;
     readonly taskDurationSeconds: Cdf;
@@ -59,29 +58,29 @@ export interface TraceStats {
   };
 }
 
-/** The least value, then the percentiles 1, 2, … 100 by nearest rank. */
+/** The minimum, then the percentiles 1, 2, … 100 by nearest rank. */
 export type Cdf = readonly number[];
 
-/** The tenth of the jobs (rounded down, one at least) with the longest mean task duration (Hawk §2.3). */
+/** The tenth of the jobs (rounded down, at least one) with the longest mean task duration (Hawk §2.3). */
 interface LongestTenth {
   readonly jobs: number;
-  /** The least mean task duration among them. */
+  /** The minimum of their mean task durations. */
   readonly cutoffSeconds: number;
   readonly taskSecondsShare: number;
   readonly tasksShare: number;
   /**
-   * Their mean task duration over that of the other jobs: of all tasks pooled, and of the jobs' means.
-   * Null where the others take no time at all or there are none.
+   * Their mean task duration over that of the other jobs: of all tasks pooled, and of the jobs' means. Null
+   * if there are no other jobs, or they take no time.
    */
   readonly durationRatioByTask: number | null;
   readonly durationRatioByJob: number | null;
 }
 
 /**
- * Statistics of jobs in any order, in one pass. Memory: 8 bytes a task and some 40 a job.
+ * Computes statistics of jobs in any order, in one pass. Memory: 8 bytes per task and about 40 per job.
  * @param options.workers cluster sizes for `offeredLoad`
- * @param options.cdfs also works out `cdfs`
- * @throws WorkloadError when there are no jobs, and what the jobs' reader throws
+ * @param options.cdfs whether to compute `cdfs`
+ * @throws WorkloadError if there are no jobs; errors of the reader
  */
 export async function traceStats(
   jobs: Jobs,
@@ -127,7 +126,7 @@ class Columns {
     const durations = this.durations.values();
     const taskSecondsOfJobs = this.taskSeconds.values();
     const taskSeconds = sumOf(taskSecondsOfJobs);
-    // Before the columns are sorted, each for itself, for their percentiles.
+    // This must precede the sorting of the columns for their percentiles.
     const longest = longestTenth(means, tasks, taskSecondsOfJobs);
     const submits = this.submits.sorted();
     const spanSeconds = submits[submits.length - 1]! - submits[0]!;
@@ -149,7 +148,7 @@ class Columns {
       spreadWithinJobs: sixNumbersOf(this.spreads.sorted()) ?? null,
       longestTenth: longest,
       users: this.#usersOf(taskSeconds),
-      // Uses the columns, which are sorted by now.
+      // The columns are sorted by now.
       ...(withCdfs
         ? {
             cdfs: {
@@ -223,7 +222,7 @@ function ratio(above: number, below: number): number | null {
   return below > 0 ? above / below : null;
 }
 
-/** Standard deviation (of the whole, not of a sample) over mean; 0 when all take no time. */
+/** Returns the population standard deviation over the mean; 0 if all durations are 0. */
 function spread(durations: Float64Array): number {
   const mean = sumOf(durations) / durations.length;
   if (mean === 0) return 0;

@@ -87,7 +87,7 @@ function eventType(row: CsvRow, column: number): EventType {
 }
 
 /**
- * Events of a table in batches, part after part.
+ * Reads events of a table in batches, part after part.
  *
  * @param parts files in order of time
  * @throws WorkloadError with file and line at the first row that is invalid or out of order

@@ -78,7 +78,7 @@ const OUTCOMES: Partial<Record<EventType, Countable>> = {
 /** A job with possible further events: tasks by index, each with its attempts so far. */
 class JobInFlight {
   readonly id: number;
-  /** End according to the job's events; those of its tasks may come a little later. */
+  /** End according to the job's events; events of its tasks may follow shortly afterwards. */
   endedUs: number | undefined;
   readonly #submission: JobEvent;
   readonly #tasks = new Map<number, TaskRun>();
@@ -126,7 +126,7 @@ class JobInFlight {
     return false;
   }
 
-  /** The job with its finished tasks, by index; undefined if there are none. */
+  /** Returns the job with its finished tasks, by index; undefined if there are none. */
   conclude(tally: Tally): TraceJob | undefined {
     if (this.#tasks.size === 0) {
       tally.add(COUNTS.withoutTasks);
@@ -206,7 +206,7 @@ export class Join {
       return;
     }
     if (job instanceof JobInFlight) {
-      // A second record of the same submission.
+      // This event is a second record of the same submission.
       if (job.endedUs === undefined) return;
       this.#ended = this.#ended.filter((other) => other !== job);
       this.#conclude(job);
@@ -242,7 +242,7 @@ export class Join {
     if (taken !== undefined) this.#concluded.push(taken);
   }
 
-  /** The tables have ended; the run times of active jobs remain unknown. */
+  /** Handles the end of the tables; the run times of active jobs remain unknown. */
   onEnd(): void {
     for (const job of this.#jobs.values()) {
       if (!(job instanceof JobInFlight)) continue;
@@ -251,7 +251,7 @@ export class Join {
     }
   }
 
-  /** The jobs concluded since the last call. */
+  /** Returns the jobs concluded since the last call. */
   take(): TraceJob[] {
     const taken = this.#concluded;
     this.#concluded = [];

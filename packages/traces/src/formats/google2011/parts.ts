@@ -9,7 +9,7 @@ type TableName = (typeof TABLES)[number];
 const CSV = /\.csv(\.gz)?$/i;
 const NUMBERED_PART = /^part-(\d+)-of-\d+\.csv(\.gz)?$/i;
 
-/** Whether a folder is the official trace, or a table of it, judging by its contents. */
+/** Whether a folder is the official trace or one of its tables, by its contents. */
 export function holdsTables(entries: readonly string[]): boolean {
   return TABLES.some((table) => hasTable(entries, table)) || entries.some((name) => NUMBERED_PART.test(name));
 }
@@ -19,9 +19,9 @@ function hasTable(entries: readonly string[], table: TableName): boolean {
 }
 
 /**
- * The files of both tables in order of time. A table is a folder of parts (`part-00000-of-00500.csv.gz`,
- * consecutive ones) or a single file (`job_events.csv`), either of them gzip'd or not.
- * @throws WorkloadError when a table is missing, is empty, or lacks a part in between
+ * Finds the files of both tables in order of time. A table is a folder of consecutive parts
+ * (`part-00000-of-00500.csv.gz`) or a single file (`job_events.csv`), gzipped or not.
+ * @throws WorkloadError if a table is missing or empty, or lacks a part in between
  */
 export async function findParts(folder: string): Promise<Record<TableName, readonly string[]>> {
   if (!(await isFolder(folder))) throw partOfATable(folder);
@@ -64,7 +64,7 @@ async function partsOf(folder: string, entries: readonly string[], table: TableN
   return names.map((name) => join(path, name));
 }
 
-/** A missing part would not cause an error: tasks that ended in it would seem to run forever. */
+/** Checks for missing parts, since tasks that ended in them would seem to run forever. */
 function checkNumbers(sortedNames: readonly string[], file: string): void {
   let before: number | undefined;
   for (const name of sortedNames) {

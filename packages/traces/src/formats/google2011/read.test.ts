@@ -26,7 +26,7 @@ function durations(jobs: readonly TraceJob[]): Record<string, number[]> {
   return Object.fromEntries(jobs.map((job) => [job.name!, [...job.durationsSeconds]]));
 }
 
-/** A job that runs one task from 11 s to 15 s: there is always one to be read. */
+/** A job that runs one task from 11 s to 15 s, so that every trace has a job. */
 const PLAIN = {
   job: [jobRow(10, 1, 'submit'), jobRow(15, 1, 'finish')],
   task: [taskRow(10, 1, 0, 'submit'), taskRow(11, 1, 0, 'schedule'), taskRow(15, 1, 0, 'finish')],
@@ -293,7 +293,7 @@ describe('the tables', () => {
   });
 
   it('give the jobs that have ended before the rest is read', async () => {
-    // 2,000 jobs, each a minute after the other, and a row at the end that is wrong.
+    // The trace has 2,000 jobs, one per minute, and an invalid row at the end.
     const job: string[] = [];
     const task: string[] = [];
     for (let i = 1; i <= 2_000; i++) {
@@ -311,7 +311,7 @@ describe('the tables', () => {
   });
 });
 
-/** One attempt: it waits, runs, and ends somehow. */
+/** One attempt: it waits, runs, and ends with any event. */
 const attempt = fc.record({
   waitMs: fc.integer({ min: 0, max: 100_000 }),
   runMs: fc.integer({ min: 0, max: 1_000_000 }),

@@ -64,7 +64,7 @@ class Cursor<Event> {
     return this.#batch[this.#position];
   }
 
-  /** Moves on within the batch; false at its end, where `advance` must be called. */
+  /** Moves on within the batch; returns false at its end, and `advance` must be called next. */
   step(): boolean {
     return ++this.#position < this.#batch.length;
   }

@@ -9,12 +9,12 @@ function micros(seconds: number): number {
   return Math.round(seconds * 1e6);
 }
 
-/** A row of job_events. */
+/** Returns a row of job_events. */
 export function jobRow(seconds: number, job: number, event: Event): string {
   return `${micros(seconds)},,${job},${EventType[event]},user${job},1,name${job},logical${job}`;
 }
 
-/** A row of task_events; the request as `cpu,memory,disk`. */
+/** Returns a row of task_events; the request is `cpu,memory,disk`. */
 export function taskRow(
   seconds: number,
   job: number,
@@ -25,7 +25,7 @@ export function taskRow(
   return `${micros(seconds)},,${job},${task},77,${EventType[event]},user${job},1,9,${request},0`;
 }
 
-/** Rows in order of time, as the tables have them. */
+/** Sorts rows by time, as in the tables. */
 export function inOrder(rows: readonly string[]): string[] {
   return rows.toSorted((a, b) => Number(a.split(',', 1)[0]) - Number(b.split(',', 1)[0]));
 }
@@ -33,7 +33,9 @@ export function inOrder(rows: readonly string[]): string[] {
 /** The parts of a table, each a list of rows. */
 export type Parts = readonly (readonly string[])[];
 
-/** Writes a trace folder below `parent`, with parts numbered as in the official trace. Returns its path. */
+/**
+ * Writes a trace folder below `parent`, with parts numbered as in the official trace, and returns its path.
+ */
 export async function writeTables(
   parent: string,
   tables: { readonly job_events?: Parts; readonly task_events?: Parts },

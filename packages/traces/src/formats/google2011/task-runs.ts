@@ -4,7 +4,7 @@ import { findParts } from './parts.js';
 
 /** A task from its schedule to its finish event, as in the official tables. */
 export interface TaskRun {
-  /** Relative to the trace's time 0. The last submission of a resubmitted task. */
+  /** Last submission of the task, relative to the trace's time 0. */
   readonly submitSeconds: number;
   readonly durationSeconds: number;
   readonly request: MachineShare;

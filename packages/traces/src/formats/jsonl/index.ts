@@ -42,7 +42,7 @@ export async function* readJsonl(file: string): AsyncGenerator<PackedJobs> {
   }
 }
 
-/** The job of a line, or undefined for a header. */
+/** Returns the job of a line, or undefined for a header. */
 function parseLine(text: string, isHeaded: boolean, file: string, line: number): TraceJob | undefined {
   try {
     const value = parseJson(text);
@@ -70,7 +70,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Writes the lines of a file, with line ends. Everything reads back exactly. */
+/** Writes the lines of a file, with line ends. All values read back exactly. */
 export async function* jsonLines(jobs: Jobs): AsyncGenerator<string> {
   yield `${HEADER}\n`;
   for await (const job of jobs) yield `${JSON.stringify(written(job))}\n`;

@@ -80,14 +80,14 @@ const OBJECT: Kind<JsonObject> = {
   is: (value): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value),
 };
 
-/** @param where the field as shown in an error: `stages[1].name` */
+/** @param where name of the field for errors, such as `stages[1].name` */
 function check<T>(value: unknown, kind: Kind<T>, where: string): T {
   if (kind.is(value)) return value;
   if (value === undefined) throw new FieldProblem(`${where} is missing`, `it is ${kind.accepts}`);
   throw new FieldProblem(`${where} is ${quote(JSON.stringify(value))}`, `it is ${kind.accepts}`);
 }
 
-/** An object without unknown fields, because a misspelled one would be ignored silently. */
+/** Checks that an object has no unknown fields, because a misspelled field would be ignored silently. */
 function checkObject(value: unknown, known: readonly string[], where: string): JsonObject {
   const object = check(value, OBJECT, where);
   const unknown = Object.keys(object).find((key) => !known.includes(key));
@@ -110,7 +110,7 @@ function checkDurations(value: unknown, where: string): Float64Array {
   return durations;
 }
 
-/** Attributes and their values. */
+/** Checks attributes and their values. */
 function checkAttributes(value: unknown, where: string): Readonly<Record<string, string>> {
   for (const [name, each] of Object.entries(check(value, OBJECT, where))) {
     check(name, NAME, `a name in ${where}`);
@@ -119,7 +119,7 @@ function checkAttributes(value: unknown, where: string): Readonly<Record<string,
   return value as Readonly<Record<string, string>>;
 }
 
-/** Amounts by resource name. */
+/** Checks amounts by resource name. */
 function checkDemand(value: unknown, where: string): Resources {
   const entries = Object.entries(check(value, OBJECT, where));
   if (entries.length > LIMITS.resourcesMax) {
@@ -135,7 +135,7 @@ function checkDemand(value: unknown, where: string): Resources {
   return Object.fromEntries(entries) as Resources;
 }
 
-/** Optional fields with one value, which is checked and used as it is. */
+/** Optional fields with one value, which is checked and used unchanged. */
 const OPTIONAL_VALUES = {
   name: NAME,
   user: NAME,
@@ -207,7 +207,7 @@ export function parseJob(value: unknown): TraceJob {
   return job;
 }
 
-/** A gang above the job's maximum of running tasks would wait forever. */
+/** Rejects a gang larger than the job's maximum of running tasks, because it would wait forever. */
 function checkGangs({ maxRunning = Number.POSITIVE_INFINITY, ...job }: TraceJob): void {
   const all: readonly Pick<TraceStage, 'tasks' | 'gang'>[] = job.stages ?? [
     { tasks: job.durationsSeconds.length },
