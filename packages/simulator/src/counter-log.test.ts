@@ -21,7 +21,7 @@ function settingsOf(policy: Partial<PolicySettings>): ClusterSettings {
   };
 }
 
-/** Tasks that all take this long. */
+/** Returns a job whose tasks all take this long. */
 function jobOf(count: number, ms: number): JobInput {
   return { tasks: Array.from({ length: count }, () => ({ sleep: ms })), estimate: ms };
 }
@@ -44,7 +44,7 @@ describe('a reading is due', () => {
 });
 
 describe('the queue length', () => {
-  /** Queue lengths according to the workers. */
+  /** Returns a function that adds up the queue lengths of the workers. */
   function queuedByWorkers(cluster: VirtualCluster): () => number {
     let sum = 0;
     const client = cluster.addOutsider((_from, message: Message) => {
@@ -62,7 +62,7 @@ describe('the queue length', () => {
     cluster.submitAt(20, 1, parseJobSpec(jobOf(25, 700)));
     cluster.submitAt(30, 0, parseJobSpec(jobOf(40, 700)));
     const seen: number[] = [];
-    // Halfway between task starts, when no message is in flight.
+    // These times are halfway between task starts, when no message is in flight.
     for (const at of [400, 1_100, 1_800, 2_500]) {
       cluster.run(at);
       const expected = queuedEntries(cluster.messages);
@@ -87,7 +87,7 @@ describe('the readings of a simulation', () => {
       settings: settingsOf(policy),
       seed: 1,
     });
-    // Long jobs for most of the slots, and short ones among them, over twenty minutes.
+    // Long jobs for most of the slots, mixed with short jobs, over twenty minutes.
     const jobs = Array.from({ length: 400 }, (_, index) => ({
       submitMs: index * 3_000,
       spec: parseJobSpec(index % 10 === 0 ? jobOf(3, 100_000) : jobOf(10, 900)),

@@ -9,7 +9,10 @@ function jobOf(sleepsMs: readonly number[], estimateMs: number): JobSpec {
   return { name: 'job', stages: [stage], estimateMs, retries: 0, weight: 1, ...nothingElse };
 }
 
-/** Two jobs of two tasks on two workers, placed by central; the second task of the second job starts first. */
+/**
+ * Runs two jobs of two tasks on two workers, placed by central; the second task of the second job starts
+ * first.
+ */
 async function runsOfSecondJob(as: (spec: JobSpec) => JobSpec): Promise<number[]> {
   const simulation = new Simulation({
     workers: 2,

@@ -23,7 +23,7 @@ export class DealtSleeps {
     return this.#dealt;
   }
 
-  /** Run time of a starting task. */
+  /** Returns the run time of a starting task. */
   of(task: TaskIndex): Millis {
     const known = this.#ofTask?.get(task);
     if (known !== undefined) return known;
@@ -40,14 +40,15 @@ export class DealtSleeps {
 }
 
 /**
- * The same job, whose tasks take the durations of their batch in the order in which they start. Can run once.
+ * Returns the job with tasks that take the durations of their batch in the order in which they start. It can
+ * run once.
  *
- * @param source draws the order of durations, for sampled jobs: the order in a trace may depend on its machines, but
- * pilots must be random (SLearn §5.1.2)
- * @param mayRunAgain a task may be preempted, and then takes as long as before
+ * @param source draws the order of durations, for sampled jobs: the order in a trace may depend on its
+ * machines, but pilots must be random (SLearn §5.1.2)
+ * @param mayRunAgain whether a task may be preempted; it then takes as long as before
  */
 export function dealtByStart(spec: JobSpec, source?: { random(): number }, mayRunAgain = false): JobSpec {
-  // Their run time is known only where they start.
+  // The run time of these tasks depends on their worker.
   if (spec.slowdown !== undefined) return spec;
   const stages = spec.stages.map((stage) => {
     const { tasks } = stage;

@@ -64,5 +64,5 @@ export class DelayLane {
   }
 }
 
-/** A power of two, as are all later sizes. */
+/** This size and all later ones are powers of two. */
 const INITIAL = 4_096;

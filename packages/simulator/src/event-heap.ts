@@ -1,14 +1,15 @@
 import { grown } from '@goshawk/core';
 
 /**
- * The event queue of a simulation, ordered by (time, sequence): events at the same time run in order of insertion.
- * Events are rows of columns and the heap moves row numbers, so that an event allocates only what it refers to.
+ * The event queue of a simulation, ordered by (time, sequence): events at the same time run in order of
+ * insertion. Events are rows of columns and the heap moves row numbers, so that no objects are allocated for
+ * events.
  */
 export class EventHeap {
-  /** Columns, by row. */
+  /** Columns by row. */
   kinds = new Uint8Array(INITIAL);
   targets = new Int32Array(INITIAL);
-  /** Meaning depends on the kind. */
+  /** The meaning depends on the kind. */
   firsts = new Float64Array(INITIAL);
   seconds = new Float64Array(INITIAL);
   refs: unknown[] = new Array(INITIAL);
@@ -44,7 +45,7 @@ export class EventHeap {
     this.nextTime = this.#times[0]!;
   }
 
-  /** The sequence number of the next event. The heap must not be empty. */
+  /** Returns the sequence number of the next event. The heap must not be empty. */
   nextSequence(): number {
     return this.#sequences[this.#heap[0]!]!;
   }

@@ -18,28 +18,32 @@ import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js
 const WORKERS = 50;
 const SCHEDULERS = 4;
 const CUTOFF_MS = 10_000;
-/** Jobs are submitted from this time… */
+/** Time of the first submission. */
 const FROM_MS = 5_000;
-/** …to this time, and all have ended long before the end. */
+/** Time of the last submission; all jobs end long before the end. */
 const UNTIL_MS = 305_000;
 const END_MS = 600_000;
 
-/** When central is killed, and when another one starts in its place. */
+/** Time when central is killed, and when another one starts in its place. */
 interface CentralOutage {
   readonly fromMs: Millis;
   readonly untilMs: Millis;
   /**
-   * How it is noticed: connections break, as when a process exits, or messages stop, as when a machine loses power.
+   * How the outage is noticed: connections break, as when a process exits, or messages stop, as when a
+   * machine loses power.
    */
   readonly noticedBy: 'connection' | 'silence';
 }
 
-/** How long after a kill the others notice broken connections: 3.4 to 4.7 ms over loopback in a live cluster. */
+/**
+ * Time until the others notice broken connections after a kill: 3.4 to 4.7 ms over loopback in a live
+ * cluster.
+ */
 const NOTICED_AFTER_MS = 4;
 
 /**
- * A cluster whose central is absent for a while, or never. The current central has the address of the first, as
- * behind an endpoint.
+ * Creates a cluster whose central is absent for a while, or never. The current central has the address of the
+ * first, as behind an endpoint.
  */
 function clusterWithOutage(
   options: Omit<VirtualClusterOptions, 'carry'>,
@@ -70,8 +74,8 @@ interface Span {
 }
 
 /**
- * Short and long jobs at 80% load, of which short ones make a quarter. @returns run times of the short jobs that
- * arrived within an interval
+ * Runs short and long jobs at 80% load, a quarter of it from short jobs. @returns run times of the short jobs
+ * that arrived within an interval
  */
 function play(policy: PolicyName, outage?: CentralOutage): (within: Span) => number[] {
   const settings: ClusterSettings = {
@@ -138,7 +142,7 @@ test.each([
       );
     expect(p90(without(noticed))).toBeLessThan(1.3 * p90(usual(noticed)));
     const afterwards = { fromMs: outage.untilMs + 10_000, untilMs: UNTIL_MS };
-    // The long jobs that have waited take all slots but the reserve.
+    // The waiting long jobs take all slots except the reserve.
     expect(p90(without(afterwards))).toBeLessThan(mostAfterwards * p90(usual(afterwards)));
   },
 );

@@ -22,7 +22,7 @@ interface Setting {
   readonly delayMs?: number;
 }
 
-/** Results in job order, with an estimator that samples. */
+/** Returns results in job order, with an estimator that samples. */
 async function simulate(
   jobs: readonly SimulatedJob[],
   { workers, policy = 'hawk', choices = {}, seed = 1, delayMs = 0.5 }: Setting,
@@ -80,7 +80,7 @@ test('no worker is idle while a task of an unclassified job that may run there w
   for (const policy of ['hawk', 'goshawk', 'goshawk-peer'] as const) {
     const choices: Partial<PolicySettings> = { shortPartition: 0, reserve: 0, stealRetry: 'backoff' };
     const ends = await simulate([jobOf(0, alike(40, 5_000), 'a')], { workers: 20, policy, choices });
-    // Two rounds of twenty tasks; if the rest waited for the pilots, there would be a third.
+    // The tasks need two rounds of twenty; if the rest waited for the pilots, there would be a third.
     expect(Math.max(...ends[0]!.startsMs)).toBeLessThan(5_500);
   }
 });
@@ -101,7 +101,7 @@ test('decisions depend only on the job: other delays and random draws decide the
     const decisions = async (seed: number, delayMs: number) => {
       const ends = await simulate(jobs, { workers: 300, policy, seed, delayMs });
       return ends.map(({ judged, sampled }) => {
-        // Decided early, the estimate depends on how long pilots had run by then.
+        // After an early decision, the estimate depends on how long pilots had run by then.
         const estimate = judged.long ? 'at least the cutoff' : judged.estimateMs?.toFixed(3);
         return [judged.long, estimate, sampled?.pilots];
       });

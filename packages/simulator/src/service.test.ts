@@ -21,12 +21,12 @@ test('messages are handled one after another, each for a fixed time', () => {
   expect([21, 23, 30].map((at) => service.busyMs(at))).toEqual([7, 9, 9]);
 });
 
-/** Cost of a message at central: a third of a thousand per second. */
+/** Central needs this time per message, so it handles a third of a thousand per second. */
 const SERVICE_MS = 3;
 const UNTIL_MS = 24_000;
 const TASK_MS = 50;
 
-/** Jobs of four tasks, one every `gapMs` on average. */
+/** Returns jobs of four tasks, one every `gapMs` on average. */
 function jobs(gapMs: Millis): SimulatedJob[] {
   const random = Random.seeded(`every ${gapMs}`);
   const made: SimulatedJob[] = [];

@@ -1,6 +1,6 @@
 import type { Millis } from '@goshawk/core';
 
-/** A process that handles messages one after another in order of arrival, each for the same time. */
+/** A process that handles messages sequentially in order of arrival, each for the same time. */
 export class Service {
   readonly #eachMs: Millis;
   #freeAt: Millis = 0;
@@ -11,14 +11,14 @@ export class Service {
     this.#eachMs = eachMs;
   }
 
-  /** A message has arrived. @returns when it is handled, after all earlier ones */
+  /** Adds a message that has arrived. @returns when it is handled, after all earlier messages */
   handledAt(now: Millis): Millis {
     this.#freeAt = Math.max(this.#freeAt, now) + this.#eachMs;
     this.#servedMs += this.#eachMs;
     return this.#freeAt;
   }
 
-  /** How long it has been busy until then. */
+  /** Returns how long the process has been busy until then. */
   busyMs(now: Millis): Millis {
     return this.#servedMs - Math.max(0, this.#freeAt - now);
   }

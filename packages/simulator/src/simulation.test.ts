@@ -136,7 +136,7 @@ describe('a long simulation', () => {
     spec: parseJobSpec({ tasks: sleeps(1_000, 2_000, 60_000), estimate: 1_000 }),
   }));
 
-  /** How often the caller gets control, and the results of the jobs. */
+  /** Returns how often the caller gets control, and the results of the jobs. */
   async function turnsOf(wallClock?: () => number) {
     const simulation = simulationOf({ workers: 5, ...(wallClock === undefined ? {} : { wallClock }) });
     let turns = 0;

@@ -16,7 +16,7 @@ import { VirtualCluster, type VirtualClusterOptions } from './virtual-cluster.js
 export interface SimulatedJob {
   /** Relative to the start of the workload; no earlier than the previous job. */
   readonly submitMs: Millis;
-  /** Job of sleep tasks. */
+  /** A job of sleep tasks. */
   readonly spec: JobSpec;
 }
 
@@ -32,9 +32,9 @@ export interface SimulationOptions {
   readonly seed: number | string;
   /** Initial state of the schedulers' estimators, by name. */
   readonly estimatorStates?: EstimatorStates | undefined;
-  /** Default: 0.5 ms per message. */
+  /** Network model; default: 0.5 ms per message. */
   readonly network?: NetworkModel;
-  /** How long central takes for each message. Default: 0 ms. */
+  /** Time that central takes for each message. Default: 0 ms. */
   readonly centralServiceMs?: Millis;
   /** Measures planning time. ms */
   readonly wallClock?: VirtualClusterOptions['wallClock'];
@@ -49,11 +49,11 @@ export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
   /** Index in the workload. */
   readonly index: number;
   readonly job: J;
-  /** When its client learned of the end, if the network model includes that. */
+  /** Time when its client learned of the end, if the network model includes that. */
   readonly endedMs: Millis;
   readonly completed: boolean;
   readonly tasksCompleted: number;
-  /** Attempts of all its tasks, including failed ones. */
+  /** Attempts of all its tasks, including failed attempts. */
   readonly attempts: number;
   /** Class and estimate; undefined without any. */
   readonly judged: { readonly long: boolean; readonly estimateMs: Millis | undefined };
@@ -91,7 +91,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   readonly #underway = new Map<Job, Submitted<J>>();
   #ended: SimulatedEnd<J>[] = [];
   #submitted = 0;
-  /** When the last job was submitted. */
+  /** Time of the last submission. */
   #latestMs: Millis = 0;
   /** Jobs in flight from the client to their owner. */
   #travelling = 0;
@@ -121,7 +121,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
    * @throws RangeError if jobs are not in order of submission
    */
   async *run(jobs: AsyncIterable<J> | Iterable<J>): AsyncIterable<readonly SimulatedEnd<J>[]> {
-    // Awaiting each job would cost more than most other work.
+    // The loop avoids awaiting each job, which would cost more than most other work.
     if (Symbol.asyncIterator in jobs) {
       for await (const job of jobs) for (const ended of this.#untilSubmitted(job)) yield ended;
     } else {
@@ -135,7 +135,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     yield this.#takeEnded();
   }
 
-  /** Runs all events before the job, and submits it. @returns jobs that ended meanwhile, as `run` */
+  /** Runs all events before the job, and submits it. @returns jobs that ended before it, as `run` */
   *#untilSubmitted(job: J): Iterable<readonly SimulatedEnd<J>[]> {
     if (job.submitMs < this.#latestMs)
       throw new RangeError(`job ${this.#submitted} is submitted before the one ahead of it`);
@@ -150,7 +150,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     if (this.#ended.length >= BATCH) yield this.#takeEnded();
   }
 
-  /** Time of the workload. ms */
+  /** Returns the time of the workload in ms. */
   get now(): Millis {
     return this.#cluster.now - SETTLING_MS;
   }
@@ -163,7 +163,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     return this.#submitted;
   }
 
-  /** Jobs that have not ended; none after `run`. */
+  /** Returns the number of jobs that have not ended; 0 after `run`. */
   get jobsUnderway(): number {
     return this.#underway.size + this.#travelling;
   }
@@ -176,17 +176,17 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     return { ...this.#cluster.steals };
   }
 
-  /** Statistics of central's planning, by name. */
+  /** Returns statistics of central's planning, by name. */
   get planning(): Readonly<Record<string, number>> {
     return this.#cluster.central.planning;
   }
 
-  /** Wall time of planning; undefined without a solver. */
+  /** Returns the wall time of planning; undefined without a solver. */
   get planningTimes(): ReturnType<VirtualCluster['planningTimes']['read']> {
     return this.#cluster.planningTimes.read();
   }
 
-  /** Readings during the run and at its end. */
+  /** Returns the readings during the run and at its end. */
   get readings(): readonly CounterReading[] {
     return this.#log.readings;
   }
@@ -216,8 +216,8 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   }
 
   /**
-   * The same after the last submission, until all jobs have ended. Timers of idle thieves or of the partition would
-   * go on forever, and so might a stuck job.
+   * Continues after the last submission until all jobs have ended. Timers of idle thieves or of the partition
+   * would go on forever, and so might a stuck job.
    */
   #finish(): Progress {
     const cluster = this.#cluster;
@@ -233,7 +233,10 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     return 'done';
   }
 
-  /** Checked after a number of events. The clock must not determine the batches, so that runs are reproducible. */
+  /**
+   * Checks progress after a number of events. The clock must not determine the batches, so that runs are
+   * reproducible.
+   */
   #progress(): Progress {
     this.#sliceEvents += STRETCH_EVENTS;
     if (this.#ended.length >= BATCH || this.#sliceEvents >= SLICE_EVENTS) return 'batch';
@@ -316,8 +319,8 @@ function sampledOf({ sample, decidedAt, acceptedAt }: Job): SimulatedEnd['sample
 }
 
 /**
- * Relative to the start of the workload. A loop, because `map` takes three times as long, and there is one entry per
- * task.
+ * Returns start times relative to the start of the workload. It uses a loop, because `map` takes three times
+ * as long and there is one entry per task.
  */
 function startsOf({ tasks: { startedAt } }: Job): Float64Array {
   const starts = new Float64Array(startedAt.length);
@@ -326,8 +329,9 @@ function startsOf({ tasks: { startedAt } }: Job): Float64Array {
 }
 
 /**
- * With constant delays, all parties reach central at one time and are published together. With random delays they
- * arrive one by one, so central must collect them, or it would tell each of 15,000 workers of all later ones.
+ * Returns central's settings for publishing members. With constant delays, all parties reach central at one
+ * time and are published together. With random delays they arrive separately, so central must collect them;
+ * otherwise it would send each of 15,000 workers a message about every later one.
  */
 function gathering({ settings, network }: SimulationOptions): ClusterSettings {
   const { timings } = settings;

@@ -8,7 +8,10 @@ addPapers();
 
 const SEED = 'staged';
 
-/** 2 to 5 stages of 1 to 12 tasks, each with demands; each stage after some of those before it. */
+/**
+ * Draws a job of 2 to 5 stages of 1 to 12 tasks, each with demands and some of the previous stages as
+ * predecessors.
+ */
 function randomJob(random: Random): JobInput {
   const integer = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1));
   const names = ['a', 'b', 'c', 'd', 'e'].slice(0, integer(2, 5));

@@ -32,7 +32,7 @@ function sleeps(durations: readonly number[]) {
   return parseJobSpec({ tasks: durations.map((sleep) => ({ sleep })), estimate });
 }
 
-/** Jobs of 1 to 12 tasks, a tenth of them long: 90% load on 20 slots. */
+/** Submits jobs of 1 to 12 tasks, a tenth of them long: 90% load on 20 slots. */
 function workload(cluster: VirtualCluster, jobs: number, seed: string, schedulers: number): number {
   const random = Random.seeded(seed);
   let tasks = 0;
@@ -122,7 +122,7 @@ test.each(POLICY_NAMES)(
     const { ended } = observe({ settings, carry }, 400, `learned-${policy}`);
     const [first, learned, ...more] = cutoffs;
     expect([first, more.length]).toEqual([60_000, 0]);
-    // Between short tasks, of 150 ms at most, and long ones, of 2.5 s at least.
+    // The value lies between short tasks, of at most 150 ms, and long tasks, of at least 2.5 s.
     expect(learned).toBeGreaterThan(300);
     expect(learned).toBeLessThan(2_500);
     const late = ended.filter(({ arrivedAt }) => arrivedAt > toldAt + 1_000);

@@ -48,9 +48,9 @@ export interface VirtualClusterOptions {
   readonly capacity?: Resources;
   /** Attributes of a worker by its number. Default: none. */
   readonly attributesOf?: ((worker: number) => readonly Attribute[]) | undefined;
-  /** Default: 0.5 ms per message (Hawk §4.1). */
+  /** Network model; default: 0.5 ms per message (Hawk §4.1). */
   readonly network?: NetworkModel;
-  /** How long central takes for each message; later messages wait. Default: 0 ms. */
+  /** Time that central takes for each message; later messages wait. Default: 0 ms. */
   readonly centralServiceMs?: Millis;
   /** Time at which the phases of a measured network begin. Default: 0. */
   readonly networkBeginsAt?: Millis;
@@ -105,11 +105,11 @@ export class VirtualCluster {
   readonly #machines: Machine[] = [];
   readonly #environments: PartyEnvironment[] = [];
   readonly #names: string[] = [];
-  /** Slots of a party are numbered from its first one up to that of the next party. */
+  /** First slot of each party; its slots end at the first one of the next party. */
   readonly #firstPlaces: number[] = [];
   readonly #slots = new VirtualSlots();
   readonly #workerMemory = new WorkerMemory();
-  /** Shared by all workers, with consecutive addresses; added workers have separate ones. */
+  /** State shared by all workers, with consecutive addresses; added workers have separate state. */
   #ofWorkers: WorkerParty | undefined;
   readonly #firstWorker: number;
   readonly #workersEnd: number;
@@ -171,17 +171,17 @@ export class VirtualCluster {
     return this.#now;
   }
 
-  /** Messages sent so far. */
+  /** Returns the number of messages sent so far, by type. */
   get messages(): Partial<Record<MessageType, number>> {
     return this.#sent.read();
   }
 
-  /** Steals of its workers, except added ones. */
+  /** Returns the steals of its workers, except added workers. */
   get steals(): Readonly<WorkerMemory['steals']> {
     return this.#workerMemory.steals;
   }
 
-  /** Random delays; undefined if all messages take equally long. */
+  /** Returns random delays; undefined if all messages take equally long. */
   get delays(): Delays | undefined {
     return this.#delays;
   }
@@ -190,7 +190,7 @@ export class VirtualCluster {
     return this.#heap.size + this.#mail.size;
   }
 
-  /** Infinity: no events are left. */
+  /** Returns the time of the next event; Infinity if no events are left. */
   get nextEventAt(): Millis {
     return Math.min(this.#heap.nextTime, this.#mail.nextTime);
   }
@@ -224,7 +224,7 @@ export class VirtualCluster {
     return self;
   }
 
-  /** The same for a machine that runs tasks. */
+  /** Adds a machine of the caller that runs tasks. */
   addWorker(
     name: string,
     slots: number,
@@ -274,7 +274,7 @@ export class VirtualCluster {
   /**
    * Runs events up to a time, but no more than a maximum number.
    *
-   * @returns whether no such events are left
+   * @returns whether no events up to that time are left
    */
   advance(until: Millis, eventsMax: number): boolean {
     const heap = this.#heap;
@@ -328,7 +328,7 @@ export class VirtualCluster {
     if (!this.#unsettled.includes(address as Address)) this.#unsettled.push(address as Address);
   }
 
-  /** At equal times, the event inserted first goes first. */
+  /** Whether the next message was inserted before the next other event, for events at equal times. */
   #isMailAhead(): boolean {
     if (this.#mail.size === 0) return false;
     return this.#heap.size === 0 || this.#mail.sequence < this.#heap.nextSequence();
@@ -377,7 +377,7 @@ export class VirtualCluster {
     return this.#service !== undefined && target === this.centralAddress;
   }
 
-  /** The message has arrived at a process that handles one message at a time. */
+  /** Queues a message at a process that handles one message at a time. */
   #serve(from: Address, message: Message): void {
     const at = this.#service!.handledAt(this.#now);
     this.#heap.push(at, this.#sequence++, EventKind.served, this.centralAddress, from, 0, message);
@@ -479,7 +479,7 @@ export class VirtualCluster {
     return central;
   }
 
-  /** In virtual time a solver takes no time: its answer is a separate step in the same instant. */
+  /** Returns the solver. It takes no virtual time: its answer is a separate step in the same instant. */
   #solving(): CentralEnvironment['solve'] {
     const { solve } = this.#options;
     if (solve === undefined) return undefined;
@@ -553,7 +553,7 @@ export class VirtualCluster {
     this.#firstPlaces.push(this.#slots.add(slots));
   }
 
-  /** Effects of a step belong to this machine. */
+  /** Assigns the effects of a step to this machine. */
   #turnOf(address: Address): void {
     // All other machines have a separate environment.
     if (address >= this.#firstWorker && address < this.#workersEnd) this.#ofWorkers!.self = address;
@@ -572,7 +572,7 @@ export class VirtualCluster {
   }
 
   #place(worker: Address, slot: number): number {
-    // Workers that were not added have consecutive addresses.
+    // Workers of the cluster have consecutive addresses, except added workers.
     if (worker < this.#workersEnd) return (worker - this.#firstWorker) * this.#slotsEach + slot;
     return this.#firstPlaces[worker]! + slot;
   }
@@ -585,14 +585,14 @@ function sleepOf({ payload, task }: TaskOrder): number {
   return sleep;
 }
 
-/** How long room may stay free while a task that fits waits, in round trips. */
+/** Maximum time in round trips that room stays free while a task that fits waits. */
 const IDLE_ROUND_TRIPS = 3;
 /** Random delays rarely exceed this. */
 const DRAWN_DELAY_MS = 10;
 
 const DEFAULT_NETWORK: NetworkModel = { kind: 'constant', delayMs: 0.5 };
 
-/** Replaces a killed machine. */
+/** A machine that replaces killed machines. */
 const NO_MACHINE: Machine = {
   start() {},
   receive() {},

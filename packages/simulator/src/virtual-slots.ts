@@ -6,7 +6,7 @@ import { grown, type KillReason, type Millis } from '@goshawk/core';
  */
 export class VirtualSlots {
   #runs = new Int32Array(INITIAL);
-  /** NaN: no run. */
+  /** Start of the run in each slot; NaN if there is none. */
   #startedAt = new Float64Array(INITIAL);
   #size = 0;
   /** Killed runs by row; there are few. */
@@ -42,7 +42,7 @@ export class VirtualSlots {
     return ++this.#runs[place]!;
   }
 
-  /** The run there will not end. */
+  /** Forgets the run, which will not end. */
   forget(place: number): void {
     this.#runs[place]!++;
     this.#startedAt[place] = Number.NaN;
@@ -74,7 +74,7 @@ export class VirtualSlots {
   }
 }
 
-/** Not the number of any run. */
+/** This is not the number of any run. */
 export const NO_RUN = 0;
 
 const INITIAL = 64;

@@ -5,7 +5,10 @@ import { type SimulatedEnd, Simulation } from './simulation.js';
 
 const SEEDS = Array.from({ length: 12 }, (_, seed) => seed + 1);
 
-/** Small tasks, stages, gangs with deadlines and GPU tasks of three users; some may be preempted. */
+/**
+ * Draws a job of small tasks, stages, gangs with deadlines or GPU tasks for one of three users; some may be
+ * preempted.
+ */
 function randomJob(random: Random): JobInput {
   const integer = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1));
   const sleep = integer(10, 2_000);

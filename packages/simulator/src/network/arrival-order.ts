@@ -7,7 +7,7 @@ import type { Address, Millis } from '@goshawk/core';
 export class ArrivalOrder {
   /** The latest message of a sender to a receiver. */
   readonly #latest = new Map<number, Underway>();
-  /** Number of entries at which past ones are removed. */
+  /** Number of entries at which arrived messages are removed. */
   #sweepAt = SWEEP_AT_LEAST;
 
   /** Number of remembered pairs: at most twice those with messages in flight, and a few. */
@@ -29,13 +29,13 @@ export class ArrivalOrder {
     return latest.arrivesAt;
   }
 
-  /** @returns arrival of a message from the one to the other sent at this very time; undefined: none */
+  /** @returns arrival of a message with the same sender, receiver and time; undefined if there is none */
   arrivalOfSameTime(from: Address, to: Address, now: Millis): Millis | undefined {
     const latest = this.#latest.get(pairOf(from, to));
     return latest?.sentAt === now ? latest.arrivesAt : undefined;
   }
 
-  /** Arrived messages delay no others. */
+  /** Removes arrived messages, which delay no others. */
   #sweep(now: Millis): void {
     for (const [pair, { arrivesAt }] of this.#latest) if (arrivesAt < now) this.#latest.delete(pair);
     this.#sweepAt = Math.max(SWEEP_AT_LEAST, 2 * this.#latest.size);

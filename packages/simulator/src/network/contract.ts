@@ -7,7 +7,7 @@ export type NetworkModel = ConstantNetwork | NormalNetwork | MeasuredNetwork;
 /** Every message takes the same time, as in the simulators of Sparrow and Hawk (0.5 ms; Hawk §4.1). */
 interface ConstantNetwork {
   readonly kind: 'constant';
-  /** One way. */
+  /** Delay of one direction. */
   readonly delayMs: Millis;
 }
 
@@ -30,10 +30,11 @@ interface MeasuredNetwork {
 export interface Delays {
   /** Arrival of a message sent now: no earlier than previous messages from the same sender to the same receiver. */
   arrivalAt(from: Address, to: Address, type: MessageType, now: Millis): Millis;
-  /** How late a sleep task ends that sleeps until this time. */
+  /** Returns how late a sleep task ends that sleeps until this time. */
   sleepLateMs(until: Millis): Millis;
   /**
-   * How late the timers of a machine fire that are set for this time: the same for all, so that they stay in order.
+   * Returns how late the timers of a machine fire that are set for this time. It is the same for all of them,
+   * so that they stay in order.
    */
   timerLateMs(of: Address, at: Millis): Millis;
   /** Delay from a client's call until the job reaches its owner. */

@@ -34,7 +34,9 @@ function delays(model: NetworkModel, seed = 1) {
 }
 
 let clock = 0;
-/** Delay of a message without predecessors in flight; rounded, as a difference of times. */
+/**
+ * Returns the delay of a message without predecessors in flight, rounded because it is a difference of times.
+ */
 function delayOf(from: Delays, sender = CENTRAL, receiver = SCHEDULER, type: MessageType = 'place'): number {
   clock += 1_000;
   return Number((from.arrivalAt(sender, receiver, type, clock) - clock).toFixed(6));
@@ -148,7 +150,7 @@ describe('measured delays', () => {
     const near = { type: 'steal', sameProcess: true, ms: [0.1] } as const;
     const phases = [{ ...PHASE, messages: [slow, quick, near] }];
     const process = delays({ kind: 'measured', profile: { ...PROFILE, phases } });
-    // Workers 0 to 4 share a process, and so do 5 to 9.
+    // Workers 0 to 4 share a process, as do workers 5 to 9.
     expect(process.arrivalAt(worker(5), worker(0), 'steal', 100)).toBe(110);
     expect(process.arrivalAt(worker(6), worker(1), 'run', 102)).toBe(110);
     expect(process.arrivalAt(SCHEDULER, worker(1), 'run', 102)).toBe(103);

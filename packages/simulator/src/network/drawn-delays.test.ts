@@ -14,7 +14,7 @@ import { Simulation } from '../simulation.js';
 import { VirtualCluster } from '../virtual-cluster.js';
 import type { MeasuredPhase, NetworkModel } from './index.js';
 
-/** So wide that almost every message would overtake the previous one. */
+/** The distribution is so wide that almost every message would overtake the previous one. */
 const WILD: NetworkModel = { kind: 'normal', meanMs: 5, deviationMs: 20, leastMs: 0 };
 const PHASE: MeasuredPhase = {
   fromMs: 0,
@@ -33,7 +33,7 @@ function measured(phase: Partial<MeasuredPhase> = {}): NetworkModel {
 const POLICY = { ...DEFAULT_POLICY, cutoffMs: 1_000 };
 const SETTINGS = { policy: POLICY, timings: RELIABLE_TIMINGS };
 
-/** Jobs of 1 to 12 tasks, a tenth of them long. */
+/** Draws jobs of 1 to 12 tasks, a tenth of them long. */
 function* workload(jobs: number, seed: number) {
   const random = Random.seeded(seed);
   for (let i = 0; i < jobs; i++) {

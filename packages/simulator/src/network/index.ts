@@ -13,7 +13,7 @@ export {
   PROFILE_SCHEMA,
 } from './profile.js';
 
-/** Random delays of a network; undefined if all are equal. */
+/** Returns the random delays of a network; undefined if all are equal. */
 export function delaysOf(model: NetworkModel, outline: ClusterOutline, random: Random): Delays | undefined {
   switch (model.kind) {
     case 'constant':

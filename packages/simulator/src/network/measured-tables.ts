@@ -28,7 +28,7 @@ export class MeasuredTables {
     });
   }
 
-  /** @param all fallback for what this phase does not contain */
+  /** @param all fallback for lists that this phase lacks */
   constructor(phase: MeasuredPhase, all?: MeasuredTables) {
     const own = (values: readonly Millis[], others: Distribution | undefined): Distribution =>
       values.length === 0 && others !== undefined ? others : Float64Array.from(values);

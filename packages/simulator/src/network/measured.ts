@@ -5,15 +5,16 @@ import { MeasuredTables } from './measured-tables.js';
 import type { MeasuredProfile } from './profile.js';
 
 /**
- * Draws from the distributions of the current phase of a profile. Two processes share a connection: messages sent at
- * one time form one frame and arrive together, so ten workers of two processes receive a message in the time of two.
- * Frames keep their order, because what delays one (a busy CPU, garbage collection) also delays those behind it.
+ * Draws from the distributions of the current phase of a profile. Two processes share a connection: messages
+ * sent at one time form one frame and arrive together, so ten workers of two processes receive a message in
+ * the time of two. Frames keep their order, because a busy CPU or garbage collection that delays a frame also
+ * delays those behind it.
  */
 export class MeasuredDelays implements Delays {
   readonly #outline: ClusterOutline;
   readonly #processes: number;
   readonly #random: Random;
-  /** Never drawn from: each instant of a party has a separate stream. */
+  /** Source of a separate stream for each instant of a party; it is never drawn from directly. */
   readonly #instants: Random;
   readonly #phases: readonly MeasuredTables[];
   /** Order between processes, which are numbered like parties here. */
@@ -77,7 +78,7 @@ export class MeasuredDelays implements Delays {
   }
 }
 
-/** Inverse transform sampling: the values are equally likely. Without values the delay is 0. */
+/** Draws by inverse transform sampling: the values are equally likely. Without values the delay is 0. */
 function draw(values: Float64Array, random: Random): Millis {
   return values[Math.floor(random.next() * values.length)] ?? 0;
 }

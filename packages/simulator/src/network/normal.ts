@@ -7,7 +7,7 @@ export class NormalDelays implements Delays {
   readonly #model: NormalNetwork;
   readonly #random: Random;
   readonly #order = new ArrivalOrder();
-  /** The method yields two values at a time. NaN: none left. */
+  /** Second value of the last draw, since the method yields two; NaN if it is used. */
   #spare = Number.NaN;
 
   constructor(model: NormalNetwork, random: Random) {

@@ -15,7 +15,7 @@ const PROFILE = { schema: 'goshawk.delays/1', workersPerProcess: 25, phases: [PH
 const parse = (text: string, file: unknown = PROFILE) =>
   parseNetwork(text, '--network-delay', () => (typeof file === 'string' ? file : JSON.stringify(file)));
 
-/** The error message for a text, or a file. */
+/** Returns the error message for a text, or a file. */
 function problem(text: string, file?: unknown): string {
   try {
     parse(text, file);

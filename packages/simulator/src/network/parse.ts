@@ -44,7 +44,7 @@ function parseNormal(text: string, what: string): NormalNetwork {
   return { kind: 'normal', meanMs: checkedMs(meanMs, what), deviationMs, leastMs };
 }
 
-/** The parties of a simulation have a second to find each other. */
+/** Checks a delay; the parties of a simulation have one second to find each other. */
 function checkedMs(delayMs: Millis, what: string): Millis {
   if (delayMs <= DELAY_MS_MAX) return delayMs;
   throw new InputError(

@@ -39,13 +39,13 @@ export interface MeasuredPhase {
   readonly timerLateMs: readonly Millis[];
   /** Delay from a client's call until the job reaches its owner. */
   readonly submissionMs: readonly Millis[];
-  /** Delay from the step in which the owner hears of a job's end until the client knows. */
+  /** Delay from the step in which the owner learns of a job's end until the client knows. */
   readonly newsMs: readonly Millis[];
 }
 
 export interface MeasuredMessage {
   readonly type: MessageType;
-  /** Both workers are in one process, without a socket between them. */
+  /** Whether both workers are in one process, without a socket between them. */
   readonly sameProcess: boolean;
   readonly ms: readonly Millis[];
 }
@@ -58,7 +58,7 @@ const VALUES_MAX = 100_000;
  * Validates the contents of a file.
  *
  * @param what names the file in errors
- * @throws InputError with one line that says what is wrong, and where
+ * @throws InputError with one line that describes the error and its location
  */
 export function checkProfile(value: unknown, what: string): MeasuredProfile {
   const refuse = (problem: string): never => {
