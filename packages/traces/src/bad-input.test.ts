@@ -197,7 +197,7 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
 ];
 
 describe.each(CASES)('%s', (_, make, line) => {
-  it('is one line that names the place, and nothing is written', async () => {
+  it('is reported in one line with its location, and nothing is written', async () => {
     const path = await make();
     const out = await mkdtemp(join(parent, 'out-'));
     const failure = await (async () => convertTrace(await openWorkload(path), join(out, 'x.tr')))().catch(
@@ -212,7 +212,7 @@ describe.each(CASES)('%s', (_, make, line) => {
   });
 });
 
-it('a trace that breaks only while it is written leaves nothing half-written', async () => {
+it('a trace that fails while it is written leaves no partial file', async () => {
   const file = await fileOf('0 1 5 5\n1 1 5 5\n');
   const workload = await openWorkload(file, { heldTasksMax: 1 });
   await appendFile(file, '2 1 5\n');
@@ -223,7 +223,7 @@ it('a trace that breaks only while it is written leaves nothing half-written', a
   expect(await readdir(out)).toEqual([]);
 });
 
-it('a part that cannot be opened is named as such', async () => {
+it('a part that cannot be opened is named in the error', async () => {
   const folder = await tables();
   await mkdir(join(folder, 'task_events', 'part-00001-of-00500.csv'));
   await expect(openWorkload(folder)).rejects.toThrow('part-00001-of-00500.csv: this is a folder; ');

@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('convertTrace', () => {
-  it('writes the official tables as .tr, in order of submission, and counts what was lost on the way', async () => {
+  it('writes the official tables as .tr in order of submission and counts omissions', async () => {
     const file = join(folder, 'google.tr');
     const { tallied, ...conversion } = await convertTrace(await openWorkload(google), file);
     expect(await readFile(file, 'utf8')).toBe('10 1 49 49\n20 1 2 2\n');
@@ -50,7 +50,7 @@ describe('convertTrace', () => {
     });
   });
 
-  it('loses nothing in JSON lines, compressed or not', async () => {
+  it('loses nothing in JSON lines, with and without compression', async () => {
     const workload = await openWorkload(google);
     for (const name of ['all.jsonl', 'all.jsonl.gz']) {
       const { tallied } = await convertTrace(workload, join(folder, name));
@@ -63,7 +63,7 @@ describe('convertTrace', () => {
     expect(gunzipSync(bytes).toString()).toBe(await readFile(join(folder, 'all.jsonl'), 'utf8'));
   });
 
-  it('writes what a generator draws, and the format that is named', async () => {
+  it('writes generated jobs in the requested format', async () => {
     const file = join(folder, 'drawn');
     await convertTrace(await openWorkload('motivation:jobs=5'), file, { format: 'tr' });
     expect((await openWorkload(file)).jobCount).toBe(5);
@@ -94,7 +94,7 @@ describe('convertTrace', () => {
     await expect(convertTrace(workload, join(folder, name), { format })).rejects.toThrow(message);
   });
 
-  it('writes to a stream in the format that is named', async () => {
+  it('writes to a stream in the requested format', async () => {
     let text = '';
     const stream = {
       write: (piece: string) => {
@@ -107,7 +107,7 @@ describe('convertTrace', () => {
     await expect(convertTrace(workload, stream)).rejects.toThrow(/^-: the file name does not tell /);
   });
 
-  it('leaves what was there before when it is given up half-way', async () => {
+  it('keeps the old file if it is aborted', async () => {
     const file = join(folder, 'kept.tr');
     await writeFile(file, 'before');
     const jobs = async function* () {

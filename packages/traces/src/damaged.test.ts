@@ -94,7 +94,7 @@ function place(bytes: Buffer, random: Random): number {
 }
 
 describe.each(FILES)(`%s, damaged (GOSHAWK_DAMAGE_SEED=${SEED})`, (name) => {
-  it('is read, or refused in one line that names the file and a remedy, in little time', async () => {
+  it('is read, or rejected quickly with one line that names the file and a remedy', async () => {
     const bytes = await readFile(join(SAMPLES, name));
     const random = Random.seeded(`${SEED} ${name}`);
     for (let i = 0; i < EACH; i++) {
@@ -128,7 +128,7 @@ describe.each(FILES)(`%s, damaged (GOSHAWK_DAMAGE_SEED=${SEED})`, (name) => {
   });
 });
 
-it('every sample is damaged but those in folders', async () => {
+it('every sample except those in folders is damaged', async () => {
   const names = await readdir(SAMPLES, { recursive: true });
   const files: string[] = [];
   for (const name of names) if ((await stat(join(SAMPLES, name))).isFile()) files.push(name);

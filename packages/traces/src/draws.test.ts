@@ -48,7 +48,7 @@ it('a shuffle loses nothing', () => {
   );
 });
 
-it('an urn gives exactly what is in it', () => {
+it('an urn yields exactly its contents', () => {
   for (let seed = 0; seed < 20; seed++) {
     const draw = urn(Random.seeded(seed), 50, 7);
     const drawn = Array.from({ length: 50 }, draw);
@@ -56,7 +56,7 @@ it('an urn gives exactly what is in it', () => {
   }
 });
 
-it('draws once from each stratum in every round, in another order', () => {
+it('draws once from each stratum in every round, in random order', () => {
   const stratified = new StratifiedUniform(Random.seeded(1), 16);
   const rounds = Array.from({ length: 3 }, () =>
     Array.from({ length: 16 }, () => Math.floor(stratified.draw() * 16)),

@@ -23,7 +23,7 @@ const TRACE = '5 1 30 30\n\n0 2 2 1 3\n';
 const HEADER = 'line,submit_s,tasks,job_id,user,job_name,logical_job_name,scheduling_class';
 
 describe('a side file of features', () => {
-  test('describes jobs by the line that they stand in, whatever their order', async () => {
+  test('describes jobs by their line, in any order', async () => {
     const trace = await write('a.tr', TRACE);
     const features = await write('a.features.csv.gz', `${HEADER}\n3,0,2,17,ada,n,l,2\n`);
     const jobs = await collect((await openWorkload(trace, { features })).jobs());
@@ -37,7 +37,7 @@ describe('a side file of features', () => {
     expect(jobs[1]).not.toHaveProperty('user');
   });
 
-  test('columns may stand in any order, be empty, or be missing', async () => {
+  test('columns may be in any order, empty, or missing', async () => {
     const trace = await write('a.tr', TRACE);
     const features = await write('a.csv', 'user,job_name,line\n,x,1\r\n');
     const jobs = await collect((await openWorkload(trace, { features })).jobs());
@@ -45,7 +45,7 @@ describe('a side file of features', () => {
     expect(jobs[1]).not.toHaveProperty('user');
   });
 
-  test('makes another workload of the same times', async () => {
+  test('creates a different workload from the same times', async () => {
     const trace = await write('a.tr', TRACE);
     const features = await write('a.csv', 'line,user\n1,ada\n');
     const [bare, dressed] = [await openWorkload(trace), await openWorkload(trace, { features })];
@@ -63,14 +63,14 @@ describe('a side file of features', () => {
     await expect(openWorkload(trace, { features: await write('a.csv', text) })).rejects.toThrow(message);
   });
 
-  test('is for .tr files alone', async () => {
+  test('is only for .tr files', async () => {
     const features = await write('a.csv', 'line,user\n1,ada\n');
     await expect(openWorkload('motivation', { features })).rejects.toThrow('is not a .tr file (a generator)');
   });
 });
 
 describe('past jobs', () => {
-  test('come by the time of their end, with what is known of them', async () => {
+  test('are in order of their ends, with their features', async () => {
     const file = await write(
       'history.csv.gz',
       'job_id,submit_s,start_s,end_s,user,job_name,logical_job_name,scheduling_class\n' +

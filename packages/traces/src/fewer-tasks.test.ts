@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { apportion } from './fewer-tasks.js';
 
-it('gives one at least, no more than there are, the whole in all, and no smaller stage more', () => {
+it('divides the total so that each stage gets at least one, and no smaller stage gets more', () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 1000 }), { minLength: 1, maxLength: 8 });
   fc.assert(
     fc.property(sizes, fc.double({ min: 0, max: 1, noNaN: true }), (each, fraction) => {

@@ -15,7 +15,7 @@ const staged: TraceJob = {
 };
 
 describe('jobSpecOf', () => {
-  it('makes tasks that sleep of a job of which little is known', () => {
+  it('creates sleep tasks for a job with few fields', () => {
     expect(jobSpecOf(jobOf(5, Float64Array.of(1.5, 2)), 1_750)).toEqual({
       name: 'job',
       user: undefined,
@@ -36,7 +36,7 @@ describe('jobSpecOf', () => {
     });
   });
 
-  it('keeps all that a cluster can honour, times in ms', () => {
+  it('keeps all features that a cluster supports, with times in ms', () => {
     const spec = jobSpecOf(
       {
         ...jobOf(0, Float64Array.of(1)),
@@ -52,20 +52,20 @@ describe('jobSpecOf', () => {
     expect(spec.stages[0]!.demand).toEqual({ cpu: 2 });
   });
 
-  it('gives each stage its own tasks, stages to wait for, and demand', () => {
+  it('creates stages with their tasks, predecessors and demands', () => {
     expect(jobSpecOf(staged, 1).stages).toEqual([
       { name: 'map', after: [], tasks: { sleepsMs: Float64Array.of(1_000, 2_000) }, demand: { cpu: 1 } },
       { name: 'reduce', after: [0], tasks: { sleepsMs: Float64Array.of(3_000) }, demand: { memory: 1024 } },
     ]);
   });
 
-  it('gives all jobs that demand nothing the one object that says so', () => {
+  it('shares one object among all jobs without demands', () => {
     const idle = { ...jobOf(0, Float64Array.of(1)), demand: { cpu: 0 } };
     expect(jobSpecOf(idle, 1).stages[0]!.demand).toBe(NO_RESOURCES);
   });
 });
 
-it('a job that is submitted is the one that is simulated', () => {
+it('a submitted job equals the simulated one', () => {
   fc.assert(
     fc.property(arbitraryJob, fc.double({ min: 0, max: 1e9, noNaN: true }), (job, estimateMs) => {
       const spec = jobSpecOf(job, estimateMs);
@@ -83,7 +83,7 @@ it('a job that is submitted is the one that is simulated', () => {
     }),
   );
 });
-it('gives columns of zeros that share memory and no place in it', () => {
+it('allocates columns of zeros in shared memory without overlap', () => {
   const columns = columnBlocks();
   const lengths = [3, 5_000, 0, 4_000, 20_000, 2];
   const taken = lengths.map((length) => columns(length));

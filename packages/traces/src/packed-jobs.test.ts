@@ -7,7 +7,7 @@ import { bySubmission, inBatches, joined, packed, packedBytes, unpackedJobs } fr
 const arbitraryJobs = fc.array(arbitraryJob, { maxLength: 6 });
 
 describe('packed jobs', () => {
-  it('are the same jobs, with all that they have, also in another thread', () => {
+  it('are the same jobs with all fields, even in another thread', () => {
     fc.assert(
       fc.property(arbitraryJobs, (jobs) => {
         const back = structuredClone(packed(jobs));
@@ -17,7 +17,7 @@ describe('packed jobs', () => {
     );
   });
 
-  it('are the same jobs in batches, and joined again', () => {
+  it('are the same jobs after splitting into batches and joining', () => {
     fc.assert(
       fc.property(arbitraryJobs, fc.integer({ min: 1, max: 7 }), (jobs, size) => {
         const batches = [...inBatches(jobs, size)];
@@ -27,7 +27,7 @@ describe('packed jobs', () => {
     );
   });
 
-  it('are put in order of submission, and stay as they stand where that is equal', () => {
+  it('are sorted by submission, keeping the order of equal times', () => {
     fc.assert(
       fc.property(arbitraryJobs, (jobs) => {
         const sorted = jobs.toSorted((a, b) => a.submitSeconds - b.submitSeconds);
@@ -43,7 +43,7 @@ describe('packed jobs', () => {
     expect([...other.durationsSeconds]).toEqual([1, 7]);
   });
 
-  it('take 8 bytes a task, 24 a job, and about a kilobyte where there is more to say', () => {
+  it('take 8 bytes per task, 24 per job, and about a kilobyte for other fields', () => {
     const jobs = Array.from({ length: 100 }, (_, i) => jobOf(i, new Float64Array(7)));
     expect(packedBytes(packed(jobs))).toBe(100 * 80);
     expect(packedBytes(packed([{ ...jobOf(0, Float64Array.of(1)), name: 'n' }]))).toBe(32 + 1_024);

@@ -12,7 +12,7 @@ const durations = fc
   .map((list) => Float64Array.from(list));
 
 describe('scaleTasks', () => {
-  it('keeps the task seconds and one task at least', () => {
+  it('keeps the task seconds and at least one task', () => {
     fc.assert(
       fc.property(durations, fc.double({ min: 0.001, max: 1, noNaN: true }), (before, factor) => {
         const scaled = scaleTasks(jobOf(3, before), factor, Random.seeded(1));
@@ -37,7 +37,7 @@ describe('scaleTasks', () => {
     expect(durationsSeconds).not.toEqual(durationsSeconds.toSorted());
   });
 
-  it('scales the stages of a job each for itself, and estimates, limits and the deadline with the durations', () => {
+  it('scales each stage separately, and estimates, limits and the deadline with the durations', () => {
     const job = {
       ...jobOf(0, Float64Array.of(1, 2, 3, 4, 5, 6, 100, 300)),
       stages: [
@@ -59,12 +59,12 @@ describe('scaleTasks', () => {
     expect(scaleTasks(job, 0.01, Random.seeded(1)).stages!.map((stage) => stage.tasks)).toEqual([1, 1]);
   });
 
-  it('copes with durations of 0 s', () => {
+  it('handles durations of 0 s', () => {
     const before = Float64Array.of(0, 0, 0, 0, 8);
     expect([...scaleTasks(jobOf(0, before), 0.4, Random.seeded(1)).durationsSeconds].sort()).toEqual([4, 4]);
   });
 
-  it('leaves a workload alone whose largest job fits the cluster', () => {
+  it('keeps a workload whose largest job fits the cluster', () => {
     const jobs = [jobOf(0, new Float64Array(10).fill(1)), jobOf(1, new Float64Array(3).fill(1))];
     expect(scaleToCluster(jobs, 10, Random.seeded(1))).toEqual({ jobs, taskFactor: 1 });
     expect(scaleToCluster(jobs, 5, Random.seeded(1)).jobs.map((job) => job.durationsSeconds.length)).toEqual([
@@ -83,7 +83,7 @@ it('drawArrivals spreads the jobs over the span, in order', () => {
 });
 
 describe('fifoMakespan', () => {
-  it('gives each task the slot that is free first', () => {
+  it('assigns each task to the first free slot', () => {
     const jobs = [
       jobOf(0, Float64Array.of(4, 1)),
       jobOf(0.5, Float64Array.of(2)),
@@ -95,7 +95,7 @@ describe('fifoMakespan', () => {
     expect(fifoMakespan(jobs.slice(0, 2), 3)).toBe(4);
   });
 
-  it('lies between the work over the slots and the work itself', () => {
+  it('is between the work divided by the slots and the work', () => {
     fc.assert(
       fc.property(
         fc.array(durations, { minLength: 1, maxLength: 5 }),
@@ -130,7 +130,7 @@ describe('preparePrototype', () => {
     expect(prepared.divisor).toBe(1000);
   });
 
-  it('submits the load that is asked for over its span', async () => {
+  it('submits the requested load over its span', async () => {
     const prepared = await preparePrototype(google(), { workers: 100, load: 0.7 });
     expect((taskSeconds(prepared.jobs) * 1000) / prepared.spanMs / 100).toBeCloseTo(0.7, 9);
     expect(prepared.jobs.at(-1)!.submitSeconds * 1000).toBeLessThan(prepared.spanMs);
@@ -146,13 +146,13 @@ describe('preparePrototype', () => {
     expect(usual.estimatedRunMs).toBeCloseTo(60_000, 6);
   });
 
-  it('tells how long the longest task takes', async () => {
+  it('reports the run time of the longest task', async () => {
     const jobs = Array.from({ length: 10 }, (_, i) => jobOf(i, Float64Array.of(i + 1)));
     const prepared = await preparePrototype(jobs, { workers: 4, scale: 10 });
     expect(prepared.longestTaskMs).toBeCloseTo(1_000, 9);
   });
 
-  it('is the same for the same seed and another for another', async () => {
+  it('is reproducible for a seed and differs for another', async () => {
     const submits = async (seed: number) =>
       (await preparePrototype(google(), { workers: 100, jobs: 100, seed })).jobs.map(
         (job) => job.submitSeconds,
@@ -161,7 +161,7 @@ describe('preparePrototype', () => {
     expect(await submits(1)).not.toEqual(await submits(2));
   });
 
-  it('keeps all that a job has, with its times divided', async () => {
+  it('keeps all fields of a job, with its times divided', async () => {
     const job = {
       ...jobOf(0, Float64Array.of(1)),
       name: 'n',
@@ -194,7 +194,7 @@ describe('preparePrototype', () => {
     await expect(preparePrototype([jobOf(0, Float64Array.of(1))], options)).rejects.toThrow(message);
   });
 
-  it('refuses a workload without jobs or without work', async () => {
+  it('rejects a workload without jobs or without work', async () => {
     await expect(preparePrototype([], { workers: 1 })).rejects.toThrow('the workload has no jobs');
     const idle = preparePrototype([jobOf(0, Float64Array.of(0))], { workers: 1 });
     await expect(idle).rejects.toThrow(WorkloadError);

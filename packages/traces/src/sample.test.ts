@@ -16,12 +16,12 @@ describe('sampleJobs', () => {
     expect(submits).toEqual(submits.toSorted((a, b) => a - b));
   });
 
-  it('takes every job when there are no more than wanted', async () => {
+  it('keeps every job if there are no more than requested', async () => {
     const { sample } = await sampleJobs(jobs, 100, Random.seeded(1));
     expect(new Set(sample)).toEqual(new Set(jobs));
   });
 
-  it('takes each job equally often', async () => {
+  it('draws each job equally often', async () => {
     const taken = new Map<TraceJob, number>();
     for (let seed = 0; seed < 2000; seed++) {
       const { sample } = await sampleJobs(jobs, 10, Random.seeded(seed));
@@ -42,13 +42,13 @@ const JOBS = Array.from({ length: 100 }, (_, i) =>
 );
 
 describe('sampleTrace', () => {
-  it('gives everything when nothing is asked for', async () => {
+  it('yields all jobs by default', async () => {
     const tally = new Tally();
     expect(await collect(sampleTrace(JOBS, {}, tally))).toEqual(JOBS);
     expect(tally.list()).toEqual([]);
   });
 
-  it('takes jobs at random, the same for the same seed, and counts the others', async () => {
+  it('draws random jobs reproducibly for a seed and counts the others', async () => {
     const tally = new Tally();
     const sample = await collect(sampleTrace(JOBS, { jobs: 30 }, tally));
     expect(sample).toHaveLength(30);
@@ -57,7 +57,7 @@ describe('sampleTrace', () => {
     expect(await collect(sampleTrace(JOBS, { jobs: 30, seed: 2 }))).not.toEqual(sample);
   });
 
-  it('takes a window, from its beginning on and up to its end, and counts time from its beginning', async () => {
+  it('selects a window, without its end, with times relative to its start', async () => {
     const tally = new Tally();
     const window = await collect(sampleTrace(JOBS, { fromSeconds: 100, toSeconds: 200 }, tally));
     expect(window.map((job) => job.submitSeconds)).toEqual([0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
@@ -67,7 +67,7 @@ describe('sampleTrace', () => {
     expect(await collect(sampleTrace(JOBS, { toSeconds: 20 }))).toEqual(JOBS.slice(0, 2));
   });
 
-  it('leaves no dust of binary fractions in the times', async () => {
+  it('has no binary rounding errors in the times', async () => {
     const [job] = await collect(sampleTrace([jobOf(604.046279, Float64Array.of(1))], { fromSeconds: 600.1 }));
     expect(job!.submitSeconds).toBe(3.946279);
   });
@@ -114,7 +114,7 @@ describe('limitTasks', () => {
     Float64Array.from({ length: 10 }, (_, i) => i),
   );
 
-  it('keeps the order, and takes each task equally often', () => {
+  it('keeps the order, and draws each task equally often', () => {
     const taken = new Array<number>(10).fill(0);
     for (let seed = 0; seed < 2000; seed++) {
       const { durationsSeconds } = limitTasks(ten, 3, Random.seeded(seed));
@@ -126,7 +126,7 @@ describe('limitTasks', () => {
     expect(Math.max(...taken)).toBeLessThan(700);
   });
 
-  it('works the mean out again, or keeps a stated one as far off as it was', () => {
+  it('recomputes the mean, or keeps the relative error of a stated mean', () => {
     const { durationsSeconds, meanSeconds } = limitTasks(ten, 3, Random.seeded(1));
     expect(meanSeconds).toBe(sumOf(durationsSeconds) / 3);
     const stated = limitTasks({ ...ten, meanSeconds: 9 }, 3, Random.seeded(1));
@@ -135,7 +135,7 @@ describe('limitTasks', () => {
     expect(limitTasks(idle, 2, Random.seeded(1)).meanSeconds).toBe(2);
   });
 
-  it('leaves each stage its part, and one task at least', () => {
+  it("keeps each stage's proportion and at least one task", () => {
     const staged: TraceJob = {
       ...ten,
       stages: [

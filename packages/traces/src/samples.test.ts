@@ -11,7 +11,7 @@ async function jobsOf(name: string) {
 }
 
 // The documents show these hand-made samples.
-it('small.tr and stages.jsonl hold the same times', async () => {
+it('small.tr and stages.jsonl contain the same times', async () => {
   const times = [
     [0, 1, 2, 3],
     [1.5, 30],
@@ -21,7 +21,7 @@ it('small.tr and stages.jsonl hold the same times', async () => {
   expect(await jobsOf('stages.jsonl')).toEqual(times.with(0, [0, 1, 2, 3, 4]));
 });
 
-it('google2011 holds a job whose second task was evicted once, and two that are left out', async () => {
+it('google2011 contains a job whose second task was evicted once, and two omitted jobs', async () => {
   expect(await jobsOf('google2011')).toEqual([[600, 30, 30]]);
   const { tallied } = await openWorkload(join(SAMPLES, 'google2011'));
   expect(Object.fromEntries(tallied.map(({ code, count }) => [code, count]))).toEqual({

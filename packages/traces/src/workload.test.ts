@@ -23,7 +23,7 @@ async function submits(workload: Workload): Promise<number[]> {
 }
 
 describe('openWorkload of a file', () => {
-  it('gives the jobs in order of submission, as often as asked', async () => {
+  it('yields the jobs in order of submission on each iteration', async () => {
     const content = '9 1 1 1\n3 2 2 1 3\n9 1 7 7\n';
     const workload = await openWorkload(await fileOf(content));
     expect(workload.name).toBe('some.tr');
@@ -33,12 +33,12 @@ describe('openWorkload of a file', () => {
     expect(await workload.sha256()).toBe(createHash('sha256').update(content).digest('hex'));
   });
 
-  it('finds a mistake anywhere in it at once', async () => {
+  it('finds an error anywhere in it immediately', async () => {
     const file = await fileOf('0 1 1 1\n1 2 1 1\n');
     await expect(openWorkload(file)).rejects.toThrow(`${file}:2: 1 of 2 task durations is missing; `);
   });
 
-  it('streams a file that is too large to be held, and refuses one that is out of order', async () => {
+  it('streams a file that is too large for memory, and rejects one that is out of order', async () => {
     const sorted = await openWorkload(await fileOf('1 1 1 1\n1 1 1 1\n2 1 1 1\n'), { heldTasksMax: 2 });
     expect(sorted.jobCount).toBe(3);
     expect(await submits(sorted)).toEqual([1, 1, 2]);
@@ -51,7 +51,7 @@ describe('openWorkload of a file', () => {
 });
 
 describe('openWorkload of a generator', () => {
-  it('gives the same jobs at each walk, and names all of its options', async () => {
+  it('yields the same jobs on each iteration, and names all of its options', async () => {
     const workload = await openWorkload('motivation:jobs=20');
     expect(workload.name).toBe('motivation:jobs=20,interarrival=50,seed=1');
     expect(workload.jobCount).toBe(20);

@@ -26,7 +26,7 @@ function plain({ durationsSeconds, ...rest }: TraceJob) {
 }
 
 describe('a CSV file with named columns', () => {
-  it('is a job a row, in any order of columns, with and without units in their names', async () => {
+  it('has one job per row, in any order of columns, with and without units in their names', async () => {
     const expected = [
       { submitSeconds: 0, durationsSeconds: [30, 30], meanSeconds: 30, user: 'ann' },
       { submitSeconds: 1.5, durationsSeconds: [0.5], meanSeconds: 0.5 },
@@ -39,7 +39,7 @@ describe('a CSV file with named columns', () => {
     expect(other.jobs).toEqual(expected);
   });
 
-  it('is of one task a job where it does not say', async () => {
+  it('has one task per job by default', async () => {
     expect((await read('submit,duration,estimate', '2,10,12')).jobs).toEqual([
       { submitSeconds: 2, durationsSeconds: [10], meanSeconds: 10, estimateSeconds: 12 },
     ]);
@@ -52,7 +52,7 @@ describe('a CSV file with named columns', () => {
     expect((await read('SUBMIT\tname\tRunTime\tn_tasks', '0\ta, b\t10\t2')).jobs).toEqual(expected);
   });
 
-  it('names the columns that it does not read', async () => {
+  it('names the columns that are ignored', async () => {
     const { tally } = await read('submit,duration,queue,nodes', '0,1,batch,n1');
     expect(tally).toEqual(['2  ignored columns: queue, nodes']);
   });
@@ -67,7 +67,7 @@ describe('a CSV file with named columns', () => {
     ]);
   });
 
-  it('counts back from the end where that is all there is', async () => {
+  it('computes times from the end if only that is given', async () => {
     const { jobs } = await read('app,func,end_timestamp,duration', 'a,f,12.5,2.5');
     expect(jobs).toEqual([{ submitSeconds: 10, durationsSeconds: [2.5], meanSeconds: 2.5 }]);
   });
@@ -115,7 +115,7 @@ describe('a CSV file with named columns', () => {
 const SWF_JOB = '1 10 5 60 4 -1 -1 4 120 -1 1 7 3 2 1 -1 -1 -1';
 
 describe('the Standard Workload Format', () => {
-  it('is a task a processor, with what was asked for as the estimate', async () => {
+  it('has one task per processor, with the requested time as the estimate', async () => {
     const { format, jobs, tally } = await read(
       '; Version: 2.2',
       SWF_JOB,
@@ -140,7 +140,7 @@ describe('the Standard Workload Format', () => {
     ]);
   });
 
-  it('takes a checkpointed job once, from the line of the whole of it', async () => {
+  it('reads a checkpointed job once, from the line of its total', async () => {
     const { jobs, tally } = await read(
       '; Version: 2.2',
       '1 0 -1 100 2 -1 -1 2 20 -1 1 1 1 -1 -1 -1 -1 -1',
@@ -160,7 +160,7 @@ describe('the Standard Workload Format', () => {
     expect((await read(SWF_JOB, line)).jobs.length).toBe(1);
   });
 
-  it('is recognised without comments, of more columns, and where all is known', async () => {
+  it('is recognised without comments, with more columns, and without unknown values', async () => {
     expect((await read(SWF_JOB)).format).toBe('swf');
     expect((await read('1 0 0 10 2 10 100 2 20 100 1 1 1 1 1 1 0 0')).format).toBe('swf');
     expect((await read('1 1356996147 0 12 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1 7 8 9')).tally.at(-1)).toMatch(
@@ -187,7 +187,7 @@ describe('the Standard Workload Format', () => {
 });
 
 describe('Alibaba’s batch_task of 2018', () => {
-  it('is a stage a row, after those that its name tells, wherever the rows stand', async () => {
+  it('has one stage per row with the predecessors in its name, in any order of rows', async () => {
     const { format, jobs, tally } = await read(
       'R2_1,1,j_1,1,Terminated,110,130,100,0.5',
       'task_x,2,j_2,1,Terminated,105,106,100,0.5',

@@ -18,7 +18,7 @@ async function jobsOf(rows: readonly string[]) {
   return collect((await openWorkload(file)).jobs());
 }
 
-test('jobs of one user and name become stages one after another, each as long as the job that it was', async () => {
+test('jobs of one user and name become consecutive stages, each as long as its job', async () => {
   const rows = Array.from({ length: 40 }, (_, i) => `${100 + i},${100 + i},${110 + 2 * i},ada,nightly`);
   const jobs = await jobsOf([...rows, '90,91,95,bob,once', '100,100,300,ada,other', '101,101,300,ada,other']);
   expect(jobs[0]!.submitSeconds).toBe(0);
@@ -46,6 +46,6 @@ test('jobs of one user and name become stages one after another, each as long as
   expect(jobs.filter(({ name }) => name === 'other').map(({ stages }) => stages?.length)).toEqual([2]);
 });
 
-test('a file none of whose jobs has a second run is refused', async () => {
+test('a file without repeated jobs is rejected', async () => {
   await expect(jobsOf(['1,1,2,ada,x', '2,2,3,bob,x'])).rejects.toThrow('two at least');
 });

@@ -21,13 +21,13 @@ async function detect(content: string | Buffer) {
 }
 
 describe('detectFormat', () => {
-  it('tells `.tr` by its content, compressed or not, faulty further on or not', async () => {
+  it('detects `.tr` by its content, even if it is compressed or has later errors', async () => {
     expect(await detect('\n\n0 1 5 5\n')).toBe('tr');
     expect(await detect(gzipSync('0 1 5 5\n'))).toBe('tr');
     expect(await detect('0 1\n')).toBe('tr');
   });
 
-  it('says what an unknown file begins with and which formats are known', async () => {
+  it('reports the start of an unknown file and the known formats', async () => {
     await expect(detect('\njob,node\n1,2\n')).rejects.toThrow(
       `somefile:2: not a known trace format: it begins with 'job,node'; known formats are ${Object.keys(FORMATS).join(', ')} (`,
     );
@@ -45,7 +45,7 @@ describe('detectFormat', () => {
     await expect(detect(Buffer.from(bytes))).rejects.toThrow(message);
   });
 
-  it('says of a JSON document what it is, rather than that its first line is no JSON', async () => {
+  it('identifies a JSON document whose first line is not JSON', async () => {
     await expect(detect('{\n  "a": 1\n}\n')).rejects.toThrow(
       /somefile:1: this is a JSON document of unknown kind; known formats are /,
     );
@@ -56,14 +56,14 @@ describe('writeTrace', () => {
   const jobs = [jobOf(0, Float64Array.of(1, 2, 3)), jobOf(1.5, Float64Array.of(0.25))];
   const text = '0 3 2 1 2 3\n1.5 1 0.25 0.25\n';
 
-  it('writes text, and gzip where the name asks for it', async () => {
+  it('writes text, or gzip if the name requests it', async () => {
     await writeTrace(join(folder, 'out.tr'), FORMATS.tr!, jobs);
     expect(await readFile(join(folder, 'out.tr'), 'utf8')).toBe(text);
     await writeTrace(join(folder, 'out.tr.gz'), FORMATS.tr!, jobs);
     expect(gunzipSync(await readFile(join(folder, 'out.tr.gz'))).toString()).toBe(text);
   });
 
-  it('leaves nothing half-written, and what was there before, when the jobs fail', async () => {
+  it('leaves no partial file and keeps the old one if the jobs fail', async () => {
     const file = join(folder, 'kept.tr');
     await writeFile(file, 'before');
     const failing = (function* () {
@@ -75,7 +75,7 @@ describe('writeTrace', () => {
     expect((await readdir(folder)).filter((name) => name.includes('partial'))).toEqual([]);
   });
 
-  it('says in one line that it cannot write', async () => {
+  it('reports a write error in one line', async () => {
     await expect(writeTrace(join(folder, 'no', 'such', 'x.tr'), FORMATS.tr!, jobs)).rejects.toThrow(
       /x\.tr: cannot be written \(ENOENT.*\); check the folder/,
     );

@@ -37,7 +37,7 @@ const attempt = (id: string, task: number, runMs: number, kind = 'completed') =>
 const ended = (id: string) => ({ id, kind: 'ended', at: 9_000, state: 'completed' });
 
 describe('the export of a journal', () => {
-  it('is a workload of the jobs that ended, with the run times that they had', async () => {
+  it('is a workload of the ended jobs with their run times', async () => {
     const run = { sleep: 1 };
     const { jobs, tally } = await read(
       { id: 'abcde-0', kind: 'schedulers', at: 1_000, names: ['s0'] },
@@ -97,7 +97,7 @@ describe('the export of a journal', () => {
     ]);
   });
 
-  it('is refused by file and line where it is none', async () => {
+  it('is rejected with file and line if it is invalid', async () => {
     await expect(read(accepted('abcde-1', 0, spec({ count: 1 })), { x: 1 })).rejects.toThrow(
       /export:2: not a journal record: '\{"x":1\}'/,
     );

@@ -155,7 +155,7 @@ function demandOf({ stages, demand }: TraceJob): unknown {
 }
 
 describe.each(Object.entries(COUNTED))('%s', (name, counted) => {
-  it('has the jobs, the work and the demands that were counted by hand', async () => {
+  it('has the manually counted jobs, work and demands', async () => {
     const path = join(SAMPLES, name);
     expect((await detectFormat(path)).name).toBe(counted.format);
     const workload = await openWorkload(path);
@@ -188,7 +188,7 @@ it('sacct: times count from the first submission, limits are estimates, waits an
   expect(jobs.map(({ estimateSeconds }) => estimateSeconds)).toEqual([3_600, 3_600, 600, 600]);
 });
 
-it('csv: quotes, priority and deadline, and times of any zone', async () => {
+it('csv: quotes, priority and deadline, and times of any time zone', async () => {
   expect(await jobsOf('jobs.csv')).toMatchObject([
     {
       submitSeconds: 0,
@@ -202,7 +202,7 @@ it('csv: quotes, priority and deadline, and times of any zone', async () => {
   ]);
 });
 
-it('Alibaba 2018: a job is submitted with its first stage, also one that failed; a number may stand twice', async () => {
+it('Alibaba 2018: a job is submitted with its first stage, even a failed one; numbers may repeat', async () => {
   const [first, second] = await jobsOf('alibaba/batch_task_2018.csv');
   expect(first!.submitSeconds).toBe(100);
   expect(second!.stages!.map(({ after }) => after)).toEqual([[], [], [0, 1]]);

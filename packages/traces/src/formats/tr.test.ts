@@ -31,37 +31,37 @@ function plain(jobs: readonly TraceJob[]) {
 }
 
 describe('readTr', () => {
-  it('reads a job a line: submission, number of tasks, mean, durations', async () => {
+  it('reads one job per line: submission, number of tasks, mean, durations', async () => {
     expect(plain(await read('0 1 5 5\n12.5 3 2 1 2 3\n'))).toEqual([
       [0, 5, 5],
       [12.5, 2, 1, 2, 3],
     ]);
   });
 
-  it('takes several blanks, tabs, CRLF, blank lines, and a last line without its end', async () => {
+  it('accepts several blanks, tabs, CRLF, blank lines, and an unterminated last line', async () => {
     expect(plain(await read('\n 0  2 \t 3   2    4 \r\n   \r\n\n1 1 1 1'))).toEqual([
       [0, 3, 2, 4],
       [1, 1, 1],
     ]);
   });
 
-  it.each(['trace.tr', 'marked'])('reads %s that begins with a byte order mark', async (name) => {
+  it.each(['trace.tr', 'marked'])('reads %s with a byte order mark', async (name) => {
     const workload = await openWorkload(await fileOf('\uFEFF0 1 5 5\n', name));
     expect(plain(await collect(workload.jobs()))).toEqual([[0, 5, 5]]);
   });
 
-  it('keeps the order of the file, sorted or not, and the mean of the file, right or not', async () => {
+  it('keeps the order and the means of the file, even if they are unsorted or wrong', async () => {
     expect(plain(await read('9 1 70 7\n3 1 3 3\n'))).toEqual([
       [9, 70, 7],
       [3, 3, 3],
     ]);
   });
 
-  it('reads gzip whatever the file is called', async () => {
+  it("reads gzip regardless of the file's name", async () => {
     expect(plain(await read(gzipSync('1 1 2 2\n')))).toEqual([[1, 2, 2]]);
   });
 
-  it('reads lines that are longer than what one read gives', async () => {
+  it('reads lines that are longer than one chunk', async () => {
     const durations = Array.from({ length: 200_000 }, (_, i) => i / 8);
     const [first, second] = await read(`0 200000 1 ${durations.join(' ')}\n1 1 1 1\n`);
     expect(first!.durationsSeconds.length).toBe(200_000);
@@ -103,13 +103,13 @@ describe('readTr', () => {
     });
   });
 
-  it.each(['', '\n\n \r\n'])('refuses an empty trace (%j)', async (content) => {
+  it.each(['', '\n\n \r\n'])('rejects an empty trace (%j)', async (content) => {
     await expect(openWorkload(await fileOf(content))).rejects.toThrow(
       /trace.tr: the trace is empty; known formats/,
     );
   });
 
-  it('refuses gzip data that ends too early or is damaged', async () => {
+  it('rejects truncated and damaged gzip data', async () => {
     const whole = gzipSync(Array.from({ length: 5000 }, (_, i) => `${i} 1 ${i} ${i}\n`).join(''));
     await expect(read(whole.subarray(0, whole.length / 2))).rejects.toThrow('the gzip data ends too early');
     whole[20]! ^= 0xff;
@@ -117,7 +117,7 @@ describe('readTr', () => {
     await expect(read(whole)).rejects.toThrow(/the gzip data is damaged/);
   });
 
-  it('refuses what is no file', async () => {
+  it('rejects paths that are not files', async () => {
     await expect(collect(flattened(readTr(join(folder, 'missing.tr'))))).rejects.toThrow(
       'missing.tr: no such file; check the path',
     );
@@ -129,7 +129,7 @@ describe('numbers', () => {
   const numberOf = (text: string) =>
     new TrParser('f').parse(Buffer.from(`0 1 0 ${text}\n`)).durationsSeconds[0];
 
-  it('are rounded as the language rounds them, in every notation', () => {
+  it('are rounded as in JavaScript, in every notation', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -149,7 +149,7 @@ describe('numbers', () => {
 });
 
 describe('trLines', () => {
-  it('writes what reads back exactly', async () => {
+  it('writes values that read back exactly', async () => {
     const seconds = fc.double({ min: 0, max: 1e9, noNaN: true });
     const job = fc.record({
       submitSeconds: seconds,
@@ -177,7 +177,7 @@ describe('trLines', () => {
   });
 });
 
-it('knows its own files by their beginning', () => {
+it('recognises its files by their beginning', () => {
   for (const line of ['0 1 5 5', '12.5 1', '  -3 x', 'NaN 1 1 1', '1e5\t2'])
     expect(looksLikeTr(line)).toBe(true);
   for (const line of ['{"submit":0}', '0,1,5,5', 'submit tasks', '600026,,6250', '<html>']) {

@@ -17,7 +17,7 @@ const TRACE = {
 describe.each([1, 2, 3])('google-like of the length of the Google trace, seed %i', (seed) => {
   let stats: TraceStats;
 
-  it("has the shares of the longest tenth of the jobs that Hawk's §2.3 states", async () => {
+  it("has the shares of the longest tenth of the jobs as in Hawk's §2.3", async () => {
     stats = await traceStats(configureGenerator(`google-like:jobs=${HAWK_JOBS},seed=${seed}`).generate());
     expect(stats.jobs).toBe(HAWK_JOBS);
     expect(Math.abs(stats.longestTenth.taskSecondsShare - 0.8365)).toBeLessThanOrEqual(0.02);

@@ -14,7 +14,7 @@ function percentile(values: readonly number[], percent: number): number {
 describe.each(Object.keys(GENERATORS))('generator %s', (name) => {
   const spec = `${name}:jobs=200,seed=3`;
 
-  it('gives as many jobs as asked for, in order of submission, with tasks that take time', () => {
+  it('yields the requested number of jobs in order of submission, with tasks that take time', () => {
     const jobs = jobsOf(spec);
     expect(jobs.length).toBe(200);
     expect(configureGenerator(spec).jobCount).toBe(200);
@@ -28,12 +28,12 @@ describe.each(Object.keys(GENERATORS))('generator %s', (name) => {
     }
   });
 
-  it('gives the same jobs for the same options, and others for another seed', () => {
+  it('yields the same jobs for the same options, and others for another seed', () => {
     expect(jobsOf(spec)).toEqual(jobsOf(spec));
     expect(jobsOf(`${name}:jobs=200,seed=4`)).not.toEqual(jobsOf(spec));
   });
 
-  it('spells out all of its options', () => {
+  it('states all of its options', () => {
     const { canonical } = configureGenerator(spec);
     expect(canonical.startsWith(`${name}:jobs=200,`)).toBe(true);
     expect(configureGenerator(canonical).canonical).toBe(canonical);
@@ -62,7 +62,7 @@ describe('mixed', () => {
   const jobs = jobsOf('mixed:jobs=400,seed=5');
   const partOf = (part: string) => jobs.filter(({ name }) => name === part);
 
-  it('has as many jobs of each part and of each user as it says', () => {
+  it('has the stated numbers of jobs of each part and each user', () => {
     const count = (of: (job: TraceJob) => string | undefined) => {
       const counts: Record<string, number> = {};
       for (const job of jobs) counts[of(job)!] = (counts[of(job)!] ?? 0) + 1;
@@ -72,7 +72,7 @@ describe('mixed', () => {
     expect(count(({ user }) => user)).toEqual({ ana: 200, ben: 133, cleo: 67 });
   });
 
-  it('has tasks with a GPU in one part, stages in another, and in the third gangs that fit the cluster, with deadlines', () => {
+  it('has parts with GPU tasks, with stages, and with gangs that fit the cluster and have deadlines', () => {
     for (const job of jobs) {
       const { name, demand, stages, gang, deadlineSeconds, meanSeconds, durationsSeconds } = job;
       expect(demand?.gpu).toBe(name === 'gpu' ? 1 : undefined);
@@ -106,7 +106,7 @@ describe('mixed', () => {
     expect(work / many.at(-1)!.submitSeconds / (4 * workers)).toBeCloseTo(load, 2);
   });
 
-  it('names the cluster that it is for', () => {
+  it('names its cluster', () => {
     const cluster = { workers: 12, slots: 4, resources: 'memory=8GiB,gpu=1' };
     expect(configureGenerator('mixed:workers=12').cluster).toEqual(cluster);
     expect(configureGenerator('google-like').cluster).toBeUndefined();
@@ -162,7 +162,7 @@ describe('a specification', () => {
     expect(() => configureGenerator(spec)).toThrow(message);
   });
 
-  it('takes blanks around its parts, and no options at all', () => {
+  it('may have blanks around its parts, and no options', () => {
     expect(configureGenerator('motivation: jobs = 5 , seed=2 ').canonical).toBe(
       'motivation:jobs=5,interarrival=50,seed=2',
     );
@@ -185,7 +185,7 @@ describe('motivation', () => {
 });
 
 describe('google-like', () => {
-  it('has exactly a tenth of long jobs, and Google-like percentiles in a small sample already', () => {
+  it('has exactly a tenth of long jobs, and Google-like percentiles even in a small sample', () => {
     const jobs = jobsOf('google-like:jobs=9939');
     const means = jobs.map((job) => job.meanSeconds);
     expect(means.filter((mean) => mean >= 919)).toHaveLength(993);
@@ -218,7 +218,7 @@ describe.each([
   ['facebook', 0.0201],
   ['yahoo', 0.094],
 ])('%s', (name, longShare) => {
-  it('offers the load that is asked for, from short jobs and few long ones', () => {
+  it('offers the requested load with short jobs and a few long jobs', () => {
     const jobs = jobsOf(`${name}:jobs=20000,load=0.8`);
     const workers = GENERATORS[name]!.options.workers!.default as number;
     const taskSeconds = jobs.reduce((total, job) => total + sumOf(job.durationsSeconds), 0);
@@ -250,7 +250,7 @@ describe('yahoo', () => {
 });
 
 describe('poisson', () => {
-  it('draws exponential durations, or takes constant ones', () => {
+  it('draws exponential durations, or uses constant ones', () => {
     const all = jobsOf('poisson:jobs=2000,mean=8').flatMap((job) => [...job.durationsSeconds]);
     expect(sumOf(all) / all.length / 8).toBeCloseTo(1, 1);
     expect(percentile(all, 50) / 8).toBeCloseTo(Math.LN2, 1);

@@ -15,7 +15,7 @@ const JOBS = [
 ];
 
 describe('traceStats', () => {
-  it('counts, and summarises by nearest rank', async () => {
+  it('counts jobs and summarises by nearest rank', async () => {
     const stats = await traceStats(JOBS, { workers: [1, 10] });
     expect(stats).toMatchObject({
       schema: 'goshawk.trace-stats/1',
@@ -51,11 +51,11 @@ describe('traceStats', () => {
     ]);
   });
 
-  it('does not care for the order of the jobs', async () => {
+  it('does not depend on the order of the jobs', async () => {
     expect(await traceStats(JOBS.toReversed())).toEqual(await traceStats(JOBS));
   });
 
-  it('is null where there is nothing to say', async () => {
+  it('has nulls for undefined values', async () => {
     const stats = await traceStats([jobOf(5, Float64Array.of(2))]);
     expect(stats).toMatchObject({
       taskSecondsPerSecond: null,
@@ -75,7 +75,7 @@ describe('traceStats', () => {
 });
 
 describe('formatStats', () => {
-  it('is a table that people can read', async () => {
+  it('is a readable table', async () => {
     expect(formatStats(await traceStats(JOBS, { workers: [10] }))).toMatchInlineSnapshot(`
       "10 jobs, 12 tasks, 345 task seconds
       submitted over 90 s, one each 10 s (spread 0; Poisson has 1)

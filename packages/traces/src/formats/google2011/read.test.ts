@@ -33,7 +33,7 @@ const PLAIN = {
 };
 
 describe('a job', () => {
-  it('has the times of its tasks, in order of index, and what the tables say of it', async () => {
+  it('has the times of its tasks, in order of index, and its properties in the tables', async () => {
     const { jobs, counts } = await read(
       [[jobRow(10, 3418309, 'submit'), jobRow(10, 3418309, 'schedule'), jobRow(40.5, 3418309, 'finish')]],
       [
@@ -63,7 +63,7 @@ describe('a job', () => {
     expect(counts).toEqual({});
   });
 
-  it('goes without what is not recorded', async () => {
+  it('omits properties that are not recorded', async () => {
     const { jobs } = await read(
       [['10000000,,1,0,,,,']],
       [['10000000,2,1,0,,0,,,,,,,', '11000000,,1,0,5,1,,,,,,,', '12000000,,1,0,5,4,,,,,,,']],
@@ -71,7 +71,7 @@ describe('a job', () => {
     expect(jobs).toEqual([{ submitSeconds: 10, durationsSeconds: Float64Array.of(1), meanSeconds: 1 }]);
   });
 
-  it('takes the largest requests of its tasks where they differ', async () => {
+  it('has the largest requests of its tasks if they differ', async () => {
     const { jobs, counts } = await read(
       [PLAIN.job],
       [inOrder([...PLAIN.task, taskRow(10, 1, 1, 'submit', '0.1,0.75,'), taskRow(12, 1, 1, 'kill')])],
@@ -82,7 +82,7 @@ describe('a job', () => {
 });
 
 describe('an attempt that does not finish', () => {
-  it.each(['evict', 'fail', 'kill', 'lost'] as const)('%s: the last one that did is taken', async (end) => {
+  it.each(['evict', 'fail', 'kill', 'lost'] as const)('%s: the last finished attempt counts', async (end) => {
     const { jobs, counts } = await read(
       [PLAIN.job.with(1, jobRow(99, 1, 'finish'))],
       [
@@ -126,7 +126,7 @@ describe('an attempt that does not finish', () => {
     },
   );
 
-  it('after one that finished changes nothing', async () => {
+  it('has no effect after one that finished', async () => {
     const { jobs } = await read(
       [PLAIN.job.with(1, jobRow(30, 1, 'kill'))],
       [
@@ -142,7 +142,7 @@ describe('an attempt that does not finish', () => {
   });
 });
 
-describe('what the parts do not tell is left out and counted:', () => {
+describe('incomplete records are omitted and counted:', () => {
   it('jobs submitted before the trace began', async () => {
     const { jobs, counts } = await read(
       [[jobRow(0, 2, 'submit'), jobRow(0, 2, 'schedule'), ...PLAIN.job]],
@@ -161,7 +161,7 @@ describe('what the parts do not tell is left out and counted:', () => {
     expect(counts).toEqual({ 'jobs-without-submission': 2 });
   });
 
-  it('jobs that still wait or run at the end, whatever of them has finished', async () => {
+  it('jobs that still wait or run at the end, even with finished tasks', async () => {
     const { jobs, counts } = await read(
       [[...PLAIN.job.slice(0, 1), jobRow(10, 2, 'submit'), jobRow(10, 3, 'submit'), ...PLAIN.job.slice(1)]],
       [
@@ -188,7 +188,7 @@ describe('what the parts do not tell is left out and counted:', () => {
     expect(counts).toEqual({ 'jobs-cut-off': 1, 'jobs-without-tasks': 1 });
   });
 
-  it('tasks without a recorded start, or without an end when the job ended long ago', async () => {
+  it('tasks without a recorded start, or without an end long after that of the job', async () => {
     const { jobs, counts } = await read(
       [inOrder([...PLAIN.job, jobRow(999, 9, 'submit'), jobRow(1001, 9, 'finish')])],
       [
@@ -223,7 +223,7 @@ describe('what the parts do not tell is left out and counted:', () => {
   });
 });
 
-it('takes a job that is submitted again under its id as another one', async () => {
+it('treats a job that is submitted again under its id as a separate job', async () => {
   const { jobs, counts } = await read(
     [[...PLAIN.job, jobRow(20, 1, 'submit'), jobRow(23, 1, 'finish')]],
     [
@@ -257,7 +257,7 @@ describe('the tables', () => {
   ];
   const expected = { name1: [4], name2: [2] };
 
-  it('are read part after part, plain or compressed, wherever they are cut', async () => {
+  it('are read part after part, plain or compressed, split anywhere', async () => {
     for (let cut = 1; cut < taskRows.length; cut++) {
       const { jobs } = await read(
         [jobRows.slice(0, 3), jobRows.slice(3)],
@@ -268,7 +268,7 @@ describe('the tables', () => {
     }
   });
 
-  it('may be one file each, beside other files', async () => {
+  it('may be single files among others', async () => {
     const folder = await writeTables(
       parent,
       { job_events: [jobRows], task_events: [taskRows] },
@@ -292,7 +292,7 @@ describe('the tables', () => {
     expect(jobs[0]!.logicalName).toBe('logical1');
   });
 
-  it('give the jobs that have ended before the rest is read', async () => {
+  it('yield ended jobs before the rest is read', async () => {
     // The trace has 2,000 jobs, one per minute, and an invalid row at the end.
     const job: string[] = [];
     const task: string[] = [];
@@ -323,7 +323,7 @@ const traced = fc.record({
   endsLateMs: fc.integer({ min: -900, max: 900 }),
 });
 
-it('finds the last finished attempt of every task, however jobs overlap', async () => {
+it('finds the last finished attempt of every task, even if jobs overlap', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(traced, { minLength: 1, maxLength: 8 }), async (stories) => {
       const job: string[] = [jobRow(1, 1_000, 'submit'), jobRow(2, 1_000, 'finish')];

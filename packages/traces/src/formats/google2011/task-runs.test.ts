@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-test('gives each task that ran to its finish its own request and its own time', async () => {
+test('returns every finished task with its request and time', async () => {
   const rows = inOrder([
     taskRow(0, 1, 0, 'submit'),
     taskRow(610, 1, 0, 'schedule'),

@@ -29,13 +29,13 @@ async function read(...lines: string[]): Promise<TraceJob[]> {
 }
 
 describe('readJsonl', () => {
-  it('reads a job of which little is known', async () => {
+  it('reads a job with few fields', async () => {
     expect(await read('{"submitSeconds":1.5,"durationsSeconds":[2,4]}')).toEqual([
       { submitSeconds: 1.5, durationsSeconds: Float64Array.of(2, 4), meanSeconds: 3 },
     ]);
   });
 
-  it('reads all that a job can have', async () => {
+  it('reads all fields of a job', async () => {
     const [job] = await read(
       JSON.stringify({
         submitSeconds: 0,
@@ -71,7 +71,7 @@ describe('readJsonl', () => {
     ]);
   });
 
-  it('takes blank lines, and files put one behind another', async () => {
+  it('accepts blank lines and concatenated files', async () => {
     const line = '{"submitSeconds":1,"durationsSeconds":[2]}';
     expect(await read(line, '', HEADER, ` ${line}\r`)).toHaveLength(2);
   });
@@ -141,7 +141,7 @@ describe('readJsonl', () => {
     expect((failure as Error).message).toMatch(/trace\.jsonl:3: [^\n]+; [^\n]+$/);
   });
 
-  it('takes stages in any order and puts parents first, and an empty list of parents', async () => {
+  it('accepts stages in any order and empty lists of parents, and sorts parents first', async () => {
     const [job] = await read(
       '{"submitSeconds":1,"stages":[{"name":"c","after":["a","b"],"durationsSeconds":[3]},{"name":"b","after":["a"],"durationsSeconds":[2,2]},{"name":"a","after":[],"durationsSeconds":[1]}]}',
     );
@@ -153,7 +153,7 @@ describe('readJsonl', () => {
     expect([...job!.durationsSeconds]).toEqual([1, 2, 2, 3]);
   });
 
-  it('refuses a file without its header or without jobs', async () => {
+  it('rejects a file without its header or without jobs', async () => {
     await expect(
       collect(flattened(readJsonl(await fileOf('{"submitSeconds":1,"durationsSeconds":[2]}\n')))),
     ).rejects.toThrow(
@@ -163,7 +163,7 @@ describe('readJsonl', () => {
   });
 });
 
-it('everything that a job has is read as it was written', async () => {
+it('every field of a job is read as written', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(arbitraryJob, { minLength: 1, maxLength: 4 }), async (jobs) => {
       const file = await fileOf((await collect(jsonLines(jobs))).join(''));
