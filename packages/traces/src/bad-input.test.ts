@@ -93,17 +93,17 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
     /^:2: durationsSeconds\[0\] is 'null'; it is a number of seconds, zero or more$/,
   ],
   [
-    'a number that is none',
+    'an invalid number',
     () => tables({ tasks: TASKS.with(1, withColumn(TASKS[1]!, 3, 'first')) }),
     /^\/task_events\/part-00000-of-00500\.csv:2: column 4, the task index, is 'first'; it is a whole number$/,
   ],
   [
-    'a time that is missing',
+    'a missing time',
     () => tables({ jobs: JOBS.with(0, withColumn(JOBS[0]!, 0, '')) }),
     /^\/job_events\/part-00000-of-00500\.csv:1: column 1, the time, is empty; it is a whole number$/,
   ],
   [
-    'an event that is not known',
+    'an unknown event',
     () => tables({ jobs: JOBS.with(3, withColumn(JOBS[3]!, 3, '9')) }),
     /^\/job_events\/part-00000-of-00500\.csv:4: column 4, the event type, is '9'; it is a number from 0 to 8$/,
   ],
@@ -138,7 +138,7 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
     /^: this is a folder without a known trace; /,
   ],
   [
-    'a table that is missing',
+    'a missing table',
     () => writeTables(parent, { task_events: [TASKS] }),
     /^: the folder has no job_events; .* read from both tables/,
   ],
@@ -148,7 +148,7 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
     /^\/job_events: the folder has no parts; /,
   ],
   [
-    'a table that is there twice',
+    'a duplicate table',
     async () => {
       const folder = await tables();
       await writeFile(join(folder, 'job_events.csv'), 'none');
@@ -157,12 +157,12 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
     /^: the folder has job_events 2 times: job_events, job_events\.csv; keep one of them$/,
   ],
   [
-    'a part of no bytes',
+    'an empty part',
     () => tables({ tasks: [] }),
     /^\/task_events\/part-00000-of-00500\.csv: the part is empty; /,
   ],
   [
-    'a part that is missing between two',
+    'a missing part between two',
     async () => {
       const folder = await tables();
       await writeFile(join(folder, 'job_events', 'part-00002-of-00500.csv'), 'none');
@@ -171,7 +171,7 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
     /^\/job_events: part 1 is missing between 0 and 2; /,
   ],
   [
-    'a part that is there twice',
+    'a duplicate part',
     async () => {
       const folder = await tables();
       await writeFile(join(folder, 'job_events', `${PART}.gz`), 'none');
@@ -190,7 +190,7 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
     /^: this is only a part of the official Google trace; give the folder /,
   ],
   [
-    'tables from which no job comes',
+    'tables without jobs',
     () => tables({ tasks: TASKS.filter((_, i) => i % 3 === 0) }),
     /^: no job in these parts has a finished task \(2 jobs with tasks that wait or run when the parts end: omitted\); /,
   ],

@@ -22,7 +22,7 @@ function expectRefusal({ exitCode, stdout, stderr }: RunHere, line: string | Reg
 describe('replay refuses before it starts anything', () => {
   const cases: [what: string, args: string[], line: string | RegExp][] = [
     [
-      'a policy that there is not',
+      'an unknown policy',
       ['prototype', '--policy', 'hawk,eagle'],
       'unknown policy "eagle"; `goshawk policies` lists all policies',
     ],
@@ -34,7 +34,7 @@ describe('replay refuses before it starts anything', () => {
     ],
     ['half a worker', ['prototype', '--workers', '1.5'], '--workers: "1.5" is not a whole number'],
     [
-      'an estimator that there is not',
+      'an unknown estimator',
       ['prototype', '--estimator', 'nobody'],
       `there is no estimator "nobody"; known: ${ESTIMATOR_FORMS}`,
     ],
@@ -48,36 +48,36 @@ describe('replay refuses before it starts anything', () => {
     ['a negative cutoff', ['prototype', '--cutoff', '-1'], '--cutoff'],
     ['a short partition of everything', ['prototype', '--short-partition', '1'], '--short-partition'],
     [
-      'a report in a folder that is not there',
+      'a report in a missing folder',
       ['prototype', '--report', 'no/such/folder/x.html'],
       /--report: .*no\/such\/folder is not a writable folder/,
     ],
     [
-      'results where the jobs go',
+      'results in the file of the jobs',
       ['prototype', '--save-jobs', 'x.jsonl', '--save-results', './x.jsonl'],
       /--save-results and --save-jobs: both name .*x\.jsonl; name two files/,
     ],
     ['no workload', [], 'replay needs WORKLOAD'],
     ['two workloads', ['prototype', 'motivation'], '"motivation" is not expected'],
     [
-      'a generator that there is not',
+      'an unknown generator',
       ['gogle-like'],
       "'gogle-like' is neither a file nor a generator; known generators are google-like, ",
     ],
     [
-      'an option that its generator does not have',
+      'an option that its generator lacks',
       ['prototype:job=5'],
       "prototype has no option 'job'; its options are jobs, ",
     ],
-    ['a file that is not there', ['no/such.tr'], 'no/such.tr: no such file; check the path'],
-    ['an option that there is not', ['prototype', '--worker', '5'], '--worker'],
+    ['a missing file', ['no/such.tr'], 'no/such.tr: no such file; check the path'],
+    ['an unknown option', ['prototype', '--worker', '5'], '--worker'],
     [
-      'an option that a cluster which is there has decided',
+      'a setting of an existing cluster',
       ['prototype', '--cluster', 'tcp://127.0.0.1:1', '--probe-ratio', '3', '--for', '5s'],
       '--probe-ratio: the cluster at tcp://127.0.0.1:1 has that already; omit it, or omit --cluster',
     ],
     [
-      'several of them, however they are said',
+      'several settings of an existing cluster, in any notation',
       ['prototype', '--cluster', 'tcp://127.0.0.1:1', '--workers=4', '--no-stealing', '--cutoff', '10'],
       '--cutoff, --no-stealing, --workers: the cluster at tcp://127.0.0.1:1 has those already; omit them',
     ],

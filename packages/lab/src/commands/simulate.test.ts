@@ -60,7 +60,7 @@ describe('simulate rejects with one line and without a report', () => {
     ['too many durations', '3 1 1 1 1', ':2: the line has 2 durations for 1 task;'],
     ['one column', '3', ':2: the line has only 1 of its fields; a line is'],
     [
-      'a duration that is no number',
+      'a duration that is not a number',
       '3 2 1 1 NaN',
       ":2: duration 2 of 2 is 'NaN'; it is a number of seconds",
     ],
@@ -136,7 +136,7 @@ describe('simulate rejects with one line and without a report', () => {
     ],
     ['a cutoff of an unknown unit', ['--cutoff', '3w'], '--cutoff: "3w" is not a duration'],
     [
-      'an estimator that there is not',
+      'an unknown estimator',
       ['--estimator', 'crystal-ball'],
       `--estimator: there is no estimator "crystal-ball"; known: ${ESTIMATOR_FORMS}`,
     ],
@@ -156,7 +156,7 @@ describe('simulate rejects with one line and without a report', () => {
       '--bitmap: "10" is not a duration; write a number with a unit',
     ],
     [
-      'a policy that there is not',
+      'an unknown policy',
       ['--policy', 'hawk,eagle'],
       'unknown policy "eagle"; `goshawk policies` lists all policies',
     ],
@@ -196,12 +196,12 @@ describe('simulate rejects with one line and without a report', () => {
       '--warm-up and --cool-down exclude all 3 jobs, which are submitted over 30 s; give less',
     ],
     [
-      'a report in no folder',
+      'a report in a missing folder',
       ['--report', '/no/such/folder/x.html'],
       '--report: /no/such/folder is not a writable folder',
     ],
     [
-      'results where the report goes',
+      'results in the file of the report',
       ['--save-results', 'x.html', '--report', './x.html'],
       '--report and --save-results: both name ',
     ],

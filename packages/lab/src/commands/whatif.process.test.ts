@@ -94,7 +94,7 @@ describe('goshawk whatif', () => {
     ['no folder', ['nowhere'], /nowhere is not a folder/],
     ['no job within that time', ['data', '--since', '0s'], /no job has ended within that time/],
     ['no number of workers', ['data', '--workers', 'many'], /"many" is not a number of workers/],
-    ['a policy that there is not', ['data', '--policy', 'hauk'], /unknown policy "hauk"; did you mean/],
+    ['an unknown policy', ['data', '--policy', 'hauk'], /unknown policy "hauk"; did you mean/],
   ])('refuses %s in one line', async (_, args, line) => {
     const { exitCode, stdout, stderr } = await cluster.goshawk(['whatif', ...args, '--quiet']);
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)]);

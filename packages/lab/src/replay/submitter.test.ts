@@ -123,7 +123,7 @@ describe('submitOnTime', () => {
   });
 
   it.each([true, false])(
-    'ends with the reason of an interruption; cancels what is open: %s',
+    'ends with the reason of an interruption and cancels active jobs: %s',
     async (cancelOnAbort) => {
       const { cluster, abort, run } = setUp([0, 10, 60_000], { cancelOnAbort });
       cluster.lifeMs = 1e6;
