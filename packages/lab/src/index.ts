@@ -1,6 +1,5 @@
 /**
- * The laboratory's commands by name. `goshawk` lists them from a separate table, which a test compares with
- * this one.
+ * The laboratory's commands by name. `goshawk` lists them from a separate table, and a test compares both.
  */
 export const commands: Readonly<Record<string, () => Promise<unknown>>> = {
   simulate: async () => (await import('./commands/simulate.js')).simulateCommand,

@@ -17,8 +17,7 @@ const HEADER = 'JobID|State|Submit|Start|End|ElapsedRaw|NNodes|NCPUS|ReqMem';
 const time = (seconds: number): string =>
   new Date(1_767_225_600_000 + seconds * 1_000).toISOString().slice(0, 19);
 /**
- * Two nodes have 4 CPUs each. A job takes a whole node for 100 s and one arrives every 25 s, so the queue
- * grows.
+ * Two nodes have 4 CPUs each. A job takes a whole node for 100 s; one arrives every 25 s, so the queue grows.
  */
 const ROWS = Array.from({ length: 40 }, (_, i) => {
   const [submit, start] = [25 * i, 50 * i - (i % 2) * 25];

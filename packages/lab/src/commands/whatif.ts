@@ -309,10 +309,7 @@ async function asItRan(context: Context, options: Options, words: readonly strin
   }
 }
 
-/**
- * Returns the recorded setup, then each policy on each number of workers, with the settings that `up` would
- * use.
- */
+/** Returns the recorded setup, then each policy on each number of workers with the settings of `up`. */
 function setupsOf(ran: Ran, options: Options, { facts }: Survey): Setup[] {
   const { settings } = ran;
   const isTrace = options.trace !== undefined;

@@ -101,8 +101,7 @@ export function inSteps<T>(
 }
 
 /**
- * Performs all runs of a figure of independent policies: each policy at each place, once per seed,
- * sequentially.
+ * Performs all runs of a figure of independent policies sequentially: each policy at each place, per seed.
  *
  * @throws InterruptedError
  */

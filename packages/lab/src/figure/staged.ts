@@ -6,10 +6,7 @@ import { slowdownsOf } from '@goshawk/report';
 import { configureGenerator, DAG_MACHINE } from '@goshawk/traces';
 import { type Making, runTrials } from './making.js';
 
-/**
- * Performs all runs of a staged figure; the first variant of each seed is the baseline of the others, job by
- * job.
- */
+/** Performs all runs of a staged figure; the first variant of each seed is the baseline for each job. */
 export async function runStaged(making: Making) {
   const { store, chosen } = making;
   const first = chosen.figure.variants[0]!.settings;

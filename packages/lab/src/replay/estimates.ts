@@ -3,8 +3,7 @@ import { estimatorKind, makeEstimator, SLEARN_SETTINGS } from '@goshawk/predicto
 import { arrivingJobOf, type TraceJob, withStageEstimates } from '@goshawk/traces';
 
 /**
- * A job as submitted: its stages with their estimates, and the mean task run time sent to the cluster, if
- * any.
+ * A job as submitted: its stages with their estimates, and the mean task run time for the cluster, if any.
  */
 export interface Submitted {
   readonly job: TraceJob;
