@@ -1,10 +1,7 @@
 import { Samples } from '@goshawk/core';
 import type { UtilisationLevels } from './comparison.js';
 
-/**
- * Times are rounded to this resolution, so that a task that follows another in its slot begins when that one
- * ends.
- */
+/** Times are rounded to this resolution, so that consecutive tasks of a slot do not overlap. */
 const PER_SECOND = 1e6;
 
 /** Counts busy slots over time exactly, from the starts and ends of all tasks (16 bytes per task). */

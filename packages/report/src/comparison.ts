@@ -114,10 +114,7 @@ export interface PredictorAccuracy {
   readonly meanAbsoluteErrorPercent: number | null;
   readonly medianAbsoluteErrorPercent: number | null;
   readonly p90AbsoluteErrorPercent: number | null;
-  /**
-   * Percentage of the task seconds that are in jobs treated as the other class, and its parts by the assumed
-   * class.
-   */
+  /** Percentage of the task seconds in jobs treated as the other class, and its parts by assumed class. */
   readonly misclassifiedPercent: number | null;
   readonly takenForShortPercent: number;
   readonly takenForLongPercent: number;

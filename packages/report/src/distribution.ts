@@ -33,10 +33,7 @@ export function summariseSorted(ascending: ArrayLike<number>): Distribution {
   return sixNumbersOf(ascending) ?? { count: 0, mean: null, p50: null, p90: null, p99: null, max: null };
 }
 
-/**
- * Returns the distribution of a sample of finite numbers, in the unit of its values; percentiles by nearest
- * rank.
- */
+/** Returns the distribution of finite numbers, in the unit of the values; percentiles by nearest rank. */
 export function summarise(values: Iterable<number>): Distribution {
   return summariseSorted(Float64Array.from(values).sort());
 }

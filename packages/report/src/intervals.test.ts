@@ -8,10 +8,7 @@ import { renderTable } from './table.js';
 
 const JOBS = 2_000;
 
-/**
- * Draws exponential run times of mean 1, ten times as long for every tenth job, times a random factor per
- * job.
- */
+/** Draws exponential run times of mean 1, or 10 for every tenth job, times a random factor per job. */
 function times(policy: string, seed: number, factor: (random: Random) => number): JobTimes {
   const drawn = Random.seeded(seed).fork('jobs');
   const noise = Random.seeded(seed).fork(policy);

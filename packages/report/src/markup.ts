@@ -14,8 +14,7 @@ export class Markup {
 export type Content = string | number | Markup | null | readonly Content[];
 
 /**
- * Renders a template whose values are escaped for element content and quoted attributes, unless they are
- * markup.
+ * Renders a template and escapes values for element content and quoted attributes, unless they are markup.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Markup {
   return new Markup(String.raw({ raw: strings }, ...values.map(render)));

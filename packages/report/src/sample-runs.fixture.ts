@@ -54,8 +54,7 @@ export function measurements(
 }
 
 /**
- * Returns a run of a small workload. Only waits depend on the policy: `slowness` multiplies those of short
- * jobs.
+ * Returns a run of a small workload. Policies differ in the waits of short jobs, which `slowness` multiplies.
  */
 export function sampleRun(policy: string, seed: number, slowness: number, jobs = 120) {
   const results = Array.from({ length: jobs }, (_, index): JobResult => {

@@ -6,8 +6,7 @@ import { duration, ofHundred, threeDigits, whole } from './numbers.js';
 import { textTable } from './terminal.js';
 
 /**
- * Renders the scores of shadow estimators for a terminal, run by run, without a final newline; empty if there
- * are none.
+ * Renders the scores of shadow estimators for a terminal, without a final newline; empty if there are none.
  */
 export function renderShadow({ runs }: Pick<Comparison, 'runs'>): string {
   return runs.flatMap((run) => (run.shadow === undefined ? [] : [shadowOf(run, run.shadow)])).join('\n\n');

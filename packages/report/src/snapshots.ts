@@ -1,10 +1,7 @@
 import { grown } from '@goshawk/core';
 import { MeasurementError } from './errors.js';
 
-/**
- * Above this limit every second snapshot is dropped, repeatedly. It suffices for three years at one per 100
- * s.
- */
+/** Above this limit every second snapshot is dropped. It suffices for three years at one per 100 s. */
 const SNAPSHOTS_MAX = 1_000_000;
 
 /**

@@ -5,10 +5,7 @@ import { summarise } from './distribution.js';
 import { type JobResult, UTILISATION_SNAPSHOT_SECONDS } from './job-result.js';
 import { duration, percent, threeDigits } from './numbers.js';
 
-/**
- * Shares are averaged over windows of this many snapshots: one minute if snapshots are 100 s apart (Carbyne
- * §5.1).
- */
+/** Shares are averaged over windows of this many snapshots: one minute at 100 s each (Carbyne §5.1). */
 const WINDOW_SNAPSHOTS = 0.6;
 
 /** Resource use of jobs with stages and demands (Carbyne §5.1), derived from the run times of tasks. */

@@ -158,10 +158,7 @@ export class RunTally {
     return { short: means('short'), long: means('long') };
   }
 
-  /**
-   * Returns busy slots. Start times are slightly inexact, so a slot may seem to run two consecutive tasks at
-   * once.
-   */
+  /** Returns busy slots, limited to the total, since slightly inexact times may make two tasks overlap. */
   #busySlots(): Float64Array {
     const { totalSlots = Number.POSITIVE_INFINITY } = this.#setup;
     return this.#busy.until(this.#lastEndSeconds).map((busy) => Math.min(busy, totalSlots));

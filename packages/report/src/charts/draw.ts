@@ -32,10 +32,7 @@ export function draw(option: EChartsCoreOption, { width, height }: Size, id: str
   }
 }
 
-/**
- * Removes the library's additions. All patterns need a raw quote or bracket, which the library never leaves
- * in text.
- */
+/** Removes the library's additions. All patterns need a raw quote or bracket, which text never contains. */
 function inlined(svg: string, id: string): string {
   return svg
     .replace(/^<svg[^>]*>/, '')

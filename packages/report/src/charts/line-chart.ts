@@ -26,10 +26,7 @@ export interface ChartDrawing {
   readonly legend: readonly LegendEntry[];
 }
 
-/**
- * Draws lines over a numeric axis. Each line has a distinct colour, dash and marker, and any one of them
- * identifies it.
- */
+/** Draws lines over a numeric axis. Each line has a distinct colour, dash and marker. */
 export function lineChart(spec: {
   readonly x: AxisSpec;
   readonly y: AxisSpec;
