@@ -2,8 +2,7 @@ import { concatenated, sumOf } from '@goshawk/core';
 import type { TraceJob } from './job.js';
 
 /**
- * Returns durations for a smaller number of tasks of a job. Stages share them in proportion, at least one
- * each.
+ * Returns durations for a smaller number of tasks of a job, divided among stages in proportion.
  *
  * @param wanted number of tasks of the job
  * @param fewer selects this many durations of a stage

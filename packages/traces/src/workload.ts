@@ -243,10 +243,7 @@ async function hashFile(file: string, signal?: AbortSignal): Promise<string> {
   return hash.digest('hex');
 }
 
-/**
- * Hashes the jobs in addition to the options, because a changed generator must not count as the same
- * workload.
- */
+/** Hashes the jobs in addition to the options, so that a changed generator counts as a new workload. */
 async function hashJobs(generator: ConfiguredGenerator, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256').update(generator.canonical);
   let jobs = 0;

@@ -202,7 +202,7 @@ it('csv: quotes, priority and deadline, and times of any time zone', async () =>
   ]);
 });
 
-it('Alibaba 2018: a job is submitted with its first stage, even a failed one; numbers may repeat', async () => {
+it('Alibaba 2018: a job is submitted with its first stage, even a failed one; numbers repeat', async () => {
   const [first, second] = await jobsOf('alibaba/batch_task_2018.csv');
   expect(first!.submitSeconds).toBe(100);
   expect(second!.stages!.map(({ after }) => after)).toEqual([[], [], [0, 1]]);

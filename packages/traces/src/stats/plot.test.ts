@@ -26,7 +26,7 @@ describe('plotStats', () => {
     `);
   });
 
-  it('draws a single value in the middle, zeros at the beginning, and more marks in a narrow range', async () => {
+  it('draws a single value in the middle, zeros at the start, and more marks in a narrow range', async () => {
     const plotOf = async (...seconds: number[]) =>
       plotStats(await traceStats([jobOf(0, Float64Array.from(seconds))], { cdfs: true }), 40);
     expect(await plotOf(7, 7)).toMatchInlineSnapshot(`
