@@ -10,8 +10,7 @@ function jobOf(sleepsMs: readonly number[], estimateMs: number): JobSpec {
 }
 
 /**
- * Runs two jobs of two tasks on two workers, placed by central; the second task of the second job starts
- * first.
+ * Runs two jobs of two tasks on two workers, placed by central; the last task of the second job starts first.
  */
 async function runsOfSecondJob(as: (spec: JobSpec) => JobSpec): Promise<number[]> {
   const simulation = new Simulation({

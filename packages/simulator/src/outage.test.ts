@@ -36,8 +36,7 @@ interface CentralOutage {
 }
 
 /**
- * Time until the others notice broken connections after a kill: 3.4 to 4.7 ms over loopback in a live
- * cluster.
+ * Time until others notice broken connections after a kill: 3.4 to 4.7 ms over loopback in a live cluster.
  */
 const NOTICED_AFTER_MS = 4;
 

@@ -234,8 +234,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   }
 
   /**
-   * Checks progress after a number of events. The clock must not determine the batches, so that runs are
-   * reproducible.
+   * Checks progress after a number of events. Batches must not depend on the clock, for reproducible runs.
    */
   #progress(): Progress {
     this.#sliceEvents += STRETCH_EVENTS;

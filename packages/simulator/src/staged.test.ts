@@ -9,7 +9,7 @@ addPapers();
 const SEED = 'staged';
 
 /**
- * Draws a job of 2 to 5 stages of 1 to 12 tasks, each with demands and some of the previous stages as
+ * Draws a job of 2 to 5 stages of 1 to 12 tasks, with demands and some of the previous stages as
  * predecessors.
  */
 function randomJob(random: Random): JobInput {

@@ -108,7 +108,7 @@ describe.each(POLICY_NAMES)('under %s', (policy) => {
 });
 
 test.each(POLICY_NAMES)(
-  'under %s a cutoff that nobody said is learned from the jobs that complete',
+  'under %s a cutoff that is not set is learned from the jobs that complete',
   (policy) => {
     const cutoffs = new Set<number>();
     let toldAt = 0;

@@ -5,10 +5,7 @@ import { type SimulatedEnd, Simulation } from './simulation.js';
 
 const SEEDS = Array.from({ length: 12 }, (_, seed) => seed + 1);
 
-/**
- * Draws a job of small tasks, stages, gangs with deadlines or GPU tasks for one of three users; some may be
- * preempted.
- */
+/** Draws a job of small tasks, stages, a gang with a deadline or GPU tasks for one of three users. */
 function randomJob(random: Random): JobInput {
   const integer = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1));
   const sleep = integer(10, 2_000);
