@@ -88,7 +88,7 @@ export interface Series {
   readonly settledSeconds: number;
   readonly seconds: readonly number[];
   readonly busySlots: readonly number[];
-  /** Number of submitted tasks that have not started, including those that wait at schedulers. */
+  /** Number of submitted tasks that have not started, in any queue. */
   readonly waitingTasks: ByClass<readonly number[]>;
   readonly jobsUnderway: ByClass<readonly number[]>;
   /** Counts from the cluster's counters, which are read less often; null if they were not read. */

@@ -64,7 +64,7 @@ export interface ReplayPlan {
 /**
  * Draws, scales and times the jobs as Hawk does for its prototype (§4.10), and turns their tasks into sleeps.
  *
- * @throws WorkloadError if it has no tasks to run
+ * @throws WorkloadError if the workload has nothing to run
  */
 export async function planReplay(
   workload: Pick<Workload, 'name' | 'sha256'>,

@@ -65,7 +65,7 @@ function scaleOf({ kind, ticks, tight }: AxisSpec, reached: readonly number[]): 
   if (kind === 'log') return reached.length === 0 ? logScale(1, 10) : logScale(least, greatest);
   if (reached.length === 0 || greatest <= 0) return linearScale(1);
   if (ticks !== undefined && least > 0 && least < greatest) {
-    // Given ticks, such as cluster sizes, do not include 0.
+    // An axis with given ticks, such as cluster sizes, does not start at 0.
     const pad = (greatest - least) * 0.04;
     return { min: least - pad, max: greatest + pad, ticks };
   }

@@ -80,7 +80,7 @@ interface LongestTenth {
  * Computes statistics of jobs in any order, in one pass. Memory: 8 bytes per task and about 40 per job.
  * @param options.workers cluster sizes for `offeredLoad`
  * @param options.cdfs whether to compute `cdfs`
- * @throws WorkloadError if there are no jobs; errors of the reader
+ * @throws WorkloadError if there are no jobs; errors of the jobs' iterator
  */
 export async function traceStats(
   jobs: Jobs,
