@@ -10,7 +10,7 @@ export interface Share {
    * Value of `{}` and of the variable, or the reason why it cannot be text. Undefined with `--param` alone.
    */
   readonly text: TextOrProblem | undefined;
-  /** Values of `{1}`, `{2}` and so on; only with `--colsep`. */
+  /** Values of `{1}`, `{2}` and so on; only with `--colsep` or `--header`. */
   readonly columns: readonly string[];
   /** Values of `{name}`: columns of a header, and `--param`. */
   readonly named: Readonly<Record<string, string>>;
