@@ -52,7 +52,8 @@ export const LIMITS = {
    */
   endedAgeMinMs: 10 * 60_000,
   /**
-   * Size of one answer to a client, including keys and values; longer answers are split into pages. In bytes.
+   * Text and binary in one answer to a client, in bytes, and the number of its values and keys. Longer answers
+   * are split into pages.
    */
   answerBytesMax: 1024 * 1024,
   answerValuesMax: 250_000,
@@ -85,7 +86,7 @@ export const LIMITS = {
   placesWithoutSlots: 256,
   /** Attempts of one task that lost workers ended, before the task fails. */
   lossesPerTaskMax: 8,
-  /** Workers lost while they ran a task of one job in isolation, before the job fails. */
+  /** Workers lost with tasks that ran alone, of one job or of a user's jobs with the same program, before a job fails. */
   lossesPerJobMax: 8,
   /** Captured output of one attempt, of stdout and of stderr each. In bytes. */
   outputBytesMax: 1024 * 1024,
@@ -114,8 +115,8 @@ export const LIMITS = {
 } as const;
 
 /**
- * Why a scheduler refuses a submission for now: the number of jobs, their memory, the jobs of one user, or an
- * unavailable journal.
+ * Why a scheduler refuses a submission for now: the number of jobs, their memory, the jobs or waiting tasks of one
+ * user, or an unavailable journal.
  */
 export const OVERLOADS = ['jobs', 'memory', 'user', 'journal'] as const;
 export type OverloadReason = (typeof OVERLOADS)[number];

@@ -1,8 +1,7 @@
 /**
  * Frames on a byte stream between two processes of one machine:
  *
- *
- * u32 body length | u8 kind | u32 run | body        (little-endian)
+ *     u32 body length | u8 kind | u32 run | body        (little-endian)
  *
  * Both ends run the same version of this package, so only the length of a frame is validated.
  */

@@ -6,10 +6,9 @@ import { bootId, type ProcessIdentity, processIdentity } from './process-identit
  * Records the process groups of a spawner, for cleanup after crashes: fixed-width lines, one write per entry, never synced,
  * because a reboot ends the groups anyway.
  *
- *
- * goshawk-process-groups/1 BOOT WORKER-PID:START SPAWNER-PID:START
- * PID START        a group's leader, and so the group's number
- * (blank: free)
+ *     goshawk-process-groups/1 BOOT WORKER-PID:START SPAWNER-PID:START
+ *     PID START        a group's leader, and so the group's number
+ *                      (blank: free)
  */
 const FORMAT = 'goshawk-process-groups/1';
 const HEADER_BYTES = 128;

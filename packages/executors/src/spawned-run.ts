@@ -38,8 +38,7 @@ const QUIET_TURNS = 3;
  * One command inside the spawner. The run ends with its main process: its group is killed, and pipes that other processes hold
  * are drained once and closed.
  *
- *
- * starting ──▶ running ──process ends──▶ [killed: its group may use the grace time] ──▶ draining ──▶ ended
+ *     starting ──▶ running ──process ends──▶ [killed: its group may use the grace time] ──▶ draining ──▶ ended
  */
 export class SpawnedRun {
   readonly #sink: SpawnedRunSink;

@@ -9,7 +9,7 @@ import type { Millis } from '@goshawk/core';
 
 /** Event of `goshawk.message.sent`: the mailbox has accepted a message. */
 export interface MessageSent {
-  /** Name of the sending party. */
+  /** Name of the sending process, and index of its party. */
   readonly from: string;
   readonly fromIndex: number;
   /** Name of the target process; its incarnation may be `*`. */

@@ -13,8 +13,8 @@ export function generateKeys(): ClusterKeys {
 export type RotationStep = 'prepared' | 'switched' | 'finished';
 
 /**
- * Performs one step of a rotation. After each step all processes are restarted one at a time, in any order. Two keys are accepted
- * during the rotation, so processes before and after a step work together:
+ * Performs one step of a rotation. After each step all processes get the new files, in any order. Two keys are accepted during the
+ * rotation, so processes before and after a step work together:
  *
  * - prepared: all processes accept the new keys and use the old ones;
  * - switched: all processes use the new keys and accept the old ones;

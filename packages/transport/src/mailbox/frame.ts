@@ -8,8 +8,7 @@ import { isIncarnation, isPartyIndex } from './party-name.js';
 /**
  * A frame: all messages from one process to another at one time.
  *
- *
- * [ [ version, target, sender ],  [ from, to, body ],  [ from, to, body ],  … ]
+ *     [ [ version, target, sender ],  [ from, to, body ],  [ from, to, body ],  … ]
  *
  * - version: core's `PROTOCOL_VERSION`, raised with the messages; other versions are rejected;
  * - target: incarnation that the messages are for, or `*`; any other process drops the frame;
@@ -53,8 +52,8 @@ export interface OpenedFrame {
 /**
  * Packs messages into frames, as long as they have one target and fit.
  *
- * Messages are packed when they are added, so bodies may change afterwards. They are packed into a shared buffer: a frame that
- * waits long keeps only its own memory.
+ * Messages are packed when they are added, so bodies may change afterwards. They collect in a recycled buffer, and a finished
+ * frame is a copy of its exact size: a frame that waits long keeps only its own memory.
  */
 export class FrameWriter {
   /** The unfinished frame; empty if there is none. */

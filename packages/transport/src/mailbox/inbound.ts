@@ -108,7 +108,7 @@ export class Inbound {
     const { inboundSocket } = this.#listener;
     this.#isCutting = true;
     inboundSocket.close();
-    // These timers keep the process alive: while it does not listen, nothing else may.
+    // These timers keep the process alive: while it does not listen, perhaps nothing else does.
     await Promise.all([this.#isFreed, delay(shutMs)]);
     settled();
     while (!this.#isClosing) {

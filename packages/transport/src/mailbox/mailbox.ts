@@ -41,9 +41,9 @@ export interface MailboxOptions {
   readonly limits?: Partial<MailboxLimits>;
   readonly directory?: Directory;
   readonly logger: MailLogger;
-  /** Called when a dialed process rejects the connection because of keys, and with undefined once it accepts. */
   /** Called at intervals with the number of rejected connections by reason. */
   readonly onRejected?: (attempts: object) => void;
+  /** Called when a dialed process rejects the connection because of keys, and with undefined once it accepts. */
   readonly onAuthFailure?: (endpoint: string, why: AuthFailure | undefined) => void;
   /**
    * Called with its parties when the connection to central breaks, within milliseconds of the end of its process. Central may

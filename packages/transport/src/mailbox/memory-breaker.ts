@@ -15,7 +15,7 @@ const FORGET_MS = 5_000;
 const BUSY_MS = 200;
 /** Absolute limit of unread bytes. */
 const UNREAD_MAX = 1_024 * MEBI;
-/** 64 bytes that arrive in parts of one byte take some 300 of the heap once read, and the heap has other contents. */
+/** A part of one byte takes 64 bytes until it is read, and some 300 of the heap afterwards. The heap has other contents, too. */
 const HEAP_OF_GATHERED = 6;
 /** Check intervals while memory grows, in which an endless sender adds some 30 MB, and while it does not. */
 const LOOK_MS = 50;

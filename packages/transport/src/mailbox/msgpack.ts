@@ -7,14 +7,14 @@ import { checkWellFormed, type WellFormedLimits } from './well-formed.js';
  * msgpackr does the rest.
  *
  * Encoding of values:
- * - 32-bit integers as integers, all other numbers as 64-bit floats: integers beyond 2^53 arrive as the
- * nearest double, NaN and ±Infinity unchanged, −0 as 0;
+ * - 32-bit integers as integers, all other numbers as 64-bit floats: integers beyond 2^53, NaN and ±Infinity
+ *   arrive unchanged, −0 as 0;
  * - `undefined` in an array (or a hole) as nil, so it arrives as null; a property that is `undefined` is
- * omitted;
+ *   omitted;
  * - lone surrogates in a string arrive as U+FFFD;
  * - a `Uint8Array` arrives as a `Buffer`, which is a view of its frame (the codec copies it);
  * - anything else (Date, Map, Set, BigInt, functions, symbols, class instances) is rejected by the sender,
- * and so is a property named `__proto__`.
+ *   and so is a property named `__proto__`.
  *
  * This uses msgpackr's build without native code, because its strings are independent copies. The native part yields slices of up
  * to 6 KB of a frame's text: 100,000 stored ids, one per frame, used 357 MB instead of 8. The cost is 0.1 µs for a string of 16

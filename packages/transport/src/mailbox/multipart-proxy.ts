@@ -12,7 +12,7 @@ import { ZmtpFrames } from './zmtp-frames.js';
 /** Limits for unread data on a connection: number of frames, and number of frames of maximum size. */
 const UNREAD_FRAMES_MAX = 64;
 const UNREAD_LARGEST_MAX = 3;
-/** If none of it could be read between two checks, it is one message of many parts. */
+/** Interval of checks. If nothing could be read in two intervals in a row, it is one message of many parts. */
 const LOOK_MS: Millis = 1_000;
 /** The routing id, and a frame. */
 const WHOLE_PARTS = 2;

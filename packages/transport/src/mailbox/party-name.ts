@@ -5,11 +5,10 @@ import { PARTY_INDEX_MAX, PROCESS_NAME_BYTES_MAX } from './limits.js';
 /**
  * Names on the wire.
  *
- *
- * process   <endpoint>!<incarnation>              tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT
- * client    client:<id>!<incarnation>             client:9dKqv3…!V1StGXR8_Z5jdHi6B-myT
- * client:<key>.<id>!<incarnation>       with an individual key, which has a name
- * party     <process>/<index>                     tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT/3
+ *     process   <endpoint>!<incarnation>              tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT
+ *     client    client:<id>!<incarnation>             client:9dKqv3…!V1StGXR8_Z5jdHi6B-myT
+ *               client:<key>.<id>!<incarnation>       with an individual key, which has a name
+ *     party     <process>/<index>                     tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT/3
  *
  * An incarnation begins with the letter of its role. That is a claim, which keys prove if there are any (`identification.ts`).
  *

@@ -45,13 +45,13 @@ export interface Keyed {
  *
  * - handover: a peer that reconnects under its name replaces its broken connection;
  * - mandatory, without a send timeout: a reply to a client that is gone or full fails at once and for that
- * client alone, instead of vanishing or delaying replies to others;
+ *   client alone, instead of vanishing or delaying replies to others;
  * - a client that does not read loses its connection after `keepaliveTimeoutMs`, with its queue: the system
- * treats a zero window as no answer;
+ *   treats a zero window as no answer;
  * - zapEnforceDomain: rejects peers unless a ZAP handler admits them. Without it ZeroMQ accepts any key if there
- * is no ZAP handler;
+ *   is no ZAP handler;
  * - zapDomain without keys, although no peer is checked: with one, ZeroMQ rejects versions 1 and 2 of its protocol.
- * libzmq 4.3.5 ends the process when the first bytes of such a peer arrive while the socket is being closed.
+ *   libzmq 4.3.5 ends the process when the first bytes of such a peer arrive while the socket is being closed.
  */
 export function routerOptions(limits: MailboxLimits, keyed: Keyed | undefined): SocketOptions<Router> {
   const [inUse] = keyed?.ring.generations ?? [];

@@ -13,9 +13,9 @@ export interface WellFormedLimits {
  *
  * Checking the result of msgpackr would be too late:
  * - Extensions do more than construct values. A frame of 188 KB that declares a thousand times that its
- * strings are bundled at the end takes 0.4 s to read, and one of 16 MiB most of an hour; others define the
- * meaning of the following bytes, or values that are shared. msgpackr has no setting to disable them. This
- * protocol uses none, so each is malformed.
+ *   strings are bundled at the end takes 0.4 s to read, and one of 16 MiB most of an hour; others define the
+ *   meaning of the following bytes, or values that are shared. msgpackr has no setting to disable them. This
+ *   protocol uses none, so each is malformed.
  * - An empty map is one byte of a frame and 64 of memory: a frame of 16 MiB can request a gigabyte.
  * - Nesting is parsed recursively.
  *
