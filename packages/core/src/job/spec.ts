@@ -319,7 +319,7 @@ export interface JobSpec {
   readonly stages: readonly StageSpec[];
   readonly estimateMs: number | undefined;
   readonly retries: number;
-  /** Average delay before the first retry, doubled for each further retry. */
+  /** Longest delay before the first retry, doubled for each further one; the actual delay is half to all of it. */
   readonly retryBackoffMs?: number;
   /** Exit codes that are retried; absent: every failure. */
   readonly retryOn?: readonly number[];
