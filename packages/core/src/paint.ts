@@ -12,14 +12,14 @@ const STYLES = {
 export type Style = keyof typeof STYLES;
 
 export type Painter = Readonly<Record<Style, Paint>> & {
-  /** Width of what is painted on. */
+  /** Width of the terminal; Infinity: not a terminal. */
   readonly columns: number;
 };
 
 /**
- * Colours where they are wanted; the text as it is elsewhere.
+ * Creates functions that style a text, or return it unchanged without colours.
  *
- * @param columns of the terminal; infinite where there is none
+ * @param columns width of the terminal; default: not a terminal
  */
 export function painter({
   color,

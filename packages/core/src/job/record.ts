@@ -150,8 +150,7 @@ export type JournalState =
   | { readonly kind: 'stopped'; readonly message: string }
   /** Temporarily unreachable: records are queued and written when it is back. */
   | { readonly kind: 'away'; readonly message: string }
-  /** A write or sync failed permanently; nothing more will be recorded. */
-  /** `takenOver`: another scheduler has claimed the journal, as planned. */
+  /** A write or sync failed permanently, or (`takenOver`) another scheduler has claimed the journal; nothing more is recorded. */
   | { readonly kind: 'failed'; readonly message: string; readonly takenOver?: boolean };
 
 /** The job that has a submission key, at any scheduler that shares the journal. */

@@ -12,7 +12,7 @@ export type JobTimer =
   | 'open'
   /** The back-off of a failed task is over. */
   | 'retry'
-  /** The pilots may tell more than at the last look. */
+  /** Running pilots may have run long enough for a decision. */
   | 'weigh';
 
 /** Sets the deadline timer if the policy abandons late jobs. */
