@@ -14,7 +14,7 @@ const LEAD_SHARE = 0.1;
 /** Number of leads after which a task that was expected to end no longer counts as ending. */
 const PATIENCE_LEADS = 2;
 
-/** Predicts the end of the task that starts in the slot, if its owner gave an estimate because other tasks wait. */
+/** Predicts the end of the task that starts in the slot, if its owner gave an estimate because tasks wait at central. */
 export function foresee(w: WorkerState, slot: number, expectedMs: Millis, now: Millis): void {
   // 0: the policy decides each task when its slot is free.
   if (w.seriesMs === 0) return;

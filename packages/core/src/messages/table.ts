@@ -346,8 +346,8 @@ export const MESSAGES = {
        */
       apartMs: optional(ms),
       /**
-       * Estimated run time, if other jobs wait for the slot: the worker may receive their task before this
-       * one ends.
+       * Estimated run time, if tasks wait at central: the worker may receive one of them before this task
+       * ends.
        */
       expectedMs: optional(ms),
       /**
@@ -594,7 +594,7 @@ export const MESSAGES = {
       stage,
       /** One slot of each of these workers is assigned to the job. Each worker numbers its matches. */
       workers: list(record({ worker: address, match: count }), LIMITS.membersMax),
-      /** No other job was waiting at central at that moment. */
+      /** No more tasks of any job were waiting at central at that moment. */
       calm: optional(flag),
       /** Workers that the scheduler does not know yet. */
       newcomers: optional(list(record({ worker: address, name }), LIMITS.membersMax)),

@@ -186,7 +186,7 @@ export class Cluster {
     this.#heardAt = now;
   }
 
-  /** No other job waited at central when it last matched a job of this scheduler. */
+  /** No task was left waiting at central when it last matched a job of this scheduler. */
   get isCentralIdle(): boolean {
     return this.#isCentralIdle;
   }
