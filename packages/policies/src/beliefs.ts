@@ -95,7 +95,7 @@ function beyond({ distribution = [] }: StageView, ranMs: Millis): Millis | undef
   return mass > 0 ? sum / mass : undefined;
 }
 
-/** Quantile of the run time, scaled to the current estimate of the mean. */
+/** Quantile of the run time by the distribution; without one, the estimate of the mean. */
 export function quantileMs({ distribution = [], estimateMs }: StageView, part: number): Millis {
   let sum = 0;
   for (const { from, to, p } of distribution) {

@@ -170,9 +170,7 @@ export class Reservations {
     return { stage, at: now, rooms: this.#rooms(stage, counts, now, now), isForced: true };
   }
 
-  /**
-   * Upper bound of the share of the cluster that the reservation leaves idle, averaged over the resources it needs.
-   */
+  /** Upper bound of the share of the cluster that the reservation leaves idle: the dominant shares of what is free there. */
   idleShare({ stage: { demand }, rooms }: Reservation, capacity: Vector): number {
     let idle = 0;
     for (const { free } of rooms.keys()) idle += dominantShare(free.slice(0, demand.length), capacity);

@@ -9,7 +9,7 @@ import type { WorkerState } from './state.js';
 
 /** Time for a pull, a match and a task to arrive. */
 const LEAD_MS = 5;
-/** Maximum fraction of the task's expected run time. */
+/** Maximum lead, as a fraction of the task's expected run time. */
 const LEAD_SHARE = 0.1;
 /** Number of leads after which a task that was expected to end no longer counts as ending. */
 const PATIENCE_LEADS = 2;

@@ -5,7 +5,7 @@ import { countIn, fitsNow, togetherOf } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
 
-/** Weight of the fit against the order: a task that fills a worker completely goes before all others. */
+/** Weight of the fit against the order: a complete fit counts three times as much as the whole order. */
 const ALIGNMENT_WEIGHT = 3;
 
 export interface Candidate {

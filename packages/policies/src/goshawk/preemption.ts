@@ -69,7 +69,7 @@ export class Preemption {
     return { runs: needed.flatMap(({ runs }) => runs), counts: countsIn(stage, room, tasks) };
   }
 
-  /** Possible victims, sorted by lost run time per task that they make room for. */
+  /** Possible victims, sorted by their mean lost run time per task. */
   #victims(stage: StageView, room: ReadonlyMap<WorkerView, number[]>, now: Millis): Victim[] {
     const gangs = new Map<StageView, RunView[]>();
     const victims: Victim[] = [];
