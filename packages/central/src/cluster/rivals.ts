@@ -13,7 +13,7 @@ type RivalsEnvironment = Pick<CentralEnvironment, 'send' | 'nameOf' | 'supersede
  * Ensures that a cluster has one central. Two may run behind one name (a scaled-up service, a manually started
  * container), and workers and schedulers would then choose randomly. Each central contacts its own name periodically
  * and reports its number of followers. A central that is new or has no followers exits if another has followers; one
- * with followers always stays.
+ * that is no longer new and has followers always stays.
  */
 export class Rivals {
   readonly #env: RivalsEnvironment;
