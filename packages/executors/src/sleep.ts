@@ -3,8 +3,8 @@ import { sleepEnded } from './channels.js';
 import type { Executor, Run, RunOrder, RunSink } from './contract.js';
 
 /**
- * Shorter sleeps poll each turn of the event loop: timers have a resolution of 1 ms and may fire 1 ms early, and a second timer
- * would end 1 ms late.
+ * A sleep with less time left polls each turn of the event loop: timers have a resolution of 1 ms and may fire 1 ms early, and a
+ * second timer would end 1 ms late.
  */
 const TURN_BELOW_MS = 0.25;
 

@@ -135,7 +135,7 @@ export class ExpectedSchedulers {
     return this.#unowned(now).map(({ journal }) => journal!);
   }
 
-  /** Returns the journals that no scheduler has claimed. */
+  /** Journals that have had no owner for so long that another scheduler gets them. */
   abandoned(now: Millis): readonly SharedJournal[] {
     return this.#unowned(now).flatMap(({ since, journal }) => (now - since >= UNOWNED_MS ? journal! : []));
   }
