@@ -215,7 +215,7 @@ export function cutoffOrigin({ cutoffJobs }: Pick<PolicySettings, 'cutoffJobs'>)
     : `learned from ${formatCount(cutoffJobs)} jobs`;
 }
 
-/** Returns the settings with a learned cutoff. Series of tiny tasks are disabled if one could take as long as a long task. */
+/** Returns the settings with a learned cutoff, of which a series of tiny tasks takes at most a hundredth. */
 export function withCutoff(policy: PolicySettings, cutoffMs: Millis, cutoffJobs: number): PolicySettings {
   return { ...policy, cutoffMs, cutoffJobs, seriesMs: Math.min(policy.seriesMs, cutoffMs / 100) };
 }
