@@ -51,7 +51,7 @@ const common = () => ({
   probeDraw: z.enum(['distinct', 'independent']),
   /** Workers that an idle worker contacts in one round of stealing (Hawk §4.1: 10). */
   stealCap: z.number().int().min(1).max(100_000),
-  /** Maximum number of probes in one steal; null: no limit. */
+  /** Maximum number of probes in one steal; null: as many as a message may contain. */
   stealLimit: z.number().int().min(1).nullable(),
   /** `never`: the next round starts when a slot becomes free again (Hawk). `backoff`: also after a pause. */
   stealRetry: z.enum(['never', 'backoff']),
