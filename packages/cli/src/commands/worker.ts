@@ -15,7 +15,7 @@ export const workerCommand = defineCommand({
       'goshawk worker --central-url tcp://127.0.0.1:7070 --slots 4',
       'one worker that runs four tasks at a time',
     ],
-    ['goshawk worker --workers 25 --resources memory=8GiB,gpu=1', 'twenty-five workers in one process'],
+    ['goshawk worker --workers 25 --resources memory=8GiB', 'twenty-five workers in one process'],
   ],
   options: WORKER_OPTIONS,
   async run(context, options) {

@@ -130,7 +130,7 @@ const JOB = {
     type: 'duration',
     flagOnly: true,
     rare: true,
-    describe: 'average delay before the first retry, doubled for each further retry: 1s',
+    describe: 'longest delay before the first retry, doubled for each further retry: 1s',
   },
   retryOn: {
     type: 'text',

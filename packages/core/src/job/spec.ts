@@ -163,7 +163,7 @@ const jobSpecSchema = z.lazy(() =>
         .refine((ms) => ms > 0, 'omit it to retry immediately')
         .optional()
         .describe(
-          'average delay before a failed task is retried, doubled for each further retry up to 5 min',
+          'longest delay before a failed task is retried, doubled for each further retry up to 5 min',
         ),
       retryOn: z
         .array(retriedOn())
