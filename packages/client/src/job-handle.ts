@@ -265,7 +265,7 @@ export class JobHandle<Value = unknown> {
     return this.#update('to hold a job', { held: true }, options);
   }
 
-  /** Releases a held job, and starts one with a later begin time now. @throws InputError `has-ended` */
+  /** Releases a job on hold, and starts one with a later begin time now. @throws InputError `has-ended` */
   release(options: CallOptions = {}): Promise<JobSummary> {
     return this.#update('to release a job', { held: false }, options);
   }

@@ -47,7 +47,7 @@ export interface ResultRange {
   readonly pages?: number;
 }
 
-/** Reads every task, whatever its state. */
+/** Reads all tasks in any state. */
 export async function readResults(
   session: Session,
   id: string,

@@ -144,7 +144,7 @@ class OpenJob implements MapCluster, MapJob {
 
   async has(...inputs: number[]): Promise<void> {
     await expect.poll(() => this.inputs).toEqual(inputs);
-    // Nothing more comes by itself.
+    // No more inputs arrive automatically.
     for (let turn = 0; turn < 20; turn++) await setImmediate();
     expect(this.inputs).toEqual(inputs);
   }

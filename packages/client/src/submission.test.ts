@@ -107,7 +107,7 @@ describe('submitting', () => {
     const submitted = cluster.submit({ ...job, key: 'k' });
     await silent!.hears('submit');
     fake.schedulers[0] = await ScriptedPeer.start(obligingScheduler('t0'));
-    // Asked again by itself only after seconds.
+    // The client retries automatically only after seconds.
     await cluster.describe();
     expect((await submitted).id).toBe('t0-1');
     await silent!.close();

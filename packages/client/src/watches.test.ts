@@ -60,7 +60,7 @@ function watch(options: { onSilence?: () => void; timings?: ConnectOptions } = {
 
 describe('a watch', () => {
   test('hears progress, then the end, once, however often it is told', async () => {
-    // All of it arrives in one frame, so that what comes after the end has come when the end is told.
+    // Everything arrives in one frame, so later events have arrived when the end is reported.
     peer.script = (_message, { event }) => {
       event(progress);
       event(progress);

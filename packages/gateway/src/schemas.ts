@@ -72,7 +72,7 @@ export const submitted = jobStateAfter('goshawk.submit/1').extend({
     return job.optional();
   },
 });
-/** A job that was held, released, or given another priority. */
+/** A job that was put on hold, released, or given another priority. */
 export const updated = z.object({
   schema: z.literal('goshawk.update/1'),
   job: z.string(),
@@ -329,7 +329,7 @@ export const why = z.object({
   cutoffFrom: z.string().nullable(),
   /** HTTP only: the command prints a full explanation. */
   sentence: z.string().optional(),
-  /** HTTP only: the limit that held back most waiting tasks, over time. */
+  /** HTTP only: the limit that applied to most waiting tasks, over time. */
   limits: z
     .array(z.object({ from: time, to: time, reason: z.enum(WAITING_REASONS), why: z.string(), tasks: count }))
     .optional(),

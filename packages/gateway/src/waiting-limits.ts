@@ -5,7 +5,7 @@ import { isFinal, type Millis, WAITING_WORDS, type WaitingReason } from '@goshaw
 const JOBS_MAX = 1_000;
 const CHANGES_MAX = 100;
 
-/** The limit that held back most waiting tasks of a job, between two polls. */
+/** The limit that applied to most waiting tasks of a job, between two polls. */
 export interface Limit {
   readonly from: Millis;
   to: Millis;
@@ -14,7 +14,7 @@ export interface Limit {
   tasks: number;
 }
 
-/** Records the limit that held back each job, each time the job is explained. */
+/** Records the limit that applied to each job, each time the job is explained. */
 export class WaitingLimits {
   /** Limits by job; the job that was explained longest ago comes first. */
   readonly #jobs = new Map<string, Limit[]>();

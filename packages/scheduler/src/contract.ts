@@ -16,7 +16,7 @@ export type SchedulerTimer =
   | 'usage'
   /** Ask again about predecessors that other schedulers own. */
   | 'predecessors'
-  /** Release slots held for the next job. */
+  /** Release the slots that wait for the next job. */
   | 'held'
   /** A job's begin time has come. */
   | 'begin';

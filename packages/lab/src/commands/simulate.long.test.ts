@@ -51,7 +51,7 @@ describe('a simulation is a function of its workload, its options and its seed',
   });
 });
 
-it("reports a custom policy that ends its thread", async () => {
+it('reports a custom policy that ends its thread', async () => {
   const policy = join(folder, 'leaves.js');
   await writeFile(
     policy,

@@ -7,7 +7,7 @@ const JOBS_MAX = 1_000_000;
 
 /**
  * Rate limit of queries over all jobs: each costs time in proportion to the number of jobs, and one frame can contain
- * hundreds of thousands. Above the limit clients are told to retry later.
+ * hundreds of thousands. Above the limit clients must retry later.
  */
 export class QueryBudget {
   #left = JOBS_MAX;

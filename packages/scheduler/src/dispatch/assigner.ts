@@ -16,7 +16,7 @@ import type { Delivery } from './delivery.js';
 import { type HeldSlot, HeldSlots } from './held-slots.js';
 import { Offers } from './offers.js';
 
-/** Assigns waiting tasks to workers, and to slots that are held for them. `Binder` and `Routing` decide which. */
+/** Assigns waiting tasks to workers, and to slots that wait for them. `Binder` and `Routing` decide which. */
 export class Assigner {
   readonly offers: Offers;
   readonly held: HeldSlots;
@@ -67,7 +67,7 @@ export class Assigner {
     this.#s.env.setTimer('held', 0, this.held.nextAt);
   }
 
-  /** Gives new tasks to held slots. */
+  /** Gives new tasks to slots that wait for them. */
   giveHeld(job: Job, batch: Batch, now: Millis): void {
     while (!this.held.isEmpty && batch.waiting > 0 && mayGive(job)) {
       const slot = this.held.take(

@@ -133,7 +133,7 @@ export class Binder {
     const job = this.#s.jobs.byNumber(ended);
     const spare = freedBy(job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES);
     const offer = this.#nextInSeries(job?.spec.user, spare, from, now);
-    // While other tasks wait, a slot is not held.
+    // A slot waits for the next task only while no other task waits.
     if (offer === undefined && this.#assigner.held.mayHold && this.#assigner.offers.size === 0)
       return this.#assigner.hold({ worker: from, ask, spare }, now);
     this.#serve(from, assignment, offer, now);

@@ -34,7 +34,7 @@ export class HeldSlots {
     return this.#slots.length === 0;
   }
 
-  /** When the first slot is released; Infinity: no slot is held. */
+  /** When the first slot is released; Infinity: none. */
   get nextAt(): Millis {
     return this.#slots[0]?.until ?? Number.POSITIVE_INFINITY;
   }

@@ -453,7 +453,7 @@ export class JobStore {
   }
 
   /**
-   * Jobs that ended before this process are kept for some minutes of its own time, because wall clocks may be wrong.
+   * Jobs that ended before this process are kept for some minutes of its uptime, because wall clocks may be wrong.
    */
   start(now: Millis): void {
     if (this.#keptCount > 0) this.#keptUntil = now + LIMITS.endedAgeMinMs;

@@ -76,13 +76,13 @@ export function letGo<T extends Holding>(
   }
 }
 
-/** Finds the maximum per holder at which all together hold `excess` less. @param held by each, in descending order */
-export function levelOf(held: readonly number[], excess: number): number {
+/** Finds the maximum per holder that reduces the total by `excess`. @param amounts of the holders, in descending order */
+export function levelOf(amounts: readonly number[], excess: number): number {
   let sum = 0;
-  for (const [index, bytes] of held.entries()) {
+  for (const [index, bytes] of amounts.entries()) {
     sum += bytes;
     const count = index + 1;
-    if (sum - count * (held[count] ?? 0) >= excess) return Math.max(0, (sum - excess) / count);
+    if (sum - count * (amounts[count] ?? 0) >= excess) return Math.max(0, (sum - excess) / count);
   }
   return 0;
 }

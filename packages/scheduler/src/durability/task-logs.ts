@@ -137,15 +137,15 @@ export class TaskLogs {
     return gone;
   }
 
-  /** @param spared remains of chunks, by number */
-  #dropOldest(log: JobLog, excess: number, spared: ReadonlyMap<number, Uint8Array>): void {
+  /** @param remains bytes to keep of chunks, by number */
+  #dropOldest(log: JobLog, excess: number, remains: ReadonlyMap<number, Uint8Array>): void {
     const { chunks } = log;
     const enough = log.bytes - excess;
     const kept: Logged[] = [];
     let index = 0;
     for (; index < chunks.length && (index < chunks.length >> 1 || log.bytes > enough); index++) {
       const chunk = chunks[index]!;
-      const bytes = spared.get(chunk.at);
+      const bytes = remains.get(chunk.at);
       if (bytes === undefined) log.bytes -= CHUNK_BYTES + chunk.bytes.length;
       else {
         log.bytes -= chunk.bytes.length - bytes.length;
