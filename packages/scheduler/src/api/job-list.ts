@@ -100,20 +100,23 @@ export function listJobs(
   const found = recalled.filter(fits);
   if (name !== undefined) for (const job of found) note(job.state);
   const completeTo = Math.max(kept.completeTo, away.completeTo);
+  const completeAt: JobPlace | undefined =
+    completeTo === Number.NEGATIVE_INFINITY
+      ? undefined
+      : { ended: true, at: Math.max(0, completeTo + wallOffsetMs), id: LAST_ID };
+  // Compares rounded times, as the next page does.
+  const isComplete = (job: JobSummary) =>
+    completeAt === undefined || comparePlaces(placeOfJob(job), completeAt) <= 0;
   const ended = [...kept.items, ...found]
-    .filter(({ endedAt }) => endedAt! >= completeTo)
     .map((job) => views.summary(job))
-    .filter(follows)
+    .filter((job) => isComplete(job) && follows(job))
     .sort(byPlace);
 
   const page = new Page<JobSummary>();
   const isTaken = [...active, ...ended.slice(0, room)].every((job) => page.take(job));
   const last = page.items.at(-1);
   const isCut = isActiveCut || !isTaken || ended.length > room || room === 0;
-  let reached: JobPlace | undefined;
-  if (isCut) reached = last && placeOfJob(last);
-  else if (completeTo > Number.NEGATIVE_INFINITY)
-    reached = { ended: true, at: Math.max(0, completeTo + wallOffsetMs), id: LAST_ID };
+  const reached = isCut ? last && placeOfJob(last) : completeAt;
   return {
     jobs: page.items,
     total: sumOf(wanted, (state) => counts[state]),
