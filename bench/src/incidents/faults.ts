@@ -13,7 +13,7 @@ import {
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { PROTOCOL_VERSION } from '@goshawk/core';
-import { freePort } from './prometheus.js';
+import { freePort } from '@goshawk/journal/testing';
 import type { Site } from './site.js';
 
 /** A network path to an endpoint that can be cut: bytes are then dropped, and connections stay open. */

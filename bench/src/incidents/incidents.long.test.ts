@@ -18,7 +18,7 @@ const CHOSEN = [
   'central-hung',
   'node-lost',
   'wrong-key',
-  'strangers',
+  'foreign-clients',
   'wrong-upgrade',
   'policy-throws',
   ...(isPostgresThere() ? ['postgres-failover'] : []),

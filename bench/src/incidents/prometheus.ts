@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { leaveOut } from '@goshawk/journal/testing';
+import { freePort, leaveOut } from '@goshawk/journal/testing';
 
 const PROGRAM = process.env.GOSHAWK_PROMETHEUS ?? '/usr/bin/prometheus';
 const RULES = fileURLToPath(new URL('../../../deploy/monitoring/alerts.yml', import.meta.url));
@@ -104,15 +103,4 @@ export class Prometheus {
     this.#child.kill('SIGKILL');
     await gone;
   }
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }

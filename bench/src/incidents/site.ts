@@ -2,8 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Daemon, Daemons, runGoshawk } from '@goshawk/cli/testing';
 import { type Cluster, connect } from '@goshawk/client';
+import { freePort } from '@goshawk/journal/testing';
 import { allJoined, until } from '../daemons.js';
-import { freePort, Prometheus } from './prometheus.js';
+import { Prometheus } from './prometheus.js';
 
 /** How a daemon is started: arguments, environment, and arguments of Node. */
 export interface How {

@@ -211,7 +211,7 @@ export const INCIDENTS: readonly Incident[] = [
     },
   },
   {
-    name: 'strangers',
+    name: 'foreign-clients',
     alert: 'GoshawkConnectionsRejected',
     cause: /^central: .*refused connections|^central: .*rejected connections/,
     runbook: 'ss -tn',

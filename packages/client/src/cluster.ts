@@ -41,13 +41,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Calls an exported function of a module with each input, as a task of one open job, and yields the results. Inputs are read as
-   * results are consumed: `inFlight` bounds the difference. Leaving the loop cancels the job. An overloaded cluster slows it
-   * down.
-   *
-   * With a `key`, leaving the loop or a crash cancels nothing: a map with the same key and the same inputs in the same order
-   * yields every result from the first on, and runs only what has not run. The job closes if no client has come back for an hour
-   * (`open`).
+   * Calls an exported function of a module with each input, as tasks of one open job, and yields the results. Reads at most
+   * `inFlight` inputs ahead; an overloaded cluster slows it down. Leaving the loop cancels the job, unless it has a `key`.
    *
    * @typeParam Value what the function returns; undefined if it returns nothing, or null
    * @throws JobFailed and JobCancelled of the first input whose task did not complete, unless `onError` is `collect`; InputError

@@ -36,6 +36,11 @@ export interface MapOptions extends Omit<JobSubmission, 'tasks' | 'stages'> {
   readonly retryFailed?: boolean | undefined;
   /** Maximum number of inputs whose results have not been read [1,000, of 8 MiB together at most] */
   readonly inFlight?: number | undefined;
+  /**
+   * Makes the map resumable: leaving the loop or a crash cancels nothing. A map with the same key and the same inputs in the same
+   * order yields all results and runs only the rest. The job closes after an hour without a client (`open`).
+   */
+  readonly key?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -81,7 +81,7 @@ export {
   type ShareHolder,
   sharesByUser,
 } from './job/shares.js';
-export { exitCodeOfSignal, SIGNALS } from './job/signals.js';
+export { exitCodeOfSignal, nameOfRealTimeSignal, SIGNALS } from './job/signals.js';
 export { givenSpan, type JobInput, type JobSpec, type StageSpec, type TaskList } from './job/spec.js';
 export type { TaskContext } from './job/task-context.js';
 export {

@@ -21,11 +21,10 @@ export function placesOf(slots: number): number {
   return slots === 0 ? LIMITS.placesWithoutSlots : slots;
 }
 
-/** @param free without CPUs: there is one per slot */
 export function fits(demand: Resources, free: Resources): boolean {
-  if (demand === NO_RESOURCES) return free.cpu === undefined || free.cpu >= 1;
-  for (const name in demand) {
-    if (demand[name]! > amountOf(free, name)) return false;
+  const needed = taken(demand, free);
+  for (const name in needed) {
+    if (needed[name]! > amountOf(free, name)) return false;
   }
   return true;
 }
@@ -35,9 +34,12 @@ export function amountOf(resources: Resources, name: string): number {
   return Object.hasOwn(resources, name) ? resources[name]! : 0;
 }
 
-/** Resources that a task takes at a worker that states its CPUs. */
-export function taken(demand: Resources): Resources {
-  return demand === NO_RESOURCES ? ONE : demand;
+/**
+ * Returns what a task takes of these amounts of a worker: one CPU if it requests nothing, and nothing if the worker does not
+ * state its CPUs either.
+ */
+export function taken(demand: Resources, { cpu }: Resources): Resources {
+  return demand === NO_RESOURCES && cpu !== undefined ? ONE : demand;
 }
 
 const ONE: Resources = Object.freeze({ cpu: 1 });

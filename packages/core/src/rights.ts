@@ -52,7 +52,7 @@ export function scopeOf({ rights }: ClientKey, type: MessageType): 'all' | 'own'
   return wanted.own !== undefined && rights.includes(wanted.own) ? 'own' : undefined;
 }
 
-/** The only user as whom the client may make this request; undefined: any user. */
+/** The only user that the client may act for in this request; undefined: any user. */
 export function ownerFor(key: ClientKey | undefined, type: MessageType): string | undefined {
   return key !== undefined && scopeOf(key, type) === 'own' ? key.name : undefined;
 }

@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs';
 
-/** SIGRTMIN of Linux; the C library keeps 32 and 33 for itself. */
-const REAL_TIME_FIRST = 34;
-
 /**
- * Returns the real-time signal that has ended a process, as long as nobody has reaped it. Node.js has no names for signals
+ * Returns the real-time signal that has ended a process, until the process is reaped. Node.js has no names for signals
  * above 31 and reports exit code 0 for them.
  */
 export function fatalSignalOf(pid: number): number | undefined {
@@ -16,11 +13,4 @@ export function fatalSignalOf(pid: number): number | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** @param signal above 31 */
-export function nameOfSignal(signal: number): string {
-  const offset = signal - REAL_TIME_FIRST;
-  if (offset < 0) return `SIG${signal}`;
-  return offset === 0 ? 'SIGRTMIN' : `SIGRTMIN+${offset}`;
 }

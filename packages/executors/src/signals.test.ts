@@ -1,7 +1,6 @@
 import { constants } from 'node:os';
-import { exitCodeOfSignal, SIGNALS } from '@goshawk/core';
+import { exitCodeOfSignal, nameOfRealTimeSignal, SIGNALS } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { nameOfSignal } from './fatal-signal.js';
 
 test.runIf(process.platform === 'linux')('all signals of the system are known by name and number', () => {
   expect(SIGNALS).toEqual(constants.signals);
@@ -15,7 +14,7 @@ test('the exit code of a signal is that of a shell', () => {
 
 test('real-time signals have the names that shells give them', () => {
   for (let number = 34; number <= 64; number++)
-    expect(exitCodeOfSignal(nameOfSignal(number))).toBe(128 + number);
+    expect(exitCodeOfSignal(nameOfRealTimeSignal(number))).toBe(128 + number);
   expect(exitCodeOfSignal('SIGRTMIN')).toBe(162);
   expect(exitCodeOfSignal('SIGRTMIN+1')).toBe(163);
   expect(exitCodeOfSignal('SIGRTMAX')).toBe(192);

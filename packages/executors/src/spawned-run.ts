@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
-import type { KillReason } from '@goshawk/core';
+import { type KillReason, nameOfRealTimeSignal } from '@goshawk/core';
 import { CgroupError, type TaskCgroup, type TaskLimits } from './cgroup.js';
 import { failed, type Outcome, type OutputStream } from './contract.js';
-import { fatalSignalOf, nameOfSignal } from './fatal-signal.js';
+import { fatalSignalOf } from './fatal-signal.js';
 import type { GroupMemory } from './group-memory.js';
 import type { GroupWatch } from './group-watch.js';
 import { BYTES_AFTER_EXIT_MAX, GROUP_POLL_MS } from './limits.js';
@@ -268,7 +268,8 @@ export class SpawnedRun {
     memoryExceeded: number | undefined,
   ): Outcome {
     if (this.#killReason !== undefined) return { kind: 'killed', reason: this.#killReason };
-    if (this.#fatalSignal !== undefined) return killedBy(nameOfSignal(this.#fatalSignal), this.#fatalSignal);
+    if (this.#fatalSignal !== undefined)
+      return killedBy(nameOfRealTimeSignal(this.#fatalSignal), this.#fatalSignal);
     if (code === 0) return { kind: 'completed', exitCode: 0 };
     if (memoryExceeded !== undefined) return failed('out-of-memory', outOfMemoryMessage(memoryExceeded));
     if (code !== null) {

@@ -133,7 +133,7 @@ export class ClusterWatch {
     try {
       const cluster = await this.#link.cluster();
       const seen = await ask(cluster);
-      // While central is unavailable, workers are unknown rather than lost.
+      // Workers are unknown, not lost, while central is unavailable.
       const now = performance.now();
       if (seen.view !== undefined) {
         this.#table.update(seen.view.workers, now, Date.now());

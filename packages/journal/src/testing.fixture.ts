@@ -1,6 +1,11 @@
 /** Test helpers for other packages. */
 export { damageFile } from './damage.fixture.js';
-export { isPostgresThere, PostgresServer, postgresPrograms } from './postgres/postgres-server.fixture.js';
+export {
+  freePort,
+  isPostgresThere,
+  PostgresServer,
+  postgresPrograms,
+} from './postgres/postgres-server.fixture.js';
 export { databases } from './postgres/server.fixture.js';
 export { accepted, attempt, ended, recordsOf } from './records.fixture.js';
 export { isRequired, leaveOut } from './required.fixture.js';

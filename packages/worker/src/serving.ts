@@ -79,7 +79,7 @@ export function serveOrFind(w: WorkerParts, now: Millis, isAnnounced = false): v
 
 // ---- answers of owners
 
-/** An owner sends a task: for a slot that asked, for a worker that sought, or for a match. */
+/** An owner sends a task: in reply to an `ask` or a `seek`, or after a match. */
 export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, now: Millis): void {
   noticeGap(w, now);
   const { slots } = w;

@@ -139,11 +139,7 @@ export class Slots {
 
   #occupy(row: number, demand: Resources): void {
     const free = this.#memory.free[this.#row]!;
-    if (demand === NO_RESOURCES) {
-      if (free.cpu !== undefined) addTo(free, taken(demand), -1);
-      return;
-    }
-    addTo(free, demand, -1);
+    addTo(free, taken(demand, free), -1);
     const gpus = this.#gpus;
     const amount = Math.round(amountOf(demand, GPU) * GPU_PARTS);
     if (gpus === undefined || amount === 0) return;
@@ -153,11 +149,7 @@ export class Slots {
 
   #vacate(row: number, demand: Resources): void {
     const free = this.#memory.free[this.#row]!;
-    if (demand === NO_RESOURCES) {
-      if (free.cpu !== undefined) addTo(free, taken(demand), 1);
-      return;
-    }
-    addTo(free, demand, 1);
+    addTo(free, taken(demand, free), 1);
     const gpus = this.#gpus;
     if (gpus?.release(row) === true) free[GPU] = gpus.room / GPU_PARTS;
   }
@@ -370,7 +362,7 @@ export class Slots {
     const busy = [...this.asking(), ...this.running()];
     for (const index of busy) {
       const row = this.rowOf(index);
-      addTo(used, taken(entries[row]!.demand), 1);
+      addTo(used, taken(entries[row]!.demand, this.#memory.capacities[this.#row]!), 1);
       long += slots.long[row]!;
     }
     invariant(

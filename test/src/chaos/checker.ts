@@ -55,7 +55,7 @@ export class Checker {
 
   /** Nothing happens to workers and messages: what runs, or has ended, need not be started again. */
   readonly #isCalm: boolean;
-  /** By task, in a quiet cluster. */
+  /** Last run of each task, in a cluster without faults. */
   readonly #latestRun = new Map<string, Execution>();
   readonly #epochs = new Map<string, number>();
 
@@ -144,7 +144,7 @@ export class Checker {
 
   /** By job, the tasks that a retry has named. */
   readonly #chosen = new Map<string, readonly TaskRange[]>();
-  /** By job, tasks of which a client was told that they are cancelled. */
+  /** By job, tasks whose cancellation a client knows. */
   readonly #cancelledTasks = new Map<string, TaskRange>();
 
   tasksCancelled({ jobId, cancelTasks }: Order): void {

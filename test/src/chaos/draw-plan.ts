@@ -95,7 +95,7 @@ function drawPrivate(seed: string): Plan {
   return withIndices(drawn);
 }
 
-/** Each adds something to some plans, drawn by itself. */
+/** Each adds something to some plans, from its own random draw. */
 const DRAWN: readonly ((plan: Plan) => Plan)[] = [
   withPredecessors,
   withZones,

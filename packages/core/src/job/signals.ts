@@ -36,7 +36,7 @@ export const SIGNALS: Readonly<Record<string, number>> = {
 };
 
 const SHELL_SIGNAL_BASE = 128;
-/** SIGRTMIN and SIGRTMAX of Linux. Node.js has no names for signals above 31. */
+/** SIGRTMIN and SIGRTMAX of Linux, where the C library reserves 32 and 33. Node.js has no names for signals above 31. */
 const [REAL_TIME_FIRST, REAL_TIME_LAST] = [34, 64];
 
 /** Returns undefined for a name that is not a signal. Accepts SIGRTMIN+3 and SIGRTMAX-2, as shells do. */
@@ -46,6 +46,13 @@ function numberOfSignal(name: string): number | undefined {
   if (base === undefined) return undefined;
   const number = (base === 'MIN' ? REAL_TIME_FIRST : REAL_TIME_LAST) + Number(offset);
   return number >= REAL_TIME_FIRST && number <= REAL_TIME_LAST ? number : undefined;
+}
+
+/** Returns the name of a signal above 31, as shells write it. */
+export function nameOfRealTimeSignal(number: number): string {
+  const offset = number - REAL_TIME_FIRST;
+  if (offset < 0) return `SIG${number}`;
+  return offset === 0 ? 'SIGRTMIN' : `SIGRTMIN+${offset}`;
 }
 
 /** The exit code that a shell reports for a command ended by this signal; undefined for an unknown name. */

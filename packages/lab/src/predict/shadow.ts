@@ -8,7 +8,7 @@ import type { RunRequest } from '../simulate/request.js';
 /**
  * Returns the scoreboard that a run requests, if any.
  *
- * @param learnt before the run, by estimator
+ * @param estimatorStates learned before the run, by estimator
  */
 export function shadowFor(
   { shadow = [], policy, seed }: Pick<RunRequest, 'shadow' | 'policy' | 'seed'>,

@@ -33,7 +33,7 @@ export interface Asked {
 
 /** The runs of a figure on clusters. */
 export interface Swept extends Asked {
-  /** By point of the axis, in order. */
+  /** Runs at each point of the axis, in order. */
   readonly places: readonly RunsAt[];
 }
 

@@ -42,7 +42,7 @@ export class Scoreboard {
 
   /**
    * @param names of estimators, with arguments
-   * @param learnt saved state by name
+   * @param estimatorStates saved states by name
    * @throws InputError for an unknown estimator or invalid state
    */
   constructor(

@@ -37,7 +37,7 @@ const PENDING_MAX = 100_000;
 export interface AuditSources {
   readonly write: (entry: AuditEntry) => void;
   readonly keyOf: (client: Address) => string | null;
-  /** Returns the only user for whom the client may act; undefined allows any. */
+  /** Returns the only user that the client may act for; undefined allows any. */
   readonly ownerOf: (client: Address, type: Message['type']) => string | undefined;
   readonly nameOf: (client: Address) => string;
   readonly addressOf: (client: Address) => string | undefined;

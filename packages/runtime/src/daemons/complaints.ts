@@ -41,7 +41,7 @@ export function watchCounts(
   refused: () => Readonly<Record<string, number>>,
   port: JournalPort | undefined,
 ): void {
-  let before = refused();
+  let before = { ...refused() };
   let slowBefore = 0;
   nowAndThen(COUNTS_LOOK_MS, ended, () => {
     const now = { ...refused() };

@@ -292,7 +292,7 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   const watched = { logger, ended: process.ended };
   const isSilent = (): boolean => machine.isReady && machine.isCentralSilent(process.host.now());
   watchCentral(watched, options.central, isSilent, 'short jobs continue, long jobs wait');
-  watchCounts(watched, () => ({ ...machine.tallies.jobsRefused }), own);
+  watchCounts(watched, () => machine.tallies.jobsRefused, own);
   process.show(() => ({
     notReady: [
       ...(machine.isReady ? [] : notJoined(taken.problem ?? process.refusalBy(options.central))),

@@ -130,11 +130,7 @@ function countRoom(workers: KnownWorkers, needs: TaskNeeds, most: number): numbe
     if (!hasRequired(member, needs)) continue;
     const { slots, capacity } = member;
     let here = placesOf(slots);
-    if (needs.demand === NO_RESOURCES && capacity.cpu === undefined) {
-      room += here;
-      continue;
-    }
-    const demand = taken(needs.demand);
+    const demand = taken(needs.demand, capacity);
     for (const name in demand) {
       if (demand[name]! > 0) here = Math.min(here, timesIn(demand[name]!, amountOf(capacity, name), name));
     }
@@ -211,18 +207,18 @@ export function whyTooLarge(workers: KnownWorkers, demand: Resources): string | 
 }
 
 function describeTooLarge(workers: KnownWorkers, demand: Resources): string | undefined {
-  const needed = taken(demand);
   let closest: Member | undefined;
   let least = 0;
   for (const member of workers.all()) {
     if (fits(demand, member.capacity)) return undefined;
-    const shortage = shortageOf(needed, member.capacity);
+    const shortage = shortageOf(taken(demand, member.capacity), member.capacity);
     if (closest === undefined || shortage < least) {
       least = shortage;
       closest = member;
     }
   }
-  return `no worker has ${formatResources(needed)}; the closest is ${closest!.name} with ${formatResources(closest!.capacity)}`;
+  const { name, capacity } = closest!;
+  return `no worker has ${formatResources(taken(demand, capacity))}; the closest is ${name} with ${formatResources(capacity)}`;
 }
 
 /** A worker that bounds neither slots nor CPUs; undefined: none. */

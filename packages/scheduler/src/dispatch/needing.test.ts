@@ -63,18 +63,18 @@ function matched(spec: JobInput) {
 
 /** Types of the messages to central about a job with these options, one task of which is accepted. */
 function typesToCentral(options: Partial<JobInput>): string[] {
-  const told: string[] = [];
-  const scheduler = loneScheduler({}, { send: (to, { type }) => to === CENTRAL && told.push(type) });
+  const types: string[] = [];
+  const scheduler = loneScheduler({}, { send: (to, { type }) => to === CENTRAL && types.push(type) });
   scheduler.start(0);
   scheduler.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }), 0);
   scheduler.receive(CENTRAL, joined(1, [W1]), 0);
-  told.splice(0);
+  types.splice(0);
   scheduler.submit(
     parseJobSpec({ tasks: { count: 1, run: { sleep: 10 } }, estimate: 10, ...options }),
     undefined,
     0,
   );
-  return told;
+  return types;
 }
 
 test('the need of a plain job describes it, and a job with options is declared before', () => {

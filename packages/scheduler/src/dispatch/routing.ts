@@ -124,7 +124,7 @@ export class Routing {
 
   /** Looks for workers for the waiting tasks of the batch. */
   find(job: Job, of: Batch, now: Millis): void {
-    // Until the class of a job is known, the rest of it uses another route than that of its class.
+    // The tasks beside the pilots take their own route until the class of the job is known.
     const batch = job.isUndecided && !job.needsCentral ? job.sample!.restOf(of) : of.own;
     if (batch.waiting === 0 || job.cancelling || this.isHeld(job)) return;
     // Possibly long tasks go only to their probes: seeking workers get tasks known to be short.

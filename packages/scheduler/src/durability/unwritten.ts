@@ -5,7 +5,7 @@ type Question = (now: Millis) => void;
 
 /**
  * Jobs in a shared journal that are not durable yet. Only durability proves that their keys are unique and that a
- * takeover would include them, so none of their tasks is assigned earlier. Workers are sought meanwhile, and their
+ * takeover would include them, so none of their tasks is assigned earlier. The search for workers goes on, and their
  * questions wait; but not while the journal is unreachable, because slots would wait, too.
  */
 export class Unwritten {

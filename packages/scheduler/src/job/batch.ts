@@ -16,7 +16,7 @@ import { TASK_BYTES } from './job-bytes.js';
 import { ProbeLedger } from './probe-ledger.js';
 
 /**
- * Tasks for which workers are sought together because the scheduler treats them alike: those of a stage (the batch of
+ * Tasks that share one search for workers because the scheduler treats them alike: those of a stage (the batch of
  * batch probing), the pilots of a job, or what may run beside the pilots. Messages identify a batch by its index.
  */
 export abstract class Batch {

@@ -37,12 +37,12 @@ interface Owner {
   isHeard: boolean;
   pauseMs: Millis;
   askAt: Millis;
-  /** Since when central knows no owner; undefined: it does, or has not answered. */
+  /** Time of central’s first reply that names no owner; undefined: it names one, or has not replied. */
   goneSince: Millis | undefined;
 }
 
 /**
- * Dependencies between jobs. No worker is sought for a job until its predecessors have ended. The ends of local jobs
+ * Dependencies between jobs. The search for workers of a job begins when its predecessors have ended. The ends of local jobs
  * are known here; for others, central names the owner, which is asked.
  */
 export class Predecessors implements JobListener {
@@ -188,7 +188,7 @@ export class Predecessors implements JobListener {
 
   /** Looks up the fates of new predecessors. */
   #look(ids: readonly string[], now: Millis): void {
-    // No worker can be sought before the policy is known.
+    // The search for workers depends on the policy.
     if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + PAUSE_MS);
     for (const [tag, those] of byTag(ids)) {
       if (tag === this.#s.config.tag) {

@@ -64,7 +64,7 @@ export class Submissions {
     this.#predecessors = predecessors;
   }
 
-  /** @param owner the only user as whom the client may submit; undefined: any user */
+  /** @param owner the only user that the client may submit for; undefined: any user */
   submit(from: Address, message: MessageOf<'submit'>, owner: string | undefined, now: Millis): void {
     this.#reply(from, message.request, this.#submitted(from, message, owner, now));
   }

@@ -42,7 +42,7 @@ export class PeerSenders {
   readonly #options: LinksOptions;
   /** The key is the place, or the endpoint for clients, which have none. */
   readonly #senders = new Map<string, PeerSender>();
-  /** Those that this process dialed. */
+  /** Senders whose connection this process opened. */
   readonly #outbound = new Set<PeerSender>();
   readonly #replies: SharedRoom;
   #due: PeerSender[] = [];

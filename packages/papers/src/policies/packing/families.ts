@@ -104,7 +104,7 @@ export class Families {
     return `${server.capacity} ${this.#meets(server)}`;
   }
 
-  /** Which of the requirements the server meets. */
+  /** Returns a digit for each requirement: 1 if the server meets it. */
   #meets(server: ServerLike): string {
     return this.#required.map((requires) => (mayRun(server, { requires }) ? '1' : '0')).join('');
   }

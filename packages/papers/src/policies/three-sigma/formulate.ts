@@ -128,7 +128,7 @@ export function jobRows(rows: RowBuilder, options: readonly Option[]): void {
 /** Expected nodes that an option holds at a grid time. */
 export class Demands {
   readonly #problem: Problem;
-  /** By job, space, and the two times. */
+  /** Values by job, space, and the two times. */
   readonly #known = new Map<string, number>();
 
   constructor(problem: Problem) {
