@@ -1,4 +1,4 @@
-# Goshawk in a container: `docker build -t goshawk .`, then `docker run --rm goshawk --help`. See docs/OPERATE.md.
+# Goshawk in a container: `docker build -t goshawk .`, then `docker run --rm goshawk --help`. See docs/CONTAINERS.md.
 #
 # It works with BuildKit and with the classic builder, and uses no features of only one of them.
 ARG NODE_IMAGE=node:24-bookworm-slim

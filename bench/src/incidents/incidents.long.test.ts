@@ -75,7 +75,7 @@ test.runIf(isPrometheusThere()).each(CHOSEN)(
 );
 
 test('every incident has a runbook entry with the command that ends it', () => {
-  const text = readFileSync(new URL('../../../docs/OPERATE.md', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../../docs/MONITORING.md', import.meta.url), 'utf8');
   for (const { name, alert, runbook } of INCIDENTS) {
     const entry = text.split(/^### /m).find((section) => section.startsWith(`${alert}\n`));
     expect(entry, name).toContain(runbook);

@@ -23,7 +23,7 @@ export interface Incident {
   readonly alert: string;
   /** A line of the logs that names the cause. */
   readonly cause: RegExp;
-  /** The command that ends the incident, as documented for the alert in docs/OPERATE.md. */
+  /** The command that ends the incident, as documented for the alert in docs/MONITORING.md. */
   readonly runbook: string;
   /** Builds the cluster in which the incident happens. */
   build(site: Site): Promise<Course>;

@@ -8,7 +8,7 @@ import { isPostgresThere, PostgresServer, postgresPrograms } from '@goshawk/jour
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Site } from './site.js';
 
-/** The commands of "Backup and restore" in docs/OPERATE.md, step by step. */
+/** The commands of "Backup and restore" in docs/DURABILITY.md, step by step. */
 
 let folder = '';
 beforeAll(() => {

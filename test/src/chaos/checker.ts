@@ -19,7 +19,7 @@ const SLOWEST_CLOCK = 0.97;
 const LIMIT_GRACE_MS = 3_000;
 
 /**
- * Observes everything in a run and checks the promises of docs/OPERATE.md that are visible from outside. A complaint
+ * Observes everything in a run and checks the promises of docs/DURABILITY.md that are visible from outside. A complaint
  * starts with the name of the broken promise.
  */
 export class Checker {

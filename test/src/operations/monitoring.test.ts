@@ -136,7 +136,7 @@ describe('alerts and dashboard', () => {
   });
 
   it('have a runbook that exists', () => {
-    const text = readFileSync(join(import.meta.dirname, '../../../docs/OPERATE.md'), 'utf8');
+    const text = readFileSync(join(import.meta.dirname, '../../../docs/MONITORING.md'), 'utf8');
     const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, words]) => words!.toLowerCase());
     for (const { alert, annotations } of rules) {
       expect(annotations.runbook_url, alert).toMatch(/#/);

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { metricsReference } from './metrics-reference.js';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const PATH = join(ROOT, 'docs/OPERATE.md');
+const PATH = join(ROOT, 'docs/MONITORING.md');
 const METRICS = join(ROOT, 'docs/METRICS.md');
 
 interface Rule {
@@ -21,7 +21,7 @@ describe('docs/METRICS.md', () => {
   });
 });
 
-describe('docs/OPERATE.md', () => {
+describe('docs/MONITORING.md', () => {
   it('has a runbook for each alert, and for no other', () => {
     const text = readFileSync(join(ROOT, 'deploy/monitoring/alerts.yml'), 'utf8');
     const { groups } = parse(text) as { groups: { rules: Rule[] }[] };
@@ -29,7 +29,7 @@ describe('docs/OPERATE.md', () => {
     const entries = [...readFileSync(PATH, 'utf8').matchAll(/^### (Goshawk\w+)$/gm)].map(([, name]) => name);
     expect(entries).toEqual(rules.map(({ alert }) => alert));
     for (const { alert, annotations } of rules)
-      expect(annotations.runbook_url).toBe(`docs/OPERATE.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook_url).toBe(`docs/MONITORING.md#${alert.toLowerCase()}`);
   });
 
   it('has each reason for which tasks wait', () => {

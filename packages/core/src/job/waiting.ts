@@ -1,4 +1,4 @@
-/** Why a task waits: a closed list. `docs/OPERATE.md` says what helps. */
+/** Why a task waits: a closed list. `docs/MONITORING.md` says what helps. */
 export const WAITING_REASONS = [
   /** An earlier stage of the job has not completed. */
   'stage',
