@@ -5,6 +5,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 import { detail, FAST, FakeCluster, obligingScheduler, summary } from './fake-cluster.fixture.js';
 import type { EndedJob, EndedJobWithTasks, JobHandle } from './job-handle.js';
+import type { Results } from './job-results.js';
 import type { Script } from './scripted-peer.fixture.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -327,6 +328,57 @@ describe('the result of a job', () => {
     });
     await using cluster = await fake.connect();
     await expect(cluster.job('t0-1').result()).rejects.toMatchObject({ code: 'bad-answer' });
+  });
+});
+
+describe('a job whose indices have gaps', () => {
+  const indices = [3, 7, 8, 11, 40];
+  const row = (task: number) => ({ task, stage: 'tasks', state: 'completed', attempt: 1, value: task });
+
+  /** A scheduler that answers with two results at a time. */
+  const inPairs = () =>
+    withOwner((message, { answer, event }) => {
+      if (message.type === 'watchJob') event({ kind: 'ended', job: detail('t0-1') });
+      if (message.type !== 'readResults') return;
+      const left = indices.filter((index) => index >= message.from);
+      const [tasks, next] = [left.slice(0, 2).map(row), left[2]];
+      if (message.order === undefined)
+        answer({ values: tasks.map(({ task }) => ({ task, value: task })), next });
+      else answer({ values: [], tasks, next });
+    });
+
+  test.each([1, 2, 3, 4, 5, 6])('yields each result once in pages of %i', async (max) => {
+    await using fake = await inPairs();
+    await using cluster = await fake.connect();
+    const job = cluster.job('t0-1');
+    const read: number[] = [];
+    let pages = 0;
+    for (let from: number | undefined = 0; from !== undefined; pages++) {
+      const page: Results = await job.resultsPage({ from, max });
+      read.push(...page.results.map(({ index }) => index));
+      from = page.next;
+    }
+    expect(read).toEqual(indices);
+    expect(pages).toBe(Math.ceil(indices.length / max));
+  });
+
+  test('yields each result once in pages of one reply each', async () => {
+    await using fake = await inPairs();
+    await using cluster = await fake.connect();
+    const { next, results } = await cluster.job('t0-1').resultsPage({ pages: 1 });
+    expect(results.map(({ index }) => index)).toEqual([3, 7]);
+    expect(next).toBe(8);
+    expect((await cluster.job('t0-1').results({ from: next! })).map(({ index }) => index)).toEqual([
+      8, 11, 40,
+    ]);
+  });
+
+  test('has its values at these indices, and undefined between them', async () => {
+    await using fake = await inPairs();
+    await using cluster = await fake.connect();
+    const values = await cluster.job('t0-1').result();
+    expect(values).toEqual(Array.from({ length: 41 }, (_, at) => (indices.includes(at) ? at : undefined)));
+    expect(Object.keys(values)).toHaveLength(41);
   });
 });
 

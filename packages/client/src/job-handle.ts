@@ -22,7 +22,14 @@ import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 import { lineOf } from './explanations.js';
 import { jobEvents } from './job-events.js';
 import { jobLogs, type LogChunk, type LogOptions, type TaskOutput, taskOutput } from './job-logs.js';
-import { eachResult, type ResultOrder, type ResultRange, readResults, readValues } from './job-results.js';
+import {
+  eachResult,
+  type ResultOrder,
+  type ResultRange,
+  type Results,
+  readResults,
+  readValues,
+} from './job-results.js';
 import { readTasks, type Tasks, type TasksOptions, taskPages } from './job-tasks.js';
 import type { CallOptions } from './options.js';
 import type { Answer } from './requests.js';
@@ -171,7 +178,13 @@ export class JobHandle<Value = unknown> {
     options: WaitOptions & ResultRange & { readonly wait?: boolean } = {},
   ): Promise<TaskResult<Value>[]> {
     if (options.wait !== false) await this.wait(options);
-    return (await readResults(this.#session, this.id, options)) as TaskResult<Value>[];
+    const { results } = await readResults(this.#session, this.id, options);
+    return results as TaskResult<Value>[];
+  }
+
+  /** Returns one page of results, of tasks in any state. */
+  async resultsPage(options: CallOptions & ResultRange = {}): Promise<Results<Value>> {
+    return (await readResults(this.#session, this.id, options)) as Results<Value>;
   }
 
   /**

@@ -25,7 +25,11 @@ export async function readValues(
   const values = new Array<unknown>(tasks).fill(undefined);
   for (let from: number | undefined = 0; from !== undefined; ) {
     const page = await readPage(session, id, from, undefined, options);
-    for (const { task, value } of page.values) values[task] = value;
+    for (const { task, value } of page.values) {
+      // A job that retries selected tasks of another has larger indices than tasks.
+      while (values.length <= task) values.push(undefined);
+      values[task] = value;
+    }
     from = page.next;
   }
   return values;
@@ -47,21 +51,32 @@ export interface ResultRange {
   readonly pages?: number;
 }
 
-/** Reads all tasks in any state. */
+/** Consecutive results of a job. */
+export interface Results<Value = unknown> {
+  readonly results: TaskResult<Value>[];
+  /** `from` of the next page; undefined at the end. Indices may have gaps, so it cannot be computed from their number. */
+  readonly next: number | undefined;
+}
+
+/** Reads tasks in any state. */
 export async function readResults(
   session: Session,
   id: string,
   options: CallOptions & ResultRange,
-): Promise<TaskResult[]> {
+): Promise<Results> {
   const { from: first = 0, max = Number.POSITIVE_INFINITY, pages = Number.POSITIVE_INFINITY } = options;
   const results: TaskResult[] = [];
   let from: number | undefined = first;
-  for (let page = 0; page < pages && from !== undefined && results.length < max; page++) {
+  for (let page = 0; page < pages && from !== undefined; page++) {
     const { tasks, next }: Rows = await readPage(session, id, from, 'index', options);
-    for (const row of tasks) if (results.length < max) results.push(resultJson(id, row));
+    for (const row of tasks) {
+      if (results.length >= max) return { results, next: row.task };
+      results.push(resultJson(id, row));
+    }
     from = next;
+    if (results.length >= max) break;
   }
-  return results;
+  return { results, next: from };
 }
 
 /**

@@ -76,6 +76,38 @@ it('the tasks of a job come page by page', async () => {
   expect(await read(`${url}/v1/jobs/a-1/tasks?limit=2001`)).toMatchObject({ status: 400 });
 });
 
+it('pages of results follow on each other, though the indices of the job have gaps', async () => {
+  const indices = [3, 7, 300, 301, 302];
+  const tasks = { total: 5, waiting: 0, running: 0, completed: 5, failed: 0, cancelled: 0 };
+  const result = { stage: 'tasks', state: 'completed', attempt: 1, exitCode: 0 };
+  const files = { stdout: null, stderr: null };
+  const url = await gatewayTo({
+    job: () => ({
+      describe: async () => ({ id: 'a-1', ...SUMMARY, state: 'completed', tasks }),
+      resultsPage: async ({ from, max }: { from: number; max: number }) => {
+        const left = indices.filter((index) => index >= from);
+        const results = left
+          .slice(0, max)
+          .map((index) => ({ index, ...result, value: index, error: null, ...files }));
+        return { results, next: left[max] };
+      },
+    }),
+  });
+  const read2 = async (from: number) => (await read(`${url}/v1/jobs/a-1/results?from=${from}&limit=2`)).body;
+  expect(await read2(0)).toMatchObject({ results: [{ index: 3 }, { index: 7 }], truncated: true, next: 300 });
+  expect(await read2(300)).toMatchObject({
+    results: [{ index: 300 }, { index: 301 }],
+    truncated: true,
+    next: 302,
+  });
+  expect(await read2(302)).toMatchObject({
+    results: [{ index: 302 }],
+    total: 5,
+    truncated: false,
+    next: null,
+  });
+});
+
 it('a job is held, released and given another priority', async () => {
   const changes: unknown[] = [];
   const answer = (change: unknown) => {

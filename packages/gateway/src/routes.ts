@@ -534,17 +534,15 @@ async function resultsOf(
   const job = cluster.job(id);
   const { state, tasks } = await job.describe({ signal });
   const pages = LIMITS.resultPagesMax;
-  const results = await job.results({ wait: false, from, max: limit, pages, signal });
-  const next = from + results.length;
-  const truncated = next < tasks.total;
+  const { results, next = null } = await job.resultsPage({ from, max: limit, pages, signal });
   return {
     schema: 'goshawk.results/2',
     job: id,
     state,
     total: tasks.total,
     results,
-    truncated,
-    next: truncated ? next : null,
+    truncated: next !== null,
+    next,
   };
 }
 

@@ -101,7 +101,8 @@ async function writeTable(
         submittedAt: page.submittedAt,
         isStaged: stages.length > 1,
         isMeasured: page.tasks.some(({ maxRssBytes }) => maxRssBytes !== undefined),
-        last: tasks.total - 1,
+        // Indices of a job that retries selected tasks of another may have gaps.
+        last: Math.max(tasks.total - 1, page.next ?? page.tasks.at(-1)?.index ?? 0),
       },
       Date.now(),
       painter(context),

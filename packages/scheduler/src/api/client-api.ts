@@ -165,8 +165,9 @@ export class ClientApi {
 
   #explain(from: Address, { request, task }: MessageOf<'explainJob'>, job: Job, now: Millis): void {
     const { answers } = this.#parts;
-    if (task !== undefined && task >= job.taskCount) {
-      const hint = `its tasks are 0 to ${job.taskCount - 1}`;
+    if (task !== undefined && !job.has(task)) {
+      const hint =
+        task < job.taskCount ? '`goshawk tasks` lists them' : `its tasks are 0 to ${job.taskCount - 1}`;
       const message = `${job.id} has no task ${task}`;
       return answers.refuse(from, request, { code: 'unknown-task', message, hint });
     }

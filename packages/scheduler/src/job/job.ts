@@ -165,6 +165,11 @@ export class Job {
     return this.tasks.count;
   }
 
+  /** Whether the job has the task: a retry as a new job lacks the tasks that it does not run. */
+  has(task: TaskIndex): boolean {
+    return task < this.taskCount && this.tasks.stateOf(task) !== TaskState.skipped;
+  }
+
   get stages(): readonly Stage[] {
     return this.dag.stages;
   }

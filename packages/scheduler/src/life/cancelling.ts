@@ -97,14 +97,24 @@ function rangesOf(
   const last = stage === undefined ? job.taskCount - 1 : stage.first + stage.count - 1;
   if (tasks.length === 0) return [{ first, last }];
   const outside = tasks.find((range) => range.first < first || range.last > last || range.first > range.last);
-  if (outside === undefined) return mergedRanges(tasks);
+  if (outside === undefined && tasks.some((range) => hasAny(job, range))) return mergedRanges(tasks);
   const whose = name === undefined ? job.id : `stage ${quoted(name)} of ${job.id}`;
-  const wrong = outside.first < first ? outside.first : outside.last;
+  const { first: low, last: high } = outside ?? tasks[0]!;
+  const wrong = outside === undefined || low < first ? low : high;
+  const range = first === last ? `is ${first}` : `are ${first} to ${last}`;
   return {
     code: 'unknown-task',
     message: `${whose} has no task ${wrong}`,
-    hint: `its ${counted(last - first + 1, 'task')} ${first === last ? `is ${first}` : `are ${first} to ${last}`}, as \`goshawk tasks\` numbers them`,
+    hint:
+      outside === undefined
+        ? `it retries other tasks of ${job.spec.retryOf?.job}, as \`goshawk tasks\` lists them`
+        : `its ${counted(last - first + 1, 'task')} ${range}, as \`goshawk tasks\` numbers them`,
   };
+}
+
+function hasAny(job: Job, { first, last }: TaskRange): boolean {
+  for (let task = first; task <= last; task++) if (job.has(task)) return true;
+  return false;
 }
 
 function countIn(job: Job, ranges: readonly TaskRange[]): CancelledTasks {
@@ -114,6 +124,7 @@ function countIn(job: Job, ranges: readonly TaskRange[]): CancelledTasks {
   for (const { first, last } of ranges) {
     for (let task = first; task <= last; task++) {
       const state = job.tasks.stateOf(task);
+      if (!job.has(task)) continue;
       if (state === TaskState.cancelled) cancelled++;
       else if (job.tasks.isFinal(task)) ended++;
       else killing++;

@@ -497,6 +497,26 @@ describe('a retry as a new job', () => {
     expect(detail('s-3')).toMatchObject({ state: 'completed', retryOf: 's-2' });
   });
 
+  test('has no other tasks that could be explained or cancelled', () => {
+    submit(TEN);
+    runAll(({ task }) => task === 3 || task === 7);
+    retry({ asNew: true });
+    const ask = (message: Parameters<typeof bench.receive>[1]) => {
+      bench.commit();
+      bench.take();
+      bench.receive(CLIENT, message);
+      bench.commit();
+      return bench.take().find((answer) => 'request' in answer);
+    };
+    const job = { request: 5, id: 's-2' };
+    expect(ask({ type: 'explainJob', ...job, task: 5 })).toMatchObject({ code: 'unknown-task' });
+    expect(ask({ type: 'explainJob', ...job, task: 7 })).toMatchObject({ type: 'jobExplanation' });
+    const cancelled = (first: number, last: number) =>
+      ask({ type: 'cancelTasks', ...job, tasks: [{ first, last }], stage: undefined });
+    expect(cancelled(4, 6)).toMatchObject({ code: 'unknown-task', message: 's-2 has no task 4' });
+    expect(cancelled(4, 9)).toMatchObject({ value: { cancelled: 1, killing: 0, ended: 0 } });
+  });
+
   test('does not copy the payload for each task', () => {
     submit({ ...SAME, tasks: { ...(SAME.tasks as object), count: 100_000 } } as JobInput);
     cancel();
