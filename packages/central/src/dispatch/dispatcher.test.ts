@@ -26,6 +26,8 @@ type RunRecord = MessageOf<'register'>['runs'][number];
 class Bench {
   readonly dispatcher: Dispatcher;
   readonly sent: { to: Address; message: Message }[] = [];
+  /** Tasks that arrived, as counted for load shedding. */
+  arrived = 0;
   now: Millis = 0;
 
   constructor(workers: number, slots = 1, policy: CentralPolicy | string = 'goshawk', reserve = 0) {
@@ -39,7 +41,12 @@ class Bench {
       nameOf: String,
     };
     const made = typeof policy === 'string' ? makePolicy(policy, {}, context) : policy;
-    this.dispatcher = new Dispatcher(env, made, TIMINGS, { came: () => {}, nameIfUnknown: () => undefined });
+    this.dispatcher = new Dispatcher(env, made, TIMINGS, {
+      came: (tasks) => {
+        this.arrived += tasks;
+      },
+      nameIfUnknown: () => undefined,
+    });
     for (let at = 0; at < workers; at++) {
       this.open(at, slots);
       this.pull(at, { free: slots });
@@ -410,6 +417,18 @@ describe('a job that its owner declares', () => {
       stages: [{ ...stage, distribution: [{ from: 1, to: 3, p: 1 }] }],
     });
     expect(policy.news).toMatchObject([{ kind: 'waiting' }]);
+  });
+
+  test('has tasks that arrive once, as those of jobs that are not declared', () => {
+    const bench = new Bench(2);
+    declare(bench, 1, { stages: [{ ...stage, tasks: 5 }] });
+    for (const job of [1, 2]) {
+      bench.need(job, { tasks: 5 });
+      bench.need(job, { tasks: 5, matches: 0 });
+      bench.need(job, { tasks: 3, matches: 2 });
+    }
+    bench.need(3, { tasks: 7, long: true });
+    expect(bench.arrived).toBe(10);
   });
 
   test('is in the books with all its fields until it is withdrawn', () => {

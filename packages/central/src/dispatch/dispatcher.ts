@@ -343,10 +343,10 @@ export class Dispatcher {
       gang: message.gang ?? false,
       ...(describesJob && { tasks: jobTasks, ended: 0 }),
     });
-    if (known === undefined) {
-      stage.matches = matches;
-      if (!long) this.#host.came(tasks);
-    }
+    // A declared stage exists before its first need.
+    const arrives = known === undefined || (known.waiting === 0 && known.matches === 0);
+    if (known === undefined) stage.matches = matches;
+    if (arrives && !long) this.#host.came(tasks);
     const avoided = message.avoid?.flatMap((address) => this.books.worker(address) ?? []);
     this.books.reconsider(stage, now, avoided);
     const onTheWay = this.#matchesOnTheWay(stage, matches, now);
