@@ -235,7 +235,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'flood',
     alert: 'GoshawkOverloaded',
-    cause: /^s0: .*"event":"jobs-refused"/,
+    cause: /^s0: .*"event":"jobs-refused".*"users":\[\{"user":"ann"/,
     runbook: 'goshawk cancel',
     async build(site) {
       await site.central();
@@ -246,7 +246,7 @@ export const INCIDENTS: readonly Incident[] = [
       return {
         processes: 3,
         async make() {
-          stop = await load(site, { tasks: [{ sleep: 600_000 }] }, 200);
+          stop = await load(site, { user: 'ann', tasks: [{ sleep: 600_000 }] }, 200);
         },
         async end() {
           stop();

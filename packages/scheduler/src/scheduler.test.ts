@@ -357,6 +357,18 @@ describe('clients', () => {
     expect(bench.scheduler.tallies.jobsRefused).toEqual({ ...none, [reason]: 1 });
   });
 
+  test('names the users with the most active jobs, so that a log of refused jobs shows who floods', () => {
+    const bench = new Bench({}, {});
+    bench.members(W1);
+    const jobs = [...Array(3).fill('ada'), ...Array(5).fill('bob'), 'cy', 'dee'];
+    for (const [at, user] of jobs.entries())
+      bench.request({ type: 'submit', request: at, key: `k${at}`, spec: { user, tasks: [{ sleep: 1 }] } });
+    expect(bench.scheduler.largestUsers(2)).toMatchObject([
+      { user: 'bob', jobs: 5 },
+      { user: 'ada', jobs: 3 },
+    ]);
+  });
+
   test('a full scheduler says when to retry, and still recognizes accepted jobs', () => {
     const bench = new Bench({}, { activeJobsMax: 1, activeJobsPerUserMax: 1 });
     bench.members(W1);

@@ -237,6 +237,11 @@ export class Scheduler implements Machine<SchedulerTimer> {
     return this.#parts.tallies;
   }
 
+  /** The users with the most active jobs, most first. */
+  largestUsers(count: number): { user: string | undefined; jobs: number; waiting: number }[] {
+    return this.#parts.jobs.largestUsers(count);
+  }
+
   get isDraining(): boolean {
     return this.#parts.cluster.isDraining;
   }

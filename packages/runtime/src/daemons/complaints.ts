@@ -35,10 +35,21 @@ export function watchCentral(
   });
 }
 
-/** Logs refused jobs and slow commits: at most one line of each kind in ten seconds. */
+/** A user with many active jobs, as it is logged. */
+interface LargeUser {
+  readonly user: string | undefined;
+  readonly jobs: number;
+  readonly waiting: number;
+}
+
+/**
+ * Logs refused jobs, with the users that have the most active jobs, and slow commits: at most one line of each kind in
+ * ten seconds.
+ */
 export function watchCounts(
   { logger, ended }: Watched,
   refused: () => Readonly<Record<string, number>>,
+  largestUsers: () => readonly LargeUser[],
   port: JournalPort | undefined,
 ): void {
   let before = { ...refused() };
@@ -48,9 +59,10 @@ export function watchCounts(
     for (const [reason, count] of Object.entries(now)) {
       const jobs = count - (before[reason] ?? 0);
       if (jobs === 0) continue;
+      const users = largestUsers().map((held) => ({ ...held, user: held.user ?? '' }));
       logger.warn(
-        { event: 'jobs-refused', reason, jobs },
-        `refused ${jobs} submissions within ten seconds: ${WHY_REFUSED[reason] ?? reason}`,
+        { event: 'jobs-refused', reason, jobs, users },
+        `refused ${jobs} submissions within ten seconds: ${WHY_REFUSED[reason] ?? reason}${whose(users)}`,
       );
     }
     before = now;
@@ -74,6 +86,12 @@ const WHY_REFUSED: Readonly<Record<string, string>> = {
   user: 'a user has reached --user-waiting-tasks-max',
   journal: 'the journal accepts no new jobs',
 };
+
+/** Names the user with the most active jobs, who is the likely cause. */
+function whose([first]: readonly { user: string; jobs: number }[]): string {
+  if (first === undefined) return '';
+  return `; ${first.user || 'submissions without a user'} ${first.user ? 'has' : 'have'} ${first.jobs} active jobs, the most here`;
+}
 
 function slowOf({ bounds, counts }: Histogram): number {
   return counts.reduce((sum, count, at) => ((bounds[at - 1] ?? 0) >= SLOW_COMMIT_MS ? sum + count : sum), 0);

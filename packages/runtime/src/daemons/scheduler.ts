@@ -69,6 +69,8 @@ const ADOPTED_KEPT_MS = 24 * 3_600_000;
 const HEAP_SHARE = 0.5;
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
 /** Interval at which central receives the owners of the journals in the database. ms */
+/** Users named in a line about refused jobs. */
+const LARGEST_USERS = 3;
 const JOURNALS_LOOK_MS = 5_000;
 
 /**
@@ -292,7 +294,12 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   const watched = { logger, ended: process.ended };
   const isSilent = (): boolean => machine.isReady && machine.isCentralSilent(process.host.now());
   watchCentral(watched, options.central, isSilent, 'short jobs continue, long jobs wait');
-  watchCounts(watched, () => machine.tallies.jobsRefused, own);
+  watchCounts(
+    watched,
+    () => machine.tallies.jobsRefused,
+    () => machine.largestUsers(LARGEST_USERS),
+    own,
+  );
   process.show(() => ({
     notReady: [
       ...(machine.isReady ? [] : notJoined(taken.problem ?? process.refusalBy(options.central))),

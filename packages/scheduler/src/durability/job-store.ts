@@ -181,6 +181,12 @@ export class JobStore {
     return this.#activeByUser;
   }
 
+  /** The users with the most active jobs, most first. */
+  largestUsers(count: number): { user: string | undefined; jobs: number; waiting: number }[] {
+    const all = Array.from(this.#activeByUser, ([user, held]) => ({ user, ...held }));
+    return all.sort((one, other) => other.jobs - one.jobs || other.waiting - one.waiting).slice(0, count);
+  }
+
   get journalByUser(): ReadonlyMap<string | undefined, number> {
     return this.#journalByUser;
   }
