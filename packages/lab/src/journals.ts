@@ -3,11 +3,11 @@ import { join, resolve } from 'node:path';
 import type { Context } from '@goshawk/command';
 import { findCluster, journalIn } from '@goshawk/command/cluster';
 import { InputError } from '@goshawk/core';
-import type { JournalEntry } from '@goshawk/traces';
+import { type JournalEntry, readJournalExport } from '@goshawk/traces';
 
 /**
- * Resolves words to journals: data folders of schedulers, parents of such folders, or `postgres://…`; by
- * default, those of the local cluster.
+ * Resolves words to journals: data folders of schedulers, parents of such folders, exports, or `postgres://…`;
+ * by default, those of the local cluster.
  * @throws InputError if they are unknown; UnreachableError if no cluster runs
  */
 export async function journalPlaces(context: Context, words: readonly string[]): Promise<string[]> {
@@ -37,6 +37,10 @@ export async function readJournals(
 ): Promise<void> {
   const { isJournalUrl, journalsAt } = await import('@goshawk/journal');
   for (const place of places) {
+    if (statSync(place, { throwIfNoEntry: false })?.isFile() === true) {
+      await readJournalExport(place, read);
+      continue;
+    }
     for (const one of isJournalUrl(place) ? [place] : journalsBelow(place)) {
       const journals = await journalsAt(one);
       try {
@@ -62,7 +66,7 @@ function journalsBelow(place: string): string[] {
     throw new InputError(
       'no-journal',
       `${place} is not a folder`,
-      'give the data folder of `goshawk up`, such as .goshawk',
+      'give the data folder of `goshawk up`, such as .goshawk, or a file of `goshawk journal export`',
     );
   const journals = foldersBelow(place);
   if (journals.length > 0) return journals;

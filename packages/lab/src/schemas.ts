@@ -316,11 +316,20 @@ const traceStats = z.object({
   cdfs: z.object({ tasksPerJob: cdf, taskDurationSeconds: cdf, jobMeanDurationSeconds: cdf }).optional(),
 });
 
+/** How jobs with deadlines and the jobs of each user fared. */
+const served = {
+  deadlines: z.object({ jobs: count, missed: count }).optional(),
+  users: z.array(
+    z.object({ user: z.string(), jobs: count, p50: seconds.nullable(), p90: seconds.nullable() }),
+  ),
+};
+
 const tried = z.object({
   label: z.string(),
   policy: z.string(),
   workers: count,
   runtimeSeconds: runTimes,
+  ...served,
 });
 /** Values by statistic, such as `short p50`; unknown ones are left out. */
 const ratios = z.partialRecord(z.enum(['short p50', 'short p90', 'long p50', 'long p90']), z.number());
@@ -328,7 +337,13 @@ const ratios = z.partialRecord(z.enum(['short p50', 'short p90', 'long p50', 'lo
 const whatif = z.object({
   schema: z.literal('goshawk.whatif/1'),
   messageSeconds: seconds,
-  recorded: z.object({ jobs: count, tasks: count, spanSeconds: seconds, runtimeSeconds: runTimes }),
+  recorded: z.object({
+    jobs: count,
+    tasks: count,
+    spanSeconds: seconds,
+    runtimeSeconds: runTimes,
+    ...served,
+  }),
   simulated: tried.extend({ ratiosToRecorded: ratios }),
   others: z.array(tried.extend({ ratiosToSimulated: ratios })),
   advice: z.array(z.string()),

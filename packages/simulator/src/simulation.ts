@@ -6,6 +6,7 @@ import {
   type MessageType,
   type Millis,
   type Resources,
+  type UserGrants,
 } from '@goshawk/core';
 import type { EstimatorStates, Job } from '@goshawk/scheduler';
 import { CounterLog, type CounterReading, queuedEntries } from './counter-log.js';
@@ -29,6 +30,8 @@ export interface SimulationOptions {
   readonly attributesOf?: VirtualClusterOptions['attributesOf'];
   readonly schedulers: number;
   readonly settings: ClusterSettings;
+  /** Weights and limits of users. Default: equal weights. */
+  readonly users?: UserGrants | undefined;
   readonly seed: number | string;
   /** Initial state of the schedulers' estimators, by name. */
   readonly estimatorStates?: EstimatorStates | undefined;

@@ -17,6 +17,7 @@ import {
   placesOf,
   Random,
   type Resources,
+  type UserGrants,
 } from '@goshawk/core';
 import {
   answerOf,
@@ -42,6 +43,8 @@ export interface VirtualClusterOptions {
   readonly workers: number;
   readonly schedulers: number;
   readonly settings: ClusterSettings;
+  /** Weights and limits of users. Default: equal weights. */
+  readonly users?: UserGrants | undefined;
   readonly estimatorStates?: EstimatorStates | undefined;
   readonly seed: number | string;
   readonly slots?: number;
@@ -472,7 +475,7 @@ export class VirtualCluster {
     const self = this.centralAddress;
     const environment = new CentralParty(this, self, random, this.#busyMs(), this.#solving());
     const central = new Central(
-      { name: 'central', self, settings: this.#options.settings },
+      { name: 'central', self, settings: this.#options.settings, users: this.#options.users },
       this.#observed(environment, self),
     );
     this.#admit('central', central, environment);

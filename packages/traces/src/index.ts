@@ -5,7 +5,7 @@ export { WorkloadError } from './errors.js';
 export { type PastJob, readPastJobs } from './features.js';
 export { readTaskRuns } from './formats/google2011/task-runs.js';
 export { FORMATS, formatToWrite } from './formats/index.js';
-export { type JournalEntry, type RecordedJob, RecordedRuns } from './formats/journal.js';
+export { type JournalEntry, type RecordedJob, RecordedRuns, readJournalExport } from './formats/journal.js';
 export { writeTrace } from './formats/write.js';
 export { DAG_MACHINE } from './generators/dag-like.js';
 export { configureGenerator, findGenerator, GENERATORS } from './generators/index.js';

@@ -723,3 +723,33 @@ describe('a workload that names its cluster', () => {
     ]);
   });
 });
+
+it('shares the cluster by the weights of a users file', async () => {
+  const jobs = Array.from({ length: 120 }, (_, place) => ({
+    submitSeconds: 0,
+    durationsSeconds: [1],
+    user: place % 2 === 0 ? 'ana' : 'ben',
+  }));
+  const trace = await traceOf(...jobs);
+  const users = join(folder, 'users.json');
+  await writeFile(users, JSON.stringify({ ben: { weight: 3 } }));
+  const results = join(folder, 'users-results.jsonl');
+  const lastOf = async (...args: string[]): Promise<{ ana: number; ben: number }> => {
+    await simulate(trace, '--workers', '4', '--save-results', results, ...args);
+    const lines = (await readFile(results, 'utf8')).trimEnd().split('\n').slice(1);
+    await rm(results);
+    const last = { ana: 0, ben: 0 };
+    for (const line of lines) {
+      const { job, runtimeSeconds } = JSON.parse(line) as { job: number; runtimeSeconds: number };
+      const user = job % 2 === 1 ? 'ana' : 'ben';
+      last[user] = Math.max(last[user], runtimeSeconds);
+    }
+    return last;
+  };
+  const equal = await lastOf();
+  expect(Math.abs(equal.ana - equal.ben)).toBeLessThan(2);
+  // With three of four workers, 60 tasks of 1 s take 20 s instead of 30.
+  const weighted = await lastOf('--users', users);
+  expect(weighted.ben).toBeLessThan(22);
+  expect(weighted.ana).toBeGreaterThan(28);
+});

@@ -19,6 +19,7 @@ import { referenceLines } from '../simulate/references.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
 import { performShown, sourceOf, surveyShown } from '../simulate/shown.js';
 import type { Survey } from '../simulate/survey.js';
+import { grantsIn } from '../simulate/users.js';
 import { pairsOf } from '../variants.js';
 
 export const simulateCommand = defineCommand({
@@ -51,9 +52,12 @@ export const simulateCommand = defineCommand({
     const resources = namedResources(options);
     const surveyed = await surveyShown(context, workload, options.features, resources);
     const sized = variants.map((variant) => ({ ...variant, sizing: sizeOf(variant.options, surveyed) }));
-    const requests = sized.flatMap((variant) =>
-      planRuns(variant.options, surveyed, variant.sizing, variant.network, variant.label),
-    );
+    const users = await grantsIn(context, options.users);
+    const requests = sized
+      .flatMap((variant) =>
+        planRuns(variant.options, surveyed, variant.sizing, variant.network, variant.label),
+      )
+      .map((request) => ({ ...request, users }));
     const { sizing } = sized[0]!;
     const sizings = sized.map((variant) => variant.sizing);
     announce(context, surveyed, sizings, requests);

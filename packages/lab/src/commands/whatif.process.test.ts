@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { TestCluster } from '@goshawk/cli/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { brokenRules } from '../trace-export/chrome.fixture.js';
@@ -103,30 +105,70 @@ describe('goshawk whatif', () => {
 });
 
 describe('goshawk whatif with mixed jobs', () => {
+  const WORKER = ['--slots', '4', '--resources', 'memory=8GiB,gpu=1'];
+  const POLICIES = ['hawk', 'drf', 'tetris'];
   let mixed: TestCluster;
   beforeAll(async () => {
-    const workers = ['--workers', '4', '--slots', '4', '--resources', 'memory=8GiB,gpu=1'];
+    const workers = ['--workers', '4', ...WORKER, '--attribute', 'rack=r1,r2'];
     mixed = await TestCluster.start([...workers, '--schedulers', '2', '--cutoff', '1']);
     const args = ['replay', 'mixed:jobs=60,workers=4,seed=2', '--cluster', mixed.url, '--jobs', '60'];
     expect(await mixed.goshawk([...args, '--for', '5s', '--quiet'])).toMatchObject({ exitCode: 0 });
+    const required = ['submit', '--require', 'rack=r2', '--begin', '1s', '--sleep', '10ms', '--wait'];
+    expect(await mixed.goshawk(required)).toMatchObject({ exitCode: 0 });
   });
   afterAll(() => mixed.stop());
 
-  it('simulates stages, gangs, GPUs and users under other policies', async () => {
-    const ask = async () => {
-      const { exitCode, stdout, stderr } = await mixed.goshawk(['whatif', '--policy', 'hawk,drf', '--json']);
-      expect([exitCode, stderr]).toEqual([0, '']);
-      return JSON.parse(stdout);
-    };
+  const told = async (...args: string[]) => {
+    const { exitCode, stdout, stderr } = await mixed.goshawk(['whatif', ...args, '--json']);
+    expect([exitCode, stderr]).toEqual([0, '']);
+    return JSON.parse(stdout);
+  };
+  const complete = { runtimeSeconds: { all: { count: 61 } } };
+  const users = ['ana', 'ben', 'cleo'].map((user) => expect.objectContaining({ user }));
+  const served = { deadlines: { jobs: 6 }, users: expect.arrayContaining(users) };
+
+  it('simulates stages, gangs, GPUs, deadlines, users and requirements under other policies', async () => {
+    await writeFile(join(mixed.folder, 'users.json'), '{"cleo": {"weight": 4}}');
     // The last end may reach the journal shortly after the client has the result.
-    await expect.poll(async () => (await ask()).recorded.jobs, { timeout: 120_000 }).toBe(60);
-    const told = await ask();
-    expect(told.simulated).toMatchObject({ policy: 'goshawk', runtimeSeconds: { all: { count: 60 } } });
-    expect(told.others).toMatchObject([
-      { policy: 'hawk', runtimeSeconds: { all: { count: 60 } } },
-      { policy: 'drf', runtimeSeconds: { all: { count: 60 } } },
-    ]);
-    const { stderr } = await mixed.goshawk(['whatif', '--policy', 'hawk,drf']);
+    await expect.poll(async () => (await told()).recorded.jobs, { timeout: 120_000 }).toBe(61);
+    const { recorded, simulated, others } = await told('--policy', POLICIES.join(), '--users', 'users.json');
+    expect(recorded).toMatchObject({ ...complete, ...served });
+    expect(simulated).toMatchObject({ policy: 'goshawk', ...complete, ...served });
+    expect(others).toMatchObject(POLICIES.map((policy) => ({ policy, ...complete, ...served })));
+    // The time before --begin is no wait.
+    expect(recorded.runtimeSeconds.short.p50).toBeLessThan(1);
+    const { stdout, stderr } = await mixed.goshawk(['whatif', '--policy', 'hawk']);
     expect(stderr).toContain('hawk: starts no gangs; their tasks start one by one');
+    expect(stdout).toMatch(/^run times of jobs .* missed +\S+ p90 /m);
+    expect(stdout).toMatch(/^recorded .* \d of 6 /m);
+  });
+
+  it('refuses a cluster on which a recorded job could never start', async () => {
+    const small = await mixed.goshawk(['whatif', '--workers', '1', '--quiet']);
+    expect(small.exitCode).toBe(2);
+    expect(small.stderr).toMatch(/start together, and the cluster has room for|no worker has what/);
+  });
+
+  it('reads journals and exports where no cluster runs', async () => {
+    const elsewhere = join(mixed.folder, 'elsewhere');
+    await mkdir(elsewhere);
+    const away = { cwd: elsewhere, environment: { XDG_STATE_HOME: elsewhere } };
+    const exported = await Promise.all(
+      ['s0', 's1'].map((name) => mixed.goshawk(['journal', 'export', `data/${name}`])),
+    );
+    await writeFile(join(elsewhere, 'jobs.jsonl'), exported.map(({ stdout }) => stdout).join(''));
+    const setup = ['--policy', 'goshawk,drf', '--workers', '4', '--attribute', 'rack=r1,r2', '--cutoff', '1'];
+    const { exitCode, stdout } = await mixed.goshawk(
+      ['whatif', 'jobs.jsonl', ...setup, ...WORKER, '--json'],
+      away,
+    );
+    expect(exitCode).toBe(0);
+    const { recorded, simulated, others } = JSON.parse(stdout);
+    expect(recorded).toMatchObject({ jobs: 61, ...complete, ...served });
+    expect(simulated).toMatchObject({ policy: 'goshawk', ...complete, ...served });
+    expect(others).toMatchObject([{ policy: 'drf', ...complete, ...served }]);
+    const without = await mixed.goshawk(['whatif', '../data', ...setup, '--slots', '4', '--quiet'], away);
+    expect(without).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(without.stderr).toMatch(/needs .* of (memory|gpu), and a worker has 0; describe the workers/);
   });
 });

@@ -10,6 +10,8 @@ import {
   renderTable,
 } from '@goshawk/command';
 import {
+  ATTRIBUTE_OPTION,
+  attributesOfAll,
   capacityOf,
   findCluster,
   openCluster,
@@ -18,12 +20,15 @@ import {
 } from '@goshawk/command/cluster';
 import { POLICY_OPTIONS, policyRecord, policySettings } from '@goshawk/command/policy';
 import {
+  type Attributes,
   counted,
   formatDuration,
   InputError,
   type Millis,
   meanOf,
   type PolicySettings,
+  present,
+  startsGangs,
   UnreachableError,
 } from '@goshawk/core';
 import type { Distribution } from '@goshawk/report';
@@ -31,16 +36,18 @@ import type { NetworkModel } from '@goshawk/simulator';
 import { formatTally, type PackedJobs, packed, type RecordedJob, Tally } from '@goshawk/traces';
 import { journalPlaces } from '../journals.js';
 import { namedResources } from '../simulate/capacity.js';
-import { PARALLEL_OPTION } from '../simulate/options.js';
+import { PARALLEL_OPTION, SIMULATED_USERS_OPTION } from '../simulate/options.js';
 import { gangNote } from '../simulate/plan.js';
 import type { RunOutcome, RunRequest } from '../simulate/request.js';
 import { performShown, surveyShown } from '../simulate/shown.js';
 import { type Survey, survey } from '../simulate/survey.js';
+import { grantsIn } from '../simulate/users.js';
 import { POLICY_SETTINGS, VARY_OPTION, variantsOf } from '../variants.js';
 import { advise, fidelity, type RunTimes, ratiosOf, type Tried } from '../whatif/advice.js';
 import { clusterOf, recordedJobsOf } from '../whatif/from-trace.js';
 import { messageDelaysMs, networkOfDelays } from '../whatif/message-delay.js';
 import { recordedJobs } from '../whatif/recorded.js';
+import { type Served, servedOf } from '../whatif/served.js';
 
 const OPTIONS = {
   ...POLICY_OPTIONS,
@@ -78,8 +85,13 @@ const OPTIONS = {
   },
   resources: {
     ...RESOURCES_OPTION,
-    describe: `with --trace: ${RESOURCES_OPTION.describe}; demands for resources other than CPUs are ignored by default`,
+    describe: `${RESOURCES_OPTION.describe} (default: as the running cluster has; with --trace, demands for resources other than CPUs are ignored)`,
   },
+  attribute: {
+    ...ATTRIBUTE_OPTION,
+    describe: `${ATTRIBUTE_OPTION.describe} (default: as the running cluster has)`,
+  },
+  users: SIMULATED_USERS_OPTION,
   workers: {
     type: 'text',
     value: 'NUMBERS',
@@ -108,7 +120,7 @@ type Options = Resolved<typeof OPTIONS>;
 
 export const whatifCommand = defineCommand({
   name: 'whatif',
-  words: '[FOLDER|URL…]',
+  words: '[FOLDER|FILE|URL…]',
   describe: 'simulate the past jobs in a cluster’s journals under other settings, and compare delays',
   examples: [
     [
@@ -116,7 +128,10 @@ export const whatifCommand = defineCommand({
       'jobs of the running cluster on different numbers of workers',
     ],
     ['goshawk whatif --policy hawk,sparrow', 'the same jobs under other policies'],
-    ['goshawk whatif .goshawk --policy goshawk,hawk --workers 100', 'jobs of a stopped cluster'],
+    [
+      'goshawk whatif .goshawk --policy goshawk,hawk --workers 100 --slots 4 --resources memory=8GiB',
+      'jobs of a stopped cluster, or of a file of `goshawk journal export`',
+    ],
     [
       'goshawk whatif --trace jobs.sacct --workers 80,100',
       'what another policy or size would have done for a Slurm cluster',
@@ -131,6 +146,8 @@ export const whatifCommand = defineCommand({
         : await pastOfTrace(context, options, words, options.trace);
     const { ran, recorded, jobs, surveyed } = past;
     const setups = setupsOf(ran, options, surveyed);
+    for (const setup of setups) checkRoom(setup, surveyed);
+    const users = await grantsIn(context, options.users);
     const [base] = setups as [Setup];
     const { settings } = base;
     const { record } = surveyed;
@@ -144,7 +161,10 @@ export const whatifCommand = defineCommand({
       for (const note of new Set(setups.map((setup) => gangNote(setup.settings))))
         if (note !== '') context.note(note);
     const simulated = (which: readonly Setup[], network: NetworkModel): Promise<RunOutcome[]> => {
-      const requests = which.map((setup) => requestOf(setup, surveyed, options.seed, network));
+      const requests = which.map((setup) => ({
+        ...requestOf(setup, surveyed, options.seed, network),
+        ...present({ users }),
+      }));
       return performShown(context, requests, { kind: 'packed', packed: jobs }, options);
     };
     let delaysMs: readonly Millis[] = [options.networkDelay ?? ASSUMED_DELAY_MS];
@@ -162,9 +182,15 @@ export const whatifCommand = defineCommand({
         policy: setup.label,
         workers: setup.workers,
         runtimeSeconds: outcomes[index]!.run.runtimeSeconds,
+        ...servedOf(recorded, outcomes[index]!.jobTimes.runtimeSeconds),
       }),
     );
-    await tell(context, await timesOf(recorded, settings.cutoffMs), tried, {
+    const recordedTimes = Float64Array.from(recorded, ({ runtimeSeconds = Number.NaN }) => runtimeSeconds);
+    const asRecorded = {
+      runtimeSeconds: await timesOf(recorded, settings.cutoffMs),
+      ...servedOf(recorded, recordedTimes),
+    };
+    await tell(context, asRecorded, tried, {
       ...record,
       delayMs: meanOf(delaysMs),
     });
@@ -233,10 +259,19 @@ async function pastOfTrace(
     slots,
     schedulers: SCHEDULERS,
     capacity: capacityOf(slots, options.resources),
+    attributes: attributesOf(options, options.ranOn ?? workers),
     places: [],
   };
-  surveyed.needs.check({ ...ran, attributes: [] });
   return { ran, recorded: recordedJobsOf(jobs), jobs, surveyed };
+}
+
+/** @throws InputError if a job could never start */
+function checkRoom(setup: Setup, { needs }: Survey): void {
+  const { settings, workers, attributes } = setup;
+  const each = Array.from({ length: workers }, (_, worker) => attributes[worker % attributes.length] ?? {});
+  const cluster = { ...setup, attributes: each };
+  needs.check(cluster);
+  if (startsGangs(settings.preset)) needs.checkGangs(cluster, settings.preset.gangs);
 }
 
 /** A cluster to simulate. */
@@ -247,6 +282,8 @@ interface Setup {
   readonly slots: number;
   readonly schedulers: number;
   readonly capacity: RunRequest['capacity'];
+  /** Attributes of its workers; others have those of the first ones. */
+  readonly attributes: readonly Attributes[];
 }
 
 type Ran = Omit<Setup, 'settings' | 'label'> & {
@@ -283,7 +320,11 @@ async function asItRan(context: Context, options: Options, words: readonly strin
       workers: active.length,
       slots,
       schedulers: schedulers.length,
-      capacity,
+      capacity: options.resources === undefined ? capacity : capacityOf(slots, options.resources),
+      attributes:
+        options.attribute.length === 0
+          ? active.map(({ attributes }) => attributes)
+          : attributesOf(options, active.length),
       places,
     };
   } catch (error) {
@@ -303,10 +344,15 @@ async function asItRan(context: Context, options: Options, words: readonly strin
       workers,
       slots,
       schedulers: SCHEDULERS,
-      capacity: { cpu: slots },
+      capacity: capacityOf(slots, options.resources),
+      attributes: attributesOf(options, workers),
       places: await journalPlaces(context, words),
     };
   }
+}
+
+function attributesOf({ attribute }: Options, workers: number): readonly Attributes[] {
+  return attribute.length === 0 ? [] : attributesOfAll(attribute, workers);
 }
 
 /** Returns the recorded setup, then each policy on each number of workers with the settings of `up`. */
@@ -369,7 +415,7 @@ function workersOf(text: string | undefined): number[] {
 }
 
 function requestOf(
-  { settings, label, workers, slots, schedulers, capacity }: Setup,
+  { settings, label, workers, slots, schedulers, capacity, attributes }: Setup,
   { record, firstSubmitSeconds }: Survey,
   seed: number,
   network: NetworkModel,
@@ -379,6 +425,7 @@ function requestOf(
     workers,
     slots,
     capacity,
+    attributes,
     schedulers,
     seed,
     network,
@@ -409,7 +456,7 @@ async function timesOf(recorded: readonly RecordedJob[], cutoffMs: number): Prom
 
 async function tell(
   context: Context,
-  recorded: RunTimes,
+  recorded: Served & { readonly runtimeSeconds: RunTimes },
   [ran, ...others]: readonly Tried[],
   {
     jobs,
@@ -418,14 +465,14 @@ async function tell(
     delayMs,
   }: Pick<Survey['record'], 'jobs' | 'tasks' | 'spanSeconds'> & { readonly delayMs: Millis },
 ): Promise<void> {
-  const { off, words } = fidelity(ran!.runtimeSeconds, recorded);
+  const { off, words } = fidelity(ran!.runtimeSeconds, recorded.runtimeSeconds);
   const advice = advise(ran!, others, off);
   if (context.global.json) {
     context.json({
       schema: 'goshawk.whatif/1',
       messageSeconds: delayMs / 1_000,
-      recorded: { jobs, tasks, spanSeconds, runtimeSeconds: recorded },
-      simulated: { ...ran!, ratiosToRecorded: ratiosOf(ran!.runtimeSeconds, recorded) },
+      recorded: { jobs, tasks, spanSeconds, ...recorded },
+      simulated: { ...ran!, ratiosToRecorded: ratiosOf(ran!.runtimeSeconds, recorded.runtimeSeconds) },
       others: others.map((each) => ({
         ...each,
         ratiosToSimulated: ratiosOf(each.runtimeSeconds, ran!.runtimeSeconds),
@@ -435,17 +482,31 @@ async function tell(
     return;
   }
   const { duration } = await import('@goshawk/report');
-  const cells = ({ short, long }: RunTimes): string[] =>
-    [short, long].flatMap(({ p50, p90, p99 }) => [p50, p90, p99].map(duration));
-  const rows = [
-    ['recorded', ...cells(recorded)],
-    [`simulated as it ran: ${ran!.label}`, ...cells(ran!.runtimeSeconds)],
-    ...others.map(({ label, runtimeSeconds }) => [label, ...cells(runtimeSeconds)]),
+  const all = [
+    { label: 'recorded', ...recorded },
+    { ...ran!, label: `simulated as it ran: ${ran!.label}` },
+    ...others,
   ];
-  context.out(renderTable(COLUMNS, rows, painter(context)));
+  const hasDeadlines = (recorded.deadlines?.jobs ?? 0) > 0;
+  const users = recorded.users.length < 2 ? [] : recorded.users.slice(0, USERS_SHOWN);
+  const columns = [
+    ...COLUMNS,
+    ...(hasDeadlines ? [{ title: 'missed', align: 'right' as const }] : []),
+    ...users.map(({ user }) => ({ title: `${user} p90`, align: 'right' as const })),
+  ];
+  const rows = all.map(({ label, runtimeSeconds: { short, long }, deadlines, users: served }) => [
+    label,
+    ...[short, long].flatMap(({ p50, p90, p99 }) => [p50, p90, p99].map(duration)),
+    ...(hasDeadlines ? [`${deadlines!.missed} of ${deadlines!.jobs}`] : []),
+    ...users.map((_, place) => duration(served[place]!.p90)),
+  ]);
+  context.out(renderTable(columns, rows, painter(context)));
   context.out(`\n${words}`);
   for (const line of advice) context.out(line);
 }
+
+/** Number of users in the table. */
+const USERS_SHOWN = 4;
 
 const COLUMNS: readonly Column[] = [
   { title: 'run times of jobs' },

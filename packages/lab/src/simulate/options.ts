@@ -21,6 +21,12 @@ export const ON_OPTION = {
     'cluster that runs each simulation as a task; its workers must see this folder and installation at the same paths',
 } as const;
 
+export const SIMULATED_USERS_OPTION = {
+  type: 'text',
+  value: 'FILE',
+  describe: 'weights and limits of users, as for `up` (default: equal weights)',
+} as const;
+
 export const PARALLEL_OPTION = {
   type: 'count',
   min: 1,
@@ -78,6 +84,7 @@ export const SIMULATE_OPTIONS = {
     describe: `${RESOURCES_OPTION.describe} (default: one CPU per slot)`,
   },
   attribute: ATTRIBUTE_OPTION,
+  users: SIMULATED_USERS_OPTION,
   load: {
     type: 'number',
     min: 0.001,

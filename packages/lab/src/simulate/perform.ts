@@ -4,8 +4,10 @@ import { isOwn } from '@goshawk/command';
 import { parseAttributes, timesAll } from '@goshawk/command/cluster';
 import { loadOwnEstimator, loadPolicy, schedulersEstimator } from '@goshawk/command/policy';
 import {
+  type Attribute,
   GoshawkError,
   InputError,
+  listAttributes,
   meanOf,
   present,
   Random,
@@ -60,7 +62,7 @@ export async function perform(
     ...request,
     ...(solver === undefined ? {} : { solve: solver.solve }),
     wallClock: () => performance.now(),
-    attributesOf: parseAttributes(request.attribute ?? []),
+    attributesOf: attributesOf(request),
     estimatorStates: request.estimatorStates ?? estimatorStates,
     ...(effects === undefined ? {} : { observe: effects.observe }),
     settings: { policy: request.policy, timings: RELIABLE_TIMINGS },
@@ -138,6 +140,14 @@ export async function perform(
   const more = present({ effectsHash: effects?.digest(), shadow: shadow?.results() });
   const jobTimes = { ...meter.times, ...present({ details }) };
   return { run: { ...run, ...more }, series, jobTimes, records: meter.records };
+}
+
+function attributesOf({
+  attribute = [],
+  attributes = [],
+}: RunRequest): (worker: number) => readonly Attribute[] {
+  if (attributes.length === 0) return parseAttributes(attribute);
+  return (worker) => listAttributes(attributes[worker % attributes.length]) ?? [];
 }
 
 /** Loads the user's policy and estimators, since a new thread has loaded nothing. */

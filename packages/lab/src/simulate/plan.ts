@@ -201,6 +201,7 @@ function optionsRecord(
     slots: options.slots,
     resources: options.resources ?? null,
     ...(options.attribute.length === 0 ? {} : { attribute: options.attribute }),
+    ...(options.users === undefined ? {} : { users: options.users }),
     schedulers: options.schedulers,
     load: Number.isFinite(sizing.offeredLoad) ? sizing.offeredLoad! : null,
     arrivalFactor: sizing.arrivalFactor,

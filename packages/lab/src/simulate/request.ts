@@ -1,4 +1,4 @@
-import type { PolicySettings, Resources } from '@goshawk/core';
+import type { Attributes, PolicySettings, Resources, UserGrants } from '@goshawk/core';
 import type { JobDetails } from '@goshawk/papers/figures';
 import type { JobRecord, JobTimes, OptionValues, Run, RunSeries } from '@goshawk/report';
 import type { NetworkModel } from '@goshawk/simulator';
@@ -14,6 +14,10 @@ export interface RunRequest {
   readonly capacity: Resources;
   /** Worker attributes as in `--attribute`; default: none. */
   readonly attribute?: readonly string[];
+  /** Instead of `attribute`: those of recorded workers, repeated if there are more workers. */
+  readonly attributes?: readonly Attributes[];
+  /** Default: users have equal weights. */
+  readonly users?: UserGrants | undefined;
   readonly schedulers: number;
   readonly seed: number;
   readonly network: NetworkModel;

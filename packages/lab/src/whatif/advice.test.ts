@@ -23,6 +23,7 @@ const tried = (policy: string, workers: number, runtimeSeconds: RunTimes): Tried
   policy,
   workers,
   runtimeSeconds,
+  users: [],
 });
 
 const RAN = tried('goshawk', 100, times(1, 2, 10, 20));
@@ -72,6 +73,14 @@ describe('advice', () => {
     expect(advise(RAN, [mixed], 0).at(-1)).toBe(
       'Advice: keep the current setup; none of the alternatives is better.',
     );
+  });
+
+  it('does not recommend what misses more deadlines', () => {
+    const ran = { ...RAN, deadlines: { jobs: 40, missed: 2 } };
+    const late = { ...tried('late', 100, times(0.5, 1, 5, 10)), deadlines: { jobs: 40, missed: 9 } };
+    const said = advise(ran, [late], 0);
+    expect(said[0]).toMatch(/9 deadlines missed instead of 2\.$/);
+    expect(said.at(-1)).toMatch(/^Advice: keep the current setup/);
   });
 
   it('leaves the cost of more workers to the operator', () => {

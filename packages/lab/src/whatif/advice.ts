@@ -1,9 +1,11 @@
+import { counted } from '@goshawk/core';
 import type { Distribution, Run } from '@goshawk/report';
+import type { Served } from './served.js';
 
 export type RunTimes = Run['runtimeSeconds'];
 
 /** A simulation of the recorded jobs under these settings. */
-export interface Tried {
+export interface Tried extends Served {
   readonly label: string;
   readonly policy: string;
   readonly workers: number;
@@ -60,7 +62,7 @@ export function fidelity(
  * @param off distance of that simulation from the record
  */
 export function advise(ran: Tried, others: readonly Tried[], off: number): string[] {
-  const judged = others.map((tried) => ({ tried, ...judge(tried.runtimeSeconds, ran.runtimeSeconds) }));
+  const judged = others.map((tried) => ({ tried, ...judge(tried, ran) }));
   const said = judged.map(({ tried, words }) => `${tried.label}: ${words}.`);
   const better = judged.filter(({ verdict }) => verdict === 'better').sort((a, b) => a.mean - b.mean);
   const enough = judged
@@ -95,17 +97,18 @@ export function advise(ran: Tried, others: readonly Tried[], off: number): strin
 /** Differences up to this ratio are not noticeable. */
 const SAME = 1.1;
 
-function judge(times: RunTimes, to: RunTimes) {
-  const ratios = Object.entries(ratiosOf(times, to));
+function judge(tried: Tried, ran: Tried) {
+  const ratios = Object.entries(ratiosOf(tried.runtimeSeconds, ran.runtimeSeconds));
   const values = ratios.map(([, ratio]) => ratio);
   const mean = Math.exp(values.reduce((sum, ratio) => sum + Math.log(ratio), 0) / Math.max(1, values.length));
+  const [missed, before] = [tried.deadlines?.missed ?? 0, ran.deadlines?.missed ?? 0];
   const worst = Math.max(...values, 0);
-  const verdict = worst > SAME ? 'worse' : mean < 1 / SAME ? 'better' : 'same';
-  const words =
-    Math.max(...values.map((ratio) => Math.max(ratio, 1 / ratio)), 1) <= SAME
-      ? 'users would not have noticed'
-      : ratios.map(([name, ratio]) => `${name} ${times100(ratio)}`).join(', ');
-  return { verdict, mean, words };
+  const isWorse = worst > SAME || missed > SAME * before;
+  const verdict = isWorse ? 'worse' : mean < 1 / SAME ? 'better' : 'same';
+  const isUnnoticed = Math.max(...values.map((ratio) => Math.max(ratio, 1 / ratio)), 1) <= SAME;
+  const said = isUnnoticed ? [] : ratios.map(([name, ratio]) => `${name} ${times100(ratio)}`);
+  if (missed !== before) said.push(`${counted(missed, 'deadline')} missed instead of ${before}`);
+  return { verdict, mean, words: said.length === 0 ? 'users would not have noticed' : said.join(', ') };
 }
 
 function times100(ratio: number): string {

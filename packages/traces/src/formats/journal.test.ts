@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collect } from '../job.js';
-import { formatTally } from '../tally.js';
+import { formatTally, Tally } from '../tally.js';
 import { openWorkload } from '../workload.js';
 import { detectFormat } from './index.js';
+import { type JournalEntry, RecordedRuns } from './journal.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -97,6 +98,93 @@ describe('the export of a journal', () => {
     ]);
   });
 
+  it('keeps what decides where and when its jobs may start', async () => {
+    const requires = { zone: 'eu,us' };
+    const stages = [
+      {
+        name: 'ranks',
+        after: [],
+        demand: { gpu: 1 },
+        requires,
+        gang: true,
+        tasks: { count: 2, run: { sleep: 1 } },
+      },
+    ];
+    const { jobs } = await read(
+      accepted('abcde-1', 0, {
+        name: 'train',
+        stages,
+        prefer: { rack: 'r1' },
+        deadlineMs: 60_000,
+        preemptible: true,
+        priority: 'high',
+      }),
+      ...[0, 1].map((task) => attempt('abcde-1', task, 1_000)),
+      ended('abcde-1'),
+    );
+    expect(jobs).toMatchObject([
+      {
+        demand: { gpu: 1 },
+        require: requires,
+        prefer: { rack: 'r1' },
+        gang: true,
+        deadlineSeconds: 60,
+        preemptible: true,
+        priority: 'high',
+      },
+    ]);
+  });
+
+  it('submits a job when its user lets it start', async () => {
+    const run = { sleep: 1 };
+    const updated = (id: string, at: number, held: boolean, more: object = {}) => {
+      return { id, kind: 'updated', at, held, priority: 'normal', ...more };
+    };
+    const { jobs } = await read(
+      accepted('abcde-1', 0, spec({ count: 1, run })),
+      attempt('abcde-1', 0, 10),
+      ended('abcde-1'),
+      accepted('abcde-2', 0, spec({ count: 1, run }, { begin: { afterMs: 3_000 }, deadlineMs: 8_000 })),
+      attempt('abcde-2', 0, 20),
+      ended('abcde-2'),
+      accepted('abcde-3', 0, spec({ count: 1, run }, { hold: true })),
+      updated('abcde-3', 2_000, false, { priority: 'high' }),
+      attempt('abcde-3', 0, 30),
+      // A hold after that delays only what is left.
+      updated('abcde-3', 5_000, true),
+      updated('abcde-3', 6_000, false),
+      ended('abcde-3'),
+      accepted('abcde-4', 0, spec({ count: 1, run }, { afterOk: ['abcde-1'] })),
+      { id: 'abcde-4', kind: 'passed', at: 4_000, after: 'abcde-1' },
+      attempt('abcde-4', 0, 40),
+      ended('abcde-4'),
+    );
+    expect(
+      jobs.map(({ submitSeconds, meanSeconds, priority, deadlineSeconds }) => {
+        return [submitSeconds, meanSeconds, priority, deadlineSeconds];
+      }),
+    ).toEqual([
+      [0, 0.01, undefined, undefined],
+      [2, 0.03, 'high', undefined],
+      [3, 0.02, undefined, 5],
+      [4, 0.04, undefined, undefined],
+    ]);
+  });
+
+  it('counts the time of a job from when its user let it start, and none after a retry', () => {
+    const runs = new RecordedRuns();
+    const run = { sleep: 1 };
+    const note = (entry: object) => runs.note(entry as JournalEntry);
+    for (const id of ['a-1', 'a-2']) {
+      note(accepted(id, 1_000, spec({ count: 1, run }, { begin: { at: 4_000 } })));
+      note(attempt(id, 0, 10));
+      note(ended(id));
+    }
+    note({ id: 'a-2', kind: 'retried', at: 10_000, key: 'k', choice: {} });
+    note(ended('a-2'));
+    expect(runs.jobs(new Tally()).map(({ runtimeSeconds }) => runtimeSeconds)).toEqual([5, undefined]);
+  });
+
   it('is rejected with file and line if it is invalid', async () => {
     await expect(read(accepted('abcde-1', 0, spec({ count: 1 })), { x: 1 })).rejects.toThrow(
       /export:2: not a journal record: '\{"x":1\}'/,
@@ -113,6 +201,8 @@ describe('the export of a journal', () => {
     [accepted('abcde-1', 0, spec({})), /wrong spec\.stages\[0\]/],
     [{ ...attempt('abcde-1', 0, 1), runMs: null }, /wrong runMs/],
     [{ ...attempt('abcde-1', 0, 1), task: -1 }, /wrong task/],
+    [accepted('abcde-1', 0, spec({ count: 1 }, { begin: { at: 'noon' } })), /wrong spec\.begin/],
+    [{ id: 'abcde-1', kind: 'updated', at: 1, held: false, beginAt: 'noon' }, /wrong beginAt/],
     [accepted('abcde-1', 1e300, spec({ count: 1 })), /not a journal record/],
   ])('whose record is damaged is refused: %o', async (record, message) => {
     await expect(read(record)).rejects.toThrow(message);

@@ -4,8 +4,8 @@ import {
   type JobSpec,
   type JobState,
   LIMITS,
+  type Priority,
   present,
-  type Resources,
   type StageSpec,
 } from '@goshawk/core';
 import { quote, WorkloadError } from '../errors.js';
@@ -20,8 +20,9 @@ export type JournalEntry = JobRecord & { readonly id: string };
 
 /** A job that has run. */
 export interface RecordedJob {
+  /** Submitted when its tasks were allowed to start. */
   readonly job: TraceJob;
-  /** Time from acceptance to completion; undefined otherwise. */
+  /** Time from then to completion; undefined if it did not complete, or completed after a retry by its user. */
   readonly runtimeSeconds: number | undefined;
 }
 
@@ -29,6 +30,11 @@ export interface RecordedJob {
 interface JournaledJob {
   readonly at: number;
   readonly spec: JobSpec;
+  /** When the user let its tasks start: neither on hold nor before its begin time. */
+  readyAt: number;
+  priority: Priority | undefined;
+  isHeld: boolean;
+  isRetried: boolean;
   /** Run time in ms of the attempt that completed, by task. */
   readonly runs: Map<number, number>;
   /** Number of tasks appended to those of the specification. */
@@ -55,14 +61,23 @@ export const journal = {
  */
 async function* readJournal(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
   const records = new RecordedRuns();
+  await readJournalExport(file, (entry) => records.note(entry));
+  yield* inBatches(records.jobs(tally).map(({ job }) => job));
+}
+
+/**
+ * Reads the records of an export, in its order.
+ *
+ * @throws WorkloadError with file and line at the first invalid line
+ */
+export async function readJournalExport(file: string, read: (entry: JournalEntry) => void): Promise<void> {
   let line = 0;
   for await (const lines of readLineBatches(file)) {
     for (const text of lines) {
       line++;
-      if (text.trim() !== '') records.note(entryOf(text, file, line));
+      if (text.trim() !== '') read(entryOf(text, file, line));
     }
   }
-  yield* inBatches(records.jobs(tally).map(({ job }) => job));
 }
 
 /** Collects the jobs in journals from their records. */
@@ -73,30 +88,63 @@ export class RecordedRuns {
     const { id, kind, at } = entry;
     const job = this.#jobs.get(id);
     // The file may have been edited.
-    if (kind === 'accepted' && entry.spec !== undefined)
-      this.#jobs.set(id, { at, spec: entry.spec, runs: new Map(), appended: 0, ended: undefined });
+    if (kind === 'accepted' && entry.spec !== undefined) this.#jobs.set(id, newJob(at, entry.spec));
     else if (kind === 'attempt' && entry.outcome?.kind === 'completed')
       job?.runs.set(entry.task, entry.runMs);
     else if (kind === 'appended' && Array.isArray(entry.tasks)) {
       if (job !== undefined) job.appended += entry.tasks.length;
-    } else if (kind === 'ended' && job !== undefined) job.ended = { at, state: entry.state };
+    } else if (kind === 'updated') update(job, entry);
+    else if (kind === 'passed' && job !== undefined) job.readyAt = Math.max(job.readyAt, at);
+    else if (kind === 'retried' && job !== undefined) job.isRetried = true;
+    else if (kind === 'ended' && job !== undefined) job.ended = { at, state: entry.state };
   }
 
   /**
-   * Returns ended jobs in order of submission, relative to the first one.
+   * Returns ended jobs in the order in which they were allowed to start, relative to the first one.
    *
-   * @param since only jobs submitted at or after this time, in ms since 1970
+   * @param since only jobs accepted at or after this time, in ms since 1970
    */
   jobs(tally: Tally, since = Number.NEGATIVE_INFINITY): RecordedJob[] {
-    const jobs = [...this.#jobs.values()].filter(({ at }) => at >= since).sort((a, b) => a.at - b.at);
-    const begin = jobs[0]?.at ?? 0;
+    const jobs = [...this.#jobs.values()]
+      .filter(({ at }) => at >= since)
+      .sort((a, b) => a.readyAt - b.readyAt || a.at - b.at);
+    const begin = jobs[0]?.readyAt ?? 0;
     return jobs.flatMap((one) => {
       const job = ranJobOf(one, begin, tally);
       if (job === undefined) return [];
-      const runtimeSeconds = one.ended?.state === 'completed' ? (one.ended.at - one.at) / 1_000 : undefined;
-      return [{ job, runtimeSeconds }];
+      const { ended, isRetried, readyAt } = one;
+      const isComplete = ended?.state === 'completed' && !isRetried;
+      return [{ job, runtimeSeconds: isComplete ? (ended.at - readyAt) / 1_000 : undefined }];
     });
   }
+}
+
+function newJob(at: number, spec: JobSpec): JournaledJob {
+  const { begin, hold, priority } = spec;
+  const delayMs = begin === undefined ? 0 : 'at' in begin ? begin.at - at : begin.afterMs;
+  return {
+    at,
+    spec,
+    readyAt: at + Math.max(0, delayMs),
+    priority,
+    isHeld: hold === true,
+    isRetried: false,
+    runs: new Map(),
+    appended: 0,
+    ended: undefined,
+  };
+}
+
+/** Applies changes that the user made before any task completed; later ones delay only a part of the job. */
+function update(
+  job: JournaledJob | undefined,
+  { at, held, beginAt, priority }: Extract<JournalEntry, { readonly kind: 'updated' }>,
+): void {
+  if (job === undefined || job.runs.size > 0) return;
+  const isReleased = job.isHeld && !held;
+  if (isReleased || beginAt !== undefined) job.readyAt = Math.max(at, beginAt ?? at);
+  job.isHeld = held;
+  job.priority = priority;
 }
 
 function entryOf(text: string, file: string, line: number): JournalEntry {
@@ -134,8 +182,10 @@ function wrongIn(entry: Partial<JournalEntry>): string | undefined {
     if (!Number.isSafeInteger(entry.task) || entry.task! < 0) return 'task';
     return entry.outcome?.kind === 'completed' && !isTime(entry.runMs) ? 'runMs' : undefined;
   }
+  if (entry.kind === 'updated' && !isTime(entry.beginAt ?? 0)) return 'beginAt';
   if (entry.kind !== 'accepted' || entry.spec === undefined) return undefined;
-  const { stages } = entry.spec as Partial<JobSpec>;
+  const { stages, begin } = entry.spec as Partial<JobSpec>;
+  if (!isTime({ at: 0, ...begin }.at) || !isTime({ afterMs: 0, ...begin }.afterMs)) return 'spec.begin';
   if (!Array.isArray(stages) || stages.length === 0) return 'spec.stages';
   const place = stages.findIndex((stage: Partial<StageSpec> | null) => !isStage(stage, stages.length));
   return place < 0 ? undefined : `spec.stages[${place}]`;
@@ -156,7 +206,7 @@ function isTime(ms: unknown): ms is number {
 }
 
 function ranJobOf(
-  { at, spec, runs, appended, ended }: JournaledJob,
+  { at, spec, readyAt, priority, runs, appended, ended }: JournaledJob,
   begin: number,
   tally: Tally,
 ): TraceJob | undefined {
@@ -185,16 +235,19 @@ function ranJobOf(
     first - durations.length,
   );
   const { name, user, logicalName, estimateMs, maxRunning, deadlineMs, value, weight, stages } = spec;
-  const { priority, preemptible } = spec;
+  const { prefer, preemptible } = spec;
   const ofOnly = stages.length === 1 ? needsOf(stages[0]!) : {};
   return {
-    ...jobOf((at - begin) / 1_000, Float64Array.from(durations)),
+    ...jobOf((readyAt - begin) / 1_000, Float64Array.from(durations)),
     name,
     ...present({ user, logicalName }),
     ...(estimateMs === undefined ? {} : { estimateSeconds: estimateMs / 1_000 }),
     ...present({ maxRunning }),
-    ...(deadlineMs === undefined ? {} : { deadlineSeconds: deadlineMs / 1_000 }),
-    ...present({ value, priority, preemptible }),
+    ...(deadlineMs === undefined
+      ? {}
+      : { deadlineSeconds: Math.max(1, deadlineMs - (readyAt - at)) / 1_000 }),
+    ...present({ value, prefer, preemptible }),
+    ...(priority === undefined || priority === 'normal' ? {} : { priority }),
     ...(weight === undefined || weight === 1 ? {} : { weight }),
     ...ofOnly,
     ...(stages.length === 1 ? {} : { stages: stages.map((stage, place) => stageOf(stage, counts[place]!)) }),
@@ -208,7 +261,11 @@ function stageOf(stage: StageSpec, tasks: number): TraceStage {
 }
 
 /** An edited record may have no demand. */
-function needsOf({ demand, gang }: Partial<StageSpec>): { demand?: Resources; gang?: boolean } {
+function needsOf({
+  demand,
+  requires,
+  gang,
+}: Partial<StageSpec>): Pick<TraceStage, 'demand' | 'require' | 'gang'> {
   const isEmpty = demand === undefined || Object.keys(demand).length === 0;
-  return { ...(isEmpty ? {} : { demand }), ...present({ gang }) };
+  return { ...(isEmpty ? {} : { demand }), ...present({ require: requires, gang }) };
 }
