@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { parseProcessStat, processNumbers, statusBytes } from '@goshawk/core';
 
 /** In /proc the kernel counts in hundredths of a second. */
 const TICK_MS = 10;
@@ -10,10 +11,7 @@ const TICK_MS = 10;
 export function processorTime(root: number): Map<string, number> {
   const times = new Map<string, number>();
   for (const pid of familyOf(root)) {
-    const stat = readOr(`/proc/${pid}/stat`);
-    // The name of the command, in brackets, may hold anything.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const ms = TICK_MS * (Number(fields[11]) + Number(fields[12]));
+    const ms = TICK_MS * parseProcessStat(readOr(`/proc/${pid}/stat`)).processorTicks;
     const kind = readOr(`/proc/${pid}/cmdline`).split('\0')[2] ?? 'other';
     if (ms > 0) times.set(kind, (times.get(kind) ?? 0) + ms);
   }
@@ -22,21 +20,23 @@ export function processorTime(root: number): Map<string, number> {
 
 /** Returns the resident memory of a process; NaN if it is gone or there is no /proc. MiB */
 export function residentMebibytes(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`))?.[1]) / 1_024;
+  return mebibytes(pid, 'VmRSS');
 }
 
 /** Returns the memory of a process without mapped files, such as those of its journal; NaN if it is gone. MiB */
 export function anonymousMebibytes(pid: number): number {
-  return Number(/^RssAnon:\s+(\d+)/m.exec(readOr(`/proc/${pid}/status`))?.[1]) / 1_024;
+  return mebibytes(pid, 'RssAnon');
+}
+
+function mebibytes(pid: number, name: string): number {
+  return (statusBytes(readOr(`/proc/${pid}/status`), name) ?? Number.NaN) / 2 ** 20;
 }
 
 function familyOf(root: number): number[] {
   const children = new Map<number, number[]>();
-  for (const name of readdirOr('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    const stat = readOr(`/proc/${name}/stat`);
-    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-    children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+  for (const pid of processNumbers(readdirOr('/proc'))) {
+    const { parent } = parseProcessStat(readOr(`/proc/${pid}/stat`));
+    children.set(parent, [...(children.get(parent) ?? []), pid]);
   }
   const family = [root];
   for (let i = 0; i < family.length; i++) family.push(...(children.get(family[i]!) ?? []));

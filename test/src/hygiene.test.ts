@@ -37,7 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   report: ['core', 'predictor'],
   papers: ['core', 'policies', 'predictor', 'executors', 'report', 'traces'],
   client: ['core', 'transport'],
-  gateway: ['core', 'predictor', 'client'],
+  gateway: ['core', 'predictor', 'transport', 'client'],
   command: ['core', 'policies', 'predictor', 'journal', 'transport', 'runtime', 'client'],
   cli: ['core', 'policies', 'journal', 'predictor', 'transport', 'runtime', 'client', 'gateway', 'command'],
   lab: [

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { hasExited, parseProcessStat, processNumbers } from '@goshawk/core';
 
 const GOSHAWK = fileURLToPath(new URL('../bin/goshawk.js', import.meta.url));
 
@@ -104,8 +105,7 @@ export function runGoshawk(
 /** Reports whether a process runs; zombies do not. Linux only. */
 export function isRunning(pid: number): boolean {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+    return !hasExited(parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8')));
   } catch {
     return false;
   }
@@ -113,20 +113,15 @@ export function isRunning(pid: number): boolean {
 
 /** Returns the children of a process, with their command lines. Linux only. */
 export function childrenOf(pid: number): { pid: number; command: string }[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-        // The second field is a name in parentheses, which may contain anything; the parent's id is the
-        // second field after it.
-        const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-        if (parent !== pid) return [];
-        const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ');
-        return [{ pid: Number(name), command }];
-      } catch {
-        // The process has exited.
-        return [];
-      }
-    });
+  return processNumbers(readdirSync('/proc')).flatMap((child) => {
+    try {
+      const { parent } = parseProcessStat(readFileSync(`/proc/${child}/stat`, 'utf8'));
+      if (parent !== pid) return [];
+      const command = readFileSync(`/proc/${child}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      return [{ pid: child, command }];
+    } catch {
+      // The process has exited.
+      return [];
+    }
+  });
 }

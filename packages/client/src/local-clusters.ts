@@ -1,7 +1,7 @@
 import fs, { readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { InputError, makeFolder, UnreachableError } from '@goshawk/core';
+import { InputError, makeFolder, parseProcessStat, UnreachableError } from '@goshawk/core';
 
 /** A cluster that `goshawk up` runs on this machine, for this user. */
 export interface LocalCluster {
@@ -197,9 +197,7 @@ function running(registered: Registered | undefined): LocalCluster | undefined {
 function birthOf(pid: number): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    // The process name may contain blanks and brackets. The 22nd field is the start time, in ticks since boot.
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return `${boot} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`;
+    return `${boot} ${parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8')).start}`;
   } catch {
     return undefined;
   }

@@ -136,6 +136,7 @@ export * from './policy/job-lengths.js';
 export * from './policy/presets.js';
 export * from './policy/settings.js';
 export * from './present.js';
+export * from './proc.js';
 export * from './published.js';
 export { QuietConnections } from './quiet-connections.js';
 export * from './random.js';

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { hasExited, type ProcessStat, parseProcessStat, processNumbers, statusBytes } from '@goshawk/core';
 
 /**
  * Identifies a process permanently. Pids are reused (within a minute if the maximum is 32,768 and tasks are tiny); a pid with its
@@ -13,14 +14,14 @@ export interface ProcessIdentity {
 /** Returns undefined if there is no such process, or no /proc. An ended process exists until it is reaped. */
 export function processIdentity(pid: number): ProcessIdentity | undefined {
   const stat = statOf(pid);
-  return stat === undefined ? undefined : { pid, start: startOf(stat) };
+  return stat && { pid, start: stat.start };
 }
 
 /** Returns whether this process exists and has not ended. Without a start time: whether the pid is in use. */
 export function isAlive(identity: ProcessIdentity): boolean {
   if (identity.start === 0) return signal(identity.pid, 0);
   const stat = statOf(identity.pid);
-  return stat !== undefined && startOf(stat) === identity.start && !hasEnded(stat);
+  return stat !== undefined && stat.start === identity.start && !hasExited(stat);
 }
 
 /**
@@ -30,12 +31,12 @@ export function isAlive(identity: ProcessIdentity): boolean {
  * @returns undefined without /proc
  */
 export function liveGroups(): Set<number> | undefined {
-  const pids = processNumbers();
+  const pids = allProcesses();
   if (pids === undefined) return undefined;
   const groups = new Set<number>();
   for (const pid of pids) {
     const stat = statOf(pid);
-    if (stat !== undefined && !hasEnded(stat)) groups.add(groupOf(stat));
+    if (stat !== undefined && !hasExited(stat)) groups.add(stat.group);
   }
   return groups;
 }
@@ -43,9 +44,9 @@ export function liveGroups(): Set<number> | undefined {
 /** Returns the peak resident memory of the current processes of these groups, summed by group. Bytes; empty without /proc. */
 export function memoryOfGroups(groups: { has(group: number): boolean }): Map<number, number> {
   const sums = new Map<number, number>();
-  for (const pid of processNumbers() ?? []) {
+  for (const pid of allProcesses() ?? []) {
     const stat = statOf(pid);
-    const group = stat === undefined ? 0 : groupOf(stat);
+    const group = stat?.group ?? 0;
     if (!groups.has(group)) continue;
     const bytes = peakBytesOf(pid);
     if (bytes > 0) sums.set(group, (sums.get(group) ?? 0) + bytes);
@@ -53,20 +54,17 @@ export function memoryOfGroups(groups: { has(group: number): boolean }): Map<num
   return sums;
 }
 
-function processNumbers(): string[] | undefined {
+function allProcesses(): number[] | undefined {
   try {
-    return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
+    return processNumbers(readdirSync('/proc'));
   } catch {
     return undefined;
   }
 }
 
-/** Reads `VmHWM` of proc(5); an ended process has none. */
-function peakBytesOf(pid: string): number {
+function peakBytesOf(pid: number): number {
   try {
-    const [, kibibytes = '0'] =
-      /^VmHWM:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
-    return Number(kibibytes) * 1024;
+    return statusBytes(readFileSync(`/proc/${pid}/status`, 'latin1'), 'VmHWM') ?? 0;
   } catch {
     return 0;
   }
@@ -90,31 +88,10 @@ export function bootId(): string {
   }
 }
 
-function statOf(pid: number | string): string | undefined {
+function statOf(pid: number): ProcessStat | undefined {
   try {
-    return readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'latin1'));
   } catch {
     return undefined;
   }
-}
-
-/** Returns the fields of /proc/PID/stat after the command's name, which is in parentheses and may contain anything. */
-function fieldsAfterName(stat: string): string[] {
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-}
-
-/** Field 22 of proc(5), `starttime`; the name is field 2. */
-function startOf(stat: string): number {
-  return Number(fieldsAfterName(stat)[19]);
-}
-
-/** Field 5 of proc(5), `pgrp`. */
-function groupOf(stat: string): number {
-  return Number(fieldsAfterName(stat)[2]);
-}
-
-/** Field 3 of proc(5), `state`: Z (zombie) or X (dead). */
-function hasEnded(stat: string): boolean {
-  const state = fieldsAfterName(stat)[0];
-  return state === 'Z' || state === 'X';
 }

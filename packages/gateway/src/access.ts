@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { InputError, isLoopbackName } from '@goshawk/core';
+import { BearerTokens, bearerIn, tokenHash } from '@goshawk/transport';
 import { Refused } from './errors.js';
 
 /** Roles in ascending order of permissions. */
@@ -29,12 +29,12 @@ export interface AccessRules {
  */
 export class Access {
   readonly #rules: AccessRules;
-  readonly #hashes: readonly { readonly role: Role; readonly hash: Buffer }[];
+  readonly #tokens: BearerTokens;
 
   /** @throws InputError `insecure-bind` if anyone on the network could send requests */
   constructor(rules: AccessRules) {
     this.#rules = rules;
-    this.#hashes = rules.tokens.map(({ role, token }) => ({ role, hash: hashOf(token) }));
+    this.#tokens = new BearerTokens(rules.tokens.map(({ token }) => token));
     if (!rules.isLoopback && rules.tokens.length === 0) {
       throw new InputError(
         'insecure-bind',
@@ -50,7 +50,7 @@ export class Access {
     if (method !== 'GET' && method !== 'HEAD') checkSource(headers);
     const role = this.#roleOf(headers.authorization);
     if (role === undefined) {
-      const isToken = BEARER.test(headers.authorization ?? '');
+      const isToken = bearerIn(headers.authorization) !== undefined;
       const what = isToken
         ? 'this token is not valid for this dashboard'
         : 'a bearer token is required (Authorization: Bearer TOKEN)';
@@ -60,14 +60,12 @@ export class Access {
   }
 
   get tokens(): number {
-    return this.#hashes.length;
+    return this.#tokens.count;
   }
 
   /** Identifies the token of an admitted request. */
   tokenOf({ authorization }: IncomingHttpHeaders): string {
-    return this.#hashes.length === 0
-      ? ''
-      : hashOf(BEARER.exec(authorization ?? '')?.[1] ?? '').toString('hex');
+    return this.tokens === 0 ? '' : tokenHash(bearerIn(authorization) ?? '').toString('hex');
   }
 
   #checkHost(host: string): void {
@@ -84,15 +82,10 @@ export class Access {
     );
   }
 
-  /** All tokens are compared, each in constant time. */
   #roleOf(authorization: string | undefined): Role | undefined {
-    if (this.#hashes.length === 0) return 'operate';
-    const given = hashOf(BEARER.exec(authorization ?? '')?.[1] ?? '');
-    return this.#hashes.filter(({ hash }) => timingSafeEqual(hash, given))[0]?.role;
+    return this.tokens === 0 ? 'operate' : this.#rules.tokens[this.#tokens.indexOf(authorization)]?.role;
   }
 }
-
-const BEARER = /^Bearer ([\x21-\x7e]+)$/i;
 
 /** @throws Refused for requests that a form or script of another site may have sent */
 function checkSource({ host, origin, 'content-type': type = '' }: IncomingHttpHeaders): void {
@@ -148,8 +141,4 @@ export function parseTokens(text: string, source: string): Token[] {
     }
     return [{ role: known, token: token! }];
   });
-}
-
-function hashOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

@@ -13,6 +13,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { parseProcessStat } from '@goshawk/core';
 import { leaveOut } from '../required.fixture.js';
 
 const run = promisify(execFile);
@@ -195,8 +196,7 @@ export class PostgresServer {
 
 function parentOf(pid: string): number | undefined {
   try {
-    const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return Number(status.slice(status.lastIndexOf(')') + 2).split(' ')[1]);
+    return parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8')).parent;
   } catch {
     return undefined;
   }

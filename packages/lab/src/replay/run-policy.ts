@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type Context, type Progress as Shown, startProgress } from '@goshawk/command';
 import { capacityOf, timesAll } from '@goshawk/command/cluster';
 import { policyRecord } from '@goshawk/command/policy';
-import { type Millis, nearestRank, type PolicySettings, sumOf } from '@goshawk/core';
+import { type Millis, nearestRank, type PolicySettings, statusBytes, sumOf } from '@goshawk/core';
 import type { CounterReading, OptionValues, PlanningResults } from '@goshawk/report';
 import type { PolicyRun, ReplayTarget, Shape } from './contract.js';
 import { CounterWatch, readingPauseMs } from './counter-watch.js';
@@ -170,7 +170,7 @@ async function peakRssOf(pids: readonly number[]): Promise<number | null> {
 
 async function peakRssOfOne(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  const peak = /^VmHWM:\s*(\d+) kB$/m.exec(status);
-  if (peak === null) throw new Error(`no VmHWM of process ${pid}`);
-  return Number(peak[1]) * 1_024;
+  const peak = statusBytes(status, 'VmHWM');
+  if (peak === undefined) throw new Error(`no VmHWM of process ${pid}`);
+  return peak;
 }

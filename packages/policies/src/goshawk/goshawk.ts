@@ -1,4 +1,13 @@
-import { CPU, invariant, type JobClass, type Millis, PER_CPU, SLOT, type Vector } from '@goshawk/core';
+import {
+  CPU,
+  invariant,
+  type JobClass,
+  type Millis,
+  PER_CPU,
+  reserveWindowMs,
+  SLOT,
+  type Vector,
+} from '@goshawk/core';
 import { Beliefs } from '../beliefs.js';
 import type {
   CentralPolicy,
@@ -46,8 +55,6 @@ const SMALL = 1 / 3;
 const RESIZED = 0.05;
 /** Minimum interval of plans that only time triggers, for any cutoff. ms */
 const AGAIN_MIN_MS = 10;
-/** The demand of short work is averaged over this many cutoffs: about an hour for the Google trace. */
-const RESERVE_CUTOFFS = 4;
 /** Maximum number of stages among which the best task for a worker is chosen; equal needs beyond them are skipped. */
 const CANDIDATES_MAX = 100;
 /** Maximum number of needs considered for reservations, because most of them fit somewhere. */
@@ -104,7 +111,7 @@ export class Goshawk implements CentralPolicy {
     this.#sharesByUser = shareBy === 'user';
     this.#waiting = new Waiting(this.#sharesByUser);
     this.#placement = new Placement(this.#free, this.#reservations, context);
-    this.#limit = new LongLimit(context.reserve, RESERVE_CUTOFFS * context.cutoffMs);
+    this.#limit = new LongLimit(context.reserve, reserveWindowMs(context));
   }
 
   heard(news: readonly News[], now: Millis): void {
@@ -151,7 +158,7 @@ export class Goshawk implements CentralPolicy {
 
   plan(cluster: ClusterView, draft: Draft, now: Millis): void {
     this.#measure(cluster, now);
-    this.#limit.averageOver(RESERVE_CUTOFFS * this.#context.cutoffMs, now);
+    this.#limit.averageOver(reserveWindowMs(this.#context), now);
     if (this.#waiting.size > 0) {
       this.#reorder(now);
       this.#startHeld(draft, now);

@@ -1,3 +1,4 @@
+export * from './bearer.js';
 export {
   addClient,
   type ClusterKeys,

@@ -1,0 +1,41 @@
+/** Fields of `/proc/PID/stat`, see proc(5). */
+export interface ProcessStat {
+  /** A letter: `Z` is a zombie, `X` is dead. */
+  readonly state: string;
+  readonly parent: number;
+  readonly group: number;
+  /** Processor time, user and system. Clock ticks */
+  readonly processorTicks: number;
+  /** Start of the process since boot. Clock ticks */
+  readonly start: number;
+}
+
+/** @param text of `/proc/PID/stat`, in which the command's name is in parentheses and may contain anything */
+export function parseProcessStat(text: string): ProcessStat {
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return {
+    state: fields[0]!,
+    parent: Number(fields[1]),
+    group: Number(fields[2]),
+    processorTicks: Number(fields[11]) + Number(fields[12]),
+    start: Number(fields[19]),
+  };
+}
+
+export function hasExited({ state }: Pick<ProcessStat, 'state'>): boolean {
+  return state === 'Z' || state === 'X';
+}
+
+/**
+ * Returns an amount of memory in `/proc/PID/status`, such as `VmHWM`. Bytes; undefined for an ended process, which has
+ * none.
+ */
+export function statusBytes(text: string, name: string): number | undefined {
+  const [, kibibytes] = new RegExp(`^${name}:\\s*(\\d+) kB$`, 'm').exec(text) ?? [];
+  return kibibytes === undefined ? undefined : Number(kibibytes) * 1_024;
+}
+
+/** @param names of the entries of `/proc` */
+export function processNumbers(names: readonly string[]): number[] {
+  return names.filter((name) => /^\d+$/.test(name)).map(Number);
+}

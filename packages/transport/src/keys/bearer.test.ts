@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { BearerTokens, bearerIn } from './bearer.js';
+
+test('a request is admitted by any accepted token, in any case of the scheme', () => {
+  const tokens = new BearerTokens(['one-token-0123456789', 'two-token-0123456789']);
+  expect(tokens.indexOf('Bearer one-token-0123456789')).toBe(0);
+  expect(tokens.indexOf('bearer two-token-0123456789')).toBe(1);
+  for (const wrong of [
+    undefined,
+    '',
+    'Bearer ',
+    'Bearer three',
+    'one-token-0123456789',
+    'Basic one-token-0123456789',
+  ])
+    expect(tokens.indexOf(wrong)).toBe(-1);
+  expect(new BearerTokens([]).indexOf('Bearer one')).toBe(-1);
+});
+
+test('a token has no blanks and no control characters', () => {
+  expect(bearerIn('Bearer a b')).toBeUndefined();
+  expect(bearerIn('Bearer a\u0007')).toBeUndefined();
+});
