@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { skipReporter } from './scripts/skips.mjs';
 
 // In-process tests read the sources of the sibling packages, so that no stale build can hide a
 // mistake. Tests over real processes start the built command, and say so by their name.
@@ -15,10 +16,10 @@ const alias = [
   },
 ];
 
-// Where nobody watches, the counts are also written down: `.ci/run` closes with them.
+// `.ci/run` sums up the written results.
 const outputFile = process.env.TEST_RESULTS;
-const reporters =
-  outputFile === undefined ? ['default'] : ['default', ['json', { outputFile }] as [string, object]];
+const written: [string, object][] = outputFile === undefined ? [] : [['json', { outputFile }]];
+const reporters = ['default', ...written, skipReporter];
 
 /** Minutes of killing, stopping and filling disks. */
 const FAULTS = [

@@ -414,6 +414,14 @@ describe('the repository', () => {
   });
 });
 
+test('test/skips.json gives a reason for each file that may skip tests, and for no other', () => {
+  const reasons = JSON.parse(readFileSync(join(ROOT, 'test/skips.json'), 'utf8')) as Record<string, string>;
+  const skipping = sources.filter(
+    ({ path, text }) => path.endsWith('.test.ts') && /\.(skipIf|runIf)\(|\bskip\('/.test(text),
+  );
+  expect(Object.keys(reasons).sort()).toEqual(skipping.map(({ path }) => path).sort());
+});
+
 test('CONTRIBUTING.md names every bench', () => {
   const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
   expect(BENCHES.filter((name) => !text.includes(`\`npm run bench -- ${name}\``))).toEqual([]);

@@ -308,15 +308,3 @@ describe('a command that is killed', () => {
     expect(sink.calls).toEqual(['started', 'ended']);
   });
 });
-
-it('takes 2,000 starts at once, in order', async () => {
-  const started: number[] = [];
-  const ends = Array.from({ length: 2_000 }, (_, index) => {
-    const { sink } = record(executors, { exec: ['true'] });
-    sink.isStarted.then(() => started.push(index));
-    return sink.end;
-  });
-  const outcomes = await Promise.all(ends);
-  expect(outcomes.filter(({ outcome }) => outcome.kind !== 'completed')).toEqual([]);
-  expect(started).toEqual([...started.keys()]);
-});

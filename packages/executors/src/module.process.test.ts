@@ -578,23 +578,6 @@ it('takes 10,000 at once', async () => {
   );
 });
 
-it('gives the next run another thread when one has loaded many modules, and what runs goes on', async () => {
-  const one = record(executors, call('hangs'));
-  await one.sink.isStarted;
-  const threads: unknown[] = [];
-  for (let i = 0; i < 300; i++) {
-    const module = join(folder, `generated-${i}.mjs`);
-    writeFileSync(module, "import { threadId } from 'node:worker_threads'; export default () => threadId;");
-    const { outcome } = await outcomeOf(executors, { module });
-    expect(outcome.kind).toBe('completed');
-    threads.push((outcome as { value?: unknown }).value);
-  }
-  expect(new Set(threads).size).toBeGreaterThan(1);
-  expect(one.sink.calls).toEqual(['started']);
-  one.run.kill('timeout');
-  expect((await one.sink.end).outcome).toEqual({ kind: 'killed', reason: 'timeout' });
-});
-
 it('ends its threads when it closes, with what runs in them', async () => {
   const other = new Executors({ dataFolder: folder, moduleThreads: 1 });
   const { sink } = record(other, call('hangs'));
