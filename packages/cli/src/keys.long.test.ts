@@ -219,6 +219,97 @@ describe('while a cluster runs', () => {
   });
 });
 
+describe('a cluster in which each process has its own key', () => {
+  const own = (file: string) => ['--keys', join('keys', file)];
+
+  /** Starts central, a scheduler and two workers, each with only its own key file. */
+  async function ownKeys(): Promise<string> {
+    for (const process of ['scheduler s0', 'worker honest', 'worker leaky', 'client ann', 'client bob'])
+      expect((await goshawk('keygen', ...process.split(' '), 'keys')).exitCode).toBe(0);
+    const { endpoint: url } = await daemon('central', '--bind', 'tcp://127.0.0.1:0', ...own('central.key'));
+    await daemon('scheduler', '--central-url', url, ...own('scheduler.s0.key'));
+    for (const name of ['honest', 'leaky']) await worker(url, name, join('keys', `worker.${name}.key`));
+    await vi.waitFor(async () => expect(await workers(url)).toEqual(['honest', 'leaky']), WAITED);
+    return url;
+  }
+
+  function worker(url: string, name: string, keys: string, ...more: string[]) {
+    const args = ['worker', '--central-url', url, '--data-folder', `data-${name}`, '--keys', keys, ...more];
+    return daemon(...args);
+  }
+
+  async function workers(url: string): Promise<string[]> {
+    const listed = await goshawk('workers', '--cluster', url, ...own('client.key'), '--json');
+    const { workers: all } = JSON.parse(listed.stdout) as { workers: { name: string }[] };
+    return all.map(({ name }) => name).sort();
+  }
+
+  it('a leaked worker key is revoked and replaced while the tasks of honest workers keep running', async () => {
+    const url = await ownKeys();
+    const as = (command: string, ...args: string[]) =>
+      goshawk(command, '--cluster', url, ...own('client.ann.key'), ...args);
+    await writeFile(join(folder, 'go-on'), '');
+    const command = ['sh', '-c', 'while [ -e go-on ]; do sleep 0.1; done'];
+    const job = (await as('submit', '--cwd', folder, '--tasks', '2', '--', ...command)).stdout.trim();
+    type Shown = { state: string; attempts: { worker: string; attempt: number; state: string }[] };
+    const attempts = async () => (JSON.parse((await as('job', job, '--json')).stdout) as Shown).attempts;
+    await vi.waitFor(async () => {
+      const running = (await attempts()).filter(({ state }) => state === 'running');
+      expect(running.map(({ worker: name }) => name).sort()).toEqual(['honest', 'leaky']);
+    }, WAITED);
+    await cp(join(folder, 'keys/worker.leaky.key'), join(folder, 'leaked.key'));
+
+    expect((await goshawk('keys', 'revoke', 'leaky', 'keys')).exitCode).toBe(0);
+    await vi.waitFor(async () => expect(await workers(url)).toEqual(['honest']), WAITED);
+    const { daemon: thief } = await worker(url, 'thief', 'leaked.key', '--name', 'leaky');
+    await thief.says(/rejects this process’s key/);
+    expect(await workers(url)).toEqual(['honest']);
+    expect((await attempts()).filter(({ worker: name }) => name === 'honest')).toMatchObject([
+      { attempt: 1, state: 'running' },
+    ]);
+
+    // The worker that still runs reads its new key and joins again.
+    expect((await goshawk('keygen', 'worker', 'leaky', 'keys')).exitCode).toBe(0);
+    await vi.waitFor(async () => expect(await workers(url)).toEqual(['honest', 'leaky']), WAITED);
+    await removeFolder(join(folder, 'go-on'));
+    expect((await as('wait', job)).exitCode).toBe(0);
+    const ends = (await attempts()).filter(
+      ({ worker: name, state }) => name === 'honest' && state !== 'running',
+    );
+    expect(ends).toContainEqual(expect.objectContaining({ attempt: 1, state: 'completed' }));
+  });
+
+  it('a process with another role’s key, or another worker’s, is nobody', async () => {
+    const url = await ownKeys();
+    const key = (file: string) => own(file);
+    for (const [args, problem] of [
+      [['worker', '--central-url', url, ...key('client.ann.key')], /contains the keys of a client/],
+      [['scheduler', '--central-url', url, ...key('client.ann.key')], /contains the keys of a client/],
+      [['scheduler', '--central-url', url, ...key('worker.leaky.key')], /contains the keys of a worker/],
+      [
+        ['submit', '--cluster', url, ...key('worker.leaky.key'), '--', 'true'],
+        /contains the keys of a worker/,
+      ],
+      [
+        ['submit', '--cluster', url, ...key('scheduler.s0.key'), '--', 'true'],
+        /contains the keys of a schedul/,
+      ],
+      [
+        ['worker', '--central-url', url, '--name', 'honest', ...key('worker.leaky.key')],
+        /its key does not permit the name "honest"; its key permits leaky/,
+      ],
+      [
+        ['worker', '--central-url', url, '--name', 'honest', ...key('worker.key')],
+        /its key does not permit the name "honest"; use the key of that name/,
+      ],
+    ] as const) {
+      const { exitCode, stderr } = await goshawk(...args);
+      expect(stderr).toMatch(problem);
+      expect(exitCode).toBe(2);
+    }
+  });
+});
+
 const WAITED = { timeout: 120_000, interval: 200 };
 
 describe('goshawk up --secure', () => {

@@ -83,9 +83,45 @@ const keygen = z.object({
   schema: z.literal('goshawk.keygen/1'),
   folder: z.string(),
   files: z.array(z.object({ role: z.enum(ROLES), path: z.string() })),
-  step: z.enum(['made', 'kept', 'client', 'revoked', 'prepared', 'switched', 'finished']),
-  /** The client whose key was created or revoked. */
+  step: z.enum([
+    'made',
+    'kept',
+    'client',
+    'worker',
+    'scheduler',
+    'revoked',
+    'prepared',
+    'switched',
+    'finished',
+  ]),
+  /** The client whose key was created, or the key that was revoked. */
   client: z.string().nullable(),
+  /** File of the key of one process that was created. */
+  key: z.string().nullable(),
+});
+
+const keysList = z.object({
+  schema: z.literal('goshawk.keys-list/1'),
+  keys: z.array(
+    z.object({
+      name: z.string(),
+      role: z.enum(ROLES),
+      /** The key of all processes of the role without an individual key. */
+      shared: z.boolean(),
+      /** Rights of a client; null for other roles. */
+      rights: z.array(z.string()).nullable(),
+      /** Patterns of the names that the process may take; null: any that is not the name of another key. */
+      names: z.array(z.string()).nullable(),
+      expiresAt: z.string().nullable(),
+    }),
+  ),
+  ...whole,
+});
+
+const keysRevoked = z.object({
+  schema: z.literal('goshawk.keys-revoked/1'),
+  folder: z.string(),
+  name: z.string(),
 });
 
 const policies = z.object({
@@ -323,6 +359,8 @@ export function commandSchemas(): PublishedSchemas {
       journalRepair,
       journalVerify,
       keygen,
+      keysList,
+      keysRevoked,
       notification,
       policies,
       schemas,

@@ -16,6 +16,7 @@ const LOADERS: Readonly<Record<string, () => Promise<unknown>>> = {
   worker: async () => (await import('./worker.js')).workerCommand,
   policies: async () => (await import('./policies.js')).policiesCommand,
   keygen: async () => (await import('./keygen.js')).keygenCommand,
+  keys: async () => (await import('./keys.js')).keysCommand,
   submit: async () => (await import('./submit.js')).submitCommand,
   run: async () => (await import('./run.js')).runCommand,
   plan: async () => (await import('./plan.js')).planCommand,

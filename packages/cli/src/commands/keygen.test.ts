@@ -143,3 +143,80 @@ describe('a daemon', () => {
     },
   );
 });
+
+describe('keys of single processes', () => {
+  const file = (name: string) => JSON.parse(readFileSync(join(cwd, 'keys', name), 'utf8'));
+
+  it('are made, listed and revoked by name', async () => {
+    await goshawk('keygen', 'keys');
+    const worker = await goshawk('keygen', 'worker', 'w7', 'keys', '--json');
+    expect(JSON.parse(worker.stdout)).toMatchObject({ step: 'worker', key: join(cwd, 'keys/worker.w7.key') });
+    expect(statSync(join(cwd, 'keys/worker.w7.key')).mode & 0o777).toBe(0o600);
+    await goshawk('keygen', 'scheduler', 's0', '--keys', 'keys');
+    await goshawk('keygen', 'client', 'ci', 'keys', '--rights', 'submit', '--expires', '30d');
+    await goshawk('keygen', 'worker', 'rack', 'keys', '--names', 'r[0-1],gpu-*');
+    const { stdout } = await goshawk('keys', 'keys', '--json');
+    const listed = JSON.parse(stdout) as { schema: string; total: number; keys: { name: string }[] };
+    expect(listed).toMatchObject({ schema: 'goshawk.keys-list/1', total: 8 });
+    const byName = Object.fromEntries(listed.keys.map((key) => [key.name, key]));
+    expect(byName).toMatchObject({
+      worker: { role: 'worker', shared: true, names: null },
+      w7: { role: 'worker', shared: false, names: ['w7'], expiresAt: null },
+      s0: { role: 'scheduler', names: ['s0'] },
+      ci: { role: 'client', rights: ['submit'], names: null, expiresAt: expect.stringMatching(/^2/) },
+      rack: { names: ['r0', 'r1', 'gpu-*'] },
+    });
+    expect((await goshawk('keys', 'keys')).stdout).toMatch(/^rack +worker +r0, r1, gpu-\* +never$/m);
+
+    const admits = (holder: string): string[] =>
+      file(holder).members.map((member: { name: string }) => member.name);
+    const holders = ['central.key', 'scheduler.key', 'worker.key', 'scheduler.s0.key', 'worker.rack.key'];
+    for (const holder of holders) expect(admits(holder), holder).toEqual(['w7', 's0', 'rack']);
+    for (const holder of ['client.key', 'client.ci.key']) expect(admits(holder), holder).toEqual(['s0']);
+    const revoked = await goshawk('keys', 'revoke', 'w7', 'keys');
+    expect(revoked).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/the key of w7 is revoked/) });
+    for (const holder of holders) expect(admits(holder), holder).toEqual(['s0', 'rack']);
+    expect(existsSync(join(cwd, 'keys/worker.w7.key'))).toBe(false);
+    expect((await goshawk('keygen', 'keys', '--revoke', 's0')).exitCode).toBe(0);
+    for (const holder of ['client.key', 'worker.rack.key']) expect(admits(holder)).not.toContain('s0');
+    const again = await goshawk('keys', 'revoke', 'w7', 'keys');
+    expect(again.exitCode).toBe(2);
+    expect(again.stderr).toMatch(/there is no key named w7; there are ci, rack, worker, scheduler, client/);
+  });
+
+  it('follow a rotation, and stay themselves when the shared key of their role is replaced', async () => {
+    await goshawk('keygen', 'keys');
+    await goshawk('keygen', 'worker', 'w7', 'keys');
+    const { secret } = file('worker.w7.key').generations[0];
+    const shared = file('worker.key').generations[0].secret;
+    await goshawk('keygen', 'keys', '--rotate');
+    expect((await goshawk('keys', 'revoke', 'worker', 'keys')).exitCode).toBe(0);
+    const [now, next] = file('worker.w7.key').generations;
+    expect([now.secret, next.secret]).toEqual([secret, secret]);
+    const replaced = file('worker.key').generations[0];
+    expect(replaced.secret).not.toEqual(shared);
+    expect(now.public).toEqual(replaced.public);
+  });
+
+  it.each([
+    [['keygen', 'worker'], /worker needs a NAME/],
+    [['keygen', 'worker', 'W7', 'keys'], /"W7" is not a valid name of a key/],
+    [['keygen', 'worker', 'client', 'keys'], /"client" is not a valid name of a key/],
+    [['keygen', 'central', 'c', 'keys'], /central\.key is central’s own key/],
+    [['keygen', 'scheduler', 'ci', 'keys'], /the key ci is that of a client/],
+    [['keygen', 'worker', 'w7', 'keys', '--rights', 'submit'], /--rights needs a client/],
+    [['keygen', 'client', 'x', 'keys', '--names', 'x'], /--names needs a process/],
+    [['keygen', 'keys', '--expires', '1d'], /--expires needs the key of one process/],
+    [['keygen', 'worker', 'w7', 'keys', '--expires', '1'], /--expires: "1" is not a duration/],
+    [['keygen', 'worker', 'w7', 'keys', '--names', 'w[2-1]'], /--names: "w\[2-1\]" ends before it begins/],
+    [['keys', 'revoke'], /keys revoke needs the NAME/],
+    [['keys', 'nowhere'], /cannot read the key file/],
+  ])('%j is refused in one line', async (line, problem) => {
+    await goshawk('keygen', 'keys');
+    await goshawk('keygen', 'client', 'ci', 'keys');
+    const { exitCode, stderr } = await goshawk(...line);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(problem);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+});

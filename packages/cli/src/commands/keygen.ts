@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Context, defineCommand } from '@goshawk/command';
-import { InputError, present, RIGHTS, type Right, ROLES } from '@goshawk/core';
-import type { ClusterKeys, RotationStep } from '@goshawk/transport';
+import { InputError, parseDuration, present, RIGHTS, type Right, ROLES, type Role } from '@goshawk/core';
+import type { ClusterKeys, KeyFile, RotationStep } from '@goshawk/transport';
+import { expandNames } from '../expand-names.js';
+import { admitted, keysFolder, readFolder, revokeKey, writeFolder } from './keys-folder.js';
 
-const DEFAULT_FOLDER = 'goshawk-keys';
 const TOKEN_BYTES = 32;
 /** Default rights of a client's key. */
 const DEFAULT_RIGHTS = 'submit,read-own';
-/** Name of the key in `client.key`, which has all rights. */
-const EVERYBODYS = 'client';
 
 const AFTER_STEP: Readonly<Record<RotationStep, string>> = {
   prepared:
@@ -22,29 +21,50 @@ const AFTER_STEP: Readonly<Record<RotationStep, string>> = {
 
 export const keygenCommand = defineCommand({
   name: 'keygen',
-  words: '[FOLDER]',
-  describe: 'create the keys of a cluster, one file per role, and an HTTP token; only you can read them',
+  words: '[worker|scheduler|client NAME] [FOLDER]',
+  describe: 'create the keys of a cluster, one file per role, and an HTTP token; or the key of one process',
   examples: [
     ['goshawk keygen keys', 'central.key, scheduler.key, worker.key, client.key and http.token in keys/'],
     ['goshawk keygen keys --rotate', 'take the next of the three rotation steps'],
-    ['goshawk keygen keys --client ci --rights submit,read-own', 'client.ci.key, the key of one client'],
-    ['goshawk keygen keys --revoke ci', 'make that key invalid'],
+    ['goshawk keygen worker w7 keys', 'keys/worker.w7.key, which only the worker w7 uses'],
+    ['goshawk keygen client ci keys --rights submit,read-own --expires 30d', 'keys/client.ci.key'],
+    ['goshawk keys revoke w7 keys', 'make a key invalid'],
     ['goshawk keygen keys --if-missing --kubernetes | kubectl apply -f -', 'as Kubernetes Secrets'],
   ],
   options: {
     rotate: { type: 'flag', flagOnly: true, describe: 'take the next step of a key rotation' },
-    client: { type: 'text', value: 'NAME', flagOnly: true, describe: 'create a key for the client NAME' },
+    client: {
+      type: 'text',
+      value: 'NAME',
+      flagOnly: true,
+      rare: true,
+      describe: 'the same as the words client NAME',
+    },
     rights: {
       type: 'text',
       value: 'RIGHTS',
       flagOnly: true,
-      describe: `rights of the new key: ${RIGHTS.join(', ')} (default: submit,read-own)`,
+      describe: `rights of a client’s key: ${RIGHTS.join(', ')} (default: submit,read-own)`,
+    },
+    expires: {
+      type: 'text',
+      value: 'DURATION',
+      flagOnly: true,
+      describe: 'when the key of one process becomes invalid, such as 30d (default: never)',
+    },
+    names: {
+      type: 'text',
+      value: 'NAMES',
+      flagOnly: true,
+      describe:
+        'names that the process with the key may take in the cluster, such as w[0-9] or gpu-*, separated by commas (default: the name of the key)',
     },
     revoke: {
       type: 'text',
       value: 'NAME',
       flagOnly: true,
-      describe: 'revoke the key of the client NAME; for the name client, replace client.key',
+      rare: true,
+      describe: 'the same as `goshawk keys revoke NAME`',
     },
     ifMissing: { type: 'flag', flagOnly: true, describe: 'keep existing keys' },
     kubernetes: {
@@ -55,19 +75,29 @@ export const keygenCommand = defineCommand({
     namespace: { type: 'text', value: 'NAME', flagOnly: true, describe: 'namespace of the Secrets' },
   },
   async run(context, options, { words }) {
-    const folder = resolve(context.cwd, words[0] ?? DEFAULT_FOLDER);
-    const { rotate, ifMissing, client, revoke, rights } = options;
-    const wishes = [rotate, ifMissing, client !== undefined, revoke !== undefined];
+    const individual = await individualOf(words, options);
+    const isInWords = individual !== undefined && options.client === undefined;
+    const folder = keysFolder(context, words[isInWords ? 2 : 0]);
+    const { rotate, ifMissing, revoke, rights, names, expires } = options;
+    const wishes = [rotate, ifMissing, individual !== undefined, revoke !== undefined];
     if (wishes.filter(Boolean).length > 1) {
-      const line = 'keygen: --rotate, --if-missing, --client and --revoke exclude each other';
+      const line = 'keygen: the key of one process, --rotate, --if-missing and --revoke exclude each other';
       throw new InputError('usage', line, 'give one of them');
     }
-    if (rights !== undefined && client === undefined)
-      throw new InputError('usage', 'keygen: --rights needs --client', 'say of which');
+    if (rights !== undefined && individual?.role !== 'client')
+      throw new InputError('usage', 'keygen: --rights needs a client', 'goshawk keygen client NAME');
+    if (names !== undefined && (individual === undefined || individual.role === 'client'))
+      throw new InputError('usage', 'keygen: --names needs a process', 'goshawk keygen worker NAME');
+    if (expires !== undefined && individual === undefined)
+      throw new InputError(
+        'usage',
+        'keygen: --expires needs the key of one process',
+        'goshawk keygen worker NAME',
+      );
     const made = await (rotate
       ? nextStep(folder)
-      : client !== undefined
-        ? newClient(folder, client, rights ?? DEFAULT_RIGHTS)
+      : individual !== undefined
+        ? newKey(folder, individual, options)
         : revoke !== undefined
           ? revoked(folder, revoke)
           : firstKeys(folder, ifMissing));
@@ -78,7 +108,14 @@ export const keygenCommand = defineCommand({
     } else if (context.global.json) {
       const { keyFileName } = await import('@goshawk/transport');
       const files = ROLES.map((role) => ({ role, path: resolve(folder, keyFileName(role)) }));
-      context.json({ schema: 'goshawk.keygen/1', folder, files, step, client: made.client ?? null });
+      context.json({
+        schema: 'goshawk.keygen/1',
+        folder,
+        files,
+        step,
+        client: made.step === 'client' || made.step === 'revoked' ? (made.name ?? null) : null,
+        key: made.file ?? null,
+      });
     }
     announce(context, folder, made);
   },
@@ -86,9 +123,42 @@ export const keygenCommand = defineCommand({
 
 interface Made {
   readonly keys: ClusterKeys;
-  readonly step: 'made' | 'kept' | 'client' | 'revoked' | RotationStep;
-  /** Client whose key was created or revoked. */
-  readonly client?: string;
+  readonly step: 'made' | 'kept' | 'client' | 'worker' | 'scheduler' | 'revoked' | RotationStep;
+  /** Name of the individual key that was created or revoked. */
+  readonly name?: string;
+  /** File of the individual key that was created. */
+  readonly file?: string;
+}
+
+interface Individual {
+  readonly role: Exclude<Role, 'central'>;
+  readonly name: string;
+}
+
+/** Returns the process that a key is for; undefined: the keys are those of a cluster. */
+async function individualOf(
+  [role, name]: readonly string[],
+  { client }: { readonly client?: string | undefined },
+): Promise<Individual | undefined> {
+  if (role === 'central' && name !== undefined)
+    throw new InputError('usage', 'keygen: central.key is central’s own key', 'replace it with --rotate');
+  const wanted = ROLES.find((known) => known === role);
+  const given =
+    client !== undefined
+      ? ({ role: 'client', name: client } as const)
+      : wanted === undefined || wanted === 'central'
+        ? undefined
+        : { role: wanted, name };
+  if (given === undefined) return undefined;
+  const { isKeyName } = await import('@goshawk/transport');
+  if (isKeyName(given.name)) return { role: given.role, name: given.name };
+  throw new InputError(
+    'bad-name',
+    given.name === undefined
+      ? `keygen: ${given.role} needs a NAME`
+      : `keygen: ${JSON.stringify(given.name)} is not a valid name of a key`,
+    'write 1 to 32 of a-z, 0-9, _ and -, a letter or digit first; not a role',
+  );
 }
 
 async function firstKeys(folder: string, keep: boolean): Promise<Made> {
@@ -108,27 +178,50 @@ async function firstKeys(folder: string, keep: boolean): Promise<Made> {
 }
 
 async function nextStep(folder: string): Promise<Made> {
-  const { followRotation, readClients, readKeyFolder, rotate, writeKeyFolder } = await import(
-    '@goshawk/transport'
-  );
-  const { files, step } = rotate(readKeyFolder(folder));
-  writeKeyFolder(
-    folder,
-    files,
-    readClients(folder).map((client) => followRotation(client, files)),
-  );
+  const { rotate } = await import('@goshawk/transport');
+  const { keys, individuals } = await readFolder(folder);
+  const { files, step } = rotate(keys);
+  await writeFolder(folder, files, individuals);
   return { keys: files, step };
 }
 
-async function newClient(folder: string, name: string, rights: string): Promise<Made> {
-  const { addClient, isClientName, readKeyFolder, writeKeyFolder } = await import('@goshawk/transport');
-  if (!isClientName(name)) {
-    const hint = 'write 1 to 32 of a-z, 0-9, _ and -, a letter or digit first';
-    throw new InputError('bad-name', `keygen: ${JSON.stringify(name)} is not a valid client name`, hint);
+async function newKey(
+  folder: string,
+  { role, name }: Individual,
+  options: Readonly<Record<'rights' | 'names' | 'expires', string | undefined>>,
+): Promise<Made> {
+  const { addClient, addMember, keyFileName } = await import('@goshawk/transport');
+  const { keys, individuals } = await readFolder(folder);
+  const other = admitted(keys).find((key) => key.name === name && key.role !== role);
+  if (other !== undefined)
+    throw new InputError(
+      'name-taken',
+      `keygen: the key ${name} is that of a ${other.role}`,
+      'choose another name',
+    );
+  const { names, rights } = options;
+  const expires =
+    options.expires && new Date(Date.now() + parseDuration(options.expires, '--expires')).toISOString();
+  let files: ClusterKeys;
+  let own: KeyFile;
+  if (role === 'client') {
+    const given = { name, rights: rightsIn(rights ?? DEFAULT_RIGHTS), ...present({ expires }) };
+    ({ files, client: own } = addClient(keys, given));
+  } else {
+    const patterns = names === undefined ? undefined : namesIn(names);
+    ({ files, member: own } = addMember(keys, { role, name, ...present({ names: patterns, expires }) }));
   }
-  const { files, client } = addClient(readKeyFolder(folder), { name, rights: rightsIn(rights) });
-  writeKeyFolder(folder, files, [client]);
-  return { keys: files, step: 'client', client: name };
+  await writeFolder(folder, files, [...individuals.filter((file) => file.name !== name), own]);
+  return { keys: files, step: role, name, file: join(folder, keyFileName(role, name)) };
+}
+
+function namesIn(text: string): readonly string[] {
+  const parts = text.split(',').map((part) => part.trim());
+  return parts.flatMap((part) => (/[*?]/.test(part) ? [part] : expandNames(part, '--names')));
+}
+
+async function revoked(folder: string, name: string): Promise<Made> {
+  return { keys: await revokeKey(folder, name), step: 'revoked', name };
 }
 
 function rightsIn(text: string): Right[] {
@@ -141,24 +234,6 @@ function rightsIn(text: string): Right[] {
       `rights: ${RIGHTS.join(', ')}`,
     );
   });
-}
-
-async function revoked(folder: string, name: string): Promise<Made> {
-  const { clientsIn, keyFileName, readKeyFolder, removeClient, replaceClientKey, writeKeyFolder } =
-    await import('@goshawk/transport');
-  const before = readKeyFolder(folder);
-  const keys = name === EVERYBODYS ? replaceClientKey(before) : removeClient(before, name);
-  if (keys === undefined) {
-    const known = [...clientsIn(before).map((client) => client.name), EVERYBODYS].join(', ');
-    throw new InputError(
-      'unknown-client',
-      `keygen: there is no key for a client named ${name}`,
-      `there are ${known}`,
-    );
-  }
-  writeKeyFolder(folder, keys);
-  if (name !== EVERYBODYS) rmSync(join(folder, keyFileName('client', name)), { force: true });
-  return { keys, step: 'revoked', client: name };
 }
 
 /** Bearer token for HTTP beyond loopback. It is stored beside the keys and does not change. */
@@ -211,13 +286,17 @@ function secret(
   return `---\n${JSON.stringify(manifest, undefined, 2)}`;
 }
 
-function announce(context: Context, folder: string, { step, client }: Made): void {
-  const bring =
-    'copy central.key, scheduler.key and worker.key to their processes, which reload them within 2 s';
-  if (step === 'client') return context.note(`client.${client}.key is the key of ${client}; ${bring}`);
-  if (step === 'revoked') return context.note(`the key of ${client} is revoked; ${bring}`);
+function announce(context: Context, folder: string, { step, name, file }: Made): void {
+  const admit =
+    'processes reload changed files of this folder within 2 s; copy them to those that read copies, central and schedulers first';
+  if (file !== undefined) return context.note(`${file} is the key of the ${step} ${name}; ${admit}`);
+  if (step === 'revoked') return context.note(`the key of ${name} is revoked; ${admit}`);
   if (step === 'kept') return context.note(`the keys in ${folder} are kept`);
-  if (step !== 'made') return context.note(`${folder}: ${AFTER_STEP[step]}`);
+  if (step === 'prepared' || step === 'switched' || step === 'finished')
+    return context.note(`${folder}: ${AFTER_STEP[step]}`);
   context.note(`the keys of a cluster are in ${folder}: give each process only its own key`);
-  context.note(`goshawk central --bind tcp://0.0.0.0:7070 --advertise tcp://HOST:7070 --keys ${folder}`);
+  context.note(
+    `goshawk central --bind tcp://0.0.0.0:7070 --advertise tcp://HOST:7070 --keys ${folder}/central.key`,
+  );
+  context.note(`goshawk keygen worker w0 ${folder} makes the key of one worker`);
 }

@@ -42,9 +42,9 @@ async function startIn(
   options: Resolved<typeof SCHEDULER_OPTIONS>,
 ): Promise<Daemon> {
   const { createLogger, startScheduler } = await import('@goshawk/runtime');
-  const name = options.name ?? `scheduler-${hostname()}-${process.pid}`;
-  const logger = createLogger(options.logLevel, { role: 'scheduler', name });
   const keys = await keysFor('scheduler', context);
+  const name = options.name ?? keys?.name ?? `scheduler-${hostname()}-${process.pid}`;
+  const logger = createLogger(options.logLevel, { role: 'scheduler', name });
   const { journal: url } = options;
   if (folder === undefined && url === undefined)
     logger.warn({}, 'without --data-folder or --journal, jobs are lost when this process exits');

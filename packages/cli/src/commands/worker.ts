@@ -20,7 +20,8 @@ export const workerCommand = defineCommand({
   options: WORKER_OPTIONS,
   async run(context, options) {
     const { createLogger, startWorkers } = await import('@goshawk/runtime');
-    const name = options.name ?? `worker-${hostname()}-${process.pid}`;
+    const keys = await keysFor('worker', context);
+    const name = options.name ?? keys?.name ?? `worker-${hostname()}-${process.pid}`;
     const names =
       options.workers === 1 && !options.numbered
         ? [name]
@@ -31,7 +32,6 @@ export const workerCommand = defineCommand({
     const attributesOf = parseAttributes(options.attribute);
     const logger = createLogger(options.logLevel, { role: 'worker', name });
     if (process.pid === 1) logger.warn({}, FIRST_PROCESS);
-    const keys = await keysFor('worker', context);
     const http = await httpOptions(context, options);
     // Threads and processes cannot start in a folder that was removed.
     process.chdir('/');

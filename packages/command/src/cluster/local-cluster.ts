@@ -66,6 +66,8 @@ interface Place {
   readonly role: (typeof DRAIN_ORDER)[number];
   /** @param at its previous address, which other processes use; undefined for the first start */
   args(at?: string): readonly string[];
+  /** Names of its workers, or its own, in the cluster, to which its key is bound; central and the dashboard have none. */
+  readonly names?: readonly string[];
   /** Environment variables that other users of this machine must not see in the arguments. */
   readonly secrets?: Readonly<Record<string, string>>;
 }
@@ -153,8 +155,10 @@ export class LocalCluster {
   }
 
   async #startAll(signal?: AbortSignal): Promise<void> {
+    const members = [...this.#schedulers(), ...this.#workers()];
+    if (this.#options.keys !== undefined) await giveKeys(members, this.#options.keys);
     await this.#start(this.#central());
-    await Promise.all([...this.#schedulers(), ...this.#workers()].map((place) => this.#start(place)));
+    await Promise.all(members.map((place) => this.#start(place)));
     await this.#allJoined(signal);
     if (this.#options.dashboard) await this.#start(this.#dashboard());
   }
@@ -206,25 +210,27 @@ export class LocalCluster {
     const { schedulers, journal, journalUrl, dataFolder, policy, ...options } = this.#options;
     return Array.from({ length: schedulers }, (_, i) => {
       const name = `s${i}`;
-      const flags = flagsFor(SCHEDULER_OPTIONS, {
-        name,
-        centralUrl: this.url,
-        http: this.#anyHttpPort,
-        logLevel: options.logLevel,
-        dataFolder: journal ? join(dataFolder, name) : undefined,
-        shadow: options.shadow,
-        estimator: isOwn(policy.estimator) ? policy.estimator : undefined,
-        keep: options.keep,
-        keepJobs: options.keepJobs,
-        userWaitingTasksMax: options.userWaitingTasksMax,
-        notifyHosts: options.notifyHosts,
-        notifySecretFile: options.notifySecretFile,
-        notifyCommand: options.notifyCommand,
-        auditLog: options.auditLog,
-      });
-      const args = () => ['scheduler', ...flags];
+      // Evaluated once central is up and has an address.
+      const flags = () =>
+        flagsFor(SCHEDULER_OPTIONS, {
+          name,
+          centralUrl: this.url,
+          http: this.#anyHttpPort,
+          logLevel: options.logLevel,
+          dataFolder: journal ? join(dataFolder, name) : undefined,
+          shadow: options.shadow,
+          estimator: isOwn(policy.estimator) ? policy.estimator : undefined,
+          keep: options.keep,
+          keepJobs: options.keepJobs,
+          userWaitingTasksMax: options.userWaitingTasksMax,
+          notifyHosts: options.notifyHosts,
+          notifySecretFile: options.notifySecretFile,
+          notifyCommand: options.notifyCommand,
+          auditLog: options.auditLog,
+        });
+      const args = () => ['scheduler', ...flags()];
       const secrets = { ...this.#httpSecrets, ...(journalUrl && { GOSHAWK_JOURNAL: journalUrl }) };
-      return { name, role: 'scheduler', args, secrets };
+      return { name, role: 'scheduler', args, names: [name], secrets };
     });
   }
 
@@ -233,26 +239,29 @@ export class LocalCluster {
     const processes = Math.max(1, Math.ceil(workers / WORKERS_PER_PROCESS));
     return Array.from({ length: processes }, (_, i) => {
       const firstNumber = Math.floor((i * workers) / processes);
+      const count = Math.floor(((i + 1) * workers) / processes) - firstNumber;
       const name = `workers${i}`;
-      const flags = flagsFor(WORKER_OPTIONS, {
-        name: 'w',
-        numbered: true,
-        workers: Math.floor(((i + 1) * workers) / processes) - firstNumber,
-        firstNumber,
-        slots,
-        centralUrl: this.url,
-        http: this.#anyHttpPort,
-        logLevel,
-        dataFolder: join(dataFolder, name),
-        memoryShares: workers,
-        resources,
-        attribute,
-        runAs: this.#options.runAs,
-        network: this.#options.network,
-        hide: [dataFolder],
-        auditLog: this.#options.auditLog,
-      });
-      return { name, role: 'worker', args: () => ['worker', ...flags], secrets: this.#httpSecrets };
+      const names = Array.from({ length: count }, (_, at) => `w${firstNumber + at}`);
+      const flags = () =>
+        flagsFor(WORKER_OPTIONS, {
+          name: 'w',
+          numbered: true,
+          workers: count,
+          firstNumber,
+          slots,
+          centralUrl: this.url,
+          http: this.#anyHttpPort,
+          logLevel,
+          dataFolder: join(dataFolder, name),
+          memoryShares: workers,
+          resources,
+          attribute,
+          runAs: this.#options.runAs,
+          network: this.#options.network,
+          hide: [dataFolder],
+          auditLog: this.#options.auditLog,
+        });
+      return { name, role: 'worker', args: () => ['worker', ...flags()], names, secrets: this.#httpSecrets };
     });
   }
 
@@ -260,7 +269,7 @@ export class LocalCluster {
   async #start(place: Place, at?: string, pauseMs: Millis = RESTART_PAUSE_MS): Promise<void> {
     const { executable, keys, dataFolder } = this.#options;
     const { name, role, secrets } = place;
-    const keyArgs = keys === undefined ? [] : ['--keys', keys];
+    const keyArgs = keys === undefined ? [] : ['--keys', keyFileOf(place, keys)];
     const log = join(dataFolder, 'logs', `${name}.log`);
     const child = await startChild(name, [executable, ...place.args(at), ...keyArgs], log, secrets);
     // `stop` and `drain` miss a process that is about to start.
@@ -320,3 +329,32 @@ export class LocalCluster {
 }
 
 const STOP_PATIENCE_MS = 10_000;
+
+/** Returns the key file of a process: it must not get the others. */
+function keyFileOf({ name, role }: Place, folder: string): string {
+  const file = role === 'central' ? 'central' : role === 'dashboard' ? 'client' : `${role}.${name}`;
+  return join(folder, `${file}.key`);
+}
+
+/** Creates the missing keys of schedulers and worker processes. */
+async function giveKeys(places: readonly Place[], folder: string): Promise<void> {
+  const transport = await import('@goshawk/transport');
+  const { addMember, isKeyFor, readIndividuals, readKeyFolder, updated, writeKeyFolder } = transport;
+  let keys = readKeyFolder(folder);
+  let individuals = readIndividuals(folder);
+  for (const { name, role, names } of places) {
+    if (names === undefined || (role !== 'worker' && role !== 'scheduler')) continue;
+    const wanted = { role, name, names };
+    const file = individuals.find((each) => each.role === role && each.name === name);
+    if (file !== undefined && updated(file, keys) !== undefined && isKeyFor(keys, wanted)) continue;
+    const { files, member } = addMember(keys, wanted);
+    keys = files;
+    individuals = [...individuals.filter((each) => each !== file), member];
+  }
+  const current = individuals.map((file) => updated(file, keys));
+  writeKeyFolder(
+    folder,
+    keys,
+    current.filter((file) => file !== undefined),
+  );
+}

@@ -9,7 +9,9 @@ import {
   Mailbox,
   MailboxError,
   type MailboxOptions,
+  MEMBER_ROLES,
   parseEndpoint,
+  permitsName,
   randomName,
   watchKeys,
 } from '@goshawk/transport';
@@ -85,7 +87,7 @@ export interface DaemonProcess {
 export async function openProcess(role: Role, options: ProcessOptions): Promise<DaemonProcess> {
   checkEndpoint(options.bind);
   refuseToBeOpenToAll(options);
-  const incarnation = incarnationOf(role, randomName());
+  const incarnation = incarnationOf(role, randomName(), options.keys?.name);
   const tracing = await openTracing(role, incarnation, options.logger);
   const directory = new Directory();
   const refusals = new Map<string, string>();
@@ -129,7 +131,10 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
     mailbox,
     names: directory,
     roleOf: (party) => directory.roleOf(party),
-    ...(options.keys === undefined ? {} : { clientKeyOf: (party) => mailbox.clientKeyOf(party) }),
+    ...(options.keys && {
+      clientKeyOf: (party) => mailbox.clientKeyOf(party),
+      permitsName: (party, name) => mailbox.permitsName(party, name),
+    }),
     ...(auditFile && { audit: auditOf(auditFile, mailbox, directory, options.keys !== undefined) }),
     seed: incarnation,
     logger: options.logger,
@@ -207,21 +212,22 @@ function followKeys(
   audit: (about: object) => void,
 ): void {
   if (keys === undefined) return;
-  let known = [...keys.clients.keys()];
+  const namesIn = (ring: KeyRing) => [...ring.clients.keys(), ...ring.members.keys()];
+  let known = namesIn(keys);
   const end = watchKeys(
     keys,
     (ring) => {
       mailbox.rekey(ring);
-      const clients = [...ring.clients.keys()];
+      const individual = namesIn(ring);
       audit({
         file: ring.path,
         generations: ring.generations.length,
-        added: clients.filter((name) => !known.includes(name)),
-        revoked: known.filter((name) => !clients.includes(name)),
+        added: individual.filter((name) => !known.includes(name)),
+        revoked: known.filter((name) => !individual.includes(name)),
       });
-      known = clients;
+      known = individual;
       logger.info(
-        { event: 'keys-changed', path: ring.path, generations: ring.generations.length, clients },
+        { event: 'keys-changed', path: ring.path, generations: ring.generations.length, individual },
         'keys were read anew',
       );
     },
@@ -261,12 +267,21 @@ function refuseToBeOpenToAll({ bind, keys, insecure }: ProcessOptions): void {
   );
 }
 
-/** @throws InputError if the name does not fit in a message */
-export function checkName(name: string): void {
-  if (name !== '' && name.length <= LIMITS.nameLengthMax) return;
+/** @throws InputError if the name does not fit in a message, or belongs to another key */
+export function checkName(name: string, keys: KeyRing | undefined): void {
+  if (name === '' || name.length > LIMITS.nameLengthMax) {
+    throw new InputError(
+      'bad-name',
+      `the name ${quoted(name)} must have 1 to ${LIMITS.nameLengthMax} characters`,
+    );
+  }
+  const role = MEMBER_ROLES.find((each) => each === keys?.role);
+  if (role === undefined || permitsName(keys!, role, keys!.name, name)) return;
+  const own = keys!.members.get(keys!.name ?? '')?.names.join(', ');
   throw new InputError(
     'bad-name',
-    `the name ${quoted(name)} must have 1 to ${LIMITS.nameLengthMax} characters`,
+    `its key does not permit the name ${quoted(name)}`,
+    own === undefined ? 'use the key of that name' : `its key permits ${own}`,
   );
 }
 

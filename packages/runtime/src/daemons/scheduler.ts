@@ -80,7 +80,7 @@ const JOURNALS_LOOK_MS = 5_000;
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Daemon> {
   const { logger, name } = options;
-  checkName(name);
+  checkName(name, options.keys);
   const journals = await openJournals(options);
   const { shared, own } = journals;
   let process: DaemonProcess | undefined;

@@ -115,7 +115,7 @@ export function tellOfMemory(
  * @throws InputError for an invalid name or endpoint, or a data folder that is not writable
  */
 async function checkGiven(options: WorkersOptions): Promise<void> {
-  for (const name of options.names) checkName(name);
+  for (const name of options.names) checkName(name, options.keys);
   checkEndpoint(options.central);
   tellOfMemory(options, allowedBytes());
   checkCgroup(options.executors?.cgroup);

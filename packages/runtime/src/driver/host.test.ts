@@ -321,6 +321,31 @@ describe('a client that has a key of its own', () => {
   });
 });
 
+describe('a process whose key is bound to a name', () => {
+  test('joins under that name only; a taken-over journal keeps the name of its former owner', () => {
+    const { host, post, add, warnings } = setUp({
+      permitsName: (_, name) => name === 'w7' || name === 's0',
+    });
+    const { machine } = add('central');
+    const register = { slots: 1, capacity: {}, draining: false, http: undefined, runs: [], attributes: [] };
+    const enlist = { tag: 'abc', endpoint: '', durable: true, draining: false, http: undefined, epoch: 1 };
+    const rest = { ...enlist, previousIncarnations: [] };
+    const join = (message: object) => post.arrive(0, message as Message);
+    join({ type: 'register', name: 'w8', ...register });
+    join({ type: 'enlist', name: 's1', adopted: false, ...rest });
+    join({ type: 'enlist', name: 's1', adopted: true, ...rest });
+    join({ type: 'enlist', name: 's1/abcd', adopted: true, ...rest });
+    const seen = machine.seen.length;
+    expect(host.counters().central).toMatchObject({ refused: 4 });
+    expect(warnings[0]).toMatchObject({ fields: { name: 'w8' } });
+    join({ type: 'register', name: 'w7', ...register });
+    join({ type: 'enlist', name: 's0', adopted: false, ...rest });
+    join({ type: 'enlist', name: 's1/abc', adopted: true, ...rest });
+    expect(machine.seen.length).toBeGreaterThan(seen);
+    expect(host.counters().central).toMatchObject({ refused: 4, received: { register: 2, enlist: 5 } });
+  });
+});
+
 describe('what a machine sends and is no message', () => {
   test('is counted, logged and dropped; the machine goes on', () => {
     const { host, post, add, fatal, warnings } = setUp();

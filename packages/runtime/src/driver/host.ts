@@ -34,6 +34,8 @@ export interface HostOptions {
   readonly onFatal: (error: InvariantError) => void;
   /** Returns the role of a party, if known. Messages that the role may not send or receive are refused. */
   readonly roleOf?: (party: Address) => Role | undefined;
+  /** Returns whether the key of a worker or a scheduler permits the name under which it joins; default: any. */
+  readonly permitsName?: ((party: Address, name: string) => boolean) | undefined;
   /** Returns the individual key of a client; default: none. */
   readonly clientKeyOf?: ((party: Address) => ClientKey | undefined) | undefined;
   /** Observes client requests and their answers. */
@@ -104,6 +106,7 @@ export class Host {
         nameOf: (address) => this.#nameOf(address),
         roleOf: this.#options.roleOf ?? (() => undefined),
         clientKeyOf: this.#options.clientKeyOf,
+        permitsName: this.#options.permitsName,
         audit: this.#options.audit,
         random: this.#random.fork(options.name),
         complaints: this.#complaints,

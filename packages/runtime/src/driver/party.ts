@@ -30,6 +30,7 @@ interface PartyContext {
   readonly nameOf: (address: Address) => string;
   readonly roleOf: (address: Address) => Role | undefined;
   readonly clientKeyOf: ((address: Address) => ClientKey | undefined) | undefined;
+  readonly permitsName: ((address: Address, name: string) => boolean) | undefined;
   readonly audit: Audit | undefined;
 }
 
@@ -114,7 +115,7 @@ export class Party {
     try {
       const message = codec.decode(body, roleOf(from), this.role);
       this.counters.received(message.type);
-      if (!this.#isAllowed(from, message)) return undefined;
+      if (!this.#isAllowed(from, message) || !this.#mayJoin(from, message)) return undefined;
       this.#context.audit?.asked(from, message);
       return message;
     } catch (error) {
@@ -126,6 +127,17 @@ export class Party {
       });
       return undefined;
     }
+  }
+
+  /** Returns whether the key of a worker or a scheduler permits the name under which it joins. */
+  #mayJoin(from: Address, message: Message): boolean {
+    const { permitsName, complaints, nameOf } = this.#context;
+    const name = nameToJoin(message);
+    if (permitsName === undefined || name === undefined || permitsName(from, name)) return true;
+    this.counters.refused++;
+    const line = 'refused a process, because its key does not permit its name';
+    complaints.warn(nameOf(from), 'name-not-permitted', line, { name });
+    return false;
   }
 
   /** Returns whether the client's individual key, if it has one, permits this message. */
@@ -171,4 +183,11 @@ export class Party {
     // An unacknowledged message is sent again only after a second, and no one waits for the acknowledgement.
     mailbox.send(this.#index, to, body, message.type === 'confirm');
   }
+}
+
+/** Returns the name that a message claims; none for a taken-over journal, whose name is that of its former owner. */
+function nameToJoin(message: Message): string | undefined {
+  if (message.type === 'register') return message.name;
+  if (message.type !== 'enlist') return undefined;
+  return message.adopted && message.name.endsWith(`/${message.tag}`) ? undefined : message.name;
 }

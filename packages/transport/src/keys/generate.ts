@@ -1,5 +1,12 @@
-import { type ClientKey, ROLES, type Role } from '@goshawk/core';
-import { KEY_SCHEMA, type KeyFile, type KeyGeneration, type KeyTexts, type NamedClient } from './key-file.js';
+import { type ClientKey, present, ROLES, type Role } from '@goshawk/core';
+import {
+  KEY_SCHEMA,
+  type KeyFile,
+  type KeyGeneration,
+  type KeyTexts,
+  type NamedClient,
+  type NamedMember,
+} from './key-file.js';
 import { newSecret, publicOf } from './raw-keys.js';
 
 /** The key files of a cluster, one for each role. */
@@ -35,19 +42,44 @@ export function rotate(files: ClusterKeys): { files: ClusterKeys; step: Rotation
  * Creates an individual key for a client; its previous key becomes invalid.
  * @returns the data for all others, and the client's file
  */
-export function addClient(files: ClusterKeys, key: ClientKey): { files: ClusterKeys; client: KeyFile } {
+export function addClient(
+  files: ClusterKeys,
+  key: ClientKey & Pick<NamedClient, 'expires'>,
+): { files: ClusterKeys; client: KeyFile } {
   const secret = newSecrets();
   const client = { ...key, ...publicTexts(secret) };
-  return {
-    files: withClients(files, (clients) => [...clients.filter(({ name }) => name !== key.name), client]),
-    client: clientFile(key.name, secret, files),
-  };
+  const admitting = withClients(files, (clients) => [
+    ...clients.filter(({ name }) => name !== key.name),
+    client,
+  ]);
+  return { files: admitting, client: individualFile({ role: 'client', name: key.name }, secret, admitting) };
 }
 
-/** Revokes a client's key. @returns undefined if the client does not exist */
-export function removeClient(files: ClusterKeys, name: string): ClusterKeys | undefined {
-  if (!clientsIn(files).some((client) => client.name === name)) return undefined;
-  return withClients(files, (clients) => clients.filter((client) => client.name !== name));
+/**
+ * Creates an individual key for a worker process or a scheduler; its previous key becomes invalid.
+ * @returns the data for all others, and the file of the process
+ */
+export function addMember(
+  files: ClusterKeys,
+  key: Omit<NamedMember, keyof KeyTexts>,
+): { files: ClusterKeys; member: KeyFile } {
+  const secret = newSecrets();
+  const member = { ...key, ...publicTexts(secret) };
+  const admitting = withMembers(files, (members) => [
+    ...members.filter(({ name }) => name !== key.name),
+    member,
+  ]);
+  return { files: admitting, member: individualFile(key, secret, admitting) };
+}
+
+/** Revokes an individual key. @returns undefined if there is none with this name */
+export function removeKey(files: ClusterKeys, name: string): ClusterKeys | undefined {
+  const isOther = (key: { readonly name: string }): boolean => key.name !== name;
+  if ([...clientsIn(files), ...membersIn(files)].every(isOther)) return undefined;
+  return withMembers(
+    withClients(files, (clients) => clients.filter(isOther)),
+    (members) => members.filter(isOther),
+  );
 }
 
 /** Clients with individual keys. */
@@ -55,30 +87,63 @@ export function clientsIn(files: ClusterKeys): readonly NamedClient[] {
   return files.central.clients ?? [];
 }
 
-/** Generates a new `client.key` and invalidates the previous one. */
-export function replaceClientKey(files: ClusterKeys): ClusterKeys {
-  const secrets = files.client.generations.map(() => newSecrets());
+/** Workers and schedulers with individual keys. */
+export function membersIn(files: ClusterKeys): readonly NamedMember[] {
+  return files.central.members ?? [];
+}
+
+/** Returns whether there is such a key, for the same names. */
+export function isKeyFor(
+  files: ClusterKeys,
+  { role, name, names }: Omit<NamedMember, keyof KeyTexts>,
+): boolean {
+  const known = membersIn(files).find((key) => key.role === role && key.name === name);
+  return known !== undefined && JSON.stringify(known.names) === JSON.stringify(names);
+}
+
+/** Generates a new shared key of a role, such as `client.key`, and invalidates the previous one. */
+export function replaceRoleKey(files: ClusterKeys, replaced: Role): ClusterKeys {
+  const secrets = files[replaced].generations.map(() => newSecrets());
   return mapFiles(files, (generations, role) =>
     generations.map((generation, place) => ({
       ...generation,
-      secret: role === 'client' ? secrets[place]! : generation.secret,
-      public: { ...generation.public, client: publicTexts(secrets[place]!) },
+      secret: role === replaced ? secrets[place]! : generation.secret,
+      public: { ...generation.public, [replaced]: publicTexts(secrets[place]!) },
     })),
   );
 }
 
-/** Returns the client's key file, updated to match those of the processes that it talks to. */
-export function followRotation({ name, generations }: KeyFile, files: ClusterKeys): KeyFile {
-  return clientFile(name!, generations[0]!.secret, files);
+/**
+ * Returns an individual key file that matches those of the other processes.
+ * @returns undefined if the key is revoked
+ */
+export function updated({ role, name, generations }: KeyFile, files: ClusterKeys): KeyFile | undefined {
+  const [{ secret }] = generations as [KeyGeneration];
+  const { curve } = publicTexts(secret);
+  const known = role === 'client' ? clientsIn(files) : membersIn(files).filter((key) => key.role === role);
+  const isKnown = known.some((key) => key.name === name && key.curve === curve);
+  return isKnown ? individualFile({ role, name: name! }, secret, files) : undefined;
 }
 
-function clientFile(name: string, secret: KeyTexts, files: ClusterKeys): KeyFile {
-  const generations = files.client.generations.map((generation) => ({
-    number: generation.number,
-    secret,
-    public: { ...generation.public, client: publicTexts(secret) },
-  }));
-  return { schema: KEY_SCHEMA, role: 'client', name, generations };
+function individualFile(
+  { role, name }: { readonly role: Role; readonly name: string },
+  secret: KeyTexts,
+  files: ClusterKeys,
+): KeyFile {
+  const known = [...clientsIn(files), ...membersIn(files)].find((key) => key.name === name);
+  const { clients, members } = files[role];
+  return {
+    schema: KEY_SCHEMA,
+    role,
+    name,
+    // A client's file presents its own key as that of its role, which older versions verify.
+    generations: files[role].generations.map((generation) => ({
+      number: generation.number,
+      secret,
+      public: role === 'client' ? { ...generation.public, client: publicTexts(secret) } : generation.public,
+    })),
+    ...present({ clients, members, expires: known?.expires }),
+  };
 }
 
 function withClients(
@@ -87,6 +152,16 @@ function withClients(
 ): ClusterKeys {
   const clients = change(clientsIn(files));
   return byRole((role) => (role === 'client' ? files.client : { ...files[role], clients }));
+}
+
+/** Clients connect to schedulers, but not to workers. */
+function withMembers(
+  files: ClusterKeys,
+  change: (members: readonly NamedMember[]) => readonly NamedMember[],
+): ClusterKeys {
+  const members = change(membersIn(files));
+  const schedulers = members.filter(({ role }) => role === 'scheduler');
+  return byRole((role) => ({ ...files[role], members: role === 'client' ? schedulers : members }));
 }
 
 /** The same for every role, except the secret. */

@@ -1,25 +1,36 @@
 export * from './bearer.js';
 export {
   addClient,
+  addMember,
   type ClusterKeys,
   clientsIn,
-  followRotation,
   generateKeys,
+  isKeyFor,
+  membersIn,
   type RotationStep,
-  removeClient,
-  replaceClientKey,
+  removeKey,
+  replaceRoleKey,
   rotate,
+  updated,
 } from './generate.js';
-export { isClientName, type KeyFile, keyFileName } from './key-file.js';
+export {
+  isKeyName,
+  type KeyFile,
+  keyFileName,
+  MEMBER_ROLES,
+  type MemberRole,
+  type NamedClient,
+  type NamedMember,
+} from './key-file.js';
 export {
   checkOwner,
   fileVersion,
   type KeySource,
   keysIn,
-  readClients,
+  readIndividuals,
   readKeyFolder,
   readKeys,
   writeKeyFolder,
 } from './key-folder.js';
-export { type KeyRing, type Keys, keyRing } from './key-ring.js';
+export { type KeyRing, type Keys, keyRing, type Member, permitsName } from './key-ring.js';
 export { watchFile, watchKeys } from './watch.js';

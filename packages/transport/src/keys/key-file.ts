@@ -1,4 +1,13 @@
-import { type ClientKey, InputError, present, RIGHTS, type Right, ROLES, type Role } from '@goshawk/core';
+import {
+  type ClientKey,
+  InputError,
+  LIMITS,
+  present,
+  RIGHTS,
+  type Right,
+  ROLES,
+  type Role,
+} from '@goshawk/core';
 import { KEY_BYTES } from './raw-keys.js';
 
 /**
@@ -8,15 +17,35 @@ import { KEY_BYTES } from './raw-keys.js';
 export interface KeyFile {
   readonly schema: typeof KEY_SCHEMA;
   readonly role: Role;
-  /** Name of the client, if the key belongs to one client; absent in the cluster's own `client.key`. */
+  /** Name of the key, if it belongs to one process; absent in the key of a whole role. */
   readonly name?: string | undefined;
   readonly generations: readonly KeyGeneration[];
   /** In files of listening processes: clients with individual keys. */
   readonly clients?: readonly NamedClient[] | undefined;
+  /** Workers and schedulers with individual keys; clients need only the schedulers. */
+  readonly members?: readonly NamedMember[] | undefined;
+  /** When this individual key expires, as an ISO date. */
+  readonly expires?: string | undefined;
 }
 
 /** A client's individual key. It is not part of a generation: it lasts until it is revoked. */
-export interface NamedClient extends ClientKey, KeyTexts {}
+export interface NamedClient extends ClientKey, KeyTexts {
+  /** ISO date. */
+  readonly expires?: string | undefined;
+}
+
+/** The individual key of a worker process or a scheduler. */
+export interface NamedMember extends KeyTexts {
+  readonly role: MemberRole;
+  readonly name: string;
+  /** Patterns of the names that its process may take in the cluster; default: the name of the key. */
+  readonly names?: readonly string[] | undefined;
+  /** ISO date. */
+  readonly expires?: string | undefined;
+}
+
+export const MEMBER_ROLES = ['worker', 'scheduler'] as const;
+export type MemberRole = (typeof MEMBER_ROLES)[number];
 
 export interface KeyGeneration {
   /** 1 for the first keys of a cluster, incremented by each rotation. */
@@ -41,11 +70,11 @@ export function keyFileName(role: Role, name?: string): string {
   return name === undefined ? `${role}.key` : `${role}.${name}.key`;
 }
 
-const CLIENT_NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/;
+const KEY_NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/;
 
-/** The name appears in names of processes, files and users. */
-export function isClientName(name: unknown): name is string {
-  return typeof name === 'string' && name !== 'client' && CLIENT_NAME.test(name);
+/** The name appears in names of processes, files and users. Roles are names of their shared keys. */
+export function isKeyName(name: unknown): name is string {
+  return typeof name === 'string' && !(ROLES as readonly string[]).includes(name) && KEY_NAME.test(name);
 }
 
 /**
@@ -67,26 +96,57 @@ export function parseKeyFile(text: string, source: string): KeyFile {
   if (!Array.isArray(generations) || generations.length < 1 || generations.length > GENERATIONS_MAX) {
     throw badKeys(source, `it needs one or ${GENERATIONS_MAX} generations of keys`);
   }
-  const { name, clients } = file;
-  if (name !== undefined && !(isClientName(name) && role === 'client'))
-    throw badKeys(source, 'its name is not a valid client name');
+  const { name, clients, members } = file;
+  if (name !== undefined && !(isKeyName(name) && role !== 'central'))
+    throw badKeys(source, 'its name is not a valid name of a key');
   return {
     schema: KEY_SCHEMA,
     role,
     generations: generations.map((each) => generation(each, source)),
     ...present({ name }),
     ...(clients === undefined ? {} : { clients: clientsOf(clients, source) }),
+    ...(members === undefined ? {} : { members: membersOf(members, source) }),
+    ...expiryOf(file, source),
   };
+}
+
+function membersOf(value: unknown, source: string): NamedMember[] {
+  if (!Array.isArray(value)) throw badKeys(source, 'its members are not a list');
+  return value.map((each) => {
+    const { role: text, name, names, ...rest } = object(each, source, 'a member');
+    const role = MEMBER_ROLES.find((known) => known === text);
+    if (!isKeyName(name)) throw badKeys(source, 'a member has no name');
+    if (role === undefined) throw badKeys(source, `the role of ${name} is neither worker nor scheduler`);
+    if (names !== undefined && !(Array.isArray(names) && names.length > 0 && names.every(isPattern)))
+      throw badKeys(source, `the names of ${name} are not a list of texts`);
+    return {
+      role,
+      name,
+      ...present({ names: names as string[] | undefined }),
+      ...keys(rest, source, `the keys of ${name}`),
+      ...expiryOf(rest, source),
+    };
+  });
+}
+
+function isPattern(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= LIMITS.nameLengthMax;
+}
+
+function expiryOf({ expires }: Record<string, unknown>, source: string): { expires?: string } {
+  if (expires === undefined) return {};
+  if (typeof expires === 'string' && !Number.isNaN(Date.parse(expires))) return { expires };
+  throw badKeys(source, 'an expiry is not a date');
 }
 
 function clientsOf(value: unknown, source: string): NamedClient[] {
   if (!Array.isArray(value)) throw badKeys(source, 'its clients are not a list');
   return value.map((each) => {
     const { name, rights, ...texts } = object(each, source, 'a client');
-    if (!isClientName(name)) throw badKeys(source, 'a client has no name');
+    if (!isKeyName(name)) throw badKeys(source, 'a client has no name');
     if (!Array.isArray(rights) || !rights.every((right): right is Right => RIGHTS.includes(right as Right)))
       throw badKeys(source, `the rights of ${name} are not among ${RIGHTS.join(', ')}`);
-    return { name, rights, ...keys(texts, source, `the keys of ${name}`) };
+    return { name, rights, ...keys(texts, source, `the keys of ${name}`), ...expiryOf(texts, source) };
   });
 }
 

@@ -11,7 +11,7 @@ import fs, {
 import { join } from 'node:path';
 import { InputError, makeFolder, ROLES, type Role, whyUnread } from '@goshawk/core';
 import type { ClusterKeys } from './generate.js';
-import { type KeyFile, keyFileName, parseKeyFile } from './key-file.js';
+import { type KeyFile, keyFileName, MEMBER_ROLES, parseKeyFile } from './key-file.js';
 import { type KeyRing, keyRing } from './key-ring.js';
 
 /** Only the owner may read or write a secret. */
@@ -19,8 +19,8 @@ const FORBIDDEN_MODE = 0o077;
 /** Kubernetes mounts secrets as files of root that the pod's group may read. */
 const FORBIDDEN_MODE_OF_ROOT = 0o037;
 const WRITABLE_BY_OTHERS = 0o022;
-/** A key file has about 2 KB. */
-const BYTES_MAX = 64 * 1024;
+/** A key file has about 2 KB, and 200 bytes for each individual key. */
+const BYTES_MAX = 4 * 1024 * 1024;
 
 /** Location of a process's keys. */
 export interface KeySource {
@@ -124,9 +124,12 @@ export function readKeyFolder(folder: string): ClusterKeys {
   const keys = Object.fromEntries(
     ROLES.map((role) => [role, readKeyFile(join(folder, keyFileName(role)))]),
   ) as unknown as ClusterKeys;
-  const listening = ROLES.filter((role) => role !== 'client').map((role) => keys[role].clients ?? []);
+  const listening = ROLES.filter((role) => role !== 'client').map((role) => [
+    keys[role].clients ?? [],
+    keys[role].members ?? [],
+  ]);
   const isOne = new Set(ROLES.map((role) => publicPart(keys[role]))).size === 1;
-  if (isOne && new Set(listening.map((clients) => JSON.stringify(clients))).size === 1) return keys;
+  if (isOne && new Set(listening.map((admitted) => JSON.stringify(admitted))).size === 1) return keys;
   throw new InputError(
     'mixed-keys',
     `the key files in ${folder} do not belong together`,
@@ -140,10 +143,12 @@ function publicPart({ generations }: KeyFile): string {
   );
 }
 
-/** Reads the key files of individual clients in a folder. @throws InputError for an invalid one */
-export function readClients(folder: string): KeyFile[] {
+const INDIVIDUAL = new RegExp(`^(?:client|${MEMBER_ROLES.join('|')})\\..+\\.key$`);
+
+/** Reads the individual key files in a folder. @throws InputError for an invalid one */
+export function readIndividuals(folder: string): KeyFile[] {
   return readdirSync(folder)
-    .filter((file) => /^client\..+\.key$/.test(file))
+    .filter((file) => INDIVIDUAL.test(file))
     .map((file) => readKeyFile(join(folder, file)));
 }
 
@@ -154,13 +159,17 @@ export function keysIn(folder: string): string[] {
 
 /**
  * Writes all files, each atomically and readable only by the owner.
- * @param clients with individual keys
+ * @param individuals the individual key files
  * @throws InputError for a folder that other users can write to: they could place a file or a link there
  */
-export function writeKeyFolder(folder: string, keys: ClusterKeys, clients: readonly KeyFile[] = []): void {
+export function writeKeyFolder(
+  folder: string,
+  keys: ClusterKeys,
+  individuals: readonly KeyFile[] = [],
+): void {
   makeFolder(fs, folder, 0o700);
   checkKeyFolder(folder);
-  const files = [...ROLES.map((role) => keys[role]), ...clients];
+  const files = [...ROLES.map((role) => keys[role]), ...individuals];
   const paths = files.map((file) => [file, join(folder, keyFileName(file.role, file.name))] as const);
   for (const [file, path] of paths) {
     // Removes the draft of an earlier run that was killed.

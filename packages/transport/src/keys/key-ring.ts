@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
-import { type ClientKey, ROLES, type Role } from '@goshawk/core';
+import { type ClientKey, InputError, matchesGlob, ROLES, type Role } from '@goshawk/core';
 import { z85 } from './curve-text.js';
-import { badKeys, type KeyFile, type KeyGeneration, type KeyTexts } from './key-file.js';
+import { badKeys, type KeyFile, type KeyGeneration, type KeyTexts, type MemberRole } from './key-file.js';
 import { privateKey, publicKey, publicOf } from './raw-keys.js';
 
 /** The keys of one process, ready for use. */
@@ -9,10 +9,12 @@ export interface KeyRing {
   readonly role: Role;
   /** The first is in use; the second is accepted during a rotation. */
   readonly generations: readonly [Keys, ...Keys[]];
-  /** Name of a client with an individual key. */
+  /** Name of the key, if it belongs to one process. */
   readonly name: string | undefined;
   /** Clients with individual keys, by name. */
-  readonly clients: ReadonlyMap<string, ClientKey & PeerKeys>;
+  readonly clients: ReadonlyMap<string, ClientKey & PeerKeys & Expiring>;
+  /** Workers and schedulers with individual keys, by name. */
+  readonly members: ReadonlyMap<string, Member>;
   /** The file that the keys were read from, which may change, and its version (`fileVersion`). */
   readonly path?: string | undefined;
   readonly version?: string | undefined;
@@ -25,29 +27,101 @@ export interface Keys {
   readonly peers: Readonly<Record<Role, PeerKeys>>;
 }
 
+interface Expiring {
+  /** Wall clock; infinite: never. ms */
+  readonly expiresAt: number;
+}
+
+export interface Member extends PeerKeys, Expiring {
+  readonly role: MemberRole;
+  readonly name: string;
+  /** Patterns of the names that its process may take in the cluster. */
+  readonly names: readonly string[];
+}
+
 interface PeerKeys {
   /** In Z85. */
   readonly curve: string;
   readonly verifying: KeyObject;
 }
 
-/** @throws InputError if its secret keys are not those of its role */
-export function keyRing(file: KeyFile, source: string): KeyRing {
-  const [inUse, ...others] = file.generations.map((generation) => readKeys(generation, file.role, source));
+/** @throws InputError if its secret keys are not those of its role, or not valid any more */
+export function keyRing(file: KeyFile, source: string, now = Date.now()): KeyRing {
+  const { role, name } = file;
+  if (expiryOf(file) <= now) {
+    throw new InputError('expired-key', `the key ${source} expired on ${file.expires}`, 'get a new one');
+  }
+  const own = (file.members ?? []).find((member) => member.name === name && member.role === role);
+  if (name !== undefined && role !== 'client' && own === undefined)
+    throw badKeys(source, `it does not admit its own key ${name}`);
+  const [inUse, ...others] = file.generations.map((generation) => readKeys(generation, role, source, own));
   const clients = (file.clients ?? []).map(
-    (client) => [client.name, { ...peerKeys(client), name: client.name, rights: client.rights }] as const,
+    (client) =>
+      [
+        client.name,
+        { ...peerKeys(client), name: client.name, rights: client.rights, expiresAt: expiryOf(client) },
+      ] as const,
   );
-  return { role: file.role, generations: [inUse!, ...others], name: file.name, clients: new Map(clients) };
+  const members = (file.members ?? []).map(
+    (member) =>
+      [
+        member.name,
+        {
+          ...peerKeys(member),
+          role: member.role,
+          name: member.name,
+          names: member.names ?? [member.name],
+          expiresAt: expiryOf(member),
+        },
+      ] as const,
+  );
+  const all = { role, generations: [inUse!, ...others], name } as const;
+  return withoutExpired({ ...all, clients: new Map(clients), members: new Map(members) }, now);
 }
 
-function readKeys(generation: KeyGeneration, role: Role, source: string): Keys {
+/** Removes the individual keys that have expired. */
+export function withoutExpired(ring: KeyRing, now: number): KeyRing {
+  const valid = <T extends Expiring>(keys: ReadonlyMap<string, T>) =>
+    new Map([...keys].filter(([, { expiresAt }]) => expiresAt > now));
+  return { ...ring, clients: valid(ring.clients), members: valid(ring.members) };
+}
+
+/** Returns when the next individual key expires; infinite: never. */
+export function nextExpiry({ clients, members }: KeyRing): number {
+  return [...clients.values(), ...members.values()].reduce(
+    (first, { expiresAt }) => Math.min(first, expiresAt),
+    Number.POSITIVE_INFINITY,
+  );
+}
+
+/**
+ * Returns whether a process may take this name in the cluster. A name that is that of an individual key belongs to this key alone.
+ *
+ * @param key the individual key of the process, if it has one
+ */
+export function permitsName({ members }: KeyRing, role: MemberRole, key: string | undefined, name: string) {
+  const owners = [...members.values()].filter(
+    (member) => member.role === role && member.names.includes(name),
+  );
+  if (owners.length > 0) return owners.some((owner) => owner.name === key);
+  if (key === undefined) return true;
+  const own = members.get(key);
+  return own?.role === role && own.names.some((pattern) => matchesGlob(pattern, name));
+}
+
+function expiryOf({ expires }: { readonly expires?: string | undefined }): number {
+  return expires === undefined ? Number.POSITIVE_INFINITY : Date.parse(expires);
+}
+
+/** @param individual public keys of the individual key; undefined: the key of a role, or of a client */
+function readKeys(generation: KeyGeneration, role: Role, source: string, individual?: KeyTexts): Keys {
   const curve = bytes(generation.secret.curve);
   const sign = bytes(generation.secret.sign);
   const own: KeyTexts = {
     curve: publicOf('x25519', curve).toString('base64url'),
     sign: publicOf('ed25519', sign).toString('base64url'),
   };
-  const published = generation.public[role];
+  const published = individual ?? generation.public[role];
   if (own.curve !== published.curve || own.sign !== published.sign) {
     throw badKeys(source, `its secret keys do not match the public keys of the ${role}`);
   }

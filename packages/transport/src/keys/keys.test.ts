@@ -18,14 +18,16 @@ import { curveKeyPair } from 'zeromq';
 import { z85 } from './curve-text.js';
 import {
   addClient,
-  followRotation,
+  addMember,
   generateKeys,
-  removeClient,
-  replaceClientKey,
+  removeKey,
+  replaceRoleKey,
   rotate,
+  updated,
 } from './generate.js';
 import { keyFileName } from './key-file.js';
-import { checkOwner, readClients, readKeyFolder, readKeys, writeKeyFolder } from './key-folder.js';
+import { checkOwner, readIndividuals, readKeyFolder, readKeys, writeKeyFolder } from './key-folder.js';
+import { keyRing, permitsName } from './key-ring.js';
 import { publicOf } from './raw-keys.js';
 import { watchKeys } from './watch.js';
 
@@ -46,7 +48,7 @@ describe('a client’s own key', () => {
     const { files, client } = addClient(generateKeys(), submitter);
     writeKeyFolder(folder, files, [client]);
     expect(readKeyFolder(folder)).toStrictEqual(files);
-    expect(readClients(folder)).toStrictEqual([client]);
+    expect(readIndividuals(folder)).toStrictEqual([client]);
     const path = join(folder, keyFileName('client', 'ci'));
     const own = readKeys({ path }, 'client')!;
     expect(own).toMatchObject({ name: 'ci', path });
@@ -64,7 +66,7 @@ describe('a client’s own key', () => {
     let { files, client } = addClient(generateKeys(), submitter);
     for (let step = 0; step < 3; step++) {
       files = rotate(files).files;
-      client = followRotation(client, files);
+      client = updated(client, files)!;
       writeKeyFolder(folder, files, [client]);
       const own = readKeys({ path: join(folder, 'client.ci.key') }, 'client')!;
       const known = readKeys({ path: folder }, 'central')!;
@@ -77,12 +79,12 @@ describe('a client’s own key', () => {
 
   test('is worth nothing when it was revoked or replaced, and so is the one for all', () => {
     const { files, client } = addClient(generateKeys(), submitter);
-    expect(removeClient(files, 'nobody')).toBeUndefined();
-    expect(removeClient(files, 'ci')!.central.clients).toEqual([]);
+    expect(removeKey(files, 'nobody')).toBeUndefined();
+    expect(removeKey(files, 'ci')!.central.clients).toEqual([]);
     const again = addClient(files, submitter);
     expect(again.files.central.clients).toHaveLength(1);
     expect(again.client.generations[0]!.secret).not.toEqual(client.generations[0]!.secret);
-    const replaced = replaceClientKey(files);
+    const replaced = replaceRoleKey(files, 'client');
     writeKeyFolder(folder, replaced);
     expect(readKeyFolder(folder)).toStrictEqual(replaced);
     expect(replaced.central.generations[0]!.public.client).not.toEqual(
@@ -96,10 +98,116 @@ describe('a client’s own key', () => {
     [{ clients: [{ name: 'ci', rights: ['everything'] }] }, /the rights of ci are not among submit/],
     [{ clients: [{ name: 'ci', rights: [], curve: 'x', sign: 'y' }] }, /the keys of ci/],
     [{ clients: 7 }, /its clients are not a list/],
-    [{ name: 'ci' }, /its name is not a valid client name/],
+    [{ name: 'CI' }, /its name is not a valid name of a key/],
   ])('that is none is told in one line: %j', (wrong, line) => {
     const text = JSON.stringify({ ...generateKeys().central, ...wrong });
     expect(() => readKeys({ text }, 'central')).toThrow(line);
+  });
+});
+
+describe('the key of one worker', () => {
+  const made = addMember(generateKeys(), { role: 'worker', name: 'w7' });
+
+  test('is in its own file, without the secret of other workers; all listening processes admit it', () => {
+    writeKeyFolder(folder, made.files, [made.member]);
+    expect(readKeyFolder(folder)).toStrictEqual(made.files);
+    expect(readIndividuals(folder)).toStrictEqual([made.member]);
+    const own = readKeys({ path: join(folder, 'worker.w7.key') }, 'worker')!;
+    expect(own).toMatchObject({ role: 'worker', name: 'w7' });
+    for (const role of ['central', 'scheduler', 'worker'] as const) {
+      const { curve, names } = readKeys({ path: folder }, role)!.members.get('w7')!;
+      expect({ curve, names }).toEqual({ curve: own.generations[0].curve.publicKey, names: ['w7'] });
+    }
+    const text = JSON.stringify(made.member);
+    for (const role of ROLES) {
+      for (const secret of Object.values(made.files[role].generations[0]!.secret))
+        expect(text).not.toContain(secret);
+    }
+    // Clients send nothing to workers.
+    expect(readKeys({ path: folder }, 'client')!.members.size).toBe(0);
+  });
+
+  test('stays valid while the shared keys are rotated, and ends once it is revoked', () => {
+    let { files, member } = made;
+    for (let step = 0; step < 3; step++) {
+      files = rotate(files).files;
+      member = updated(member, files)!;
+      const ring = keyRing(member, 'test');
+      expect(ring.generations[0].curve).toEqual(keyRing(made.member, 'test').generations[0].curve);
+      expect(ring.generations[0].peers.central.curve).toBe(
+        keyRing(files.central, 'test').generations[0].peers.central.curve,
+      );
+    }
+    const revoked = removeKey(files, 'w7')!;
+    expect(updated(member, revoked)).toBeUndefined();
+    expect(keyRing(revoked.central, 'test').members.size).toBe(0);
+    // An earlier key of the same name is not that of a later one.
+    expect(updated(member, addMember(files, { role: 'worker', name: 'w7' }).files)).toBeUndefined();
+  });
+
+  test('of a scheduler is known to clients, too, in files from before and after', () => {
+    const client = addClient(generateKeys(), { name: 'ci', rights: [] });
+    const { files } = addMember(client.files, { role: 'scheduler', name: 's0' });
+    for (const file of [files.client, updated(client.client, files)!])
+      expect([...keyRing(file, 'test').members.keys()]).toEqual(['s0']);
+  });
+
+  test('permits its own names only, which no other key may take', () => {
+    const wide = addMember(made.files, { role: 'worker', name: 'pool', names: ['w*'] });
+    const ring = keyRing(wide.files.central, 'test');
+    const cases: [string | undefined, string, boolean][] = [
+      ['w7', 'w7', true],
+      ['w7', 'w8', false],
+      ['pool', 'w8', true],
+      ['pool', 'w7', false],
+      ['pool', 'pool', false],
+      [undefined, 'w7', false],
+      [undefined, 'w8', true],
+      ['revoked', 'w8', false],
+    ];
+    for (const [key, name, isPermitted] of cases)
+      expect([key, name, permitsName(ring, 'worker', key, name)]).toEqual([key, name, isPermitted]);
+    expect(permitsName(ring, 'scheduler', 'w7', 'w7')).toBe(false);
+    expect(permitsName(ring, 'scheduler', undefined, 'w7')).toBe(true);
+  });
+
+  test.each([
+    [{ members: 7 }, /its members are not a list/],
+    [{ members: [{ role: 'central', name: 'c' }] }, /the role of c is neither worker nor scheduler/],
+    [{ members: [{ role: 'worker', name: 'worker' }] }, /a member has no name/],
+    [{ members: [{ role: 'worker', name: 'w7', names: [] }] }, /the names of w7 are not a list/],
+    [{ members: [{ ...made.files.central.members![0]!, expires: 'soon' }] }, /an expiry is not a date/],
+    [{ name: 'w8' }, /it does not admit its own key w8/],
+  ])('that is invalid is reported in one line: %j', (wrong, line) => {
+    const text = JSON.stringify({ ...made.member, ...wrong });
+    expect(() => readKeys({ text }, 'worker')).toThrow(line);
+  });
+
+  test('that has expired is admitted no longer, also by processes that run', () => {
+    const at = Date.parse('2030-01-01T00:00:00.000Z');
+    const key = { role: 'worker', name: 'w7', expires: new Date(at).toISOString() } as const;
+    const { files, member } = addMember(generateKeys(), key);
+    const client = addClient(files, { name: 'ci', rights: [], expires: key.expires });
+    expect(() => keyRing(member, 'worker.w7.key', at)).toThrow('worker.w7.key expired on 2030-01-01');
+    expect(() => keyRing(client.client, 'client.ci.key', at)).toThrow('expired on');
+    vi.useFakeTimers({ now: at - 5_000 });
+    try {
+      const ring = keyRing(client.files.central, 'test');
+      expect([...ring.clients.keys(), ...ring.members.keys()]).toEqual(['ci', 'w7']);
+      const left: string[][] = [];
+      const end = watchKeys(
+        ring,
+        ({ clients, members }) => left.push([...clients.keys(), ...members.keys()]),
+        () => {},
+      );
+      vi.advanceTimersByTime(4_000);
+      expect(left).toEqual([]);
+      vi.advanceTimersByTime(10_000);
+      expect(left).toEqual([[]]);
+      end();
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 
@@ -237,7 +345,7 @@ test('keys that were replaced between their reading and the first look at their 
   const ring = readKeys({ path: folder }, 'client')!;
   vi.useFakeTimers();
   try {
-    writeKeyFolder(folder, replaceClientKey(files));
+    writeKeyFolder(folder, replaceRoleKey(files, 'client'));
     const heard: string[] = [];
     const problems: string[] = [];
     const end = watchKeys(

@@ -1,5 +1,5 @@
 import { fileVersion, readKeys } from './key-folder.js';
-import type { KeyRing } from './key-ring.js';
+import { type KeyRing, nextExpiry, withoutExpired } from './key-ring.js';
 
 const LOOK_MS = 2_000;
 
@@ -21,22 +21,38 @@ export function watchFile(path: string, seen: string | undefined, onChange: () =
 }
 
 /**
- * Reloads the keys when their file changes. Keys from another source stay the same.
+ * Reloads the keys when their file changes, and removes individual keys that expire. Keys from another source than a file
+ * change only by expiry.
  *
  * @param onProblem called if the new content is not a key file of this role: the keys stay the same
  * @returns a function that stops watching
  */
 export function watchKeys(
-  { path, role, version }: KeyRing,
+  ring: KeyRing,
   onChange: (ring: KeyRing) => void,
   onProblem: (problem: string) => void,
 ): () => void {
-  if (path === undefined) return () => {};
-  return watchFile(path, version, () => {
-    try {
-      onChange(readKeys({ path }, role)!);
-    } catch (error) {
-      onProblem((error as Error).message);
-    }
-  });
+  const { path, role, version } = ring;
+  let current = ring;
+  const change = (next: KeyRing): void => {
+    onChange(next);
+    current = next;
+  };
+  const expiry = setInterval(() => {
+    if (nextExpiry(current) <= Date.now()) change(withoutExpired(current, Date.now()));
+  }, LOOK_MS).unref();
+  const endWatching =
+    path === undefined
+      ? () => {}
+      : watchFile(path, version, () => {
+          try {
+            change(readKeys({ path }, role)!);
+          } catch (error) {
+            onProblem((error as Error).message);
+          }
+        });
+  return () => {
+    clearInterval(expiry);
+    endWatching();
+  };
 }

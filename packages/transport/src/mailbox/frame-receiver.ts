@@ -11,6 +11,7 @@ import type { ThrottledLog } from './log.js';
 import {
   ANY_INCARNATION,
   anyIncarnationOf,
+  claimedKey,
   claimedRole,
   isAnyIncarnation,
   isClientEndpoint,
@@ -112,9 +113,13 @@ export class FrameReceiver {
 
   /**
    * Accepts a reply on a client's connection to the endpoint.
-   * @param proven role of the peer by its key, if there are keys
+   * @param proven role and individual key of the peer, if there are keys
    */
-  acceptReply(endpoint: string, [bytes, ...rest]: readonly Buffer[], proven?: Role): number {
+  acceptReply(
+    endpoint: string,
+    [bytes, ...rest]: readonly Buffer[],
+    proven: { readonly role?: Role; readonly key?: string | undefined } = {},
+  ): number {
     if (bytes === undefined || rest.length > 0) {
       return this.#refuse(endpoint, 'malformed', 'a frame has one part');
     }
@@ -125,8 +130,9 @@ export class FrameReceiver {
       return this.#refuse(endpoint, 'unknownSender', 'a reply must say which process sent it');
     }
     const sender = { endpoint, incarnation };
-    if (proven !== undefined && claimedRole(sender) !== proven) {
-      return this.#refuse(endpoint, 'unknownSender', `a ${proven} answers under another name`);
+    const { role, key } = proven;
+    if (role !== undefined && (claimedRole(sender) !== role || claimedKey(sender) !== key)) {
+      return this.#refuse(endpoint, 'unknownSender', `a ${role} answers under another name`);
     }
     return this.#admit(processName(endpoint, incarnation), sender, frame, bytes.length);
   }

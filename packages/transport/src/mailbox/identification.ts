@@ -1,6 +1,6 @@
 import { sign, verify } from 'node:crypto';
 import { MESSAGE_TYPES, MESSAGES, ROLES, type Role } from '@goshawk/core';
-import type { KeyRing, Keys } from '../keys/index.js';
+import type { KeyRing, Keys, Member } from '../keys/index.js';
 import { PROCESS_NAME_BYTES_MAX } from './limits.js';
 import {
   claimedKey,
@@ -23,7 +23,7 @@ import {
 export interface Identification {
   /** Maximum size of the name of a process. Bytes. */
   readonly nameBytesMax: number;
-  /** Returns the ways to connect to a process, tried round-robin until one is accepted. */
+  /** Returns the ways to connect to a process, tried round-robin until one is accepted; none if its key is not admitted. */
   dialOptionsFor(peer: Dialled): readonly DialOption[];
   /** Returns the peer behind a routing id; undefined if it claims none or cannot prove it. */
   recognise(routingId: string): Recognised | undefined;
@@ -32,6 +32,8 @@ export interface Identification {
 interface Dialled {
   readonly endpoint: string;
   readonly role: Role | undefined;
+  /** Name of its individual key, if it has one. */
+  readonly key?: string | undefined;
 }
 
 /** One way to connect to a process. */
@@ -39,6 +41,8 @@ export interface DialOption {
   readonly routingId: string;
   /** Proven role of the peer after connecting; undefined without keys. */
   readonly role?: Role;
+  /** Proven individual key of the peer. */
+  readonly key?: string | undefined;
   readonly curve?: {
     readonly curvePublicKey: string;
     readonly curveSecretKey: string;
@@ -113,9 +117,21 @@ export class Proven implements Identification {
   }
 
   /** A client may be configured with the endpoint of central or of a scheduler, without knowing which. */
-  dialOptionsFor({ endpoint, role }: Dialled): readonly DialOption[] {
+  dialOptionsFor({ endpoint, role, key }: Dialled): readonly DialOption[] {
+    const { generations, members } = this.#ring;
+    const known = key === undefined ? undefined : members.get(key);
+    if (key !== undefined) return known?.role === role ? [this.#memberOption(known!, endpoint)] : [];
     const roles: readonly Role[] = role === undefined ? ['central', 'scheduler'] : [role];
-    return this.#ring.generations.flatMap((keys) => roles.map((to) => this.#dialOption(keys, to, endpoint)));
+    const shared = generations.flatMap((keys) =>
+      roles.map((to) => this.#dialOption(keys, to, endpoint, keys.peers[to].curve)),
+    );
+    if (role !== undefined) return shared;
+    const schedulers = [...members.values()].filter((member) => member.role === 'scheduler');
+    return [...shared, ...schedulers.map((member) => this.#memberOption(member, endpoint))];
+  }
+
+  #memberOption({ role, name, curve }: Member, endpoint: string): DialOption {
+    return { ...this.#dialOption(this.#ring.generations[0], role, endpoint, curve), key: name };
   }
 
   recognise(routingId: string): Recognised | undefined {
@@ -130,7 +146,7 @@ export class Proven implements Identification {
     return recognised;
   }
 
-  #dialOption({ curve, peers, signing }: Keys, role: Role, endpoint: string): DialOption {
+  #dialOption({ curve, signing }: Keys, role: Role, endpoint: string, curveServerKey: string): DialOption {
     const where = addressee(this.#ring.role, role, endpoint);
     const signature = sign(null, statement(this.#process, role, where), signing).toString('base64url');
     return {
@@ -139,7 +155,7 @@ export class Proven implements Identification {
       curve: {
         curvePublicKey: curve.publicKey,
         curveSecretKey: curve.secretKey,
-        curveServerKey: peers[role].curve,
+        curveServerKey,
       },
     };
   }
@@ -162,12 +178,19 @@ export class Proven implements Identification {
     const said = statement(name, this.#ring.role, addressee(role, this.#ring.role, this.#endpoint));
     const bytes = Buffer.from(signature, 'base64url');
     const key = claimedKey(parsed);
-    const { generations, clients } = this.#ring;
-    const signers = key === undefined ? generations.map(({ peers }) => peers[role]) : [clients.get(key)];
+    const signers = this.#signersOf(role, key);
     const isProven = signers.some(
       (signer) => signer !== undefined && verify(null, said, signer.verifying, bytes),
     );
     return isProven ? { name, ...parsed } : undefined;
+  }
+
+  #signersOf(role: Role, key: string | undefined) {
+    const { generations, clients, members } = this.#ring;
+    if (key === undefined) return generations.map(({ peers }) => peers[role]);
+    if (role === 'client') return [clients.get(key)];
+    const member = members.get(key);
+    return member?.role === role ? [member] : [];
   }
 }
 

@@ -3,7 +3,17 @@ import { type AddressInfo, createServer } from 'node:net';
 import type { Role } from '@goshawk/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { curveKeyPair, Dealer, Router } from 'zeromq';
-import { addClient, type ClusterKeys, generateKeys, keyRing, removeClient, rotate } from '../keys/index.js';
+import {
+  addClient,
+  addMember,
+  type ClusterKeys,
+  generateKeys,
+  type KeyFile,
+  keyRing,
+  removeKey,
+  rotate,
+  updated,
+} from '../keys/index.js';
 import { completeLimits } from './limits.js';
 import type { Mailbox, MailboxOptions } from './mailbox.js';
 import { hearEvents } from './monitor.js';
@@ -345,7 +355,7 @@ describe('a client’s own key', () => {
     tell(client, party(central.endpoint, 'central'), ['before']);
     tell(other, party(central.endpoint, 'central'), ['before']);
     await inbox.until(2);
-    const revoked = removeClient(files, 'ci')!;
+    const revoked = removeKey(files, 'ci')!;
     central.rekey(keyRing(revoked.central, 'test'));
     await expect.poll(() => central.counters.inboundConnections).toBeLessThan(2);
     tell(client, party(central.endpoint, 'central'), ['after, revoked']);
@@ -396,6 +406,140 @@ describe('a client’s own key', () => {
       .toBeGreaterThan(known);
     expect(atCentral.bodies).not.toContainEqual(['leaked']);
     expect(() => central.rekey(keyRing(now.worker, 'test'))).toThrow(RangeError);
+  });
+});
+
+describe('the key of one process', () => {
+  const first = addMember(keys, { role: 'worker', name: 'w7' });
+  const second = addMember(first.files, { role: 'worker', name: 'w8' });
+  const third = addMember(second.files, { role: 'scheduler', name: 's0' });
+  const { files } = third;
+  const [w7, w8, s0] = [first.member, second.member, third.member].map((file) => updated(file, files)!);
+
+  function member(file: KeyFile, options: Partial<MailboxOptions> = {}): Promise<Mailbox> {
+    const incarnation = incarnationOf(file.role, `i${++drawn}`, file.name);
+    return mailboxes.open({ keys: keyRing(file, 'test'), incarnation, ...options });
+  }
+
+  test('connects it with shared and other individual keys, in both directions', async () => {
+    const [central, shared, one, other] = [
+      await open('central', files),
+      await open('worker', files),
+      await member(w7!),
+      await member(w8!),
+    ];
+    expect(one.process).toMatch(/!w\.w7\./);
+    const inboxes = [central, shared, one, other].map((mailbox) => new Inbox(mailbox));
+    for (const worker of [shared, one, other]) tell(worker, party(central.endpoint, 'central'), ['register']);
+    await inboxes[0]!.until(3);
+    for (const { from } of inboxes[0]!.received) tell(central, from!, ['welcome']);
+    tell(one, `${other.process}/0`, ['steal']);
+    tell(other, `${shared.process}/0`, ['steal']);
+    tell(shared, `${one.process}/0`, ['steal']);
+    for (const inbox of inboxes.slice(1)) await inbox.until(2);
+    for (const inbox of inboxes.slice(1)) expect(inbox.bodies).toContainEqual(['steal']);
+  });
+
+  test('a client finds a scheduler with its own key, by its address alone and by its name', async () => {
+    const scheduler = await member(s0!);
+    const atScheduler = new Inbox(scheduler);
+    const byAddress = await open('client', files);
+    const byName = await open('client', files);
+    const atClient = new Inbox(byAddress);
+    tell(byAddress, `${scheduler.endpoint}!*/0`, ['describe']);
+    await atScheduler.until(1);
+    tell(scheduler, atScheduler.received[0]!.from!, ['described']);
+    await atClient.until(1);
+    tell(byName, `${scheduler.process}/0`, ['submit']);
+    await atScheduler.until(2);
+  });
+
+  test('revoked while processes run cuts off its process both ways, and no other; a new one is admitted', async () => {
+    const central = await open('central', files);
+    const scheduler = await member(s0!);
+    const [honest, leaked] = [await member(w7!), await member(w8!)];
+    const [atCentral, atHonest, atLeaked] = [central, honest, leaked].map((mailbox) => new Inbox(mailbox));
+    for (const worker of [honest, leaked]) tell(worker, party(central.endpoint, 'central'), ['before']);
+    for (const worker of [honest, leaked]) tell(scheduler, `${worker.process}/0`, ['run']);
+    await Promise.all([atCentral!.until(2), atHonest!.until(1), atLeaked!.until(1)]);
+    const revoked = removeKey(files, 'w8')!;
+    central.rekey(keyRing(revoked.central, 'test'));
+    scheduler.rekey(keyRing(updated(s0!, revoked)!, 'test'));
+    honest.rekey(keyRing(updated(w7!, revoked)!, 'test'));
+    expect(scheduler.send(0, scheduler.directory.intern(`${leaked.process}/0`), ['run'])).toBe('unreachable');
+    tell(leaked, party(central.endpoint, 'central'), ['after, revoked']);
+    tell(leaked, `${honest.process}/0`, ['steal']);
+    await expect.poll(() => central.counters.rejections.unknownKey).toBeGreaterThan(0);
+    await expect.poll(() => honest.counters.rejections.unknownKey).toBeGreaterThan(0);
+    // Messages in flight on a broken connection are lost and sent again.
+    await expect
+      .poll(() => {
+        tell(scheduler, `${honest.process}/0`, ['run again']);
+        tell(honest, party(central.endpoint, 'central'), ['after']);
+        return [atHonest!, atCentral!].map(({ bodies }) => bodies.flat().at(-1));
+      })
+      .toEqual(['run again', 'after']);
+    expect(atLeaked!.bodies).toEqual([['run']]);
+    const next = addMember(revoked, { role: 'worker', name: 'w8' });
+    central.rekey(keyRing(next.files.central, 'test'));
+    const replaced = await member(next.member);
+    tell(replaced, party(central.endpoint, 'central'), ['replaced']);
+    await expect.poll(() => atCentral!.bodies).toContainEqual(['replaced']);
+    expect(atCentral!.bodies).not.toContainEqual(['after, revoked']);
+  });
+
+  test('proves one name: no other key, and not the shared one, can claim it or its address', async () => {
+    const central = await open('central', files);
+    const inbox = new Inbox(central);
+    const victim = await member(w7!);
+    tell(victim, party(central.endpoint, 'central'), ['register']);
+    await inbox.until(1);
+    const frame = packFrame('c.*', [[0, 0, ['false']]]);
+    const claims: [KeyFile, string][] = [
+      [w8!, victim.process],
+      [w8!, `${victim.endpoint}!w.w7.x`],
+      [w8!, `${victim.endpoint}!w.x`],
+      [w8!, `${victim.endpoint}!s.w8.x`],
+      [w8!, `${victim.endpoint}!s.s0.x`],
+      [w8!, 'client:w8.x!x'],
+      [w8!, 'client:x!x'],
+      [files.worker, `${victim.endpoint}!w.w7.x`],
+      [files.client, `${victim.endpoint}!w.w7.x`],
+    ];
+    for (const [file, name] of claims) {
+      const [own] = keyRing(file, 'test').generations;
+      const said = Buffer.from(`goshawk.introduction/1\n${name}\ncentral\n`);
+      const routingId = `${name}#${sign(null, said, own.signing).toString('base64url')}`;
+      const socket = new Dealer({
+        routingId,
+        linger: 0,
+        curvePublicKey: own.curve.publicKey,
+        curveSecretKey: own.curve.secretKey,
+        curveServerKey: own.peers.central.curve,
+      });
+      sockets.push(socket);
+      socket.connect(central.endpoint);
+      await socket.send(frame);
+    }
+    await expect.poll(() => central.counters.refused.unknownSender).toBe(claims.length);
+    // The address of another worker, under its own name, supersedes nobody.
+    const liar = await member(w8!, { advertise: victim.endpoint });
+    tell(liar, party(central.endpoint, 'central'), ['register']);
+    await inbox.until(2);
+    tell(victim, party(central.endpoint, 'central'), ['heartbeat']);
+    await inbox.until(3);
+    expect(inbox.received.map(({ from }) => from)).toEqual(
+      [victim, liar, victim].map(({ process }) => `${process}/0`),
+    );
+    const at = (mailbox: Mailbox) => central.directory.intern(`${mailbox.process}/0`);
+    expect(['w7', 'w8'].map((name) => central.permitsName(at(victim), name))).toEqual([true, false]);
+    expect(['w7', 'w8'].map((name) => central.permitsName(at(liar), name))).toEqual([false, true]);
+  });
+
+  test('is that of the process’s name', async () => {
+    await expect(member(w7!, { incarnation: 'w.w8.x' })).rejects.toThrow('does not name its key, w7');
+    const worker = await member(w7!);
+    expect(() => worker.rekey(keyRing(w8!, 'test'))).toThrow(RangeError);
   });
 });
 

@@ -1,6 +1,6 @@
 import { type Address, type ClientKey, ROLES, type Role } from '@goshawk/core';
 import { messageSent } from '../channels.js';
-import type { KeyRing } from '../keys/index.js';
+import { type KeyRing, MEMBER_ROLES, permitsName } from '../keys/index.js';
 import { randomName } from '../random-name.js';
 import { type DropReason, type MailboxCounters, newCounters } from './counters.js';
 import { Directory } from './directory.js';
@@ -108,6 +108,13 @@ export class Mailbox {
     }
     if (keys !== undefined && keys.role !== roleOf(options)) {
       throw new RangeError(`these are keys of a ${keys.role}, but "${incarnation}" has another role`);
+    }
+    if (
+      keys !== undefined &&
+      bind !== undefined &&
+      keys.name !== claimedKey({ endpoint: bind, incarnation })
+    ) {
+      throw new RangeError(`"${incarnation}" does not name its key, ${keys.name ?? 'that of its role'}`);
     }
     prepareContext(limits);
     const counters = newCounters();
@@ -238,7 +245,7 @@ export class Mailbox {
    * Replaces the keys of this process. Peers with a revoked key lose their connection, and all others reconnect; newly admitted
    * peers can connect at once.
    *
-   * @throws RangeError for keys of another role
+   * @throws RangeError for keys of another role, or of another process
    */
   rekey(ring: KeyRing): void {
     const { keyed } = this.#parts;
@@ -249,18 +256,35 @@ export class Mailbox {
         `these are keys of a ${ring.role}; the previous ones were of a ${keyed.ring.role}`,
       );
     const before = keyed.ring;
+    if (ring.name !== before.name)
+      throw new RangeError(`this is the key ${ring.name}; the previous one was ${before.name}`);
     keyed.ring = ring;
     identification.rekey(ring);
-    if (hasEnded(generationsOf(before), generationsOf(ring))) this.#links.rekey();
     const isOther = before.generations[0].curve.publicKey !== ring.generations[0].curve.publicKey;
+    const isWhole = isOther || hasEnded(generationsOf(before), generationsOf(ring));
+    this.#links.rekey((key) =>
+      key === undefined
+        ? isWhole
+        : isWhole || before.members.get(key)?.curve !== ring.members.get(key)?.curve,
+    );
     if (isOther || hasEnded(admittedBy(before), admittedBy(ring))) this.#inbound?.cut();
+  }
+
+  /** Returns whether the key of a worker's or a scheduler's process permits this name in the cluster. */
+  permitsName(from: Address, name: string): boolean {
+    const { keyed } = this.#parts;
+    const process = keyed && this.directory.partyAt(from)?.process;
+    const role = MEMBER_ROLES.find((each) => each === process?.role);
+    return (
+      process === undefined || role === undefined || permitsName(keyed!.ring, role, claimedKey(process), name)
+    );
   }
 
   /** Returns the individual key of a client; undefined for the cluster's key, or if it is not a client. */
   clientKeyOf(from: Address): ClientKey | undefined {
     const { keyed } = this.#parts;
     const process = keyed && this.directory.partyAt(from)?.process;
-    const name = process && claimedKey(process);
+    const name = process?.role === 'client' ? claimedKey(process) : undefined;
     if (name === undefined) return undefined;
     return keyed!.ring.clients.get(name) ?? { name, rights: [] };
   }
@@ -304,9 +328,11 @@ export class Mailbox {
   probeOwnAddress(): Promise<Reached> {
     const { endpoint, incarnation } = this;
     const { limits } = this.#parts;
+    const own = { endpoint, incarnation };
     const ways = this.#identification.dialOptionsFor({
       endpoint,
-      role: claimedRole({ endpoint, incarnation }),
+      role: claimedRole(own),
+      key: claimedKey(own),
     });
     this.#ownArrived = false;
     return probeSelf({ endpoint, incarnation, ways, limits, hasArrived: () => this.#ownArrived });
@@ -376,9 +402,12 @@ function identify({ incarnation, keys }: MailboxOptions, endpoint: string): Iden
 }
 
 /** Returns the public keys of the peers from which a process of this role accepts messages, in Z85. */
-function admittedBy({ role, generations, clients }: KeyRing): ReadonlySet<string> {
+function admittedBy({ role, generations, clients, members }: KeyRing): ReadonlySet<string> {
   const heard = rolesHeardBy(role);
-  const named = heard.includes('client') ? [...clients.values()].map(({ curve }) => curve) : [];
+  const named = [
+    ...(heard.includes('client') ? clients.values() : []),
+    ...[...members.values()].filter((member) => heard.includes(member.role)),
+  ].map(({ curve }) => curve);
   return new Set([...heard.flatMap((other) => generations.map(({ peers }) => peers[other].curve)), ...named]);
 }
 

@@ -1,4 +1,3 @@
-import type { Role } from '@goshawk/core';
 import { Dealer, type Event } from 'zeromq';
 import type { Connection, Transmission } from './connection.js';
 import { hasHostName, parseEndpoint, resolveEndpoint } from './endpoint.js';
@@ -53,8 +52,8 @@ interface DealerOptions {
   readonly onAuthFailure: (why: AuthFailure | undefined) => void;
   /** Called when an established connection breaks, some milliseconds after the peer has ended; costs two more sockets. */
   readonly onBroken?: (() => void) | undefined;
-  /** For a client: receives the peer's replies on this connection, with the role that its key proves. */
-  readonly receiver?: (parts: readonly Buffer[], proven: Role | undefined) => number;
+  /** For a client: receives the peer's replies on this connection, with the way, which proves the peer's role and key. */
+  readonly receiver?: (parts: readonly Buffer[], way: DialOption) => number;
 }
 
 /**
@@ -165,7 +164,7 @@ export class OutboundConnection implements Connection {
     } else {
       this.#connect(endpoint);
     }
-    if (receiver !== undefined) void receive(socket, (parts) => receiver(parts, way.role), limits, log);
+    if (receiver !== undefined) void receive(socket, (parts) => receiver(parts, way), limits, log);
     return socket;
   }
 

@@ -6,6 +6,7 @@ import { PARTY_INDEX_MAX, PROCESS_NAME_BYTES_MAX } from './limits.js';
  * Names on the wire.
  *
  *     process   <endpoint>!<incarnation>              tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT
+ *               <endpoint>!<letter>.<key>.<id>    with an individual key, which has a name
  *     client    client:<id>!<incarnation>             client:9dKqv3…!V1StGXR8_Z5jdHi6B-myT
  *               client:<key>.<id>!<incarnation>       with an individual key, which has a name
  *     party     <process>/<index>                     tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT/3
@@ -20,7 +21,7 @@ export const ANY_INCARNATION = '*';
 const ROLE_OF_LETTER: Readonly<Record<string, Role>> = { c: 'central', s: 'scheduler', w: 'worker' };
 
 const CLIENT_PREFIX = 'client:';
-const INCARNATION = /^(?:[csw]\.)?(?:[A-Za-z0-9_-]{1,64}|\*)$/;
+const INCARNATION = /^(?:[csw]\.(?:[A-Za-z0-9_-]{1,64}\.)?)?(?:[A-Za-z0-9_-]{1,64}|\*)$/;
 const INDEX = /^(?:0|[1-9][0-9]{0,4})$/;
 
 export interface ProcessName {
@@ -48,9 +49,13 @@ export function clientEndpoint(id: string, key?: string): string {
   return CLIENT_PREFIX + (key === undefined ? id : `${key}.${id}`);
 }
 
-/** Returns the name of the individual key that a client claims. */
-export function claimedKey({ endpoint }: ProcessName): string | undefined {
-  const dot = isClientEndpoint(endpoint) ? endpoint.indexOf('.') : -1;
+/** Returns the name of the individual key that a process claims. */
+export function claimedKey({ endpoint, incarnation }: ProcessName): string | undefined {
+  if (!isClientEndpoint(endpoint)) {
+    const [, key, id] = incarnation.split('.');
+    return id === undefined ? undefined : key;
+  }
+  const dot = endpoint.indexOf('.');
   return dot < 0 ? undefined : endpoint.slice(CLIENT_PREFIX.length, dot);
 }
 
@@ -59,9 +64,14 @@ export function isClientEndpoint(endpoint: string): boolean {
   return endpoint.startsWith(CLIENT_PREFIX);
 }
 
-/** Returns the incarnation of a process of this role; that of a client has no letter, because its endpoint tells. */
-export function incarnationOf(role: Role, id: string): string {
-  return role === 'client' ? id : `${role.charAt(0)}.${id}`;
+/**
+ * Returns the incarnation of a process of this role; that of a client has no letter, because its endpoint tells.
+ *
+ * @param key name of the individual key
+ */
+export function incarnationOf(role: Role, id: string, key?: string): string {
+  if (role === 'client') return id;
+  return `${role.charAt(0)}.${key === undefined ? '' : `${key}.`}${id}`;
 }
 
 /** Returns a wildcard for any incarnation with this role. */
@@ -80,10 +90,15 @@ export function claimedRole({ endpoint, incarnation }: ProcessName): Role | unde
   return incarnation.charAt(1) === '.' ? ROLE_OF_LETTER[incarnation.charAt(0)] : undefined;
 }
 
-/** Returns the place and role of a process, which identify it across incarnations. */
+/**
+ * Returns the place and role of a process, which identify it across incarnations, and its individual key: a process with
+ * another key must not supersede it.
+ */
 export function placeOf(process: ProcessName): string {
   const role = claimedRole(process);
-  return role === undefined || role === 'client' ? process.endpoint : `${role} ${process.endpoint}`;
+  if (role === undefined || role === 'client') return process.endpoint;
+  const key = claimedKey(process);
+  return `${role}${key === undefined ? '' : `.${key}`} ${process.endpoint}`;
 }
 
 export function isIncarnation(value: unknown): value is string {

@@ -1,4 +1,4 @@
-import { ROLES, type Role } from '@goshawk/core';
+import { ROLES } from '@goshawk/core';
 import type { MailboxCounters } from './counters.js';
 import type { Directory, KnownProcess } from './directory.js';
 import type { FrameReceiver } from './frame-receiver.js';
@@ -10,7 +10,14 @@ import { LocalConnection } from './local-connection.js';
 import type { ThrottledLog } from './log.js';
 import { type AuthFailure, OutboundConnection } from './outbound-connection.js';
 import { Outbox, type SharedRoom } from './outbox.js';
-import { anyIncarnationOf, claimedRole, isClientEndpoint, type ProcessName, placeOf } from './party-name.js';
+import {
+  anyIncarnationOf,
+  claimedKey,
+  claimedRole,
+  isClientEndpoint,
+  type ProcessName,
+  placeOf,
+} from './party-name.js';
 import { PeerSender } from './peer-sender.js';
 import { ReplyConnection } from './reply-connection.js';
 
@@ -43,7 +50,7 @@ export class PeerSenders {
   /** The key is the place, or the endpoint for clients, which have none. */
   readonly #senders = new Map<string, PeerSender>();
   /** Senders whose connection this process opened. */
-  readonly #outbound = new Set<PeerSender>();
+  readonly #outbound = new Map<PeerSender, KnownProcess>();
   readonly #replies: SharedRoom;
   #due: PeerSender[] = [];
   /** Those whose messages may be delayed for a moment. */
@@ -119,9 +126,25 @@ export class PeerSenders {
     sender?.supersede(this.#options.incarnations.retiredAt(place));
   }
 
-  /** Reconnects outbound connections with the current keys. */
-  rekey(): void {
-    for (const sender of this.#outbound) sender.rekey();
+  /**
+   * Reconnects outbound connections with the current keys, and closes those to processes whose key is revoked.
+   *
+   * @param isAffected tells by the name of the individual key
+   */
+  rekey(isAffected: (key: string | undefined) => boolean): void {
+    for (const [sender, process] of this.#outbound) {
+      const { endpoint, place, role } = process;
+      const key = claimedKey(process);
+      if (!isAffected(key)) continue;
+      if (this.#options.identification.dialOptionsFor({ endpoint, role, key }).length > 0) {
+        sender.rekey();
+        continue;
+      }
+      sender.close(0);
+      this.#senders.delete(place);
+      this.#outbound.delete(sender);
+    }
+    this.#options.counters.outboundConnections = this.#outbound.size;
   }
 
   /** Sends queued messages for at most `flushMs`, then closes. */
@@ -167,7 +190,8 @@ export class PeerSenders {
   }
 
   /** @throws if the endpoint is invalid or unreachable, or no more sockets are available */
-  #create({ endpoint, name, place, role, routingId }: KnownProcess): PeerSender {
+  #create(process: KnownProcess): PeerSender {
+    const { endpoint, name, place, routingId } = process;
     const options = this.#options;
     const { counters, limits, log, incarnation } = options;
     const retired = options.incarnations.retiredAt(place);
@@ -185,20 +209,24 @@ export class PeerSenders {
       const outbox = new Outbox(incarnation, limits, this.#replies);
       return new PeerSender({ peer: name, outbox, connection, traffic: counters.sent, retired }, options);
     }
-    const connection = this.#dial(endpoint, place, role);
+    const connection = this.#dial(process);
     const outbox = new Outbox(null, limits);
     const sender = new PeerSender(
       { peer: endpoint, outbox, connection, traffic: counters.sent, retired },
       options,
     );
-    this.#outbound.add(sender);
+    this.#outbound.set(sender, process);
     counters.outboundConnections = this.#outbound.size;
     return sender;
   }
 
-  #dial(endpoint: string, place: string, role: Role | undefined): OutboundConnection {
+  /** @throws if the key of the process is not admitted */
+  #dial(process: KnownProcess): OutboundConnection {
     const { identification, limits, log, listener, receiver, onAuthFailure, onBroken } = this.#options;
-    const ways = () => identification.dialOptionsFor({ endpoint, role });
+    const { endpoint, place, role } = process;
+    const key = claimedKey(process);
+    const ways = () => identification.dialOptionsFor({ endpoint, role, key });
+    if (ways().length === 0) throw new Error(`this process’s key file does not admit its key ${key}`);
     const dealer = {
       endpoint,
       ways,
@@ -211,7 +239,7 @@ export class PeerSenders {
     return listener === undefined
       ? new OutboundConnection({
           ...dealer,
-          receiver: (parts, proven) => receiver.acceptReply(endpoint, parts, proven),
+          receiver: (parts, way) => receiver.acceptReply(endpoint, parts, way),
         })
       : new OutboundConnection(dealer);
   }

@@ -1,0 +1,84 @@
+import { type Column, defineCommand, painter, renderTable, wholeList } from '@goshawk/command';
+import { InputError, RIGHTS, ROLES } from '@goshawk/core';
+import type { ClusterKeys } from '@goshawk/transport';
+import { admitted, keysFolder, readFolder, revokeKey } from './keys-folder.js';
+
+const COLUMNS: readonly Column[] = [
+  { title: 'key' },
+  { title: 'role' },
+  { title: 'may', shrinkTo: 12, wraps: true },
+  { title: 'expires', dropFirst: 1 },
+];
+
+export const keysCommand = defineCommand({
+  name: 'keys',
+  words: '[revoke NAME] [FOLDER]',
+  describe: 'list the keys that a cluster admits, or revoke one',
+  examples: [
+    ['goshawk keys keys', 'name, role, rights and expiry of each key in the folder keys/'],
+    ['goshawk keys revoke w7 keys', 'cut off the process with that key; the others go on'],
+    ['goshawk keys revoke worker keys', 'replace worker.key, once each worker has an individual key'],
+  ],
+  options: {},
+  async run(context, _options, { words }) {
+    if (words[0] !== 'revoke') {
+      const { keys } = await readFolder(keysFolder(context, words[0]));
+      const shown = listed(keys);
+      if (context.global.json)
+        context.json({ schema: 'goshawk.keys-list/1', keys: shown, ...wholeList(shown) });
+      else context.out(renderTable(COLUMNS, shown.map(rowOf), painter(context)));
+      return;
+    }
+    const [, name, folder] = words;
+    if (name === undefined)
+      throw new InputError('usage', 'keys revoke needs the NAME of a key', 'see `goshawk keys`');
+    const place = keysFolder(context, folder);
+    await revokeKey(place, name);
+    if (context.global.json) context.json({ schema: 'goshawk.keys-revoked/1', folder: place, name });
+    context.note(
+      `the key of ${name} is revoked; processes reload changed files of ${place} within 2 s; copy them to those that read copies, central and schedulers first`,
+    );
+  },
+});
+
+interface ListedKey {
+  readonly name: string;
+  readonly role: (typeof ROLES)[number];
+  /** Shared by all processes of the role that have no key of their own. */
+  readonly shared: boolean;
+  readonly rights: readonly string[] | null;
+  /** Patterns of names in the cluster; null: any that is not the name of another key. */
+  readonly names: readonly string[] | null;
+  readonly expiresAt: string | null;
+}
+
+function listed(keys: ClusterKeys): ListedKey[] {
+  const shared = ROLES.map((role) => ({
+    name: role,
+    role,
+    shared: true,
+    rights: role === 'client' ? RIGHTS : null,
+    names: null,
+    expiresAt: null,
+  }));
+  const individual = admitted(keys).map((key) => ({
+    name: key.name,
+    role: key.role,
+    shared: false,
+    rights: key.role === 'client' ? key.rights : null,
+    names: key.role === 'client' ? null : (key.names ?? [key.name]),
+    expiresAt: key.expires ?? null,
+  }));
+  return [...shared, ...individual];
+}
+
+function rowOf({ name, role, shared, rights, names, expiresAt }: ListedKey): string[] {
+  const may = rights ?? names ?? (role === 'central' ? [] : ['any name']);
+  const isPast = expiresAt !== null && Date.parse(expiresAt) <= Date.now();
+  return [
+    name,
+    shared && role !== 'central' ? `${role} (shared)` : role,
+    may.join(', '),
+    expiresAt === null ? 'never' : `${isPast ? 'expired ' : ''}${expiresAt}`,
+  ];
+}
