@@ -44,7 +44,7 @@ export const keysCommand = defineCommand({
 interface ListedKey {
   readonly name: string;
   readonly role: (typeof ROLES)[number];
-  /** Shared by all processes of the role that have no key of their own. */
+  /** Shared by all processes of the role without an individual key. */
   readonly shared: boolean;
   readonly rights: readonly string[] | null;
   /** Patterns of names in the cluster; null: any that is not the name of another key. */
