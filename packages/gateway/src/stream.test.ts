@@ -1,6 +1,26 @@
+import type { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
 import { expect, test, vi } from 'vitest';
 import { LIMITS } from './limits.js';
-import { lines } from './stream.js';
+import { lines, stream } from './stream.js';
+
+test('a stream whose connection closes before its first read ends its source', async () => {
+  let hasEnded = false;
+  async function* events() {
+    try {
+      for (;;) yield { event: 'job', data: {} };
+    } finally {
+      hasEnded = true;
+    }
+  }
+  const bodies: Readable[] = [];
+  const reply = { header: () => reply, type: () => reply, send: (body: Readable) => void bodies.push(body) };
+  const release = vi.fn();
+  await stream(reply as unknown as FastifyReply, events(), release);
+  bodies[0]!.destroy();
+  await expect.poll(() => hasEnded).toBe(true);
+  expect(release).toHaveBeenCalledOnce();
+});
 
 test('a stream has one timer, however many events there were, and says that it is there when none come', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -28,7 +28,11 @@ export async function stream(
     return reply.status(204).send();
   }
   const body = Readable.from(lines(first.value, iterator, format), { objectMode: false });
-  body.once('close', ended);
+  body.once('close', () => {
+    ended();
+    // A generator that was never read does not run its `finally`.
+    void iterator.return?.();
+  });
   const type = format === 'events' ? 'text/event-stream' : 'application/x-ndjson';
   return reply.header('x-accel-buffering', 'no').type(type).send(body);
 }
