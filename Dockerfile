@@ -16,11 +16,11 @@ RUN find packages -mindepth 2 -maxdepth 2 ! -name package.json -exec rm -rf {} +
 FROM ${NODE_IMAGE} AS build
 WORKDIR /opt/goshawk
 COPY --from=manifests /opt/goshawk ./
-RUN npm ci --no-audit --no-fund --workspace @goshawk/cli --workspace @goshawk/lab --include-workspace-root
+RUN npm ci --no-audit --no-fund --workspace @goshawk/cli --workspace @goshawk/lab --workspace @goshawk/tracing --include-workspace-root
 COPY tsconfig.base.json ./
 COPY packages packages
 COPY scripts/bundle.mjs scripts/
-RUN npx tsc -b packages/cli packages/lab \
+RUN npx tsc -b packages/cli packages/lab packages/tracing \
   && node scripts/bundle.mjs \
   && find packages -mindepth 2 -maxdepth 3 -name src -exec rm -rf {} + \
   && find packages \( -name '*.map' -o -name '*.d.ts' -o -name '*.tsbuildinfo' -o -name 'tsconfig.json' \) -delete
@@ -30,7 +30,7 @@ FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /opt/goshawk
 COPY --from=manifests /opt/goshawk ./
 COPY scripts/image/prune-modules.sh /tmp/
-RUN npm ci --no-audit --no-fund --omit=dev --workspace @goshawk/cli --workspace @goshawk/lab \
+RUN npm ci --no-audit --no-fund --omit=dev --workspace @goshawk/cli --workspace @goshawk/lab --workspace @goshawk/tracing \
   && sh /tmp/prune-modules.sh node_modules
 COPY --from=build /opt/goshawk/packages packages
 RUN rm -rf bench test node_modules/@goshawk/bench node_modules/@goshawk/test

@@ -41,6 +41,7 @@ const ownPlace = {
 /** Optional packages, which the command imports by variables; the bundle contains them. */
 const OPTIONAL = {
   'cli/dist/laboratory': { PACKAGE: '@goshawk/lab' },
+  'runtime/dist/tracing/open': { PACKAGE: '@goshawk/tracing' },
   'command/dist/policy/papers': { PACKAGE: '@goshawk/papers', SOLVER: '@goshawk/papers/solver' },
 };
 const optional = {

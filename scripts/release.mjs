@@ -82,9 +82,14 @@ function manifestOf(name) {
   return readJson(join(ROOT, 'packages', name, 'package.json'));
 }
 
-/** Builds the package of the `goshawk` command, with the laboratory. */
+/** Returns the packages of the command, with the laboratory and tracing. */
+function commandNames() {
+  return withNeeded('tracing', withNeeded('lab', withNeeded('cli')));
+}
+
+/** Builds the package of the `goshawk` command. */
 function commandPackage() {
-  const names = withNeeded('lab', withNeeded('cli'));
+  const names = commandNames();
   const folder = packageFolder('goshawk', names, { types: false });
   cpSync(join(ROOT, 'packages/cli/bundle'), join(folder, 'node_modules/@goshawk/cli/bundle'), {
     recursive: true,
@@ -121,7 +126,7 @@ function packOnce() {
   const folder = join(stage, 'packed');
   if (existsSync(folder)) return folder;
   mkdirSync(folder);
-  const workspaces = [...withNeeded('lab', withNeeded('cli'))].flatMap((name) => ['-w', `@goshawk/${name}`]);
+  const workspaces = [...commandNames()].flatMap((name) => ['-w', `@goshawk/${name}`]);
   run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder, ...workspaces], {
     cwd: ROOT,
   });

@@ -33,6 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'transport',
     'executors',
   ],
+  tracing: ['core', 'transport', 'runtime'],
   traces: ['core', 'predictor'],
   report: ['core', 'predictor'],
   papers: ['core', 'policies', 'predictor', 'executors', 'report', 'traces'],

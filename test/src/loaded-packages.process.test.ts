@@ -8,7 +8,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 /** Daemons start from the compiled files, not from the bundle, whose chunks do not say which package they hold. */
 const MAIN = resolve(import.meta.dirname, '../../packages/cli/dist/main.js');
 /** Research packages, and packages that only some clusters use. */
-const ON_DEMAND = /^(@goshawk\/(papers|simulator|report|traces|lab)|highs|echarts|@opentelemetry\/.*)$/;
+const ON_DEMAND =
+  /^(@goshawk\/(papers|simulator|report|traces|tracing|lab)|highs|echarts|@opentelemetry\/.*)$/;
 
 let folder: string;
 beforeEach(() => {

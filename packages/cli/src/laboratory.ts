@@ -1,5 +1,5 @@
-import { type Command, isAbsent } from '@goshawk/command';
-import { InputError, type PublishedSchemas } from '@goshawk/core';
+import type { Command } from '@goshawk/command';
+import { InputError, isAbsent, type PublishedSchemas } from '@goshawk/core';
 
 /** The exports of `@goshawk/lab`. */
 export interface Laboratory {

@@ -18,7 +18,6 @@ export {
   WaitTimeoutError,
 } from './failure.js';
 export { untilInterrupted, whenAborted, whenOrphaned } from './interruption.js';
-export { isAbsent } from './optional-package.js';
 export {
   flagOf,
   kebab,

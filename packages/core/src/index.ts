@@ -128,6 +128,7 @@ export { ROLES, type Role } from './messages/declaration.js';
 export { sharedByNumber } from './messages/shared.js';
 export * from './messages/table.js';
 export * from './nearest.js';
+export * from './optional-package.js';
 export * from './ordered-numbers.js';
 export * from './paint.js';
 export * from './percentiles.js';

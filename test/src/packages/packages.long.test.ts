@@ -139,9 +139,11 @@ describe('packages as they are published', () => {
 
   test('the command works without the laboratory, reports it missing, and finds it once installed', async () => {
     const home = join(folder, 'command');
-    const laboratory = ['lab', 'simulator', 'traces', 'report', 'figures'];
+    const laboratory = ['lab', 'simulator', 'traces', 'report', 'papers', 'tracing'];
     expect(PRODUCT.filter((name) => laboratory.includes(name))).toEqual([]);
-    expect(installed(home).filter((name) => /^(echarts|zrender)$/.test(name))).toEqual([]);
+    expect(
+      installed(home).filter((name) => /^(echarts|zrender|highs|@opentelemetry\/.*)$/.test(name)),
+    ).toEqual([]);
     expect(await goshawk(home, '--help')).toContain('simulate');
     await expect(goshawk(home, ...SIMULATION)).rejects.toMatchObject({
       code: 2,

@@ -1,5 +1,5 @@
+import { isAbsent } from '@goshawk/core';
 import type { ProblemSolver } from '@goshawk/runtime';
-import { isAbsent } from '../optional-package.js';
 
 /** The exports of `@goshawk/papers` and `@goshawk/papers/solver` that the command uses. */
 interface Papers {

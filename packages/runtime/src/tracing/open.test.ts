@@ -23,6 +23,21 @@ describe('tracing', () => {
     },
   );
 
+  it('runs untraced, with a warning, if the package is not installed', async () => {
+    const lines: unknown[] = [];
+    const logger = { ...SILENT_LOGGER, warn: (...line: unknown[]) => void lines.push(line) };
+    const missing = async () => {
+      throw Object.assign(new Error("Cannot find package '@goshawk/tracing'"), {
+        code: 'ERR_MODULE_NOT_FOUND',
+      });
+    };
+    const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
+    expect(await openTracing('worker', 'w', logger, environment, missing)).toBeUndefined();
+    expect(lines).toEqual([
+      [{ collector: 'collector:4318' }, 'jobs are not traced: @goshawk/tracing is not installed'],
+    ]);
+  });
+
   it('has ids that follow from what they are of, and differ', () => {
     expect(traceIdOf('abcde-1')).toMatch(/^[0-9a-f]{32}$/);
     expect(traceIdOf('abcde-1')).toBe(traceIdOf('abcde-1'));

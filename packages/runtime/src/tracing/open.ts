@@ -1,4 +1,4 @@
-import { InputError } from '@goshawk/core';
+import { InputError, isAbsent } from '@goshawk/core';
 import type { Logger } from '@goshawk/transport';
 import type { Tracing } from './spans.js';
 
@@ -6,8 +6,17 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] as const;
 
+/** The exports of `@goshawk/tracing`. */
+interface Exporter {
+  readonly OtlpTracing: new (role: string, instance: string, logger: Logger) => Tracing;
+}
+
+/** Typed as `string` because the exporter is built after this package and may not be installed. */
+const PACKAGE: string = '@goshawk/tracing';
+
 /**
- * Opens tracing if OpenTelemetry's variables configure it; otherwise nothing is loaded.
+ * Opens tracing if OpenTelemetry's variables configure it; otherwise nothing is loaded. Without the package a process
+ * runs untraced, because the variables may be meant for others on the machine.
  *
  * @throws InputError if the endpoint is invalid
  */
@@ -16,14 +25,21 @@ export async function openTracing(
   instance: string,
   logger: Logger,
   environment: Variables = process.env,
+  load = (): Promise<Exporter> => import(PACKAGE) as Promise<Exporter>,
 ): Promise<Tracing | undefined> {
   const variable = ENDPOINTS.find((name) => environment[name]);
   if (variable === undefined || environment.OTEL_SDK_DISABLED === 'true') return undefined;
   if (environment.OTEL_TRACES_EXPORTER === 'none') return undefined;
   const { host } = collectorAt(environment[variable]!, variable);
-  const { OtlpTracing } = await import('./otlp.js');
-  logger.info({ collector: host }, 'jobs are traced');
-  return new OtlpTracing(role, instance, logger);
+  try {
+    const { OtlpTracing } = await load();
+    logger.info({ collector: host }, 'jobs are traced');
+    return new OtlpTracing(role, instance, logger);
+  } catch (error) {
+    if (!isAbsent(error, PACKAGE)) throw error;
+    logger.warn({ collector: host }, `jobs are not traced: ${PACKAGE} is not installed`);
+    return undefined;
+  }
 }
 
 function collectorAt(endpoint: string, variable: string): URL {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis } from '@goshawk/core';
+import { type Spanned, spanIdOf, type Tracing, traceIdOf, VERSION } from '@goshawk/runtime';
 import { type Logger, ThrottledLog } from '@goshawk/transport';
 import {
   DiagLogLevel,
@@ -19,8 +20,6 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type IdGenerator } from '@opentelemetry/sdk-trace-base';
-import { VERSION } from '../version.js';
-import { type Spanned, spanIdOf, type Tracing, traceIdOf } from './spans.js';
 
 /** Maximum wait for a silent collector at the end. ms */
 const CLOSE_MS = 2_000;
