@@ -21,6 +21,8 @@ const UNCLEAR: ReadonlySet<string> = new Set([
   'command-not-found',
   'permission-denied',
   'output-file',
+  'image-unavailable',
+  'container-failed',
   'no-such-module',
   'spawn-failed',
 ]);

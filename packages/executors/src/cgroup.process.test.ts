@@ -141,7 +141,7 @@ it('a command that the system ends for want of memory, and that demands none, wa
       order,
       100,
       { watch: new GroupWatch(), memory: new GroupMemory() },
-      place,
+      { place, engine: undefined },
       sink,
     );
     run.start(order, Buffer.alloc(0), { PATH: process.env.PATH });

@@ -32,6 +32,8 @@ export type FailureCode =
   | 'no-account' // the submitter has no account on this worker, which requires one
   | 'no-such-folder' // cwd is missing or not a folder
   | 'permission-denied'
+  | 'image-unavailable' // it is not on this machine and cannot be pulled
+  | 'container-failed' // the container engine did not start the container
   | 'output-file' // the file for stdout or stderr cannot be written
   | 'arguments-too-long' // arguments and environment exceed the system's limit
   | 'process-limit' // the system refuses another process, or another thread for a module

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type Payload, TIMER_MAX_MS } from '@goshawk/core';
+import type { Containers } from './containers.js';
 import { type Executor, failed, type Run, type RunOrder, type RunSink, refused } from './contract.js';
 import { INHERITED_NAMES, inheritedEnvironment } from './environment.js';
 import type { Isolation } from './isolation.js';
@@ -31,6 +32,8 @@ export interface ExecutorOptions {
   readonly cgroup?: string | undefined;
   /** Runs commands under separate accounts or in sandboxes, and refuses modules; undefined: they run as this process. */
   readonly isolation?: Isolation | undefined;
+  /** Runs commands in images; undefined: they are refused. */
+  readonly containers?: Containers | undefined;
   /** Default working folder of commands while it exists, then `/`. Default: that of this process. */
   readonly folder?: string | undefined;
   /** Soft limit of open files for commands, if lower than this process's. Default: this process's. */
@@ -81,6 +84,7 @@ export class Executors implements Executor {
         folder: options.folder,
         openFiles: options.openFiles,
         isolation: options.isolation,
+        containers: options.containers,
       }),
       module: new ModuleExecutor({
         threads: options.moduleThreads ?? availableParallelism(),

@@ -1,6 +1,7 @@
 export { prepareCgroup } from './cgroup.js';
 export type { SleepEnded } from './channels.js';
 export { compiledFile } from './compiled.js';
+export { Containers } from './containers.js';
 export * from './contract.js';
 export { INHERITED_NAMES } from './environment.js';
 export { type ExecutorOptions, Executors } from './executors.js';

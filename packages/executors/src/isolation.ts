@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
-import { delimiter, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { InputError } from '@goshawk/core';
 import { type FailedOutcome, failed, type RunOrder } from './contract.js';
-import { isWithin, mayExecute, realPathOf } from './paths.js';
+import { isWithin, programOf, realPathOf } from './paths.js';
 import type { SpawnOrder } from './spawner-protocol.js';
 
 /** Isolation of a worker's commands: the worker's account, the user's account, or a sandbox. */
@@ -241,14 +241,6 @@ export class Isolation {
 
 function unable(why: string, hint: string): InputError {
   return new InputError('bad-option', `--run-as: ${why}`, hint);
-}
-
-function programOf(name: string): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
-  return folders
-    .filter((folder) => folder.startsWith('/'))
-    .map((folder) => join(folder, name))
-    .find(mayExecute);
 }
 
 function accountNamed(user: string): Account | undefined {

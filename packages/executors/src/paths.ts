@@ -1,5 +1,5 @@
 import { accessSync, constants, realpathSync } from 'node:fs';
-import { sep } from 'node:path';
+import { delimiter, join, sep } from 'node:path';
 
 /** Resolves links; undefined if the path does not exist or is not accessible. */
 export function realPathOf(path: string): string | undefined {
@@ -23,4 +23,13 @@ export function mayExecute(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Returns the absolute path of a program in PATH or a system folder. */
+export function programOf(name: string): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+  return folders
+    .filter((folder) => folder.startsWith('/'))
+    .map((folder) => join(folder, name))
+    .find(mayExecute);
 }

@@ -51,11 +51,12 @@ export class Gate {
     return real === path ? undefined : `${path} was moved or changed while the task waited`;
   }
 
-  #execRefusal({ exec, shell, env, stdout, stderr }: ExecPayload): string | undefined {
+  #execRefusal({ exec, shell, env, stdout, stderr, image }: ExecPayload): string | undefined {
     if (this.#exec === true) return undefined;
     if (this.#exec === false) return 'this worker does not run exec tasks';
     const listed = this.#exec.join(', ');
     if (shell === true || !this.#exec.includes(exec[0] as string)) return `this worker runs only ${listed}`;
+    if (image !== undefined) return 'this worker runs only listed commands, and those not in images';
     if (env !== undefined && Object.keys(env).length > 0) {
       return 'this worker runs only listed commands, without environment variables from the submitter (env)';
     }

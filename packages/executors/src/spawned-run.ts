@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { type KillReason, nameOfRealTimeSignal } from '@goshawk/core';
 import { CgroupError, type TaskCgroup, type TaskLimits } from './cgroup.js';
 import { failed, type Outcome, type OutputStream } from './contract.js';
+import { abandonContainer, endContainer } from './end-container.js';
 import { fatalSignalOf } from './fatal-signal.js';
 import type { GroupMemory } from './group-memory.js';
 import type { GroupWatch } from './group-watch.js';
@@ -20,6 +21,20 @@ interface LimitedPlace {
   readonly limits: TaskLimits;
   /** The cgroup of this process. */
   readonly home: string;
+}
+
+/** Container of a command, whose process is only the engine's client. */
+interface Container {
+  readonly program: string;
+  readonly name: string;
+  readonly image: string;
+  readonly command: string;
+}
+
+/** Where a command runs, besides its process group. */
+interface Surroundings {
+  readonly place: LimitedPlace | undefined;
+  readonly engine: Container | undefined;
 }
 
 interface SpawnedRunSink {
@@ -47,6 +62,7 @@ export class SpawnedRun {
   readonly #watch: GroupWatch;
   readonly #memory: GroupMemory;
   readonly #place: LimitedPlace | undefined;
+  readonly #container: Container | undefined;
   #startedAt = 0;
   #files: OutputFiles | undefined;
   #child: ChildProcess | undefined;
@@ -66,10 +82,11 @@ export class SpawnedRun {
     order: SpawnOrder,
     graceMs: number,
     { watch, memory }: { readonly watch: GroupWatch; readonly memory: GroupMemory },
-    place: LimitedPlace | undefined,
+    { place, engine }: Surroundings,
     sink: SpawnedRunSink,
   ) {
     this.#place = place;
+    this.#container = engine;
     this.#sink = sink;
     this.#limit = new OutputLimit(order.outputBytesMax);
     this.#graceMs = graceMs;
@@ -146,7 +163,8 @@ export class SpawnedRun {
     this.#pid = child.pid;
     this.#sink.started(child.pid);
     // Sampling scans all processes; the kernel keeps the peak of a cgroup.
-    if (this.#place?.cgroup.peakBytes === undefined) this.#memory.add(child.pid);
+    if (this.#place?.cgroup.peakBytes === undefined && this.#container === undefined)
+      this.#memory.add(child.pid);
     this.#follow(child);
     // A command may ignore its input or end before reading all of it (EPIPE).
     child.stdin?.on('error', () => {});
@@ -169,6 +187,7 @@ export class SpawnedRun {
   /** Kills the group at once, without a report: the worker is gone. */
   abandon(): void {
     if (this.#pid !== 0) this.#endGroup();
+    if (this.#container !== undefined) abandonContainer(this.#container.program, this.#container.name);
   }
 
   pauseOutput(): void {
@@ -251,9 +270,14 @@ export class SpawnedRun {
     for (const { stream, bytes } of this.#limit.end()) this.#sink.output(stream, bytes);
     const { code, signal: signalName, runMs } = this.#exit!;
     const outcome = this.#outcome(code, signalName, memoryExceeded);
-    const report = (what: Outcome): void => this.#sink.ended(what, runMs, maxRssBytes);
-    if (outcome.kind !== 'failed' || this.#files === undefined) report(outcome);
-    else void withFullDisk(outcome, this.#files).then(report);
+    void this.#settled(outcome).then((settled) => this.#sink.ended(settled, runMs, maxRssBytes));
+  }
+
+  /** Ends the container, and finds causes of a failure that the exit code does not tell. */
+  async #settled(outcome: Outcome): Promise<Outcome> {
+    const settled = this.#container === undefined ? outcome : await inContainer(outcome, this.#container);
+    if (settled.kind !== 'failed' || this.#files === undefined) return settled;
+    return withFullDisk(settled, this.#files);
   }
 
   /** Returns the exceeded memory demand if that ended the command. */
@@ -282,6 +306,20 @@ export class SpawnedRun {
     signal(-this.#pid, 'SIGKILL');
     this.#place?.cgroup.kill();
   }
+}
+
+/** Explains the end of the engine's client by the state of its container, which it removes. */
+async function inContainer(outcome: Outcome, { program, name, image, command }: Container): Promise<Outcome> {
+  const state = await endContainer(program, name);
+  if (outcome.kind !== 'failed') return outcome;
+  if (state?.ranOutOfMemory)
+    return failed('out-of-memory', 'the command was killed: it used more memory than the job requested');
+  if (state?.hasRun) return outcome;
+  if (state?.exitCode === 127)
+    return failed('command-not-found', `the command "${command}" is not in the image "${image}"`);
+  if (state?.exitCode === 126)
+    return failed('permission-denied', `"${command}" in the image "${image}" is not executable`);
+  return failed('container-failed', `${program} did not start the image "${image}"; stderr has the cause`);
 }
 
 function outOfMemoryMessage(bytes: number): string {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { ExecPayload, KillReason } from '@goshawk/core';
 import { compiledFile } from './compiled.js';
+import type { Containers } from './containers.js';
 import {
   type Executor,
   failed,
@@ -54,6 +55,22 @@ interface ExecExecutorOptions {
   readonly folder?: string | undefined;
   readonly openFiles?: number | undefined;
   readonly isolation?: Isolation | undefined;
+  readonly containers?: Containers | undefined;
+}
+
+const NO_IMAGES_APART = 'this worker keeps tasks apart (--run-as), and does not run images';
+const NO_ENGINE = 'this worker has no Docker, or may not use it';
+
+/** Calls `forget` when the engine did not start the container, as when the image was removed. */
+function withoutImage(sink: RunSink, forget: () => void): RunSink {
+  return {
+    started: () => sink.started?.(),
+    output: (chunk) => sink.output(chunk),
+    ended: (outcome, ...measured) => {
+      if (outcome.kind === 'failed' && outcome.error.code === 'container-failed') forget();
+      sink.ended(outcome, ...measured);
+    },
+  };
 }
 
 /** A run that was not sent to the spawner yet. */
@@ -105,14 +122,54 @@ export class ExecExecutor implements Executor {
     const stdin = typeof payload.stdin === 'string' ? Buffer.from(payload.stdin) : payload.stdin;
     const given = spawnOrder(order, payload);
     const { isolation, environment } = this.#options;
+    if (payload.image !== undefined) return this.#startInImage(given, payload.image, order, stdin, sink);
     const started = isolation === undefined ? given : isolation.isolate(given, order, environment);
     if ('kind' in started) return refused(started, sink);
+    return this.#queue(started, stdin, sink);
+  }
+
+  #queue(order: SpawnOrder, stdin: Uint8Array | undefined, sink: RunSink): Run {
     const run = this.#nextRun;
     this.#nextRun = run === 0xffff_ffff ? 1 : run + 1;
-    this.#waiting.set(run, { order: started, stdin, sink });
+    this.#waiting.set(run, { order, stdin, sink });
     // Nothing is reported before this call has returned.
     queueMicrotask(() => this.#advance());
     return { kill: (reason) => this.#kill(run, reason) };
+  }
+
+  /** Pulls the image first, unless this machine has it. */
+  #startInImage(
+    order: SpawnOrder,
+    image: string,
+    { folder }: RunOrder,
+    stdin: Uint8Array | undefined,
+    sink: RunSink,
+  ): Run {
+    const { isolation, containers } = this.#options;
+    if (isolation !== undefined) return refused(failed('not-allowed', NO_IMAGES_APART), sink);
+    if (containers === undefined) return refused(failed('image-unavailable', NO_ENGINE), sink);
+    const contained = containers.contain(order, image, { folder });
+    if ('kind' in contained) return refused(contained, sink);
+    let queued: Run | undefined;
+    let killed = false;
+    void containers.prepare(image).then((problem) => {
+      if (killed) return;
+      if (problem === undefined)
+        queued = this.#queue(
+          contained,
+          stdin,
+          withoutImage(sink, () => containers.forget(image)),
+        );
+      else sink.ended(problem, 0);
+    });
+    return {
+      kill: (reason) => {
+        if (queued !== undefined) return queued.kill(reason);
+        if (killed) return;
+        killed = true;
+        queueMicrotask(() => sink.ended({ kind: 'killed', reason }, 0));
+      },
+    };
   }
 
   #kill(run: number, reason: KillReason): void {

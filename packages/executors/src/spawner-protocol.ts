@@ -32,8 +32,18 @@ export interface SpawnOrder {
   readonly files?: OutputPaths;
   /** Limits of the command, if the spawner has cgroups. */
   readonly limits?: TaskLimits;
+  /** The command is the client of a container engine. */
+  readonly container?: ContainerOrder;
   /** Without it, the command's stdin is /dev/null, which also saves a pipe. */
   readonly hasStdin: boolean;
+}
+
+interface ContainerOrder {
+  /** The client of the engine, by absolute path. */
+  readonly program: string;
+  readonly image: string;
+  /** The command that runs in the container. */
+  readonly command: string;
 }
 
 interface EndReport {

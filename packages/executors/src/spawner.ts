@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { enterOwnCgroup, TaskCgroup } from './cgroup.js';
+import { containerName, recordEngine, recordLabel } from './end-container.js';
 import { FrameReader, FrameWriter } from './framing.js';
 import { GroupMemory } from './group-memory.js';
 import { GroupWatch } from './group-watch.js';
@@ -44,6 +45,7 @@ const home = settings.cgroup === undefined ? undefined : enterOwnCgroup(settings
 const waiting = new Map<number, Buffer>();
 const live = new Map<number, SpawnedRun>();
 let pumping = false;
+let hasContainers = false;
 
 /**
  * One fork per turn of the event loop: ends and output of running commands are handled in between, and each start is reported at
@@ -66,30 +68,49 @@ function begin(run: number, body: Buffer): void {
   const { order: given, stdin } = readStartBody(body);
   const order =
     given.cwd === undefined && existsSync(settings.folder) ? { ...given, cwd: settings.folder } : given;
-  const { limits } = order;
+  const { limits, container } = order;
+  // The engine limits a container; the cgroup would limit its client.
   const place =
-    home === undefined || limits === undefined
+    home === undefined || limits === undefined || container !== undefined
       ? undefined
       : { cgroup: new TaskCgroup(settings.cgroup!, `task-${process.pid}-${run}`), limits, home };
   let slot: number | undefined;
-  const spawned = new SpawnedRun(order, settings.graceMs, { watch, memory }, place, {
-    started(pid) {
-      slot = record.add(pid);
-      writer.send(FrameKind.Started, run);
+  if (container !== undefined && !hasContainers) {
+    hasContainers = true;
+    recordEngine(settings.recordFile, container.program);
+  }
+  const engine = container && { ...container, name: containerName(settings.recordId, run) };
+  const spawned = new SpawnedRun(
+    order,
+    settings.graceMs,
+    { watch, memory },
+    { place, engine },
+    {
+      started(pid) {
+        slot = record.add(pid);
+        writer.send(FrameKind.Started, run);
+      },
+      output(stream, bytes) {
+        writer.send(FrameKind.Output, run, ...outputBody(stream, bytes));
+        if (link.writableLength + writer.queuedBytes > LINK_QUEUED_BYTES_MAX) pauseOutput();
+      },
+      ended(outcome, runMs, maxRssBytes) {
+        live.delete(run);
+        if (slot !== undefined) record.remove(slot);
+        writer.send(FrameKind.Ended, run, endedBody({ outcome, runMs, maxRssBytes }));
+      },
     },
-    output(stream, bytes) {
-      writer.send(FrameKind.Output, run, ...outputBody(stream, bytes));
-      if (link.writableLength + writer.queuedBytes > LINK_QUEUED_BYTES_MAX) pauseOutput();
-    },
-    ended(outcome, runMs, maxRssBytes) {
-      live.delete(run);
-      if (slot !== undefined) record.remove(slot);
-      writer.send(FrameKind.Ended, run, endedBody({ outcome, runMs, maxRssBytes }));
-    },
-  });
+  );
   openFiles.makeRoom(live.size);
   live.set(run, spawned);
-  spawned.start(order, stdin, environmentOf(order));
+  spawned.start(container === undefined ? order : named(order, run), stdin, environmentOf(order));
+}
+
+/** Names and labels a container, so that it can be removed when its client or this process is gone. */
+function named(order: SpawnOrder, run: number): SpawnOrder {
+  const [verb, ...args] = order.args;
+  const name = containerName(settings.recordId, run);
+  return { ...order, args: [verb!, '--name', name, '--label', recordLabel(settings.recordId), ...args] };
 }
 
 function environmentOf(order: SpawnOrder): Record<string, string | undefined> {

@@ -80,6 +80,14 @@ const WORK = {
     rare: true,
     describe: 'working folder of the tasks on the workers (default: the current folder)',
   },
+  image: {
+    type: 'text',
+    value: 'NAME',
+    flagOnly: true,
+    rare: true,
+    describe:
+      'container image to run the command in, with the working folder mounted; needs workers with Docker',
+  },
   stdin: {
     type: 'text',
     value: 'FILE',

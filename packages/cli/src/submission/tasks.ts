@@ -117,7 +117,7 @@ async function commandLine(
   options: SubmitOptions,
   sources: Sources,
 ): Promise<ExecPayload> {
-  const { shell, stdin, stdout, stderr } = options;
+  const { shell, image, stdin, stdout, stderr } = options;
   const env = variables(options, sources);
   return {
     exec: [...work.argv],
@@ -125,7 +125,7 @@ async function commandLine(
     ...(Object.keys(env).length === 0 ? {} : { env }),
     cwd: folderOf(options, sources),
     ...(stdin === undefined ? {} : { stdin: await sources.read(stdin, '--stdin') }),
-    ...present({ stdout, stderr }),
+    ...present({ image, stdout, stderr }),
   };
 }
 

@@ -24,6 +24,7 @@ const GOES_WITH = {
   env: ['command'],
   exportEnv: ['command'],
   cwd: ['command', 'module', 'file'],
+  image: ['command'],
   stdin: ['command'],
   stdout: ['command'],
   stderr: ['command'],

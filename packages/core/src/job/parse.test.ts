@@ -258,3 +258,31 @@ describe('retryOn', () => {
       expect(() => parsed([wrong])).toThrow(/neither an exit code nor/);
   });
 });
+
+describe('a command in an image', () => {
+  const inImage = { exec: ['true'], image: 'registry.example.org:5000/team/tool:1@sha256:0af3' };
+
+  test('requires workers with Docker, in addition to what the job requires', () => {
+    const stagesOf = (job: object) => parseJobSpec(job).stages.map(({ requires }) => requires);
+    expect(stagesOf({ tasks: [inImage] })).toEqual([{ container: 'docker' }]);
+    expect(stagesOf({ tasks: { count: 3, run: inImage }, require: { zone: 'eu' } })).toEqual([
+      { container: 'docker', zone: 'eu' },
+    ]);
+    expect(stagesOf({ tasks: [inImage], require: { container: 'mine' } })).toEqual([{ container: 'mine' }]);
+    expect(
+      stagesOf({
+        stages: [
+          { name: 'a', tasks: [{ exec: ['true'] }] },
+          { name: 'b', tasks: [{ exec: ['true'] }, inImage] },
+        ],
+      }),
+    ).toEqual([undefined, { container: 'docker' }]);
+  });
+
+  test.each(['', '--privileged', 'a b', '-v/:/x', 'a\nb', 'ü'])(
+    'is refused with the image name %j',
+    (image) => {
+      expect(() => parseJobSpec({ tasks: [{ exec: ['true'], image }] })).toThrow(/image/);
+    },
+  );
+});

@@ -6,7 +6,7 @@ import { nearest } from '../nearest.js';
 import { present } from '../present.js';
 import { NO_RESOURCES, type Resources } from '../resources.js';
 import { sumOf } from '../sums.js';
-import { type Payload, payloadSchemaOf, TASK_KINDS } from './payload.js';
+import { CONTAINER, DOCKER, type Payload, payloadSchemaOf, TASK_KINDS } from './payload.js';
 import {
   fieldsOf,
   type JobSpec,
@@ -99,6 +99,8 @@ export function countTasks(tasks: TaskList): number {
   if ('count' in tasks) return tasks.count;
   return 'each' in tasks ? tasks.each.length : tasks.sleepsMs.length;
 }
+
+type ParsedTasks = NonNullable<ParsedJob['tasks']>;
 
 /** Rejects gangs that could never start. */
 function checkGang(
@@ -260,17 +262,19 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
       after: [...new Set(stage.after)].map((before) => placeOf.get(byName.get(before)!)!),
       tasks: Array.isArray(stage.tasks) ? { each: stage.tasks } : stage.tasks,
       demand: stage.demand === undefined ? defaultDemand : toResources(stage.demand),
-      ...requirements(stage.require ?? job.require),
+      ...requirements(stage.require ?? job.require, stage.tasks),
       ...present({ estimateMs: stage.estimate }),
       ...((stage.gang ?? job.gang) ? { gang: true as const } : {}),
     };
   });
 }
 
-function requirements(require: ParsedJob['require']): Pick<StageSpec, 'requires'> {
-  return require === undefined || Object.keys(require).length === 0
-    ? {}
-    : { requires: joinedValues(require) };
+/** Tasks in images require a container engine, unless the job says which. */
+function requirements(require: ParsedJob['require'], tasks: ParsedTasks): Pick<StageSpec, 'requires'> {
+  const each = Array.isArray(tasks) ? tasks : [tasks.run];
+  const hasImage = each.some((task) => 'exec' in task && task.image !== undefined);
+  const requires = { ...(hasImage && { [CONTAINER]: DOCKER }), ...require };
+  return Object.keys(requires).length === 0 ? {} : { requires: joinedValues(requires) };
 }
 
 function toResources(demand: Record<string, number> | undefined): Resources {

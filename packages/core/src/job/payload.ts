@@ -99,6 +99,13 @@ const sleepPayload = () =>
     ),
   });
 
+/** Attribute of workers that run images; its value is the container engine. */
+export const CONTAINER = 'container';
+export const DOCKER = 'docker';
+
+/** Name of an OCI image, with an optional registry, tag and digest. It never looks like an option of the engine. */
+const IMAGE = /^[a-zA-Z0-9][a-zA-Z0-9._/:@-]*$/;
+
 /** Runs a command given as an argument vector, without a shell unless requested. */
 const execPayload = () =>
   z.strictObject({
@@ -115,6 +122,14 @@ const execPayload = () =>
         'environment variables of the command, in addition to `PATH`, `HOME`, `LANG` and a few others from the worker',
       ),
     cwd: argument().min(1).optional().describe('working folder; `submit` fills in its current folder'),
+    image: z
+      .string()
+      .max(LIMITS.nameLengthMax)
+      .regex(IMAGE, 'not the name of an image, such as "python:3.12-slim"')
+      .optional()
+      .describe(
+        'the container image to run the command in, with the working folder mounted; only workers with Docker run it',
+      ),
     stdin: z
       .union([passable(wellFormedProblem), bytes()])
       .optional()

@@ -3,6 +3,8 @@ import { access, constants } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import {
   type Attribute,
+  CONTAINER,
+  DOCKER,
   InputError,
   LIMITS,
   makeFolder,
@@ -12,6 +14,7 @@ import {
 } from '@goshawk/core';
 import {
   allowedBytes,
+  Containers,
   type ExecutorOptions,
   Executors,
   Isolation,
@@ -56,7 +59,7 @@ export interface WorkersOptions extends ProcessOptions {
   readonly central: string;
   /** Folder that persists after the process ends. */
   readonly dataFolder: string;
-  readonly executors?: Omit<ExecutorOptions, 'dataFolder' | 'warn' | 'isolation'>;
+  readonly executors?: Omit<ExecutorOptions, 'dataFolder' | 'warn' | 'isolation' | 'containers'>;
   /** Default: `self`. */
   readonly runAs?: RunAs | undefined;
   /** Whether sandboxed tasks may use the network. Default: true. */
@@ -171,8 +174,11 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
           hasKeys: options.keys !== undefined,
           hidden: [options.dataFolder, ...(options.hidden ?? [])],
         });
+  // The daemon of an engine runs containers as root, outside of any isolation.
+  const containers = isolation === undefined ? Containers.find() : undefined;
   const executor = new Executors({
     isolation,
+    containers,
     openFiles: inheritedOpenFiles(),
     ...options.executors,
     dataFolder: options.dataFolder,
@@ -218,7 +224,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
       (environment) => {
         const host = hostOf(process.mailbox.endpoint);
         const at = { self: process.addressOf(index), http: process.http, host };
-        const attributes = options.attributes?.[index];
+        const attributes = withEngine(options.attributes?.[index] ?? [], containers);
         const config = { name, ...at, slots, capacity, attributes, central };
         const needsSlots = (policy: string): void => process.fail(noSlots(policy));
         return new Worker(
@@ -268,4 +274,11 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
       await leave();
     },
   };
+}
+
+/** Adds the attribute that tasks in images require, unless the operator has set it. */
+function withEngine(given: readonly Attribute[], containers: Containers | undefined): readonly Attribute[] {
+  const isFull = given.length >= LIMITS.attributesMax;
+  if (containers === undefined || isFull || given.some(({ name }) => name === CONTAINER)) return given;
+  return [...given, { name: CONTAINER, value: DOCKER }];
 }

@@ -1,0 +1,75 @@
+import { execFile, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** State of a container whose client has ended. */
+interface ContainerState {
+  /** Whether the command started. */
+  readonly hasRun: boolean;
+  readonly exitCode: number;
+  readonly ranOutOfMemory: boolean;
+}
+
+/** Time after which the engine counts as unresponsive. ms */
+const ENGINE_MS = 30_000;
+const STATE = '{{.State.StartedAt}} {{.State.ExitCode}} {{.State.OOMKilled}}';
+/** Start time of a container that has not started. */
+const NEVER = '0001-01-01';
+
+/** Kills and removes a container. @returns undefined if the engine does not know it */
+export async function endContainer(program: string, name: string): Promise<ContainerState | undefined> {
+  const options = { timeout: ENGINE_MS };
+  const found = await run(program, ['container', 'inspect', '--format', STATE, name], options).catch(
+    () => undefined,
+  );
+  await run(program, ['rm', '--force', name], options).catch(() => {});
+  if (found === undefined) return undefined;
+  const words = found.stdout.trim().split(' ');
+  return {
+    hasRun: !words[0]!.startsWith(NEVER),
+    exitCode: Number(words.at(-2)),
+    ranOutOfMemory: words.at(-1) === 'true',
+  };
+}
+
+/** Kills a container after this process has exited. */
+export function abandonContainer(program: string, name: string): void {
+  spawn(program, ['rm', '--force', name], { detached: true, stdio: 'ignore' })
+    .on('error', () => {})
+    .unref();
+}
+
+/** File beside a spawner's record that names the engine, if the spawner has started containers. */
+function engineFile(recordFile: string): string {
+  return recordFile.replace(/\.txt$/, '.engine');
+}
+
+/** Remembers, beside the spawner's record, that it starts containers. */
+export function recordEngine(recordFile: string, program: string): void {
+  writeFileSync(engineFile(recordFile), program, { mode: 0o600 });
+}
+
+/** Kills the containers of a spawner that has died. */
+export async function endRecordedContainers(recordFile: string, recordId: string): Promise<void> {
+  const program = await readFile(engineFile(recordFile), 'utf8').catch(() => undefined);
+  if (program === undefined) return;
+  const options = { timeout: ENGINE_MS };
+  const filter = ['ps', '--all', '--quiet', '--filter', `label=${recordLabel(recordId)}`];
+  const found = await run(program, filter, options).catch(() => ({ stdout: '' }));
+  const ids = found.stdout.split('\n').filter((id) => id !== '');
+  if (ids.length > 0) await run(program, ['rm', '--force', ...ids], options).catch(() => {});
+  await rm(engineFile(recordFile), { force: true });
+}
+
+/** Name of the container of a run. */
+export function containerName(recordId: string, run: number): string {
+  return `goshawk-${recordId}-${run}`;
+}
+
+/** Label of the containers of one spawner. */
+export function recordLabel(recordId: string): string {
+  return `goshawk.record=${recordId}`;
+}
