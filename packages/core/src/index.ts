@@ -18,6 +18,7 @@ export {
 } from './cluster-view.js';
 export * from './columns.js';
 export * from './counts.js';
+export * from './csv.js';
 export * from './cut-short.js';
 export * from './decaying-sum.js';
 export * from './deque.js';

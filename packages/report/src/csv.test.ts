@@ -11,6 +11,10 @@ test('records become rows, nested values columns by their path', () => {
   ).toBe('name,options.cap,options.list,none,more\n"a, ""b""",1,"[1,2]",,\nc,2,,,true');
 });
 
+test('a name that a spreadsheet would read as a formula is escaped', () => {
+  expect(csvOf([{ name: '=cmd()', change: -0.5 }])).toBe("name,change\n'=cmd(),-0.5");
+});
+
 test('a comparison has one row per run, with the keys of its JSON', () => {
   const { comparison } = sample();
   const [head, ...rows] = comparisonCsv(comparison).split('\n');

@@ -1,3 +1,4 @@
+import { csvRow } from '@goshawk/core';
 import type { Comparison, Run } from './comparison.js';
 
 /** These fields are too long for a row, or form a separate table. */
@@ -25,8 +26,8 @@ export function comparisonCsv({ workload, runs }: Pick<Comparison, 'workload' | 
 export function csvOf(records: readonly object[]): string {
   const rows = records.map((record) => new Map(flattened(record, '')));
   const columns = [...new Set(rows.flatMap((row) => [...row.keys()]))];
-  const lines = rows.map((row) => columns.map((column) => cell(row.get(column))).join(','));
-  return [columns.map(cell).join(','), ...lines].join('\n');
+  const lines = rows.map((row) => csvRow(columns.map((column) => cellOf(row.get(column)))));
+  return [csvRow(columns), ...lines].join('\n');
 }
 
 function flattened(value: object, path: string): [path: string, value: unknown][] {
@@ -37,8 +38,8 @@ function flattened(value: object, path: string): [path: string, value: unknown][
   );
 }
 
-function cell(value: unknown): string {
-  if (value === undefined || value === null) return '';
-  const text = Array.isArray(value) ? JSON.stringify(value) : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+function cellOf(value: unknown): string | number | null {
+  if (value === undefined || value === null) return null;
+  if (Array.isArray(value)) return JSON.stringify(value);
+  return typeof value === 'number' ? value : String(value);
 }

@@ -1,6 +1,6 @@
 import type { JobHandle, Tasks, TasksOptions } from '@goshawk/client';
-import { type Context, csvRow, painter } from '@goshawk/command';
-import { taskJson } from '@goshawk/core';
+import { type Context, painter } from '@goshawk/command';
+import { csvRow, taskJson } from '@goshawk/core';
 import { TasksTable } from './tasks-table.js';
 
 type Listing = Omit<TasksOptions, 'signal'> & { readonly from: number; readonly limit: number };
