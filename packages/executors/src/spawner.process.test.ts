@@ -247,7 +247,7 @@ describe('the spawner', () => {
       console.log(JSON.stringify(outcomes));`;
     const script = join(folder, 'worker.mjs');
     writeFileSync(script, source);
-    const text = execFileSync('sh', ['-c', 'ulimit -n 100; exec "$0" "$1"', process.execPath, script]);
+    const text = execFileSync('sh', ['-c', 'ulimit -n 200; exec "$0" "$1"', process.execPath, script]);
     expect(JSON.parse(text.toString())).toEqual([
       {
         kind: 'failed',
