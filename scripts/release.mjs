@@ -202,7 +202,7 @@ function makeDebianPackage() {
     ? join(stage, 'goshawk/package')
     : commandPackage();
   cpSync(join(command, 'node_modules/@goshawk'), join(home, 'node_modules/@goshawk'), { recursive: true });
-  const workspaces = ['--workspace', '@goshawk/cli', '--workspace', '@goshawk/lab'];
+  const workspaces = ['cli', 'lab', 'tracing'].flatMap((name) => ['--workspace', `@goshawk/${name}`]);
   const listed = run('npm', ['ls', '--omit=dev', '--all', '--parseable', ...workspaces], { cwd: ROOT });
   const modules = join(ROOT, 'node_modules/');
   for (const path of listed.trim().split('\n')) {
