@@ -1,5 +1,6 @@
 import {
   type Address,
+  type ClientKey,
   type ClusterSettings,
   DEFAULT_POLICY,
   type HeldRun,
@@ -8,6 +9,7 @@ import {
   type MessageOf,
   type PolicySettings,
   PRESETS,
+  type Right,
   WORKERS_PER_PAGE,
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
@@ -22,6 +24,8 @@ class Bench {
   sent: { to: Address; message: Message }[] = [];
   now = 0;
 
+  clientKeyOf: () => ClientKey | undefined = () => undefined;
+
   constructor(policy: Partial<PolicySettings> = {}) {
     const settings: ClusterSettings = {
       policy: { ...DEFAULT_POLICY, preset: { ...PRESETS.hawk }, ...policy },
@@ -33,6 +37,7 @@ class Bench {
       setTimer() {},
       clearTimer() {},
       nameOf: (address: Address) => `party ${address}`,
+      clientKeyOf: () => this.clientKeyOf(),
     };
     this.central = new Central({ name: 'central', self: 0 as Address, settings }, env);
     this.central.start(0);
@@ -505,6 +510,30 @@ test('short work that central only knows from reports counts in the reserve', ()
   expect(long(5 * 4_000)).toBe(86);
 });
 
+test('where a job stands is answered about another user’s job as about none', () => {
+  const bench = new Bench({ preset: { ...PRESETS.goshawk } });
+  let key: ClientKey | undefined;
+  bench.clientKeyOf = () => key;
+  bench.enlist(OWNER, 'first');
+  bench.register(W1);
+  bench.haveAllJoined();
+  bench.receive(OWNER, { ...NEED, job: 1, user: 'bob' });
+  const line = (job: number) => {
+    bench.receive(CLIENT, { type: 'explainNeed', request: 1, owner: `party ${OWNER}`, job });
+    return bench.take('centralLine').at(-1)!.value;
+  };
+  const of = (name: string, right: Right) => {
+    key = { name, rights: [right] };
+    return line(1);
+  };
+  const none = line(2);
+  expect(none.needs).toEqual([]);
+  expect(line(1).needs).toHaveLength(1);
+  expect(of('bob', 'read-own').needs).toHaveLength(1);
+  expect(of('ann', 'read-all').needs).toHaveLength(1);
+  expect(of('ann', 'read-own')).toEqual(none);
+});
+
 test('central repeats a drain request, or its end, until the worker confirms it', () => {
   const bench = new Bench();
   const asked = (on: boolean) =>
@@ -570,26 +599,7 @@ test('clients learn of a new scheduler after the other schedulers, and of a retu
 test('needs of a scheduler that is not a member are dropped, and it is asked to join', () => {
   const bench = new Bench({ preset: { ...PRESETS.goshawk } });
   bench.register(W1);
-  bench.receive(OWNER, {
-    type: 'need',
-    job: 1,
-    stage: 0,
-    long: false,
-    tasks: 1,
-    matches: 0,
-    estimateMs: 1,
-    demand: {},
-    part: 'judged',
-    jobTasks: 1,
-    ageMs: 0,
-    estimateFollows: undefined,
-    priority: undefined,
-    requires: undefined,
-    attainedMs: undefined,
-    avoid: undefined,
-    user: undefined,
-    gang: undefined,
-  });
+  bench.receive(OWNER, { ...NEED, job: 1 });
   expect(bench.central.pendingTasks).toBe(0);
   expect(bench.take('notRegistered')).toHaveLength(1);
 });

@@ -6,10 +6,11 @@ import {
   type Message,
   type MessageOf,
   type Millis,
+  ownerFor,
   pulls,
   type UserGrants,
 } from '@goshawk/core';
-import { policyOf, type SolverAnswer, type StageView } from '@goshawk/policies';
+import { type BookedJob, policyOf, type SolverAnswer, type StageView } from '@goshawk/policies';
 import { countWorkers, scrapeTargetsOf } from './cluster/describing.js';
 import { Holdings } from './cluster/holdings.js';
 import { LearnedCutoff } from './cluster/learned-cutoff.js';
@@ -177,19 +178,14 @@ export class Central implements Machine<CentralTimer> {
       case 'readCounters':
         return this.#answer(from, message.request, 'counters', this.#counted());
       case 'explainLine':
-      case 'explainNeed':
-        return this.#answer(
-          from,
-          message.request,
-          'centralLine',
-          this.#pulls
-            ? this.#dispatcher.line(
-                message.type === 'explainLine' ? undefined : this.#members.schedulerAt(message.owner),
-                message.type === 'explainLine' ? 0 : message.job,
-                now,
-              )
-            : lineOfQueues(this.#members.registry.workers.values(), this.pendingTasks),
-        );
+        return this.#explain(from, message.request, undefined, now);
+      case 'explainNeed': {
+        const owner = this.#members.schedulerAt(message.owner);
+        const job = owner === undefined ? undefined : this.#dispatcher.books.job(owner, message.job);
+        const only = ownerFor(this.#env.clientKeyOf?.(from), message.type);
+        const isForeign = only !== undefined && job !== undefined && job.user !== '' && job.user !== only;
+        return this.#explain(from, message.request, isForeign ? undefined : job, now);
+      }
       case 'describeShares':
         return this.#answer(
           from,
@@ -340,6 +336,14 @@ export class Central implements Machine<CentralTimer> {
   }
 
   // ---- members
+
+  /** @param job undefined: none in particular, which is also the answer about other users' jobs */
+  #explain(from: Address, request: number, job: BookedJob | undefined, now: Millis): void {
+    const line = this.#pulls
+      ? this.#dispatcher.line(job, now)
+      : lineOfQueues(this.#members.registry.workers.values(), this.pendingTasks);
+    this.#answer(from, request, 'centralLine', line);
+  }
 
   #register(from: Address, message: MessageOf<'register'>, now: Millis): void {
     if (!this.#members.register(from, message, now)) return;

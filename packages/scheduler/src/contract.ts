@@ -71,6 +71,8 @@ export interface SchedulerConfig {
   readonly enlistRetryMs: number;
   /** Current wall clock minus the machine's clock; it changes when clocks are set. ms */
   readonly wallOffsetMs: Millis;
+  /** Estimators learn from the names of jobs for each user alone. Default: false. */
+  readonly hasPrivateNames?: boolean | undefined;
   /** Maximum number of ended jobs kept. */
   readonly endedJobsMax: number;
   /** How long ended jobs are kept. ms; absent: limited only in number. */

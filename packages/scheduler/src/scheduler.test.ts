@@ -607,6 +607,25 @@ test("the key of another user's job is taken, even after that job was evicted", 
   expect(submit('k1', 'eve')).toMatchObject({ type: 'accepted', value: { state: 'waiting' } });
 });
 
+test.each([
+  [true, 2],
+  [false, 1],
+])(
+  'with private names (%s) estimators see %i names in the jobs “etl” of two users',
+  (hasPrivateNames, count) => {
+    const scheduler = loneScheduler({ hasPrivateNames }, { send: () => {} });
+    scheduler.start(0);
+    scheduler.receive(CENTRAL, welcome(), 0);
+    const names = ['ann', 'bob', 'ann'].map((user) => {
+      const spec = { name: 'etl', logicalName: 'daily', user, tasks: [{ sleep: 1 }] };
+      const { name, logicalName } = scheduler.submit(parseJobSpec(spec), undefined, 0).arriving;
+      return `${name} ${logicalName}`;
+    });
+    expect(new Set(names).size).toBe(count);
+    expect(names[0]).toBe(names[2]);
+  },
+);
+
 test('matches of a previous central do not count once another one has welcomed the owner', () => {
   const [former, present] = [CENTRAL, 77 as Address];
   const goshawk = { preset: { ...PRESETS.goshawk } };

@@ -87,6 +87,7 @@ export class SchedulerState {
       wallOffsetMs: config.wallOffsetMs,
       now,
       idOf: (job) => jobs.idOf(job),
+      hasPrivateNames: config.hasPrivateNames ?? false,
       formerly: (worker) => cluster.members.formerly(worker),
       isShort: () => jobs.isShort,
     };

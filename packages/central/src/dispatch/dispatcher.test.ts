@@ -547,7 +547,8 @@ test('why reports the expected start of a job from the policy until that time ha
   };
   const bench = new Bench(1, 1, policy);
   bench.need(1);
-  const expected = () => bench.dispatcher.line(OWNER, 1, bench.now).needs.map((need) => need.expected);
+  const expected = () =>
+    bench.dispatcher.line(bench.dispatcher.books.job(OWNER, 1), bench.now).needs.map((need) => need.expected);
   expect(expected()).toEqual([{ inMs: 7_000, where: 'rack-1' }]);
   bench.now = 7_000;
   expect(expected()).toEqual([undefined]);
@@ -556,7 +557,7 @@ test('why reports the expected start of a job from the policy until that time ha
 test('why reports waits of similar jobs once there are enough', () => {
   const bench = new Bench(1, 1);
   const starts = (job: number) =>
-    bench.dispatcher.line(OWNER, job, bench.now).needs.map((need) => need.starts);
+    bench.dispatcher.line(bench.dispatcher.books.job(OWNER, job), bench.now).needs.map((need) => need.starts);
   bench.need(1);
   let job = 2;
   const serveNext = () => {

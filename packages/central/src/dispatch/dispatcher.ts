@@ -450,8 +450,8 @@ export class Dispatcher {
    * @param owner of the requested job; undefined: no particular job
    * @param number of that job at its owner
    */
-  line(owner: Address | undefined, number: JobNumber, now: Millis): CentralLine {
-    return this.#line.of(owner === undefined ? undefined : this.books.job(owner, number), now);
+  line(job: BookedJob | undefined, now: Millis): CentralLine {
+    return this.#line.of(job, now);
   }
 
   checkInvariants(): void {

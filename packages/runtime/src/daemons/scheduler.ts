@@ -165,6 +165,8 @@ function configOf(
     get wallOffsetMs() {
       return wallOffsetMs();
     },
+    // With keys, users are proven, and need not trust each other.
+    hasPrivateNames: options.keys !== undefined,
     endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,
     endedJobsKeepMs: options.endedJobsKeepMs ?? (adopted ? ADOPTED_KEPT_MS : undefined),
     estimatorStates,

@@ -5,7 +5,7 @@ import { BearerTokens } from '@goshawk/transport';
 /** Reason why a request was rejected. */
 export type HttpRefusal = 'token' | 'host';
 
-/** Paths for load balancers and kubelets, which have no token. They reveal nothing. */
+/** Paths for load balancers and kubelets, which have no token. Without one only the status is shown, not the reasons. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 
 /**
@@ -17,12 +17,19 @@ export class Access {
   readonly #isLoopback: boolean;
   /** Whether only the open paths are served, because no token is set. */
   readonly isSealed: boolean;
+  readonly #needsToken: boolean;
 
   /** @param isSealed whether a token is required on loopback too */
   constructor(token: string | undefined, isLoopback: boolean, isSealed: boolean) {
     this.#tokens = new BearerTokens(token === undefined ? [] : [token]);
     this.#isLoopback = isLoopback;
     this.isSealed = isSealed && token === undefined;
+    this.#needsToken = isSealed || token !== undefined;
+  }
+
+  /** Returns whether the reply may say more than its status. */
+  mayReadReasons({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+    return !this.#needsToken || this.#tokens.indexOf(headers.authorization) >= 0;
   }
 
   refusal({ headers }: Pick<IncomingMessage, 'headers'>, path: string): HttpRefusal | undefined {

@@ -162,6 +162,13 @@ describe('the HTTP server', () => {
     for (const path of ['/livez', '/readyz']) expect((await ask(server, path)).status).toBe(200);
     const token = 'a'.repeat(32);
     const withToken = await open({ isSealed: true, token });
+    notReady.push('the scheduler s0 is missing');
+    for (const sealed of [server, withToken])
+      expect(await ask(sealed, '/readyz')).toEqual({ status: 503, body: 'not ready\n' });
+    expect(await ask(withToken, '/readyz', { authorization: `Bearer ${token}` })).toEqual({
+      status: 503,
+      body: 'the scheduler s0 is missing\n',
+    });
     expect((await ask(withToken, '/metrics', { authorization: `Bearer ${token}` })).status).toBe(200);
   });
 

@@ -158,7 +158,9 @@ function answer(
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return send(request, response, { status: 405, type: 'text/plain', body: 'only GET and HEAD\n' });
   }
-  send(request, response, pageAt(pages, path));
+  const page = pageAt(pages, path);
+  const isBare = page.status === 503 && !access.mayReadReasons(request);
+  send(request, response, isBare ? { ...page, body: 'not ready\n' } : page);
 }
 
 /** A page that fails, for example because a disk is gone, must not end the process. */

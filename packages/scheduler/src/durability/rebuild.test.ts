@@ -10,6 +10,7 @@ import { rebuildJobs } from './rebuild.js';
 const context = {
   wallOffsetMs: 0,
   now: Number.POSITIVE_INFINITY,
+  hasPrivateNames: false,
   idOf: (job: number) => `s-${job}`,
   formerly: () => -2 as Address,
   isShort: () => false,

@@ -27,6 +27,8 @@ export interface RebuildContext {
   /** Wall clock minus the machine's clock. */
   readonly wallOffsetMs: Millis;
   readonly now: Millis;
+  /** See `SchedulerConfig`. */
+  readonly hasPrivateNames: boolean;
   idOf(job: JobNumber): string;
   /** A placeholder for a worker known only by name. */
   formerly(worker: string): Address;
@@ -87,7 +89,7 @@ class Rebuild {
       id: context.idOf(accepted.job),
       key,
       spec,
-      arriving: arrivingJobOf(spec, accepted.at),
+      arriving: arrivingJobOf(spec, accepted.at, context.hasPrivateNames),
       judgement: { kind: 'unknown' },
       decision: {
         class: jobClass,

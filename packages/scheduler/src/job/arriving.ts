@@ -1,8 +1,14 @@
 import { countTasks, type JobSpec, type Millis, type StageSpec } from '@goshawk/core';
 import type { ArrivingJob, ArrivingStage } from '@goshawk/predictor';
 
-/** Facts about an arriving job, for estimators. */
-export function arrivingJobOf(spec: JobSpec, wallMs: Millis): ArrivingJob {
+/**
+ * Facts about an arriving job, for estimators.
+ *
+ * @param hasPrivateNames the names of a user's jobs mean nothing for those of other users
+ */
+export function arrivingJobOf(spec: JobSpec, wallMs: Millis, hasPrivateNames: boolean): ArrivingJob {
+  const scoped = (name: string): string =>
+    hasPrivateNames ? JSON.stringify([spec.user ?? null, name]) : name;
   let tasks = 0;
   let startable = 0;
   for (const stage of spec.stages) {
@@ -11,8 +17,8 @@ export function arrivingJobOf(spec: JobSpec, wallMs: Millis): ArrivingJob {
     if (stage.after.length === 0) startable = Math.max(startable, count);
   }
   return {
-    name: spec.name,
-    logicalName: spec.logicalName,
+    name: scoped(spec.name),
+    logicalName: spec.logicalName && scoped(spec.logicalName),
     user: spec.user,
     demand: spec.stages.length === 1 ? spec.stages[0]!.demand : undefined,
     // The number of tasks to be appended to an open job is unknown, but there will be some.

@@ -19,7 +19,7 @@ export function jobOf(
     id: `a-${number}`,
     key,
     spec,
-    arriving: arrivingJobOf(spec, 0),
+    arriving: arrivingJobOf(spec, 0, false),
     judgement: { kind: 'unknown' },
     decision: {
       class: jobClass,

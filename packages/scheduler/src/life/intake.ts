@@ -43,7 +43,8 @@ export class Intake {
     const { cluster, jobs, ledger } = this.#s;
     const known = key === undefined ? undefined : jobs.byKey(key, spec.user);
     if (known !== undefined) return known;
-    const arriving = arrivingJobOf(spec, now + this.#s.config.wallOffsetMs);
+    const { wallOffsetMs, hasPrivateNames = false } = this.#s.config;
+    const arriving = arrivingJobOf(spec, now + wallOffsetMs, hasPrivateNames);
     const judgement = this.#sampler.judge(arriving, spec);
     const { number, id } = jobs.nextName();
     const decision = decide(judgement, cluster.policy);
