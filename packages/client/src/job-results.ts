@@ -147,19 +147,22 @@ class Pace {
   }
 }
 
-/** Records the last yielded attempt of each task. */
+/** Records the last yielded attempt of each task, up to a number that few tasks reach. */
 class AttemptsYielded {
-  #attempts = new Uint32Array(64);
+  #attempts = new Uint8Array(64);
 
   isNew({ task, state, attempt }: ResultRow): boolean {
     if (!isFinal(state as JobState)) return false;
     if (task >= this.#attempts.length) this.#attempts = grown(this.#attempts, task + 1);
     // A cancelled task may have no attempt.
     if (this.#attempts[task]! > attempt) return false;
-    this.#attempts[task] = attempt + 1;
+    this.#attempts[task] = Math.min(ATTEMPTS_MAX, attempt + 1);
     return true;
   }
 }
+
+/** Results of later attempts are yielded each time they are read. */
+const ATTEMPTS_MAX = 255;
 
 interface Rows {
   readonly values: ResultPage['values'];

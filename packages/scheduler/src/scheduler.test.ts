@@ -74,7 +74,7 @@ class Bench {
       report: 1,
       job: job.number,
       task,
-      attempt: job.tasks.attempts[task]!,
+      attempt: job.tasks.attemptOf(task),
       outcome,
       runMs: 5,
       output: [],
@@ -120,7 +120,7 @@ test('a task that a worker declines before it starts does not count as an attemp
   bench.members(W1, W2);
   const job = bench.submit({ tasks: [{ sleep: 1 }] });
   bench.ask(W1, job);
-  const placed = { task: 0, attempt: job.tasks.attempts[0]! };
+  const placed = { task: 0, attempt: job.tasks.attemptOf(0) };
   bench.receive(W1, { type: 'declined', job: job.number, stage: 0, probes: 0, placed });
   bench.ask(W2, job);
   bench.end(W2, job, 0);
@@ -152,7 +152,7 @@ describe('a worker that central has not reported', () => {
     expect(bench.take('run')).toHaveLength(1);
     bench.members(W1, W2);
     bench.pass(3 * leaseMs);
-    expect(job.tasks.workers[0]).toBe(W2);
+    expect(job.tasks.workerOf(0)).toBe(W2);
   });
 
   test('is lost if central does not report it within a lease', () => {

@@ -93,7 +93,7 @@ function run(settings: ClusterSettings, seed: string, slots: number): Job[] {
   for (const job of ended) {
     for (const { first: from, count, spec } of job.stages) {
       for (let task = from; task < from + count; task++) {
-        const attributes = attributesAt(job.tasks.workers[task]! - first);
+        const attributes = attributesAt(job.tasks.workerOf(task) - first);
         expect(mayRun({ attributes }, spec), `seed ${seed}: ${job.id}, task ${task}`).toBe(true);
       }
     }

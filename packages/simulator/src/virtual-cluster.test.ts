@@ -27,6 +27,9 @@ function settingsOf(
   return { policy: { ...DEFAULT_POLICY, cutoffMs: CUTOFF_MS, stealRetry: 'never', ...policy }, timings };
 }
 
+const workersOf = ({ tasks }: Job): Address[] =>
+  Array.from({ length: tasks.count }, (_, task) => tasks.workerOf(task));
+
 function sleeps(durations: readonly number[]) {
   const estimate = durations.reduce((sum, ms) => sum + ms, 0) / durations.length;
   return parseJobSpec({ tasks: durations.map((sleep) => ({ sleep })), estimate });
@@ -157,9 +160,7 @@ test('no long task runs in the short partition, and short ones run everywhere', 
   );
   expect(shortWorkers.size).toBe(3); // 17% of 20 workers
   const usedBy = (jobClass: string) =>
-    new Set(
-      ended.filter((job) => job.class === jobClass).flatMap((job) => [...job.tasks.workers] as Address[]),
-    );
+    new Set(ended.filter((job) => job.class === jobClass).flatMap(workersOf));
   expect([...usedBy('long')].filter((worker) => shortWorkers.has(worker))).toEqual([]);
   expect(usedBy('short').size).toBe(20);
 });
@@ -202,8 +203,8 @@ test('stages run in order, each when its predecessors have completed', () => {
   cluster.run();
   const job = ended[0]!;
   expect(job.state).toBe('completed');
-  const start = (task: number) => job.tasks.startedAt[task]!;
-  const end = (task: number) => start(task) + job.tasks.runMs[task]!;
+  const start = (task: number) => job.tasks.startedAtOf(task);
+  const end = (task: number) => start(task) + job.tasks.runMsOf(task);
   const tasksOf = (stage: number) =>
     Array.from({ length: job.stages[stage]!.count }, (_, i) => job.stages[stage]!.first + i);
   for (const [before, after] of [
@@ -231,10 +232,10 @@ test('a job never runs more tasks at a time than its limit', () => {
   const job = ended[0]!;
   expect(job.state).toBe('completed');
   for (let task = 0; task < job.taskCount; task++) {
-    const at = job.tasks.startedAt[task]!;
+    const at = job.tasks.startedAtOf(task);
     let together = 0;
     for (let other = 0; other < job.taskCount; other++) {
-      if (job.tasks.startedAt[other]! <= at && at < job.tasks.startedAt[other]! + job.tasks.runMs[other]!)
+      if (job.tasks.startedAtOf(other) <= at && at < job.tasks.startedAtOf(other) + job.tasks.runMsOf(other))
         together++;
     }
     expect(together).toBeLessThanOrEqual(3);
@@ -264,7 +265,7 @@ test('tasks run only where their demands fit', () => {
   }
   cluster.run();
   expect(ended.filter((job) => job.state === 'completed').length).toBe(60);
-  expect(new Set(ended.flatMap(({ tasks }) => [...tasks.workers])).size).toBe(5);
+  expect(new Set(ended.flatMap(workersOf)).size).toBe(5);
 });
 
 describe('with leases and retries', () => {
@@ -356,7 +357,7 @@ describe('with leases and retries', () => {
     const job = ended[0]!;
     expect(job.state).toBe('failed');
     expect([...job.tasks.states]).toEqual([TaskState.completed, TaskState.failed]);
-    expect([...job.tasks.attempts]).toEqual([1, 3]);
+    expect([0, 1].map((task) => job.tasks.attemptOf(task))).toEqual([1, 3]);
     expect(job.history.reports.errorOf(1, undefined)?.outcome.kind).toBe('timeout');
     expect(job.endedAt! - job.acceptedAt).toBeLessThan(700);
   });

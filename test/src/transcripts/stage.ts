@@ -90,7 +90,7 @@ export class Stage {
   describeJob(label: string): string {
     const { owner, job } = this.#entry(label);
     const tasks = [...job.tasks.states].map((state, task) => {
-      const attempt = job.tasks.attempts[task]!;
+      const attempt = job.tasks.attemptOf(task);
       const worker = job.tasks.workerOf(task);
       const where = worker === NOBODY ? '' : ` at ${this.cluster.partyMeant(worker, owner)?.name}`;
       return `${label}.${task} ${TASK_STATE_NAMES[state]}${where}${attempt > 1 ? ` (attempt ${attempt})` : ''}`;

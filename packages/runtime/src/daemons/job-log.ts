@@ -37,7 +37,7 @@ export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => 
   };
 
   function attemptOf(job: Job, task: TaskIndex): object {
-    return { job: job.id, task, attempt: job.tasks.attempts[task], worker: workerOf(job, task) };
+    return { job: job.id, task, attempt: job.tasks.attemptOf(task), worker: workerOf(job, task) };
   }
 }
 

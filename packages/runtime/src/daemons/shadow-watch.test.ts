@@ -9,7 +9,12 @@ interface Scores {
 
 function job(id: string, runMs: number): Job {
   const arriving = { name: 'a', tasks: 1, startable: 1, submittedAt: 0, givenMs: runMs };
-  const end = { state: 'completed', arrivedAt: 0, endedAt: runMs, tasks: { runMs: Float64Array.of(runMs) } };
+  const end = {
+    state: 'completed',
+    arrivedAt: 0,
+    endedAt: runMs,
+    tasks: { completedRunMs: () => Float64Array.of(runMs) },
+  };
   // Schedulers that a process has adopted number their jobs from 1, too.
   return { id, number: 1, arriving, ...end } as unknown as Job;
 }

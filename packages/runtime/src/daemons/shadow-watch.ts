@@ -1,6 +1,6 @@
 import type { PolicySettings } from '@goshawk/core';
 import { Scoreboard } from '@goshawk/predictor';
-import { type Job, TaskState } from '@goshawk/scheduler';
+import type { Job } from '@goshawk/scheduler';
 
 /**
  * Runs estimators in shadow of a scheduler: they observe each accepted and ended job, and do not influence it. Their scores are
@@ -32,9 +32,7 @@ export class ShadowWatch {
     this.#board?.ended(job.id, {
       completed,
       runtimeMs: job.endedAt! - job.arrivedAt,
-      runsMs: completed
-        ? job.tasks.runMs
-        : job.tasks.runMs.filter((_, task) => job.tasks.stateOf(task) === TaskState.completed),
+      runsMs: job.tasks.completedRunMs(),
     });
   }
 

@@ -28,7 +28,7 @@ export class JobTracing {
   }
 
   #bound(job: Job, task: TaskIndex, now: Millis): void {
-    const attempt = job.tasks.attempts[task]!;
+    const attempt = job.tasks.attemptOf(task);
     const from = this.#waitingAgain.get(job)?.get(task) ?? job.dag.stageOf(task).releasedAt;
     this.#tracing.add({
       job: job.id,
@@ -41,13 +41,13 @@ export class JobTracing {
   }
 
   #ended(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
-    const attempt = job.tasks.attempts[task]!;
+    const attempt = job.tasks.attemptOf(task);
     const isGood = outcome.kind === 'completed';
     this.#tracing.add({
       job: job.id,
       key: `attempt ${task}/${attempt}`,
       parent: 'job',
-      from: job.tasks.startedAt[task]!,
+      from: job.tasks.startedAtOf(task),
       to: now,
       attributes: {
         'goshawk.task': task,

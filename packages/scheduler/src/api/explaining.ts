@@ -16,6 +16,7 @@ import { LISTED_MAX } from '../job/task-reports.js';
 import type { SchedulerParts } from '../parts.js';
 import { type JobViews, samplingOf } from './job-views.js';
 import { type Circumstances, circumstancesOf, type Waits, waitsOf } from './snapshot.js';
+import { lastAttempt } from './task-list.js';
 import { readyAt, readyBefore, waitSpread, waitSums } from './wait-times.js';
 
 /** Waiting tasks by class and reason, largest groups first. */
@@ -119,19 +120,20 @@ function storyOf(
   const stage = job.dag.stageOf(task);
   const isPilot = job.sample?.isPilot(task) ?? false;
   const hasRun = state === TaskState.running || job.tasks.isFinal(task);
-  const startedAt = job.tasks.startedAt[task]!;
-  const hasStarted = hasRun && job.tasks.executions[task]! > 0;
+  const last = lastAttempt(s, job, task);
+  const startedAt = last?.startedAt ?? job.acceptedAt;
+  const hasStarted = hasRun && job.tasks.executionsOf(task) > 0;
   const mightStart = hasStarted ? readyBefore(job, task) : readyAt(job, stage, isPilot);
   const from = stage.blockers > 0 && !hasRun ? now : mightStart;
-  const ranMs = state === TaskState.running ? now - startedAt : job.tasks.runMs[task]!;
+  const ranMs = state === TaskState.running ? now - startedAt : (last?.runMs ?? 0);
   return {
     task,
     stage: stage.spec.name,
     state: TASK_STATE_NAMES[state]!,
     reason: hasRun ? undefined : reasonFor(job, task, waits),
     isPilot,
-    attempts: job.tasks.executions[task]!,
-    worker: job.tasks.workers[task]! >= 0 ? s.cluster.nameOf(job.tasks.workerOf(task)) : undefined,
+    attempts: job.tasks.executionsOf(task),
+    worker: last?.worker || undefined,
     waitedMs: Math.max(0, (hasStarted ? startedAt : (job.endedAt ?? now)) - from),
     ranMs: hasStarted ? ranMs : undefined,
     endedMs: hasStarted && job.tasks.isFinal(task) ? startedAt + ranMs - job.acceptedAt : undefined,
@@ -185,7 +187,7 @@ function lastEnded(job: Job): number {
   let last = -1;
   let lastAt = Number.NEGATIVE_INFINITY;
   for (const task of job.tasks.in(TaskState.completed)) {
-    const endedAt = job.tasks.startedAt[task]! + job.tasks.runMs[task]!;
+    const endedAt = job.tasks.startedAtOf(task) + job.tasks.runMsOf(task);
     if (endedAt <= lastAt) continue;
     last = task;
     lastAt = endedAt;

@@ -69,9 +69,9 @@ export class JobViews {
       if (running.length === LISTED_MAX) break;
       running.push({
         task,
-        attempt: tasks.executions[task]!,
+        attempt: tasks.executionsOf(task),
         worker: this.#s.cluster.nameOf(tasks.workerOf(task)),
-        elapsedMs: now - tasks.startedAt[task]!,
+        elapsedMs: now - tasks.startedAtOf(task),
       });
     }
     const failed = [...tasks.in(TaskState.failed)];
@@ -125,23 +125,23 @@ export class JobViews {
     const listed = [...history.reports.setbacks];
     // Sampled evenly over all tasks, because the first ones alone would show gaps.
     const { running, completed, cancelled } = job.counts;
-    const step = Math.max(1, (running + completed + cancelled) / LISTED_MAX);
+    const step = Math.max(1, (running + completed + cancelled - tasks.settledCount) / LISTED_MAX);
     let seen = 0;
     for (const task of tasks.in(TaskState.running, TaskState.completed, TaskState.cancelled)) {
-      if (Math.floor(seen / step) === Math.floor(++seen / step)) continue;
+      if (tasks.isSettled(task) || Math.floor(seen / step) === Math.floor(++seen / step)) continue;
       const state = tasks.stateOf(task);
       // Cancelled before it started.
-      if (state === TaskState.cancelled && tasks.runMs[task] === 0) continue;
+      if (state === TaskState.cancelled && tasks.runMsOf(task) === 0) continue;
       const isRunning = state === TaskState.running;
-      const startedAt = tasks.startedAt[task]!;
+      const startedAt = tasks.startedAtOf(task);
       const gpus = isRunning ? undefined : history.reports.gpusOf(task, this.#s.env.recall);
       listed.push({
         task,
-        attempt: tasks.executions[task]!,
+        attempt: tasks.executionsOf(task),
         state: isRunning ? 'running' : state === TaskState.completed ? 'completed' : 'cancelled',
         worker: this.#s.cluster.nameOf(tasks.workerOf(task)),
         startedMs: startedAt - job.acceptedAt,
-        runMs: isRunning ? now - startedAt : tasks.runMs[task]!,
+        runMs: isRunning ? now - startedAt : tasks.runMsOf(task),
         ...(gpus === undefined ? {} : { gpus }),
       });
     }
@@ -180,7 +180,7 @@ export class JobViews {
     const { tasks, history } = job;
     const { recall } = this.#s.env;
     const state = tasks.stateOf(task);
-    const attempt = tasks.executions[task]!;
+    const attempt = tasks.executionsOf(task);
     const of = {
       task,
       stage: job.dag.stageOf(task).spec.name,
@@ -201,7 +201,7 @@ export class JobViews {
 
   /** @param withTasks include the times of each task, unless there are too many */
   end(job: Job, withTasks: boolean, now: Millis): JobEnd {
-    const isTimed = withTasks && job.taskCount <= LIMITS.timedTasksMax;
+    const isTimed = withTasks && job.taskCount <= LIMITS.timedTasksMax && job.tasks.settledCount === 0;
     return {
       job: this.detail(job, now, false),
       starts: isTimed ? Array.from(job.tasks.startedAt, (_at, task) => startOf(job, task)) : undefined,
@@ -235,7 +235,7 @@ export function samplingOf(job: Job): JobDetail['sampling'] {
     pilots: sample.tasks.slice(0, LISTED_MAX).map((task) => ({
       task,
       state: TASK_STATE_NAMES[job.tasks.stateOf(task)]!,
-      runMs: job.tasks.runMs[task]!,
+      runMs: job.tasks.runMsOf(task),
     })),
     decidedMs: job.decidedAt === undefined ? undefined : job.decidedAt - job.acceptedAt,
   };
@@ -254,7 +254,7 @@ function stageSums(job: Job): { counts: TaskCounts; meanRunMs: Millis | undefine
     for (let task = first; task < first + count; task++) {
       const state = tasks.states[task]!;
       byState[state]!++;
-      if (state === TaskState.completed) workedMs += tasks.runMs[task]!;
+      if (state === TaskState.completed) workedMs += tasks.runMsOf(task);
     }
     const [running, completed, failed, cancelled, skipped] = byState.slice(TaskState.running) as [
       number,
@@ -281,7 +281,9 @@ function stateOf(job: Job, stage: Stage, { total, waiting, failed, cancelled }: 
 }
 
 function runPercentiles(job: Job): JobDetail['runPercentilesMs'] {
-  return spreadOf(job.tasks.runMs.filter((_, task) => job.tasks.stateOf(task) === TaskState.completed));
+  const spread = spreadOf(job.tasks.completedRunMs().slice());
+  // Not all run times may be known any more.
+  return spread && { ...spread, max: Math.max(spread.max, job.history.longestMs) };
 }
 
 /** Sorts the durations in place; undefined if there are none. */
@@ -318,10 +320,10 @@ function describeFailure(
   printed?: Uint8Array,
 ): TaskFailure {
   const error = job.history.reports.errorOf(task, recall);
-  const { stdout: stdoutFile, stderr: stderrFile } = outputOf(job, task, job.tasks.executions[task]!);
+  const { stdout: stdoutFile, stderr: stderrFile } = outputOf(job, task, job.tasks.executionsOf(task));
   return {
     task,
-    attempts: job.tasks.executions[task]!,
+    attempts: job.tasks.executionsOf(task),
     kind: error?.outcome.kind ?? 'failed',
     code: error?.outcome.errorCode ?? '',
     message: error?.outcome.errorMessage ?? '',
@@ -338,7 +340,7 @@ function describeFailure(
  * ms, so a start before the acceptance counts as 0.
  */
 export function startOf(job: Job, task: TaskIndex): Millis {
-  const since = job.tasks.startedAt[task]! - job.acceptedAt;
+  const since = job.tasks.startedAtOf(task) - job.acceptedAt;
   const state = job.tasks.stateOf(task);
   return state === TaskState.completed || state === TaskState.failed ? Math.max(0, since) : since;
 }

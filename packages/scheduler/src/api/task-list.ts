@@ -15,7 +15,7 @@ import { type Job, TaskState } from '../job/job.js';
 import { noSuchStage } from '../life/cancelling.js';
 import type { SchedulerState } from '../state.js';
 
-/** Maximum number of failures read from the journal for one answer; each is a disk read. */
+/** Maximum number of attempts read from the journal for one answer; each is a disk read. */
 const RECALLED_MAX = 500;
 
 /** States for users, indexed by `TaskState`, without the details of finding workers. */
@@ -60,7 +60,7 @@ export function taskPage(
   for (let task = Math.max(first, from); task < end; task++) {
     if (!isWanted[job.tasks.stateOf(task)]) continue;
     while (task >= stage.first + stage.count) stage = job.stages[stage.index + 1]!;
-    if (hasFailure(job, task)) recalled++;
+    if (hasFailure(job, task) || job.tasks.isSettled(task)) recalled++;
     const isFull = page.items.length >= Math.max(1, limit) || recalled > RECALLED_MAX;
     if (!isFull && page.take(rowOf(s, job, stage, task, now))) continue;
     next = task;
@@ -86,11 +86,13 @@ function countOf(job: Job, first: number, end: number, isWanted: readonly boolea
 function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: Millis): TaskRow {
   const { tasks, history } = job;
   const state = tasks.stateOf(task);
-  const attempt = tasks.executions[task]!;
+  const attempt = tasks.executionsOf(task);
   const row = { index: task, stage: stage.spec.name, state: SHOWN[state]!, attempt };
-  const startedMs = tasks.startedAt[task]! - job.acceptedAt;
-  const worker = s.cluster.nameOf(tasks.workerOf(task));
-  if (state === TaskState.running) return { ...row, worker, startedMs, runMs: now - tasks.startedAt[task]! };
+  const last = lastAttempt(s, job, task);
+  if (state === TaskState.running) {
+    const { worker, startedAt } = last!;
+    return { ...row, worker, startedMs: startedAt - job.acceptedAt, runMs: now - startedAt };
+  }
   const failure = hasFailure(job, task) ? history.reports.errorOf(task, s.env.recall) : undefined;
   const end =
     failure === undefined
@@ -104,13 +106,29 @@ function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: 
   const isCommand = state === TaskState.completed && 'exec' in job.dag.payloadOf(task);
   return {
     ...row,
-    worker: failure?.worker || worker,
-    // Times read from the journal are rounded, so a start could appear to precede the job.
-    startedMs: Math.max(0, startedMs),
-    runMs: tasks.runMs[task]!,
+    ...(last && {
+      worker: failure?.worker || last.worker,
+      // Times read from the journal are rounded, so a start could appear to precede the job.
+      startedMs: Math.max(0, last.startedAt - job.acceptedAt),
+      runMs: last.runMs,
+    }),
     ...maxRssOf(job, task),
     ...(isCommand ? { exitCode: 0 } : end),
   };
+}
+
+/** Worker and times of the current attempt of a task; undefined if only the journal has them and cannot be read. */
+export function lastAttempt(
+  { cluster, config, env }: SchedulerState,
+  { tasks, history }: Job,
+  task: TaskIndex,
+): { readonly worker: string; readonly startedAt: Millis; readonly runMs: Millis } | undefined {
+  if (!tasks.isSettled(task)) {
+    const worker = cluster.nameOf(tasks.workerOf(task));
+    return { worker, startedAt: tasks.startedAtOf(task), runMs: tasks.runMsOf(task) };
+  }
+  const end = history.reports.endOf(task, env.recall);
+  return end && { worker: end.worker, startedAt: end.at - config.wallOffsetMs - end.runMs, runMs: end.runMs };
 }
 
 function maxRssOf({ tasks }: Job, task: TaskIndex): Pick<TaskRow, 'maxRssBytes'> {
@@ -121,12 +139,12 @@ function maxRssOf({ tasks }: Job, task: TaskIndex): Pick<TaskRow, 'maxRssBytes'>
 /** Whether the task has an ended attempt; a task cancelled before its start has none. */
 function hasRun({ tasks }: Job, task: TaskIndex): boolean {
   const state = tasks.stateOf(task);
-  if (state === TaskState.cancelled) return tasks.runMs[task]! > 0;
-  return (state === TaskState.completed || state === TaskState.failed) && tasks.executions[task]! > 0;
+  if (state === TaskState.cancelled) return tasks.runMsOf(task) > 0;
+  return (state === TaskState.completed || state === TaskState.failed) && tasks.executionsOf(task) > 0;
 }
 
 /** Whether the task failed permanently or waits for a retry. */
 function hasFailure({ tasks }: Job, task: TaskIndex): boolean {
   const state = tasks.stateOf(task);
-  return state === TaskState.failed || (state < TaskState.running && tasks.executions[task]! > 0);
+  return state === TaskState.failed || (state < TaskState.running && tasks.executionsOf(task) > 0);
 }

@@ -18,7 +18,7 @@ export function readyAt(job: Job, stage: Stage, isPilot: boolean): Millis {
 /** The same for a started task; pilots, and some other tasks, start before the class is known. */
 export function readyBefore(job: Job, task: TaskIndex): Millis {
   const isPilot = job.sample?.isPilot(task) ?? false;
-  const startedBefore = job.decidedAt !== undefined && job.tasks.startedAt[task]! < job.decidedAt;
+  const startedBefore = job.decidedAt !== undefined && job.tasks.startedAtOf(task) < job.decidedAt;
   return readyAt(job, job.dag.stageOf(task), isPilot || startedBefore);
 }
 
@@ -30,7 +30,7 @@ export function waitedMs({ hold }: Job, from: Millis, to: Millis): Millis {
 /** Distribution of the waiting times of tasks that run or have completed. */
 export function waitSpread(job: Job): WaitSpread | undefined {
   const waits = [...startedTasks(job)].map((task) =>
-    waitedMs(job, readyBefore(job, task), job.tasks.startedAt[task]!),
+    waitedMs(job, readyBefore(job, task), job.tasks.startedAtOf(task)),
   );
   const spread = spreadOf(Float64Array.from(waits));
   return spread && { tasks: waits.length, ...spread };
@@ -76,7 +76,7 @@ function phaseEnds(
   task: TaskIndex,
   firstStart = Number.POSITIVE_INFINITY,
 ): Record<WaitPhase, Millis> {
-  const startedAt = job.tasks.startedAt[task]!;
+  const startedAt = job.tasks.startedAtOf(task);
   return {
     'other-job': job.passedAt,
     held: job.arrivedAt,
@@ -95,6 +95,6 @@ function firstStartsOf(job: Job): Map<TaskIndex, Millis> {
   return starts;
 }
 
-function startedTasks({ tasks }: Job): Iterable<TaskIndex> {
-  return tasks.in(TaskState.running, TaskState.completed);
+function* startedTasks({ tasks }: Job): Iterable<TaskIndex> {
+  for (const task of tasks.in(TaskState.running, TaskState.completed)) if (!tasks.isSettled(task)) yield task;
 }

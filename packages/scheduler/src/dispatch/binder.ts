@@ -270,11 +270,11 @@ export class Binder {
 
   /** The placed task that the worker asks for, or −1 if the attempt is outdated or runs elsewhere. */
   #placedTask(job: Job, from: Address, task: TaskIndex, attempt: AttemptNumber): TaskIndex {
-    if (task >= job.taskCount || job.tasks.attempts[task] !== attempt || job.cancelling) return -1;
+    if (task >= job.taskCount || job.tasks.attemptOf(task) !== attempt || job.cancelling) return -1;
     const state = job.tasks.stateOf(task);
     // The worker may ask before central's answer has arrived here.
     if (state === TaskState.placing) return task;
-    return state === TaskState.placed && job.tasks.workers[task] === from ? task : -1;
+    return state === TaskState.placed && job.tasks.workerOf(task) === from ? task : -1;
   }
 
   /** @param wasPassedOver the worker got no task */

@@ -27,7 +27,12 @@ function watched({ tasks }: Job): { looks: number } {
       },
       set: (target, key, value) => Reflect.set(target, key, value),
     });
-  Object.assign(tasks, { states: counting(tasks.states), workers: counting(tasks.workers) });
+  const { workerOf } = tasks;
+  const counted = (task: number) => {
+    count.looks++;
+    return workerOf.call(tasks, task);
+  };
+  Object.assign(tasks, { states: counting(tasks.states), workerOf: counted });
   return count;
 }
 

@@ -52,7 +52,7 @@ export class Delivery {
     if (now >= until) return hasSent;
     for (const job of this.#s.jobs.active()) {
       for (const task of job.tasks.in(TaskState.running)) {
-        const startedAt = job.tasks.startedAt[task]!;
+        const startedAt = job.tasks.startedAtOf(task);
         if (job.tasks.assignmentOf(task).by !== AssignedBy.match) continue;
         if (startedAt < since || startedAt >= before) continue;
         this.send(job, task);
@@ -70,8 +70,8 @@ export class Delivery {
     const gang = job.gangStageOf(task);
     if (job.cancelling || gang?.gang?.broken !== undefined) return;
     const worker = job.tasks.workerOf(task);
-    const attempt = job.tasks.attempts[task]!;
-    const execution = job.tasks.executions[task]!;
+    const attempt = job.tasks.attemptOf(task);
+    const execution = job.tasks.executionsOf(task);
     const { by, number } = job.tasks.assignmentOf(task);
     const { index, spec } = job.waiting.batchOf(task);
     const payload = slowed(job.dag.payloadOf(task), slowdownAt(job, worker, this.#s.cluster.members));

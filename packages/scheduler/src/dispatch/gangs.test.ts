@@ -63,19 +63,19 @@ class Bench {
   started(): this {
     this.match(W1, W2, W3);
     [W1, W2, W3].forEach((worker, task) => {
-      this.ready(worker, task, this.job.tasks.attempts[task]);
+      this.ready(worker, task, this.job.tasks.attemptOf(task));
     });
     return this;
   }
 
   end(worker: Address, task: number, outcome: Outcome = COMPLETED): void {
-    const attempt = this.job.tasks.attempts[task]!;
+    const attempt = this.job.tasks.attemptOf(task);
     const run = { report: ++this.#reports, job: 1, task, attempt, runMs: 1, ask: 0 };
     this.receive(worker, { type: 'ended', ...run, outcome, output: [], outputBytes: 0 });
   }
 
   decline(worker: Address, task: number): void {
-    const placed = { task, attempt: this.job.tasks.attempts[task]! };
+    const placed = { task, attempt: this.job.tasks.attemptOf(task) };
     this.receive(worker, { type: 'declined', job: 1, stage: 0, probes: 0, placed });
   }
 
@@ -182,7 +182,7 @@ describe('a gang', () => {
       expect(bench.take('need')).toMatchObject([{ tasks: 3 }]);
       bench.started();
     }
-    expect([...bench.job.tasks.attempts]).toEqual([3, 3, 3]);
+    expect([0, 1, 2].map((task) => bench.job.tasks.attemptOf(task))).toEqual([3, 3, 3]);
     bench.end(W1, 2, FAILED);
     bench.end(W3, 2, FAILED);
     [W1, W2].forEach((worker, task) => {

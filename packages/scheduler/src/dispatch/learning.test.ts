@@ -30,7 +30,7 @@ function endedJob(...runMs: number[]): Job {
     taskCount: runMs.length,
     acceptedAt: 0,
     endedAt: 9_000,
-    tasks: { runMs: Float64Array.from(runMs) },
+    tasks: { completedRunMs: () => Float64Array.from(runMs) },
   } as unknown as Job;
 }
 

@@ -24,7 +24,7 @@ export function placeTasks(s: SchedulerState, job: Job, stage: Stage, now: Milli
     if (task < 0) break;
     job.tasks.nextAttempt(task);
     job.set(task, TaskState.placing);
-    tasks.push({ task, attempt: job.tasks.attempts[task]! });
+    tasks.push({ task, attempt: job.tasks.attemptOf(task) });
   }
   if (tasks.length === 0) return;
   job.placeSentAt = now;
@@ -38,7 +38,7 @@ export function placeAgain(s: SchedulerState, job: Job, now: Millis): void {
     const tasks: TaskAttempt[] = [];
     for (let task = stage.first; task < stage.first + stage.count; task++) {
       if (job.tasks.states[task] === TaskState.placing)
-        tasks.push({ task, attempt: job.tasks.attempts[task]! });
+        tasks.push({ task, attempt: job.tasks.attemptOf(task) });
     }
     send(s, job, stage, tasks);
   }
@@ -60,7 +60,7 @@ export function doubtPlaced(s: SchedulerState, job: Job, pauseMs: Millis, now: M
 
 /** Central has chosen the worker. */
 export function taskPlaced(job: Job, task: TaskIndex, attempt: AttemptNumber, worker: Address): void {
-  if (job.tasks.states[task] !== TaskState.placing || job.tasks.attempts[task] !== attempt) return;
+  if (job.tasks.states[task] !== TaskState.placing || job.tasks.attemptOf(task) !== attempt) return;
   job.tasks.setWorker(task, worker);
   job.set(task, TaskState.placed);
 }

@@ -84,7 +84,7 @@ class Bench {
   }
 
   end(index: number, job: Job, task: number, runMs: number, outcome = COMPLETED): void {
-    const attempt = job.tasks.attempts[task]!;
+    const attempt = job.tasks.attemptOf(task);
     const report = {
       report: 1,
       job: job.number,

@@ -129,8 +129,8 @@ export class Sampler {
     if (sample.isDecided && !sample.estimateFollows) return;
     const evidence = sample.evidence((task) => {
       const state = job.tasks.stateOf(task);
-      if (state === TaskState.completed) return { ran: job.tasks.runMs[task]! };
-      if (state === TaskState.running) return { runs: Math.max(0, now - job.tasks.startedAt[task]!) };
+      if (state === TaskState.completed) return { ran: job.tasks.runMsOf(task) };
+      if (state === TaskState.running) return { runs: Math.max(0, now - job.tasks.startedAtOf(task)) };
       return job.tasks.isFinal(task) ? 'failed' : 'waiting';
     });
     const verdict = this.#estimator!.weigh(job.arriving, sample.plan, evidence, this.#enoughMs());
@@ -178,11 +178,7 @@ export class Sampler {
     if (this.#policy === undefined || !this.#learns() || job.wasLearned || job.taskCount === 0) return;
     const { completed, total } = job.counts;
     const isCompleted = completed === total;
-    const ran = completed === 0 ? NO_RUNS : this.#asPreferred(job);
-    const runsMs =
-      completed === job.taskCount || completed === 0
-        ? ran
-        : ran.filter((_, task) => job.tasks.stateOf(task) === TaskState.completed);
+    const runsMs = completed === 0 ? NO_RUNS : this.#asPreferred(job);
     let sum = 0;
     for (let i = 0; i < runsMs.length; i++) sum += runsMs[i]!;
     this.#hasLearned = true;
@@ -190,18 +186,17 @@ export class Sampler {
       job: job.arriving,
       judgement: job.judgement,
       completed: isCompleted,
-      long: completed > 0 && sum / completed >= this.#policy.cutoffMs,
+      long: runsMs.length > 0 && sum / runsMs.length >= this.#policy.cutoffMs,
       runtimeMs: job.endedAt! - job.arrivedAt,
       runsMs,
     });
   }
 
-  /** Run times scaled to workers that the job prefers (3σPredict §4.1). */
+  /** Run times of completed tasks, scaled to workers that the job prefers (3σPredict §4.1). */
   #asPreferred(job: Job): Float64Array {
-    if (job.spec.slowdown === undefined) return job.tasks.runMs;
-    return job.tasks.runMs.map(
-      (runMs, task) => runMs / slowdownAt(job, job.tasks.workerOf(task), this.#s.cluster.members),
-    );
+    if (job.spec.slowdown === undefined) return job.tasks.completedRunMs();
+    const { members } = this.#s.cluster;
+    return job.tasks.completedRunMs((task) => slowdownAt(job, job.tasks.workerOf(task), members));
   }
 
   /** The `given` estimator uses only submitters' estimates, so it learns nothing. */

@@ -165,7 +165,7 @@ export class Ledger {
   /** @returns position in the journal; undefined: it cannot be read back */
   attemptEnded(job: Job, end: AttemptEnd, worker: string, now: Millis): number | undefined {
     const { task, outcome, runMs } = end;
-    const attempt = job.tasks.attempts[task]!;
+    const attempt = job.tasks.attemptOf(task);
     const bytes = outcome.value === undefined ? outcome.errorMessage.length : heapBytes(outcome.value);
     const about = { task, attempt, outcome, worker, runMs };
     const place = this.#write({ kind: 'attempt', job: job.number, at: this.#wall(now), ...about }, bytes);
@@ -214,7 +214,7 @@ export class Ledger {
 
   /** The task's attempt was assigned and did not start. */
   declined(job: Job, task: TaskIndex, now: Millis): void {
-    const attempt = job.tasks.attempts[task]!;
+    const attempt = job.tasks.attemptOf(task);
     this.#write({ kind: 'declined', job: job.number, at: this.#wall(now), task, attempt });
   }
 

@@ -104,12 +104,8 @@ class Rebuild {
       hold: holdOf(spec, this.#machineTime(accepted.at), accepted.at),
     });
     this.job.history.reports.isBrief = context.isShort();
-    this.job.tasks.usedUpTo = new Uint32Array(this.job.taskCount);
+    this.job.tasks.trackUsed();
     if (!this.job.isAwaiting) this.#release();
-  }
-
-  get #usedUpTo(): Uint32Array {
-    return this.job.tasks.usedUpTo!;
   }
 
   #release(): void {
@@ -204,8 +200,7 @@ class Rebuild {
       if (restMs > 0) job.rest(task, now + restMs);
       return;
     }
-    job.tasks.startedAt[task] = startedAt;
-    job.tasks.runMs[task] = runMs;
+    job.tasks.setTimes(task, startedAt, runMs);
     job.tasks.setWorker(task, this.#context.formerly(worker));
     job.set(task, state);
     const stage = job.dag.stageOf(task);
@@ -252,15 +247,16 @@ class Rebuild {
 
   #given(task: TaskIndex, attempt: AttemptNumber): void {
     if (task >= this.job.taskCount) return;
-    this.job.tasks.attempts[task] = Math.max(this.job.tasks.attempts[task]!, attempt);
-    this.#usedUpTo[task] = Math.max(this.#usedUpTo[task]!, attempt);
+    const { tasks } = this.job;
+    tasks.setAttempt(task, Math.max(tasks.attemptOf(task), attempt));
+    tasks.setUsedUpTo(task, Math.max(tasks.usedUpTo(task), attempt));
   }
 
   /** The previous incarnation may have started one more attempt of each task than it recorded. */
   #mayHaveStarted(): void {
-    for (let task = 0; task < this.job.taskCount; task++) {
-      if (!this.job.tasks.isFinal(task)) this.#usedUpTo[task]!++;
-    }
+    const { tasks } = this.job;
+    for (let task = 0; task < tasks.count; task++)
+      if (!tasks.isFinal(task)) tasks.setUsedUpTo(task, tasks.usedUpTo(task) + 1);
   }
 
   /** Another machine's clock may have been ahead, so recorded times are limited to the present. */

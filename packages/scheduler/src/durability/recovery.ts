@@ -124,18 +124,18 @@ export class Recovery {
   #takes(job: Job, { task, attempt, elapsedMs, match = 0 }: Held, from: Address, now: Millis): boolean {
     if (task >= job.taskCount || job.cancelling || job.hasEnded || job.tasks.isFinal(task)) return false;
     const isRunning = job.tasks.stateOf(task) === TaskState.running;
-    if (isRunning && job.tasks.workers[task] === from && job.tasks.attempts[task] === attempt) return true;
+    if (isRunning && job.tasks.workerOf(task) === from && job.tasks.attemptOf(task) === attempt) return true;
     // A gang starts as a whole, without members of an earlier attempt.
     if (job.gangStageOf(task) !== undefined && !this.holds(job)) return false;
     // The attempt is outdated: a later one exists or has ended.
-    if (job.number > this.#lastJob || attempt <= job.tasks.attempts[task]!) return false;
+    if (job.number > this.#lastJob || attempt <= job.tasks.attemptOf(task)) return false;
     // Bindings by this incarnation take precedence.
     const mayStart = job.tasks.stateOf(task) === TaskState.waiting || job.resting.has(task);
     if (isRunning ? !this.holds(job) : !mayStart) return false;
     if (isRunning) this.#drop(job, task);
     else job.set(task, TaskState.running);
     job.history.counted(task);
-    job.tasks.attempts[task] = attempt;
+    job.tasks.setAttempt(task, attempt);
     // Central may preempt tasks that it matched.
     const by = match > 0 ? AssignedBy.match : AssignedBy.resumed;
     job.tasks.assign(task, from, { by, number: match }, now - elapsedMs);

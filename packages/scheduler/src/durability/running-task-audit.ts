@@ -75,5 +75,5 @@ export class RunningTaskAudit {
 
 /** Tasks that have been running since then or longer. */
 function* tasksSince(job: Job, since: Millis): Iterable<TaskIndex> {
-  for (const task of job.tasks.in(TaskState.running)) if (job.tasks.startedAt[task]! <= since) yield task;
+  for (const task of job.tasks.in(TaskState.running)) if (job.tasks.startedAtOf(task) <= since) yield task;
 }

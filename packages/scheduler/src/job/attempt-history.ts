@@ -61,7 +61,7 @@ export class AttemptHistory {
   ) {
     this.#job = job;
     this.#tasks = tasks;
-    this.reports = new TaskReports(job.number, tasks.count);
+    this.reports = new TaskReports(job.number, job.spec.openMs !== undefined);
   }
 
   /** undefined while every ended attempt has completed. */
@@ -78,8 +78,8 @@ export class AttemptHistory {
   get isOnTrial(): boolean {
     const trial = this.#blame?.trial;
     if (trial === undefined) return false;
-    const { states, attempts } = this.#tasks;
-    return states[trial.task] === TaskState.running && attempts[trial.task] === trial.attempt;
+    const { task, attempt } = trial;
+    return this.#tasks.stateOf(task) === TaskState.running && this.#tasks.attemptOf(task) === attempt;
   }
 
   /** Whether to look for another worker now; rate-limited if workers are skipped repeatedly. */
@@ -117,26 +117,26 @@ export class AttemptHistory {
   /** Counts an attempt that an earlier incarnation of the owner started. */
   counted(task: TaskIndex): void {
     this.total++;
-    this.#tasks.executions[task]!++;
+    this.#tasks.setExecutions(task, this.#tasks.executionsOf(task) + 1);
   }
 
   /** The current attempt has not started and will not; it does not count. */
   notStarted(task: TaskIndex): void {
     this.total--;
-    this.#tasks.executions[task]!--;
+    this.#tasks.setExecutions(task, this.#tasks.executionsOf(task) - 1);
   }
 
   /** A worker was given the task. */
   started(task: TaskIndex): void {
     this.counted(task);
-    this.#blame?.started(task, this.#tasks.attempts[task]!);
+    this.#blame?.started(task, this.#tasks.attemptOf(task));
   }
 
   /** A task that has survived its time alone clears the job. */
   reviewTrial(now: Millis): void {
     const trial = this.#blame?.trial;
     if (trial !== undefined && this.isOnTrial)
-      this.#blame?.reviewTrial(now - this.#tasks.startedAt[trial.task]!);
+      this.#blame?.reviewTrial(now - this.#tasks.startedAtOf(trial.task));
   }
 
   /**
@@ -188,7 +188,7 @@ export class AttemptHistory {
     this.lostCount++;
     this.#noteSetback({ task, outcome: LOST, runMs, place: undefined }, worker, now);
     const blame = this.#blamed();
-    const attempt = this.#tasks.attempts[task]!;
+    const attempt = this.#tasks.attemptOf(task);
     const wasApart = blame.apartMsOf(task, attempt) !== undefined;
     blame.lost(task, attempt, runMs, now);
     if (isCancelling) return false;
@@ -253,7 +253,7 @@ export class AttemptHistory {
     this.wastedMs += runMs;
     this.reports.noteSetback({
       task,
-      attempt: this.#tasks.executions[task]!,
+      attempt: this.#tasks.executionsOf(task),
       state: outcome.kind,
       worker,
       startedMs: now - runMs - this.#job.acceptedAt,

@@ -12,7 +12,7 @@ import {
 } from '@goshawk/core';
 import { Gang } from './gang.js';
 import { heapBytes } from './heap-bytes.js';
-import { TASK_BYTES } from './job-bytes.js';
+import { SETTLED_TASK_BYTES, TASK_BYTES } from './job-bytes.js';
 import { ProbeLedger } from './probe-ledger.js';
 
 /**
@@ -144,6 +144,13 @@ export class Stage extends Batch {
     this.#appended.delete(at);
     const { input: _, ...done } = payload;
     if (this.#done?.module !== done.module || this.#done.export !== done.export) this.#done = done;
+  }
+
+  /** So many appended tasks are settled. @returns memory that this frees, in bytes */
+  settled(tasks: number): number {
+    const bytes = tasks * (TASK_BYTES - SETTLED_TASK_BYTES);
+    this.appendedBytes -= bytes;
+    return bytes;
   }
 
   override get stage(): Stage {

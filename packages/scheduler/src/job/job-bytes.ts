@@ -4,6 +4,8 @@ import { heapBytes } from './heap-bytes.js';
 /** Size of a job's record, and of each task's state, attempts, times and worker. */
 const JOB_BYTES = 3_200;
 export const TASK_BYTES = 64;
+/** Size of a task of which only the journal has the attempts. */
+export const SETTLED_TASK_BYTES = 8;
 
 /** Estimated memory of a job, from its submission on: accurate enough to limit it. Bytes. */
 export function bytesOf(spec: JobSpec): number {

@@ -138,6 +138,7 @@ export class Job {
     this.tasks = new TaskTable(
       fields.number,
       sumOf(this.#dag.stages, ({ count }) => count),
+      fields.spec.openMs !== undefined,
     );
     if (fields.spec.retryOf !== undefined) {
       this.tasks.skipAllBut(fields.spec.retryOf.tasks);
@@ -367,7 +368,12 @@ export class Job {
   /** The only place where a task changes state; updates all counts. */
   set(task: TaskIndex, state: TaskState): void {
     this.waiting.set(task, state);
-    if (state === TaskState.completed && this.spec.openMs !== undefined) this.stages[0]!.completed(task);
+    if (state < TaskState.completed || this.spec.openMs === undefined) return;
+    const [stage] = this.stages;
+    if (state === TaskState.completed) stage!.completed(task);
+    const { reports } = this.history;
+    const settled = this.tasks.settle(task, (of) => reports.hasPlace(of));
+    if (settled > 0) reports.settled(task, stage!.settled(settled));
   }
 
   /** Appends tasks to its only stage; they wait until they are durable. */
@@ -612,12 +618,12 @@ export class Job {
       const state = this.tasks.stateOf(task);
       const isOut = state === TaskState.running || state === TaskState.placed;
       invariant(
-        !isOut || this.tasks.workers[task] !== NOBODY,
+        !isOut || this.tasks.workerOf(task) !== NOBODY,
         () => `task ${task} of ${this.id} runs nowhere`,
       );
       invariant(
         this.tasks.isPlacedRight(task, isOut),
-        () => `task ${task} of ${this.id} is kept at another worker than ${this.tasks.workers[task]}`,
+        () => `task ${task} of ${this.id} is kept at another worker than ${this.tasks.workerOf(task)}`,
       );
     }
   }

@@ -32,7 +32,7 @@ export class Tallies {
   >;
 
   taskBound(job: Job, task: TaskIndex, now: Millis): void {
-    if (job.tasks.executions[task] !== 1) return;
+    if (job.tasks.executionsOf(task) !== 1) return;
     const { releasedAt } = job.dag.stageOf(task);
     ofClass(this.queueingMs, job.class).add(now - releasedAt - (job.hold?.during(releasedAt, now) ?? 0));
   }

@@ -1,5 +1,6 @@
-import type { AttemptView, JobNumber, JobRecord, Outcome, TaskIndex } from '@goshawk/core';
+import type { AttemptView, JobNumber, JobRecord, JobRecordOf, Outcome, TaskIndex } from '@goshawk/core';
 import { heapBytes } from './heap-bytes.js';
+import { NumberPages } from './number-pages.js';
 
 /** The last failure of a task, and its worker. */
 interface TaskError {
@@ -17,7 +18,7 @@ const NONE: readonly AttemptView[] = [];
 
 /**
  * Results of a job's attempts: return values and errors. For results in the journal only the position is kept: 8
- * bytes per task.
+ * bytes per task, or 2 once it is packed.
  */
 export class TaskReports {
   /** Estimated heap size of results stored nowhere else. */
@@ -28,18 +29,19 @@ export class TaskReports {
   isBrief = false;
   #dropped = 0;
   readonly #job: number;
-  readonly #tasks: number;
+  readonly #isOpen: boolean;
   // Created on demand, because most jobs need none of these.
   #setbacks: AttemptView[] | undefined;
   #values: Map<number, unknown> | undefined;
   #errors: Map<number, TaskError> | undefined;
   #gpus: Map<number, readonly string[]> | undefined;
   /** Journal position plus one of each task's last report with contents; 0: none. */
-  #places: Float64Array | undefined;
+  #places: NumberPages | undefined;
 
-  constructor(job: JobNumber, tasks: number) {
+  /** @param isOpen tasks may be appended, so ends without contents are found again too: the job forgets their attempts */
+  constructor(job: JobNumber, isOpen: boolean) {
     this.#job = job;
-    this.#tasks = tasks;
+    this.#isOpen = isOpen;
   }
 
   /** The first unsuccessful attempts, with their errors. */
@@ -56,7 +58,10 @@ export class TaskReports {
 
   /** @param place in the journal */
   setValue(task: TaskIndex, value: unknown, place?: number): void {
-    if (value === undefined || value === null) return;
+    if (value === undefined || value === null) {
+      if (this.#isOpen && place !== undefined) this.#put(task, place, undefined);
+      return;
+    }
     if (place !== undefined) return this.#put(task, place, value);
     this.#values ??= new Map();
     this.#values.set(task, value);
@@ -75,7 +80,7 @@ export class TaskReports {
   /** @param place in the journal */
   setError(task: TaskIndex, error: TaskError, place?: number): void {
     if (place !== undefined) return this.#put(task, place, error);
-    if (this.#places !== undefined) this.#places[task] = 0;
+    if (this.hasPlace(task)) this.#places!.set(task, 0);
     this.#errors ??= new Map();
     this.bytes += heapBytes(error) - heapBytes(this.#errors.get(task));
     this.#errors.set(task, error);
@@ -83,10 +88,8 @@ export class TaskReports {
 
   /** Tasks run again, so their last failures are no longer final. @param marks 1 for each of them */
   forget(marks: Uint8Array): void {
-    const places = this.#places;
-    if (places !== undefined)
-      for (let task = 0; task < Math.min(marks.length, places.length); task++)
-        if (marks[task] === 1) places[task] = 0;
+    for (let task = 0; task < marks.length; task++)
+      if (marks[task] === 1 && this.hasPlace(task)) this.#places!.set(task, 0);
     for (const [task, error] of this.#errors ?? []) {
       if (marks[task] !== 1) continue;
       this.bytes -= heapBytes(error);
@@ -106,7 +109,7 @@ export class TaskReports {
   /** Return value of a completed task; undefined without one. */
   valueOf(task: TaskIndex, recall: Recall | undefined): unknown {
     const outcome = this.#recalled(task, recall)?.outcome;
-    return outcome?.kind === 'completed' ? outcome.value : this.#values?.get(task);
+    return outcome?.kind === 'completed' ? (outcome.value ?? undefined) : this.#values?.get(task);
   }
 
   /** GPUs of a completed task; undefined: none. */
@@ -119,19 +122,30 @@ export class TaskReports {
     return this.#recalled(task, recall) ?? this.#errors?.get(task);
   }
 
-  #put(task: TaskIndex, place: number, report: unknown): void {
-    this.recordedBytes += heapBytes(report);
-    this.#places ??= new Float64Array(this.#tasks);
-    if (task >= this.#places.length) {
-      const wider = new Float64Array(Math.max(64, 2 * (task + 1)));
-      wider.set(this.#places);
-      this.#places = wider;
-    }
-    this.#places[task] = place + 1;
+  /** Whether the journal has the end of the task. */
+  hasPlace(task: TaskIndex): boolean {
+    return this.#places !== undefined && this.#places.get(task) > 0;
   }
 
-  #recalled(task: TaskIndex, recall: Recall | undefined): TaskError | undefined {
-    const place = this.#places?.[task] ?? 0;
+  /** The page of this task is settled. @param bytes that remain in the journal only */
+  settled(task: TaskIndex, bytes: number): void {
+    this.#places!.pack(task);
+    this.recordedBytes += bytes;
+  }
+
+  /** The end of a settled task. */
+  endOf(task: TaskIndex, recall: Recall | undefined): JobRecordOf<'attempt'> | undefined {
+    return this.#recalled(task, recall);
+  }
+
+  #put(task: TaskIndex, place: number, report: unknown): void {
+    if (report !== undefined) this.recordedBytes += heapBytes(report);
+    this.#places ??= new NumberPages(true);
+    this.#places.set(task, place + 1);
+  }
+
+  #recalled(task: TaskIndex, recall: Recall | undefined): JobRecordOf<'attempt'> | undefined {
+    const place = this.#places?.get(task) ?? 0;
     const record = place === 0 ? undefined : recall?.(this.#job, place - 1);
     return record?.kind === 'attempt' && record.task === task ? record : undefined;
   }

@@ -8,6 +8,7 @@ import {
   type TaskIndex,
   type TaskRange,
 } from '@goshawk/core';
+import { NumberPages, PAGE } from './number-pages.js';
 import type { TaskPlaces } from './task-places.js';
 
 /**
@@ -71,39 +72,35 @@ export function attemptKey({ job, task, attempt }: AttemptRef): string {
   return `${job}/${task}/${attempt}`;
 }
 
-/** Integers of 4 bytes. */
-class GrowingColumn {
+/** The tasks of a job in the order in which they ended. */
+class EndOrder {
   length = 0;
-  #numbers = new Uint32Array(0);
+  // Tasks are stored plus one.
+  readonly #tasks = new NumberPages(false);
 
-  push(number: number): void {
-    if (this.length === this.#numbers.length) {
-      const wider = new Uint32Array(Math.max(4, 2 * this.length));
-      wider.set(this.#numbers);
-      this.#numbers = wider;
-    }
-    this.#numbers[this.length++] = number;
+  push(task: TaskIndex): void {
+    this.#tasks.set(this.length++, task + 1);
+    if (this.length % PAGE === 0) this.#tasks.pack(this.length - 1);
   }
 
-  /** Appends the numbers from `first` up to `end`, exclusive. */
-  pushRange(first: number, end: number): void {
-    const length = this.length + end - first;
-    if (length > this.#numbers.length) {
-      const wider = new Uint32Array(Math.max(length, 2 * this.length));
-      wider.set(this.#numbers);
-      this.#numbers = wider;
-    }
-    for (let number = first; number < end; number++) this.#numbers[this.length++] = number;
+  /** Appends the tasks from `first` up to `end`, exclusive. */
+  pushRange(first: TaskIndex, end: TaskIndex): void {
+    for (let task = first; task < end; task++) this.push(task);
   }
 
-  at(index: number): number | undefined {
-    return index < this.length ? this.#numbers[index] : undefined;
+  at(index: number): TaskIndex | undefined {
+    return index < this.length ? this.#tasks.get(index) - 1 : undefined;
   }
 }
 
 /** Whether a worker has the task, queued or in a slot. */
 function isOut(state: TaskState): boolean {
   return state === TaskState.placed || state === TaskState.running;
+}
+
+/** Selects one in 32 tasks, at varying distances, since inputs may repeat periodically. */
+function isSampled(task: TaskIndex): boolean {
+  return task % SAMPLED === (Math.floor(task / SAMPLED) * 13) % SAMPLED;
 }
 
 /** Bit set of states. */
@@ -127,70 +124,301 @@ function widened<T extends Column>(column: T, length: number): T {
   return new Kind(wider.buffer, 0, length);
 }
 
+/** Attempts, workers and times of consecutive tasks, in columns. */
+class Columns {
+  count: number;
+  attempts: Uint32Array;
+  executions: Uint32Array;
+  workers: Int32Array;
+  startedAt: Float64Array;
+  runMs: Float64Array;
+  usedUpTo: Uint32Array | undefined;
+  /** How many of them have ended, one by one. */
+  ended = 0;
+
+  constructor(count: number, hasFormer: boolean) {
+    this.count = count;
+    this.attempts = new Uint32Array(count);
+    this.executions = new Uint32Array(count);
+    this.workers = new Int32Array(count).fill(NOBODY);
+    this.startedAt = new Float64Array(count);
+    this.runMs = new Float64Array(count);
+    if (hasFormer) this.usedUpTo = new Uint32Array(count);
+  }
+
+  /** Columns double their capacity, so that copies are rare. */
+  grow(count: number): void {
+    const before = this.count;
+    this.count = count;
+    this.attempts = widened(this.attempts, count);
+    this.executions = widened(this.executions, count);
+    this.workers = widened(this.workers, count).fill(NOBODY, before);
+    this.startedAt = widened(this.startedAt, count);
+    this.runMs = widened(this.runMs, count);
+    if (this.usedUpTo !== undefined) this.usedUpTo = widened(this.usedUpTo, count);
+  }
+}
+
+/** One task of a settled page whose attempts are not as usual: it did not complete at its first execution. */
+interface Row {
+  attempt: AttemptNumber;
+  executions: number;
+  worker: Address;
+  startedAt: Millis;
+  runMs: Millis;
+  usedUpTo: AttemptNumber;
+}
+
+/** Stands for all tasks of settled pages that completed at their first execution. */
+const USUAL: Readonly<Row> = {
+  attempt: 1,
+  executions: 1,
+  worker: NOBODY,
+  startedAt: 0,
+  runMs: 0,
+  usedUpTo: 0,
+};
+/** A page with more unusual tasks stays, since columns take less memory than rows. */
+const ROWS_MAX = PAGE / 8;
+/** One in so many run times of settled pages is kept, for percentiles and for estimators. */
+const SAMPLED = 32;
+
+/** Pages of a job that accepts no further tasks: a single one. */
+const WHOLE = { shift: 31, mask: 2 ** 31 - 1 };
+const PAGED = { shift: Math.log2(PAGE), mask: PAGE - 1 };
+
 /**
  * The tasks of one job: states and current attempts. Stored in columns of numbers, so that large jobs take little
  * memory.
+ *
+ * A job that accepts tasks stores its columns in pages. Once all tasks of a page have ended, the page is dropped if
+ * the journal can be read, so that a job of any number of inputs takes 5 bytes for each.
  */
 export class TaskTable {
   count: number;
   states: Uint8Array;
-  /** The number of the current attempt; 0 before the first. Counts attempts that never started. */
-  attempts: Uint32Array;
-  /** How often each task has started, as far as known: the attempt number that users see. */
-  executions: Uint32Array;
-  /**
-   * The highest attempt number that earlier incarnations of the owner may have used; undefined for a job of this one.
-   */
-  usedUpTo: Uint32Array | undefined;
-  /** Written only by `setWorker`. */
-  workers!: Iterable<Address> & { readonly [task: number]: Address };
-  /** When the current attempt was bound, later when the attempt that counts started. Owner's clock. */
-  startedAt: Float64Array;
-  runMs: Float64Array;
   /** Peak memory of the last attempt, in KiB; 0: not measured. Created on demand. */
   maxRssKiB: Uint32Array | undefined;
   /** Counter of unstarted tasks of the same user; updated if present. */
   waitingOfUser: { waiting: number } | undefined;
   /** Index of the owner's task locations, if one is kept. */
   #places: TaskPlaces | undefined;
-  #workers!: Int32Array;
   /** Why workers have the tasks that they have. */
   readonly #assignments = new Map<TaskIndex, Assignment>();
   readonly #job: JobNumber;
   /** Tasks in the order in which they ended, once for each end. */
-  readonly ended = new GrowingColumn();
+  readonly ended = new EndOrder();
   readonly #counts: number[] = new Array<number>(TASK_STATE_NAMES.length).fill(0);
+  readonly #shift: number;
+  readonly #mask: number;
+  /** undefined: settled */
+  readonly #pages: (Columns | undefined)[] = [];
+  /** Tasks of settled pages. */
+  readonly #rows = new Map<TaskIndex, Row>();
+  #settledCount = 0;
+  /** Number of completed tasks of settled pages by worker. */
+  readonly #settledAt = new Map<Address, number>();
+  readonly #sampledRunMs: Millis[] = [];
+  /** Whether earlier incarnations of the owner may have started attempts. */
+  #hasFormer = false;
 
-  constructor(job: JobNumber, count: number) {
+  /** @param isGrowing tasks may be appended */
+  constructor(job: JobNumber, count: number, isGrowing = false) {
     this.#job = job;
     this.count = count;
     this.states = new Uint8Array(count);
-    this.attempts = new Uint32Array(count);
-    this.executions = new Uint32Array(count);
-    this.#setWorkers(new Int32Array(count).fill(NOBODY));
-    this.startedAt = new Float64Array(count);
-    this.runMs = new Float64Array(count);
+    const { shift, mask } = isGrowing ? PAGED : WHOLE;
+    this.#shift = shift;
+    this.#mask = mask;
+    this.#fillPages();
     this.#counts[TaskState.blocked] = count;
   }
 
-  /** Adds blocked tasks. Columns double their capacity, so that copies are rare. */
+  /** Adds blocked tasks. */
   grow(more: number): void {
-    const { count } = this;
     this.count += more;
     this.states = widened(this.states, this.count);
-    this.attempts = widened(this.attempts, this.count);
-    this.executions = widened(this.executions, this.count);
-    if (this.usedUpTo !== undefined) this.usedUpTo = widened(this.usedUpTo, this.count);
-    this.#setWorkers(widened(this.#workers, this.count).fill(NOBODY, count));
-    this.startedAt = widened(this.startedAt, this.count);
-    this.runMs = widened(this.runMs, this.count);
+    this.#fillPages();
     this.#counts[TaskState.blocked]! += more;
     if (this.waitingOfUser !== undefined) this.waitingOfUser.waiting += more;
   }
 
-  #setWorkers(workers: Int32Array): void {
-    this.#workers = workers;
-    this.workers = workers as Iterable<number> as typeof this.workers;
+  #fillPages(): void {
+    const size = this.#mask + 1;
+    for (let at = Math.max(0, this.#pages.length - 1); at * size < this.count; at++) {
+      const count = Math.min(size, this.count - at * size);
+      const page = this.#pages[at];
+      if (at === this.#pages.length) this.#pages.push(new Columns(count, this.#hasFormer));
+      else if (page !== undefined && page.count < count) page.grow(count);
+    }
+  }
+
+  #pageOf(task: TaskIndex): Columns | undefined {
+    return this.#pages[task >> this.#shift];
+  }
+
+  #rowOf(task: TaskIndex): Row {
+    let row = this.#rows.get(task);
+    if (row === undefined) {
+      row = { ...USUAL };
+      this.#rows.set(task, row);
+    }
+    return row;
+  }
+
+  /** The number of the current attempt; 0 before the first. Counts attempts that never started. */
+  attemptOf(task: TaskIndex): AttemptNumber {
+    const page = this.#pageOf(task);
+    return page === undefined ? (this.#rows.get(task) ?? USUAL).attempt : page.attempts[task & this.#mask]!;
+  }
+
+  setAttempt(task: TaskIndex, attempt: AttemptNumber): void {
+    const page = this.#pageOf(task);
+    if (page === undefined) this.#rowOf(task).attempt = attempt;
+    else page.attempts[task & this.#mask] = attempt;
+  }
+
+  /** How often the task has started, as far as known: the attempt number that users see. */
+  executionsOf(task: TaskIndex): number {
+    const page = this.#pageOf(task);
+    return page === undefined
+      ? (this.#rows.get(task) ?? USUAL).executions
+      : page.executions[task & this.#mask]!;
+  }
+
+  setExecutions(task: TaskIndex, executions: number): void {
+    const page = this.#pageOf(task);
+    if (page === undefined) this.#rowOf(task).executions = executions;
+    else page.executions[task & this.#mask] = executions;
+  }
+
+  /** When the current attempt was bound, later when the attempt that counts started. Owner's clock. */
+  startedAtOf(task: TaskIndex): Millis {
+    const page = this.#pageOf(task);
+    return page === undefined
+      ? (this.#rows.get(task) ?? USUAL).startedAt
+      : page.startedAt[task & this.#mask]!;
+  }
+
+  runMsOf(task: TaskIndex): Millis {
+    const page = this.#pageOf(task);
+    return page === undefined ? (this.#rows.get(task) ?? USUAL).runMs : page.runMs[task & this.#mask]!;
+  }
+
+  setTimes(task: TaskIndex, startedAt: Millis, runMs: Millis): void {
+    const page = this.#pageOf(task);
+    if (page === undefined) Object.assign(this.#rowOf(task), { startedAt, runMs });
+    else {
+      page.startedAt[task & this.#mask] = startedAt;
+      page.runMs[task & this.#mask] = runMs;
+    }
+  }
+
+  /** The job is of an earlier incarnation of the owner, which may have used attempt numbers. */
+  trackUsed(): void {
+    this.#hasFormer = true;
+    for (const page of this.#pages) if (page !== undefined) page.usedUpTo = new Uint32Array(page.count);
+  }
+
+  /** The highest attempt number that earlier incarnations of the owner may have used. */
+  usedUpTo(task: TaskIndex): AttemptNumber {
+    const page = this.#pageOf(task);
+    return page === undefined
+      ? (this.#rows.get(task) ?? USUAL).usedUpTo
+      : (page.usedUpTo?.[task & this.#mask] ?? 0);
+  }
+
+  setUsedUpTo(task: TaskIndex, attempt: AttemptNumber): void {
+    const page = this.#pageOf(task);
+    if (page === undefined) this.#rowOf(task).usedUpTo = attempt;
+    else page.usedUpTo![task & this.#mask] = attempt;
+  }
+
+  /** Whether only the journal has the worker and the times of the task, which completed at its first execution. */
+  isSettled(task: TaskIndex): boolean {
+    return this.#pageOf(task) === undefined && !this.#rows.has(task);
+  }
+
+  /** Number of tasks for which `isSettled`. */
+  get settledCount(): number {
+    return this.#settledCount;
+  }
+
+  /**
+   * Drops the page of a task that has ended, if all its tasks have.
+   *
+   * @param isRecorded whether the journal has the end of a task, and can be read
+   * @returns number of tasks that are settled now
+   */
+  settle(task: TaskIndex, isRecorded: (task: TaskIndex) => boolean): number {
+    const at = task >> this.#shift;
+    const page = this.#pages[at];
+    if (page === undefined || page.ended < PAGE || this.#shift !== PAGED.shift) return 0;
+    const first = at * PAGE;
+    const rows: TaskIndex[] = [];
+    for (let of = first; of < first + PAGE; of++) {
+      if (!this.isFinal(of)) return 0;
+      const isUsual = this.states[of] === TaskState.completed && page.executions[of - first] === 1;
+      if (!isUsual || !isRecorded(of)) rows.push(of);
+      if (rows.length > ROWS_MAX) return 0;
+    }
+    for (const of of rows) {
+      const i = of - first;
+      this.#rows.set(of, {
+        attempt: page.attempts[i]!,
+        executions: page.executions[i]!,
+        worker: page.workers[i]! as Address,
+        startedAt: page.startedAt[i]!,
+        runMs: page.runMs[i]!,
+        usedUpTo: page.usedUpTo?.[i] ?? 0,
+      });
+    }
+    const isRow = new Set(rows);
+    for (let of = first; of < first + PAGE; of++) {
+      if (isRow.has(of)) continue;
+      const worker = page.workers[of - first]! as Address;
+      this.#settledAt.set(worker, (this.#settledAt.get(worker) ?? 0) + 1);
+      if (isSampled(of)) this.#sampledRunMs.push(page.runMs[of - first]!);
+    }
+    this.#pages[at] = undefined;
+    this.#settledCount += PAGE - rows.length;
+    return PAGE - rows.length;
+  }
+
+  /** Start of each task, 0 for settled ones. See `startedAtOf`. */
+  get startedAt(): Float64Array {
+    return this.#column('startedAt');
+  }
+
+  /** Run time of each task, 0 for settled ones. */
+  get runMs(): Float64Array {
+    return this.#column('runMs');
+  }
+
+  #column(name: 'startedAt' | 'runMs'): Float64Array {
+    const [whole] = this.#pages;
+    if (whole !== undefined && this.#pages.length === 1) return whole[name];
+    const all = new Float64Array(this.count);
+    for (const [at, page] of this.#pages.entries()) if (page !== undefined) all.set(page[name], at * PAGE);
+    for (const [task, row] of this.#rows) all[task] = row[name];
+    return all;
+  }
+
+  /**
+   * Run times of the completed tasks: of one in 32 if some are settled.
+   *
+   * @param slowdownOf divides the run time of a task that is not settled
+   */
+  completedRunMs(slowdownOf?: (task: TaskIndex) => number): Float64Array {
+    const isAll = this.#settledCount === 0;
+    if (isAll && slowdownOf === undefined && this.countOf(TaskState.completed) === this.count)
+      return this.runMs;
+    const runs = [...this.#sampledRunMs];
+    for (let task = 0; task < this.count; task++) {
+      if (this.states[task] !== TaskState.completed || this.isSettled(task)) continue;
+      if (isAll || isSampled(task)) runs.push(this.runMsOf(task) / (slowdownOf?.(task) ?? 1));
+    }
+    return Float64Array.from(runs);
   }
 
   countOf(state: TaskState): number {
@@ -213,15 +441,20 @@ export class TaskTable {
   }
 
   workerOf(task: TaskIndex): Address {
-    return this.workers[task]!;
+    const page = this.#pageOf(task);
+    return page === undefined
+      ? (this.#rows.get(task) ?? USUAL).worker
+      : (page.workers[task & this.#mask]! as Address);
   }
 
   /** Tasks that this incarnation of the owner saw complete at other workers. */
   completedBesides(worker: Address): number {
     let count = 0;
+    for (const [at, completed] of this.#settledAt) if (at !== worker && at > NOBODY) count += completed;
     for (let task = 0; task < this.count; task++) {
-      const at = this.workers[task]!;
-      if (this.states[task] === TaskState.completed && at !== worker && at > NOBODY) count++;
+      if (this.states[task] !== TaskState.completed) continue;
+      const at = this.workerOf(task);
+      if (at !== worker && at > NOBODY) count++;
     }
     return count;
   }
@@ -277,10 +510,14 @@ export class TaskTable {
     this.#counts[state]!++;
     this.states[task] = state;
     if (before === TaskState.running) this.#assignments.delete(task);
-    if (state >= TaskState.completed) this.ended.push(task);
+    if (state >= TaskState.completed) {
+      this.ended.push(task);
+      const page = this.#pageOf(task);
+      if (page !== undefined) page.ended++;
+    }
     if (this.#places !== undefined && isOut(before) !== isOut(state)) {
-      if (isOut(state)) this.#places.add(this.workers[task]!, this.#job, task);
-      else this.#places.remove(this.workers[task]!, this.#job, task);
+      if (isOut(state)) this.#places.add(this.workerOf(task), this.#job, task);
+      else this.#places.remove(this.workerOf(task), this.#job, task);
     }
     const isLess = before < TaskState.running;
     if (this.waitingOfUser !== undefined && isLess !== state < TaskState.running)
@@ -327,17 +564,15 @@ export class TaskTable {
 
   /** Failed and cancelled tasks may run again once their stages are released. @param marks 1 for each of them */
   reopen(marks: Uint8Array): void {
-    const { states, startedAt, runMs } = this;
-    const workers = this.#workers;
+    const { states } = this;
     const moved = new Uint32Array(TASK_STATE_NAMES.length);
     for (let task = 0; task < this.count; task++) {
       if (marks[task] === 0) continue;
       moved[states[task]!]!++;
       states[task] = TaskState.blocked;
       // Avoids touching memory pages of tasks that never ran.
-      if (workers[task] !== NOBODY) workers[task] = NOBODY;
-      if (startedAt[task] !== 0) startedAt[task] = 0;
-      if (runMs[task] !== 0) runMs[task] = 0;
+      if (this.workerOf(task) !== NOBODY) this.#putWorker(task, NOBODY);
+      if (this.startedAtOf(task) !== 0 || this.runMsOf(task) !== 0) this.setTimes(task, 0, 0);
     }
     moved.forEach((count, before) => {
       invariant(
@@ -347,6 +582,14 @@ export class TaskTable {
       this.#counts[before]! -= count;
       this.#counts[TaskState.blocked]! += count;
     });
+    for (const [at, page] of this.#pages.entries())
+      if (page !== undefined) page.ended = this.#finalIn(at * (this.#mask + 1), page.count);
+  }
+
+  #finalIn(first: TaskIndex, count: number): number {
+    let found = 0;
+    for (let task = first; task < first + count; task++) if (this.isFinal(task)) found++;
+    return found;
   }
 
   setMaxRss(task: TaskIndex, bytes: number | undefined): void {
@@ -360,7 +603,7 @@ export class TaskTable {
   assign(task: TaskIndex, worker: Address, assignment: Assignment, startedAt: Millis): void {
     this.setWorker(task, worker);
     this.#assignments.set(task, assignment);
-    this.startedAt[task] = startedAt;
+    this.setTimes(task, startedAt, this.runMsOf(task));
   }
 
   /** Why its worker has the task. */
@@ -369,11 +612,17 @@ export class TaskTable {
   }
 
   setWorker(task: TaskIndex, worker: Address): void {
-    const before = this.workers[task]!;
-    this.#workers[task] = worker;
+    const before = this.workerOf(task);
+    this.#putWorker(task, worker);
     if (this.#places === undefined || before === worker || !isOut(this.stateOf(task))) return;
     this.#places.remove(before, this.#job, task);
     this.#places.add(worker, this.#job, task);
+  }
+
+  #putWorker(task: TaskIndex, worker: Address): void {
+    const page = this.#pageOf(task);
+    if (page === undefined) this.#rowOf(task).worker = worker;
+    else page.workers[task & this.#mask] = worker;
   }
 
   /** Starts or, if undefined, stops updating the index. */
@@ -381,14 +630,14 @@ export class TaskTable {
     const former = this.#places;
     this.#places = places;
     for (const task of this.in(TaskState.placed, TaskState.running)) {
-      former?.remove(this.workers[task]!, this.#job, task);
-      places?.add(this.workers[task]!, this.#job, task);
+      former?.remove(this.workerOf(task), this.#job, task);
+      places?.add(this.workerOf(task), this.#job, task);
     }
   }
 
   /** Whether the index lists the task at its worker, and only while a worker has it. */
   isPlacedRight(task: TaskIndex, isOut: boolean): boolean {
-    return this.#places === undefined || this.#places.has(this.workers[task]!, this.#job, task) === isOut;
+    return this.#places === undefined || this.#places.has(this.workerOf(task), this.#job, task) === isOut;
   }
 
   /** The task that runs at the worker because of this assignment; −1: none. */
@@ -402,13 +651,12 @@ export class TaskTable {
 
   /** The task is about to be assigned again. */
   nextAttempt(task: TaskIndex): void {
-    const used = this.usedUpTo === undefined ? 0 : this.usedUpTo[task]!;
-    this.attempts[task] = Math.max(this.attempts[task]!, used) + 1;
+    this.setAttempt(task, Math.max(this.attemptOf(task), this.usedUpTo(task)) + 1);
   }
 
   /** The current attempt of the task. */
   ref(task: TaskIndex): AttemptRef {
-    return { job: this.#job, task, attempt: this.attempts[task]! };
+    return { job: this.#job, task, attempt: this.attemptOf(task) };
   }
 
   /** Whether this attempt runs at the worker, as far as known here. */
@@ -416,8 +664,8 @@ export class TaskTable {
     return (
       task < this.count &&
       this.states[task] === TaskState.running &&
-      this.attempts[task] === attempt &&
-      this.workers[task] === worker
+      this.attemptOf(task) === attempt &&
+      this.workerOf(task) === worker
     );
   }
 }

@@ -40,8 +40,8 @@ function setUp(abandons = true) {
   const end = (task: number, errorCode: string, now: number) => {
     const outcome = { kind: errorCode === '' ? 'completed' : 'lost', value: undefined, errorCode } as const;
     const more = { errorMessage: '', exitCode: undefined, signal: undefined };
-    const at = { job: job.number, task, attempt: job.tasks.attempts[task]!, report: 10 * now + task };
-    const worker = job.tasks.workers[task] as Address;
+    const at = { job: job.number, task, attempt: job.tasks.attemptOf(task), report: 10 * now + task };
+    const worker = job.tasks.workerOf(task) as Address;
     const ended = { ...at, runMs: 5, output: [], outputBytes: 0, ask: 0, outcome: { ...outcome, ...more } };
     scheduler.receive(worker, { type: 'ended', ...ended }, now);
   };

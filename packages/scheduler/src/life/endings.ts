@@ -116,8 +116,7 @@ export class Endings {
       if (how === 'failed') this.#s.counters.retries++;
       this.#tryAgain(job, task, how === 'failed' ? job.restMsOf(task) : 0, now);
     } else {
-      tasks.startedAt[task] = now - runMs;
-      tasks.runMs[task] = runMs;
+      tasks.setTimes(task, now - runMs, runMs);
       this.#end(job, task, state, now);
       const isNowhere = how === 'failed' && startFaultOf(outcome.errorCode) === 'unclear';
       if (isNowhere) this.#failAlike(job, task, outcome, now);
@@ -218,8 +217,8 @@ export class Endings {
     this.#s.ledger.ended(job, now);
     // Clients do not wait for the estimator.
     this.#s.ledger.whenDurable(() => this.#sampler.learn(job), now);
-    const { completed } = job.counts;
-    if (completed > 0 && completed === job.taskCount) this.#s.usage.jobCompleted(job.tasks.runMs, now);
+    const { completed, total } = job.counts;
+    if (completed > 0 && completed === total) this.#s.usage.jobCompleted(job.tasks.completedRunMs(), now);
     this.#s.jobs.ended(job, now);
     this.#s.events.ended(job, now);
   }
@@ -236,7 +235,7 @@ export class Endings {
       left--;
       job.tasks.nextAttempt(task);
       job.history.counted(task);
-      job.tasks.setWorker(task, job.tasks.workers[failed]!);
+      job.tasks.setWorker(task, job.tasks.workerOf(failed));
       this.#fail(job, task, outcome, 0, now);
     }
     this.#isFailingAlike = false;
@@ -275,7 +274,7 @@ export class Endings {
       const isOut = state === TaskState.running || state === TaskState.placed;
       if (isOut) this.#abandoned.add(job, task);
       else job.tasks.setWorker(task, NOBODY);
-      const runMs = state === TaskState.running ? now - job.tasks.startedAt[task]! : 0;
+      const runMs = state === TaskState.running ? now - job.tasks.startedAtOf(task) : 0;
       this.#fail(job, task, outcome, runMs, now);
     }
     this.#givenUp = undefined;

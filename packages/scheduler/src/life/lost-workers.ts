@@ -36,7 +36,7 @@ export class LostWorkers {
       const isBeside = others !== undefined && !others.has(attemptKey(job.tasks.ref(task)));
       const gang = job.gangStageOf(task)?.gang;
       const outcome = gang?.broken ?? (isBeside ? LOST_BESIDE : LOST);
-      const runMs = now - job.tasks.startedAt[task]!;
+      const runMs = now - job.tasks.startedAtOf(task);
       this.#abandoned.add(job, task);
       const end = { task, outcome, runMs, place: undefined };
       this.#endings.writeDown(job, end, now);
@@ -70,9 +70,9 @@ function tasksAt(gone: ReadonlySet<Address>, jobs: JobStore): LostTask[] {
 function suspectsOf(lost: readonly LostTask[], leaseMs: Millis, now: Millis): Map<Address, Set<string>> {
   const suspects = new Map<Address, Set<string>>();
   for (const { job, task, worker } of lost) {
-    const runMs = now - job.tasks.startedAt[task]!;
+    const runMs = now - job.tasks.startedAtOf(task);
     if (job.tasks.stateOf(task) !== TaskState.running) continue;
-    if (job.history.blame?.isApart(task, job.tasks.attempts[task]!, runMs, leaseMs) !== true) continue;
+    if (job.history.blame?.isApart(task, job.tasks.attemptOf(task), runMs, leaseMs) !== true) continue;
     const there = suspects.get(worker) ?? new Set();
     suspects.set(worker, there.add(attemptKey(job.tasks.ref(task))));
   }

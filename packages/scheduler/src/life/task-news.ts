@@ -60,7 +60,7 @@ export class TaskNews {
       this.#s.counters.staleReports++;
       return this.#abandoned.settled(from, message);
     }
-    const execution = job.tasks.executions[task]!;
+    const execution = job.tasks.executionsOf(task);
     for (const chunk of message.output)
       this.#s.jobs.logs.append(job.number, job.spec.user, task, execution, chunk);
     job.history.reports.isBrief = this.#s.jobs.isShort;
@@ -97,7 +97,7 @@ export class TaskNews {
     const { task, attempt, chunk } = message;
     const job = this.#s.jobs.byNumber(message.job);
     if (job === undefined || job.hasEnded || !job.tasks.isRunning(task, attempt, from)) return;
-    this.#s.jobs.logs.append(job.number, job.spec.user, task, job.tasks.executions[task]!, chunk);
+    this.#s.jobs.logs.append(job.number, job.spec.user, task, job.tasks.executionsOf(task), chunk);
   }
 
   /** A worker returns probes or a task that it has not started. */
@@ -111,9 +111,9 @@ export class TaskNews {
     }
     const { task, attempt } = message.placed;
     this.#abandoned.settled(from, { job: message.job, task, attempt });
-    if (task >= job.taskCount || job.tasks.attempts[task] !== attempt || job.tasks.isFinal(task)) return;
+    if (task >= job.taskCount || job.tasks.attemptOf(task) !== attempt || job.tasks.isFinal(task)) return;
     const state = job.tasks.stateOf(task);
-    if (state !== TaskState.placing && job.tasks.workers[task] !== from) return;
+    if (state !== TaskState.placing && job.tasks.workerOf(task) !== from) return;
     if (state === TaskState.waiting) return;
     this.#endings.declined(job, task, now);
   }
