@@ -1,5 +1,6 @@
 import {
   type Address,
+  COMPLETED,
   InputError,
   type JobInput,
   type JobRecord,
@@ -85,6 +86,15 @@ function runAll(isFailing: (run: MessageOf<'run'>) => boolean = () => false, job
 
 function tasksOf(runs: readonly MessageOf<'run'>[]): number[] {
   return runs.map(({ task }) => task).sort((one, other) => one - other);
+}
+
+/** Another scheduler takes over the journal of this one, which is lost. */
+function takeOver(): void {
+  bench.commit();
+  const config = { epoch: 2, adopted: true, endedJobsKeepMs: 1e9 };
+  bench = benched(new DurableBench({ ...bench.inheritance([FORMER]), piece: 1e9 }, 1_000, true, config));
+  for (const from of [W1, W2]) bench.receive(from, { type: 'holding', audit: 0, tasks: [] });
+  bench.commit();
 }
 
 function restart(): void {
@@ -410,6 +420,72 @@ describe('attempt numbers', () => {
     expect(detail().failures).toMatchObject([{ attempts: 1 }]);
     retry();
     expect(bench.ask(W1, 1)).toMatchObject({ execution: 2 });
+  });
+});
+
+describe.each([
+  { name: 'a restart', lose: restart },
+  { name: 'a takeover', lose: takeOver },
+])('after $name', ({ lose }) => {
+  const ARRAY: JobInput = {
+    stages: [
+      { name: 'square', tasks: [4, 5, 6, 7].map((input) => ({ module: '/square.js', input })) },
+      {
+        name: 'sum',
+        after: ['square'],
+        inputs: ['square'],
+        tasks: [8, 9].map((n) => ({ exec: ['sum', `${n}`], stdout: 'out/{index}.json' })),
+      },
+    ],
+  };
+
+  test('a retry of a staged array runs the failed tasks with their numbers, values and inputs', () => {
+    submit(ARRAY);
+    for (let left = 4; left > 0; left--) {
+      const run = bench.ask(W1, 1)!;
+      bench.end(W1, run, run.task === 2 ? FAILED : { ...COMPLETED, value: `square ${run.task}` });
+      bench.commit();
+    }
+    expect(detail()).toMatchObject({ state: 'failed', tasks: { completed: 3, failed: 1, cancelled: 2 } });
+    lose();
+    expect(retry()).toMatchObject({ job: 's-1', again: 3 });
+    const again = bench.ask(W1, 1)!;
+    expect(again).toMatchObject({ task: 2, execution: 2, payload: { module: '/square.js', input: 6 } });
+    expect(bench.ask(W2, 1)).toBeUndefined();
+    bench.end(W1, again, { ...COMPLETED, value: 'square 2' });
+    bench.commit();
+    lose();
+    const runs = runAll();
+    expect(runs).toMatchObject([
+      { task: 4, payload: { exec: ['sum', '8'], stdout: 'out/{index}.json' } },
+      { task: 5, payload: { exec: ['sum', '9'], stdout: 'out/{index}.json' } },
+    ]);
+    const lines = runs[0]!.inputs!.lines.trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toEqual(
+      [0, 1, 2, 3].map((index) => ({ stage: 'square', index, value: `square ${index}` })),
+    );
+    expect(detail()).toMatchObject({ id: 's-1', state: 'completed', tasks: { total: 6, completed: 6 } });
+  });
+
+  test('results of a job with a failed task have a value or an error by index', () => {
+    submit({ tasks: [1, 2, 3].map((input) => ({ module: '/m.js', input })) });
+    for (const value of ['one', undefined, 'three']) {
+      bench.end(W1, bench.ask(W1, 1)!, value === undefined ? FAILED : { ...COMPLETED, value });
+      bench.commit();
+    }
+    lose();
+    bench.take();
+    bench.receive(CLIENT, { type: 'readResults', request: 5, id: 's-1', from: 0, order: 'index' });
+    bench.commit();
+    expect(bench.take().find(({ type }) => type === 'resultPage')).toMatchObject({
+      value: {
+        tasks: [
+          { task: 0, state: 'completed', value: 'one' },
+          { task: 1, state: 'failed', message: 'exit 1' },
+          { task: 2, state: 'completed', value: 'three' },
+        ],
+      },
+    });
   });
 });
 

@@ -143,6 +143,11 @@ class OpenJob {
   }
 }
 
+/** Compares texts first, because `toEqual` is slow for thousands of rows. */
+function expectSame(one: object, other: object): void {
+  if (JSON.stringify(one) !== JSON.stringify(other)) expect(one).toEqual(other);
+}
+
 /** Number of tasks that were settled since the last call. */
 function settled(): number {
   const { calls, results } = settle.mock;
@@ -164,7 +169,7 @@ describe('an open job whose ended tasks are only in the journal', () => {
     const keeping = new OpenJob(false);
     const both = (action: (job: OpenJob) => void) => {
       for (const job of [settling, keeping]) action(job);
-      expect(settling.shown()).toEqual(keeping.shown());
+      expectSame(settling.shown(), keeping.shown());
     };
     both((job) => {
       job.append(0, PAGE + 500, false);
@@ -183,7 +188,7 @@ describe('an open job whose ended tasks are only in the journal', () => {
     settle.mockClear();
     settling.restart();
     expect(settled()).toBeGreaterThan(1.9 * PAGE);
-    expect(settling.shown()).toEqual(before);
+    expectSame(settling.shown(), before);
   });
 
   test('continues after a restart with the tasks that have not ended, and retries failed ones of settled pages', () => {
