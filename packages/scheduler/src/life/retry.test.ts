@@ -450,7 +450,7 @@ describe.each([
     lose();
     expect(retry()).toMatchObject({ job: 's-1', again: 3 });
     const again = bench.ask(W1, 1)!;
-    expect(again).toMatchObject({ task: 2, execution: 2, payload: { module: '/square.js', input: 6 } });
+    expect(again).toMatchObject({ task: 2, attempt: 2, payload: { module: '/square.js', input: 6 } });
     expect(bench.ask(W2, 1)).toBeUndefined();
     bench.end(W1, again, { ...COMPLETED, value: 'square 2' });
     bench.commit();
