@@ -92,7 +92,7 @@ describe('a cluster with keys', () => {
     const keyless = await goshawk('jobs', '--cluster', url);
     expect(keyless.exitCode).toBe(3);
     expect(keyless.stderr).toMatch(
-      /accepts only clients with a key; give the cluster’s client\.key with --keys/,
+      /accepts only clients with a key; pass the cluster’s client\.key with --keys/,
     );
     const stranger = await goshawk('jobs', '--cluster', url, '--keys', 'others');
     expect(stranger.exitCode).toBe(3);

@@ -41,8 +41,8 @@ function currentFolder(): string {
   } catch (cause) {
     const failure = new InputError(
       'no-folder',
-      'the current folder does not exist any more',
-      'change to another one',
+      'the current folder no longer exists',
+      'change to another folder',
       {
         cause,
       },

@@ -86,7 +86,7 @@ describe('a daemon exits with one line and code 2', () => {
       'no slots, and nothing that says how much fits',
       ['worker', '--slots', 'none', ...NOBODY_THERE],
       {},
-      /--slots none: the capacity of the worker is unknown; .*--resources cpu=4,memory=8GiB/,
+      /--slots none requires the capacity of the worker; .*--resources cpu=4,memory=8GiB/,
     ],
     [
       'no slots under a policy that counts them',
@@ -110,7 +110,7 @@ describe('a daemon exits with one line and code 2', () => {
       'shares under a policy without any',
       ['up', '--policy', 'hawk', '--share-by', 'user'],
       {},
-      /--share-by user: policy hawk gives out no shares; policies with shares: goshawk, .*drf/,
+      /--share-by user: policy hawk has no shares; policies with shares: goshawk, .*drf/,
     ],
     [
       'an address of another machine',
@@ -140,7 +140,7 @@ describe('a daemon exits with one line and code 2', () => {
       'HTTP of a local cluster at a port that nobody would know',
       ['up', '--workers', '1', '--http', '127.0.0.1:0', '--data-folder', OWN_FOLDER],
       {},
-      /--http 127.0.0.1:0 does not give a port; such as 127.0.0.1:9090/,
+      /--http 127.0.0.1:0 has no port; such as 127.0.0.1:9090/,
     ],
     [
       'a collector of traces that is not a URL',
@@ -177,11 +177,11 @@ describe('a daemon exits with one line and code 2', () => {
     const args = ['--data-folder', join(file, 'data'), ...NOBODY_THERE];
     expectOneLine(
       await runGoshawk(['scheduler', ...args]),
-      /cannot use .* for a journal: .*; give another folder with --data-folder/,
+      /cannot use .* for a journal: .*; use another --data-folder/,
     );
     expectOneLine(
       await runGoshawk(['worker', ...args]),
-      /cannot use .* for the records of tasks: .*; give another folder with --data-folder/,
+      /cannot use .* for the records of tasks: .*; use another --data-folder/,
     );
   });
 
@@ -198,7 +198,7 @@ describe('a daemon exits with one line and code 2', () => {
     const args = ['--central-url', endpoint, '--slots', 'none', '--resources', 'cpu=4'];
     expectOneLine(
       await runGoshawk(['worker', ...SOMEWHERE, ...args, '--data-folder', join(folder, 'slotless')]),
-      /--slots none: the cluster is under hawk, which needs slots; give a number of slots/,
+      /--slots none: the cluster is under hawk, which needs slots; set a number of slots/,
     );
     central.kill('SIGINT');
     expect((await central.finished).exitCode).toBe(0);

@@ -52,13 +52,13 @@ describe('simulated', () => {
       'a policy whose file throws',
       '--policy',
       'throw new Error("oops")',
-      /cannot be loaded: Error: oops \(mine/,
+      /cannot load it: {2}Error: oops \(mine/,
     ],
     [
       'a policy that is no JavaScript',
       '--policy',
       'export default {\n  title: "x",\n  plan( {\n};\n',
-      /cannot be loaded: SyntaxError: .* \(mine\.mjs:\d\)$/m,
+      /cannot load it: {2}SyntaxError: .* \(mine\.mjs:\d\)$/m,
     ],
     [
       'a policy that makes Goshawk throw',

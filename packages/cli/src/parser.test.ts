@@ -46,7 +46,7 @@ describe('a command line', () => {
   });
 
   it.each([
-    ['--json', 'no command given; `goshawk --help` lists them'],
+    ['--json', 'no command; `goshawk --help` lists them'],
     ['constructor', 'unknown command: constructor'],
     ['trace', 'trace needs one of: stats, generate, convert, sample, export'],
     ['trace --json', 'trace needs one of: stats, generate, convert, sample, export'],

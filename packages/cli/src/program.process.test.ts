@@ -50,7 +50,7 @@ describe.runIf(process.platform === 'linux')('a current folder that was removed'
       ['-c', 'cd "$3" && rmdir "$3" && "$1" "$2" run -- pwd', 'sh', process.execPath, real, gone],
       { encoding: 'utf8', env: { PATH: process.env.PATH } },
     );
-    expect(stderr).toBe('goshawk: the current folder does not exist any more; change to another one\n');
+    expect(stderr).toBe('goshawk: the current folder no longer exists; change to another folder\n');
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   });
 });

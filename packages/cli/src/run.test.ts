@@ -44,9 +44,15 @@ describe('a usage error is one line and exit code 2', () => {
       ['logs', 'a1-3/x'],
       '"a1-3/x" is not a job or task; write ID, or ID/TASK with the number of a task, such as a1-3/17',
     ],
-    [['job', 'a1-3', '--watch', '--spec'], 'job: --watch and --spec exclude each other; give one of them'],
-    [['drain', 'w1', '--undo', '--wait'], 'drain: --undo and --wait exclude each other; give one of them'],
-    [['submit'], 'submit: nothing to run; give a command after --, a job file, --sleep or --module'],
+    [
+      ['job', 'a1-3', '--watch', '--spec'],
+      'job: --watch and --spec cannot be used together; use one of them',
+    ],
+    [
+      ['drain', 'w1', '--undo', '--wait'],
+      'drain: --undo and --wait cannot be used together; use one of them',
+    ],
+    [['submit'], 'submit: there is nothing to run; pass a command after --, a job file, --sleep or --module'],
     [
       ['submit', 'echo', 'hi'],
       'submit: "hi" is not expected: a submission has one job file; to run a command, write it after --',
@@ -57,7 +63,7 @@ describe('a usage error is one line and exit code 2', () => {
     ],
     [
       ['submit', '--tasks', '2'],
-      'submit: nothing to run; give a command after --, a job file, --sleep or --module',
+      'submit: there is nothing to run; pass a command after --, a job file, --sleep or --module',
     ],
     [
       ['submit', '--each-line', 'no.txt', '--', 'cat'],
@@ -113,7 +119,9 @@ describe('help', () => {
 
   it('is not printed for a job file called help with a command after it', async () => {
     const { exitCode, stderr } = await goshawk(['submit', 'help', '--', 'echo']);
-    expect(stderr).toBe('goshawk: submit: a job file and a command are both given; a job runs one of them\n');
+    expect(stderr).toBe(
+      'goshawk: submit: a job file and a command cannot be used together; use one of them\n',
+    );
     expect(exitCode).toBe(2);
   });
 
@@ -145,8 +153,8 @@ describe('an unknown setting', () => {
   const takenOut = 'is a command-line option and cannot be a setting; remove it, and pass';
 
   it.each([
-    ['{"stealkap": 3}', 'there is no setting "stealkap"; did you mean stealCap? remove or correct it'],
-    ['{"unheard-of": 3}', 'there is no setting "unheard-of"; remove or correct it: '],
+    ['{"stealkap": 3}', 'unknown setting "stealkap"; did you mean stealCap? remove or correct it'],
+    ['{"unheard-of": 3}', 'unknown setting "unheard-of"; remove or correct it: '],
     ['{"all": true}', `"all": --all ${takenOut} --all on the command line`],
     ['{"ifMissing": true}', `"ifMissing": --if-missing ${takenOut} --if-missing on the command line`],
     ['{"if-missing": true}', `"if-missing": --if-missing ${takenOut} --if-missing on the command line`],
@@ -161,10 +169,10 @@ describe('an unknown setting', () => {
   });
 
   it.each([
-    ['GOSHAWK_STEALKAP', 'there is no such setting; did you mean GOSHAWK_STEAL_CAP?'],
-    ['GOSHAWK_SLOT', 'there is no such setting; did you mean GOSHAWK_SLOTS?'],
-    ['GOSHAWK_HTTP_PORT', 'there is no such setting'],
-    ['GOSHAWK_UNHEARD_OF', 'there is no such setting\n'],
+    ['GOSHAWK_STEALKAP', 'unknown setting; did you mean GOSHAWK_STEAL_CAP?'],
+    ['GOSHAWK_SLOT', 'unknown setting; did you mean GOSHAWK_SLOTS?'],
+    ['GOSHAWK_HTTP_PORT', 'unknown setting'],
+    ['GOSHAWK_UNHEARD_OF', 'unknown setting\n'],
     ['GOSHAWK_IF_MISSING', '--if-missing is a command-line option and cannot be a setting\n'],
   ])('is ignored in the environment, with a warning: %s', async (variable, line) => {
     const { exitCode, stdout, stderr } = await goshawk(['trace', 'generate', '--list'], { [variable]: '1' });
@@ -202,7 +210,7 @@ describe('an unknown setting', () => {
 it('commands without a cluster exit with 3', async () => {
   const { exitCode, stderr } = await goshawk(['jobs']);
   expect(stderr).toBe(
-    'goshawk: no cluster is running on this machine; start one with `goshawk up`, or give its address with --cluster or GOSHAWK_CLUSTER\n',
+    'goshawk: no cluster is running on this machine; start one with `goshawk up`, or pass an address with --cluster or GOSHAWK_CLUSTER\n',
   );
   expect(exitCode).toBe(3);
 });

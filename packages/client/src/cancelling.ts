@@ -57,7 +57,7 @@ export function rangesOf(tasks: TaskChoice): TaskRange[] {
   if (typeof tasks === 'string') return parseTaskRanges(tasks);
   const ranges = tasks.map((each) => (typeof each === 'number' ? { first: each, last: each } : each));
   if (ranges.length === 0)
-    throw new InputError('bad-tasks', 'tasks: the list is empty', 'leave it out for all');
+    throw new InputError('bad-tasks', 'tasks: the list is empty', 'omit it to select all tasks');
   for (const { first, last } of ranges)
     if (!isTask(first) || !isTask(last) || last < first)
       throw new InputError(
@@ -76,7 +76,11 @@ function isTask(number: number): boolean {
 export async function cancelJobs(session: Session, options: CancelJobsOptions): Promise<CancelledJobs> {
   const { user, name, states = [], all = false } = options;
   if (user === undefined && name === undefined && states.length === 0 && !all)
-    throw new InputError('usage', 'no jobs to cancel were given', 'give a user, a name, a state, or all');
+    throw new InputError(
+      'usage',
+      'the selection of jobs is empty',
+      'select by user, name or state, or set all',
+    );
   const everyone = await someSchedulers(session, options);
   const settled = await Promise.allSettled(everyone.map((one) => cancelAt(session, one, options)));
   const sums = { jobs: 0, waiting: 0, running: 0 };

@@ -44,7 +44,7 @@ export interface Listener {
 /** A client is one party. */
 const PARTY = 0;
 
-const LARGEST_JOB = `a job takes at most ${DEFAULT_LIMITS.frameBytesMax >> 20} MiB; split it, put large input into files, or write tasks that are alike as {count, run}`;
+const LARGEST_JOB = `the limit for a job is ${DEFAULT_LIMITS.frameBytesMax >> 20} MiB; split it, put large input into files, or write equal tasks as {count, run}`;
 
 /** Long enough for pending messages, short enough for an unresponsive peer. ms */
 const CLOSE_FLUSH_MS = 250;

@@ -116,8 +116,8 @@ export function refusal({ code, message, hint }: MessageOf<'refused'>): GoshawkE
 export function noAnswer(whom: string, what: string, silentMs: Millis): UnreachableError {
   return new UnreachableError(
     'unreachable',
-    `no answer from ${whom} for ${formatDuration(silentMs)}, asked ${what}`,
-    `is the cluster running? If it is, see its log: it may speak another protocol version than this client, ${PROTOCOL_VERSION}`,
+    `no answer from ${whom} for ${formatDuration(silentMs)} when asked ${what}`,
+    `is the cluster running? If so, check its log for a protocol version other than this client's, ${PROTOCOL_VERSION}`,
   );
 }
 
@@ -134,7 +134,7 @@ export function nobodyThere(seeds: readonly string[], cause: unknown): Unreachab
 export function silentProcess(endpoint: string, cause: unknown): UnreachableError {
   return new UnreachableError(
     'unreachable',
-    `${endpoint} accepts connections but does not answer: it hangs, or speaks another protocol version than this client, ${PROTOCOL_VERSION}`,
+    `${endpoint} accepts connections but does not answer: it hangs, or its protocol version differs from this client's, ${PROTOCOL_VERSION}`,
     'its log names both versions; use a client of the same version as the cluster',
     { cause },
   );
@@ -166,7 +166,7 @@ export function authFailure(whom: string, why: AuthFailure): UnreachableError {
   }
 }
 
-const GIVE_KEYS = 'give the cluster’s client.key with --keys or GOSHAWK_KEYS (in the SDK: `keys`)';
+const GIVE_KEYS = 'pass the cluster’s client.key with --keys or GOSHAWK_KEYS (in the SDK: `keys`)';
 
 export function ownerGone(id: string, whom: string, silentMs: Millis): UnreachableError {
   return new UnreachableError(
@@ -191,7 +191,7 @@ export function clusterEnded({ url, pid, dataFolder }: LocalCluster): Unreachabl
 export function jobsOwnerAway(id: string, whom: string, cause: UnreachableError): UnreachableError {
   return new UnreachableError(
     'owner-away',
-    `${id} belongs to ${whom}, which is away`,
+    `${id} belongs to ${whom}, which is down`,
     'restart that scheduler with the same data folder to see the job again',
     { cause },
   );
@@ -203,7 +203,7 @@ export function jobsOwnerMissing(id: string, { name, shared }: MissingScheduler)
     'owner-away',
     `${id} belongs to scheduler ${name}, which has been away since before central started`,
     shared
-      ? `\`goshawk takeover ${name}\` gives its jobs to another scheduler; or restart it under this name`
+      ? `\`goshawk takeover ${name}\` moves its jobs to another scheduler; or restart it under this name`
       : 'restart that scheduler with the same data folder to see the job again',
   );
 }
@@ -212,7 +212,7 @@ export function unknownJob(id: string): InputError {
   return new InputError(
     'unknown-job',
     `no scheduler of this cluster knows ${JSON.stringify(id)}`,
-    'the id is wrong or its scheduler is gone; `goshawk jobs --all` lists all jobs',
+    'the id is wrong, or its scheduler is gone; `goshawk jobs --all` lists all jobs',
   );
 }
 
@@ -224,7 +224,7 @@ export function connectionClosed(): GoshawkError {
 export function badAnswer(whom: string, expected: string): GoshawkError {
   return new GoshawkError(
     'bad-answer',
-    `${whom} sent an unexpected answer instead of ${expected}`,
-    'do client and cluster run the same version of Goshawk?',
+    `${whom} sent an unexpected response instead of ${expected}`,
+    'check that client and cluster run the same version of Goshawk',
   );
 }

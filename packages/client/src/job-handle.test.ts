@@ -422,7 +422,7 @@ describe('a question about a job', () => {
     await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 200 });
     await expect(cluster.job('t0-1').describe()).rejects.toMatchObject({
       code: 'owner-away',
-      message: `t0-1 belongs to scheduler s0 at ${fake.schedulers[0]!.endpoint}, which is away`,
+      message: `t0-1 belongs to scheduler s0 at ${fake.schedulers[0]!.endpoint}, which is down`,
       hint: expect.stringContaining('data folder'),
     });
   });

@@ -332,7 +332,7 @@ export class JobHandle<Value = unknown> {
     if (asNew === true && job === this.id)
       throw new GoshawkError(
         'other-version',
-        `the scheduler of ${job} is of an older version, so it retries the tasks within the same job`,
+        `the scheduler of ${job} has an older version, which retries the tasks within the same job`,
         'upgrade the schedulers',
       );
     const handle = new JobHandle<Value>(this.#session, job, { sentAtMs, state, warning });

@@ -86,7 +86,7 @@ export function findLocalCluster(environment: Environment, folder: string): Loca
     throw new UnreachableError(
       'no-cluster',
       'no cluster is running on this machine',
-      'start one with `goshawk up`, or give its address with --cluster or GOSHAWK_CLUSTER',
+      'start one with `goshawk up`, or pass an address with --cluster or GOSHAWK_CLUSTER',
     );
   }
   if (other === undefined) return found;

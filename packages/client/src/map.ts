@@ -85,7 +85,7 @@ export async function* mapInputs<Input>(
 ): AsyncGenerator<unknown, void, undefined> {
   const { inFlight, signal } = options;
   if (inFlight !== undefined && !(inFlight >= 1))
-    throw new InputError('bad-in-flight', `inFlight: expected a number from 1 on, got ${inFlight}`);
+    throw new InputError('bad-in-flight', `inFlight: expected a number of at least 1, got ${inFlight}`);
   const run = new MapRun<Input>(cluster, work, inputs, options);
   try {
     run.start();
@@ -192,8 +192,8 @@ class MapRun<Input> {
     const next = await this.#iterator.next();
     if (next.done) this.#hasAll = true;
     else {
-      const message = `the job with this key is closed with ${this.#taken} inputs, but more were given`;
-      const hint = 'use another key for more inputs';
+      const message = `the job with this key is closed after ${this.#taken} inputs, so it accepts no more`;
+      const hint = 'use another key';
       this.#endAfter(this.#taken, new InputError('not-open', message, hint));
     }
     this.#wake();
@@ -421,11 +421,11 @@ class Change {
 }
 
 function otherInputs(why: string): InputError {
-  const message = `the job with this key has different inputs: ${why}`;
+  const message = `the job with this key has other inputs: ${why}`;
   return new InputError(
     'key-conflict',
     message,
-    'give the same inputs in the same order, or use another key',
+    'pass the same inputs in the same order, or use another key',
   );
 }
 

@@ -86,7 +86,9 @@ describe('a request', () => {
     const asked = impatient.ask(order());
     await expect(asked).rejects.toThrow(UnreachableError);
     await expect(asked).rejects.toThrow(
-      new RegExp(`^no answer from scheduler s at ${peer.endpoint} for [\\d.]+ ms, asked to cancel a job$`),
+      new RegExp(
+        `^no answer from scheduler s at ${peer.endpoint} for [\\d.]+ ms when asked to cancel a job$`,
+      ),
     );
     expect(peer.heard.length).toBeGreaterThan(1);
   });

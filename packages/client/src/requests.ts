@@ -145,7 +145,7 @@ class Request implements Listener {
   }
 
   garbled(problem: string): void {
-    this.#fail(badAnswer(this.#whom, `it was asked for (${problem})`));
+    this.#fail(badAnswer(this.#whom, `the requested data (${problem})`));
   }
 
   cut(why: GoshawkError): void {

@@ -115,8 +115,8 @@ export function checkKey(key: string): void {
   const what = typeof key === 'string' ? quoted(key) : typeof key;
   throw new InputError(
     'bad-key',
-    `${what} is not a key`,
-    `a key is text of 1 to ${LIMITS.nameLengthMax} characters`,
+    `${what} is not a valid key`,
+    `a key is a string of 1 to ${LIMITS.nameLengthMax} characters`,
   );
 }
 
@@ -195,7 +195,7 @@ function wentAway(whom: string): UnreachableError {
 function ownerAway(key: string, owner: KnownScheduler): UnreachableError {
   return new UnreachableError(
     'owner-away',
-    `the key ${key} belongs to ${owner.title}, which is away`,
+    `the key ${key} belongs to ${owner.title}, which is down`,
     'try again once it is back',
   );
 }

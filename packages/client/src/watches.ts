@@ -92,7 +92,7 @@ class Watch implements Listener {
 
   garbled(problem: string): void {
     this.#end();
-    this.#watcher.failed(badAnswer(this.#whom, `the news of a job (${problem})`));
+    this.#watcher.failed(badAnswer(this.#whom, `updates about a job (${problem})`));
   }
 
   #hear(job: JobSummary, at: Millis): void {

@@ -9,7 +9,7 @@ export const GLOBAL_OPTIONS = {
   quiet: { type: 'flag', alias: 'q', describe: 'print no progress and no hints' },
   verbose: { type: 'flag', alias: 'v', describe: 'print more; show the causes of errors' },
   config: { type: 'text', value: 'FILE', describe: 'JSON file of settings' },
-  color: { type: 'flag', default: true, describe: 'use colours on a terminal (off: --no-color, NO_COLOR)' },
+  color: { type: 'flag', default: true, describe: 'use colors on a terminal (off: --no-color, NO_COLOR)' },
   cluster: {
     type: 'text',
     value: 'URL',

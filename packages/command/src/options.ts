@@ -191,7 +191,7 @@ function convert(spec: OptionSpec, value: unknown, what: string): unknown {
 }
 
 function toText(spec: OptionSpec & { type: 'text' }, value: unknown, what: string): string {
-  if (Array.isArray(value)) throw new InputError('bad-option', `${what} was given twice`, 'give it once');
+  if (Array.isArray(value)) throw new InputError('bad-option', `${what} is set twice`, 'set it once');
   const text = String(value);
   if (text === '' && !spec.valueOptional) throw new InputError('bad-option', `${what} needs a value`);
   if (spec.choices !== undefined && !spec.choices.includes(text)) {
@@ -208,7 +208,7 @@ function toFlag(value: unknown, what: string): boolean {
 }
 
 function toNumber(spec: OptionSpec & { type: 'count' | 'number' }, value: unknown, what: string): number {
-  if (Array.isArray(value)) throw new InputError('bad-option', `${what} was given twice`, 'give it once');
+  if (Array.isArray(value)) throw new InputError('bad-option', `${what} is set twice`, 'set it once');
   const text = String(value).trim();
   const none = spec.type === 'count' ? spec.none : undefined;
   if (text === 'none' && none !== undefined) return none;

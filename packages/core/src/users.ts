@@ -62,7 +62,7 @@ export function parseUsers(text: string, source: string): UserGrants {
     const who = JSON.stringify(user);
     if (user === '' || user.length > LIMITS.nameLengthMax)
       reader.fail(at, `the name of a user has 1 to ${LIMITS.nameLengthMax} characters`);
-    if (grants.has(user)) reader.fail(at, `user ${who} is listed twice`, 'remove one of the two');
+    if (grants.has(user)) reader.fail(at, `user ${who} is listed twice`, 'remove one of them');
     if (grants.size === LIMITS.usersListedMax)
       reader.fail(
         at,
@@ -99,7 +99,7 @@ function readGrant(reader: JsonReader, holder: string): UserGrant {
         `user ${who} has an unknown setting ${JSON.stringify(name)}`,
         `known settings: ${SETTINGS.join(', ')}`,
       );
-    if (given.has(setting!)) reader.fail(at, `the ${name} of ${who} is given twice`, 'remove one of the two');
+    if (given.has(setting!)) reader.fail(at, `the ${name} of ${who} is given twice`, 'remove one of them');
     const said = reader.scalar();
     const value = settingOf(setting!, said.value);
     if (value === undefined) reader.fail(said.at, `the ${name} of ${who} is not ${EXPECTED[setting!]}`);

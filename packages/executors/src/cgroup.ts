@@ -40,7 +40,7 @@ export function prepareCgroup(folder: string): void {
     () => writeFileSync(join(folder, 'cgroup.subtree_control'), wanted.map((name) => `+${name}`).join(' ')),
     ({ code, message }) =>
       code === 'EBUSY'
-        ? `the cgroup ${folder} contains processes: give an empty one`
+        ? `the cgroup ${folder} contains processes: use an empty one`
         : `the cgroup ${folder} cannot be written to: ${message}`,
   );
   removeEmpty(folder);

@@ -47,7 +47,7 @@ export interface ExecutorOptions {
 }
 
 const NO_MODULES =
-  'this worker keeps tasks apart from itself (--run-as), and modules run within it: submit a command, such as node FILE';
+  'this worker isolates tasks from itself (--run-as), but modules run in its process: submit a command, such as node FILE';
 
 /** One executor for all payloads. All workers of a process share it. */
 export class Executors implements Executor {

@@ -87,24 +87,24 @@ export class Isolation {
     this.#bwrap = programOf('bwrap');
     this.#hidden = [...options.hidden, ...SECRETS].flatMap((path) => realPathOf(path) ?? []);
     if (this.#isRoot && this.#setpriv === undefined)
-      throw unable('setpriv is not there', 'install util-linux');
+      throw unable('setpriv is not installed', 'install util-linux');
     if (options.runAs === 'user') {
       if (options.network === false)
         throw new InputError(
           'bad-option',
           '--no-network: only a sandbox has a separate network',
-          'give --run-as sandbox',
+          'use --run-as sandbox',
         );
       if (!this.#isRoot)
         throw unable('only root can start tasks under other accounts', 'start the worker as root');
       if (!options.hasKeys)
         throw unable(
           'without keys, any client can claim any user name',
-          'give the worker its key with --keys',
+          'pass the key of the worker with --keys',
         );
       return;
     }
-    if (this.#bwrap === undefined) throw unable('bwrap is not there', 'install bubblewrap');
+    if (this.#bwrap === undefined) throw unable('bwrap is not installed', 'install bubblewrap');
     this.#trySandbox();
   }
 
@@ -151,7 +151,8 @@ export class Isolation {
     const found = user === undefined || !this.#options.hasKeys ? undefined : this.#lookUp(user);
     if (found !== undefined) return found;
     if (this.#options.runAs === 'sandbox') return NOBODY;
-    const whose = user === undefined ? 'the job has no user' : `there is no account "${user}" for tasks`;
+    const whose =
+      user === undefined ? 'the job has no user' : `the account "${user}" for tasks does not exist`;
     return failed(
       'no-account',
       `${whose} on this worker, which runs tasks under the account of their submitter`,
@@ -234,7 +235,7 @@ export class Isolation {
     } catch (error) {
       const { stderr, message } = error as { stderr?: Buffer; message: string };
       const said = stderr?.toString().trim().split('\n').at(-1) || message;
-      throw unable(`bwrap does not work here: ${said}`, 'allow user namespaces, or give another --run-as');
+      throw unable(`bwrap does not work here: ${said}`, 'allow user namespaces, or use another --run-as');
     }
   }
 }

@@ -411,7 +411,7 @@ describe('a module task that is killed', () => {
     await expect.poll(() => sink.text()).toBe('listening\n');
     run.kill('cancelled');
     expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
-    expect(sink.text()).toBe('listening\nthe task must end: cancelled\n');
+    expect(sink.text()).toBe('listening\nthe task was stopped: cancelled\n');
   });
 
   it('ends with its thread when it ends that at its signal', async () => {

@@ -24,7 +24,7 @@ export function modulePath({ module, cwd }: ModulePayload): string {
   }
   if (isAbsolute(module)) return module;
   if (cwd === undefined || !isAbsolute(cwd)) {
-    throw new BadPayload(`module "${module}" has no base folder: give an absolute path or a file: URL`);
+    throw new BadPayload(`module "${module}" has no base folder: use an absolute path or a file: URL`);
   }
   return resolve(cwd, module);
 }

@@ -328,7 +328,7 @@ function outOfMemoryMessage(bytes: number): string {
 }
 
 function killedBy(name: string, number: number): Outcome {
-  const hint = name === 'SIGKILL' ? ", which is also the system's way when memory is short" : '';
+  const hint = name === 'SIGKILL' ? ', possibly by the kernel, because the machine ran out of memory' : '';
   return {
     ...failed('signal', `the command was killed by ${name} (signal ${number})${hint}`),
     signal: name,

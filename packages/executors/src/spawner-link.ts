@@ -308,7 +308,7 @@ export class ExecExecutor implements Executor {
     const given = this.#takeGiven();
     // New runs go to the next spawner, which may be ready.
     const refused = spawner.ready ? [] : this.#takeWaiting();
-    this.#options.warn(`the spawner process died; ${given.length} runs are lost`);
+    this.#options.warn(`the spawner process died with ${given.length} running commands`);
     this.#cleaning = endRecorded(spawner.recordFile).then(() => {
       endAll(given, failed('spawner-lost', 'the spawner process died together with this command'));
       endAll(refused, failed('spawner-failed', 'the spawner process exited before it was ready'));

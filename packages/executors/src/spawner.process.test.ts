@@ -155,7 +155,7 @@ describe('when the spawner dies', () => {
     const { outcome } = await sink.end;
     expect(commands.filter(isAlive)).toEqual([]);
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'spawner-lost' } });
-    expect(warnings).toEqual(['the spawner process died; 1 runs are lost']);
+    expect(warnings).toEqual(['the spawner process died with 1 running commands']);
 
     expect((await outcomeOf(executors, { exec: ['true'] })).outcome).toEqual({
       kind: 'completed',

@@ -33,7 +33,7 @@ export class ThreadContext implements TaskContext<AbortSignal> {
     const inputs = lines.map((line) => JSON.parse(line) as { stage: string; value: unknown });
     const values = inputs.filter((input) => input.stage === stage).map(({ value }) => value);
     if (values.length > 0) return values;
-    throw new Error(`no results of "${stage}": the stage of this task does not name it in "inputs"`);
+    throw new Error(`no results of "${stage}": the stage of this task does not list it in "inputs"`);
   }
 
   get signal(): AbortSignal {
@@ -54,6 +54,6 @@ export class ThreadContext implements TaskContext<AbortSignal> {
   };
 
   kill(reason: KillReason): void {
-    this.#abort.abort(new Error(`the task must end: ${reason}`));
+    this.#abort.abort(new Error(`the task was stopped: ${reason}`));
   }
 }

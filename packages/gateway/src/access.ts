@@ -39,7 +39,7 @@ export class Access {
       throw new InputError(
         'insecure-bind',
         'beyond loopback, anyone on the network could view the cluster',
-        'give tokens with --token-file, or listen at 127.0.0.1',
+        'set tokens with --token-file, or listen on 127.0.0.1',
       );
     }
   }
@@ -77,7 +77,7 @@ export class Access {
     throw new Refused(
       421,
       'wrong-host',
-      `this is not ${JSON.stringify(name.slice(0, 100))}`,
+      `unknown host name ${JSON.stringify(name.slice(0, 100))}`,
       'use the name localhost, or add this name with --allow-host',
     );
   }

@@ -96,7 +96,7 @@ export function valuesOf(text: Uint8Array): number {
     } else if (OPENING.has(byte)) {
       values++;
       depth++;
-      if (depth > LIMITS.bodyDepthMax) throw tooLarge(`is deeper than ${LIMITS.bodyDepthMax} levels`);
+      if (depth > LIMITS.bodyDepthMax) throw tooLarge(`is nested deeper than ${LIMITS.bodyDepthMax} levels`);
     } else if (CLOSING.has(byte)) {
       depth--;
     }
@@ -106,5 +106,5 @@ export function valuesOf(text: Uint8Array): number {
 }
 
 function tooLarge(what: string): Refused {
-  return new Refused(413, 'too-large', `the body ${what}`, 'submit several jobs, or a count of tasks');
+  return new Refused(413, 'too-large', `the body ${what}`, 'submit several jobs, or use a task count');
 }

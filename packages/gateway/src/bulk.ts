@@ -32,7 +32,7 @@ export async function bulk(
   signal: AbortSignal,
 ) {
   if ((ids === undefined) === (q === undefined))
-    throw new InputError('bad-request', 'body: expected either ids or q', 'name the jobs, or give a query');
+    throw new InputError('bad-request', 'body: expected either ids or q', 'list job ids, or use a query');
   const errors: Refused[] = [];
   const { all, truncated, silent } =
     ids === undefined

@@ -112,7 +112,7 @@ function silent(seen: Seen | undefined): Attention[] {
   return [...names].map((name) => ({
     level: 'error',
     what: `no answer from ${name}`,
-    hint: 'its jobs continue when it is back, and are missing below; its log says why it stopped',
+    hint: 'its jobs are not listed here and continue when it is back; its log says why it stopped',
     link: null,
   }));
 }

@@ -92,7 +92,7 @@ export const ROUTES: readonly Route[] = [
         .max(1_000)
         .optional()
         .describe('a query: `name:etl* user:ann state:failed since:1h`; a word alone is part of a name'),
-      all: flag.optional().describe('all that ended, not the last ten only'),
+      all: flag.optional().describe('list all ended jobs, not only the last ten'),
       from: z.coerce.number().int().min(0).max(999_999_999).default(0),
       after: z.string().max(600).optional().describe('`cursor` of the page before'),
       limit: z.coerce.number().int().min(1).max(1_000).default(50),
@@ -104,7 +104,7 @@ export const ROUTES: readonly Route[] = [
       if (id !== undefined)
         throw new InputError(
           'bad-query',
-          'q: an id is not looked up here',
+          'q: a query cannot contain a job id',
           `GET /v1/jobs/${id} shows the job`,
         );
       const listed = await (await cluster()).jobs({ states, ...asked, ...filters, signal });
@@ -279,7 +279,7 @@ export const ROUTES: readonly Route[] = [
       action: z.enum(BULK_ACTIONS),
       ids: z.array(z.string().min(1).max(512)).min(1).max(1_000).optional(),
       q: z.string().max(1_000).optional().describe('a query as in GET /v1/jobs; empty: all jobs'),
-      dryRun: z.boolean().optional().describe('only say what it would do'),
+      dryRun: z.boolean().optional().describe('report what would change, without changing it'),
     }),
     answer: shapes.bulk,
     errors: NO_JOB,
@@ -335,7 +335,7 @@ export const ROUTES: readonly Route[] = [
     does: 'Run failed and cancelled tasks of an ended job again, as further attempts',
     path: id,
     body: z.strictObject({
-      key: z.string().min(1).max(256).optional().describe('the same key means the same retry'),
+      key: z.string().min(1).max(256).optional().describe('requests with the same key make one retry'),
       tasks: z
         .string()
         .min(1)

@@ -131,7 +131,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     throw new Refused(
       404,
       'not-found',
-      `there is no ${method} ${url.slice(0, 100)} here`,
+      `${method} ${url.slice(0, 100)} does not exist`,
       '/v1/openapi.json lists all paths',
     );
   });
@@ -234,8 +234,8 @@ function refuseUnknown(shape: z.ZodType | undefined, given: readonly string[]): 
   const known = shape instanceof z.ZodObject ? Object.keys(shape.shape) : [];
   const other = given.find((name) => !known.includes(name));
   if (other === undefined) return;
-  const what = `query: there is no parameter ${quoted(other)} here`;
-  const hint = known.length === 0 ? 'see /v1/openapi.json' : `there are ${known.join(', ')}`;
+  const what = `query: unknown parameter ${quoted(other)}`;
+  const hint = known.length === 0 ? 'see /v1/openapi.json' : `known are ${known.join(', ')}`;
   throw new InputError('bad-request', what, hint);
 }
 

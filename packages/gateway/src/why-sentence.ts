@@ -48,6 +48,6 @@ function ended({ job, waits, waitSums = [], wastedMs }: ExplainedJob): string {
     waits === undefined ? '' : `, and 90% of the tasks waited ${formatDuration(waits.p90)} or less`;
   const longest = waitSums.toSorted((one, other) => other.tasks * other.meanMs - one.tasks * one.meanMs)[0];
   const most = longest === undefined ? '' : `; most of the waiting was ${WAIT_PHASE_WORDS[longest.phase]}`;
-  const lost = wastedMs > 0 ? `; ${formatDuration(wastedMs)} went in unsuccessful attempts` : '';
+  const lost = wastedMs > 0 ? `; ${formatDuration(wastedMs)} were spent in unsuccessful attempts` : '';
   return `${after}: ${first}${last}${most}${lost}.`;
 }

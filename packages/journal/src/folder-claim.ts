@@ -40,7 +40,7 @@ const FOR_JOURNAL: Purpose = {
     new JournalError(
       'journal-in-use',
       `another scheduler uses the journal in ${folder}${owner === '' ? '' : `: ${owner}`}`,
-      'stop that scheduler, or give this one a separate folder with --data-folder',
+      'stop that scheduler, or use a separate --data-folder for this one',
     ),
 };
 

@@ -45,14 +45,14 @@ export function checkIdentity(value: unknown, where: string): Identity {
     throw new JournalError(
       'journal-newer',
       `the journal in ${where} was written by goshawk ${given.version ?? 'by a later version'} in format ${given.format}; this one reads formats up to ${FORMAT}`,
-      'start the version that wrote it, or a later one',
+      'use that version or a later one',
     );
   }
   if (typeof given?.format !== 'number' || typeof given.tag !== 'string') {
     throw new JournalError(
       'journal-damaged',
       `the journal in ${where} has no format record`,
-      'move it away, or give another folder',
+      'move it away, or use another folder',
     );
   }
   const { format, tag, version = '', formers = [], lastJob = 0 } = given;

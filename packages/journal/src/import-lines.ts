@@ -17,17 +17,17 @@ export function parseExport(text: string): { readonly tag: string; readonly reco
     const itsTag = id.slice(0, id.lastIndexOf('-'));
     tag ??= itsTag;
     if (itsTag !== tag)
-      throw bad(index + 1, `is from another journal (${itsTag}) than the lines before it (${tag})`);
+      throw bad(index + 1, `belongs to journal ${itsTag}, but the lines before it belong to ${tag}`);
     if (record.kind === 'accepted') stages = record.spec.stages.length;
     const time = badTime(record, stages);
-    if (time !== undefined) throw bad(index + 1, `has a bad ${time}: times are milliseconds, from 0 on`);
+    if (time !== undefined) throw bad(index + 1, `has a bad ${time}: times are milliseconds and at least 0`);
     records.push(record);
   }
   if (tag === undefined)
     throw new InputError(
       'bad-import',
       'stdin contains no records',
-      'give the output of `goshawk journal export`',
+      'use the output of `goshawk journal export`',
     );
   return { tag, records };
 }
@@ -81,6 +81,6 @@ function bad(line: number, problem: string): InputError {
   return new InputError(
     'bad-import',
     `line ${line} ${problem}`,
-    'give the output of `goshawk journal export`',
+    'use the output of `goshawk journal export`',
   );
 }

@@ -35,7 +35,7 @@ export function openJournalFile(folder: string): LmdbFile {
     throw new JournalError(
       'no-journal',
       `there is no journal in ${folder}`,
-      'give the data folder of a scheduler, such as .goshawk/s0',
+      'use the data folder of a scheduler, such as .goshawk/s0',
     );
   }
   try {
@@ -66,8 +66,8 @@ export function checkJournalFile(folder: string): void {
 export function checkFile(file: LmdbFile): void {
   const counts = file.check();
   const others = [...counts.keys()].filter((name) => name !== IDENTITY && name !== RECORDS);
-  if (others.length > 0) throw new DamagedFileError('a tree has an impossible name');
-  if (counts.has(RECORDS) && !counts.has(IDENTITY)) throw new DamagedFileError('it does not say what it is');
+  if (others.length > 0) throw new DamagedFileError('a tree has an invalid name');
+  if (counts.has(RECORDS) && !counts.has(IDENTITY)) throw new DamagedFileError('it has no identity record');
 }
 
 export function damagedJournal(folder: string, problem: string, cause?: unknown): JournalError {

@@ -191,12 +191,12 @@ export class LmdbFile {
   #takeOverflow({ overflow, size }: Leaf): number {
     if (overflow === undefined) return 0;
     const { page, pages } = overflow;
-    if (pages !== pagesOf(size, this.pageSize)) throw damage(page, 'has a value of another size');
+    if (pages !== pagesOf(size, this.pageSize)) throw damage(page, 'has a value of the wrong size');
     this.#mark(overflow);
     // Bytes after the header are ignored.
     const head = this.#checked(page, this.#read(page * this.pageSize, HEADER));
-    if (head.readUInt16LE(FLAGS) !== OVERFLOW) throw damage(page, 'holds no value');
-    if (head.readUInt32LE(LOWER) !== pages) throw damage(page, 'has a value of another size');
+    if (head.readUInt16LE(FLAGS) !== OVERFLOW) throw damage(page, 'has no value');
+    if (head.readUInt32LE(LOWER) !== pages) throw damage(page, 'has a value of the wrong size');
     return pages;
   }
 
@@ -222,7 +222,7 @@ export class LmdbFile {
       const size = bytes.readUInt32LE(at);
       const flags = bytes.readUInt16LE(at + 4);
       if (flags !== 0 && flags !== BIG && flags !== SUB_TREE)
-        throw damage(page, 'has an entry of no known kind');
+        throw damage(page, 'has an entry of an unknown kind');
       const valueAt = at + NODE + key.length;
       const inPage = flags === BIG ? OVERFLOW_REFERENCE : size;
       if (valueAt + inPage > this.pageSize || (flags === SUB_TREE && size !== TREE))
@@ -431,7 +431,7 @@ const PAGE_SIZES = [4_096, 8_192, 16_384, 32_768, 65_536];
 const FREE_LIST_DAMAGED = 'the list of free pages is damaged';
 
 function readMetas(file: number, size: number): readonly Meta[] {
-  const first = metaAt(file, 0, size, 'it is no file of lmdb');
+  const first = metaAt(file, 0, size, 'it is not an LMDB file');
   const second = metaAt(file, first.pageSize, size, 'its second page is damaged');
   if (second.pageSize !== first.pageSize)
     throw new DamagedFileError('its first two pages contradict each other');

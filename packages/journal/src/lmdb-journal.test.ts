@@ -63,7 +63,7 @@ describe('versions', () => {
     expect(error).toMatchObject({
       code: 'journal-newer',
       message: `the journal in ${folder} was written by goshawk 9.0.0 in format ${FORMAT + 1}; this one reads formats up to ${FORMAT}`,
-      hint: 'start the version that wrote it, or a later one',
+      hint: 'use that version or a later one',
     });
   });
 
@@ -319,7 +319,7 @@ test('a journal is not begun on a disk that is full, and leaves nothing behind',
   await expect(openLmdbJournal({ ...options, freeBytes: () => 999 })).rejects.toMatchObject({
     code: 'journal-folder',
     message: `the disk of ${folder} has no space for a journal`,
-    hint: 'free space on that disk, or give another folder with --data-folder',
+    hint: 'free space on that disk, or use another --data-folder',
   });
   expect(existsSync(join(folder, 'jobs.mdb'))).toBe(false);
   const begun = await openLmdbJournal({ ...options, freeBytes: () => 1_000 });

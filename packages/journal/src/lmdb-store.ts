@@ -272,7 +272,7 @@ function attempt<T>(folder: string, action: () => T): T {
     throw new JournalError(
       'journal-folder',
       `cannot use ${folder} for a journal: ${message}`,
-      'give another folder with --data-folder',
+      'use another --data-folder',
       { cause },
     );
   }
@@ -282,7 +282,7 @@ export function noRoom(folder: string, options?: ErrorOptions): JournalError {
   return new JournalError(
     'journal-folder',
     `the disk of ${folder} has no space for a journal`,
-    'free space on that disk, or give another folder with --data-folder',
+    'free space on that disk, or use another --data-folder',
     options,
   );
 }

@@ -50,7 +50,7 @@ export function openedAt(bytes: Buffer, at: number): { readonly count: number; r
   const code = bytes[at] ?? 0xc1;
   if (code >= 0x80 && code < 0xa0) return { count: code & 0x0f, next: at + 1 };
   const isShort = code === 0xdc || code === 0xde;
-  if (!isShort && code !== 0xdd && code !== 0xdf) throw new PackedError('it is no list or map');
+  if (!isShort && code !== 0xdd && code !== 0xdf) throw new PackedError('it is neither a list nor a map');
   const next = at + (isShort ? 3 : 5);
   if (next > bytes.length) throw new PackedError('the value is cut off');
   return { count: isShort ? bytes.readUInt16BE(at + 1) : bytes.readUInt32BE(at + 1), next };
@@ -88,7 +88,7 @@ function lengthOf(bytes: Buffer, at: number, code: number): number {
   const isExtension = code >= 0xc7 && code <= 0xc9;
   const size = code >= 0xd9 ? code - 0xd9 : (code - 0xc4) % 3;
   if (code === 0xc1 || at + 5 > bytes.length + (size === 2 ? 0 : size === 1 ? 2 : 3))
-    throw new PackedError(code === 0xc1 ? 'it has a value of an unknown kind' : 'the value is cut off');
+    throw new PackedError(code === 0xc1 ? 'it contains a value of an unknown type' : 'the value is cut off');
   const width = 1 << size;
   return width + bytes.readUIntBE(at + 1, width) + (isExtension ? 1 : 0);
 }

@@ -151,9 +151,9 @@ function checked(bytes: Buffer): Buffer {
 function headOf(values: readonly unknown[]): RecordHead {
   const [, job, at] = values;
   const kind = KINDS[values[0] as number];
-  if (kind === undefined) throw new BadRecordError(`there is no record of kind ${String(values[0])}`);
+  if (kind === undefined) throw new BadRecordError(`unknown record kind ${String(values[0])}`);
   if (!Number.isSafeInteger(job) || typeof at !== 'number')
-    throw new BadRecordError('it names no job or no time');
+    throw new BadRecordError('it has no job or no time');
   return { kind, job, at } as RecordHead;
 }
 

@@ -76,7 +76,7 @@ export async function importJournal(
       throw new JournalError(
         'journal-folder',
         `there is already a journal in ${folder}`,
-        'give an empty folder',
+        'use an empty folder',
       );
     await LmdbStore.draft(folder, succeeding(newIdentity(tag, version), records), records);
     putDraftInPlace(folder);

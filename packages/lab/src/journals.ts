@@ -20,7 +20,7 @@ export async function journalPlaces(context: Context, words: readonly string[]):
   throw new InputError(
     'no-journal',
     `the location of the journals of ${url} is unknown`,
-    'give their folders, or postgres://…',
+    'pass their folders, or postgres://…',
   );
 }
 
@@ -66,11 +66,11 @@ function journalsBelow(place: string): string[] {
     throw new InputError(
       'no-journal',
       `${place} is not a folder`,
-      'give the data folder of `goshawk up`, such as .goshawk, or a file of `goshawk journal export`',
+      'pass the data folder of `goshawk up`, such as .goshawk, or a file of `goshawk journal export`',
     );
   const journals = foldersBelow(place);
   if (journals.length > 0) return journals;
-  throw new InputError('no-journal', `there is no journal in ${place}, or in a folder in it`);
+  throw new InputError('no-journal', `there is no journal in ${place} or its subfolders`);
 }
 
 function foldersBelow(place: string): string[] {

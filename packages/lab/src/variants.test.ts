@@ -36,12 +36,12 @@ describe('variants', () => {
   });
 
   it.each<[string, string[], string]>([
-    ['hawk,hawk', [], '--policy names hawk twice'],
-    ['hawk:no-steal', [], '--policy: there is no setting "steal"'],
-    ['hawk', ['steal-cup=1,2'], '--vary: there is no setting "steal-cup"; did you mean steal-cap?'],
+    ['hawk,hawk', [], '--policy lists hawk twice'],
+    ['hawk:no-steal', [], '--policy: unknown setting "steal"'],
+    ['hawk', ['steal-cup=1,2'], '--vary: unknown setting "steal-cup"; did you mean steal-cap?'],
     ['hawk', ['steal-cap'], '--vary: "steal-cap" is not NAME=VALUE,VALUE,…'],
     ['hawk', ['steal-cap=1,x'], '--steal-cap: "x" is not a whole number'],
-    ['hawk', ['steal-cap=1,1'], '--policy names hawk steal-cap=1 twice'],
+    ['hawk', ['steal-cap=1,1'], '--policy lists hawk steal-cap=1 twice'],
   ])('%j with %j is refused', (policy, vary, message) => {
     expect(() => variants(policy, { vary })).toThrow(message);
   });

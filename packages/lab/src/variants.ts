@@ -72,7 +72,7 @@ export function variantsOf<Options extends Varied>(options: Options, specs: Opti
   );
   const labels = variants.map(({ label }) => label);
   const twice = labels.find((label, index) => labels.indexOf(label) !== index);
-  if (twice !== undefined) throw new InputError('bad-option', `--policy names ${twice} twice`);
+  if (twice !== undefined) throw new InputError('bad-option', `--policy lists ${twice} twice`);
   return variants;
 }
 
@@ -127,8 +127,8 @@ function changeOf(name: string, value: string, specs: OptionSpecs, said = '--var
     const meant = nearest(name, names);
     throw new InputError(
       'bad-option',
-      `${said}: there is no setting "${name}"${meant === undefined ? '' : `; did you mean ${meant}?`}`,
-      `there are ${names.join(', ')}; an option of the policy is set=NAME=VALUE`,
+      `${said}: unknown setting "${name}"${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+      `known settings are ${names.join(', ')}; write options of the policy as set=NAME=VALUE`,
     );
   }
   const only = { [option]: specs[option]! };

@@ -71,7 +71,7 @@ describe('runs that cannot be compared', () => {
 
   test('different numbers of jobs', () => {
     const fewer = buildRun(measurements([job()], { policy: 'sparrow' })).run;
-    expect(() => compare(run('hawk', 1, 1, 5), fewer)).toThrow('sparrow was given 1 jobs and hawk 2');
+    expect(() => compare(run('hawk', 1, 1, 5), fewer)).toThrow('sparrow ran 1 jobs, but hawk ran 2');
   });
 });
 

@@ -143,14 +143,14 @@ function assertComparable(runs: readonly Run[]): void {
     const key = JSON.stringify([policy, seed]);
     if (seen.has(key)) {
       throw new ComparisonError(
-        `${policy} ran twice under seed ${seed}: give each policy once, or another seed`,
+        `${policy} ran twice under seed ${seed}: list each policy once, or use another seed`,
       );
     }
     seen.add(key);
     if (jobs.submitted !== first.jobs.submitted) {
       throw new ComparisonError(
-        `${policy} was given ${jobs.submitted} jobs and ${first.policy} ${first.jobs.submitted}: ` +
-          'compare runs of the whole workload only',
+        `${policy} ran ${jobs.submitted} jobs, but ${first.policy} ran ${first.jobs.submitted}: ` +
+          'compare only runs of the whole workload',
       );
     }
   }

@@ -73,7 +73,7 @@ test('a comparison describes the numbers in brackets', () => {
   const text = renderTable(comparison, { color: false });
   expect(text).toMatch(/\(0\.50–0\.50×\)/);
   expect(text.replaceAll(/\s+/g, ' ')).toContain(
-    'in brackets 95% intervals, by a paired bootstrap over jobs',
+    'brackets show 95% confidence intervals from a paired bootstrap over jobs',
   );
 });
 

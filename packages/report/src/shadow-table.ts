@@ -51,9 +51,9 @@ export const SHADOW_COLUMNS: Columns<EstimatorScore> = [
   ['error p50', ({ errorPercent }) => ofHundred(errorPercent.p50)],
   ['p90', ({ errorPercent }) => ofHundred(errorPercent.p90)],
   ['mean', ({ errorPercent }) => ofHundred(errorPercent.mean)],
-  ['wrong class, jobs', (score) => ofHundred(score.misclassifiedJobsPercent)],
+  ['misclassified jobs', (score) => ofHundred(score.misclassifiedJobsPercent)],
   ['task seconds', (score) => ofHundred(score.misclassifiedTaskSecondsPercent)],
-  ['pilots a job', ({ pilots, jobs }) => threeDigits(jobs === 0 ? null : pilots / jobs)],
+  ['pilots per job', ({ pilots, jobs }) => threeDigits(jobs === 0 ? null : pilots / jobs)],
   ['delay, mean', ({ delaySeconds }) => duration(delaySeconds?.mean ?? null)],
   ['p90', ({ delaySeconds }) => duration(delaySeconds?.p90 ?? null)],
 ];

@@ -17,9 +17,7 @@ export class Snapshots {
 
   constructor(intervalSeconds: number) {
     if (!(intervalSeconds > 0) || !Number.isFinite(intervalSeconds)) {
-      throw new MeasurementError(
-        `a snapshot each ${intervalSeconds} s is not possible: give an interval above 0`,
-      );
+      throw new MeasurementError(`snapshot interval of ${intervalSeconds} s: it must be above 0`);
     }
     this.#intervalSeconds = intervalSeconds;
   }

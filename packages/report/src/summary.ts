@@ -101,8 +101,8 @@ export function workersInWords({ cluster, runs }: Pick<Comparison, 'cluster' | '
 export function bracketsInWords({ ratios, intervals }: Pick<Comparison, 'ratios' | 'intervals'>): string {
   if (intervals !== undefined) {
     const { level, over } = intervals;
-    return `in brackets ${level * 100}% intervals, by a paired bootstrap over ${over}`;
+    return `brackets show ${level * 100}% confidence intervals from a paired bootstrap over ${over}`;
   }
   const hasSpread = ratios.some(({ spread }) => spread !== undefined);
-  return hasSpread ? 'in brackets the least and the greatest over the seeds' : '';
+  return hasSpread ? 'brackets show the minimum and maximum over the seeds' : '';
 }

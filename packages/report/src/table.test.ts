@@ -50,7 +50,7 @@ describe('the table of a comparison', () => {
   test('shows workload, cluster, messages per task, steals and utilisation', () => {
     expect(text).toContain('google-like:jobs=120');
     expect(lines(text)).toContainEqual(
-      expect.stringMatching(/^policy +busy as jobs came .*messages\/task +steals/),
+      expect.stringMatching(/^policy +busy at arrivals .*messages\/task +steals/),
     );
   });
 
@@ -91,7 +91,7 @@ test('several seeds show the spread of the ratios', () => {
   const text = renderTable(sample(undefined, [1, 2]).comparison, { color: false });
   expect(text).toContain('means of 2 seeds');
   expect(text).toMatch(/p50 0\.\d+× \(0\.\d+–0\.\d+×\)/);
-  expect(text).toContain('in brackets the least and the greatest over the seeds');
+  expect(text).toContain('brackets show the minimum and maximum over the seeds');
 });
 
 test('failed jobs are pointed out', () => {

@@ -96,7 +96,7 @@ function ratioLines(comparison: Comparison, columns: number, paint: Painter): st
   });
   const brackets = bracketsInWords(comparison);
   const isOne = ratios.every(({ policy }) => policy === ratios[0]!.policy);
-  const faster = isOne ? plain(ratios[0]!.policy) : 'the one named first';
+  const faster = isOne ? plain(ratios[0]!.policy) : 'the first policy';
   const legend = [`below 1×: ${faster} is faster`, ...(brackets === '' ? [] : [brackets])];
   return [...blocks, paint.dim(wrapWords(legend.join('; '), columns - 2).join(HANG))].join('\n');
 }
@@ -133,7 +133,7 @@ function costs(summaries: readonly PolicySummary[], columns: number, paint: Pain
 }
 
 const WORK_COLUMNS: Columns<PolicySummary> = [
-  ['busy as jobs came', ({ utilisation }) => percent(utilisation.whileSubmitting.mean)],
+  ['busy at arrivals', ({ utilisation }) => percent(utilisation.whileSubmitting.mean)],
   ['to end', ({ utilisation }) => percent(utilisation.mean)],
   ['max', ({ utilisation }) => percent(utilisation.max)],
   ['messages/task', ({ messagesPerTask }) => threeDigits(messagesPerTask)],

@@ -48,7 +48,7 @@ export class RunTally {
 
   constructor(setup: RunSetup) {
     if (setup.totalSlots !== undefined && !(setup.totalSlots > 0)) {
-      throw new MeasurementError(`a cluster of ${setup.totalSlots} slots cannot have run anything`);
+      throw new MeasurementError(`a cluster of ${setup.totalSlots} slots cannot run tasks`);
     }
     const interval = setup.snapshotIntervalSeconds ?? UTILISATION_SNAPSHOT_SECONDS;
     this.#setup = setup;
@@ -217,7 +217,7 @@ function assertConsistent(job: JobResult): void {
   if (!Number.isFinite(job.submitSeconds) || !Number.isFinite(job.runtimeSeconds) || job.runtimeSeconds < 0) {
     throw new MeasurementError(
       `job ${job.id}: submitted at ${job.submitSeconds} s with a run time of ${job.runtimeSeconds} s, ` +
-        'which no clock can have measured',
+        'which is impossible',
     );
   }
   if (job.submitSeconds < 0) {
@@ -238,7 +238,7 @@ function assertConsistent(job: JobResult): void {
 function assertTimes(job: JobResult, startSeconds: number, runSeconds: number): void {
   if (!Number.isFinite(startSeconds) || !Number.isFinite(runSeconds) || runSeconds < 0) {
     throw new MeasurementError(
-      `job ${job.id}: a task started at ${startSeconds} s and ran for ${runSeconds} s, which no clock can have measured`,
+      `job ${job.id}: a task started at ${startSeconds} s and ran for ${runSeconds} s, which is impossible`,
     );
   }
   if (startSeconds < job.submitSeconds - ROUNDING_SECONDS) {

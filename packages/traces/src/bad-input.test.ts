@@ -90,27 +90,27 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
   [
     'a duration of null',
     () => fileOf('{"schema":"goshawk.trace/1"}\n{"submitSeconds":0,"durationsSeconds":[null]}\n'),
-    /^:2: durationsSeconds\[0\] is 'null'; it is a number of seconds, zero or more$/,
+    /^:2: durationsSeconds\[0\] is 'null'; it must be a number of seconds, at least 0$/,
   ],
   [
     'an invalid number',
     () => tables({ tasks: TASKS.with(1, withColumn(TASKS[1]!, 3, 'first')) }),
-    /^\/task_events\/part-00000-of-00500\.csv:2: column 4, the task index, is 'first'; it is a whole number$/,
+    /^\/task_events\/part-00000-of-00500\.csv:2: column 4, the task index, is 'first'; it must be a whole number$/,
   ],
   [
     'a missing time',
     () => tables({ jobs: JOBS.with(0, withColumn(JOBS[0]!, 0, '')) }),
-    /^\/job_events\/part-00000-of-00500\.csv:1: column 1, the time, is empty; it is a whole number$/,
+    /^\/job_events\/part-00000-of-00500\.csv:1: column 1, the time, is empty; it must be a whole number$/,
   ],
   [
     'an unknown event',
     () => tables({ jobs: JOBS.with(3, withColumn(JOBS[3]!, 3, '9')) }),
-    /^\/job_events\/part-00000-of-00500\.csv:4: column 4, the event type, is '9'; it is a number from 0 to 8$/,
+    /^\/job_events\/part-00000-of-00500\.csv:4: column 4, the event type, is '9'; it must be a number from 0 to 8$/,
   ],
   [
     'a request of NaN',
     () => tables({ tasks: TASKS.with(3, withColumn(TASKS[3]!, 10, 'NaN')) }),
-    /^\/task_events\/part-00000-of-00500\.csv:4: column 11, the memory request, is 'NaN'; it is a number, zero or more$/,
+    /^\/task_events\/part-00000-of-00500\.csv:4: column 11, the memory request, is 'NaN'; it must be a number of at least 0$/,
   ],
   [
     'times that go backwards in a part',
@@ -126,7 +126,7 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
   [
     'an empty folder',
     () => mkdtemp(join(parent, 'empty-')),
-    /^: this is an empty folder; give a trace file, or /,
+    /^: this is an empty folder; use a trace file, or /,
   ],
   [
     'a folder of something else',
@@ -177,17 +177,17 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
       await writeFile(join(folder, 'job_events', `${PART}.gz`), 'none');
       return folder;
     },
-    /^\/job_events: part 0 is there twice, plain and gzip'd; /,
+    /^\/job_events: part 0 is there twice, plain and gzipped; /,
   ],
   [
     'the folder of one table',
     async () => join(await tables(), 'task_events'),
-    /^: this is only a part of the official Google trace; give the folder that contains both job_events and task_events$/,
+    /^: this is only a part of the official Google trace; use the folder that contains both job_events and task_events$/,
   ],
   [
     'one part of one table',
     async () => join(await tables(), 'task_events', PART),
-    /^: this is only a part of the official Google trace; give the folder /,
+    /^: this is only a part of the official Google trace; use the folder /,
   ],
   [
     'tables without jobs',

@@ -83,11 +83,11 @@ describe('convertTrace', () => {
     [
       'x.csv',
       undefined,
-      /x\.csv: the file name does not tell the format; use a name that ends in \.tr or \.jsonl or/,
+      /x\.csv: the file name does not identify the format; use a name that ends in \.tr or \.jsonl or/,
     ],
     ['x', undefined, /use a name that ends in/],
-    ['x.tr', 'google2011', /google2011 can only be read; traces are written as tr or jsonl/],
-    ['x.tr', 'hawk', /unknown format 'hawk'; traces are written as tr or jsonl/],
+    ['x.tr', 'google2011', /google2011 is a read-only format; writable formats are tr or jsonl/],
+    ['x.tr', 'hawk', /unknown format 'hawk'; writable formats are tr or jsonl/],
     ['x.tr', 'toString', /unknown format 'toString'/],
   ])('refuses to write %s as %s', async (name, format, message) => {
     const workload = await openWorkload('motivation:jobs=1');
@@ -104,7 +104,7 @@ describe('convertTrace', () => {
     const workload = await openWorkload('motivation:jobs=1');
     expect(await convertTrace(workload, stream, { format: 'tr' })).toMatchObject({ jobs: 1, tasks: 100 });
     expect(text).toMatch(/^0 100 100 100 /);
-    await expect(convertTrace(workload, stream)).rejects.toThrow(/^-: the file name does not tell /);
+    await expect(convertTrace(workload, stream)).rejects.toThrow(/^-: the file name does not identify /);
   });
 
   it('keeps the old file if it is aborted', async () => {

@@ -27,7 +27,7 @@ export class WorkloadError extends InputError {
 export function checkCounts(given: Readonly<Record<string, number | undefined>>): void {
   for (const [name, value] of Object.entries(given)) {
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= 1)) {
-      throw new WorkloadError(`${name} is ${value}`, 'give a whole number, one or more');
+      throw new WorkloadError(`${name} is ${value}`, 'use a whole number of at least 1');
     }
   }
 }

@@ -54,8 +54,8 @@ describe('a side file of features', () => {
 
   test.each([
     ['is of another trace', `${HEADER}\n3,0,7,17,ada,n,l,2\n`, 'line 3 of the trace has 2 tasks, and 7 here'],
-    ['says something twice', 'line,user\n1,ada\n1,bob\n', 'line 1 of the trace is described twice'],
-    ['does not say of which job', 'user\nada\n', 'there is no column line'],
+    ['says something twice', 'line,user\n1,ada\n1,bob\n', 'line 1 of the trace has two rows here'],
+    ['does not say of which job', 'user\nada\n', 'missing column line'],
     ['has a line of too few columns', 'line,user\n1\n', 'the line has 1 column instead of 2'],
     ['is empty', '', 'the trace is empty'],
   ])('that %s is refused', async (_, text, message) => {
@@ -98,7 +98,7 @@ describe('past jobs', () => {
       'the job ends at 3 s and starts at 5 s',
     ],
     ['without an end', 'submit_s,start_s,end_s\n0,5,\n', 'column 3, the end_s, is empty'],
-    ['in another layout', 'submit,start,end\n0,5,9\n', 'there is no column submit_s, start_s, end_s'],
+    ['in another layout', 'submit,start,end\n0,5,9\n', 'missing column submit_s, start_s, end_s'],
   ])('%s are refused', async (_, text, message) => {
     await expect(readPastJobs(await write('history.csv', text))).rejects.toThrow(message);
   });

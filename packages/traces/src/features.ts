@@ -24,7 +24,7 @@ export async function readSideFile(file: string): Promise<SideFile> {
   for await (const row of readHeadedCsv(file, ['line'])) {
     const line = row.required('line');
     if (byLine.has(line)) {
-      throw new WorkloadError(`line ${line} of the trace is described twice`, 'remove one of the two', row);
+      throw new WorkloadError(`line ${line} of the trace has two rows here`, 'remove one of them', row);
     }
     byLine.set(line, { ...featuresOf(row), tasks: row.amount('tasks') });
   }
@@ -58,7 +58,7 @@ export function featuresAt(
   if (tasks === undefined || tasks === length) return features;
   throw new WorkloadError(
     `line ${line} of the trace has ${length} ${length === 1 ? 'task' : 'tasks'}, and ${tasks} here`,
-    'these features belong to another trace',
+    'use the features of this trace',
     { file },
   );
 }

@@ -184,12 +184,12 @@ describe('preparePrototype', () => {
   });
 
   it.each([
-    [{ workers: 0 }, 'workers is 0; give a whole number, one or more'],
+    [{ workers: 0 }, 'workers is 0; use a whole number of at least 1'],
     [{ workers: 1, slots: 1.5 }, 'slots is 1.5'],
     [{ workers: 1, jobs: 0 }, 'jobs is 0'],
-    [{ workers: 1, load: 0 }, 'load is 0; give a number above zero'],
+    [{ workers: 1, load: 0 }, 'load is 0; use a number above 0'],
     [{ workers: 1, scale: Number.NaN }, 'scale is NaN'],
-    [{ workers: 1, scale: 1, forSeconds: 1 }, 'both a scale and a run time are given'],
+    [{ workers: 1, scale: 1, forSeconds: 1 }, 'scale and run time cannot be used together'],
   ])('refuses %j', async (options, message) => {
     await expect(preparePrototype([jobOf(0, Float64Array.of(1))], options)).rejects.toThrow(message);
   });

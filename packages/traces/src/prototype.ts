@@ -77,7 +77,7 @@ function prepareSample(
   if (!(taskSeconds > 0)) {
     throw new WorkloadError(
       sample.length === 0 ? 'the workload has no jobs' : 'all tasks of the workload take 0 s',
-      'there is nothing to replay: use another workload',
+      'use another workload',
     );
   }
   const scaled = scaleToCluster(sample, clusterSlots, random.fork('tasks'));
@@ -146,11 +146,11 @@ function checkOptions(options: PrototypeOptions): void {
   checkCounts({ workers, slots, jobs });
   for (const [name, value] of Object.entries({ scale, forSeconds, load })) {
     if (value !== undefined && !(value > 0 && value < Infinity)) {
-      throw new WorkloadError(`${name} is ${value}`, 'give a number above zero');
+      throw new WorkloadError(`${name} is ${value}`, 'use a number above 0');
     }
   }
   if (scale !== undefined && forSeconds !== undefined) {
-    throw new WorkloadError('both a scale and a run time are given', 'one determines the other: give one');
+    throw new WorkloadError('scale and run time cannot be used together', 'use one of them');
   }
 }
 

@@ -89,10 +89,10 @@ describe('sampleTrace', () => {
   });
 
   it.each([
-    [{ jobs: 0 }, 'jobs is 0; give a whole number, one or more'],
+    [{ jobs: 0 }, 'jobs is 0; use a whole number of at least 1'],
     [{ tasksMax: 1.5 }, 'tasksMax is 1.5'],
-    [{ fromSeconds: -1 }, 'fromSeconds is -1; give a number of seconds, zero or more'],
-    [{ fromSeconds: 5, toSeconds: 5 }, 'the window from 5 s to 5 s is empty; let it end after it begins'],
+    [{ fromSeconds: -1 }, 'fromSeconds is -1; use a number of seconds, at least 0'],
+    [{ fromSeconds: 5, toSeconds: 5 }, 'the window from 5 s to 5 s is empty; it must end after it begins'],
     [{ toSeconds: 0 }, 'the window from 0 s to 0 s is empty'],
     [
       { fromSeconds: 2000 },

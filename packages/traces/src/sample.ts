@@ -94,13 +94,13 @@ function checkOptions(options: SampleOptions): void {
   checkCounts({ jobs, tasksMax });
   for (const [name, value] of Object.entries({ fromSeconds, toSeconds })) {
     if (value !== undefined && !(value >= 0 && value < Infinity)) {
-      throw new WorkloadError(`${name} is ${value}`, 'give a number of seconds, zero or more');
+      throw new WorkloadError(`${name} is ${value}`, 'use a number of seconds, at least 0');
     }
   }
   if ((fromSeconds ?? 0) >= (toSeconds ?? Infinity)) {
     throw new WorkloadError(
       `the window from ${fromSeconds ?? 0} s to ${toSeconds} s is empty`,
-      'let it end after it begins',
+      'it must end after it begins',
     );
   }
 }

@@ -45,7 +45,7 @@ describe('openWorkload of a file', () => {
     expect(await submits(sorted)).toEqual([1, 1, 2]);
     const unsorted = await fileOf('1 1 1 1\n2 1 1 1\n1.5 1 1 1\n');
     await expect(openWorkload(unsorted, { heldTasksMax: 2 })).rejects.toThrow(
-      /some\.tr: job 3 is submitted at 1\.5 s, before the one above it \(2 s\), and more than 2 tasks/,
+      /some\.tr: job 3 is submitted at 1\.5 s, before the previous one \(2 s\), and more than 2 tasks/,
     );
   });
 });

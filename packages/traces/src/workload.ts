@@ -86,7 +86,7 @@ export async function openWorkload(spec: string, options: OpenOptions = {}): Pro
 
 function carriesItsOwn(spec: string, kind: string): WorkloadError {
   return new WorkloadError(
-    `${spec} is not a .tr file (${kind}); only those accept a side file`,
+    `--features: ${spec} is not a .tr file (${kind}); only .tr files accept a feature file`,
     'omit --features: other workloads contain the features of their jobs',
   );
 }
@@ -143,7 +143,7 @@ async function readOnce(
     for (const submitSeconds of batch.submitSeconds) {
       jobCount++;
       if (submitSeconds < latest) {
-        disorder ??= `job ${jobCount} is submitted at ${submitSeconds} s, before the one above it (${latest} s)`;
+        disorder ??= `job ${jobCount} is submitted at ${submitSeconds} s, before the previous one (${latest} s)`;
       }
       latest = submitSeconds;
     }
@@ -185,7 +185,7 @@ async function* withoutDemands(
       for (const name of lost) {
         tally.add({
           code: `demands-left-out-${name}`,
-          what: `jobs whose demand for ${name} is ignored: --resources ${name}=AMOUNT, the capacity of each worker, keeps it`,
+          what: `jobs whose demand for ${name} is ignored (to use it, set the capacity of each worker with --resources ${name}=AMOUNT)`,
         });
       }
     }
@@ -196,7 +196,7 @@ async function* withoutDemands(
 function tooLargeToSort(disorder: string, tasksMax: number, file: string): WorkloadError {
   return new WorkloadError(
     `${disorder}, and more than ${tasksMax} tasks are too many to sort in memory`,
-    'sort it first (a .tr file: sort -g), or use a part of it',
+    'sort it first (a .tr file: sort -g), or use part of it',
     { file },
   );
 }
@@ -274,6 +274,6 @@ function neitherFileNorGenerator(spec: string): WorkloadError {
   if (/[/\\.]/.test(name)) return new WorkloadError('no such file', 'check the path', { file: spec });
   return new WorkloadError(
     `'${name}' is neither a file nor a generator`,
-    `known generators are ${known}; or give the path of a trace`,
+    `known generators are ${known}; or use the path of a trace`,
   );
 }

@@ -100,16 +100,20 @@ export class AllocationPool implements Pool {
           if (error === null) return resolve(stdout);
           if (signal.aborted) return reject(signal.reason);
           if (error.code === ('ENOENT' as unknown)) {
-            const hint = "run this where Slurm's commands are, such as on a login node";
-            return reject(new InputError('no-slurm', `there is no ${command} here`, hint, { cause: error }));
+            const hint = 'run this on a machine with the Slurm commands, such as a login node';
+            return reject(
+              new InputError('no-slurm', `${command} is not installed on this machine`, hint, {
+                cause: error,
+              }),
+            );
           }
           const said = stderr
             .split('\n')
             .map((line) => line.replace(/^\w+: (error: )?/, '').trim())
             .filter((line) => line !== '')
             .join(', ');
-          const why = error.killed ? `silent for ${PATIENCE_MS / 1_000} s` : said || error.message;
-          reject(new UnreachableError('slurm', `${command} fails: ${why}`, '', { cause: error }));
+          const why = error.killed ? `no response for ${PATIENCE_MS / 1_000} s` : said || error.message;
+          reject(new UnreachableError('slurm', `${command} failed: ${why}`, '', { cause: error }));
         },
       );
       // The process may exit before it reads its stdin.

@@ -14,7 +14,7 @@ export const SCALE_OPTIONS = {
   cooldown: {
     type: 'duration',
     default: '5m',
-    describe: 'how long fewer workers must have sufficed before some are drained',
+    describe: 'drain surplus workers only after they were not needed for this long',
   },
   every: { type: 'duration', default: '2s', describe: 'interval between two checks of the cluster' },
   dryRun: { type: 'flag', flagOnly: true, describe: 'print the actions without taking them' },
@@ -31,7 +31,7 @@ export async function autoscale(
   makePool: (found: FoundCluster) => Pool,
 ): Promise<void> {
   const { pool: name, min, max } = options;
-  if (max === undefined) throw new InputError('usage', 'autoscale: --max is missing', 'give --max WORKERS');
+  if (max === undefined) throw new InputError('usage', 'autoscale: --max is missing', 'set --max WORKERS');
   if (min > max) throw new InputError('usage', `autoscale: --min ${min} is more than --max ${max}`);
   if (!/^[a-z0-9][a-z0-9.-]{0,62}$/.test(name))
     throw new InputError(
@@ -143,7 +143,7 @@ class Driver implements AsyncDisposable {
 const WORDS = { start: 'start', drain: 'drain', undo: 'no longer drain', end: 'end' } as const;
 
 function enough(wanted: number, cooldownMs: Millis): string {
-  return `no more than ${wanted} ${wanted === 1 ? 'was' : 'were'} wanted for ${formatDuration(cooldownMs)}`;
+  return `no more than ${wanted} ${wanted === 1 ? 'was' : 'were'} needed for ${formatDuration(cooldownMs)}`;
 }
 
 function listed(names: readonly string[]): string {

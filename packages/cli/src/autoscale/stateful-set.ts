@@ -65,7 +65,7 @@ export class StatefulSetPool implements Pool {
       return new UnreachableError(
         'kubernetes',
         `there is no ${what}`,
-        'apply k8s/pools/elastic, or give --pool',
+        'apply k8s/pools/elastic, or name another with --pool',
       );
     const hints: Readonly<Record<number, string>> = {
       401: 'its token is not valid there',

@@ -8,11 +8,14 @@ const kubernetes = kubernetesApi();
 const CLUSTER = ['--cluster', 'tcp://127.0.0.1:1'];
 
 it.each([
-  [['slurm'], /^goshawk: autoscale: --max is missing; give --max WORKERS\n$/],
+  [['slurm'], /^goshawk: autoscale: --max is missing; set --max WORKERS\n$/],
   [['slurm', '--max', '2', '--min', '3'], /^goshawk: autoscale: --min 3 is more than --max 2\n$/],
   [['slurm', '--max', '2', '--pool', 'a b'], /^goshawk: autoscale: --pool: "a b" is not a valid name; use/],
-  [['slurm', '--max', '2'], /^goshawk: there is no squeue here; run this where Slurm's commands are/],
-  [['kubernetes', '--max', '2'], /^goshawk: autoscale: not running in a Kubernetes pod; give --api/],
+  [
+    ['slurm', '--max', '2'],
+    /^goshawk: squeue is not installed on this machine; run this on a machine with the Slurm commands/,
+  ],
+  [['kubernetes', '--max', '2'], /^goshawk: autoscale: not running in a Kubernetes pod; pass --api/],
 ])('%j ends with one line', async (words, line) => {
   const cwd = kubernetes.folder;
   const environment = { XDG_STATE_HOME: cwd, PATH: '/nowhere' };
@@ -58,7 +61,11 @@ test('replicas are changed only from the version that was read', async () => {
 });
 
 it.each([
-  [404, 'there is no StatefulSet pool in the namespace here', 'apply k8s/pools/elastic, or give --pool'],
+  [
+    404,
+    'there is no StatefulSet pool in the namespace here',
+    'apply k8s/pools/elastic, or name another with --pool',
+  ],
   [403, 'returned 403 to a request to read', 'allow its service account to get and patch'],
 ])('status %d of the API server is explained', async (status, message, hint) => {
   const { members } = bound(await pool((_, response) => response.writeHead(status).end('{}')));

@@ -41,13 +41,13 @@ export const cancelCommand = defineCommand({
       describe: 'jobs in these states: waiting, running, comma-separated',
     },
     all: { type: 'flag', flagOnly: true, describe: 'all jobs that have not ended' },
-    yes: { type: 'flag', alias: 'y', flagOnly: true, describe: 'do not ask for confirmation' },
+    yes: { type: 'flag', alias: 'y', flagOnly: true, describe: 'skip the confirmation prompt' },
   },
   async run(context, options, { words }) {
     const { user, name, state, all, yes } = options;
     const isBulk = user !== undefined || name !== undefined || state !== undefined || all;
     if (isBulk && words.length > 0)
-      throw new InputError('usage', 'cancel: ids and filters exclude each other', 'give one of them');
+      throw new InputError('usage', 'cancel: ids and filters cannot be used together', 'use one of them');
     if (!isBulk && words.length === 0)
       throw new InputError('usage', 'cancel needs ID…', 'or --user, --name, --state or --all');
     const states = state === undefined ? [] : statesIn(state);

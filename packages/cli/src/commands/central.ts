@@ -55,7 +55,7 @@ export const centralCommand = defineCommand({
 export function onePolicy(text: string): string {
   const [policy, ...others] = policyNames(text);
   if (others.length > 0)
-    throw new InputError('bad-option', `--policy: a cluster runs one policy, not ${text}`);
+    throw new InputError('bad-option', `--policy: a cluster runs exactly one policy, not ${text}`);
   return policy!;
 }
 
@@ -64,7 +64,7 @@ async function parseSettings(text: string, cwd: string): Promise<PolicySettings>
   try {
     settings = policySettingsSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw new InputError('bad-option', '--settings: these are no policy settings', '', { cause: error });
+    throw new InputError('bad-option', '--settings: not valid policy settings', '', { cause: error });
   }
   const { policy } = settings.preset.decidedBy;
   if (isLoaded(policy)) await (await import('@goshawk/command/policy')).loadPolicy(policy, cwd);

@@ -44,7 +44,7 @@ export const clustersCommand = defineCommand({
         cluster.dataFolder ?? '',
         `${cluster.pid}`,
         cluster.startedAt === undefined ? '' : ago(Date.now() - cluster.startedAt),
-        isMeant(cluster) ? 'commands talk to this one from here' : '',
+        isMeant(cluster) ? 'commands in this folder use this cluster' : '',
       ]);
       context.out(renderTable(COLUMNS, rows, painter(context)));
     }

@@ -23,7 +23,7 @@ export async function notifyOptions(
     throw new InputError(
       'bad-token',
       `--notify-secret-file: ${path} is empty`,
-      'write a random text into it',
+      'write a random secret to it',
     );
   return {
     hosts: hosts

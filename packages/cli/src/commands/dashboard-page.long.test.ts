@@ -217,7 +217,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByRole('button', { name: 'Cancel all 3 that match…' }).click();
     await page.getByText('Cancel 2 jobs? 4 waiting tasks will not start').waitFor();
     await page.getByText('It does not apply to 1 of the 3.').waitFor();
-    await page.getByRole('button', { name: 'Keep as it is' }).click();
+    await page.getByRole('button', { name: 'Go back' }).click();
     await page.getByRole('button', { name: 'Cancel all 3 that match…' }).click();
     await page.getByRole('button', { name: 'Cancel all 3 that match', exact: true }).click();
     await page.getByText('2 jobs cancelled.').waitFor();

@@ -24,7 +24,7 @@ export const drainCommand = defineCommand({
   },
   async run(context, options, { words }) {
     if (options.undo && options.wait) {
-      throw new InputError('usage', 'drain: --undo and --wait exclude each other', 'give one of them');
+      throw new InputError('usage', 'drain: --undo and --wait cannot be used together', 'use one of them');
     }
     await using cluster = await openCluster(context);
     const signal = context.interrupted;

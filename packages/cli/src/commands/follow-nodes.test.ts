@@ -20,7 +20,7 @@ it('fails outside of a pod', async () => {
   const { exitCode, stderr } = await runHere(['follow-nodes'], { cwd, environment: { XDG_STATE_HOME: cwd } });
   expect(exitCode).toBe(2);
   expect(stderr).toMatch(
-    /^goshawk: follow-nodes: not running in a Kubernetes pod; give --api https:\/\/HOST:PORT/,
+    /^goshawk: follow-nodes: not running in a Kubernetes pod; pass --api https:\/\/HOST:PORT/,
   );
 });
 

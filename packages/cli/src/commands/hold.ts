@@ -51,7 +51,7 @@ export const updateCommand = defineCommand({
   },
   async run(context, { priority }, { words }) {
     if (priority === undefined)
-      throw new InputError('usage', 'update: nothing to change', 'give --priority low, normal or high');
+      throw new InputError('usage', 'update: nothing to change', 'set --priority to low, normal or high');
     return forEach(
       context,
       words,
@@ -90,5 +90,5 @@ async function forEach(
 function heldSentence({ id, tasks: { running, waiting } }: JobSummary): string {
   const goOn =
     running === 0 ? '' : `${counted(running, 'task')} ${running === 1 ? 'runs' : 'run'} to the end, `;
-  return `${id} is held: ${goOn}${counted(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'} for \`goshawk release ${id}\``;
+  return `${id} is on hold: ${goOn}${counted(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'} for \`goshawk release ${id}\``;
 }

@@ -23,10 +23,10 @@ export const jobCommand = defineCommand({
   },
   async run(context, options, { words }) {
     if (options.watch && options.spec) {
-      throw new InputError('usage', 'job: --watch and --spec exclude each other', 'give one of them');
+      throw new InputError('usage', 'job: --watch and --spec cannot be used together', 'use one of them');
     }
     if (options.watch && words.length > 1)
-      throw new InputError('usage', 'job: --watch follows one job', '`goshawk wait` waits for several');
+      throw new InputError('usage', 'job: --watch accepts only one job', '`goshawk wait` waits for several');
     await using cluster = await openCluster(context);
     const ids = await jobsNamed(context, cluster, words);
     if (options.watch) return await watch(context, cluster.job(ids[0]!));

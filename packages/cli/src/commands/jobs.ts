@@ -58,7 +58,7 @@ export const jobsCommand = defineCommand({
     if (id !== undefined)
       throw new InputError('usage', `jobs: ${id} is an id`, `\`goshawk job ${id}\` shows the job`);
     if (query.states !== undefined && options.state !== undefined)
-      throw new InputError('usage', 'jobs: the states are given twice', 'give --state or state:');
+      throw new InputError('usage', 'jobs: --state and state: cannot be used together', 'use one of them');
     const states = query.states ?? (options.state === undefined ? [] : statesIn(options.state));
     // A query searches all jobs.
     const all = options.all || words.length > 0;

@@ -176,10 +176,10 @@ describe('journal', () => {
     const { exitCode, stderr } = await journal('inspect', '.');
     expect(exitCode).toBe(2);
     expect(stderr).toBe(
-      `goshawk: there is no journal in ${cwd}; give the data folder of a scheduler, such as .goshawk/s0\n`,
+      `goshawk: there is no journal in ${cwd}; use the data folder of a scheduler, such as .goshawk/s0\n`,
     );
     await writeFile(join(cwd, 'jobs.mdb'), 'not lmdb');
-    expect((await journal('inspect', '.')).stderr).toContain('is damaged: it is no file of lmdb');
+    expect((await journal('inspect', '.')).stderr).toContain('is damaged: it is not an LMDB file');
     const repair = await journal('repair', '.');
     expect([repair.exitCode, repair.stderr]).toEqual([2, expect.stringContaining('move jobs.mdb away')]);
   });

@@ -33,8 +33,8 @@ export const journalInitCommand = defineCommand({
     if (url === undefined)
       throw new InputError(
         'usage',
-        'journal init: no URL given',
-        'give postgres://…, or set GOSHAWK_JOURNAL',
+        'journal init: the URL is missing',
+        'pass postgres://…, or set GOSHAWK_JOURNAL',
       );
     const { inPostgres } = await import('@goshawk/journal');
     const { initStore, parseJournalUrl, SCHEMA_VERSION: version } = await inPostgres();
@@ -64,8 +64,8 @@ export const journalOwnersCommand = defineCommand({
     if (url === undefined)
       throw new InputError(
         'usage',
-        'journal owners: no URL given',
-        'give postgres://…, or set GOSHAWK_JOURNAL',
+        'journal owners: the URL is missing',
+        'pass postgres://…, or set GOSHAWK_JOURNAL',
       );
     const { inPostgres, summaryOf } = await import('@goshawk/journal');
     const { journalOwners, storedJournals } = await inPostgres();
@@ -161,7 +161,7 @@ export const journalExportCommand = defineCommand({
         context.stdout,
         exportLines(journal, () => damaged++),
       );
-      if (damaged > 0) context.note(`${damaged} records cannot be read and are left out`);
+      if (damaged > 0) context.note(`skipped ${damaged} unreadable records`);
       journal.check();
       return damaged === 0 ? ExitCode.done : ExitCode.failed;
     });
@@ -259,7 +259,7 @@ export const journalImportCommand = defineCommand({
       if (name === undefined)
         throw new InputError(
           'usage',
-          'journal import: no --name',
+          'journal import: --name is missing',
           'name the scheduler that will own the jobs',
         );
       folder = parseJournalUrl(place).shown;
@@ -293,7 +293,7 @@ async function withJournals(
   const { isJournalUrl, journalsAt, parseJournalUrl } = await import('@goshawk/journal');
   const isUrl = isJournalUrl(word);
   if (!isUrl && tag !== undefined)
-    throw new InputError('usage', '--tag is for journals in PostgreSQL', 'leave it out');
+    throw new InputError('usage', '--tag applies only to journals in PostgreSQL', 'omit it');
   const journals = await journalsAt(isUrl ? word : journalFolder(context, word), tag);
   if (journals.length === 0) context.note(`there is no journal at ${parseJournalUrl(word).shown} yet`);
   try {

@@ -37,7 +37,7 @@ describe('goshawk keygen', () => {
     const before = read('worker');
     const again = await goshawk('keygen', 'keys');
     expect(again.exitCode).toBe(2);
-    expect(again.stderr).toMatch(/^goshawk: keygen: keys already exist: .*; give another folder/);
+    expect(again.stderr).toMatch(/^goshawk: keygen: keys already exist: .*; use another folder/);
     expect((await goshawk('keygen', 'keys', '--if-missing')).exitCode).toBe(0);
     expect(read('worker')).toStrictEqual(before);
   });

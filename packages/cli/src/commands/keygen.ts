@@ -28,7 +28,7 @@ export const keygenCommand = defineCommand({
     ['goshawk keygen keys --rotate', 'take the next of the three rotation steps'],
     ['goshawk keygen worker w7 keys', 'keys/worker.w7.key, which only the worker w7 uses'],
     ['goshawk keygen client ci keys --rights submit,read-own --expires 30d', 'keys/client.ci.key'],
-    ['goshawk keys revoke w7 keys', 'make a key invalid'],
+    ['goshawk keys revoke w7 keys', 'revoke a key'],
     ['goshawk keygen keys --if-missing --kubernetes | kubectl apply -f -', 'as Kubernetes Secrets'],
   ],
   options: {
@@ -81,17 +81,17 @@ export const keygenCommand = defineCommand({
     const { rotate, ifMissing, revoke, rights, names, expires } = options;
     const wishes = [rotate, ifMissing, individual !== undefined, revoke !== undefined];
     if (wishes.filter(Boolean).length > 1) {
-      const line = 'keygen: the key of one process, --rotate, --if-missing and --revoke exclude each other';
-      throw new InputError('usage', line, 'give one of them');
+      const line = 'keygen: the key of one process, --rotate, --if-missing and --revoke cannot be used together';
+      throw new InputError('usage', line, 'use one of them');
     }
     if (rights !== undefined && individual?.role !== 'client')
-      throw new InputError('usage', 'keygen: --rights needs a client', 'goshawk keygen client NAME');
+      throw new InputError('usage', 'keygen: --rights requires a client', 'goshawk keygen client NAME');
     if (names !== undefined && (individual === undefined || individual.role === 'client'))
-      throw new InputError('usage', 'keygen: --names needs a process', 'goshawk keygen worker NAME');
+      throw new InputError('usage', 'keygen: --names requires a process', 'goshawk keygen worker NAME');
     if (expires !== undefined && individual === undefined)
       throw new InputError(
         'usage',
-        'keygen: --expires needs the key of one process',
+        'keygen: --expires requires the key of one process',
         'goshawk keygen worker NAME',
       );
     const made = await (rotate
@@ -169,7 +169,7 @@ async function firstKeys(folder: string, keep: boolean): Promise<Made> {
     throw new InputError(
       'keys-exist',
       `keygen: keys already exist: ${there[0]}`,
-      'give another folder, or --if-missing to keep them, or --rotate to replace them',
+      'use another folder, --if-missing to keep them, or --rotate to replace them',
     );
   }
   const keys = generateKeys();
@@ -230,7 +230,7 @@ function rightsIn(text: string): Right[] {
     if (right !== undefined) return right;
     throw new InputError(
       'usage',
-      `keygen: there is no right ${JSON.stringify(word)}`,
+      `keygen: unknown right ${JSON.stringify(word)}`,
       `rights: ${RIGHTS.join(', ')}`,
     );
   });
@@ -294,9 +294,9 @@ function announce(context: Context, folder: string, { step, name, file }: Made):
   if (step === 'kept') return context.note(`the keys in ${folder} are kept`);
   if (step === 'prepared' || step === 'switched' || step === 'finished')
     return context.note(`${folder}: ${AFTER_STEP[step]}`);
-  context.note(`the keys of a cluster are in ${folder}: give each process only its own key`);
+  context.note(`the keys of a cluster are in ${folder}: copy to each process only its own key`);
   context.note(
     `goshawk central --bind tcp://0.0.0.0:7070 --advertise tcp://HOST:7070 --keys ${folder}/central.key`,
   );
-  context.note(`goshawk keygen worker w0 ${folder} makes the key of one worker`);
+  context.note(`goshawk keygen worker w0 ${folder} creates the key of one worker`);
 }

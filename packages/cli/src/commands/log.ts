@@ -45,14 +45,14 @@ async function logsOfLocalCluster(context: Parameters<typeof findCluster>[0]): P
   if (folder !== undefined && existsSync(folder)) return folder;
   throw new InputError(
     'no-logs',
-    'the logs of this cluster are not on this machine',
-    'give their folder with --logs, or filter the JSON lines where they are: jq \'select(.job == "ID" or (.jobs // [] | index("ID")))\'',
+    'the logs of this cluster are on other machines',
+    'pass their folder with --logs, or filter the JSON lines there: jq \'select(.job == "ID" or (.jobs // [] | index("ID")))\'',
   );
 }
 
 /** Reads all logs in a folder, with rotated files. Lines that are not JSON are skipped. */
 function readLogs(folder: string): LogLine[] {
-  if (!existsSync(folder)) throw new InputError('no-logs', `there is no folder ${folder}`);
+  if (!existsSync(folder)) throw new InputError('no-logs', `the folder ${folder} does not exist`);
   const lines: LogLine[] = [];
   for (const file of readdirSync(folder)) {
     const name = /^(.+)\.log(\.1)?$/.exec(file)?.[1];

@@ -31,7 +31,7 @@ export const logsCommand = defineCommand({
     escapes: {
       type: 'flag',
       flagOnly: true,
-      describe: 'pass escape sequences (colours, cursor) on to the terminal; files and pipes always get them',
+      describe: 'pass escape sequences (colors, cursor) on to the terminal; files and pipes always get them',
     },
     prefix: {
       type: 'text',

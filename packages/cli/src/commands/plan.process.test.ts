@@ -30,7 +30,7 @@ describe('goshawk plan', () => {
     const { exitCode, stdout } = await cluster.goshawk(['plan', '--cpus', '5', '--', 'true']);
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/workers +0 of 2 have room for cpu 5/);
-    expect(stdout).toMatch(/start +not before a worker with what the task needs accepts work/);
+    expect(stdout).toMatch(/start +once a worker with the required resources accepts tasks/);
   });
 
   it('names the tasks that it would wait behind', async () => {

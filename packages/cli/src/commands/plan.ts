@@ -45,7 +45,7 @@ function planPage(
     [
       ['class', classLines(outlook)],
       ['workers', outlook.stages.map(fittingLine)],
-      ['start', canRun ? startLine(outlook) : 'not before a worker with what the task needs accepts work'],
+      ['start', canRun ? startLine(outlook) : 'once a worker with the required resources accepts tasks'],
       ...section('behind', behind),
     ],
     paint,
@@ -55,7 +55,10 @@ function planPage(
 function classLines({ class: decided, estimateMs, cutoffMs, cutoffFrom }: Outlook): string[] {
   const divide = cutoffWords(cutoffMs, cutoffFrom);
   if (decided === undefined) return ['not known yet: pilots or earlier similar jobs will decide', divide];
-  const by = estimateMs === undefined ? 'it has no estimate' : `its tasks take ${formatDuration(estimateMs)}`;
+  const by =
+    estimateMs === undefined
+      ? 'it has no estimate'
+      : `its estimated task time is ${formatDuration(estimateMs)}`;
   return [`${decided}: ${by}`, divide];
 }
 

@@ -20,7 +20,7 @@ export const takeoverCommand = defineCommand({
     if (all === words.length > 0)
       throw new InputError(
         'usage',
-        'takeover: give either a scheduler or --all',
+        'takeover: name a scheduler, or use --all',
         '`goshawk journal owners` lists them',
       );
     await using cluster = await openCluster(context);
@@ -29,7 +29,7 @@ export const takeoverCommand = defineCommand({
     const { schedulers = 1 } = answer;
     context.show({ schema: 'goshawk.takeover/1', ...answer }, () => {
       if (!all) return `another scheduler takes over ${jobs} of ${plain(answer.scheduler)}`;
-      if (schedulers === 0) return 'no missing scheduler has a journal that another one can read';
+      if (schedulers === 0) return 'no missing scheduler has a journal that other schedulers can read';
       return `other schedulers take over the jobs of ${counted(schedulers, 'scheduler')}`;
     });
   },

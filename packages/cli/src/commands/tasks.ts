@@ -40,7 +40,7 @@ export const tasksCommand = defineCommand({
   async run(context, options, { words }) {
     const { stage, from, limit = Number.POSITIVE_INFINITY, csv } = options;
     if (csv && context.global.json)
-      throw new InputError('usage', 'tasks: --csv and --json exclude each other', 'give one of them');
+      throw new InputError('usage', 'tasks: --csv and --json cannot be used together', 'use one of them');
     const states = options.state === undefined ? [] : statesIn(options.state);
     await using cluster = await openCluster(context);
     const job = cluster.job(await jobNamed(context, cluster, words[0]!));

@@ -122,7 +122,7 @@ describe('goshawk up', () => {
       const refused = await runGoshawk(['up', '--data-folder', place], environment);
       expect(refused.exitCode).toBe(2);
       expect(refused.stderr).toMatch(
-        /^goshawk: cannot make the data folder .*; give another one with --data-folder\n$/,
+        /^goshawk: cannot create the data folder .*; choose another with --data-folder\n$/,
       );
     }
   });
@@ -136,7 +136,7 @@ describe('goshawk up', () => {
       `goshawk: a cluster is already running from ${join(folder, 'data')}: process ${up.pid} on `,
     );
     expect(second.stderr).toContain(
-      `, ${url}; use that one (\`goshawk submit\` finds it), stop it with Ctrl-C, `,
+      `, ${url}; use that cluster (\`goshawk submit\` finds it), stop it with Ctrl-C, `,
     );
     expect(second.stderr.trim().split('\n')).toHaveLength(1);
     expect(second.exitCode).toBe(2);

@@ -160,7 +160,7 @@ function httpToken(file: string): string {
 function httpAddress(bind: string): string {
   const place = parseBind(bind, '127.0.0.1:9090');
   if (place.port !== 0) return httpUrl(place);
-  throw new InputError('bad-http', `--http ${bind} does not give a port`, 'such as 127.0.0.1:9090');
+  throw new InputError('bad-http', `--http ${bind} has no port`, 'such as 127.0.0.1:9090');
 }
 
 /** Prints the address of the cluster, and drains it after Ctrl-C. */
@@ -244,8 +244,8 @@ async function claimedFolder(dataFolder: string, url: () => string | undefined):
   } catch (error) {
     throw new InputError(
       'bad-data-folder',
-      `cannot make the data folder ${dataFolder}: ${(error as Error).message}`,
-      'give another one with --data-folder',
+      `cannot create the data folder ${dataFolder}: ${(error as Error).message}`,
+      'choose another with --data-folder',
       { cause: error },
     );
   }
@@ -255,7 +255,7 @@ async function claimedFolder(dataFolder: string, url: () => string | undefined):
       new InputError(
         'already-up',
         `a cluster is already running from ${folder}${owner === '' ? '' : `: ${owner}`}`,
-        'use that one (`goshawk submit` finds it), stop it with Ctrl-C, or give this one another --data-folder',
+        'use that cluster (`goshawk submit` finds it), stop it with Ctrl-C, or choose another --data-folder for this one',
       ),
   });
 }

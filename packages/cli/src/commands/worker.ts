@@ -73,7 +73,7 @@ function availableMemory(): number {
 
 /** Node.js does not reap processes that it did not start, but process 1 inherits orphaned processes. */
 const FIRST_PROCESS =
-  'this is process 1, so orphaned processes of commands stay as zombies; start the container with an init (docker run --init)';
+  'this is process 1, so orphaned processes of commands remain as zombies; start the container with an init (docker run --init)';
 
 /**
  * Returns the permissions of a worker. A list for one kind excludes the other kind, unless that has a list

@@ -47,7 +47,7 @@ export async function readCommandInput(signal: AbortSignal): Promise<CommandInpu
           new GoshawkError(
             'late-input',
             `run: stdin delivered its first bytes after ${IDLE_MS / 1_000} s, after the command had been submitted without them`,
-            '`--stdin -` waits for the end of stdin',
+            '`--stdin -` reads stdin to its end first',
           ),
         );
       } else chunks.push(chunk);

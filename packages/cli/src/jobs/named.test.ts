@@ -50,10 +50,10 @@ it('a job may be followed by a task', () => {
 });
 
 it.each([
-  ['4ck', JOBS, '2 jobs have an id that begins with "4ck": 4ckks-9, 4ckks-10'],
-  ['last/0', JOBS, '"last/0" is a task, but a job is needed'],
-  ['q', JOBS, 'no job has an id that begins with "q"'],
-  ['', JOBS, 'no job has an id that begins with ""'],
+  ['4ck', JOBS, '2 jobs have ids that begin with "4ck": 4ckks-9, 4ckks-10'],
+  ['last/0', JOBS, '"last/0" is a task, not a job'],
+  ['q', JOBS, 'no job id begins with "q"'],
+  ['', JOBS, 'no job id begins with ""'],
   ['last', [], 'no job of ann is known'],
 ])('%j is refused', async (word, jobs, message) => {
   await expect(named(word, clusterOf(jobs))).rejects.toThrow(message);

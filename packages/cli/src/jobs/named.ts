@@ -25,7 +25,7 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
   if (word.includes('/'))
     throw new InputError(
       'usage',
-      `"${word}" is a task, but a job is needed`,
+      `"${word}" is a task, not a job`,
       `\`goshawk why ${word}\` and \`goshawk logs ${word}\` accept a task`,
     );
   const signal = context.interrupted;
@@ -45,20 +45,19 @@ export async function jobNamed(context: Context, cluster: Cluster, word: string)
       throw new InputError(
         'ambiguous-job',
         `cannot find the last job: more than ${formatCount(LIMITS.jobsListedMax)} are active`,
-        'give its id',
+        'use its id',
       );
     return jobs.reduce(later).id;
   }
   const found = word === '' ? [] : jobs.filter(({ id }) => id.startsWith(word));
-  if (found.length === 0)
-    throw new InputError('unknown-job', `no job has an id that begins with "${word}"`, hint);
+  if (found.length === 0) throw new InputError('unknown-job', `no job id begins with "${word}"`, hint);
   if (found.length > 1) {
     const ids = found.slice(0, EXAMPLES_SHOWN).map(({ id }) => id);
     const more = found.length > ids.length ? ', …' : '';
     throw new InputError(
       'ambiguous-job',
-      `${counted(found.length, 'job')} have an id that begins with "${word}": ${ids.join(', ')}${more}`,
-      'give more of the id',
+      `${counted(found.length, 'job')} have ids that begin with "${word}": ${ids.join(', ')}${more}`,
+      'use a longer prefix',
     );
   }
   return found[0]!.id;

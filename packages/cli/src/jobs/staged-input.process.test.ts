@@ -66,7 +66,7 @@ const TRACES: readonly (readonly [string, readonly object[], RegExp])[] = [
       { name: 'a', after: ['b'], durationsSeconds: [1] },
       { name: 'b', after: ['a'], durationsSeconds: [1] },
     ],
-    /jobs.jsonl:2: stage 'a' depends on itself, directly or through others; break the circle/,
+    /jobs.jsonl:2: stage 'a' depends on itself, directly or through others; remove the cycle/,
   ],
   [
     'a stage that no worker can hold',
@@ -80,7 +80,7 @@ const TRACES: readonly (readonly [string, readonly object[], RegExp])[] = [
   [
     'an estimate of 0',
     [{ name: 'a', durationsSeconds: [1], estimateSeconds: 0 }],
-    /estimateSeconds is '0'; it is a number of seconds above zero/,
+    /estimateSeconds is '0'; it must be a number of seconds above zero/,
   ],
 ];
 

@@ -78,7 +78,7 @@ export function sortedOutput(context: Context, bytesMax = SORTED_BYTES_MAX): Out
       bytes += chunk.bytes.length;
       if (bytes <= bytesMax) return;
       release();
-      context.note('too much output to sort: from here on it is printed in order of arrival');
+      context.note('too much output to sort: the rest is printed in order of arrival');
     },
     end() {
       release();

@@ -53,7 +53,7 @@ export function apiOptions(
     throw new InputError(
       'no-kubernetes',
       `${command}: not running in a Kubernetes pod`,
-      'give --api https://HOST:PORT, --token-file and --ca-file',
+      'pass --api https://HOST:PORT, --token-file and --ca-file',
     );
   }
   return { api, tokenFile: resolve(cwd, options.tokenFile), caFile: resolve(cwd, options.caFile) };
@@ -106,7 +106,7 @@ export function askApi(
       response.setEncoding('utf8').on('error', fail);
       response.on('data', (chunk: string) => {
         body += chunk;
-        if (body.length > ANSWER_BYTES_MAX) request.destroy(new Error('its response does not end'));
+        if (body.length > ANSWER_BYTES_MAX) request.destroy(new Error('its response is incomplete'));
       });
       response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
     });
@@ -139,7 +139,7 @@ function readOrFail(path: string): string {
     throw new InputError(
       'bad-service-account',
       `cannot read ${path}: ${(error as Error).message}`,
-      'run it in a pod with a service account, or give --api, --token-file and --ca-file',
+      'run it in a pod with a service account, or pass --api, --token-file and --ca-file',
       { cause: error },
     );
   }

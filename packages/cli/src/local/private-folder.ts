@@ -22,6 +22,6 @@ export function privateTemporaryFolder(parent: string = tmpdir()): string {
   throw new InputError(
     'unsafe-folder',
     `${folder} is not a folder that only this user can write to`,
-    'remove it, or give another one with --data-folder',
+    'remove it, or choose another with --data-folder',
   );
 }

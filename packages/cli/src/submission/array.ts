@@ -43,6 +43,7 @@ function parseRange(part: string, text: string): Range {
   if (last < first) {
     throw new InputError('bad-array', `--array: ${part} ends before it begins`, `write ${last}-${first}`);
   }
-  if (step === 0) throw new InputError('bad-array', `--array: the step of ${part} is 0`, 'give 1 or more');
+  if (step === 0)
+    throw new InputError('bad-array', `--array: the step of ${part} is 0`, 'use a step of at least 1');
   return { first, last, step };
 }

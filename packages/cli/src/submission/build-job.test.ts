@@ -330,11 +330,11 @@ describe('columns and parameters', () => {
   });
 
   it.each<[Line, string]>([
+    [{ eachLine: 'f', colsep: ',', command: ['{3}'] }, 'line 1 of f has 2 columns, but not {3}'],
     [
-      { eachLine: 'f', colsep: ',', command: ['{3}'] },
-      'line 1 of f has 2 columns, and {3} is not among them',
+      { eachLine: 'f', colsep: ',', header: true, command: ['{3}'] },
+      'line 2 of f has 2 columns, but not {3}',
     ],
-    [{ eachLine: 'f', colsep: ',', header: true, command: ['{3}'] }, 'line 2 of f has 2 columns, and {3}'],
     [
       { eachLine: 'g', colsep: ',', header: true, command: ['x'] },
       'line 2 of g has 3 columns, and the header names 2',
@@ -352,7 +352,7 @@ describe('columns and parameters', () => {
     [{ param: ['a=1', 'a=2'], command: ['x'] }, '--param names a twice'],
     [{ param: ['a'], command: ['x'] }, '--param: "a" is not NAME=VALUE'],
     [{ array: '1-1000000', param: ['a=1,2'], command: ['x'] }, 'there are 2000000 combinations'],
-    [{ param: ['a=1'], tasks: '2', command: ['x'] }, '--tasks and --param exclude each other'],
+    [{ param: ['a=1'], tasks: '2', command: ['x'] }, '--tasks and --param cannot be used together'],
     [{ eachLine: 'f', colsep: ',', shell: true, command: ['echo {1}'] }, 'would be interpreted as code'],
     [
       { array: '1-200000', command: ['sh', '-c', 'echo {}'] },
@@ -425,9 +425,9 @@ describe('a contradiction', () => {
     [{}, 'nothing to run'],
     [{ tasks: '5' }, 'nothing to run'],
     [{ command: [] }, 'there is no command after --'],
-    [{ words: ['a.json'], command: ['x'] }, 'a job file and a command are both given'],
-    [{ sleep: '1s', command: ['x'] }, 'a command and --sleep are both given'],
-    [{ sleep: '1s', module: 'm' }, '--sleep and --module are both given'],
+    [{ words: ['a.json'], command: ['x'] }, 'a job file and a command cannot be used together'],
+    [{ sleep: '1s', command: ['x'] }, 'a command and --sleep cannot be used together'],
+    [{ sleep: '1s', module: 'm' }, '--sleep and --module cannot be used together'],
     [{ words: ['echo', 'hi'] }, '"hi" is not expected'],
     [{ sleep: '1s', array: '1-3' }, '--array goes with a command or --module, not with --sleep'],
     [{ sleep: '1s', shell: true }, '--shell goes with a command, not with --sleep'],
@@ -435,9 +435,9 @@ describe('a contradiction', () => {
     [{ words: ['a.json'], tasks: '3' }, '--tasks goes with'],
     [{ words: ['a.json'], env: ['A=b'] }, '--env goes with a command, not with a job file'],
     [{ command: ['x'], input: '1' }, '--input goes with --module, not with a command'],
-    [{ command: ['x'], tasks: '2', array: '1-2' }, '--tasks and --array exclude each other'],
-    [{ command: ['x'], eachLine: 'f', stdin: 'g' }, '--each-line and --stdin exclude each other'],
-    [{ module: 'm', array: '1', input: '1' }, '--array and --input exclude each other'],
+    [{ command: ['x'], tasks: '2', array: '1-2' }, '--tasks and --array cannot be used together'],
+    [{ command: ['x'], eachLine: 'f', stdin: 'g' }, '--each-line and --stdin cannot be used together'],
+    [{ module: 'm', array: '1', input: '1' }, '--array and --input cannot be used together'],
     [{ module: 'm', input: '{' }, '--input: not JSON'],
     [{ module: 'm#' }, '"m#" is not PATH#EXPORT'],
     [{ command: ['x'], env: ['A'] }, '--env: "A" is not NAME=VALUE'],

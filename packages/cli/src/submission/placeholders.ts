@@ -58,7 +58,7 @@ function valueFor(name: string, share: Share, use: string): string {
   const have = `${columns.length} ${columns.length === 1 ? 'column' : 'columns'}`;
   throw new InputError(
     'bad-lines',
-    `--each-line: ${where} has ${have}, and {${name}} is not among them`,
+    `--each-line: ${where} has ${have}, but not {${name}}`,
     `write {{${name}}} for a literal {${name}}`,
   );
 }

@@ -63,7 +63,7 @@ export function lineShares(
   const texts = lines.map((line, index) => textOf(index === 0 ? withoutMark(line) : line));
   const cells = (index: number): string[] => {
     const text = texts[index]!;
-    if ('problem' in text) throw bad(`${where(index)} ${text.problem}, so it has no columns`);
+    if ('problem' in text) throw bad(`${where(index)} ${text.problem}, so it cannot be split into columns`);
     return colsep === undefined ? [text.text] : text.text.split(colsep);
   };
   const first = header ? 1 : 0;

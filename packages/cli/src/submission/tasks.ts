@@ -102,7 +102,7 @@ function parseInput(text: string): unknown {
     throw new InputError(
       'bad-input',
       `--input: not JSON: ${(error as Error).message}`,
-      `text is written in quotes: --input '"text"'`,
+      `quote strings: --input '"text"'`,
       { cause: error },
     );
   }
@@ -166,7 +166,7 @@ function checkShellLine(command: ExecPayload, { shell, eachLine, param }: Submit
   throw new InputError(
     'usage',
     '--each-line: in a shell command, {} would be interpreted as code',
-    `write "$GOSHAWK_LINE" there, or give the line to it: --shell -- 'echo "$1"' {}`,
+    `write "$GOSHAWK_LINE" there, or pass the line as an argument: --shell -- 'echo "$1"' {}`,
   );
 }
 

@@ -56,15 +56,15 @@ export function chooseWork(options: SubmitOptions, { words, afterDashes }: Posit
   if (work === undefined) {
     throw new InputError(
       'usage',
-      'submit: nothing to run',
-      'give a command after --, a job file, --sleep or --module',
+      'submit: there is nothing to run',
+      'pass a command after --, a job file, --sleep or --module',
     );
   }
   if (other !== undefined) {
     throw new InputError(
       'usage',
-      `submit: ${CALLED[work.kind]} and ${CALLED[other.kind]} are both given`,
-      'a job runs one of them',
+      `submit: ${CALLED[work.kind]} and ${CALLED[other.kind]} cannot be used together`,
+      'use one of them',
     );
   }
   checkOptions(options, work.kind);
@@ -81,7 +81,7 @@ function checkOptions(options: SubmitOptions, kind: Work['kind']): void {
     const given = group.filter((name) => isGiven(options[name]));
     if (given.length < 2) continue;
     const [one, two] = given.map(flagOf);
-    throw new InputError('usage', `submit: ${one} and ${two} exclude each other`, 'give one of them');
+    throw new InputError('usage', `submit: ${one} and ${two} cannot be used together`, 'use one of them');
   }
 }
 

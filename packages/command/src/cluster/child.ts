@@ -70,7 +70,7 @@ export async function startChild(
       try {
         resolve(JSON.parse(line) as DaemonIsUp);
       } catch (cause) {
-        reject(new GoshawkError('start-failed', `${name} said: ${line}`, '', { cause }));
+        reject(new GoshawkError('start-failed', `${name}: ${line}`, '', { cause }));
       }
     });
     child.once('error', (error) =>

@@ -35,8 +35,8 @@ export function capacityOf(slots: number, resources: string | undefined): Resour
   if (resources !== undefined) return parseResources(resources);
   throw new InputError(
     'bad-option',
-    '--slots none: the capacity of the worker is unknown',
-    'give its capacity: --resources cpu=4,memory=8GiB',
+    '--slots none requires the capacity of the worker',
+    'set it with --resources cpu=4,memory=8GiB',
   );
 }
 
@@ -53,7 +53,7 @@ export function gpuNamesOf(capacity: Resources, visible: string | undefined): re
   throw new InputError(
     'bad-option',
     `--resources gpu=${capacity[GPU]}: CUDA_VISIBLE_DEVICES names ${names.length}`,
-    'name as many devices as the worker has, or leave the variable out',
+    'name as many devices as the worker has, or unset the variable',
   );
 }
 

@@ -53,13 +53,13 @@ export async function loadOwnEstimator(path: string): Promise<void> {
 
 async function defaultExport(where: string, path: string): Promise<unknown> {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new InputError('no-such-module', `${where}: there is no file ${path}`);
+    throw new InputError('no-such-module', `${where}: the file ${path} does not exist`);
   let loaded: { readonly default?: unknown };
   try {
     loaded = (await import(pathToFileURL(path).href)) as { default?: unknown };
   } catch (error) {
     const what = error instanceof SyntaxError ? syntaxError(error, path) : inOneLine(error, path);
-    throw new InputError('bad-module', `${where}: it cannot be loaded: ${what}`, '', { cause: error });
+    throw new InputError('bad-module', `${where}: cannot load it: ${what}`, '', { cause: error });
   }
   return loaded.default;
 }

@@ -110,7 +110,7 @@ function checkOrder(estimator: string, preset: Preset): void {
   throw new InputError(
     'bad-option',
     `--estimator ${estimator} is an ordering of policy gs, not an estimator`,
-    'give --policy gs',
+    'use it with --policy gs',
   );
 }
 
@@ -156,7 +156,7 @@ function checkShareBy(unit: string, policy: string, units: readonly unknown[] | 
   if (units?.includes(unit)) return;
   throw new InputError(
     'bad-option',
-    `--share-by ${unit}: policy ${policy} ${units === undefined ? 'gives out no shares' : `shares by ${units.join(' or ')}`}`,
+    `--share-by ${unit}: policy ${policy} ${units === undefined ? 'has no shares' : `shares by ${units.join(' or ')}`}`,
     units === undefined
       ? `policies with shares: ${SHARING_POLICIES.join(', ')}`
       : `give ${units.join(' or ')}`,
@@ -193,7 +193,7 @@ export function checkSlots(
   throw new InputError(
     'bad-option',
     `--slots none: policy ${policy} needs slots`,
-    `give a number of slots, or a packing policy: ${PACKING_POLICIES.join(', ')}`,
+    `set a number of slots, or use a packing policy: ${PACKING_POLICIES.join(', ')}`,
   );
 }
 
@@ -212,7 +212,7 @@ export function policyNames(text: string, besides: readonly string[] = []): stri
   const names = text.split(',').map((name) => name.trim());
   for (const name of names) if (!besides.includes(name)) presetNamed(name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new InputError('bad-option', `--policy names ${twice} twice`);
+  if (twice !== undefined) throw new InputError('bad-option', `--policy lists ${twice} twice`);
   return names;
 }
 
@@ -220,11 +220,7 @@ function cutoffOf(text: string | undefined, facts: WorkloadFacts | undefined): n
   if (text === undefined) return facts?.meanP90Ms ?? DEFAULT_POLICY.cutoffMs;
   if (text === 'p90') {
     if (facts !== undefined) return facts.meanP90Ms;
-    throw new InputError(
-      'bad-option',
-      '--cutoff p90 needs a workload to take the percentile of',
-      'give seconds',
-    );
+    throw new InputError('bad-option', '--cutoff p90 needs a workload with a percentile', 'give seconds');
   }
   const seconds = text.trim() === '' ? Number.NaN : Number(text);
   const ms = /[a-z]$/.test(text) ? parseDuration(text, '--cutoff') : seconds * 1_000;

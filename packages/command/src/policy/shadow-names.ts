@@ -12,7 +12,7 @@ export function shadowNames(text: string | undefined): readonly string[] {
   for (const [place, name] of names.entries()) {
     estimatorKind(name);
     if (names.indexOf(name) === place) continue;
-    throw new InputError('bad-option', `--shadow: ${name} is named twice`, 'name each once');
+    throw new InputError('bad-option', `--shadow: ${name} appears twice`, 'list it once');
   }
   return names;
 }

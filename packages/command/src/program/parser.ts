@@ -95,7 +95,7 @@ async function commandOf(program: Program, argv: readonly string[]): Promise<Fou
 }
 
 function noCommand(): InputError {
-  return new InputError('usage', 'no command given; `goshawk --help` lists them', 'see `goshawk --help`');
+  return new InputError('usage', 'no command; `goshawk --help` lists them', 'see `goshawk --help`');
 }
 
 function incompleteGroup({ names }: Program, first: string): InputError {

@@ -86,7 +86,7 @@ export function checkFileNames(
       );
     }
     const names = [...settings].flatMap((name) => [name, kebab(name)]);
-    const what = `${fileName}: there is no setting "${key}"${question(nearest(key, names))}`;
+    const what = `${fileName}: unknown setting "${key}"${question(nearest(key, names))}`;
     throw new InputError('bad-config', what, `remove or correct it: ${HOW_NAMED}`);
   }
 }
@@ -110,7 +110,7 @@ export function strayVariables(
     if (flag !== undefined) return [`${variable} is ignored: ${onlyFlag(flag)}`];
     const words = [...known].map((name) => name.slice(PREFIX.length));
     const meant = nearest(variable.slice(PREFIX.length), words);
-    return [`${variable} is ignored: there is no such setting${question(meant && `${PREFIX}${meant}`)}`];
+    return [`${variable} is ignored: unknown setting${question(meant && `${PREFIX}${meant}`)}`];
   });
 }
 

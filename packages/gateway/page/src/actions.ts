@@ -99,7 +99,7 @@ export function offer(
         },
         h('span', {}, question),
         yes,
-        h('button', { type: 'button', onclick: close }, 'Keep as it is'),
+        h('button', { type: 'button', onclick: close }, 'Go back'),
       ),
       outcome,
     );

@@ -38,7 +38,7 @@ export function showJob(place: Place): void {
   const why = h('div', { 'aria-live': 'polite' });
   const stages = h('div', {});
   const timeline = h('div', { class: 'chart' });
-  const log = h('pre', { class: 'log', tabindex: 0, 'aria-label': 'What the tasks printed' });
+  const log = h('pre', { class: 'log', tabindex: 0, 'aria-label': 'Task output' });
   const failedOnly = h('input', { type: 'checkbox', id: 'failed' });
   const task = h('input', { id: 'task', size: 8, inputmode: 'numeric', autocomplete: 'off' });
   const followed = h('input', { type: 'checkbox', id: 'follow', checked: true });

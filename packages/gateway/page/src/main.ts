@@ -40,7 +40,7 @@ let leave = new AbortController();
 let shownAddress: string | undefined;
 
 document.body.append(
-  h('a', { class: 'skip', href: '#main' }, 'To the content'),
+  h('a', { class: 'skip', href: '#main' }, 'Skip to content'),
   h(
     'header',
     {},

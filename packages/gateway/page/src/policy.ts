@@ -53,7 +53,7 @@ function settingList({
   const kept = reserveNow === null ? '' : `, now ${percent(reserveNow)} of the slots`;
   return definitions([
     ['policy', policy],
-    ['what it does', title],
+    ['meaning', title],
     [
       'cutoff',
       `a job whose tasks take ${duration(cutoffSeconds)} or more on average is long (${originOf(cutoffJobs)})`,
@@ -104,7 +104,7 @@ function scoreboard({ estimators }: Predictor): HTMLElement {
       { title: 'estimator', of: ({ estimator }) => estimator },
       { title: 'jobs', isNumber: true, of: ({ jobs }) => count(jobs) },
       { title: 'estimated', isNumber: true, of: ({ estimated }) => count(estimated) },
-      { title: 'off by, p50', isNumber: true, of: ({ errorPercent }) => off(errorPercent.p50) },
+      { title: 'error, p50', isNumber: true, of: ({ errorPercent }) => off(errorPercent.p50) },
       { title: 'p90', isNumber: true, of: ({ errorPercent }) => off(errorPercent.p90) },
       {
         title: 'wrong class',

@@ -444,7 +444,7 @@ export class StreamView {
 
   #table(): HTMLElement {
     const stream = this.#stream;
-    if (stream === undefined) return h('p', { class: 'hint' }, 'Nothing is known yet.');
+    if (stream === undefined) return h('p', { class: 'hint' }, 'No data yet.');
     return table<Stream['bars'][number]>(
       'Attempts',
       [

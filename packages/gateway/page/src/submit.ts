@@ -117,7 +117,7 @@ async function showFields(fields: HTMLElement, signal: AbortSignal): Promise<voi
         'Fields of a job',
         [
           { title: 'field', of: ([name]) => h('code', {}, name) },
-          { title: 'what it is', of: ([, field]) => h('span', { class: 'wraps' }, ticked(wordsOf(field))) },
+          { title: 'description', of: ([, field]) => h('span', { class: 'wraps' }, ticked(wordsOf(field))) },
         ],
         rows,
       ),
@@ -134,7 +134,7 @@ function wordsOf({ description, type }: Field): string {
 function planned(plan: Plan): Node {
   const { canRun, class: of, tasks, stages, startSeconds, ahead, cutoffSeconds, slots, freeSlots } = plan;
   const start = !canRun
-    ? 'It cannot start: no worker has what the tasks of a stage below need.'
+    ? 'It cannot start: no worker has the resources that a stage below requires.'
     : startSeconds === null
       ? 'Its start cannot be estimated: run times of jobs ahead of it are unknown.'
       : `It starts in about ${duration(startSeconds)}.`;

@@ -41,7 +41,7 @@ export function showWorkers(place: Place): void {
       'div',
       { class: 'beside' },
       card(
-        'What runs where',
+        'Running tasks by worker',
         legend,
         room,
         behind('Table', () => workerTable(sorted)),

@@ -462,13 +462,13 @@ export function identityOf({ format, tag, version, formers, last_job }: Row): Id
 }
 
 function fenced(holder: string | undefined): Error {
-  return holder === undefined ? new Error('it is not there any more') : new TakenOver(holder);
+  return holder === undefined ? new Error('it no longer exists') : new TakenOver(holder);
 }
 
 function inUse(where: string, name: string): JournalError {
   return new JournalError(
     'journal-in-use',
     `another scheduler uses the journal of ${name} at ${where}`,
-    'stop that scheduler first, or give this one another --name',
+    'stop that scheduler first, or use another --name for this one',
   );
 }

@@ -44,7 +44,7 @@ export async function checkSchema(link: Link): Promise<void> {
   if (version > SCHEMA_VERSION)
     throw new JournalError(
       'journal-newer',
-      `the journals at ${link.shown} are by a later version (${version}; this one works with ${SCHEMA_VERSION})`,
+      `the journals at ${link.shown} have a later version (${version}; this program supports ${SCHEMA_VERSION})`,
       'start the version of goshawk that created them, or a later one',
     );
 }

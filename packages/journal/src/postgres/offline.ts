@@ -122,10 +122,7 @@ export async function importStored(
     );
     const mine = await link.ask('select from goshawk.journals where tag = $1 and claim = $2', [tag, claim]);
     if (mine.length === 0)
-      throw new JournalError(
-        'journal-in-use',
-        `there is a journal of jobs ${tag}-* at ${link.shown} already`,
-      );
+      throw new JournalError('journal-in-use', `a journal of jobs ${tag}-* already exists at ${link.shown}`);
     const entries = records.map(entryOf);
     try {
       for (let from = 0, number = 1; from < entries.length; from += CHUNK, number++) {
@@ -135,7 +132,7 @@ export async function importStored(
           throw new JournalError(
             'journal-in-use',
             `a job at ${link.shown} already has the key of an imported job`,
-            'keys are unique in a cluster; were these jobs imported before?',
+            'keys are unique in a cluster; check whether these jobs were imported before',
           );
       }
     } catch (error) {

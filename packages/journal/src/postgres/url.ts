@@ -152,7 +152,7 @@ function bad(problem: string, cause?: unknown): JournalError {
   return new JournalError(
     'journal-url',
     `the journal URL cannot be used: ${problem}`,
-    'give postgres://USER:PASSWORD@HOST:PORT/DATABASE, with several hosts comma-separated',
+    'use postgres://USER:PASSWORD@HOST:PORT/DATABASE, with several hosts comma-separated',
     { cause },
   );
 }

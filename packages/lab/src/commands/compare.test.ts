@@ -54,7 +54,7 @@ it.each<[names: string[], line: RegExp]>([
   [['d.json'], /^goshawk: compare: \S+d\.json is not a comparison; create one with `goshawk simulate/],
   [['e.json'], /^goshawk: compare: \S+e\.json is not a comparison; create one with `goshawk simulate/],
   [['none.json'], /^goshawk: compare: cannot read \S+none\.json: there is no such file\n$/],
-  [['a.json', '--csv', '--json'], /--csv and --json exclude each other/],
+  [['a.json', '--csv', '--json'], /--csv and --json cannot be used together/],
 ])('refuses %j', async (names, line) => {
   const words = names.map((name) => (name.startsWith('--') ? name : file(name)));
   const { exitCode, stderr } = await runHere(['compare', ...words]);
@@ -71,5 +71,5 @@ it('keeps the intervals of the simulation instead of showing ranges over seeds',
   expect(after.ratios[0]!.interval).toEqual(before.ratios[0]!.interval);
   expect(after.intervals).toEqual(before.intervals);
   const table = (await runHere(['compare', file('seeds.json'), file('b.json')])).stdout;
-  expect(table).toContain('95% intervals, by a paired bootstrap over jobs and seeds');
+  expect(table).toContain('95% confidence intervals from a paired bootstrap over jobs and seeds');
 });

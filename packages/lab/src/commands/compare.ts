@@ -20,7 +20,7 @@ export const compareCommand = defineCommand({
       'goshawk compare a.json b.json --report both.html',
       'identical policies are labeled with their file names',
     ],
-    ['goshawk compare a.json b.json --csv', 'a row a run'],
+    ['goshawk compare a.json b.json --csv', 'one row per run'],
   ],
   options: OPTIONS,
   async run(context, options, { words }) {

@@ -51,7 +51,7 @@ describe('a simulated figure', () => {
     // Each cluster is full at its busiest moment.
     const { stdout } = await figure('hawk-5', '--jobs', '100', '--workers', '3000,4000');
     expect(stdout).toMatch(
-      /^hawk-5: 100 jobs keep at most \d+% of the slots busy for half of the time: no task waits long, .* use more --jobs/m,
+      /^hawk-5: 100 jobs keep at most \d+% of the slots busy for half of the time, so tasks wait little, .* use more --jobs/m,
     );
   });
 
@@ -218,31 +218,31 @@ describe('several figures', () => {
 
 describe('impossible figures', () => {
   it.each<[args: string[], line: string]>([
-    [['hawk5'], 'there is no figure "hawk5"; did you mean hawk-5?'],
-    [['eagle'], 'there is no figure "eagle"; `goshawk figure --list` lists them'],
+    [['hawk5'], 'unknown figure "hawk5"; did you mean hawk-5?'],
+    [['eagle'], 'unknown figure "eagle"; `goshawk figure --list` lists them'],
     [[], 'figure needs ID…; `goshawk figure --list` lists them'],
     [
       ['hawk-5', '--workers', '10,x'],
       '--workers: "x" is not a whole number from 1 to 200000; such as --workers 10000,15000',
     ],
-    [['hawk-7', '--workers', '10,20'], '--workers: hawk-7 is of one size of the cluster; give one size'],
-    [['hawk-15', '--workers', '10,20'], '--workers: hawk-15 varies the workers asked at most; give one size'],
+    [['hawk-7', '--workers', '10,20'], '--workers: hawk-7 has one cluster size; use one size'],
+    [['hawk-15', '--workers', '10,20'], '--workers: hawk-15 varies the workers asked at most; use one size'],
     [
       ['carbyne-9', '--workers', '56'],
-      '--workers: carbyne-9 varies the load by the size of the cluster; leave it out',
+      '--workers: carbyne-9 varies the load by the size of the cluster; omit it',
     ],
     [
       ['hawk-5', '--trace', 'jobs.tr', '--jobs', '5'],
       '--jobs: the number of jobs of a trace is fixed; `goshawk trace sample --jobs N` makes a shorter one',
     ],
-    [['motivation', '--trace', 'x'], '--trace: motivation is about one made-up workload; leave it out'],
+    [['motivation', '--trace', 'x'], '--trace: motivation uses a fixed synthetic workload; omit it'],
     [
       ['hawk-6', '--trace', 'x'],
-      '--trace: hawk-6-cloudera and hawk-6-facebook are about different workloads; name one',
+      '--trace: hawk-6-cloudera and hawk-6-facebook use different workloads; name one',
     ],
     [['hawk-5', '--trace', 'no/such.tr'], 'no/such.tr: no such file; check the path'],
-    [['hawk-5', '--features', 'x'], '--features: hawk-5 predicts nothing; leave it out'],
-    [['slearn-error', '--workers', '5'], '--workers: slearn-error runs nothing on a cluster; leave it out'],
+    [['hawk-5', '--features', 'x'], '--features: hawk-5 makes no predictions; omit it'],
+    [['slearn-error', '--workers', '5'], '--workers: slearn-error simulates no cluster; omit it'],
     [['hawk-5', '--jobs', '0'], '--jobs: 0 is out of range; it must be at least 1'],
     [['hawk-5', '--seeds', '0'], '--seeds: 0 is out of range; it must be from 1 to 1000'],
   ])('%j: %s', async (args, line) => {
@@ -257,7 +257,7 @@ describe('impossible figures', () => {
     await writeFile(join(cwd, 'taken'), '');
     const { exitCode, stderr } = await figure('hawk-5', '--out', 'taken/inside');
     expect(stderr).toBe(
-      `goshawk: --out: ${join(cwd, 'taken')} is not a folder; give an existing folder or a new name\n`,
+      `goshawk: --out: ${join(cwd, 'taken')} is not a folder; use an existing folder or a new name\n`,
     );
     expect(exitCode).toBe(2);
   });
@@ -266,7 +266,7 @@ describe('impossible figures', () => {
     await mkdir(join(cwd, 'figures/hawk-9.svg'), { recursive: true });
     const { exitCode, stderr } = await figure('hawk-8', 'hawk-9', ...TINY);
     const file = join(cwd, 'figures/hawk-9.svg');
-    expect(stderr).toBe(`goshawk: --out: ${file} is not a regular file; name another folder\n`);
+    expect(stderr).toBe(`goshawk: --out: ${file} is not a regular file; use another folder\n`);
     expect(exitCode).toBe(2);
     expect(await readdir(join(cwd, 'figures'))).toEqual(['hawk-9.svg']);
   });

@@ -26,7 +26,7 @@ describe('replay refuses before it starts anything', () => {
       ['prototype', '--policy', 'hawk,eagle'],
       'unknown policy "eagle"; `goshawk policies` lists all policies',
     ],
-    ['a policy twice', ['prototype', '--policy', 'hawk,hawk'], '--policy names hawk twice'],
+    ['a policy twice', ['prototype', '--policy', 'hawk,hawk'], '--policy lists hawk twice'],
     [
       'no workers',
       ['prototype', '--workers', '0'],
@@ -41,10 +41,10 @@ describe('replay refuses before it starts anything', () => {
     [
       'a scale and a time',
       ['prototype', '--scale', '1000', '--for', '5s'],
-      '--scale and --for: one decides the other; give one of them',
+      '--scale and --for cannot be used together; use one of them',
     ],
     ['a time without a unit', ['prototype', '--for', '5'], '"5" is not a duration'],
-    ['no time', ['prototype', '--for', '0s'], '--for: the time of a run must be more than 0'],
+    ['no time', ['prototype', '--for', '0s'], '--for must be more than 0'],
     ['a negative cutoff', ['prototype', '--cutoff', '-1'], '--cutoff'],
     ['a short partition of everything', ['prototype', '--short-partition', '1'], '--short-partition'],
     [
@@ -55,7 +55,7 @@ describe('replay refuses before it starts anything', () => {
     [
       'results in the file of the jobs',
       ['prototype', '--save-jobs', 'x.jsonl', '--save-results', './x.jsonl'],
-      /--save-results and --save-jobs: both name .*x\.jsonl; name two files/,
+      /--save-results and --save-jobs: both write to .*x\.jsonl; use two files/,
     ],
     ['no workload', [], 'replay needs WORKLOAD'],
     ['two workloads', ['prototype', 'motivation'], '"motivation" is not expected'],
@@ -74,12 +74,12 @@ describe('replay refuses before it starts anything', () => {
     [
       'a setting of an existing cluster',
       ['prototype', '--cluster', 'tcp://127.0.0.1:1', '--probe-ratio', '3', '--for', '5s'],
-      '--probe-ratio: the cluster at tcp://127.0.0.1:1 has that already; omit it, or omit --cluster',
+      '--probe-ratio: the cluster at tcp://127.0.0.1:1 already defines it; omit it, or omit --cluster',
     ],
     [
       'several settings of an existing cluster, in any notation',
       ['prototype', '--cluster', 'tcp://127.0.0.1:1', '--workers=4', '--no-stealing', '--cutoff', '10'],
-      '--cutoff, --no-stealing, --workers: the cluster at tcp://127.0.0.1:1 has those already; omit them',
+      '--cutoff, --no-stealing, --workers: the cluster at tcp://127.0.0.1:1 already defines them; omit them',
     ],
     [
       'a cluster that is not a URL',

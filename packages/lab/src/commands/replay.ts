@@ -54,10 +54,10 @@ function policiesOf(options: ReplayOptions): readonly string[] | undefined {
 /** Checks combinations of options. */
 function checkOptions(options: ReplayOptions): void {
   if (options.scale !== undefined && options.for !== undefined) {
-    throw new InputError('bad-option', '--scale and --for: one decides the other', 'give one of them');
+    throw new InputError('bad-option', '--scale and --for cannot be used together', 'use one of them');
   }
   if (options.for !== undefined && !(options.for > 0)) {
-    throw new InputError('bad-option', '--for: the time of a run must be more than 0', 'write --for 60s');
+    throw new InputError('bad-option', '--for must be more than 0', 'such as --for 60s');
   }
 }
 

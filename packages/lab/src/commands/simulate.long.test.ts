@@ -152,7 +152,7 @@ describe('Ctrl-C ends a simulation with one line about its progress and leaves n
 
   it('while the workload is surveyed', async () => {
     expect(await interrupted(['google-like:jobs=9000000'], /^surveying jobs: /m)).toMatch(
-      /^interrupted: the workload was still being read \([\d,]+ jobs so far\); nothing was simulated$/,
+      /^interrupted: interrupted while reading the workload \([\d,]+ jobs so far\); nothing was simulated$/,
     );
   });
 
@@ -177,7 +177,7 @@ describe('Ctrl-C ends a simulation with one line about its progress and leaves n
     const { exitCode, stdout, stderr } = await interrupt(few, /^writing the report$/m);
     if (exitCode === 130) {
       expect(stdout).toBe('');
-      expect(stderr).toContain('interrupted: everything was simulated, but the report was not finished');
+      expect(stderr).toContain('interrupted: all runs ended, but the report was not written');
       expect(await readdir(folder)).toEqual([]);
     } else {
       // The run ended before the signal.

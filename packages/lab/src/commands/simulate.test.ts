@@ -55,20 +55,16 @@ describe('simulate rejects with one line and without a report', () => {
     [
       'too few durations',
       '3 3 1 1 1',
-      ':2: 1 of 3 task durations is missing; give one duration for each task',
+      ':2: 1 of 3 task durations is missing; list one duration for each task',
     ],
     ['too many durations', '3 1 1 1 1', ':2: the line has 2 durations for 1 task;'],
-    ['one column', '3', ':2: the line has only 1 of its fields; a line is'],
+    ['one column', '3', ':2: the line ends after 1 fields; each line must be'],
     [
       'a duration that is not a number',
       '3 2 1 1 NaN',
-      ":2: duration 2 of 2 is 'NaN'; it is a number of seconds",
+      ":2: duration 2 of 2 is 'NaN'; it must be a number of seconds",
     ],
-    [
-      'a negative time',
-      '-3 1 1 1',
-      ":2: the submission time is '-3'; it is a number of seconds, zero or more",
-    ],
+    ['a negative time', '-3 1 1 1', ":2: the submission time is '-3'; it must be a number of seconds from 0"],
   ])('a line with %s', async (_what, line, problem) => {
     const file = await trOf('0 1 1 1', line);
     await expectRefusal([file], `goshawk: ${file}${problem}`);
@@ -84,7 +80,7 @@ describe('simulate rejects with one line and without a report', () => {
     const file = await trOf();
     await expectRefusal([file], `goshawk: ${file}: the trace is empty; known formats are swf, tr, `);
     const headed = await traceOf();
-    await expectRefusal([headed], `goshawk: ${headed}: the trace is empty; a job is a line of JSON`);
+    await expectRefusal([headed], `goshawk: ${headed}: the trace is empty; write one job as JSON per line`);
   });
 
   it('a truncated part of the Google tables and a row with too few columns', async () => {
@@ -173,22 +169,22 @@ describe('simulate rejects with one line and without a report', () => {
     [
       'workers without slots for a policy that counts them',
       ['--policy', 'bfjs,hawk', '--slots', 'none', '--resources', 'cpu=1'],
-      '--slots none: policy hawk needs slots; give a number of slots, or a packing policy: goshawk, goshawk-peer, fifo-ff, bfjs, vqs, vqs-bf',
+      '--slots none: policy hawk needs slots; set a number of slots, or use a packing policy: goshawk, goshawk-peer, fifo-ff, bfjs, vqs, vqs-bf',
     ],
     [
       'workers without slots or resources',
       ['--policy', 'bfjs', '--slots', 'none'],
-      '--slots none: the capacity of the worker is unknown; give its capacity: --resources',
+      '--slots none requires the capacity of the worker; set it with --resources',
     ],
     [
       'a load on workers without slots',
       ['--policy', 'bfjs', '--slots', 'none', '--resources', 'cpu=1', '--load', '0.9'],
-      '--load: load is undefined for workers without slots; give --workers instead',
+      '--load: load is undefined for workers without slots; use --workers instead',
     ],
     [
       'one worker for a policy that divides them',
       ['--policy', 'hawk,split', '--workers', '1'],
-      '--workers 1: split divides the workers between short and long jobs, so it needs at least two; give two or more',
+      '--workers 1: split divides the workers between short and long jobs, so it needs at least two; use two or more',
     ],
     [
       'trimming that leaves nothing',
@@ -203,9 +199,9 @@ describe('simulate rejects with one line and without a report', () => {
     [
       'results in the file of the report',
       ['--save-results', 'x.html', '--report', './x.html'],
-      '--report and --save-results: both name ',
+      '--report and --save-results: both write to ',
     ],
-    ['a report in place of a folder', ['--report', '/'], '--report: / is a folder; name a file'],
+    ['a report in place of a folder', ['--report', '/'], '--report: / is a folder; use a file name'],
     [
       'a report in place of a device',
       ['--report', '/dev/null'],
@@ -218,18 +214,18 @@ describe('simulate rejects with one line and without a report', () => {
 
   it('a report in place of the workload', async () => {
     const file = await good();
-    await expectRefusal([file, '--report', file], `goshawk: --report: ${file} is the workload itself`);
+    await expectRefusal([file, '--report', file], `goshawk: --report: ${file} is the input workload`);
     expect(await readFile(file, 'utf8')).toMatch(/^0 1 5 5\n/);
   });
 
   it('a load that no cluster can produce', async () => {
     await expectRefusal(
       [await trOf('5 1 5 5', '5 1 5 5'), '--load', '0.9'],
-      'goshawk: --load: all jobs of the workload are submitted at once; give --workers instead',
+      'goshawk: --load: all jobs of the workload are submitted at once; use --workers instead',
     );
     await expectRefusal(
       [await trOf('5 1 0 0', '6 1 0 0'), '--load', '0.9'],
-      'goshawk: --load: all tasks of the workload take 0 s; give --workers instead',
+      'goshawk: --load: all tasks of the workload take 0 s; use --workers instead',
     );
     await expectRefusal(
       [await trOf('5 1 1e9 1e9', '6 1 1e9 1e9'), '--load', '0.9'],
@@ -338,8 +334,8 @@ describe('simulate accepts', () => {
     const { exitCode, stderr } = await runHere([...args, '--policy', 'hawk,sparrow']);
     expect(exitCode).toBe(0);
     expect(runs.map(({ jobs }) => jobs.completed)).toEqual([3, 3]);
-    const notes = stderr.split('\n').filter((line) => line.includes('rounds to none'));
-    expect(notes).toEqual(['hawk: 17% of one worker rounds to none: no worker is reserved for short tasks']);
+    const notes = stderr.split('\n').filter((line) => line.includes('rounds to zero'));
+    expect(notes).toEqual(['hawk: 17% of one worker rounds to zero: no worker is reserved for short tasks']);
     const large = await runHere(['simulate', trace, '--workers', '6', '--parallel', '1']);
     expect(large.stderr).not.toContain('kept free');
   });
@@ -387,7 +383,7 @@ it('an interrupted report is not written, and the old one remains', async () => 
   });
   expect(exitCode).toBe(130);
   expect(stdout).toBe('');
-  expect(stderr).toContain('interrupted: everything was simulated, but the report was not finished');
+  expect(stderr).toContain('interrupted: all runs ended, but the report was not written');
   expect(await readFile(report, 'utf8')).toBe('old');
   expect(await readdir(folder)).not.toContainEqual(expect.stringContaining('partial'));
 });
@@ -669,8 +665,12 @@ describe('demands of a trace of another system', () => {
 
   it('are left out with a note unless workers have the resource', async () => {
     const { stderr, longest } = await simulated();
-    expect(stderr).toContain('2  jobs whose demand for cpu is ignored: --resources cpu=AMOUNT');
-    expect(stderr).toContain('2  jobs whose demand for memory is ignored: --resources memory=AMOUNT');
+    expect(stderr).toContain(
+      '2  jobs whose demand for cpu is ignored (to use it, set the capacity of each worker with --resources cpu=AMOUNT',
+    );
+    expect(stderr).toContain(
+      '2  jobs whose demand for memory is ignored (to use it, set the capacity of each worker with --resources memory=AMOUNT',
+    );
     expect(longest).toBe(20);
   });
 
@@ -698,8 +698,8 @@ describe('a workload that names its cluster', () => {
     const args = ['simulate', mixed, '--policy', 'goshawk,drf', '--parallel', '1'];
     const { exitCode, stderr } = await runHere(args);
     expect(exitCode).toBe(0);
-    expect(stderr).toContain('drf: starts no gangs; their tasks start one by one');
-    expect(stderr).not.toContain('goshawk: starts no gangs');
+    expect(stderr).toContain('drf does not support gangs; their tasks start one by one');
+    expect(stderr).not.toContain('goshawk does not support gangs');
   });
 
   it('is simulated on another cluster if options define it', async () => {

@@ -152,7 +152,7 @@ it.each([
   [['trace', 'convert', 'poisson'], 'trace convert needs --out FILE, or --out - for stdout'],
   [['trace', 'convert', 'poisson', '--out', '-'], '--out - needs --format; such as --format jsonl'],
   [['trace', 'convert', 'poisson', '--out', '-', '--json', '--format', 'tr'], 'both use stdout'],
-  [['trace', 'convert', 'poisson', '--out', 'x.csv'], 'x.csv: the file name does not tell the format'],
+  [['trace', 'convert', 'poisson', '--out', 'x.csv'], 'x.csv: the file name does not identify the format'],
   [['trace', 'convert', 'poisson', '--out', 'x', '--format', 'google2011'], 'is not one of tr, jsonl'],
   [['trace', 'convert', 'missing.tr', '--out', 'x.tr'], 'missing.tr: no such file'],
   [['trace', 'sample', 'poisson', '--out', 'x.tr'], 'trace sample needs one of'],

@@ -63,7 +63,7 @@ export function checkTarget(
 ): asserts out is string {
   if (out === undefined) throw new InputError('usage', `${command} needs --out FILE, or --out - for stdout`);
   if (out === '-' && global.json)
-    throw new InputError('usage', '--json and --out - both use stdout', 'name a file');
+    throw new InputError('usage', '--json and --out - both use stdout', 'use a file name');
 }
 
 /**

@@ -48,7 +48,7 @@ export const traceExportCommand = defineCommand({
         'nothing-recorded',
         job === undefined
           ? `${places.join(', ')}: no job has ended`
-          : `${job} has not ended, or there is no such job`,
+          : `${job} does not exist or has not ended`,
         '`goshawk jobs` lists them',
       );
     const text = `${JSON.stringify(trace)}\n`;

@@ -78,7 +78,10 @@ it.each([
   [['trace'], 'trace needs one of: '],
   [['trace', 'generate', '--out', 'x.tr'], 'trace generate needs a generator; `--list` shows them'],
   [['trace', 'generate', 'poisson'], 'trace generate needs --out FILE'],
-  [['trace', 'generate', 'poison', '--out', '-'], "unknown generator 'poison'; known ones are google-like"],
+  [
+    ['trace', 'generate', 'poison', '--out', '-'],
+    "unknown generator 'poison'; known generators are google-like",
+  ],
   [['trace', 'generate', 'poisson', '--out', 'no/x.tr'], 'no/x.tr: cannot be written'],
   [['trace', 'stats'], 'trace stats needs WORKLOAD'],
   [['trace', 'stats', 'poisson', '--workers', '0'], '--workers: "0" is not a whole number of 1 or more'],

@@ -53,7 +53,9 @@ describe('whatif --trace', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^simulated as it ran: fifo-ff on 2 workers /m);
     expect(stdout).toMatch(/^goshawk on 2 workers /m);
-    expect(stderr).toContain('demand for memory is ignored: --resources memory=AMOUNT');
+    expect(stderr).toContain(
+      'demand for memory is ignored (to use it, set the capacity of each worker with --resources memory=AMOUNT',
+    );
     expect(stderr).toContain('priorities, partitions and backfilling are not in the file');
   });
 
@@ -64,7 +66,7 @@ describe('whatif --trace', () => {
   });
 
   it.each([
-    [['data'], '--trace FILE and a cluster exclude each other'],
+    [['data'], '--trace FILE and a cluster cannot be used together'],
     [['--since', '1h'], '--since counts from now'],
   ])('refuses %j', async (args, message) => {
     const { exitCode, stderr } = await whatif(...args);

@@ -88,7 +88,7 @@ describe('goshawk whatif', () => {
     expect(shown.filter(({ ph }) => ph === 'X')).toHaveLength(args.runs as number);
     const none = await cluster.goshawk(['trace', 'export', '--job', 'nobody-1', '--out', '-']);
     expect(none).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(none.stderr).toMatch(/nobody-1 has not ended, or there is no such job/);
+    expect(none.stderr).toMatch(/nobody-1 does not exist or has not ended/);
   });
 
   it.each<[string, string[], RegExp]>([
@@ -138,7 +138,7 @@ describe('goshawk whatif with mixed jobs', () => {
     // The time before --begin is no wait.
     expect(recorded.runtimeSeconds.short.p50).toBeLessThan(1);
     const { stdout, stderr } = await mixed.goshawk(['whatif', '--policy', 'hawk']);
-    expect(stderr).toContain('hawk: starts no gangs; their tasks start one by one');
+    expect(stderr).toContain('hawk does not support gangs; their tasks start one by one');
     expect(stdout).toMatch(/^run times of jobs .* missed +\S+ p90 /m);
     expect(stdout).toMatch(/^recorded .* \d of 6 /m);
   });

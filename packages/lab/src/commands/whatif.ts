@@ -235,18 +235,22 @@ async function pastOfTrace(
   file: string,
 ): Promise<Past> {
   if (words.length > 0)
-    throw new InputError('usage', '--trace FILE and a cluster exclude each other', 'give one of them');
+    throw new InputError('usage', '--trace FILE and a cluster cannot be used together', 'use one of them');
   if (options.since !== undefined)
     throw new InputError(
       'usage',
       '--since counts from now, so it does not apply to a trace',
-      'use trace sample',
+      'select jobs with `goshawk trace sample`',
     );
   const resources = ['cpu', ...namedResources({ slots: 1, resources: options.resources })];
   const surveyed = await surveyShown(context, file, undefined, resources);
   const { packed: jobs } = surveyed;
   if (jobs === undefined)
-    throw new InputError('bad-trace', `${file} is too large for memory`, 'use a part of it: trace sample');
+    throw new InputError(
+      'bad-trace',
+      `${file} is too large for memory`,
+      'shorten it with `goshawk trace sample`',
+    );
   const { workers, slots } = clusterOf(jobs, options.slots);
   const ran = {
     settings: policySettings(
@@ -313,7 +317,7 @@ async function asItRan(context: Context, options: Options, words: readonly strin
         ({ slots, capacity }) => slots !== first!.slots || !isDeepStrictEqual(capacity, first!.capacity),
       )
     )
-      context.note('its workers differ; all are simulated like the first one');
+      context.note('workers differ; the simulation uses the first one for all');
     const { slots, capacity } = first!;
     return {
       settings: settings.policy,
@@ -335,8 +339,8 @@ async function asItRan(context: Context, options: Options, words: readonly strin
     if (options.policy === undefined || workers === undefined)
       throw new InputError(
         'usage',
-        'no running cluster says how these jobs ran',
-        'give --policy and --workers of the original cluster first, then the alternatives to try',
+        'the settings under which these jobs ran are unknown, because no cluster is running',
+        'list --policy and --workers of the original cluster first, then the alternatives',
       );
     const { slots = SLOTS_OPTION.default } = options;
     return {

@@ -46,7 +46,7 @@ function named(word: string): readonly Figure[] {
   if (!('unknown' in found)) return found;
   const hint =
     found.meant === undefined ? '`goshawk figure --list` lists them' : `did you mean ${found.meant}?`;
-  throw new InputError('unknown-figure', `there is no figure "${word}"`, hint);
+  throw new InputError('unknown-figure', `unknown figure "${word}"`, hint);
 }
 
 function workloadOf(figure: Figure, { trace, jobs }: FigureOptions): string {
@@ -67,16 +67,12 @@ function checkTrace(figures: readonly Figure[], { trace, jobs }: FigureOptions):
   if (trace === undefined) return;
   const fixed = figures.find(({ workload }) => !workload.isReplaceable);
   if (fixed !== undefined) {
-    throw new InputError('bad-option', `--trace: ${fixed.id} is about one made-up workload`, 'leave it out');
+    throw new InputError('bad-option', `--trace: ${fixed.id} uses a fixed synthetic workload`, 'omit it');
   }
   const kinds = new Map(figures.map((figure) => [figure.workload.generator, figure.id]));
   if (kinds.size > 1) {
     const [one, other] = kinds.values();
-    throw new InputError(
-      'bad-option',
-      `--trace: ${one} and ${other} are about different workloads`,
-      'name one',
-    );
+    throw new InputError('bad-option', `--trace: ${one} and ${other} use different workloads`, 'name one');
   }
   if (jobs !== undefined && figures.some(({ mode }) => mode !== 'live')) {
     throw new InputError(
@@ -92,7 +88,7 @@ function checkPast(figures: readonly Figure[], { features, history }: FigureOpti
   const name = features !== undefined ? 'features' : history !== undefined ? 'history' : undefined;
   const other = figures.find(({ mode, workload }) => mode !== 'predicted' && workload.draw === undefined);
   if (name === undefined || other === undefined) return;
-  throw new InputError('bad-option', `--${name}: ${other.id} predicts nothing`, 'leave it out');
+  throw new InputError('bad-option', `--${name}: ${other.id} makes no predictions`, 'omit it');
 }
 
 function sizesOf(text: string | undefined): readonly number[] | undefined {
@@ -113,14 +109,14 @@ function sized(figure: Figure, sizes: readonly number[] | undefined): Pick<Chose
   const { axis, id, mode } = figure;
   if (sizes === undefined) return { axis, workers: undefined };
   if (mode === 'predicted' || mode === 'modelled') {
-    throw new InputError('bad-option', `--workers: ${id} runs nothing on a cluster`, 'leave it out');
+    throw new InputError('bad-option', `--workers: ${id} simulates no cluster`, 'omit it');
   }
   if (axis.isClusterSize) return { axis: workersAxis(sizes), workers: undefined };
   if (axis.ticks.some(({ settings }) => settings.workers !== undefined)) {
     const message = `--workers: ${id} varies the ${axis.name} by the size of the cluster`;
-    throw new InputError('bad-option', message, 'leave it out');
+    throw new InputError('bad-option', message, 'omit it');
   }
   if (sizes.length === 1) return { axis, workers: sizes[0] };
-  const varied = axis.name === '' ? 'is of one size of the cluster' : `varies the ${axis.name}`;
-  throw new InputError('bad-option', `--workers: ${id} ${varied}`, 'give one size');
+  const varied = axis.name === '' ? 'has one cluster size' : `varies the ${axis.name}`;
+  throw new InputError('bad-option', `--workers: ${id} ${varied}`, 'use one size');
 }

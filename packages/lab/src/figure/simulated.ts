@@ -92,7 +92,7 @@ async function drawnParts({ context, store, chosen, options, lost }: Making): Pr
   const extracted = await untilInterrupted(
     context,
     () => store.once(['extract', from], () => readExtracted(context, from)),
-    () => `the workload was still being read; ${lost}`,
+    () => `interrupted while reading the workload; ${lost}`,
   );
   const partOf = async (seed: number): Promise<Part> => {
     const key = ['draw', from, jobs, seed];

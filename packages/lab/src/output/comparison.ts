@@ -26,7 +26,7 @@ export const SAVE_RESULTS_OPTION = {
 /** @throws InputError if two formats are requested */
 export function checkOutput({ global }: Context, { csv }: { readonly csv: boolean }): void {
   if (csv && global.json)
-    throw new InputError('usage', '--csv and --json exclude each other', 'give one of them');
+    throw new InputError('usage', '--csv and --json cannot be used together', 'use one of them');
 }
 
 /** A report page for a comparison. */
@@ -58,8 +58,7 @@ export async function tellComparison(
     await untilInterrupted(
       context,
       () => writeReport(context, comparison, file, report),
-      () =>
-        `everything was ${comparison.cluster.mode === 'live' ? 'run' : 'simulated'}, but the report was not finished`,
+      () => `all runs ended, but the report was not written`,
     );
   if (context.global.json) context.json(comparison);
   else if (csv) context.out(comparisonCsv(comparison));

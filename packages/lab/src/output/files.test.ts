@@ -33,7 +33,7 @@ it('replaces neither a device nor the workload', async () => {
   const trace = join(folder, 'jobs.tr');
   await writeFile(trace, '0 1 1 1');
   await symlink(trace, join(folder, 'link'));
-  await expect(check(join(folder, 'link'), trace)).rejects.toThrow('is the workload itself');
+  await expect(check(join(folder, 'link'), trace)).rejects.toThrow('is the input workload');
   await check(trace, 'google-like');
 });
 
@@ -42,13 +42,15 @@ it('rejects two outputs to one file under different names', async () => {
   const of = (report: string, saveResults: string, saveJobs?: string) =>
     outputFiles(folder, 'google-like', { report, saveResults, saveJobs }, names);
   expect(await of('a', 'b')).toEqual({ report: join(folder, 'a'), saveResults: join(folder, 'b') });
-  await expect(of('a', './a')).rejects.toThrow(`--report and --save-results: both name ${join(folder, 'a')}`);
-  await expect(of('a', 'b', 'b')).rejects.toThrow('--save-results and --save-jobs: both name');
+  await expect(of('a', './a')).rejects.toThrow(
+    `--report and --save-results: both write to ${join(folder, 'a')}`,
+  );
+  await expect(of('a', 'b', 'b')).rejects.toThrow('--save-results and --save-jobs: both write to');
   await symlink(folder, join(folder, 'again'));
-  await expect(of('a', 'again/a')).rejects.toThrow('both name');
+  await expect(of('a', 'again/a')).rejects.toThrow('both write to');
   await writeFile(join(folder, 'old'), '');
   await symlink(join(folder, 'old'), join(folder, 'link'));
-  await expect(of('old', 'link')).rejects.toThrow('both name');
+  await expect(of('old', 'link')).rejects.toThrow('both write to');
 });
 
 it('keeps the old file if it is stopped', async () => {

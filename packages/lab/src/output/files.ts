@@ -30,7 +30,7 @@ export async function outputFiles<Name extends string>(
     const identity = await identityOf(file);
     const other = taken.get(identity);
     if (other !== undefined) {
-      throw new InputError('bad-option', `${other} and ${option}: both name ${file}`, 'name two files');
+      throw new InputError('bad-option', `${other} and ${option}: both write to ${file}`, 'use two files');
     }
     taken.set(identity, option);
     files[name] = file;
@@ -53,13 +53,13 @@ async function checkFile(file: string, workload: string, option: string): Promis
     throw new InputError(
       'bad-option',
       `${option}: ${folder} is not a writable folder (${(error as NodeJS.ErrnoException).code})`,
-      'give a file in a writable folder',
+      'choose a file in a writable folder',
       { cause: error },
     );
   }
   const there = await stat(file).catch(() => undefined);
   if (there?.isDirectory()) {
-    throw new InputError('bad-option', `${option}: ${file} is a folder`, 'name a file');
+    throw new InputError('bad-option', `${option}: ${file} is a folder`, 'use a file name');
   }
   // A regular file may be replaced, but not a device.
   if (there !== undefined && !there.isFile()) {
@@ -67,7 +67,7 @@ async function checkFile(file: string, workload: string, option: string): Promis
   }
   const source = await stat(workload).catch(() => undefined);
   if (there !== undefined && source?.ino === there.ino && source.dev === there.dev) {
-    throw new InputError('bad-option', `${option}: ${file} is the workload itself`, 'name another file');
+    throw new InputError('bad-option', `${option}: ${file} is the input workload`, 'use another file');
   }
 }
 
@@ -86,7 +86,7 @@ export async function checkOutFolder(folder: string, names: readonly string[]): 
     throw new InputError(
       'bad-option',
       `--out: ${join(folder, name)} is not a regular file`,
-      'name another folder',
+      'use another folder',
     );
   }
 }
@@ -98,13 +98,13 @@ async function checkWritable(folder: string): Promise<void> {
     throw new InputError(
       'bad-option',
       `--out: ${folder} is not a folder`,
-      'give an existing folder or a new name',
+      'use an existing folder or a new name',
     );
   }
   try {
     await access(folder, constants.W_OK);
   } catch (error) {
-    throw new InputError('bad-option', `--out: ${folder} cannot be written to`, 'name another folder', {
+    throw new InputError('bad-option', `--out: ${folder} cannot be written to`, 'use another folder', {
       cause: error,
     });
   }

@@ -81,7 +81,7 @@ describe('--shadow', () => {
 
   test.each([
     ['moon', 'there is no estimator "moon"'],
-    ['pilot,pilot', '--shadow: pilot is named twice'],
+    ['pilot,pilot', '--shadow: pilot appears twice'],
     ['', 'there is no estimator ""'],
   ])('"%s" is refused', (text, why) => {
     expect(() => shadowNames(text)).toThrow(why);

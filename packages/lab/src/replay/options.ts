@@ -84,7 +84,7 @@ export function checkFlagsFor(
   if (given.length === 0) return;
   throw new InputError(
     'bad-option',
-    `${given.join(', ')}: the cluster at ${cluster} has ${given.length === 1 ? 'that' : 'those'} already`,
+    `${given.join(', ')}: the cluster at ${cluster} already defines ${given.length === 1 ? 'it' : 'them'}`,
     `omit ${given.length === 1 ? 'it' : 'them'}, or omit --cluster to start separate clusters`,
   );
 }

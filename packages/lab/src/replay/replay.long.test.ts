@@ -58,7 +58,7 @@ describe('goshawk replay', () => {
     args.push('--save-jobs', saved);
     const { exitCode, stdout, stderr } = await runGoshawk([...args, '--progress', 'plain']);
     expect(stderr).toMatch(/^durations divided by [\d.,]+/m);
-    expect(stderr).toMatch(/^hawk: .*, load really offered \d+/m);
+    expect(stderr).toMatch(/^hawk: .*, offered load \d+/m);
     expect(exitCode).toBe(0);
     const comparison = JSON.parse(stdout) as Comparison;
     expect(comparison.schema).toBe('goshawk.comparison/1');

@@ -98,7 +98,7 @@ describe('submitOnTime', () => {
     const { error } = await outcome;
     expect(error).toMatchObject({ code: 'jobs-lost' });
     expect((error as Error).message).toContain(
-      'the end of 1 of 3 jobs is not known (job: its scheduler is gone)',
+      'the outcome of 1 of 3 jobs is unknown (job: its scheduler is gone)',
     );
   });
 

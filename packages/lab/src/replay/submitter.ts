@@ -153,7 +153,7 @@ class Submitter {
       new GoshawkError(
         'replay-stalled',
         `${left} of ${this.#jobs.length} jobs have not ended, and there was no progress for ${Math.round(silentMs / 1_000)} s`,
-        'this should not happen: please report it with the logs of the cluster',
+        'this is a bug in Goshawk: please report it with the logs of the cluster',
       ),
     );
   }
@@ -172,8 +172,8 @@ class Submitter {
     const message = first!.error instanceof Error ? first!.error.message : String(first!.error);
     return new GoshawkError(
       'jobs-lost',
-      `the end of ${this.#lost.length} of ${this.#jobs.length} jobs is not known (${first!.name}: ${message})`,
-      'a replay counts only if every job completed or failed: run it again',
+      `the outcome of ${this.#lost.length} of ${this.#jobs.length} jobs is unknown (${first!.name}: ${message})`,
+      'run it again: results are valid only if the outcome of every job is known',
       { cause: first!.error },
     );
   }

@@ -54,7 +54,7 @@ export async function onLocalCluster<T>(
   } catch (error) {
     // Other errors are consequences of the interruption.
     if (interrupted.aborted) {
-      say('interrupted: stopping the cluster; there are no results');
+      say('interrupted: stopping the cluster without results');
       throw interrupted.reason;
     }
     isKept = true;

@@ -81,9 +81,9 @@ it('reports distortions of the results after a run', () => {
     incomplete: [],
   };
   const lines = (changes: object) => runLines({ ...done, ...changes } as unknown as PolicyRun);
-  expect(lines({})).toEqual(['hawk: 40 s, load really offered 89.9%']);
+  expect(lines({})).toEqual(['hawk: 40 s, offered load 89.9%']);
   expect(lines({ latenessP99Ms: 40 })[1]).toMatch(
-    /^ {2}this client was late: 1% of the jobs were submitted 40 ms or more/,
+    /^ {2}this client fell behind: 1% of the jobs were submitted at least 40 ms late/,
   );
   expect(lines({ incomplete: ['worker w1', 'worker w2'] })[1]).toBe(
     '  messages and steals of worker w1 and 1 more are missing or incomplete',

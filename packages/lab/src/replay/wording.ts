@@ -86,11 +86,11 @@ const OVERDUE_MS = 2_000;
 /** Describes how a run went, besides its results. */
 export function runLines({ run, loadOffered, latenessP99Ms, incomplete }: PolicyRun): string[] {
   const lines = [
-    `${run.policy}: ${formatDuration(run.wallSeconds * 1_000)}, load really offered ${percent(loadOffered)}`,
+    `${run.policy}: ${formatDuration(run.wallSeconds * 1_000)}, offered load ${percent(loadOffered)}`,
   ];
   if (latenessP99Ms > LATENESS_NOTABLE_MS) {
     lines.push(
-      `  this client was late: 1% of the jobs were submitted ${formatDuration(latenessP99Ms)} or more after their time; ` +
+      `  this client fell behind: 1% of the jobs were submitted at least ${formatDuration(latenessP99Ms)} late;  ` +
         'the machine is too busy for a good measurement',
     );
   }

@@ -111,7 +111,7 @@ export class WorkloadNeeds {
     for (const { wanted, job } of this.#required.values()) {
       if (attributes.some((each) => mayRun({ attributes: each }, { requires: wanted }))) continue;
       throw impossible(
-        `no worker has what ${job} requires: ${formatAttributes(wanted)}`,
+        `no worker has the attributes that ${job} requires: ${formatAttributes(wanted)}`,
         'describe the workers with --attribute zone=eu,us',
       );
     }
@@ -145,14 +145,14 @@ export class WorkloadNeeds {
       if (tasks <= each * workers) continue;
       throw impossible(
         `the ${tasks} tasks of ${job} start together, and the cluster has room for ${each * workers} of them`,
-        'give more --workers or --slots',
+        'increase --workers or --slots',
       );
     }
     if (!ofAll) return;
     for (const { wanted, job } of this.#preferred.values()) {
       if (attributes.some((each) => meetsWishes(wanted, each))) continue;
       throw impossible(
-        `no worker has what ${job} prefers: ${formatAttributes(wanted)}`,
+        `no worker has the attributes that ${job} prefers: ${formatAttributes(wanted)}`,
         'describe the workers with --attribute rack=r1,r2',
       );
     }

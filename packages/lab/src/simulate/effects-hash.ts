@@ -58,7 +58,10 @@ function written(value: unknown): string {
   if (value instanceof DealtSleeps) return `${value.dealt} dealt`;
   if (isJob(value)) return written([value.id, value.state, value.tasks.startedAt, value.tasks.runMs]);
   if (Object.getPrototypeOf(value) !== Object.prototype) {
-    throw new GoshawkError('internal', `an effect holds a ${value.constructor.name}, which cannot be hashed`);
+    throw new GoshawkError(
+      'internal',
+      `an effect contains a ${value.constructor.name}, which cannot be hashed`,
+    );
   }
   return `{${Object.entries(value).map(([name, each]) => `${name}:${written(each)}`)}}`;
 }

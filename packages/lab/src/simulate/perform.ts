@@ -113,7 +113,7 @@ export async function perform(
     if (isOwn(request.policy.preset.decidedBy.policy)) {
       throw new InputError(
         'policy-failed',
-        `the policy ${request.policy.policy} leaves ${simulation.jobsUnderway} jobs waiting forever with no task running`,
+        `policy ${request.policy.policy} left ${simulation.jobsUnderway} jobs waiting forever with no task running`,
         'a policy is called once per change of waiting tasks or free workers; `draft.again` requests another call',
       );
     }

@@ -62,7 +62,7 @@ export function sizeOf(
 }
 
 function noLoad(why: string): InputError {
-  return new InputError('bad-option', `--load: ${why}`, 'give --workers instead');
+  return new InputError('bad-option', `--load: ${why}`, 'use --workers instead');
 }
 
 /**
@@ -170,7 +170,7 @@ function checkPartition({ policy, preset }: PolicySettings, workers: number): vo
   throw new InputError(
     'bad-option',
     `--workers 1: ${policy} divides the workers between short and long jobs, so it needs at least two`,
-    'give two or more',
+    'use two or more',
   );
 }
 
@@ -180,12 +180,12 @@ export function partitionNote({ policy, preset, shortPartition }: PolicySettings
   const kept = Math.min(Math.round(Number(shortPartition) * workers), workers - 1);
   if (kept > 0) return '';
   const share = `${Number((Number(shortPartition) * 100).toPrecision(3))}%`;
-  return `${policy}: ${share} of ${workers === 1 ? 'one worker' : `${workers} workers`} rounds to none: no worker is reserved for short tasks`;
+  return `${policy}: ${share} of ${workers === 1 ? 'one worker' : `${workers} workers`} rounds to zero: no worker is reserved for short tasks`;
 }
 
 /** Returns a one-line note about a policy that starts no gangs, or nothing. */
 export function gangNote({ policy, preset }: PolicySettings): string {
-  return startsGangs(preset) ? '' : `${policy}: starts no gangs; their tasks start one by one`;
+  return startsGangs(preset) ? '' : `${policy} does not support gangs; their tasks start one by one`;
 }
 
 /** Returns every setting that shaped a run. */

@@ -64,7 +64,7 @@ test('the page shows the series of the run', async () => {
   const page = await readFile(report, 'utf8');
   for (const title of [
     'Busy slots',
-    'Entries in the workers’ queues',
+    'Entries in worker queues',
     'Short tasks waiting',
     'Long tasks waiting',
     'Steal attempts',

@@ -32,7 +32,7 @@ export function surveyShown(
       jobs = 0;
       return survey(opened, batchesShown(context, opened, 'surveying jobs', onJobs), context.interrupted);
     },
-    () => `the workload was still being read (${counted(jobs, 'job')} so far); nothing was simulated`,
+    () => `interrupted while reading the workload (${counted(jobs, 'job')} so far); nothing was simulated`,
   );
 }
 

@@ -65,7 +65,7 @@ export async function survey(
     // A workload in one batch is in memory already.
     if (keptBytes > PACKED_BYTES_MAX && kept !== undefined && kept.length > 1) kept = undefined;
   }
-  if (means.length === 0) throw new WorkloadError('the workload has no jobs', 'name another one');
+  if (means.length === 0) throw new WorkloadError('the workload has no jobs', 'use another workload');
   const first = submits[0]!;
   const total = sumOf(taskSeconds);
   return {

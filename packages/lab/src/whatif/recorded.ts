@@ -19,7 +19,7 @@ export async function recordedJobs(
   await readJournals(
     places,
     (record) => runs.note(record),
-    () => tally.add({ code: 'records-damaged', what: 'records that cannot be read and are omitted' }),
+    () => tally.add({ code: 'records-damaged', what: 'unreadable records, skipped' }),
   );
   const jobs = runs.jobs(tally, since);
   if (jobs.length > 0) return jobs;

@@ -33,7 +33,7 @@ export function checkFields(value: unknown, fields: Fields, where: string): void
     if (known.includes(name)) continue;
     const meant = nearest(name, known);
     throw new TypeError(
-      `${where} has the unknown field '${name}'; ${meant === undefined ? `known ones are ${known.join(', ')}` : `did you mean '${meant}'?`}`,
+      `${where} has the unknown field '${name}'; ${meant === undefined ? `known fields are ${known.join(', ')}` : `did you mean '${meant}'?`}`,
     );
   }
   for (const [key, kind] of Object.entries(fields)) {

@@ -107,11 +107,11 @@ describe('contents of a page', () => {
   test("shows the workers' queues if they were read, and active jobs otherwise", () => {
     const { comparison, series } = sample({ hawk: 1 });
     const page = renderHtml(comparison, series, META);
-    expect(page).toContain('Entries in the workers’ queues');
-    expect(page).not.toContain('Jobs under way');
+    expect(page).toContain('Entries in worker queues');
+    expect(page).not.toContain('Active jobs');
     const unread = comparison.runs.map((run) => ({ ...run, series: { ...run.series, counted: null } }));
     const without = renderHtml({ ...comparison, runs: unread }, series, META);
-    expect(without).toContain('Jobs under way');
+    expect(without).toContain('Active jobs');
     expect(without).not.toContain('Steals that succeeded');
   });
 
@@ -121,7 +121,7 @@ describe('contents of a page', () => {
     expect(page).toContain('<h1>hawk against 6 other policies</h1>');
     expect(page).toContain('hawk against the others, by percentile');
     expect(page).toContain('numbers are means over 2 seeds');
-    expect(page).toContain('In small print the least and the greatest over the seeds');
+    expect(page).toContain('Detailed results');
   });
 
   test('a single policy is shown without ratios', () => {

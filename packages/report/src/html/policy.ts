@@ -19,7 +19,7 @@ export function viewPolicies(comparison: Comparison, series: readonly RunSeries[
   const stranger = series.find(({ policy }) => !known.has(policy));
   if (stranger !== undefined) {
     throw new ComparisonError(
-      `a series of ${stranger.policy} does not belong to this comparison of ${[...known].join(', ')}`,
+      `there is a series of ${stranger.policy}, which is not in this comparison of ${[...known].join(', ')}`,
     );
   }
   return summaries.map((summary, index) => {

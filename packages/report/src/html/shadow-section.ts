@@ -13,7 +13,7 @@ export function shadowSection({ runs }: Comparison): Markup | null {
   if (shown.length === 0) return null;
   return section(
     'Estimators in shadow',
-    html`<p>Each was asked about every job, and nothing came of what it said. The delay is what its pilots would have
+    html`<p>Each estimator predicted every job, but its predictions were not used. The delay is what its pilots would have
 taken, had they started at once.</p>
 ${shown.map(({ name, shadow }) => tablesOf(name, shadow))}`,
   );

@@ -106,7 +106,7 @@ function ratioTable(comparison: Comparison): Markup | null {
     const range = spread ? html`<br><small>${factorRange(...spread)}</small>` : null;
     return html`${factor(ratio[of][statistic])}${range}`;
   };
-  const brackets = bracketsInWords(comparison).replace('in brackets', 'In small print');
+  const brackets = bracketsInWords(comparison).replace('in brackets', 'Detailed results');
   const spreadNote = brackets === '' ? '' : ` ${brackets}.`;
   const isOne = ratios.every(({ policy }) => policy === first.policy);
   const title = isOne
@@ -119,7 +119,7 @@ function ratioTable(comparison: Comparison): Markup | null {
       head: isOne ? ratio.baseline : `${ratio.policy} over ${ratio.baseline}`,
       cells: JOB_CLASSES.flatMap((of) => statistics.map((statistic) => cell(ratio, of, statistic))),
     })),
-  )}<p class="note">Below 1×, ${isOne ? first.policy : 'the one named first'} is faster.${spreadNote}</p>`;
+  )}<p class="note">Below 1×, ${isOne ? first.policy : 'the first policy'} is faster.${spreadNote}</p>`;
 }
 
 /** Renders the costs of each policy: slots, steals, messages. */
@@ -129,8 +129,8 @@ export function costSection(policies: readonly PolicyView[]): Markup {
     entries.map(([head, cell]) => ({ head, cells: policies.map(cell) }));
   const types = [...new Set(policies.flatMap(({ messages }) => Object.keys(messages.byType)))];
   const work = rows([
-    ['busy while jobs arrived, median', ({ utilisation }) => percent(utilisation.whileSubmitting.p50)],
-    ['busy while jobs arrived, mean', ({ utilisation }) => percent(utilisation.whileSubmitting.mean)],
+    ['busy during arrivals, median', ({ utilisation }) => percent(utilisation.whileSubmitting.p50)],
+    ['busy during arrivals, mean', ({ utilisation }) => percent(utilisation.whileSubmitting.mean)],
     ['busy slots, median', ({ utilisation }) => percent(utilisation.p50)],
     ['busy slots, mean', ({ utilisation }) => percent(utilisation.mean)],
     ['busy slots, max', ({ utilisation }) => percent(utilisation.max)],

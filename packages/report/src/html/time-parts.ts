@@ -77,7 +77,7 @@ function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup 
       grid: { left: labelWidth + 16, right: 24, top: 4, bottom: 50 },
       yAxis: { ...categoryAxis(names, LABEL_WIDTH_MAX), inverse: true },
       xAxis: xAxis(
-        fitAxis({ name: 'mean time a job', format: durationTicks(longest * ROOM_FOR_TOTAL) }, [
+        fitAxis({ name: 'mean time per job', format: durationTicks(longest * ROOM_FOR_TOTAL) }, [
           longest * ROOM_FOR_TOTAL,
         ]),
       ),

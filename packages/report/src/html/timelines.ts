@@ -44,7 +44,7 @@ const BUSY: Timeline = {
 const UNDERWAY: Timeline = {
   ...LEVELS,
   id: 'underway',
-  title: 'Jobs under way',
+  title: 'Active jobs',
   axisName: 'jobs',
   points: ({ seconds, jobsUnderway: { short, long } }) =>
     paired(seconds, short, (jobs, index) => jobs + long[index]!),
@@ -53,7 +53,7 @@ const UNDERWAY: Timeline = {
 const QUEUED: Timeline = {
   ...LEVELS,
   id: 'queued',
-  title: 'Entries in the workers’ queues',
+  title: 'Entries in worker queues',
   axisName: 'probes and tasks',
   points: ({ counted }) =>
     counted === null
@@ -84,7 +84,7 @@ const ATTEMPTS: Timeline = {
   ...RATES,
   id: 'steal-attempts',
   title: 'Steal attempts',
-  axisName: 'attempts a second',
+  axisName: 'attempts per second',
   points: ({ counted }) => rates(counted, ({ stealAttempts }) => stealAttempts),
 };
 
@@ -92,7 +92,7 @@ const SUCCESSES: Timeline = {
   ...RATES,
   id: 'steal-successes',
   title: 'Steals that succeeded',
-  axisName: 'steals a second',
+  axisName: 'steals per second',
   points: ({ counted }) => rates(counted, ({ stealSuccesses }) => stealSuccesses),
 };
 
@@ -128,16 +128,16 @@ function explanation(policies: readonly PolicyView[], until: number, showsQueues
   const end = Math.max(...policies.map(({ runs }) => endOf(runs[0]!.series)));
   return [
     `Since the first submission${seeds > 1 ? ', under the first seed' : ''}.`,
-    `A snapshot each ${unbroken(interval)}; a point that stands for several is their mean.`,
-    'A task waits from the submission of its job until it starts, wherever that is.',
+    `One snapshot every ${unbroken(interval)}; a point that combines several shows their mean.`,
+    'A task waits from the submission of its job until it starts on a worker.',
     ...(showsQueues
       ? [
-          'In the workers’ queues are the tasks that central has placed, and probes, of which a job sends more than it has tasks.',
+          'Worker queues contain tasks that central placed, and probes; a job sends more probes than it has tasks.',
         ]
       : []),
     ...(until < end
       ? [
-          `Drawn is the time until all jobs had come and nearly all waiting was over; the last task ended after ${unbroken(span(end))}.`,
+          `The charts end when all jobs have been submitted and hardly any task still waits; the last task ended after ${unbroken(span(end))}.`,
         ]
       : []),
   ].join(' ');

@@ -130,7 +130,7 @@ async function checkGiven(options: WorkersOptions): Promise<void> {
     throw new InputError(
       'bad-data-folder',
       `cannot use ${folder} for the records of tasks: ${(error as Error).message}`,
-      'give another folder with --data-folder',
+      'use another --data-folder',
       { cause: error },
     );
   }
@@ -163,7 +163,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     throw new InputError(
       'bad-option',
       '--no-network: only a sandbox has a separate network',
-      'give --run-as sandbox',
+      'use --run-as sandbox',
     );
   const isolation =
     runAs === 'self'

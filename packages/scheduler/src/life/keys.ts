@@ -71,7 +71,7 @@ export class Keys {
     return owner.away
       ? {
           code: 'owner-away',
-          message: `the key belongs to scheduler ${owner.name}, which is away`,
+          message: `the key belongs to scheduler ${owner.name}, which is down`,
           hint: 'try again once it is back',
         }
       : {

@@ -308,7 +308,7 @@ export const LEFT_OUT: Refusal = {
 const NO_KEY: Refusal = {
   code: 'bad-key',
   message: '"" is not a valid key',
-  hint: `a key is text of 1 to ${LIMITS.nameLengthMax} characters`,
+  hint: `a key is a string of 1 to ${LIMITS.nameLengthMax} characters`,
 };
 
 const DRAINING: Refusal = {

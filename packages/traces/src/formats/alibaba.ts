@@ -145,7 +145,8 @@ class RowReader {
     checkLength(row, this.#width);
     const { job: jobColumn, stage, status, start: startColumn, end: endColumn } = this.#schema;
     const job = this.#text(row, jobColumn);
-    if (job === '') throw wrongCell(row, this.#places.get(jobColumn)!, 'name of the job', 'each row has one');
+    if (job === '')
+      throw wrongCell(row, this.#places.get(jobColumn)!, 'name of the job', 'each row needs one');
     const [start, end] = [this.#seconds(row, startColumn), this.#seconds(row, endColumn)];
     const own = rows.get(job) ?? { stages: [], submit: Number.POSITIVE_INFINITY };
     rows.set(job, own);
@@ -177,7 +178,7 @@ class RowReader {
       row,
       this.#places.get(column) ?? 0,
       column.replace('_', ' '),
-      'it is a number of seconds',
+      'it must be a number of seconds',
     );
   }
 
@@ -186,7 +187,7 @@ class RowReader {
       const text = this.#text(row, column);
       const value = text === '' ? 0 : decimal(text);
       if (value >= 0 && value <= 1e9) return value === 0 ? undefined : value;
-      throw wrongCell(row, this.#places.get(column) ?? 0, column, 'it is a number, zero or more');
+      throw wrongCell(row, this.#places.get(column) ?? 0, column, 'it must be a number of at least 0');
     };
     const cpu = amount('plan_cpu');
     const demand = present({

@@ -37,8 +37,8 @@ interface Day {
 async function daysOf(folder: string): Promise<Day[]> {
   if (!(await isFolder(folder))) {
     throw new WorkloadError(
-      'this is one table of the Azure Functions trace',
-      'give the folder that contains invocations_per_function_md.anon.d01.csv and function_durations_percentiles.anon.d01.csv',
+      'this is only one table of the Azure Functions trace',
+      'use the folder that contains invocations_per_function_md.anon.d01.csv and function_durations_percentiles.anon.d01.csv',
       { file: folder },
     );
   }
@@ -68,7 +68,7 @@ async function* readAzure2019(folder: string, tally = new Tally()): AsyncGenerat
   tally.add(
     {
       code: 'invocations-spread',
-      what: 'tables of averages per minute and day: times within them are not recorded',
+      what: 'tables with counts per minute and daily averages: exact times are not recorded',
     },
     days.length,
   );
@@ -118,7 +118,7 @@ async function* rowsOf(
       const missing = [...ID, ...needed].filter((name) => !places!.has(name));
       if (missing.length > 0)
         throw new WorkloadError(
-          `there is no column ${missing.join(', ')}`,
+          `missing column ${missing.join(', ')}`,
           'copy or download the file again',
           row,
         );
@@ -141,7 +141,7 @@ async function averagesOf(file: string): Promise<Map<string, number>> {
     const seconds = decimal(row.cells[place]!) / 1_000;
     // A few durations are negative because of wrong clocks.
     if (seconds < 0) continue;
-    if (!isSeconds(seconds)) throw wrongCell(row, place, 'Average', 'it is a number of milliseconds');
+    if (!isSeconds(seconds)) throw wrongCell(row, place, 'Average', 'it must be a number of milliseconds');
     averages.set(idOf(row, places), seconds);
   }
   return averages;
@@ -165,7 +165,7 @@ function minutesOf(
         row,
         place,
         `minute ${minute}`,
-        `it is a whole number, zero or more and at most ${INVOCATIONS_MAX}`,
+        `it must be a whole number from 0 to ${INVOCATIONS_MAX}`,
       );
     if (count > 0) counts.push([minute, count]);
   }

@@ -33,7 +33,7 @@ async function* readBatsim(file: string, tally = new Tally()): AsyncGenerator<Pa
     const tasks = document.number(job.res, [...path, 'res'], isTaskCount, TASKS_ADVICE);
     const profile = document.text(job.profile, [...path, 'profile']);
     if (!Object.hasOwn(profiles, profile))
-      throw document.wrong([...path, 'profile'], profile, 'it is the name of a profile of this file');
+      throw document.wrong([...path, 'profile'], profile, 'it must be the name of a profile of this file');
     const walltime = job.walltime === undefined || Number(job.walltime) < 0 ? undefined : seconds('walltime');
     const delay = delayOf(document, profiles, profile, 0);
     if (delay === undefined) {
@@ -88,7 +88,7 @@ function delayOf(
   for (const [i, each] of document.list(profile.seq, [...path, 'seq']).entries()) {
     const part = document.text(each, [...path, 'seq', i]);
     if (!Object.hasOwn(profiles, part))
-      throw document.wrong([...path, 'seq', i], part, 'it is the name of a profile of this file');
+      throw document.wrong([...path, 'seq', i], part, 'it must be the name of a profile of this file');
     const seconds = delayOf(document, profiles, part, depth + 1);
     if (seconds === undefined) return undefined;
     sum += seconds;

@@ -63,10 +63,10 @@ export class CsvRow {
     let value = 0;
     for (let i = this.#starts[column]!; i < end; i++) {
       const digit = this.#text.charCodeAt(i) - 48;
-      if (digit < 0 || digit > 9) throw this.wrong(column, name, 'it is a whole number');
+      if (digit < 0 || digit > 9) throw this.wrong(column, name, 'it must be a whole number');
       value = value * 10 + digit;
     }
-    if (this.isEmpty(column)) throw this.wrong(column, name, 'it is a whole number');
+    if (this.isEmpty(column)) throw this.wrong(column, name, 'it must be a whole number');
     return value;
   }
 
@@ -76,7 +76,7 @@ export class CsvRow {
     const text = this.text(column);
     const value = Number(text);
     if (!(value >= 0 && value < Infinity) || text.trim() === '') {
-      throw this.wrong(column, name, 'it is a number, zero or more');
+      throw this.wrong(column, name, 'it must be a number of at least 0');
     }
     return value;
   }
@@ -132,7 +132,7 @@ export async function* readHeadedCsv(
     }
   }
   if (headed === undefined)
-    throw emptyTrace(file, `its first line names its columns, ${needed.join(', ')} among them`);
+    throw emptyTrace(file, `the first line must name the columns, including ${needed.join(', ')}`);
 }
 
 function placesOf(header: string, needed: readonly string[], file: string): Map<string, number> {
@@ -141,8 +141,8 @@ function placesOf(header: string, needed: readonly string[], file: string): Map<
   const missing = needed.filter((name) => !places.has(name));
   if (missing.length === 0 && places.size === names.length) return places;
   throw new WorkloadError(
-    missing.length === 0 ? 'two columns have the same name' : `there is no column ${missing.join(', ')}`,
-    'the first line names the columns (docs/USE.md lists them)',
+    missing.length === 0 ? 'two columns have the same name' : `missing column ${missing.join(', ')}`,
+    'the first line must name the columns (docs/USE.md lists them)',
     { file, line: 1 },
   );
 }
@@ -152,7 +152,7 @@ function refuseNearly(places: ReadonlyMap<string, number>, known: readonly strin
   for (const name of places.keys()) {
     const meant = known.includes(name) ? undefined : nearest(name, known);
     if (meant === undefined || places.has(meant)) continue;
-    throw new WorkloadError(`there is no column ${quote(name)}`, `did you mean ${quote(meant)}?`, {
+    throw new WorkloadError(`unknown column ${quote(name)}`, `did you mean ${quote(meant)}?`, {
       file,
       line: 1,
     });
@@ -177,7 +177,7 @@ function headedRow(row: CsvRow, places: ReadonlyMap<string, number>): HeadedRow 
     required: (column) => {
       const value = amount(column);
       if (value !== undefined) return value;
-      throw row.wrong(places.get(column)!, column, 'it is a number, zero or more');
+      throw row.wrong(places.get(column)!, column, 'it must be a number of at least 0');
     },
   };
 }

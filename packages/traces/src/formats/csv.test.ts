@@ -75,24 +75,24 @@ describe('a CSV file with named columns', () => {
   it.each([
     [
       ['submit,duration,estimates', '0,1,2'],
-      /trace:1: there is no column 'estimates'; did you mean 'estimate'\?/,
+      /trace:1: unknown column 'estimates'; did you mean 'estimate'\?/,
     ],
-    [['job,submit', '1,2'], /trace:1: no column says how long jobs ran; the first line names the columns: /],
+    [['job,submit', '1,2'], /trace:1: no column contains run times; the first line names the columns: /],
     [
       ['submit,duration', '0,Infinity'],
-      /trace:2: column 2, the duration, is 'Infinity'; it is a number of seconds/,
+      /trace:2: column 2, the duration, is 'Infinity'; it must be a number of seconds/,
     ],
     [['submit,duration', '0,1e300'], /trace:2: column 2, the duration, is '1e300'/],
     [
       ['submit,duration,tasks', '0,1,2000000000'],
-      /trace:2: column 3, the tasks, is '2000000000'; it is a whole number, one or more and at most 1000000/,
+      /trace:2: column 3, the tasks, is '2000000000'; it must be a whole number from 1 to 1000000/,
     ],
     [['submit,duration,tasks', '0,1,0x10'], /trace:2: column 3, the tasks, is '0x10'/],
     [['submit,duration,tasks', '0,1,2.5'], /trace:2: column 3, the tasks, is '2.5'/],
     [['submit,start,end', '0,10,5'], /trace:2: the job ends 5 s before it starts/],
     [
       ['submit,duration', '2026-01-01,1', 'x,1'],
-      /trace:3: column 1, the submit, is 'x'; it is a date and a time/,
+      /trace:3: column 1, the submit, is 'x'; it must be a date and a time/,
     ],
     [['submit,name,duration', '0,"a,10'], /trace:\d: a double quote is not closed; /],
     [['submit,submit,duration', '0,1,2'], /trace:1: two columns have the same name, 'submit'/],
@@ -101,7 +101,7 @@ describe('a CSV file with named columns', () => {
   });
 
   it.each([
-    [['submit,task,duration', '0,2,5'], /trace:1: there is no column 'task'; did you mean 'tasks'\?/],
+    [['submit,task,duration', '0,2,5'], /trace:1: unknown column 'task'; did you mean 'tasks'\?/],
     [['submit,tasks,duration', '0,2'], /trace:2: the line has 2 columns instead of 3/],
     [['submit,tasks,duration', '0,0,5'], /trace:2: column 2, the tasks, is '0'/],
     [['submit,tasks,duration', '0,1,'], /trace:2: the duration is empty/],
@@ -164,7 +164,7 @@ describe('the Standard Workload Format', () => {
     expect((await read(SWF_JOB)).format).toBe('swf');
     expect((await read('1 0 0 10 2 10 100 2 20 100 1 1 1 1 1 1 0 0')).format).toBe('swf');
     expect((await read('1 1356996147 0 12 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1 7 8 9')).tally.at(-1)).toMatch(
-      /ignored columns: group, queue, partition, those behind the 18th/,
+      /ignored columns: group, queue, partition, those after field 18/,
     );
     // A line of `.tr` with 15 tasks has as many fields.
     expect((await read(`0 15 1 ${'1 '.repeat(15)}`)).format).toBe('tr');

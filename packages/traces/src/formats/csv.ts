@@ -98,7 +98,7 @@ const ADVICE = `the first line names the columns: ${LAYOUT}`;
 export const csv = {
   name: 'csv',
   isForeign: true,
-  aJob: `each row is a job; ${ADVICE}`,
+  aJob: `each row must describe a job; ${ADVICE}`,
   endings: ['.csv'],
   recognises: (firstLine) => {
     const fields = new Set(headerCells(firstLine).map((name) => fieldOf(name)?.field));
@@ -189,7 +189,7 @@ class CsvReader {
     if (duration === undefined) {
       throw new WorkloadError(
         `the ${this.#columns.has('duration') || !this.#columns.has('end') ? 'duration' : start === undefined ? 'start' : 'end'} is empty`,
-        'each row of a job that ran has both a submission and a duration; a `state` column tells of jobs that did not run',
+        'a job that ran needs both a submission and a duration; use a `state` column to mark jobs that did not run',
         row,
       );
     }
@@ -201,7 +201,7 @@ class CsvReader {
       );
     }
     const submit = this.#time(row, 'submit') ?? start ?? (end === undefined ? undefined : end - duration);
-    if (submit === undefined) throw new WorkloadError('the submit is empty', 'each row has both', row);
+    if (submit === undefined) throw new WorkloadError('the submit is empty', 'each row needs both', row);
     const tasks = this.#amount(row, 'tasks', decimal, TASKS_ADVICE, isTaskCount) ?? 1;
     packer.roomFor(tasks).fill(duration);
     packer.close(submit, duration, tasks, {
@@ -216,7 +216,7 @@ class CsvReader {
           row,
           'weight',
           decimal,
-          'it is a number above zero',
+          'it must be a number above zero',
           (value) => value > 0 && value <= 1e9,
         ),
         waitSeconds:
@@ -228,10 +228,10 @@ class CsvReader {
   }
 
   #demand(row: Row): Resources | undefined {
-    const amount = 'it is a number, zero or more';
+    const amount = 'it must be a number of at least 0';
     const demand = present({
       cpu: this.#amount(row, 'cpu', decimal, amount, isAmount),
-      memory: this.#amount(row, 'memory', bytesOf, 'it is a number of bytes, or 4GiB', isAmount),
+      memory: this.#amount(row, 'memory', bytesOf, 'it must be a number of bytes, or 4GiB', isAmount),
       gpu: this.#amount(row, 'gpu', decimal, amount, isAmount),
     });
     const needed = Object.entries(demand).filter(([, each]) => each !== undefined && each > 0);
@@ -284,7 +284,7 @@ class CsvReader {
       column.place,
       column.name,
       this.#isClock
-        ? 'it is a date and a time, such as 2026-11-25T18:30:00Z, as in the first row'
+        ? 'it must be a date and a time, such as 2026-11-25T18:30:00Z, as in the first row'
         : `${SECONDS_ADVICE}, or in all rows a date and a time such as 2026-11-25T18:30:00Z`,
     );
   }
@@ -344,12 +344,12 @@ function columnsOf(header: Row, tally: Tally): Map<Field, Column[]> {
   }
   const has = (...fields: Field[]): boolean => fields.every((field) => columns.has(field));
   if (!has('duration') && !has('start', 'end')) {
-    throw new WorkloadError('no column says how long jobs ran', `${ADVICE}${meant(unread, columns)}`, header);
+    throw new WorkloadError('no column contains run times', `${ADVICE}${meant(unread, columns)}`, header);
   }
   for (const name of unread) {
     const near = nearest(wordsOf(name).join(' '), SPELLED_WITH_CARE);
     if (near === undefined || columns.has(near as Field)) continue;
-    throw new WorkloadError(`there is no column ${quote(name)}`, `did you mean ${quote(near)}?`, header);
+    throw new WorkloadError(`unknown column ${quote(name)}`, `did you mean ${quote(near)}?`, header);
   }
   tallyUnread(tally, unread);
   return columns;

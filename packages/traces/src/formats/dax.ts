@@ -9,7 +9,7 @@ import { jobOfWorkflow, type WorkflowTask } from './workflow.js';
 /** A Pegasus workflow in XML (DAX 2 and 3): one job, with a stage per task. */
 export const dax = {
   name: 'dax',
-  aJob: 'an <adag> has <job id="…" runtime="…"/>',
+  aJob: 'expected <adag> with <job id="…" runtime="…"/>',
   endings: ['.dax', '.xml'],
   recognises: (_, head) => /^\s*</.test(head) && /<adag[\s>]/.test(head),
   read: readDax,
@@ -45,7 +45,7 @@ async function* readDax(file: string, tally = new Tally()): AsyncGenerator<Packe
       const seconds = decimal(attribute('runtime'));
       if (!isSeconds(seconds))
         throw fault(at, `the runtime of job '${id}' is ${quote(attributes.runtime!)}`, SECONDS_ADVICE);
-      if (tasks.has(id)) throw fault(at, `two jobs are called '${id}'`, 'each needs a unique id');
+      if (tasks.has(id)) throw fault(at, `two jobs have the id '${id}'`, 'each needs a unique id');
       const durationsSeconds = Float64Array.of(seconds);
       tasks.set(id, { name: id, parents: [], children: [], path: [at], durationsSeconds });
     } else if (tag === 'child') {
@@ -53,7 +53,7 @@ async function* readDax(file: string, tally = new Tally()): AsyncGenerator<Packe
     } else if (tag === 'parent' && child !== undefined) {
       const own = tasks.get(child);
       if (own === undefined)
-        throw fault(at, `there is no job '${child}'`, 'each child is a job of the workflow');
+        throw fault(at, `unknown job '${child}'`, 'each child must be a job of the workflow');
       own.parents.push(attribute('ref'));
     }
   }
@@ -91,7 +91,7 @@ function* tagsOf(
         throw fault(
           at,
           `</${name}> closes ${expected === undefined ? 'nothing' : `<${expected}>`}`,
-          'close each tag by its name',
+          'close each tag with its name',
         );
     } else if (empty !== '/') open.push(name);
     yield {

@@ -20,8 +20,8 @@ export function isTaskCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 1 && value <= TASKS_MAX;
 }
 
-export const SECONDS_ADVICE = `it is a number of seconds, zero or more and at most ${SECONDS_MAX}`;
-export const TASKS_ADVICE = `it is a whole number, one or more and at most ${TASKS_MAX}`;
+export const SECONDS_ADVICE = `it must be a number of seconds from 0 to ${SECONDS_MAX}`;
+export const TASKS_ADVICE = `it must be a whole number from 1 to ${TASKS_MAX}`;
 
 const INSTANT =
   /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?\s*(Z|UTC|[-+]\d{2}:?\d{2})?$/i;

@@ -59,7 +59,7 @@ export async function* readWholeLines(file: string, linesRead: () => number): As
     if (pendingBytes > LINE_BYTES_MAX) {
       throw new WorkloadError(
         `the line is longer than ${LINE_BYTES_MAX / 1024 / 1024} MiB`,
-        'a trace has one job per line: check that this is a text file',
+        'check that this is a text file with one job per line',
         { file, line: linesRead() + 1 },
       );
     }
@@ -130,7 +130,7 @@ export async function readDocument(file: string): Promise<string> {
     if (bytes > DOCUMENT_BYTES_MAX) {
       throw new WorkloadError(
         `the document is larger than ${DOCUMENT_BYTES_MAX / 1024 / 1024} MiB`,
-        'use a part of it, or convert it to CSV, which is read row by row',
+        'use part of it, or convert it to CSV, which is read row by row',
         { file },
       );
     }
@@ -205,7 +205,7 @@ export async function namesIn(folder: string): Promise<string[]> {
 /** Rejects paths that are not regular files. */
 async function checkFile(path: string): Promise<void> {
   if (await isFolder(path)) {
-    throw new WorkloadError('this is a folder', 'give one trace file in it', { file: path });
+    throw new WorkloadError('this is a folder', 'use one of the trace files in it', { file: path });
   }
 }
 

@@ -47,5 +47,5 @@ test('jobs of one user and name become consecutive stages, each as long as its j
 });
 
 test('a file without repeated jobs is rejected', async () => {
-  await expect(jobsOf(['1,1,2,ada,x', '2,2,3,bob,x'])).rejects.toThrow('two at least');
+  await expect(jobsOf(['1,1,2,ada,x', '2,2,3,bob,x'])).rejects.toThrow('at least two are needed');
 });

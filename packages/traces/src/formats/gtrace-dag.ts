@@ -23,7 +23,7 @@ const COLUMNS = ['submit_s', 'start_s', 'end_s', 'user', 'job_name'];
  */
 export const gtraceDag = {
   name: 'gtrace-dag',
-  aJob: 'jobs of one user and name make a job of stages, two at least',
+  aJob: 'jobs with the same user and name are the stages of one job; at least two are needed',
   endings: ['.csv'],
   recognises: (firstLine) => {
     const names = firstLine.trim().split(',');

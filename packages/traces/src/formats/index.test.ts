@@ -47,7 +47,7 @@ describe('detectFormat', () => {
 
   it('identifies a JSON document whose first line is not JSON', async () => {
     await expect(detect('{\n  "a": 1\n}\n')).rejects.toThrow(
-      /somefile:1: this is a JSON document of unknown kind; known formats are /,
+      /somefile:1: unknown JSON document; known formats are /,
     );
   });
 });

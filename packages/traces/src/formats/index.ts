@@ -59,7 +59,7 @@ export async function detectFormat(path: string): Promise<TraceFormat> {
   for (const format of ALL) if (format.recognises(first.text, first.head)) return format;
   if (/^\s*[[{]/.test(first.head)) {
     throw new WorkloadError(
-      'this is a JSON document of unknown kind',
+      'unknown JSON document',
       `${KNOWN}; in jsonl each line is one job: jq -c writes such lines`,
       { file: path, line: first.line },
     );
@@ -80,7 +80,7 @@ async function detectFolder(folder: string): Promise<TraceFormat> {
   if (format !== undefined) return format;
   throw new WorkloadError(
     `this is ${entries.length === 0 ? 'an empty folder' : 'a folder without a known trace'}`,
-    'give a trace file, or the folder that contains job_events and task_events of the official Google trace',
+    'use a trace file, or the folder that contains job_events and task_events of the official Google trace',
     { file: folder },
   );
 }
@@ -95,8 +95,8 @@ export function formatToWrite(file: string, name?: string): WritableFormat {
     const named = WRITABLE.find((format) => format.name === name);
     if (named !== undefined) return named;
     throw new WorkloadError(
-      Object.hasOwn(FORMATS, name) ? `${name} can only be read` : `unknown format '${name}'`,
-      `traces are written as ${WRITABLE.map((format) => format.name).join(' or ')}`,
+      Object.hasOwn(FORMATS, name) ? `${name} is a read-only format` : `unknown format '${name}'`,
+      `writable formats are ${WRITABLE.map((format) => format.name).join(' or ')}`,
     );
   }
   const ending = /(\.[^./\\]+)(\.gz)?$/.exec(file)?.[1]?.toLowerCase() ?? '';
@@ -104,7 +104,7 @@ export function formatToWrite(file: string, name?: string): WritableFormat {
   if (format !== undefined) return format;
   const endings = WRITABLE.flatMap((each) => each.endings);
   throw new WorkloadError(
-    'the file name does not tell the format',
+    'the file name does not identify the format',
     `use a name that ends in ${endings.join(' or ')} (and .gz after it for gzip), or name the format`,
     { file },
   );

@@ -67,9 +67,9 @@ describe('the export of a journal', () => {
       },
     ]);
     expect(tally).toEqual([
-      '1  tasks that did not complete, of jobs that are taken: left out',
-      '1  jobs that have not ended: left out',
-      '1  jobs of which a stage has no task that completed: left out',
+      '1  tasks that did not complete, in jobs that are read: omitted',
+      '1  jobs that have not ended: omitted',
+      '1  jobs with a stage in which no task completed: omitted',
     ]);
   });
 

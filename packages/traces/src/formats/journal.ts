@@ -211,7 +211,7 @@ function ranJobOf(
   tally: Tally,
 ): TraceJob | undefined {
   const leftOut = (code: string, what: string, count = 1) =>
-    tally.add({ code, what: `${what}: left out` }, count);
+    tally.add({ code, what: `${what}: omitted` }, count);
   if (ended === undefined) return void leftOut('jobs-not-ended', 'jobs that have not ended');
   const durations: number[] = [];
   const counts: number[] = [];
@@ -228,10 +228,10 @@ function ranJobOf(
     first += count;
   }
   if (counts.includes(0))
-    return void leftOut('jobs-nothing-completed', 'jobs of which a stage has no task that completed');
+    return void leftOut('jobs-nothing-completed', 'jobs with a stage in which no task completed');
   leftOut(
     'tasks-not-completed',
-    'tasks that did not complete, of jobs that are taken',
+    'tasks that did not complete, in jobs that are read',
     first - durations.length,
   );
   const { name, user, logicalName, estimateMs, maxRunning, deadlineMs, value, weight, stages } = spec;

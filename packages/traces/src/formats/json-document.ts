@@ -28,18 +28,18 @@ export class JsonDocument {
 
   object(value: unknown, path: JsonPath): JsonObject {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
-    throw this.wrong(path, value, 'it is an object');
+    throw this.wrong(path, value, 'it must be an object');
   }
 
   list(value: unknown, path: JsonPath): readonly unknown[] {
     if (Array.isArray(value)) return value;
-    throw this.wrong(path, value, 'it is a list');
+    throw this.wrong(path, value, 'it must be a list');
   }
 
   text(value: unknown, path: JsonPath): string {
     if (typeof value === 'string' && value !== '') return value;
     if (typeof value === 'number') return `${value}`;
-    throw this.wrong(path, value, 'it is a text');
+    throw this.wrong(path, value, 'it must be a string');
   }
 
   /** Returns a number, possibly in quotes, that satisfies `is`. */

@@ -29,7 +29,7 @@ async function* readPhilly(file: string, tally = new Tally()): AsyncGenerator<Pa
     // Some times end with the name of a time zone.
     const seconds = typeof value === 'string' ? instantOf(value.replace(/\s+[A-Z]{3,4}$/, '')) : undefined;
     if (seconds !== undefined) return seconds;
-    throw document.wrong(path, value, 'it is a date and a time such as 2017-10-07 00:03:33, or null');
+    throw document.wrong(path, value, 'it must be a date and a time such as 2017-10-07 00:03:33, or null');
   };
   for (const [i, each] of document.list(document.value, []).entries()) {
     const job = document.object(each, [i]);
@@ -44,7 +44,7 @@ async function* readPhilly(file: string, tally = new Tally()): AsyncGenerator<Pa
     if (!isTaken(state, hasRun, tally) || !hasRun) continue;
     const submit = instant(job.submitted_time, [i, 'submitted_time']);
     if (submit === undefined)
-      throw document.wrong([i, 'submitted_time'], job.submitted_time, 'it is a date and a time');
+      throw document.wrong([i, 'submitted_time'], job.submitted_time, 'it must be a date and a time');
     const machines = document.list(attempt.detail ?? [], [...lastPath, 'detail']).map((machine, place) => {
       const path = [...lastPath, 'detail', place];
       return document.list(document.object(machine, path).gpus ?? [], [...path, 'gpus']).length;

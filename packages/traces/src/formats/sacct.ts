@@ -95,11 +95,7 @@ class SacctReader {
       has('elapsed', 'elapsedraw') || (has('start') && has('end')) ? '' : 'ElapsedRaw',
     ].filter(Boolean);
     if (missing.length > 0)
-      throw new WorkloadError(
-        `there is no column ${missing.join(' and ')}`,
-        `export with ${COMMAND}`,
-        header,
-      );
+      throw new WorkloadError(`missing column ${missing.join(' and ')}`, `export with ${COMMAND}`, header);
     const known: readonly string[] = READ;
     tallyUnread(
       tally,
@@ -129,7 +125,7 @@ class SacctReader {
         row,
         this.#places.get('submit')!,
         'Submit',
-        'it is a date and a time, as sacct prints them',
+        'it must be a date and a time, as sacct prints them',
       );
     if (seconds === undefined || !isSeconds(seconds)) return void neverRan(this.#tally);
     const nodes = this.#count(row, ['nnodes', 'allocnodes', 'reqnodes']) ?? 1;
@@ -174,7 +170,7 @@ class SacctReader {
     // SLURM_TIME_FORMAT=%s prints seconds since 1970.
     const seconds = instantOf(text) ?? decimal(text);
     if (isSeconds(seconds)) return seconds;
-    throw this.#wrong(row, column, 'it is a date and a time such as 2026-11-25T18:30:00, or Unknown');
+    throw this.#wrong(row, column, 'it must be a date and a time such as 2026-11-25T18:30:00, or Unknown');
   }
 
   /** Prefers sacct's elapsed time to the difference of two local times, which a clock change may distort. */
@@ -183,18 +179,18 @@ class SacctReader {
     if (raw !== undefined) {
       const seconds = decimal(raw);
       if (isSeconds(seconds)) return seconds;
-      throw this.#wrong(row, 'elapsedraw', 'it is a number of seconds');
+      throw this.#wrong(row, 'elapsedraw', 'it must be a number of seconds');
     }
     const text = this.#text(row, 'elapsed');
     if (text !== undefined) {
       const seconds = clockOf(text);
       if (seconds !== undefined && isSeconds(seconds)) return seconds;
-      throw this.#wrong(row, 'elapsed', 'it is [DD-]HH:MM:SS');
+      throw this.#wrong(row, 'elapsed', 'it must be [DD-]HH:MM:SS');
     }
     const [start, end] = [this.#instant(row, 'start'), this.#instant(row, 'end')];
     if (start === undefined || end === undefined) return undefined;
     if (end >= start) return end - start;
-    throw this.#wrong(row, 'end', 'it is not before the start');
+    throw this.#wrong(row, 'end', 'it must not be before the start');
   }
 
   #limit(row: Row): number | undefined {
@@ -240,7 +236,7 @@ class SacctReader {
     if (text === undefined) return undefined;
     const per = /[nc]$/i.exec(text)?.[0]?.toLowerCase();
     const bytes = bytesOf(per === undefined ? text : text.slice(0, -1), MIB);
-    if (!(bytes >= 0)) throw this.#wrong(row, 'reqmem', 'it is an amount such as 4000M, 4G, 4Gn or 4Gc');
+    if (!(bytes >= 0)) throw this.#wrong(row, 'reqmem', 'it must be an amount such as 4000M, 4G, 4Gn or 4Gc');
     return bytes * (per === 'n' ? nodes : per === 'c' ? cpus : 1);
   }
 }

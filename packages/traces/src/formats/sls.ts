@@ -44,7 +44,7 @@ function secondsOf(document: JsonDocument, value: unknown, path: JsonPath): numb
       value,
       path,
       (ms) => isSeconds(ms / 1_000),
-      'it is a number of milliseconds, zero or more',
+      'it must be a number of milliseconds, at least 0',
     ) / 1_000
   );
 }
@@ -111,7 +111,11 @@ function durationOf(document: JsonDocument, task: Readonly<Record<string, unknow
   const start = secondsOf(document, task['container.start.ms'], [...at, 'container.start.ms']);
   const end = secondsOf(document, task['container.end.ms'], [...at, 'container.end.ms']);
   if (end >= start) return Math.round((end - start) * 1_000) / 1_000;
-  throw document.wrong([...at, 'container.end.ms'], task['container.end.ms'], 'it is not before the start');
+  throw document.wrong(
+    [...at, 'container.end.ms'],
+    task['container.end.ms'],
+    'it must not be before the start',
+  );
 }
 
 function demandOf(
@@ -126,7 +130,7 @@ function demandOf(
           task[key],
           [...at, key],
           (value) => value >= 0 && value <= 1e9,
-          'it is a number, zero or more',
+          'it must be a number of at least 0',
         );
   const [cpu, mebibytes] = [amount('container.vcores'), amount('container.memory')];
   const demand = present({ cpu: cpu || undefined, memory: mebibytes ? mebibytes * MIB : undefined });

@@ -47,7 +47,7 @@ const COUNTS = {
   },
   partial: {
     code: 'partial-executions',
-    what: 'partial executions (status 2 to 4), which their job’s summary line includes: omitted',
+    what: 'partial executions (status 2 to 4), included in the summary line of their job: omitted',
   },
   gangs: {
     code: 'gangs',
@@ -136,7 +136,7 @@ class SwfReader {
     if (FAILED_STATUSES.includes(status)) this.#tally.add(FAILED_JOBS);
     if (tasks > 1) this.#tally.add(COUNTS.gangs);
     for (const name of UNREAD) if ((known(name) ?? 0) > 0) this.#unread.add(name);
-    if (texts.length > FIELDS.length) this.#unread.add(`those behind the ${FIELDS.length}th`);
+    if (texts.length > FIELDS.length) this.#unread.add(`those after field ${FIELDS.length}`);
     const [user, program, memory] = [known('user'), known('program'), known('requested memory')];
     packer.roomFor(tasks).fill(runTime);
     packer.close(submit, runTime, tasks, {
@@ -158,7 +158,7 @@ class SwfReader {
     if (texts.length < FIELDS.length) {
       throw new WorkloadError(
         `the line has ${texts.length} fields instead of ${FIELDS.length}`,
-        `a line is a job of ${FIELDS.length} numbers`,
+        `each line must be a job of ${FIELDS.length} numbers`,
         { file: this.#file, line: this.#line },
       );
     }
@@ -166,7 +166,7 @@ class SwfReader {
     const place = numbers.findIndex(
       (value) => Number.isNaN(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER,
     );
-    if (place >= 0) throw this.#wrong(texts, FIELDS[place]!, 'it is a decimal number; -1 means unknown');
+    if (place >= 0) throw this.#wrong(texts, FIELDS[place]!, 'it must be a decimal number; -1 means unknown');
     return numbers;
   }
 

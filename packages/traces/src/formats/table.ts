@@ -56,7 +56,7 @@ export async function* readRecords(file: string, { delimiter, hasQuotes }: Style
       cause.code === 'CSV_QUOTE_NOT_CLOSED' || cause.code === 'CSV_MAX_RECORD_SIZE'
         ? 'a double quote is not closed'
         : `the quotes are wrong (${cause.message.split('\n', 1)[0]!.slice(0, 120)})`,
-      'a cell with quotes in it is written "like ""this"""',
+      'write quotes within a cell as "like ""this"""',
       { file, line, cause },
     );
   } finally {
@@ -77,7 +77,7 @@ export function checkLength({ cells, file, line }: Row, columns: number): void {
   if (cells.length === columns) return;
   throw new WorkloadError(
     `the line has ${cells.length} ${cells.length === 1 ? 'column' : 'columns'} instead of ${columns}`,
-    'each row has as many as the header; a cell that holds the delimiter is put in double quotes',
+    'each row must have as many as the header; put a cell that contains the delimiter in double quotes',
     { file, line },
   );
 }

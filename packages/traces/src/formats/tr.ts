@@ -12,11 +12,11 @@ import type { TraceFormat } from './trace-format.js';
  * mean_task_s d1 d2 … dn`, separated by blanks. Numbers may be floats, lines may be in any order, and blank
  * lines are skipped.
  */
-const TR_LAYOUT = '`submit_s tasks mean_s d1 d2 … dn`, separated by blanks';
+const TR_LAYOUT = '`submit_s tasks mean_s d1 d2 … dn`, separated by spaces';
 
 export const tr = {
   name: 'tr',
-  aJob: `each line is a job: ${TR_LAYOUT}`,
+  aJob: `each line must be a job: ${TR_LAYOUT}`,
   endings: ['.tr'],
   recognises: looksLikeTr,
   read: readTr,
@@ -79,14 +79,14 @@ export class TrParser {
     const meanSeconds = fields.next() ? fields.number() : undefined;
     if (tasks === undefined || meanSeconds === undefined) {
       throw this.#wrong(
-        `the line has only ${tasks === undefined ? 1 : 2} of its fields`,
-        `a line is ${TR_LAYOUT}`,
+        `the line ends after ${tasks === undefined ? 1 : 2} fields`,
+        `each line must be ${TR_LAYOUT}`,
       );
     }
     if (!Number.isSafeInteger(tasks) || tasks < 1) {
       throw this.#wrong(
         `the number of tasks is ${quote(fields.token(atTasks))}`,
-        'it is a whole number, one or more',
+        'it must be a whole number of at least 1',
       );
     }
     if (!isSeconds(meanSeconds)) {
@@ -113,13 +113,13 @@ export class TrParser {
     if (count < tasks) {
       throw this.#wrong(
         `${tasks - count} of ${tasks} task durations ${tasks - count === 1 ? 'is' : 'are'} missing`,
-        'give one duration for each task, or correct the number of tasks',
+        'list one duration for each task, or correct the number of tasks',
       );
     }
     if (count > tasks) {
       throw this.#wrong(
         `the line has ${count} durations for ${tasks} ${tasks === 1 ? 'task' : 'tasks'}`,
-        'give one duration for each task, or correct the number of tasks',
+        'list one duration for each task, or correct the number of tasks',
       );
     }
   }

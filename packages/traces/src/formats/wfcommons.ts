@@ -49,7 +49,7 @@ function specified(document: JsonDocument, workflow: JsonObject): readonly Workf
     const id = document.text(task.id ?? task.name, [...path, 'id']);
     const run = runs.get(id);
     if (run === undefined)
-      throw document.fault(path, `task '${id}' has no run in workflow.execution`, 'each task has one');
+      throw document.fault(path, `task '${id}' is missing in workflow.execution`, 'each task needs one');
     return taskOf(document, id, task, path, run.task, run.path);
   });
 }
@@ -83,7 +83,7 @@ function taskOf(
           run[key],
           [...runPath, key],
           (value) => value >= 0 && value <= Number.MAX_SAFE_INTEGER,
-          'it is a number, zero or more',
+          'it must be a number of at least 0',
         );
   const cpu = amount('coreCount') ?? amount('cores');
   // Before version 1.4, memory is in KB.

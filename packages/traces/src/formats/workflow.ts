@@ -32,12 +32,13 @@ export function jobOfWorkflow(
   source: Source,
   tally: Tally,
 ): TraceJob {
-  if (tasks.length === 0) throw source.fault([], 'the workflow has no tasks', 'name another file');
+  if (tasks.length === 0) throw source.fault([], 'the workflow has no tasks', 'use another file');
   const placeOf = new Map<string, number>();
   for (const [place, { alias }] of tasks.entries()) if (alias !== undefined) placeOf.set(alias, place);
   const names = new Set<string>();
   for (const [place, { name, path }] of tasks.entries()) {
-    if (names.has(name)) throw source.fault(path, `two tasks are called '${name}'`, 'each needs a unique id');
+    if (names.has(name))
+      throw source.fault(path, `two tasks have the id '${name}'`, 'each needs a unique id');
     names.add(name);
     placeOf.set(name, place);
   }
@@ -48,7 +49,7 @@ export function jobOfWorkflow(
       if (at !== undefined) return at;
       throw source.fault(
         path,
-        `'${other}', which task '${name}' is linked to, does not exist`,
+        `'${other}', which task '${name}' links to, does not exist`,
         'add the task, or remove the link',
       );
     };
@@ -68,7 +69,7 @@ export function jobOfWorkflow(
   const ordered = inRunningOrder(stages);
   if ('circle' in ordered) {
     const place = placeOf.get(ordered.circle)!;
-    throw source.fault(tasks[place]!.path, `task '${ordered.circle}' depends on itself`, 'break the circle');
+    throw source.fault(tasks[place]!.path, `task '${ordered.circle}' depends on itself`, 'remove the cycle');
   }
   return { ...jobOf(0, ordered.durationsSeconds), ...features, stages: ordered.stages };
 }

@@ -75,7 +75,7 @@ export const dagLike = defineGenerator({
   description: 'jobs of many stages with demands, shaped like TPC-DS, TPC-H, BigBench or Microsoft’s jobs',
   options: {
     ...ARRIVALS,
-    shape: choice(['tpc-ds', 'tpc-h', 'bigbench', 'microsoft'], 'how many stages jobs have'),
+    shape: choice(['tpc-ds', 'tpc-h', 'bigbench', 'microsoft'], 'number of stages of jobs'),
   },
   generate: function* ({ jobs, shape, arrivals, interarrival, seed }): Generator<TraceJob> {
     const draws = new StageDraws(Random.seeded(seed).fork('dag-like'), 0.8);
@@ -89,7 +89,7 @@ const MAP_ONLY = 0.4;
 
 export const facebookLike = defineGenerator({
   name: 'facebook-like',
-  description: 'MapReduce jobs with demands: maps, and for three in five of them reduces',
+  description: 'MapReduce jobs with demands: maps, and reduces for 60% of them',
   options: ARRIVALS,
   generate: function* ({ jobs, arrivals, interarrival, seed }): Generator<TraceJob> {
     // 650,000 tasks of 7,000 jobs (Carbyne §5.1) are 93 per job, which this spread of sizes gives.

@@ -138,7 +138,7 @@ describe('packing', () => {
 
 describe('a specification', () => {
   it.each([
-    ['hawk:jobs=1', /^unknown generator 'hawk'; known ones are google-like, prototype, motivation, /],
+    ['hawk:jobs=1', /^unknown generator 'hawk'; known generators are google-like, prototype, motivation, /],
     ['motivation:task=3', /^motivation has no option 'task'; its options are jobs, interarrival, seed$/],
     ['motivation:toString=3', /^motivation has no option 'toString'/],
     ['motivation:jobs', /^motivation: option jobs has no value; write jobs=VALUE with a whole number/],
@@ -149,14 +149,14 @@ describe('a specification', () => {
     ['packing:sizes=0,0.5', /^packing: sizes is '0,0.5'/],
     [
       'motivation:jobs=0',
-      /^motivation: jobs is '0'; write jobs=VALUE with a whole number, one or more \(default 1000\)$/,
+      /^motivation: jobs is '0'; write jobs=VALUE with a whole number of at least 1 \(default 1000\)$/,
     ],
     ['motivation:jobs=1.5', /jobs is '1.5'/],
     ['motivation:jobs=many', /jobs is 'many'/],
     ['motivation:jobs=', /jobs is ''/],
     ['motivation:interarrival=-5', /interarrival is '-5'; .* a number above zero/],
-    ['motivation:seed=-1', /seed is '-1'; .* a whole number, zero or more/],
-    ['motivation:jobs=1,jobs=2', /option jobs is given twice/],
+    ['motivation:seed=-1', /seed is '-1'; .* a whole number of at least 0/],
+    ['motivation:jobs=1,jobs=2', /option jobs is set twice/],
     ['yahoo:deviation=some', /deviation is 'some'; write deviation=VALUE with twice-mean or root/],
   ])('`%s` is refused', (spec, message) => {
     expect(() => configureGenerator(spec)).toThrow(message);

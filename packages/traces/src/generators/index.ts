@@ -48,7 +48,7 @@ export function configureGenerator(spec: string): ConfiguredGenerator {
   if (found === undefined) {
     throw new WorkloadError(
       `unknown generator '${spec.split(':', 1)[0]}'`,
-      `known ones are ${Object.keys(GENERATORS).join(', ')}`,
+      `known generators are ${Object.keys(GENERATORS).join(', ')}`,
     );
   }
   return found.generator.configure(found.options);

@@ -27,7 +27,7 @@ export const mixed = defineGenerator({
     'interactive jobs, staged batch, gangs with deadlines and GPU tasks of three users, for workers of 4 CPUs, 8 GiB and one GPU',
   options: {
     jobs: count(400, 'number of jobs: 60% interactive, 20% batch, 10% gangs, 10% GPU'),
-    load: positive(0.9, 'CPU seconds submitted a second, over the CPUs of the workers'),
+    load: positive(0.9, 'CPU seconds submitted per second, divided by the CPUs of the workers'),
     workers: count(20, 'workers that `load` refers to; gangs have a quarter as many tasks at most'),
     scale: positive(1, 'divides the run times, deadlines and times between submissions'),
     seed: seed(),

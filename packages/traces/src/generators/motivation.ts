@@ -15,7 +15,7 @@ export const motivation = defineGenerator({
     'Hawk §2.3: 95% short jobs of 100 tasks of 100 s, 5% long ones of 1,000 tasks of 20,000 s; Poisson arrivals',
   options: {
     jobs: count(1000, 'number of jobs'),
-    interarrival: positive(50, 'mean seconds from one submission to the next'),
+    interarrival: positive(50, 'mean seconds between submissions'),
     seed: seed(),
   },
   generate: function* ({ jobs, interarrival, seed }): Generator<TraceJob> {

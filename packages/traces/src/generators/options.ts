@@ -34,7 +34,7 @@ export function wholeNumber(fallback: number, description: string, least: number
   return {
     default: fallback,
     description,
-    accepts: `a whole number, ${least === 0 ? 'zero' : 'one'} or more`,
+    accepts: `a whole number of at least ${least}`,
     parse: (text) => {
       const value = decimal(text);
       return Number.isSafeInteger(value) && value >= least ? value : undefined;
@@ -96,7 +96,7 @@ export function parseOptions<O extends OptionSpecs>(
       );
     }
     if (name in values) {
-      throw new WorkloadError(`${generator}: option ${name} is given twice`, 'give it once');
+      throw new WorkloadError(`${generator}: option ${name} is set twice`, 'set it once');
     }
     const parsed = value === undefined ? undefined : spec.parse(value);
     if (parsed === undefined) {

@@ -36,7 +36,7 @@ function sizesOf(text: string): Sizes | undefined {
 const sizes: OptionSpec<string> = {
   default: 'uniform,0.1,0.9',
   description: 'shares of a machine that tasks request: uniform,LOW,HIGH or SIZE:WEIGHT,SIZE:WEIGHT',
-  accepts: 'uniform,LOW,HIGH or SIZE:WEIGHT,… of shares above 0, 1 at most',
+  accepts: 'uniform,LOW,HIGH or SIZE:WEIGHT,… with shares above 0 and at most 1',
   isList: true,
   parse: (text) => (sizesOf(text) === undefined ? undefined : text),
 };
@@ -51,7 +51,7 @@ export const packing = defineGenerator({
     cpus: positive(4, 'cores of the machine that sizes are shares of'),
     arrivals: choice(
       ['poisson', 'bernoulli', 'continuous'],
-      'any number a second, one or none, or at any time',
+      'any number per second, at most one per second, or at any time',
     ),
     service: choice(['geometric', 'exponential', 'fixed'], 'distribution of the task durations'),
     mean: positive(100, 'mean task duration in seconds'),

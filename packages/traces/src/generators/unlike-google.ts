@@ -54,13 +54,13 @@ const MUSTANG: Nature = {
 
 export const hedgeFundLike = unlikeGoogle(
   'hedgefund-like',
-  "3Sigma's HedgeFund as far as its text goes: gangs, run times vary much within each user and program",
+  "3Sigma's HedgeFund as far as its text describes it: gangs, run times vary much within each user and program",
   HEDGE_FUND,
 );
 
 export const mustangLike = unlikeGoogle(
   'mustang-like',
-  "3Sigma's Mustang as far as its text goes: gangs, most run times are known well, and a quarter ends long before",
+  "3Sigma's Mustang as far as its text describes it: gangs, most run times are known well, and a quarter ends long before",
   MUSTANG,
 );
 

@@ -9,7 +9,7 @@ export function formatStats(stats: TraceStats): string {
   const lines = [
     `${counted(stats.jobs, 'job')}, ${counted(stats.tasks, 'task')}, ${number(stats.taskSeconds)} task seconds`,
     stats.spanSeconds > 0
-      ? `submitted over ${number(stats.spanSeconds)} s, one each ${number(arrivals.meanInterarrivalSeconds!)} s (spread ${number(arrivals.interarrivalSpread!)}; Poisson has 1)`
+      ? `submitted over ${number(stats.spanSeconds)} s, one every ${number(arrivals.meanInterarrivalSeconds!)} s (spread ${number(arrivals.interarrivalSpread!)}; Poisson has 1)`
       : 'all submitted at once',
     '',
     ...aligned([
@@ -28,7 +28,7 @@ export function formatStats(stats: TraceStats): string {
   ];
   if (stats.taskSecondsPerSecond !== null) {
     const loads = stats.offeredLoad.map(({ workers, load }) => `${number(workers)}: ${formatShare(load)}`);
-    lines.push(`${number(stats.taskSecondsPerSecond)} task seconds a second; load offered to workers`);
+    lines.push(`${number(stats.taskSecondsPerSecond)} task seconds per second; load offered to workers`);
     lines.push(`  ${loads.join('  ')}`);
   }
   if (stats.users !== null) lines.push('', ...userLines(stats.users));

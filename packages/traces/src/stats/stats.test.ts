@@ -78,7 +78,7 @@ describe('formatStats', () => {
   it('is a readable table', async () => {
     expect(formatStats(await traceStats(JOBS, { workers: [10] }))).toMatchInlineSnapshot(`
       "10 jobs, 12 tasks, 345 task seconds
-      submitted over 90 s, one each 10 s (spread 0; Poisson has 1)
+      submitted over 90 s, one every 10 s (spread 0; Poisson has 1)
 
                                       mean    p50    p90    p99    max
       tasks per job                    1.2      1      1      3      3
@@ -89,7 +89,7 @@ describe('formatStats', () => {
 
       longest 10% of jobs (mean task duration from 100 s): 87.0% of task seconds, 25.0% of tasks
         their durations are 20 times the others' by task, 20 times by job
-      3.83 task seconds a second; load offered to workers
+      3.83 task seconds per second; load offered to workers
         10: 38.3%
 
       3 users; the heaviest

@@ -82,7 +82,8 @@ function request(row: CsvRow): MachineShare | undefined {
 
 function eventType(row: CsvRow, column: number): EventType {
   const type = row.wholeNumber(column, 'event type');
-  if (type > EventType.updateRunning) throw row.wrong(column, 'event type', 'it is a number from 0 to 8');
+  if (type > EventType.updateRunning)
+    throw row.wrong(column, 'event type', 'it must be a number from 0 to 8');
   return type as EventType;
 }
 
@@ -119,7 +120,7 @@ export async function* readEvents<Event extends { readonly timeUs: number }>(
 function backwards(row: CsvRow, timeUs: number, latestUs: number): WorkloadError {
   return new WorkloadError(
     `time goes backwards: ${timeUs} µs comes after ${latestUs} µs`,
-    'the rows of a table are in order of time: copy or download the parts again, and keep their names',
+    'rows must be in order of time: copy or download the parts again, and keep their names',
     { file: row.file, line: row.line },
   );
 }

@@ -23,11 +23,11 @@ const COUNTS = {
   },
   nothingFinished: {
     code: 'jobs-nothing-finished',
-    what: 'jobs of which no task finished: omitted',
+    what: 'jobs with no finished task: omitted',
   },
   partlyFinished: {
     code: 'jobs-partly-finished',
-    what: 'jobs of which some tasks did not finish: read without those',
+    what: 'jobs with some unfinished tasks: read without those tasks',
   },
   submittedAgain: {
     code: 'jobs-submitted-again',
@@ -36,7 +36,7 @@ const COUNTS = {
   evicted: { code: 'tasks-evicted', what: 'tasks evicted that never finished: omitted' },
   failed: { code: 'tasks-failed', what: 'tasks that failed and never finished: omitted' },
   killed: { code: 'tasks-killed', what: 'tasks killed before they finished: omitted' },
-  lost: { code: 'tasks-lost', what: 'tasks lost that never finished: omitted' },
+  lost: { code: 'tasks-lost', what: 'lost tasks that never finished: omitted' },
   withoutStart: {
     code: 'tasks-without-start',
     what: 'tasks that finished without a recorded start: omitted',

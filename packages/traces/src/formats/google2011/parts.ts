@@ -72,14 +72,14 @@ function checkNumbers(sortedNames: readonly string[], file: string): void {
     if (match === null) return;
     const number = Number(match[1]);
     if (number === before) {
-      throw new WorkloadError(`part ${number} is there twice, plain and gzip'd`, 'keep one of them', {
+      throw new WorkloadError(`part ${number} is there twice, plain and gzipped`, 'keep one of them', {
         file,
       });
     }
     if (before !== undefined && number !== before + 1) {
       throw new WorkloadError(
         `part ${before + 1} is missing between ${before} and ${number}`,
-        'copy it as well, or take consecutive parts only',
+        'copy it as well, or use only consecutive parts',
         { file },
       );
     }
@@ -90,7 +90,7 @@ function checkNumbers(sortedNames: readonly string[], file: string): void {
 function partOfATable(file: string): WorkloadError {
   return new WorkloadError(
     'this is only a part of the official Google trace',
-    'give the folder that contains both job_events and task_events',
+    'use the folder that contains both job_events and task_events',
     { file },
   );
 }

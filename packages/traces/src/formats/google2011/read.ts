@@ -84,7 +84,7 @@ function noJobs(folder: string, tally: Tally): WorkloadError {
   const counts = tally.list().map(({ what, count }) => `${count} ${what}`);
   return new WorkloadError(
     `no job in these parts has a finished task${counts.length === 0 ? '' : ` (${counts.join('; ')})`}`,
-    'take more parts',
+    'add more parts',
     { file: folder },
   );
 }

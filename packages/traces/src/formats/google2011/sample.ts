@@ -38,7 +38,8 @@ async function* readSample(file: string, tally = new Tally()): AsyncGenerator<Pa
     const timeUs = numberAt(row, 0, 'time') + SHIFT_US;
     const [job, task] = [numberAt(row, 2, 'job id'), numberAt(row, 3, 'task index')];
     const type = numberAt(row, 5, 'event type');
-    if (type > EventType.updateRunning) throw wrongCell(row, 5, 'event type', 'it is a number from 0 to 8');
+    if (type > EventType.updateRunning)
+      throw wrongCell(row, 5, 'event type', 'it must be a number from 0 to 8');
     if (!seen.has(job)) {
       seen.add(job);
       const schedulingClass = row.cells[7] === '' ? undefined : numberAt(row, 7, 'scheduling class');
@@ -67,12 +68,12 @@ async function* readSample(file: string, tally = new Tally()): AsyncGenerator<Pa
 function numberAt(row: Row, column: number, name: string): number {
   const value = decimal(row.cells[column]!);
   if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw wrongCell(row, column, name, 'it is a whole number');
+  throw wrongCell(row, column, name, 'it must be a whole number');
 }
 
 function shareAt(row: Row, column: number): number {
   const text = row.cells[column]!;
   const value = text === '' ? 0 : decimal(text);
   if (value >= 0 && value <= 1) return value;
-  throw wrongCell(row, column, 'request', 'it is a share of the largest machine, from 0 to 1');
+  throw wrongCell(row, column, 'request', 'it must be a share of the largest machine, from 0 to 1');
 }

@@ -12,7 +12,7 @@ const HEADER = `{"schema":"${JSONL_SCHEMA}"}`;
 /** Our format, with every feature of a job. docs/USE.md lists the fields. */
 export const jsonl = {
   name: 'jsonl',
-  aJob: `a job is a line of JSON after ${HEADER}`,
+  aJob: `write one job as JSON per line after ${HEADER}`,
   endings: ['.jsonl', '.ndjson'],
   // One JSON object per line; documents that span lines are other formats.
   recognises: (firstLine) => /^\s*\{.*"/.test(firstLine),
@@ -49,7 +49,7 @@ function parseLine(text: string, isHeaded: boolean, file: string, line: number):
     const schema = (value as { schema?: unknown } | null)?.schema;
     if (schema === JSONL_SCHEMA) return undefined;
     if (schema !== undefined) {
-      throw new FieldProblem(`the schema is ${quote(JSON.stringify(schema))}`, `this reads ${JSONL_SCHEMA}`);
+      throw new FieldProblem(`the schema is ${quote(JSON.stringify(schema))}`, `expected ${JSONL_SCHEMA}`);
     }
     if (!isHeaded) throw new FieldProblem('the trace has no header', `start it with ${HEADER}`);
     return parseJob(value);
@@ -65,7 +65,7 @@ function parseJson(text: string): unknown {
   } catch {
     throw new FieldProblem(
       `not JSON: ${quote(text.trim())}`,
-      'each line is one complete JSON object: jq -c writes such lines',
+      'each line must be one complete JSON object: jq -c writes such lines',
     );
   }
 }

@@ -78,32 +78,35 @@ describe('readJsonl', () => {
 
   it.each([
     ['{"submitSeconds":1,"durationsSeconds":[2]', /not JSON: '\{"submitSeconds":1,/],
-    ['[1]', /the job is '\[1\]'; it is an object/],
+    ['[1]', /the job is '\[1\]'; it must be an object/],
     ['null', /the job is 'null'/],
-    ['{"durationsSeconds":[2]}', /submitSeconds is missing; it is a number of seconds, zero or more/],
+    ['{"durationsSeconds":[2]}', /submitSeconds is missing; it must be a number of seconds, at least 0/],
     ['{"submitSeconds":-1,"durationsSeconds":[2]}', /submitSeconds is '-1'/],
     ['{"submitSeconds":"1","durationsSeconds":[2]}', /submitSeconds is '"1"'/],
-    ['{"submitSeconds":1}', /the job has neither durationsSeconds nor stages; give one of them/],
+    ['{"submitSeconds":1}', /the job has neither durationsSeconds nor stages; use one of them/],
     [
       '{"submitSeconds":1,"durationsSeconds":[1],"stages":[]}',
       /the job has both durationsSeconds and stages/,
     ],
-    ['{"submitSeconds":1,"durationsSeconds":[]}', /durationsSeconds is '\[\]'; it is a list of at least one/],
+    ['{"submitSeconds":1,"durationsSeconds":[]}', /durationsSeconds is '\[\]'; it must be a non-empty list/],
     ['{"submitSeconds":1,"durationsSeconds":[1,null]}', /durationsSeconds\[1\] is 'null'/],
     ['{"submitSeconds":1,"durationsSeconds":[1,NaN]}', /not JSON/],
     ['{"submitSeconds":1,"durationsSeconds":[1e999]}', /durationsSeconds\[0\] is/],
     [
       '{"submitSeconds":1,"durationsSeconds":[1],"prioirty":3}',
-      /the job has the unknown field 'prioirty'; known ones are submit/,
+      /the job has the unknown field 'prioirty'; known fields are submit/,
     ],
-    ['{"submitSeconds":1,"durationsSeconds":[1],"weight":0}', /weight is '0'; it is a number above zero/],
+    [
+      '{"submitSeconds":1,"durationsSeconds":[1],"weight":0}',
+      /weight is '0'; it must be a number above zero/,
+    ],
     [
       '{"submitSeconds":1,"durationsSeconds":[1],"retries":1.5}',
-      /retries is '1.5'; it is a whole number, from 0 to 1000/,
+      /retries is '1.5'; it must be a whole number from 0 to 1000/,
     ],
     [
       '{"submitSeconds":1,"durationsSeconds":[1],"maxRunning":0}',
-      /maxRunning is '0'; it is a whole number, 1 or more/,
+      /maxRunning is '0'; it must be a whole number of at least 1/,
     ],
     ['{"submitSeconds":1,"durationsSeconds":[1],"gang":"yes"}', /gang is '"yes"'; it is true or false/],
     [
@@ -112,15 +115,15 @@ describe('readJsonl', () => {
     ],
     [
       '{"submitSeconds":1,"durationsSeconds":[1],"name":""}',
-      /name is '""'; it is a text of 1 to 256 characters/,
+      /name is '""'; it must be a string of 1 to 256 characters/,
     ],
     ['{"submitSeconds":1,"durationsSeconds":[1],"demand":{"cpu":"2"}}', /demand.cpu is '"2"'/],
-    ['{"submitSeconds":1,"durationsSeconds":[1],"demand":[]}', /demand is '\[\]'; it is an object/],
+    ['{"submitSeconds":1,"durationsSeconds":[1],"demand":[]}', /demand is '\[\]'; it must be an object/],
     ['{"submitSeconds":1,"durationsSeconds":[1],"machineShare":{"cpu":1}}', /machineShare.memory is missing/],
     ['{"submitSeconds":1,"stages":[{"name":"a"}]}', /stages\[0\].durationsSeconds is missing/],
     [
       '{"submitSeconds":1,"stages":[{"name":"a","durationsSeconds":[1]},{"name":"a","durationsSeconds":[1]}]}',
-      /two stages are called 'a'/,
+      /two stages have the name 'a'/,
     ],
     [
       '{"submitSeconds":1,"stages":[{"name":"a","after":["c"],"durationsSeconds":[1]},{"name":"b","durationsSeconds":[1]}]}',
@@ -128,7 +131,7 @@ describe('readJsonl', () => {
     ],
     [
       '{"submitSeconds":1,"stages":[{"name":"a","after":["b"],"durationsSeconds":[1]},{"name":"b","after":["a"],"durationsSeconds":[1]}]}',
-      /stage 'a' depends on itself, directly or through others; break the circle/,
+      /stage 'a' depends on itself, directly or through others; remove the cycle/,
     ],
     ['{"schema":"goshawk.trace/2"}', /the schema is '"goshawk.trace\/2"'; this reads goshawk.trace\/1/],
   ])('refuses %s with file and line', async (line, message) => {

@@ -30,10 +30,10 @@ function number(accepts: string, is: (value: number) => boolean): Kind<number> {
   };
 }
 
-const SECONDS = number('a number of seconds, zero or more', isSeconds);
+const SECONDS = number('a number of seconds, at least 0', isSeconds);
 /** A plan cannot contain a stage of 0 s. */
 const STAGE_SECONDS = number('a number of seconds above zero', (value) => value > 0 && SECONDS.is(value));
-const AMOUNT = number('a number, zero or more', (value) => value >= 0 && value <= LIMITS.amountMax);
+const AMOUNT = number('a number of at least 0', (value) => value >= 0 && value <= LIMITS.amountMax);
 const WEIGHT = number(
   `a number above zero, at most ${LIMITS.weightMax}`,
   (value) => value >= 1 / LIMITS.weightMax && value <= LIMITS.weightMax,
@@ -50,15 +50,15 @@ const SLOWDOWN = number(
 );
 
 function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): Kind<number> {
-  const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `from ${min} to ${max}`;
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
   return number(
-    `a whole number, ${range}`,
+    `a whole number ${range}`,
     (value) => Number.isSafeInteger(value) && value >= min && value <= max,
   );
 }
 
 const NAME: Kind<string> = {
-  accepts: `a text of 1 to ${LIMITS.nameLengthMax} characters`,
+  accepts: `a string of 1 to ${LIMITS.nameLengthMax} characters`,
   is: (value): value is string =>
     typeof value === 'string' && value.length >= 1 && value.length <= LIMITS.nameLengthMax,
 };
@@ -69,7 +69,7 @@ const FLAG: Kind<boolean> = {
 };
 
 const LIST: Kind<readonly unknown[]> = {
-  accepts: 'a list of at least one',
+  accepts: 'a non-empty list',
   is: (value): value is readonly unknown[] => Array.isArray(value) && value.length > 0,
 };
 
@@ -83,8 +83,8 @@ const OBJECT: Kind<JsonObject> = {
 /** @param where name of the field for errors, such as `stages[1].name` */
 function check<T>(value: unknown, kind: Kind<T>, where: string): T {
   if (kind.is(value)) return value;
-  if (value === undefined) throw new FieldProblem(`${where} is missing`, `it is ${kind.accepts}`);
-  throw new FieldProblem(`${where} is ${quote(JSON.stringify(value))}`, `it is ${kind.accepts}`);
+  if (value === undefined) throw new FieldProblem(`${where} is missing`, `it must be ${kind.accepts}`);
+  throw new FieldProblem(`${where} is ${quote(JSON.stringify(value))}`, `it must be ${kind.accepts}`);
 }
 
 /** Checks that an object has no unknown fields, because a misspelled field would be ignored silently. */
@@ -94,7 +94,7 @@ function checkObject(value: unknown, known: readonly string[], where: string): J
   if (unknown !== undefined) {
     throw new FieldProblem(
       `${where} has the unknown field ${quote(unknown)}`,
-      `known ones are ${known.join(', ')}`,
+      `known fields are ${known.join(', ')}`,
     );
   }
   return object;
@@ -178,7 +178,7 @@ export function parseJob(value: unknown): TraceJob {
   if ((fields.durationsSeconds === undefined) === (fields.stages === undefined)) {
     throw new FieldProblem(
       `the job has ${fields.stages === undefined ? 'neither' : 'both'} durationsSeconds ${fields.stages === undefined ? 'nor' : 'and'} stages`,
-      'give one of them',
+      'use one of them',
     );
   }
   const { durationsSeconds, stages } =
@@ -215,8 +215,8 @@ function checkGangs({ maxRunning = Number.POSITIVE_INFINITY, ...job }: TraceJob)
   for (const { tasks, gang = job.gang } of all)
     if (gang === true && tasks > maxRunning)
       throw new FieldProblem(
-        `maxRunning is ${maxRunning}, and ${tasks} tasks of a gang start together`,
-        'leave one of them out',
+        `maxRunning is ${maxRunning}, but all ${tasks} tasks of a gang start together`,
+        'omit one of them',
       );
 }
 
@@ -228,14 +228,14 @@ function parseStages(value: unknown): Pick<TraceJob, 'durationsSeconds' | 'stage
     const fields = checkObject(each, STAGE_FIELDS, where);
     const name = check(fields.name, NAME, `${where}.name`);
     if (places.has(name)) {
-      throw new FieldProblem(`two stages are called '${name}'`, 'give each stage a unique name');
+      throw new FieldProblem(`two stages have the name '${name}'`, 'use unique stage names');
     }
     places.set(name, i);
     const durationsSeconds = checkDurations(fields.durationsSeconds, `${where}.durationsSeconds`);
     if (durationsSeconds.every((seconds) => seconds === 0))
       throw new FieldProblem(
         `${where} takes 0 s`,
-        'a stage needs a duration: remove it, or give the durations of its tasks',
+        'a stage needs a duration: remove it, or set the durations of its tasks',
       );
     const optional = {
       demand: fields.demand === undefined ? undefined : checkDemand(fields.demand, `${where}.demand`),
@@ -266,7 +266,7 @@ function parseStages(value: unknown): Pick<TraceJob, 'durationsSeconds' | 'stage
   if ('circle' in ordered) {
     throw new FieldProblem(
       `stage '${ordered.circle}' depends on itself, directly or through others`,
-      'break the circle',
+      'remove the cycle',
     );
   }
   return ordered;
