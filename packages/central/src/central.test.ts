@@ -465,7 +465,7 @@ test('a free row goes to the next worker', () => {
 
 test('short work that central only knows from reports counts in the reserve', () => {
   const policy = { preset: { ...PRESETS['goshawk-peer'] }, cutoffMs: 1_000 };
-  const long = (cameMs: number) => {
+  const long = (arrivedMs: number) => {
     const bench = new Bench(policy);
     bench.enlist(OWNER, 'first');
     const workers = Array.from({ length: 100 }, (_, i) => (100 + i) as Address);
@@ -482,7 +482,7 @@ test('short work that central only knows from reports counts in the reserve', ()
         gpuParts: undefined,
       });
     }
-    bench.receive(OWNER, { type: 'usage', shortMs: 0, longMs: 0, cameMs, cameTasks: 0, completed: [] });
+    bench.receive(OWNER, { type: 'usage', shortMs: 0, longMs: 0, arrivedMs, arrivedTasks: 0, completed: [] });
     const need = {
       job: 1,
       stage: 0,
@@ -564,20 +564,20 @@ test('a draining worker keeps draining under a new central', () => {
 
 test('a durable scheduler is lost if another one without its jobs takes its name', () => {
   const bench = new Bench();
-  const toldOf = () => {
+  const notifiedOf = () => {
     bench.central.wake('publish', 0, bench.now);
     const [peers] = bench.take('peers');
     return { lost: peers!.ownersLost, away: peers!.ownersAway };
   };
   bench.register(W1);
   bench.enlist(OWNER, 'first');
-  toldOf();
+  notifiedOf();
   // Restarted with its journal: its running tasks continue.
   bench.enlist(CLIENT, 'first');
-  expect(toldOf()).toEqual({ lost: [], away: [OWNER] });
+  expect(notifiedOf()).toEqual({ lost: [], away: [OWNER] });
   // Restarted without its journal: the results will never be needed.
   bench.enlist(W3, 'second');
-  expect(toldOf()).toEqual({ lost: [CLIENT], away: [] });
+  expect(notifiedOf()).toEqual({ lost: [CLIENT], away: [] });
 });
 
 test('clients learn of a new scheduler after the other schedulers, and of a returning one immediately', () => {

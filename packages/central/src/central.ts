@@ -63,7 +63,7 @@ export class Central implements Machine<CentralTimer> {
     const cutoffMs = () => this.#cutoff.settings.policy.cutoffMs;
     const made = policyOf(policy, cutoffMs, timings.heartbeatMs, () => env.random(), env.policyFailed);
     this.#dispatcher = new Dispatcher(env, made, timings, {
-      came: (tasks) => this.#shedding.came(tasks),
+      arrived: (tasks) => this.#shedding.arrived(tasks),
       nameIfUnknown: (owner, worker) => this.#members.nameIfUnknown(owner, worker),
       preempts: ({ owner, number }, worker) => {
         const name = this.#members.registry.workers.get(worker)?.name ?? '';
@@ -123,7 +123,7 @@ export class Central implements Machine<CentralTimer> {
       case 'enlist':
         this.#members.enlist(from, message, now);
         this.#tellLimits(from);
-        return this.#occupied.schedulerCame(now);
+        return this.#occupied.schedulerJoined(now);
       case 'leave':
         return this.#members.left(from, now);
       case 'holdings':
@@ -136,8 +136,8 @@ export class Central implements Machine<CentralTimer> {
       case 'usage':
         if (this.#isUnregistered(from)) return;
         // If run times are unknown at arrival, the reserve is sized by what workers report of short tasks.
-        if (this.#config.settings.policy.estimator === 'given') this.#dispatcher.shortCame(message.cameMs);
-        this.#shedding.came(message.cameTasks);
+        if (this.#config.settings.policy.estimator === 'given') this.#dispatcher.shortArrived(message.arrivedMs);
+        this.#shedding.arrived(message.arrivedTasks);
         this.#learnCutoff(message);
         return this.#members.worked(message, now);
       case 'resync':
@@ -359,8 +359,8 @@ export class Central implements Machine<CentralTimer> {
         this.#members.relabel(now);
       }
       // A welcomed worker reports its free slots.
-      const wantsToKnow = this.#pulls && (this.#isMatching || this.#dispatcher.waitingTasks > 0);
-      if (wantsToKnow && this.#dispatcher.isDoubtful(from, busy, now)) this.#members.welcome(from);
+      const asksForState = this.#pulls && (this.#isMatching || this.#dispatcher.waitingTasks > 0);
+      if (asksForState && this.#dispatcher.isDoubtful(from, busy, now)) this.#members.welcome(from);
     }
     if (this.#isUnregistered(from)) return;
     this.#members.acknowledge(from, this.#isMatching);

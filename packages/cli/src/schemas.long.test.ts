@@ -186,9 +186,9 @@ describe('an output fits its schema', () => {
   });
 
   it('goshawk.notification/1 of each line that --notify-command gets', async () => {
-    const linesTold = async () => (await readFile(join(own, 'told.jsonl'), 'utf8')).trim().split('\n');
-    await expect.poll(async () => (await linesTold().catch(() => [])).length).toBeGreaterThan(2);
-    for (const line of await linesTold())
+    const notificationLines = async () => (await readFile(join(own, 'told.jsonl'), 'utf8')).trim().split('\n');
+    await expect.poll(async () => (await notificationLines().catch(() => [])).length).toBeGreaterThan(2);
+    for (const line of await notificationLines())
       await expectToFit(JSON.parse(line) as Record<string, unknown>, 'goshawk.notification/1');
   });
 

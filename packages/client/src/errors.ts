@@ -112,12 +112,12 @@ export function refusal({ code, message, hint }: MessageOf<'refused'>): GoshawkE
   return new GoshawkError(code, message, hint);
 }
 
-/** @param what description of the request, as in "asked to submit a job" */
+/** @param what description of the request, as in "when asked to submit a job" */
 export function noAnswer(whom: string, what: string, silentMs: Millis): UnreachableError {
   return new UnreachableError(
     'unreachable',
     `no answer from ${whom} for ${formatDuration(silentMs)} when asked ${what}`,
-    `is the cluster running? If so, check its log for a protocol version other than this client's, ${PROTOCOL_VERSION}`,
+    `is the cluster running? If so, check its log: this client speaks protocol version ${PROTOCOL_VERSION}`,
   );
 }
 
@@ -134,7 +134,7 @@ export function nobodyThere(seeds: readonly string[], cause: unknown): Unreachab
 export function silentProcess(endpoint: string, cause: unknown): UnreachableError {
   return new UnreachableError(
     'unreachable',
-    `${endpoint} accepts connections but does not answer: it hangs, or its protocol version differs from this client's, ${PROTOCOL_VERSION}`,
+    `${endpoint} accepts connections but does not answer: it hangs, or speaks a protocol version other than ${PROTOCOL_VERSION}`,
     'its log names both versions; use a client of the same version as the cluster',
     { cause },
   );

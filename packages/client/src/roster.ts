@@ -227,7 +227,7 @@ export class Roster {
   }
 
   /** Uses the address through which this client reached central, which may differ from the one for others. */
-  #heardCentral({ party, title }: Destination, from: string): void {
+  #centralAnswered({ party, title }: Destination, from: string): void {
     const [at, answered] = [parseParty(party), parseParty(from)];
     if (at === undefined || answered === undefined) return;
     this.#presentCentral = { party: `${at.endpoint}!${answered.incarnation}/${at.index}`, title };
@@ -260,7 +260,7 @@ export class Roster {
 
   #take(central: Destination, { from, value: answer }: { from: string; value: Schedulers }): void {
     this.#central = central;
-    this.#heardCentral(central, from);
+    this.#centralAnswered(central, from);
     this.#updatedAt = performance.now();
     const known = (views: readonly SchedulerView[]) =>
       views.flatMap(knownScheduler).filter((scheduler) => this.#isLatest(scheduler));

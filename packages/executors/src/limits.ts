@@ -38,7 +38,7 @@ export function allowedBytes(): number {
 /** Check interval for modules' memory outside of the heap. */
 export const MEMORY_LOOK_MS = 50;
 /** A thread that is ended for its memory releases it within this time; no other is ended for it meanwhile. */
-export const MEMORY_CALM_MS = 1_000;
+export const MEMORY_GRACE_MS = 1_000;
 /** Fraction of the process's memory above which a running module is ended, before the system kills the process. */
 export const MEMORY_SHARE_MAX = 0.85;
 

@@ -1,4 +1,4 @@
-import { allowedBytes, MEMORY_CALM_MS, MEMORY_LOOK_MS, MEMORY_SHARE_MAX } from './limits.js';
+import { allowedBytes, MEMORY_GRACE_MS, MEMORY_LOOK_MS, MEMORY_SHARE_MAX } from './limits.js';
 import type { ThreadLink } from './thread-link.js';
 
 /**
@@ -11,7 +11,7 @@ export class ModuleMemory {
   readonly #running: () => readonly ThreadLink[];
   #timer: NodeJS.Timeout | undefined;
   #bytesBefore = 0;
-  #calmUntil = 0;
+  #graceUntil = 0;
 
   /** @param heapMiBMax also the limit outside of the heap */
   constructor(heapMiBMax: number, running: () => readonly ThreadLink[]) {
@@ -42,14 +42,14 @@ export class ModuleMemory {
     const now = performance.now();
     // Each may have a full heap, so anything beyond all of them is outside.
     const isOver = bytes - this.#bytesBefore > this.#bytesMax * (1 + running.length);
-    if (now < this.#calmUntil || !(isOver || bytes > MEMORY_SHARE_MAX * allowedBytes())) return;
+    if (now < this.#graceUntil || !(isOver || bytes > MEMORY_SHARE_MAX * allowedBytes())) return;
     const deaf = running.filter(({ isDeaf }) => isDeaf);
     if (deaf.length === 0) return;
     // The others were started while there was room.
     deaf
       .reduce((last, thread) => (thread.startedAt > last.startedAt ? thread : last))
       .outgrown(this.#message());
-    this.#calmUntil = now + MEMORY_CALM_MS;
+    this.#graceUntil = now + MEMORY_GRACE_MS;
   }
 
   #message(): string {

@@ -67,7 +67,7 @@ const WORK = `
     setInterval(() => {}, 1000);
   });
   export const ignores = (_, { signal }) => { signal.aborted; console.log('deaf'); for (;;); };
-  export const exitsWhenTold = (_, { signal }) => new Promise(() => {
+  export const exitsOnAbort = (_, { signal }) => new Promise(() => {
     console.log('listening');
     signal.addEventListener('abort', () => process.exit(0));
     setInterval(() => {}, 1000);
@@ -416,7 +416,7 @@ describe('a module task that is killed', () => {
 
   it('ends with its thread when it ends that at its signal', async () => {
     const other = new Executors({ dataFolder: folder, graceMs: 1e9 });
-    const { run, sink } = record(other, call('exitsWhenTold'));
+    const { run, sink } = record(other, call('exitsOnAbort'));
     await expect.poll(() => sink.text()).toBe('listening\n');
     run.kill('cancelled');
     expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });

@@ -7,7 +7,7 @@ import { LIMITS } from './limits.js';
 
 const request = () => ({}) as IncomingMessage;
 
-function inPieces(text: string, bytes = 65_536): Readable {
+function inChunks(text: string, bytes = 65_536): Readable {
   const body = Buffer.from(text);
   const pieces = Array.from({ length: Math.ceil(body.length / bytes) }, (_, i) => i * bytes);
   return Readable.from(pieces.map((at) => body.subarray(at, at + bytes)));
@@ -36,7 +36,7 @@ describe('a body', () => {
     ['{"a":', 200],
     [' ', LIMITS.bodyBytesMax + 1],
   ])('of %s again and again is refused before anything is made of it', async (text, times) => {
-    await expect(new Bodies().read(request(), inPieces(text.repeat(times)))).rejects.toMatchObject({
+    await expect(new Bodies().read(request(), inChunks(text.repeat(times)))).rejects.toMatchObject({
       status: 413,
       code: 'too-large',
     });
@@ -52,11 +52,11 @@ describe('a body', () => {
     const bodies = new Bodies(1_000);
     const text = JSON.stringify('x'.repeat(600));
     const [first, second] = [request(), request()];
-    expect(await bodies.read(first, inPieces(text))).toBe(text);
-    await expect(bodies.read(second, inPieces(text, 100))).rejects.toMatchObject({ status: 503 });
+    expect(await bodies.read(first, inChunks(text))).toBe(text);
+    await expect(bodies.read(second, inChunks(text, 100))).rejects.toMatchObject({ status: 503 });
     bodies.ended(first);
-    expect(await bodies.read(second, inPieces(text))).toBe(text);
+    expect(await bodies.read(second, inChunks(text))).toBe(text);
     bodies.ended(second);
-    expect(await bodies.read(first, inPieces(text))).toBe(text);
+    expect(await bodies.read(first, inChunks(text))).toBe(text);
   });
 });

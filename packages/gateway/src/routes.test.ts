@@ -195,8 +195,8 @@ it('names and numbers that cannot be are said to be wrong', async () => {
   expect(await read(`${url}/v1/jobs?states=running`)).toMatchObject({
     status: 400,
     body: {
-      message: 'query: there is no parameter "states" here',
-      hint: 'there are state, user, q, all, from, after, limit',
+      message: 'query: unknown parameter "states"',
+      hint: 'known parameters are state, user, q, all, from, after, limit',
     },
   });
   expect(await read(`${url}/v1/why?task=3`)).toMatchObject({ status: 400 });

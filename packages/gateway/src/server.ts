@@ -235,7 +235,7 @@ function refuseUnknown(shape: z.ZodType | undefined, given: readonly string[]): 
   const other = given.find((name) => !known.includes(name));
   if (other === undefined) return;
   const what = `query: unknown parameter ${quoted(other)}`;
-  const hint = known.length === 0 ? 'see /v1/openapi.json' : `known are ${known.join(', ')}`;
+  const hint = known.length === 0 ? 'see /v1/openapi.json' : `known parameters are ${known.join(', ')}`;
   throw new InputError('bad-request', what, hint);
 }
 

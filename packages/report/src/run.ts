@@ -45,7 +45,7 @@ interface MeterSetup extends RunSetup {
   /** Number of jobs in the workload. */
   readonly jobs: number;
   /** Whether to record every detail of each job. */
-  readonly wantsRecords?: boolean | undefined;
+  readonly needsRecords?: boolean | undefined;
 }
 
 /** Measures a live or simulated run as its jobs end. */
@@ -55,12 +55,12 @@ export class RunMeter {
   readonly records: JobRecord[] = [];
   readonly #tally: RunTally;
   readonly #predictor: PredictorTally;
-  readonly #wantsRecords: boolean;
+  readonly #needsRecords: boolean;
 
-  constructor({ seed, cutoffSeconds, jobs, wantsRecords = false, ...setup }: MeterSetup) {
+  constructor({ seed, cutoffSeconds, jobs, needsRecords = false, ...setup }: MeterSetup) {
     this.#tally = new RunTally(setup);
     this.#predictor = new PredictorTally(cutoffSeconds);
-    this.#wantsRecords = wantsRecords;
+    this.#needsRecords = needsRecords;
     const { policy } = setup;
     const runtimeSeconds = new Float64Array(jobs).fill(Number.NaN);
     this.times = { policy, seed, runtimeSeconds, isLong: new Uint8Array(jobs) };
@@ -78,7 +78,7 @@ export class RunMeter {
     const { policy, seed, runtimeSeconds, isLong } = this.times;
     isLong[place] = result.class === 'long' ? 1 : 0;
     if (result.outcome === 'completed') runtimeSeconds[place] = result.runtimeSeconds;
-    if (this.#wantsRecords) this.records.push(jobRecord({ policy, seed, job: place + 1 }, result, judged));
+    if (this.#needsRecords) this.records.push(jobRecord({ policy, seed, job: place + 1 }, result, judged));
   }
 
   /** Adds a job that occupies slots and waits, but is left out of the results. @throws as `add` */

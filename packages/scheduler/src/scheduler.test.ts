@@ -636,7 +636,7 @@ test('matches of a previous central do not count once another one has welcomed t
   bench.take('need');
   const matched = {
     type: 'matched',
-    calm: undefined,
+    noneWaiting: undefined,
     newcomers: undefined,
     job: 1,
     stage: 0,
@@ -654,7 +654,7 @@ test('a worker that is matched before central reports it has its name', () => {
   bench.submit({ tasks: [{ sleep: 1 }] });
   bench.receive(CENTRAL, {
     type: 'matched',
-    calm: undefined,
+    noneWaiting: undefined,
     newcomers: [{ worker: W2, name: 'new' }],
     job: 1,
     stage: 0,

@@ -71,7 +71,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         s.cluster.hasFreeSlot(from, now);
         return s.binder.asked(from, message, now);
       case 'matched':
-      case 'unheard':
+      case 'checkMatch':
         return s.binder.asked(from, message, now);
       case 'seek':
         s.cluster.hasFreeSlot(from, now);
@@ -106,7 +106,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
         if (s.cluster.acknowledged(from, message, s.keys.version, now)) s.routing.sheddingChanged(now);
         return;
       case 'limits':
-        if (from === s.cluster.central) s.clusterNews.limitsHeard(message, now);
+        if (from === s.cluster.central) s.clusterNews.limitsReceived(message, now);
         return;
       case 'notRegistered':
         return s.cluster.answeredUnregistered(from, now);

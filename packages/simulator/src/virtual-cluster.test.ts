@@ -114,13 +114,13 @@ test.each(POLICY_NAMES)(
   'under %s a cutoff that is not set is learned from the jobs that complete',
   (policy) => {
     const cutoffs = new Set<number>();
-    let toldAt = 0;
+    let notifiedAt = 0;
     const settings = settingsOf({ policy, preset: PRESETS[policy], cutoffMs: 60_000, cutoffJobs: 0 });
     const carry: VirtualClusterOptions['carry'] = (from, to, message, on) => {
       on.post(from, to, message);
       if (message.type !== 'welcome') return;
       cutoffs.add(message.settings.policy.cutoffMs);
-      toldAt = on.now;
+      notifiedAt = on.now;
     };
     const { ended } = observe({ settings, carry }, 400, `learned-${policy}`);
     const [first, learned, ...more] = cutoffs;
@@ -128,7 +128,7 @@ test.each(POLICY_NAMES)(
     // The value lies between short tasks, of at most 150 ms, and long tasks, of at least 2.5 s.
     expect(learned).toBeGreaterThan(300);
     expect(learned).toBeLessThan(2_500);
-    const late = ended.filter(({ arrivedAt }) => arrivedAt > toldAt + 1_000);
+    const late = ended.filter(({ arrivedAt }) => arrivedAt > notifiedAt + 1_000);
     // Under split, jobs misclassified as short wait in a sixth of the cluster until after the last arrival.
     if (policy !== 'split') expect(late.length).toBeGreaterThan(50);
     for (const { class: was, estimateMs } of late) expect(was).toBe(estimateMs! > 1_000 ? 'long' : 'short');

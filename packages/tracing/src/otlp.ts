@@ -78,14 +78,14 @@ export class OtlpTracing implements Tracing {
   }
 
   add(span: Spanned): void {
-    const { job, key, parent, attributes, error, cameOf } = span;
+    const { job, key, parent, attributes, error, linkedTraceparent } = span;
     const context = parent === undefined ? ROOT_CONTEXT : this.#below(job, parent);
     if (context === undefined) return;
     const wallMs = this.#wallAtZero();
     const options = {
       attributes: { ...attributes, 'goshawk.job': job },
       startTime: wallMs + span.from,
-      links: cameOf === undefined ? [] : [{ context: contextOf(cameOf) }],
+      links: linkedTraceparent === undefined ? [] : [{ context: contextOf(linkedTraceparent) }],
     };
     this.#ids.traceId = traceIdOf(job);
     this.#ids.spanId = spanIdOf(job, key);

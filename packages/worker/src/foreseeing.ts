@@ -42,7 +42,7 @@ export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
 }
 
 /** @returns whether central already knows that the slot is free */
-export function endCame(w: WorkerState, slot: number): boolean {
+export function takeForeseenEnd(w: WorkerState, slot: number): boolean {
   const ahead = w.knownAhead;
   if (ahead?.foresees(slot) !== true) return false;
   w.env.clearTimer('ahead', slot);

@@ -9,7 +9,7 @@ import type { WorkerState } from './state.js';
 /** The member has its slot. */
 export function holdMember(w: WorkerState, slot: number, message: MessageOf<'run'>, now: Millis): void {
   const needsPort = message.gang!.rank === 0 && w.env.findPort !== undefined;
-  const member: HeldMember = { message, port: needsPort ? undefined : 0, toldAt: now };
+  const member: HeldMember = { message, port: needsPort ? undefined : 0, notifiedAt: now };
   w.memory.members.set(w.slots.rowOf(slot), member);
   if (needsPort) w.env.findPort!(slot);
   else sayReady(w, slot, member, now);
@@ -60,7 +60,7 @@ export function sweepMembers(w: WorkerState, now: Millis): boolean {
   const slots = heldSlots(w);
   for (const slot of slots) {
     const member = w.memory.members.get(w.slots.rowOf(slot))!;
-    if (member.port !== undefined && now - member.toldAt >= w.timings.retryMs) sayReady(w, slot, member, now);
+    if (member.port !== undefined && now - member.notifiedAt >= w.timings.retryMs) sayReady(w, slot, member, now);
   }
   return slots.length > 0;
 }
@@ -73,7 +73,7 @@ function heldSlots(w: WorkerState): number[] {
 
 function sayReady(w: WorkerState, slot: number, member: HeldMember, now: Millis): void {
   const { owner, job, task, attempt } = w.slots.taskAt(slot);
-  member.toldAt = now;
+  member.notifiedAt = now;
   const { host = '' } = w.config;
   w.env.send(owner, { type: 'gangReady', job, task, attempt, host, port: member.port! });
 }

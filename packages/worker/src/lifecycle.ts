@@ -11,7 +11,7 @@ import { register } from './registering.js';
 /** Stops accepting work permanently; calls `env.drained()` when nothing is left. */
 export function stop(w: WorkerParts, now: Millis): void {
   w.isStopping = true;
-  w.hasSaidDrained = false;
+  w.hasReportedDrained = false;
   setDraining(w, true, now);
 }
 
@@ -22,7 +22,7 @@ export function setDraining(w: WorkerParts, on: boolean, now: Millis): void {
     return sayIfDrained(w);
   }
   w.isDraining = on;
-  w.hasSaidDrained = false;
+  w.hasReportedDrained = false;
   if (on) giveBackAll(w);
   // The registration tells central everything about this worker, including this.
   register(w, now);
@@ -31,8 +31,8 @@ export function setDraining(w: WorkerParts, on: boolean, now: Millis): void {
 }
 
 export function sayIfDrained(w: WorkerParts): void {
-  if (!w.isDraining || w.hasSaidDrained || !w.isIdle) return;
-  w.hasSaidDrained = true;
+  if (!w.isDraining || w.hasReportedDrained || !w.isIdle) return;
+  w.hasReportedDrained = true;
   if (w.membership.central !== NOBODY) w.env.send(w.membership.central, { type: 'drained' });
   w.env.drained();
 }

@@ -26,7 +26,7 @@ export class Membership {
   #version = 0;
   #general: readonly Address[] = [];
   #schedulers: readonly Address[] = [];
-  #heardAt: Millis = 0;
+  #lastSeenAt: Millis = 0;
   /** The connection to central broke, and central has not welcomed this worker since. */
   #isCutOff = false;
   /** Central currently sheds short jobs. */
@@ -55,11 +55,11 @@ export class Membership {
     this.central = central;
     this.#isCutOff = false;
     this.settings = settings;
-    this.#heardAt = now;
+    this.#lastSeenAt = now;
   }
 
   heard(now: Millis): void {
-    this.#heardAt = now;
+    this.#lastSeenAt = now;
   }
 
   get isCutOff(): boolean {
@@ -82,13 +82,13 @@ export class Membership {
   isQuiet(now: Millis): boolean {
     const heartbeatMs = this.settings?.timings.heartbeatMs ?? 0;
     if (heartbeatMs === 0) return false;
-    return this.central === NOBODY || this.#isCutOff || now - this.#heardAt > SILENT_HEARTBEATS * heartbeatMs;
+    return this.central === NOBODY || this.#isCutOff || now - this.#lastSeenAt > SILENT_HEARTBEATS * heartbeatMs;
   }
 
   /** Central has been silent for a lease, or is gone. */
   isSilent(now: Millis): boolean {
     const leaseMs = this.settings?.timings.leaseMs ?? 0;
-    return leaseMs > 0 && now - this.#heardAt > leaseMs;
+    return leaseMs > 0 && now - this.#lastSeenAt > leaseMs;
   }
 
   /** Returns once how long the process was suspended, if longer than half its lease; otherwise 0. */

@@ -23,7 +23,7 @@ export interface HeldMember {
   /** undefined while a free port is being searched for. */
   port: number | undefined;
   /** Time of the last ready message to the owner. */
-  toldAt: Millis;
+  notifiedAt: Millis;
 }
 
 /**

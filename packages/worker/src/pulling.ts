@@ -46,7 +46,7 @@ export class Pulling {
 
   /** Reports free slots that no queued task can use. */
   pullIfFree(): void {
-    if (this.#w.wantsWork) this.pull();
+    if (this.#w.needsWork) this.pull();
   }
 
   /** Reports free slots unless central knows of them already. */

@@ -50,7 +50,7 @@ export class Seeking {
   /** Starts a round if the worker has nothing to do. @returns whether a round is in progress */
   begin(now: Millis): boolean {
     if (this.inRound) return true;
-    if (!this.isOn(now) || !this.#w.wantsWork) return false;
+    if (!this.isOn(now) || !this.#w.needsWork) return false;
     this.#tried = NOBODY_TRIED;
     return this.#askNext(now);
   }
@@ -125,7 +125,7 @@ export class Seeking {
 
   #goOn(now: Millis): boolean {
     this.#current = undefined;
-    return this.#w.wantsWork && this.#askNext(now);
+    return this.#w.needsWork && this.#askNext(now);
   }
 
   #askNext(now: Millis): boolean {

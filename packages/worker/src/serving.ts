@@ -1,7 +1,7 @@
 import type { Address, MessageOf, Millis, Outcome } from '@goshawk/core';
 import type { KeptTask } from './ahead.js';
 import { type Entry, entryOfGiven, entryOfPlaced, type TaskRef } from './entry.js';
-import { endCame, foresee, giveBackKeptTask } from './foreseeing.js';
+import { takeForeseenEnd, foresee, giveBackKeptTask } from './foreseeing.js';
 import { giveBackMember, holdMember, takeMember } from './gang-members.js';
 import { giveBack, giveBackTask, placementOver, tellCentral } from './giving-back.js';
 import { hasHad } from './held-tasks.js';
@@ -227,7 +227,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   if (outcome.kind === 'completed') knownHealth?.completed();
   else if (w.health.ended(outcome, now)) giveBackAll(w);
 
-  const isAnnounced = endCame(w, slot);
+  const isAnnounced = takeForeseenEnd(w, slot);
   const goesOn = !wasApart && !isAnnounced && continuesSeries(w, slot, outcome, runMs, now);
   const answered = slots.askOf(slot);
   const follower = goesOn ? w.knownChunks?.next(answered) : undefined;

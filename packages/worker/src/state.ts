@@ -49,7 +49,7 @@ export class WorkerState {
   readonly config: WorkerConfig;
   /** Shutdown was requested. */
   isStopping = false;
-  hasSaidDrained = false;
+  hasReportedDrained = false;
   readonly counted: Pick<WorkerCounters, 'declined' | 'pauses'> = { declined: 0, pauses: 0 };
 
   /** @param memory of all workers in the process; default: a separate one */
@@ -113,7 +113,7 @@ export class WorkerState {
   }
 
   /** A slot is free, the queue is empty, and the worker accepts tasks. */
-  get wantsWork(): boolean {
+  get needsWork(): boolean {
     return this.queue.isEmpty && this.slots.idleCount > 0 && this.takesWork;
   }
 

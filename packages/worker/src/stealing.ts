@@ -56,7 +56,7 @@ export class Stealing {
     this.#victims = victims;
     // After an unsuccessful round the next one is already scheduled.
     const isPausing = this.#pauseMs > 0;
-    if (this.#policy().preset.stealing && this.#w.wantsWork && !this.inRound && !isPausing) this.#pause(now);
+    if (this.#policy().preset.stealing && this.#w.needsWork && !this.inRound && !isPausing) this.#pause(now);
   }
 
   /**

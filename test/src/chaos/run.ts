@@ -122,7 +122,7 @@ class ChaosRun {
     }
     if (this.#checker.complaints.length === 0) this.#complainOfOpenOrders();
     for (const order of this.#orders) this.#checkPredecessors(order);
-    if (this.#checker.complaints.length === 0) await this.#calmDown();
+    if (this.#checker.complaints.length === 0) await this.#heal();
     const states: Record<string, number> = {};
     for (const { state } of this.#orders) states[state] = (states[state] ?? 0) + 1;
     return {
@@ -453,7 +453,7 @@ class ChaosRun {
     return JSON.stringify({ class: jobClass, tasks, running });
   }
 
-  async #calmDown(): Promise<void> {
+  async #heal(): Promise<void> {
     const { isAnyLost } = this.#checker;
     const until = this.#calendar.now + (isAnyLost ? CALM_AFTER_LOSS_MS : CALM_MS);
     let left = this.#leaks();

@@ -70,7 +70,7 @@ export class VirtualDriver implements SteppingDriver {
       const tasks: Tasks = { environment, running: new Set(), told: new Map() };
       this.#tasks.set(self, tasks);
       const machine = build(withTasks(tasks), self, self);
-      return this.#join(self, watchedWorker(endingAsTold(machine, tasks)));
+      return this.#join(self, watchedWorker(endingAsScripted(machine, tasks)));
     });
   }
 
@@ -154,7 +154,7 @@ function withTasks({ environment, running }: Tasks): TaskEnvironment {
   };
 }
 
-function endingAsTold(machine: TaskMachine, { running, told }: Tasks): TaskMachine {
+function endingAsScripted(machine: TaskMachine, { running, told }: Tasks): TaskMachine {
   return {
     start: (now) => machine.start(now),
     receive: (from, message, now) => machine.receive(from, message, now),
@@ -163,10 +163,10 @@ function endingAsTold(machine: TaskMachine, { running, told }: Tasks): TaskMachi
     taskStarted: (slot, now) => machine.taskStarted(slot, now),
     taskOutput: (slot, stream, bytes, now) => machine.taskOutput(slot, stream, bytes, now),
     taskEnded: (slot, outcome, runMs, now) => {
-      const asTold = told.get(slot);
+      const scripted = told.get(slot);
       told.delete(slot);
       running.delete(slot);
-      machine.taskEnded(slot, asTold ?? outcome, runMs, now);
+      machine.taskEnded(slot, scripted ?? outcome, runMs, now);
     },
   };
 }

@@ -120,7 +120,7 @@ const RENDERERS: Renderers = {
     `matched ${batchName(names, to, job, stage)} with ` +
     workers.map(({ worker, match }) => `${names.party(worker)} (#${match})`).join(', '),
   unused: ({ worker, match }, { names }) => `no use for ${names.party(worker)} (#${match})`,
-  unheard: ({ job, worker, match }, { to, names }) =>
+  checkMatch: ({ job, worker, match }, { to, names }) =>
     `${names.party(worker)} has not heard of #${match}, for ${names.job(to, job)}`,
   run: ({ match, job, task, attempt, ask }, { from, names }) =>
     `run (${ask > 0 ? `ask #${ask}` : `#${match}`}) ${taskName(names, from, job, task, attempt)}`,

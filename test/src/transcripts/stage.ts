@@ -20,7 +20,7 @@ export class Stage {
   readonly #held = new Set<string>();
   /** When the command began that lets the clock run; undefined while it stands. */
   #clockFrom: Millis | undefined;
-  #saidAt: Millis = 0;
+  #reportedAt: Millis = 0;
   #requests = 0;
 
   constructor(settings: ClusterSettings, seed: string, makeDriver?: SteppedOptions['makeDriver']) {
@@ -158,7 +158,7 @@ export class Stage {
     const { cluster } = this;
     const until = cluster.now + byMs;
     this.#clockFrom = cluster.now;
-    this.#saidAt = cluster.now;
+    this.#reportedAt = cluster.now;
     if (delivering) this.settle();
     while (cluster.nextEventAt() <= until) {
       cluster.happenNext();
@@ -177,8 +177,8 @@ export class Stage {
 
   #say(line: string): void {
     const { now } = this.cluster;
-    if (this.#clockFrom !== undefined && now !== this.#saidAt) {
-      this.#saidAt = now;
+    if (this.#clockFrom !== undefined && now !== this.#reportedAt) {
+      this.#reportedAt = now;
       this.#lines.push(`after ${Number((now - this.#clockFrom).toFixed(1))} ms:`);
     }
     this.#lines.push(line);

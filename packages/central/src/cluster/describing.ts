@@ -25,7 +25,7 @@ export function listSchedulers(
   const view = (record: SchedulerRecord): SchedulerView => {
     const { name, tag, endpoint, jobs, waiting, epoch, adopted } = record;
     const address = nameOf(record.address);
-    return { name, address, tag, endpoint, jobs, waiting, heardMsAgo: now - record.heardAt, epoch, adopted };
+    return { name, address, tag, endpoint, jobs, waiting, heardMsAgo: now - record.lastSeenAt, epoch, adopted };
   };
   const present = [...registry.schedulers.values()].filter(({ address }) => isListed(address));
   return { present: present.map(view), away: [...away.all()].map(view) };
@@ -60,7 +60,7 @@ export function listWorkers(
       busy: worker.busy,
       long: longAt(worker.address),
       queued: worker.queued,
-      heardMsAgo: now - worker.heardAt,
+      heardMsAgo: now - worker.lastSeenAt,
     });
   }
   return { workers, next: end < registry.places ? end : undefined };
@@ -97,7 +97,7 @@ export function countWorkers(workers: Iterable<WorkerRecord>): CountedWorkers[] 
 
 function stateOf(worker: WorkerRecord): WorkerState {
   if (isActive(worker)) return 'active';
-  if (!worker.draining && !worker.drainWanted) return 'quarantined';
+  if (!worker.draining && !worker.drainRequested) return 'quarantined';
   return worker.drained ? 'drained' : 'draining';
 }
 

@@ -71,8 +71,8 @@ export class ExpectedSchedulers {
   }
 
   /** A scheduler was given up and its keys go to others, but its jobs are still in its journal. */
-  gaveUp({ name, tag, address, jobs, heardAt }: SchedulerRecord): void {
-    if (jobs > 0) this.#missed.set(tag, { name, tag, address, since: heardAt, jobs });
+  gaveUp({ name, tag, address, jobs, lastSeenAt }: SchedulerRecord): void {
+    if (jobs > 0) this.#missed.set(tag, { name, tag, address, since: lastSeenAt, jobs });
   }
 
   /** Schedulers with local journals that are missing. */

@@ -10,7 +10,7 @@ interface EndedLeases {
 }
 
 interface Heard {
-  readonly heardAt: Millis;
+  readonly lastSeenAt: Millis;
 }
 
 /**
@@ -38,7 +38,7 @@ export class Leases {
   }
 
   /** Parties from before central's start have had one lease to register. */
-  haveAllBeenHeard(now: Millis): boolean {
+  haveAllReported(now: Millis): boolean {
     return now - this.#startedAt >= this.#timings.leaseMs;
   }
 
@@ -62,12 +62,12 @@ export class Leases {
   }
 
   /** When the party was last heard, or when all leases last restarted. */
-  heardAt({ heardAt }: Heard): Millis {
-    return Math.max(heardAt, this.#since);
+  lastSeenAt({ lastSeenAt }: Heard): Millis {
+    return Math.max(lastSeenAt, this.#since);
   }
 
   endsAt(party: Heard): Millis {
-    return this.heardAt(party) + this.#timings.leaseMs;
+    return this.lastSeenAt(party) + this.#timings.leaseMs;
   }
 
   ended(now: Millis): EndedLeases {

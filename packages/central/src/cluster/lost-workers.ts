@@ -15,7 +15,7 @@ export class LostWorkers {
     return this.#byName.has(name);
   }
 
-  cameBack(name: string): void {
+  returned(name: string): void {
     this.#byName.delete(name);
   }
 

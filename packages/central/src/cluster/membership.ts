@@ -99,8 +99,8 @@ export class Membership {
   }
 
   /** Parties from before central's start have had time to register. */
-  haveAllBeenHeard(now: Millis): boolean {
-    return this.#leases.haveAllBeenHeard(now);
+  haveAllReported(now: Millis): boolean {
+    return this.#leases.haveAllReported(now);
   }
 
   /**
@@ -109,11 +109,11 @@ export class Membership {
    */
   schedulers(now: Millis): Schedulers {
     const nameOf = (address: Address): string => this.#env.nameOf(address);
-    const isListed = (address: Address): boolean => this.#publisher.hasTold(address);
+    const isListed = (address: Address): boolean => this.#publisher.hasNotified(address);
     const lists = listSchedulers(this.registry, this.away, isListed, nameOf, now);
     return {
       ...lists,
-      complete: this.haveAllBeenHeard(now),
+      complete: this.haveAllReported(now),
       warnings: this.#env.warnings?.() ?? [],
       missing: this.expected.missing(now),
     };
@@ -123,7 +123,7 @@ export class Membership {
   ownerOf(tag: string, now: Millis): Omit<MessageOf<'ownerIs'>, 'type'> {
     const owner = this.registry.schedulerTagged(tag)?.address;
     const isAway = this.away.tagged(tag) !== undefined;
-    return { tag, owner, gone: owner === undefined && !isAway && this.haveAllBeenHeard(now) };
+    return { tag, owner, gone: owner === undefined && !isAway && this.haveAllReported(now) };
   }
 
   /**
@@ -185,7 +185,7 @@ export class Membership {
       worker = this.registry.admit(from, message, now);
       this.#changed(worker, now);
       this.#publisher.newcomer(from);
-      this.#lost.cameBack(worker.name);
+      this.#lost.returned(worker.name);
       this.#env.happened?.({
         kind: 'worker-joined',
         worker: worker.name,
@@ -193,7 +193,7 @@ export class Membership {
         slots: worker.slots,
       });
     }
-    worker.heardAt = now;
+    worker.lastSeenAt = now;
     if (worker.draining !== message.draining) {
       worker.draining = message.draining;
       if (!message.draining) worker.drained = false;
@@ -354,17 +354,17 @@ export class Membership {
     const worker = this.registry.workers.get(from);
     const scheduler = this.registry.schedulers.get(from);
     if (worker !== undefined) {
-      worker.heardAt = now;
+      worker.lastSeenAt = now;
       worker.busy = busy;
       worker.queued = queued;
       // Workers repeat this before each heartbeat.
       const { heartbeatMs } = this.#cutoff.settings.timings;
-      if ((worker.quarantine?.saidAt ?? now) < now - heartbeatMs / 2) this.quarantine(from, '', now);
+      if ((worker.quarantine?.reportedAt ?? now) < now - heartbeatMs / 2) this.quarantine(from, '', now);
       // The drain request may have been lost. A worker that drains in order to stop continues to drain.
-      const { drainWanted, draining } = worker;
-      if (drainWanted !== draining) this.#env.send(from, { type: 'drain', on: drainWanted });
+      const { drainRequested, draining } = worker;
+      if (drainRequested !== draining) this.#env.send(from, { type: 'drain', on: drainRequested });
     } else if (scheduler !== undefined) {
-      scheduler.heardAt = now;
+      scheduler.lastSeenAt = now;
       scheduler.jobs = busy;
       scheduler.waiting = queued;
     }
@@ -382,9 +382,9 @@ export class Membership {
   drain(from: Address, message: MessageOf<'drainWorker'>, now: Millis): void {
     const worker = this.registry.workerNamed(message.worker);
     if (worker === undefined) return this.#env.send(from, noSuchWorker(message));
-    if (worker.drainWanted !== message.on)
+    if (worker.drainRequested !== message.on)
       this.#env.happened?.({ kind: 'worker-drains', worker: worker.name, on: message.on });
-    worker.drainWanted = message.on;
+    worker.drainRequested = message.on;
     if (!message.on) worker.drained = false;
     this.#env.send(worker.address, { type: 'drain', on: message.on });
     this.#changed(worker, now);
@@ -456,7 +456,7 @@ export class Membership {
           ? { kind: 'worker-cured', worker: worker.name }
           : { kind: 'worker-quarantined', worker: worker.name, reason },
       );
-    worker.quarantine = reason === '' ? undefined : { reason, saidAt: now };
+    worker.quarantine = reason === '' ? undefined : { reason, reportedAt: now };
     if (isActive(worker) === wasActive) return;
     this.#changed(worker, now);
     this.relabel(now);
@@ -538,7 +538,7 @@ export class Membership {
     this.#counters.workersLost++;
     const { name } = worker;
     const address = this.#env.nameOf(worker.address);
-    const silentMs = now - worker.heardAt;
+    const silentMs = now - worker.lastSeenAt;
     const ran = this.#dispatcher.jobsAt(worker.address);
     const jobs = [...new Set(ran.map(({ owner, number }) => this.idOf(owner, number)))].slice(0, JOBS_NAMED);
     const tasks = Math.max(worker.busy, ran.length);
@@ -569,7 +569,7 @@ export class Membership {
         tag: lost.tag,
         address: this.#env.nameOf(address),
         cause,
-        silentMs: now - lost.heardAt,
+        silentMs: now - lost.lastSeenAt,
         jobs: lost.jobs,
       });
     this.#removeScheduler(address, now);

@@ -67,7 +67,7 @@ class Bench {
   }
 
   /** Returns the names that central asks a scheduler to remember. */
-  toldTo(scheduler: Address) {
+  sentTo(scheduler: Address) {
     this.#said.length = 0;
     this.#central.wake('publish', 0, this.now);
     return this.#said.flatMap(({ to, message }) =>
@@ -257,7 +257,7 @@ test('schedulers report a missing one to a restarted central, until it returns',
   bench.until(2 * leaseMs);
   expect(bench.missing).toMatchObject([{ name: 'b', tag: 'y', shared: false, missingMs: 2 * leaseMs }]);
   expect(bench.standing()).toMatchObject({ schedulersMissing: 1, unownedJournals: 0 });
-  expect(bench.toldTo(A)).toEqual(['a', 'b']);
+  expect(bench.sentTo(A)).toEqual(['a', 'b']);
   expect(bench.takeOverRefusal('b')).toMatchObject({
     code: 'not-shared',
     hint: expect.stringMatching('start b again'),
@@ -273,7 +273,7 @@ test('a scheduler with another journal replaces a missing one with its name', ()
   bench.until(2 * leaseMs);
   bench.enlist(B, 'b', 'other', 0);
   expect(bench.missing).toEqual([]);
-  expect(bench.toldTo(A)).toEqual(['a', 'b']);
+  expect(bench.sentTo(A)).toEqual(['a', 'b']);
 });
 
 test('a scheduler that is given up with jobs stays missing, one without jobs does not', () => {
@@ -287,7 +287,7 @@ test('a scheduler that is given up with jobs stays missing, one without jobs doe
   bench.until(12 * 60_000);
   expect(bench.events.filter(({ kind }) => kind === 'scheduler-given-up')).toHaveLength(2);
   expect(bench.missing).toMatchObject([{ name: 'b', tag: 'y', jobs: 1, shared: false }]);
-  expect(bench.toldTo(A)).toEqual(['a', 'b']);
+  expect(bench.sentTo(A)).toEqual(['a', 'b']);
 });
 
 test('reports that need membership are ignored from others', () => {

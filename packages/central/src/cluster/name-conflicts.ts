@@ -3,7 +3,7 @@ import type { Leases } from './leases.js';
 
 interface Holder {
   readonly address: Address;
-  readonly heardAt: Millis;
+  readonly lastSeenAt: Millis;
   /** When its connection last broke; undefined: never. */
   readonly brokeAt: Millis | undefined;
 }
@@ -32,8 +32,8 @@ export class NameConflicts {
   refuses(newcomer: Address, holder: Holder, now: Millis, tag?: string): boolean {
     const holderName = this.#env.nameOf(holder.address);
     if (placeOf(holderName) === placeOf(this.#env.nameOf(newcomer))) return false;
-    if (now - this.#leases.heardAt(holder) > SILENT_HEARTBEATS * this.#heartbeatMs) return false;
-    if (holder.brokeAt !== undefined && holder.brokeAt >= holder.heardAt) return false;
+    if (now - this.#leases.lastSeenAt(holder) > SILENT_HEARTBEATS * this.#heartbeatMs) return false;
+    if (holder.brokeAt !== undefined && holder.brokeAt >= holder.lastSeenAt) return false;
     this.#env.send(newcomer, { type: 'nameTaken', holder: holderName, tag });
     return true;
   }

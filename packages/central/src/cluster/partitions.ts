@@ -74,7 +74,7 @@ export class Partitions {
    * changed
    */
   relabel(): readonly WorkerRecord[] {
-    const wanted = this.#shortWanted();
+    const wanted = this.#shortTarget();
     if (wanted === this.#short) return NOBODY_CHANGES;
     // Inactive workers belong to neither partition and are not moved.
     const labelOf = (worker: WorkerRecord): Labelled => {
@@ -105,7 +105,7 @@ export class Partitions {
   }
 
   /** Target size of the short partition. */
-  #shortWanted(): number {
+  #shortTarget(): number {
     const { preset, shortPartition } = this.#policy;
     if (!preset.partition) return 0;
     const fraction =

@@ -46,7 +46,7 @@ export class Publisher {
   readonly #lostBefore = new Set<Address>();
   readonly #owners = new Set<Address>();
   /** Schedulers that no other scheduler knows yet. */
-  readonly #untold = new Set<Address>();
+  readonly #unnotified = new Set<Address>();
   readonly #ownersAway = new Set<Address>();
   /** The set of schedulers, including disconnected ones, has changed. */
   #hasOtherOwners = false;
@@ -125,19 +125,19 @@ export class Publisher {
 
   /** The scheduler takes over keys that belonged to another. */
   takesKeys(scheduler: Address): void {
-    this.#untold.add(scheduler);
+    this.#unnotified.add(scheduler);
   }
 
   /** All other schedulers know it, and accept no more jobs with its keys. */
-  hasTold(scheduler: Address): boolean {
-    return !this.#untold.has(scheduler);
+  hasNotified(scheduler: Address): boolean {
+    return !this.#unnotified.has(scheduler);
   }
 
   ownerLost(scheduler: Address): void {
     this.#ownersAway.delete(scheduler);
     this.#newcomers.delete(scheduler);
     this.#owners.delete(scheduler);
-    this.#untold.delete(scheduler);
+    this.#unnotified.delete(scheduler);
     this.#ownersLost.add(scheduler);
     this.#lostBefore.add(scheduler);
     for (const oldest of this.#lostBefore) {
@@ -156,7 +156,7 @@ export class Publisher {
   ownerAway(scheduler: Address): void {
     this.#newcomers.delete(scheduler);
     this.#owners.delete(scheduler);
-    this.#untold.delete(scheduler);
+    this.#unnotified.delete(scheduler);
     this.#ownersAway.add(scheduler);
   }
 
@@ -216,7 +216,7 @@ export class Publisher {
     this.#left.clear();
     this.#ownersLost.clear();
     this.#owners.clear();
-    this.#untold.clear();
+    this.#unnotified.clear();
     this.#ownersAway.clear();
     this.#hasOtherOwners = false;
     this.#newcomers.clear();

@@ -119,7 +119,7 @@ test('a few workers learn of each other immediately', () => {
 });
 
 test('workers learn of each other only if they may steal', () => {
-  const toldOf = (preset: Preset) => {
+  const notifiedOf = (preset: Preset) => {
     const bench = new Bench(preset);
     for (let i = 0; i < 3; i++) {
       bench.register(i);
@@ -127,8 +127,8 @@ test('workers learn of each other only if they may steal', () => {
     }
     return bench.peers.flatMap(({ message }) => (message.type === 'peers' ? [...message.joined] : []));
   };
-  expect(new Set(toldOf({ ...PRESETS.hawk, partition: false }))).toEqual(new Set([1, 2, 3]));
-  expect(toldOf(PRESETS.goshawk)).toEqual([]);
+  expect(new Set(notifiedOf({ ...PRESETS.hawk, partition: false }))).toEqual(new Set([1, 2, 3]));
+  expect(notifiedOf(PRESETS.goshawk)).toEqual([]);
 });
 
 test('a change is published within half a heartbeat in clusters of any size', () => {

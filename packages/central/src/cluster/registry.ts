@@ -20,10 +20,10 @@ export interface WorkerRecord {
   draining: boolean;
   drained: boolean;
   /** The operator requested draining. */
-  drainWanted: boolean;
+  drainRequested: boolean;
   /** Reason of the quarantine, and when the worker last reported it. */
-  quarantine: { readonly reason: string; readonly saidAt: Millis } | undefined;
-  heardAt: Millis;
+  quarantine: { readonly reason: string; readonly reportedAt: Millis } | undefined;
+  lastSeenAt: Millis;
   /** When its connection last broke. */
   brokeAt: Millis | undefined;
   busy: number;
@@ -49,7 +49,7 @@ export interface SchedulerRecord {
   readonly adopted: boolean;
   /** Previous incarnations in its journal. */
   readonly previousIncarnations: readonly Address[];
-  heardAt: Millis;
+  lastSeenAt: Millis;
   /** See WorkerRecord. */
   brokeAt: Millis | undefined;
   jobs: number;
@@ -91,9 +91,9 @@ export class Registry {
       draining,
       drained: false,
       // The operator requested draining from the previous central.
-      drainWanted: draining,
+      drainRequested: draining,
       quarantine: undefined,
-      heardAt: now,
+      lastSeenAt: now,
       brokeAt: undefined,
       busy: 0,
       queued: 0,
@@ -117,7 +117,7 @@ export class Registry {
     this.#schedulers.set(from, {
       ...said,
       address: from,
-      heardAt: now,
+      lastSeenAt: now,
       brokeAt: undefined,
       jobs: 0,
       waiting: 0,
@@ -151,5 +151,5 @@ export function memberOf(worker: WorkerRecord): Member {
 
 /** Whether the worker accepts work. */
 export function isActive(worker: WorkerRecord): boolean {
-  return !worker.draining && !worker.drainWanted && worker.quarantine === undefined;
+  return !worker.draining && !worker.drainRequested && worker.quarantine === undefined;
 }

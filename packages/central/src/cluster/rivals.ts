@@ -67,8 +67,8 @@ export class Rivals {
   #followers(now: Millis): number {
     const since = now - this.#config.settings.timings.leaseMs;
     let followers = 0;
-    for (const { heardAt } of this.#registry.workers.values()) if (heardAt >= since) followers++;
-    for (const { heardAt } of this.#registry.schedulers.values()) if (heardAt >= since) followers++;
+    for (const { lastSeenAt } of this.#registry.workers.values()) if (lastSeenAt >= since) followers++;
+    for (const { lastSeenAt } of this.#registry.schedulers.values()) if (lastSeenAt >= since) followers++;
     return followers;
   }
 }

@@ -115,15 +115,15 @@ class Bench {
 
 describe('the jobs of a lost scheduler', () => {
   test('are taken over when its lease ends, not at the periodic check', () => {
-    for (const lastHeard of [0.1, 0.5, 0.9].map((part) => part * heartbeatMs)) {
+    for (const lastSeen of [0.1, 0.5, 0.9].map((part) => part * heartbeatMs)) {
       const bench = new Bench();
       for (const scheduler of [A, B]) bench.enlist(scheduler);
       bench.beats(B, 0);
-      bench.until(lastHeard);
+      bench.until(lastSeen);
       bench.beats(A, 5);
       bench.silence(A);
-      bench.until(lastHeard + leaseMs + heartbeatMs / 20);
-      expect(bench.asked()).toEqual([{ to: B, at: lastHeard + leaseMs, of: 'tag1' }]);
+      bench.until(lastSeen + leaseMs + heartbeatMs / 20);
+      expect(bench.asked()).toEqual([{ to: B, at: lastSeen + leaseMs, of: 'tag1' }]);
     }
   });
 

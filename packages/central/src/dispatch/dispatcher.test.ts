@@ -42,7 +42,7 @@ class Bench {
     };
     const made = typeof policy === 'string' ? makePolicy(policy, {}, context) : policy;
     this.dispatcher = new Dispatcher(env, made, TIMINGS, {
-      came: (tasks) => {
+      arrived: (tasks) => {
         this.arrived += tasks;
       },
       nameIfUnknown: () => undefined,
@@ -267,7 +267,7 @@ describe('a worker', () => {
     bench.now = LOST_AFTER_MS;
     bench.pull(0);
     bench.pull(0);
-    expect(bench.sent).toEqual([{ to: OWNER, message: { type: 'unheard', job: 7, worker: 0, match: 1 } }]);
+    expect(bench.sent).toEqual([{ to: OWNER, message: { type: 'checkMatch', job: 7, worker: 0, match: 1 } }]);
   });
 
   test('that is lost loses its runs, and continues the numbers of its matches when it returns', () => {

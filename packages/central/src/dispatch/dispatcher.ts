@@ -43,7 +43,7 @@ type Env = Environment<'plan'> & {
 /** The dispatcher's view of the rest of central. */
 interface DispatcherHost {
   /** Tasks of jobs not known to be long have arrived. */
-  came(tasks: number): void;
+  arrived(tasks: number): void;
   /** Name of a worker; undefined if the owner already knows it. */
   nameIfUnknown(owner: Address, worker: Address): string | undefined;
   /** A policy preempts a running task. */
@@ -346,7 +346,7 @@ export class Dispatcher {
     // A declared stage exists before its first need.
     const arrives = known === undefined || (known.waiting === 0 && known.matches === 0);
     if (known === undefined) stage.matches = matches;
-    if (arrives && !long) this.#host.came(tasks);
+    if (arrives && !long) this.#host.arrived(tasks);
     const avoided = message.avoid?.flatMap((address) => this.books.worker(address) ?? []);
     this.books.reconsider(stage, now, avoided);
     const onTheWay = this.#matchesOnTheWay(stage, matches, now);
@@ -394,7 +394,7 @@ export class Dispatcher {
   }
 
   /** Short work has arrived that central does not match: estimate × tasks. */
-  shortCame(workMs: Millis): void {
+  shortArrived(workMs: Millis): void {
     this.books.shortWork(workMs);
   }
 
@@ -500,9 +500,9 @@ export class Dispatcher {
 
   #match({ job, index }: BookedStage, runs: readonly BookedRun[]): void {
     const workers = runs.map((run) => ({ worker: run.worker.address, match: this.#number(run) }));
-    const calm = this.books.waitingTasks === 0 || undefined;
+    const noneWaiting = this.books.waitingTasks === 0 || undefined;
     const newcomers = this.#newcomers(job.owner, runs);
-    this.#env.send(job.owner, { type: 'matched', job: job.number, stage: index, workers, calm, newcomers });
+    this.#env.send(job.owner, { type: 'matched', job: job.number, stage: index, workers, noneWaiting, newcomers });
   }
 
   #newcomers(owner: Address, runs: readonly BookedRun[]): MessageOf<'matched'>['newcomers'] {
@@ -549,7 +549,7 @@ export class Dispatcher {
     run.askedAt = now;
     const { job } = run.stage;
     this.#env.send(job.owner, {
-      type: 'unheard',
+      type: 'checkMatch',
       job: job.number,
       worker: run.worker.address,
       match: run.match,

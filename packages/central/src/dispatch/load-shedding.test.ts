@@ -12,7 +12,7 @@ class Course {
     return Array.from({ length: seconds }, () => {
       this.#now += LOOK_MS;
       this.#busyMs += share * LOOK_MS;
-      this.shedding.came(tasks);
+      this.shedding.arrived(tasks);
       this.shedding.look(this.#busyMs, this.#now);
       return this.shedding.isMatching;
     });

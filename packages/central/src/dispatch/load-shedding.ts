@@ -28,7 +28,7 @@ export class LoadShedding {
   #lookedAt: Millis = 0;
   #busyMs: Millis = 0;
   /** Short tasks that arrived since the last check. */
-  #came = 0;
+  #arrived = 0;
   /** Consecutive checks in favor of a change, and the tasks that arrived meanwhile. */
   #looks = 0;
   #tasks = 0;
@@ -42,8 +42,8 @@ export class LoadShedding {
   }
 
   /** Short tasks have arrived, matched by central or not. */
-  came(tasks: number): void {
-    this.#came += tasks;
+  arrived(tasks: number): void {
+    this.#arrived += tasks;
   }
 
   /** @param busyMs how long the process has been busy since its start */
@@ -52,8 +52,8 @@ export class LoadShedding {
     this.#lookedAt = now;
     this.#busyMs = busyMs;
     if (this.#isMatching) this.#lookWhileMatching(share, now);
-    else this.#lookWhileRelieved(share, now);
-    this.#came = 0;
+    else this.#checkRecovery(share, now);
+    this.#arrived = 0;
   }
 
   #lookWhileMatching(share: number, now: Millis): void {
@@ -66,7 +66,7 @@ export class LoadShedding {
     this.#startCounting();
   }
 
-  #lookWhileRelieved(share: number, now: Millis): void {
+  #checkRecovery(share: number, now: Millis): void {
     if (share >= EASED_BUSY) return this.#startCounting();
     this.#count();
     if (this.#looks < EASED_LOOKS) return;
@@ -80,7 +80,7 @@ export class LoadShedding {
 
   #count(): void {
     this.#looks++;
-    this.#tasks += this.#came;
+    this.#tasks += this.#arrived;
   }
 
   #startCounting(): void {

@@ -36,7 +36,7 @@ export class OccupiedNews {
   }
 
   /** A scheduler has no bitmap yet. */
-  schedulerCame(now: Millis): void {
+  schedulerJoined(now: Millis): void {
     this.#occupied.newcomer();
     this.tellSoon(now);
   }

@@ -73,7 +73,7 @@ function fittingLine(stage: StageOutlook): string {
   return `${of}${formatCount(fitting)} of ${formatCount(workers)}${used} ${room}`;
 }
 
-function unsaid({ unknown, tasks }: Outlook['ahead']): string {
+function unestimated({ unknown, tasks }: Outlook['ahead']): string {
   if (unknown === 0) return 'those that run take';
   if (unknown === tasks) return tasks === 1 ? 'it takes' : 'they take';
   return `${formatCount(unknown)} of them ${unknown === 1 ? 'takes' : 'take'}`;
@@ -87,6 +87,6 @@ function startLine({ startMs, slots, freeSlots, ahead }: Outlook): string {
       ? 'the next task that ends'
       : `${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}`;
   if (startMs === undefined)
-    return `after ${after}; there is no estimate of how long ${unsaid(ahead)}; ${free}`;
+    return `after ${after}; there is no estimate of how long ${unestimated(ahead)}; ${free}`;
   return `in about ${formatDuration(startMs)}, after ${after}, if their estimates are right; ${free}`;
 }

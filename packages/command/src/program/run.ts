@@ -132,13 +132,13 @@ async function checkSettings(program: Program, command: Command, sources: Source
 
 function contextOf(global: GlobalOptions, terminal: Terminal): Context {
   const { stdout, stderr, environment } = terminal;
-  const wantsColor = global.color && !environment.NO_COLOR;
+  const usesColor = global.color && !environment.NO_COLOR;
   const out = (text: string): void => void stdout.write(`${text}\n`);
   const json = (value: unknown): void => out(JSON.stringify(value));
   return {
     global,
-    color: wantsColor && stdout.isTTY === true && !global.json,
-    errorColor: wantsColor && stderr.isTTY === true,
+    color: usesColor && stdout.isTTY === true && !global.json,
+    errorColor: usesColor && stderr.isTTY === true,
     // A terminal of unknown width reports 0.
     columns: stdout.columns || (stdout.isTTY === true ? 100 : Number.POSITIVE_INFINITY),
     show: (value, words) => (global.json ? json(value) : out(words())),

@@ -219,8 +219,8 @@ export const MESSAGES = {
      * Estimate × tasks, and number of tasks, of short jobs that arrived since the last report and that
      * central does not learn about otherwise.
      */
-    cameMs: ms,
-    cameTasks: count,
+    arrivedMs: ms,
+    arrivedTasks: count,
     /** Jobs completed since the last report, by mean task run time; the cutoff is learned from them. */
     completed: list(record({ length: count, jobs: count, workMs: ms }), LENGTHS_MAX + 1),
   }),
@@ -588,23 +588,23 @@ export const MESSAGES = {
   matched: message(
     'central',
     'scheduler',
-    'Lost: the need is repeated, and `unheard` asks the owner about the match.',
+    'Lost: the need is repeated, and `checkMatch` asks the owner about the match.',
     {
       job,
       stage,
       /** One slot of each of these workers is assigned to the job. Each worker numbers its matches. */
       workers: list(record({ worker: address, match: count }), LIMITS.membersMax),
       /** No more tasks of any job were waiting at central at that moment. */
-      calm: optional(flag),
+      noneWaiting: optional(flag),
       /** Workers that the scheduler does not know yet. */
       newcomers: optional(list(record({ worker: address, name }), LIMITS.membersMax)),
     },
   ),
-  unused: message('scheduler', 'central', 'Lost: `unheard` asks the owner about the match again.', {
+  unused: message('scheduler', 'central', 'Lost: `checkMatch` asks the owner about the match again.', {
     worker: address,
     match: count,
   }),
-  unheard: message('central', 'scheduler', 'Lost: retried while the worker has not heard of the match.', {
+  checkMatch: message('central', 'scheduler', 'Lost: retried while the worker has not heard of the match.', {
     job,
     worker: address,
     match: count,

@@ -138,7 +138,7 @@ export function requestsFor(
 ): RunRequest[] {
   const options: SimulateOptions = { ...DEFAULTS, ...settings, seeds, seed };
   const requests = planRuns(options, surveyed, sizeOf(options, surveyed), networkOf(options, process.cwd()));
-  return requests.map((request) => ({ ...request, wantsJobDetails: true }));
+  return requests.map((request) => ({ ...request, needsJobDetails: true }));
 }
 
 export function finished({ run, series, jobTimes }: RunOutcome): FinishedRun {

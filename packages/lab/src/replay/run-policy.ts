@@ -90,7 +90,7 @@ async function assess(
     seed: options.seed,
     cutoffSeconds: settings.cutoffMs / 1_000,
     jobs: plan.jobs.length,
-    wantsRecords: options.saveResults !== undefined,
+    needsRecords: options.saveResults !== undefined,
     totalSlots,
     // The capacity of existing workers is unknown.
     capacity: isShared ? undefined : timesAll(capacityOf(shape.slots, options.resources), shape.workers),

@@ -55,7 +55,7 @@ export async function perform(
 ): Promise<RunOutcome> {
   const jobs = await jobsOf(source);
   await loadOwn(request);
-  const effects = request.wantsEffectsHash ? new EffectsHash() : undefined;
+  const effects = request.needsEffectsHash ? new EffectsHash() : undefined;
   const estimatorStates = await trainedOnHistory(request);
   const solver = await solverFor(request);
   const simulation = new Simulation<Arrival>({
@@ -73,14 +73,14 @@ export async function perform(
     seed: request.seed,
     cutoffSeconds,
     jobs: request.jobs,
-    wantsRecords: request.wantsRecords,
+    needsRecords: request.needsRecords,
     totalSlots: request.slots === 0 ? undefined : request.workers * request.slots,
     capacity: timesAll(request.capacity, request.workers),
     messageTimes: messageTimesOf(request.network),
   });
   const shadow = shadowFor(request, estimatorStates);
   const results = new Results(request.policy.cutoffMs);
-  const details = request.wantsJobDetails ? newDetails(request.jobs) : undefined;
+  const details = request.needsJobDetails ? newDetails(request.jobs) : undefined;
   const startedAt = performance.now();
   let pausedAt = startedAt;
   let jobsDone = 0;

@@ -16,8 +16,8 @@ const DEFAULT_WORKERS = 15_000;
 /** Adds the capacity of the cluster that the workload's generator targets, unless the options define it. */
 export function withClusterOf(workload: string, options: SimulateOptions): SimulateOptions {
   const { workers, slots, resources, vary } = options;
-  const isSaid = resources !== undefined || slots !== SLOTS_OR_NONE_OPTION.default;
-  if (isSaid || vary.some((text) => /^(slots|resources)=/.test(text))) return options;
+  const isSpecified = resources !== undefined || slots !== SLOTS_OR_NONE_OPTION.default;
+  if (isSpecified || vary.some((text) => /^(slots|resources)=/.test(text))) return options;
   const cluster = findGenerator(workload) === undefined ? undefined : configureGenerator(workload).cluster;
   if (cluster === undefined) return options;
   const isSized = workers !== undefined || options.load !== undefined;
@@ -138,8 +138,8 @@ export function planRuns(
       arrivalFactor,
       countedSeconds,
       jobs: survey.record.jobs,
-      wantsEffectsHash: options.effectsHash,
-      wantsRecords: options.saveResults !== undefined,
+      needsEffectsHash: options.effectsHash,
+      needsRecords: options.saveResults !== undefined,
       options: optionsRecord({ ...options, estimator }, policy, sizing, of, options.seed + i),
     }));
   });

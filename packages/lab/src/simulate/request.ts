@@ -43,11 +43,11 @@ export interface RunRequest {
   /** Initial states of the schedulers' estimators by name; by default they are trained on `history`. */
   readonly estimatorStates?: Readonly<Record<string, unknown>> | undefined;
   /** Whether to record more than the run time of each job. */
-  readonly wantsJobDetails?: boolean;
+  readonly needsJobDetails?: boolean;
   /** Whether to record every detail of each job. */
-  readonly wantsRecords?: boolean;
+  readonly needsRecords?: boolean;
   /** Whether to hash all effects of the machines. Slow. */
-  readonly wantsEffectsHash?: boolean;
+  readonly needsEffectsHash?: boolean;
 }
 
 /** Source of a run's jobs as plain data: in shared memory, or by path or generator. */

@@ -78,7 +78,7 @@ export class BookedJob implements JobView {
   /** When and where the policy expects to start it. */
   expected: { readonly at: Millis; readonly where: string | undefined } | undefined;
   #isArrivalGuessed = true;
-  #isAttainedSaid = false;
+  #isAttainedKnown = false;
   /** Stages by index at the owner, including pilots. */
   readonly #byIndex = new Map<number, BookedStage>();
 
@@ -143,8 +143,8 @@ export class BookedJob implements JobView {
 
   /** @returns whether anything has changed */
   learn(facts: JobFacts): boolean {
-    let isNew = takeSaid<JobSaid>(this, facts, JOB_NEWS);
-    takeSaid<JobSaid>(this, facts, JOB_REST);
+    let isNew = applyFacts<JobFields>(this, facts, JOB_WATCHED_FIELDS);
+    applyFacts<JobFields>(this, facts, JOB_OTHER_FIELDS);
     this.isDeclared ||= facts.isDeclared ?? false;
     if (this.#isArrivalGuessed && facts.isArrivalGuessed !== true) {
       isNew ||= this.arrivedAt !== facts.arrivedAt;
@@ -152,9 +152,9 @@ export class BookedJob implements JobView {
       this.#isArrivalGuessed = false;
     }
     // Accepted only once: later reports of the owner may include ends that central has counted or will count itself.
-    if (!this.#isAttainedSaid && facts.attainedMs !== undefined) {
+    if (!this.#isAttainedKnown && facts.attainedMs !== undefined) {
       this.attained = Math.max(this.attained, facts.attainedMs);
-      this.#isAttainedSaid = true;
+      this.#isAttainedKnown = true;
     }
     return isNew;
   }
@@ -248,8 +248,8 @@ export class BookedStage implements StageView {
   /** @returns whether anything has changed */
   learn(facts: StageFacts): boolean {
     const { distribution, requires } = this;
-    const isNew = takeSaid<StageSaid>(this, facts, STAGE_NEWS);
-    takeSaid<StageSaid>(this, facts, STAGE_REST);
+    const isNew = applyFacts<StageFields>(this, facts, STAGE_WATCHED_FIELDS);
+    applyFacts<StageFields>(this, facts, STAGE_OTHER_FIELDS);
     // A repeated report has a new list with equal segments.
     if (!isSame(facts.distribution, distribution)) this.distribution = facts.distribution ?? distribution;
     // Requirements never change, but may become known late, because a found run does not include them.
@@ -388,7 +388,7 @@ export class BookedRun implements RunView {
 const GPU_UNITS = unitsOf(GPU);
 
 /** Facts whose change is reported to the policy, and facts whose change is not. */
-const JOB_NEWS = [
+const JOB_WATCHED_FIELDS = [
   'user',
   'weight',
   'userWeight',
@@ -398,15 +398,15 @@ const JOB_NEWS = [
   'tasks',
   'priority',
 ] as const;
-const JOB_REST = ['prefers', 'preemptible'] as const;
-const STAGE_NEWS = ['part', 'estimateMs', 'estimateFollows', 'ended', 'tasks'] as const;
-const STAGE_REST = ['after', 'gang'] as const;
+const JOB_OTHER_FIELDS = ['prefers', 'preemptible'] as const;
+const STAGE_WATCHED_FIELDS = ['part', 'estimateMs', 'estimateFollows', 'ended', 'tasks'] as const;
+const STAGE_OTHER_FIELDS = ['after', 'gang'] as const;
 
-type JobSaid = Pick<BookedJob, (typeof JOB_NEWS | typeof JOB_REST)[number]>;
-type StageSaid = Pick<BookedStage, (typeof STAGE_NEWS | typeof STAGE_REST)[number]>;
+type JobFields = Pick<BookedJob, (typeof JOB_WATCHED_FIELDS | typeof JOB_OTHER_FIELDS)[number]>;
+type StageFields = Pick<BookedStage, (typeof STAGE_WATCHED_FIELDS | typeof STAGE_OTHER_FIELDS)[number]>;
 
 /** Copies the given facts. @returns whether any differs */
-function takeSaid<T>(known: T, said: Partial<T>, names: readonly (keyof T)[]): boolean {
+function applyFacts<T>(known: T, said: Partial<T>, names: readonly (keyof T)[]): boolean {
   let isNew = false;
   for (const name of names) {
     const value = said[name];

@@ -150,7 +150,7 @@ export class Goshawk implements CentralPolicy {
           this.#gone(each.job);
           break;
         case 'shortWork':
-          this.#limit.shortCame(each.workMs, now);
+          this.#limit.shortArrived(each.workMs, now);
           break;
       }
     }
@@ -295,7 +295,7 @@ export class Goshawk implements CentralPolicy {
     const isKnown = stage.part === 'judged' || stage.part === 'thin';
     const kind = before !== undefined && isDecided(before) === isKnown ? before : this.#kind(stage, now);
     if (before === undefined && kind === 'short' && this.#context.sizesAreGiven)
-      this.#limit.shortCame(stage.estimateMs * stage.waiting * unitsOf(stage), now);
+      this.#limit.shortArrived(stage.estimateMs * stage.waiting * unitsOf(stage), now);
     if (classOf(stage) === 'long' && !stage.estimateFollows) this.#longTimes.learn(job, stage.estimateMs);
     let state = this.#jobs.get(job);
     if (state === undefined) {

@@ -6,7 +6,7 @@ const WINDOW_MS = 4_000;
 /** Reserved slots if short work needs this many on average. */
 function reserveOf(needed: number, slots: number): number {
   const limit = new LongLimit('auto', WINDOW_MS);
-  limit.shortCame(needed * WINDOW_MS, 0);
+  limit.shortArrived(needed * WINDOW_MS, 0);
   return slots - limit.of(slots, 0);
 }
 
@@ -27,19 +27,19 @@ test('covers only bursts without short work, and is at most three tenths', () =>
 
 test('is the configured fraction, regardless of demand', () => {
   const limit = new LongLimit(0.17, WINDOW_MS);
-  limit.shortCame(500 * WINDOW_MS, 0);
+  limit.shortArrived(500 * WINDOW_MS, 0);
   expect(limit.of(1_000, 0)).toBe(830);
 });
 
 test('decays', () => {
   const limit = new LongLimit('auto', WINDOW_MS);
-  limit.shortCame(1_000 * WINDOW_MS, 0);
+  limit.shortArrived(1_000 * WINDOW_MS, 0);
   expect(limit.of(10_000, 100 * WINDOW_MS)).toBe(9_500);
 });
 
 test('counts slots of tasks not known to be long if those exceed the short work that arrived', () => {
   const limit = new LongLimit('auto', WINDOW_MS);
-  limit.shortCame(20 * WINDOW_MS, 0);
+  limit.shortArrived(20 * WINDOW_MS, 0);
   expect(1_000 - limit.of(1_000, 0)).toBe(20 + 50);
   limit.shortHave(100, 0);
   limit.shortHave(100, 1_000 * WINDOW_MS);

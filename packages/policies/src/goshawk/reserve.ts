@@ -38,7 +38,7 @@ export class LongLimit {
   }
 
   /** Short work has arrived: estimate × tasks. */
-  shortCame(workMs: Millis, now: Millis): void {
+  shortArrived(workMs: Millis, now: Millis): void {
     this.#work.add(workMs, now);
   }
 

@@ -121,7 +121,7 @@ describe('contents of a page', () => {
     expect(page).toContain('<h1>hawk against 6 other policies</h1>');
     expect(page).toContain('hawk against the others, by percentile');
     expect(page).toContain('numbers are means over 2 seeds');
-    expect(page).toContain('Detailed results');
+    expect(page).toContain('Small print shows the minimum and maximum over the seeds');
   });
 
   test('a single policy is shown without ratios', () => {

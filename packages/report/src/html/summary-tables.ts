@@ -106,7 +106,7 @@ function ratioTable(comparison: Comparison): Markup | null {
     const range = spread ? html`<br><small>${factorRange(...spread)}</small>` : null;
     return html`${factor(ratio[of][statistic])}${range}`;
   };
-  const brackets = bracketsInWords(comparison).replace('in brackets', 'Detailed results');
+  const brackets = bracketsInWords(comparison).replace('brackets show', 'Small print shows');
   const spreadNote = brackets === '' ? '' : ` ${brackets}.`;
   const isOne = ratios.every(({ policy }) => policy === first.policy);
   const title = isOne

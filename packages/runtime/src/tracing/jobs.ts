@@ -79,7 +79,7 @@ export class JobTracing {
         'goshawk.job.tasks.attempts': job.history.total,
       },
       error: state === 'failed' ? `${counts.failed} of ${counts.total} tasks failed` : undefined,
-      cameOf: spec.traceparent,
+      linkedTraceparent: spec.traceparent,
     });
   }
 

@@ -30,7 +30,7 @@ export interface Spanned {
   /** The error, if there was one. */
   readonly error?: string | undefined;
   /** The external parent span, as W3C Trace Context. */
-  readonly cameOf?: string | undefined;
+  readonly linkedTraceparent?: string | undefined;
 }
 
 /** Receives spans. */

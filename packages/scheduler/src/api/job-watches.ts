@@ -9,7 +9,7 @@ interface Watch {
   readonly detail: boolean;
   /** The client needs progress within milliseconds. */
   readonly soon: boolean;
-  heardAt: Millis;
+  lastSeenAt: Millis;
 }
 
 /** A watch that is not renewed for this long expires. ms */
@@ -30,11 +30,11 @@ export class JobWatches {
   #sweptAt: Millis = Number.NEGATIVE_INFINITY;
 
   /** @returns false if there are too many watches */
-  renew(job: Job, watch: Omit<Watch, 'heardAt'>, now: Millis): boolean {
+  renew(job: Job, watch: Omit<Watch, 'lastSeenAt'>, now: Millis): boolean {
     const name = nameOf(watch.client, watch.request);
     const known = this.#byJob.get(job.number)?.get(name);
     if (known !== undefined) {
-      known.heardAt = now;
+      known.lastSeenAt = now;
       return true;
     }
     if (this.#jobOf.size >= LIMITS.watchesMax && now - this.#sweptAt >= SWEEP_MS) this.#sweep(now);
@@ -45,7 +45,7 @@ export class JobWatches {
       watches = new Map();
       this.#byJob.set(job.number, watches);
     }
-    watches.set(name, { ...watch, heardAt: now });
+    watches.set(name, { ...watch, lastSeenAt: now });
     this.#jobOf.set(name, job.number);
     if (watch.soon) this.#soon.add(name);
     return true;
@@ -101,8 +101,8 @@ export class JobWatches {
   }
 
   #forgetSilent(job: JobNumber, now: Millis): void {
-    for (const [name, { heardAt }] of this.#byJob.get(job) ?? []) {
-      if (now - heardAt >= SILENCE_MS) this.#forget(name);
+    for (const [name, { lastSeenAt }] of this.#byJob.get(job) ?? []) {
+      if (now - lastSeenAt >= SILENCE_MS) this.#forget(name);
     }
   }
 }

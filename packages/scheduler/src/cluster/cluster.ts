@@ -24,7 +24,7 @@ export class Cluster {
   readonly #env: SchedulerEnvironment;
   #central: Address = NOBODY;
   #settings: ClusterSettings | undefined;
-  #heardAt: Millis = 0;
+  #lastSeenAt: Millis = 0;
   #hasBegun = false;
   #draining = false;
   /** The connection to central broke, and central has not welcomed this scheduler since. */
@@ -63,8 +63,8 @@ export class Cluster {
   }
 
   /** When any central was last heard. */
-  get heardAt(): Millis {
-    return this.#heardAt;
+  get lastSeenAt(): Millis {
+    return this.#lastSeenAt;
   }
 
   /** Whether the sender is a previous central, whose decisions no longer count. */
@@ -118,7 +118,7 @@ export class Cluster {
     this.#central = from;
     this.#isCutOff = false;
     this.#settings = settings;
-    this.#heardAt = now;
+    this.#lastSeenAt = now;
     if (isNew) {
       this.#welcomedAt = now;
       this.#isShedding = false;
@@ -169,7 +169,7 @@ export class Cluster {
   isSilent(now: Millis): boolean {
     if (this.#central === NOBODY || this.#isCutOff) return true;
     const { heartbeatMs } = this.timings;
-    return heartbeatMs > 0 && now - this.#heardAt > SILENT_HEARTBEATS * heartbeatMs;
+    return heartbeatMs > 0 && now - this.#lastSeenAt > SILENT_HEARTBEATS * heartbeatMs;
   }
 
   /** Without central no bitmap is published, but no long task starts either, so workers only become less occupied. */
@@ -183,7 +183,7 @@ export class Cluster {
   }
 
   heard(now: Millis): void {
-    this.#heardAt = now;
+    this.#lastSeenAt = now;
   }
 
   /** No task was left waiting at central when it last matched a job of this scheduler. */
@@ -192,9 +192,9 @@ export class Cluster {
   }
 
   /** Central has matched a job of this scheduler. */
-  matched({ calm, newcomers = [] }: MessageOf<'matched'>, now: Millis): void {
+  matched({ noneWaiting, newcomers = [] }: MessageOf<'matched'>, now: Millis): void {
     this.heard(now);
-    this.#isCentralIdle = calm === true;
+    this.#isCentralIdle = noneWaiting === true;
     for (const { worker, name } of newcomers) this.members.isCalled(worker, name);
   }
 
@@ -209,7 +209,7 @@ export class Cluster {
     now: Millis,
   ): boolean {
     if (from !== this.#central) return false;
-    this.#heardAt = now;
+    this.#lastSeenAt = now;
     const isCurrent = message.version === this.members.version && message.ownersVersion === ownersVersion;
     if (!isCurrent) this.#env.send(from, { type: 'resync' });
     const hasChanged = this.#isShedding === message.matching;
@@ -220,7 +220,7 @@ export class Cluster {
   beat(activeJobs: number, waitingTasks: () => number, now: Millis): void {
     const { heartbeatMs, leaseMs } = this.timings;
     if (this.#central === NOBODY) return this.#enlistAgain(now);
-    if (leaseMs > 0 && now - this.#heardAt > leaseMs) return this.enlistAnew(now);
+    if (leaseMs > 0 && now - this.#lastSeenAt > leaseMs) return this.enlistAnew(now);
     if (this.#isCutOff) return this.#enlistAgain(now);
     this.#env.send(this.#central, { type: 'heartbeat', busy: activeJobs, queued: waitingTasks() });
     if (heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + heartbeatMs);
@@ -229,8 +229,8 @@ export class Cluster {
   /** Removes workers that have not registered with the current central within a lease. */
   dropMissingWorkers(): readonly Address[] {
     const { leaseMs } = this.timings;
-    const isEarly = this.#central === NOBODY || this.#heardAt - this.#welcomedAt <= leaseMs;
-    const gone = isEarly ? [] : this.members.dropUnconfirmed(this.#heardAt - leaseMs);
+    const isEarly = this.#central === NOBODY || this.#lastSeenAt - this.#welcomedAt <= leaseMs;
+    const gone = isEarly ? [] : this.members.dropUnconfirmed(this.#lastSeenAt - leaseMs);
     if (gone.length > 0)
       this.#env.send(this.#central, {
         type: 'remember',

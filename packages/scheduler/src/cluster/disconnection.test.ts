@@ -118,7 +118,7 @@ describe('when the connection to central breaks', () => {
     const workers = [{ worker: W1, match: 1 }];
     scheduler.receive(
       CENTRAL,
-      { type: 'matched', calm: undefined, newcomers: undefined, job: job.number, stage: 0, workers },
+      { type: 'matched', noneWaiting: undefined, newcomers: undefined, job: job.number, stage: 0, workers },
       3,
     );
     expect(take('run')).toMatchObject([{ to: W1, message: { task: 0, match: 1 } }]);
@@ -189,7 +189,7 @@ describe('when central answers again', () => {
     const workers = [W1, W2].map((worker) => ({ worker, match: 1 }));
     scheduler.receive(
       CENTRAL,
-      { type: 'matched', calm: undefined, newcomers: undefined, job: job.number, stage: 0, workers },
+      { type: 'matched', noneWaiting: undefined, newcomers: undefined, job: job.number, stage: 0, workers },
       5,
     );
     expect(take('run')).toMatchObject([

@@ -22,12 +22,12 @@ function bench(jobLengths?: unknown) {
   return { usage, told, timers };
 }
 
-const came = (cameMs: unknown) => ({
+const came = (arrivedMs: unknown) => ({
   type: 'usage',
   shortMs: 0,
   longMs: 0,
-  cameMs,
-  cameTasks: 0,
+  arrivedMs,
+  arrivedTasks: 0,
   completed: [],
 });
 
@@ -35,9 +35,9 @@ describe('short work that arrived', () => {
   test('is reported at intervals if central does not learn of it otherwise', () => {
     const { usage, told, timers } = bench();
     usage.startAnew(CENTRAL, POLICY, 0);
-    usage.shortCame(300, 1, false, 1_000);
-    usage.shortCame(200, 1, false, 2_000);
-    usage.shortCame(5_000, 1, true, 2_000);
+    usage.shortArrived(300, 1, false, 1_000);
+    usage.shortArrived(200, 1, false, 2_000);
+    usage.shortArrived(5_000, 1, true, 2_000);
     expect(timers).toEqual([11_000]);
     usage.tell(CENTRAL, 11_000);
     expect(told).toEqual([[CENTRAL, came(500)]]);
@@ -47,8 +47,8 @@ describe('short work that arrived', () => {
   test('is reported once there is a central, and to another one with all recent work', () => {
     const { usage, told } = bench();
     usage.startAnew(CENTRAL, POLICY, 0);
-    usage.shortCame(1_000, 1, true, 0);
-    usage.shortCame(500, 1, false, 40_000);
+    usage.shortArrived(1_000, 1, true, 0);
+    usage.shortArrived(500, 1, false, 40_000);
     usage.tell(NOBODY, 50_000);
     expect(told).toEqual([]);
     usage.startAnew(ANOTHER, POLICY, 80_000);
@@ -60,8 +60,8 @@ describe('short work that arrived', () => {
   test('is reported once to a central that welcomes this scheduler again', () => {
     const { usage, told } = bench();
     usage.startAnew(CENTRAL, POLICY, 0);
-    usage.shortCame(1_000, 1, true, 0);
-    usage.shortCame(500, 1, false, 0);
+    usage.shortArrived(1_000, 1, true, 0);
+    usage.shortArrived(500, 1, false, 0);
     usage.startAnew(CENTRAL, POLICY, 5_000);
     usage.startAnew(CENTRAL, POLICY, 6_000);
     expect(told).toEqual([[CENTRAL, came(500)]]);
@@ -71,15 +71,15 @@ describe('short work that arrived', () => {
     const { usage, timers } = bench();
     usage.startAnew(CENTRAL, { ...POLICY, cutoffJobs: 0, preset: { ...PRESETS.goshawk } }, 0);
     usage.jobCompleted(Float64Array.of(9), 0);
-    usage.shortCame(300, 1, false, 100);
-    usage.shortCame(300, 1, false, 200);
+    usage.shortArrived(300, 1, false, 100);
+    usage.shortArrived(300, 1, false, 200);
     expect(timers).toEqual([10_000, 1_100]);
   });
 
   test('is not reported if the reserve is fixed', () => {
     const { usage, told, timers } = bench();
     usage.startAnew(CENTRAL, { ...POLICY, reserve: 0.1 }, 0);
-    usage.shortCame(1_000, 1, false, 0);
+    usage.shortArrived(1_000, 1, false, 0);
     usage.startAnew(ANOTHER, { ...POLICY, reserve: 0.1 }, 5_000);
     expect([told, timers]).toEqual([[], []]);
   });

@@ -22,14 +22,14 @@ const USAGE_RELIEVED_MS = 1_000;
  */
 export class Usage {
   readonly #env: SchedulerEnvironment;
-  /** The last central that welcomed this scheduler; it has received everything except `cameMs`. */
+  /** The last central that welcomed this scheduler; it has received everything except `arrivedMs`. */
   #central: Address = NOBODY;
   #policy: PolicySettings | undefined;
   #shortMs = 0;
   #longMs = 0;
   /** Not reported yet. */
-  #cameMs = 0;
-  #cameTasks = 0;
+  #arrivedMs = 0;
+  #arrivedTasks = 0;
   /** Recently arrived short work, for a new central. */
   #lately = new DecayingSum(0);
   /** Completed jobs, and those not yet reported. */
@@ -57,15 +57,15 @@ export class Usage {
   startAnew(central: Address, policy: PolicySettings, now: Millis): void {
     this.adopt(policy, now);
     if (central !== this.#central) {
-      this.#cameMs = this.#lately.at(now);
-      this.#cameTasks = 0;
+      this.#arrivedMs = this.#lately.at(now);
+      this.#arrivedTasks = 0;
       this.#unreported = new JobLengths();
       // A central that has learned its cutoff knows the jobs of an earlier incarnation.
-      const hasHeard = this.#central === NOBODY && policy.cutoffJobs !== 0;
-      if (!hasHeard) this.#unreported.add(this.#lengths.counts());
+      const knowsLengths = this.#central === NOBODY && policy.cutoffJobs !== 0;
+      if (!knowsLengths) this.#unreported.add(this.#lengths.counts());
     }
     this.#central = central;
-    if (this.#cameMs > 0 || this.#unreported.heard > 0) this.#send(central, { shortMs: 0, longMs: 0 });
+    if (this.#arrivedMs > 0 || this.#unreported.heard > 0) this.#send(central, { shortMs: 0, longMs: 0 });
     if (this.#reportsShares()) this.#tellSoon(now);
   }
 
@@ -97,12 +97,12 @@ export class Usage {
    * @param workMs estimate × tasks
    * @param isReported central learns of it through a need
    */
-  shortCame(workMs: Millis, tasks: number, isReported: boolean, now: Millis): void {
+  shortArrived(workMs: Millis, tasks: number, isReported: boolean, now: Millis): void {
     const countsForReserve = this.#policy?.reserve === 'auto';
     if (countsForReserve) this.#lately.add(workMs, now);
     if (isReported) return;
-    if (countsForReserve) this.#cameMs += workMs;
-    if (this.#mayReport()) this.#cameTasks += tasks;
+    if (countsForReserve) this.#arrivedMs += workMs;
+    if (this.#mayReport()) this.#arrivedTasks += tasks;
     if (this.#hasNews()) this.#tellSoon(now);
   }
 
@@ -112,7 +112,7 @@ export class Usage {
   }
 
   #hasNews(): boolean {
-    return this.#cameMs > 0 || this.#cameTasks > 0 || this.#unreported.heard > 0;
+    return this.#arrivedMs > 0 || this.#arrivedTasks > 0 || this.#unreported.heard > 0;
   }
 
   /** @param central NOBODY: none */
@@ -133,15 +133,15 @@ export class Usage {
 
   #send(central: Address, done: Pick<MessageOf<'usage'>, 'shortMs' | 'longMs'>): void {
     const completed = this.#unreported.counts();
-    const came = { cameMs: this.#cameMs, cameTasks: this.#cameTasks };
+    const came = { arrivedMs: this.#arrivedMs, arrivedTasks: this.#arrivedTasks };
     this.#env.send(central, { type: 'usage', ...done, ...came, completed });
     if (completed.length > 0) this.#unreported = new JobLengths();
-    this.#cameMs = 0;
-    this.#cameTasks = 0;
+    this.#arrivedMs = 0;
+    this.#arrivedTasks = 0;
   }
 
   #tellSoon(now: Millis): void {
-    const at = now + (this.#cameTasks > 0 ? USAGE_RELIEVED_MS : USAGE_MS);
+    const at = now + (this.#arrivedTasks > 0 ? USAGE_RELIEVED_MS : USAGE_MS);
     if (at >= this.#tellAt) return;
     this.#tellAt = at;
     this.#env.setTimer('usage', 0, at);

@@ -15,7 +15,7 @@ test('the need of a retry names the workers that it avoids, while another may ru
       0,
     );
     const at = [{ worker: W1, match: 1 }];
-    const matched = { job: job.number, stage: 0, workers: at, calm: undefined, newcomers: undefined };
+    const matched = { job: job.number, stage: 0, workers: at, noneWaiting: undefined, newcomers: undefined };
     scheduler.receive(CENTRAL, { type: 'matched', ...matched }, 1);
     const run = sent.splice(0).find((message): message is MessageOf<'run'> => message.type === 'run')!;
     const outcome = { kind: 'failed', errorCode: 'exit', errorMessage: '1' } as never;

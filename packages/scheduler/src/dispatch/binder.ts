@@ -26,7 +26,7 @@ const CHUNK_TASKS_MAX = 16;
 const CHUNK_SHARE = 1 / 50;
 
 /** Messages that ask for tasks of a job. */
-type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'unheard'>;
+type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'checkMatch'>;
 
 /**
  * Binds tasks to workers, each exactly once: to a probe when the worker serves it (late binding, Hawk §3.5), to the
@@ -73,7 +73,7 @@ export class Binder {
     if (message.type === 'ask') return this.#serveProbe(from, message, now);
     if (this.#s.cluster.isFormerCentral(from)) return;
     if (message.type === 'matched') this.#matched(from, message, now);
-    else this.#unheard(from, message);
+    else this.#checkMatch(from, message);
   }
 
   #newMatches(central: Address, message: MessageOf<'matched'>, now: Millis): MessageOf<'matched'> {
@@ -220,7 +220,7 @@ export class Binder {
   }
 
   /** The worker has not confirmed the match: its task is sent again, or the slot returned. */
-  #unheard(central: Address, { job: number, worker, match }: MessageOf<'unheard'>): void {
+  #checkMatch(central: Address, { job: number, worker, match }: MessageOf<'checkMatch'>): void {
     const job = this.#s.jobs.byNumber(number);
     if (job !== undefined && this.#delivery.again(job, worker, { by: AssignedBy.match, number: match }))
       return;

@@ -52,7 +52,7 @@ test('the cost of a lost worker depends only on its tasks', () => {
   const { scheduler } = cluster([first, second]);
   const job = scheduler.submit(many, undefined, 0);
   const workers = [{ worker: first, match: 1 }];
-  const matched = { job: job.number, stage: 0, workers, calm: undefined, newcomers: undefined };
+  const matched = { job: job.number, stage: 0, workers, noneWaiting: undefined, newcomers: undefined };
   scheduler.receive(CENTRAL, { type: 'matched', ...matched }, 1);
   const count = watched(job);
   const lose = (worker: Address, version: number): void => {
@@ -69,7 +69,7 @@ test('the cost of a repeated report depends only on the tasks of its worker', ()
   const { scheduler, sent } = cluster();
   const job = scheduler.submit(many, undefined, 0);
   const workers = [{ worker: W1, match: 1 }];
-  const matched = { job: job.number, stage: 0, workers, calm: undefined, newcomers: undefined };
+  const matched = { job: job.number, stage: 0, workers, noneWaiting: undefined, newcomers: undefined };
   scheduler.receive(CENTRAL, { type: 'matched', ...matched }, 1);
   let report = 0;
   const endOf = ({ task, attempt }: MessageOf<'run'>, ask: number): MessageOf<'ended'> =>

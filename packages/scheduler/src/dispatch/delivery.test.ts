@@ -12,7 +12,7 @@ test('a task that its worker has not confirmed is resent, but not after its job 
   const match = { worker: W1, match: 7 };
   bench.receive(CENTRAL, {
     type: 'matched',
-    calm: undefined,
+    noneWaiting: undefined,
     newcomers: undefined,
     job: 1,
     stage: 0,
@@ -20,10 +20,10 @@ test('a task that its worker has not confirmed is resent, but not after its job 
   });
   const toWorker = () => bench.take().flatMap(({ type }) => (/^run$|^cancelTask$/.test(type) ? [type] : []));
   expect(toWorker()).toEqual(['run']);
-  bench.receive(CENTRAL, { type: 'unheard', job: 1, ...match });
+  bench.receive(CENTRAL, { type: 'checkMatch', job: 1, ...match });
   expect(toWorker()).toEqual(['run']);
   bench.receive(CLIENT, { type: 'cancelJob', request: 5, id: 's-1' });
-  bench.receive(CENTRAL, { type: 'unheard', job: 1, ...match });
+  bench.receive(CENTRAL, { type: 'checkMatch', job: 1, ...match });
   bench.commit();
   expect(toWorker()).toEqual(['cancelTask']);
 });
@@ -38,7 +38,7 @@ test('a run has the expected run time of its task, if there is an estimate or a 
     const workers = [{ worker: W1, match }];
     bench.receive(CENTRAL, {
       type: 'matched',
-      calm: undefined,
+      noneWaiting: undefined,
       newcomers: undefined,
       job: job.number,
       stage: 0,

@@ -37,11 +37,11 @@ export class Delivery {
    * A new central knows no match of its predecessor, so no one else would notice a worker that did not receive its
    * match. Tasks matched shortly before are repeated for a lease.
    *
-   * @param heardAt when the previous central was last heard
+   * @param lastSeenAt when the previous central was last heard
    * @returns as `resendDoubtful`
    */
-  centralChanged(heardAt: Millis, leaseMs: Millis, now: Millis): boolean {
-    this.#resendWindow = { since: heardAt - 2 * leaseMs, before: now, until: now + leaseMs };
+  centralChanged(lastSeenAt: Millis, leaseMs: Millis, now: Millis): boolean {
+    this.#resendWindow = { since: lastSeenAt - 2 * leaseMs, before: now, until: now + leaseMs };
     return this.resendDoubtful(now);
   }
 

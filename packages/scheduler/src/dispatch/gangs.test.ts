@@ -52,7 +52,7 @@ class Bench {
   match(...workers: Address[]): void {
     const match = ++this.#matches;
     const matched = workers.map((worker) => ({ worker, match }));
-    const more = { job: 1, stage: 0, calm: undefined, newcomers: undefined };
+    const more = { job: 1, stage: 0, noneWaiting: undefined, newcomers: undefined };
     this.receive(CENTRAL, { type: 'matched', workers: matched, ...more });
   }
 

@@ -159,7 +159,7 @@ describe('a scheduler’s history of run times', () => {
     expect(afterRestart(bench)).toEqual(guessed);
     bench.receive(CENTRAL, {
       type: 'matched',
-      calm: undefined,
+      noneWaiting: undefined,
       newcomers: undefined,
       job: 1,
       stage: 2,

@@ -54,7 +54,7 @@ function matched(spec: JobInput) {
   const workers = [{ worker: W1, match: 1 }];
   scheduler.receive(
     CENTRAL,
-    { type: 'matched', job: job.number, stage: 0, workers, calm: undefined, newcomers: undefined },
+    { type: 'matched', job: job.number, stage: 0, workers, noneWaiting: undefined, newcomers: undefined },
     0,
   );
   told.splice(0);
@@ -138,7 +138,7 @@ test('unchanged needs are repeated at growing intervals, which a change resets',
   expect(run(75)).toBe(4);
   expect(run(600)).toBeLessThanOrEqual(5);
   const workers = [{ worker: W1, match: 1 }];
-  const matched = { job: job.number, stage: 0, workers, calm: undefined, newcomers: undefined };
+  const matched = { job: job.number, stage: 0, workers, noneWaiting: undefined, newcomers: undefined };
   scheduler.receive(CENTRAL, { type: 'matched', ...matched }, now);
   expect(run(6)).toBe(1);
 });

@@ -116,7 +116,7 @@ export class Routing {
     // Jobs on hold do not count as work yet.
     if (this.#maySeek(job) && !job.isUndecided && !job.isHeld) {
       const isReported = job.needsCentral && !this.#isWithoutCentral(now);
-      this.#s.usage.shortCame(job.believedMs * tasks, tasks, isReported, now);
+      this.#s.usage.shortArrived(job.believedMs * tasks, tasks, isReported, now);
     }
     if (job.isUndecided) this.find(job, job.sample!.pilots, now);
     this.find(job, stage, now);

@@ -74,7 +74,7 @@ class Bench {
     const workers = indexes.map((index) => ({ worker: worker(index), match: 1 }));
     this.receive(CENTRAL, {
       type: 'matched',
-      calm: undefined,
+      noneWaiting: undefined,
       newcomers: undefined,
       job: job.number,
       stage,

@@ -19,7 +19,7 @@ function nextAfter(options: Record<string, string>, second: string, third: strin
   const job = submit('ann', 'first', 1);
   const others = [submit(second, 'second', 1), submit(third, 'third', 2)];
   const workers = [{ worker: W1, match: 1 }];
-  const matched = { job: job.number, stage: 0, workers, calm: undefined, newcomers: undefined };
+  const matched = { job: job.number, stage: 0, workers, noneWaiting: undefined, newcomers: undefined };
   scheduler.receive(CENTRAL, { type: 'matched', ...matched }, 1);
   const runs = () => sent.splice(0).filter((message): message is MessageOf<'run'> => message.type === 'run');
   const [{ task, attempt }] = runs() as [MessageOf<'run'>];

@@ -10,7 +10,7 @@ test('a task that has run since before a restart of its scheduler can be preempt
   before.submit({ tasks: [{ sleep: 100 }] } as never);
   before.commit();
   const workers = [{ worker: W1, match: 7 }];
-  const matched = { job: 1, stage: 0, workers, calm: undefined, newcomers: undefined };
+  const matched = { job: 1, stage: 0, workers, noneWaiting: undefined, newcomers: undefined };
   before.receive(CENTRAL, { type: 'matched', ...matched });
   before.commit();
   const after = new DurableBench(before.inheritance(), 0, false);

@@ -207,9 +207,9 @@ function lastChunks(
   chunks: readonly Logged[],
   wanted: (task: TaskIndex) => boolean,
 ): Map<number, Uint8Array> {
-  const spared = new Map<number, Uint8Array>();
-  lastOf(chunks, wanted, (chunk, bytes) => spared.set(chunk.at, bytes));
-  return spared;
+  const kept = new Map<number, Uint8Array>();
+  lastOf(chunks, wanted, (chunk, bytes) => kept.set(chunk.at, bytes));
+  return kept;
 }
 
 function lastLinesOf(bytes: Uint8Array, count: number): Uint8Array {

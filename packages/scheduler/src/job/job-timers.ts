@@ -34,8 +34,8 @@ export function watchRest(job: Job, env: Environment<JobTimer>): void {
 }
 
 /** When an open job is closed unless a client is active before. */
-export function openUntil({ isOpen, heardAt, spec }: Job): Millis {
-  return isOpen ? heardAt + spec.openMs! : Number.POSITIVE_INFINITY;
+export function openUntil({ isOpen, lastSeenAt, spec }: Job): Millis {
+  return isOpen ? lastSeenAt + spec.openMs! : Number.POSITIVE_INFINITY;
 }
 
 export function watchOpen(job: Job, env: Environment<JobTimer>): void {

@@ -88,7 +88,7 @@ export class Job {
   /** Digest of all tasks by the last appending client. */
   digest = '';
   /** When a client last appended to it or watched it. */
-  heardAt: Millis = 0;
+  lastSeenAt: Millis = 0;
   /** If false, the job is not durable, and none of its tasks may be assigned. */
   isWritten = true;
   endedAt: Millis | undefined;

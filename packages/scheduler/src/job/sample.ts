@@ -60,7 +60,7 @@ export class Sample {
   }
 
   /** Whether the end of the task may still change the decision or the estimate. */
-  heeds(task: TaskIndex): boolean {
+  isPending(task: TaskIndex): boolean {
     return this.#isPilot.has(task) && (!this.isDecided || this.estimateFollows);
   }
 

@@ -29,7 +29,7 @@ export class AbandonedAttempts {
   }
 
   /** Workers that were considered lost have returned, and may not have received the cancellations. */
-  cameBack(workers: readonly Member[]): void {
+  returned(workers: readonly Member[]): void {
     if (this.#byWorker.size === 0) return;
     for (const { address } of workers)
       for (const attempt of this.#byWorker.get(address)?.values() ?? []) this.#cancel(address, attempt);

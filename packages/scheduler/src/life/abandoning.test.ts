@@ -29,7 +29,7 @@ function setUp(abandons = true) {
       CENTRAL,
       {
         type: 'matched',
-        calm: undefined,
+        noneWaiting: undefined,
         newcomers: undefined,
         job: job.number,
         stage: 0,

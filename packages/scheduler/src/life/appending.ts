@@ -83,7 +83,7 @@ export class Appending {
   }
 
   #heard(job: Job, taken: number, now: Millis): void {
-    job.heardAt = now;
+    job.lastSeenAt = now;
     if (job.isOpen && !job.hasEnded) watchOpen(job, this.#s.env);
     job.history.reports.drop(Math.min(taken, job.taskCount));
     if (!job.hasEnded) this.#s.jobs.weigh(job);

@@ -51,7 +51,7 @@ export class ClusterNews {
 
   welcomed(from: Address, message: MessageOf<'welcome'>, now: Millis): void {
     const { cluster, usage } = this.#s;
-    const { heardAt, timings, isCutOff } = cluster;
+    const { lastSeenAt, timings, isCutOff } = cluster;
     const isNew = cluster.welcomed(from, message, now);
     const { policy } = cluster;
     this.#sampler.adopt(policy);
@@ -63,7 +63,7 @@ export class ClusterNews {
     for (const job of this.#s.jobs.active()) watchDeadline(job, policy, this.#s.env);
     usage.startAnew(from, policy, now);
     this.#routing.tellAnotherCentral(now);
-    if (this.#delivery.centralChanged(heardAt, timings.leaseMs, now)) this.#s.sweepTimer.arm(now);
+    if (this.#delivery.centralChanged(lastSeenAt, timings.leaseMs, now)) this.#s.sweepTimer.arm(now);
   }
 
   /** Sends a heartbeat. @param startedAt start of this process */
@@ -85,7 +85,7 @@ export class ClusterNews {
   }
 
   /** Central has sent the limits of users, and needs to know whose jobs are already waiting. */
-  limitsHeard(message: MessageOf<'limits'>, now: Millis): void {
+  limitsReceived(message: MessageOf<'limits'>, now: Millis): void {
     const wereSet = this.#s.quotas.areSet;
     this.#s.quotas.heard(message);
     if (!wereSet && this.#s.quotas.areSet) this.#routing.centralIsBack(now);
@@ -104,7 +104,7 @@ export class ClusterNews {
     const mayAskAgain = this.#s.recovery.workersJoined(message.changed, now);
     this.#restarting.startIfRecovered(now);
     if (mayAskAgain) this.#s.sweepTimer.arm(now);
-    this.#abandoned.cameBack(message.changed);
+    this.#abandoned.returned(message.changed);
     // A batch may have waited for workers like the new ones.
     if (message.changed.length > 0) this.#routing.findForThoseThatProbe(now);
   }

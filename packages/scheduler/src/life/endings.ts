@@ -325,7 +325,7 @@ export class Endings {
     job.set(task, state);
     if (state !== TaskState.cancelled)
       this.#s.events.taskEnded(job, state === TaskState.completed ? 'completed' : 'failed');
-    if (job.sample?.heeds(task)) this.#sampler.look(job, now);
+    if (job.sample?.isPending(task)) this.#sampler.look(job, now);
     if (stage.unfinished === 0) {
       this.#routing.prober.batchIsBound(job, stage);
       for (const next of job.stageEnded(stage)) this.#startNext(job, next, now);

@@ -276,7 +276,7 @@ describe('central', () => {
       job: 1,
       stage: 0,
       workers: [match],
-      calm: false,
+      noneWaiting: false,
       newcomers: undefined,
     });
     expect(bench.take()).toContainEqual({ type: 'unused', ...match });

@@ -25,7 +25,7 @@ export class Holds {
   /** Jobs with a begin time. */
   readonly #later = new Set<Job>();
   /** Number of the last accepted request of each client. */
-  readonly #heeded = new Map<Address, number>();
+  readonly #applied = new Map<Address, number>();
   /** Time of the timer; Infinity: not set. */
   #wakesAt: Millis = Number.POSITIVE_INFINITY;
 
@@ -57,9 +57,9 @@ export class Holds {
     // Released or reordered tasks may start, for which the policy must be known.
     if (held !== true && !this.#s.cluster.isReady) return NOT_READY;
     // The network may deliver a repeated request after a later one was answered.
-    const isLate = request < (this.#heeded.get(from) ?? 0);
+    const isLate = request < (this.#applied.get(from) ?? 0);
     if (isLate) return undefined;
-    setLatest(this.#heeded, from, request, CLIENTS_MAX);
+    setLatest(this.#applied, from, request, CLIENTS_MAX);
     if (held === true) this.#hold(job, now);
     if (priority !== undefined) this.#setPriority(job, priority, now);
     if (held === false) this.#release(job, now);

@@ -52,7 +52,7 @@ export class Intake {
     const job = new Job({ number, id, key, spec, arriving, judgement, decision, acceptedAt: now, hold });
     job.history.shareCrashes(this.#s.crashes.known(() => job.history.program));
     if (judgement.kind === 'sample') this.#sampler.start(job, judgement);
-    job.heardAt = now;
+    job.lastSeenAt = now;
     // First, because a record that cannot be encoded throws, and the job must then not exist.
     ledger.accepted(job, now);
     jobs.add(job);

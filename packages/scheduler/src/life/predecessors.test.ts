@@ -116,13 +116,13 @@ describe('a job with a predecessor at the same scheduler', () => {
     bench.ask(W1, 1);
     const held = submit({ ...ONE, after: ['s-1'], afterOk: ['s-1', 'x1-4'] });
     const before = { state: 'running', tasks: 5, ended: 1, ok: true, id: 's-1' };
-    const unheard = { state: 'unknown', tasks: 0, ended: 0, ok: true, id: 'x1-4' };
+    const checkMatch = { state: 'unknown', tasks: 0, ended: 0, ok: true, id: 'x1-4' };
     expect(why(held)).toMatchObject({
       waiting: [{ reason: 'other-job', tasks: 1 }],
-      after: [before, unheard],
+      after: [before, checkMatch],
       probesOut: 0,
     });
-    expect(detail(held)).toMatchObject({ state: 'waiting', after: [before, unheard] });
+    expect(detail(held)).toMatchObject({ state: 'waiting', after: [before, checkMatch] });
   });
 
   test('starts at once if the predecessor has ended, and is cancelled if it is unknown', () => {

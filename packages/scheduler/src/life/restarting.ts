@@ -60,7 +60,7 @@ export class Restarting {
       yield 1;
     }
     for (const job of jobs.active()) {
-      job.heardAt = pieces.now;
+      job.lastSeenAt = pieces.now;
       watchOpen(job, this.#s.env);
       this.#s.ledger.resumed(job, pieces.now);
       if (job.isAwaiting) this.#predecessors.hold(job, pieces.now);

@@ -225,7 +225,7 @@ describe('a retry', () => {
     bench.receive(CLIENT, { type: 'retryJob', request: 91, key: 'r', id: 's-1', ...choice });
     for (const job of [1, 2]) {
       const matched = { job, stage: 0, workers: [{ worker: W1, match: job }] };
-      bench.receive(CENTRAL, { type: 'matched', ...matched, calm: undefined, newcomers: undefined });
+      bench.receive(CENTRAL, { type: 'matched', ...matched, noneWaiting: undefined, newcomers: undefined });
     }
     bench.commit();
     const runs = bench.take().filter((message) => message.type === 'run');

@@ -187,7 +187,7 @@ describe('single tasks of a job that are cancelled', () => {
       job: 1,
       stage: 0,
       workers: [{ worker: W1, match: 1 }],
-      calm: false,
+      noneWaiting: false,
       newcomers: undefined,
     });
     bench.take();

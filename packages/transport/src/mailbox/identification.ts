@@ -85,7 +85,7 @@ const REFUSED_MAX = 1_024;
 const ANYWHERE = '';
 
 /** Roles that may send to a role, by the message table, and the role itself, to detect two at one address. */
-export function rolesHeardBy(role: Role): readonly Role[] {
+export function rolesAcceptedBy(role: Role): readonly Role[] {
   const heard = MESSAGE_TYPES.map((type) => MESSAGES[type])
     .filter(({ to }) => (to as readonly Role[]).includes(role))
     .flatMap(({ from }): readonly Role[] => from);
@@ -106,7 +106,7 @@ export class Proven implements Identification {
     this.#process = process;
     this.#endpoint = endpoint;
     this.#ring = ring;
-    this.#heard = rolesHeardBy(ring.role);
+    this.#heard = rolesAcceptedBy(ring.role);
   }
 
   /** Switches to these keys. */

@@ -15,7 +15,7 @@ interface Dispute {
 
 interface Succession {
   current: string;
-  heardMs: number;
+  lastSeenMs: number;
   /** Superseded incarnations with the time of their replacement, latest last. */
   readonly retired: Map<string, number>;
 }
@@ -38,7 +38,7 @@ type Standing =
 export class Incarnations {
   readonly #successions = new Map<string, Succession>();
   readonly #graceMs: number;
-  readonly #disputed = new Map<string, Dispute & { readonly heardMs: number }>();
+  readonly #disputed = new Map<string, Dispute & { readonly lastSeenMs: number }>();
 
   constructor(graceMs: number) {
     this.#graceMs = graceMs;
@@ -51,13 +51,13 @@ export class Incarnations {
       return 'current';
     }
     if (succession.current === incarnation) {
-      succession.heardMs = nowMs;
+      succession.lastSeenMs = nowMs;
       return 'current';
     }
     const retiredAtMs = succession.retired.get(incarnation);
-    if (retiredAtMs !== undefined && nowMs - Math.max(retiredAtMs, succession.heardMs) < this.#graceMs) {
-      if (Math.min(nowMs, succession.heardMs) - retiredAtMs >= LAST_WORDS_MS) {
-        this.#disputed.set(place, { place, current: succession.current, other: incarnation, heardMs: nowMs });
+    if (retiredAtMs !== undefined && nowMs - Math.max(retiredAtMs, succession.lastSeenMs) < this.#graceMs) {
+      if (Math.min(nowMs, succession.lastSeenMs) - retiredAtMs >= LAST_WORDS_MS) {
+        this.#disputed.set(place, { place, current: succession.current, other: incarnation, lastSeenMs: nowMs });
         dropFirst(this.#disputed, DISPUTES_MAX);
       }
       return 'retired';
@@ -65,7 +65,7 @@ export class Incarnations {
     succession.retired.delete(incarnation);
     succession.retired.set(succession.current, nowMs);
     succession.current = incarnation;
-    succession.heardMs = nowMs;
+    succession.lastSeenMs = nowMs;
     dropFirst(succession.retired, RETIRED_MAX);
     return 'successor';
   }
@@ -82,11 +82,11 @@ export class Incarnations {
 
   /** Returns places from which two incarnations sent within the grace period. */
   disputes(nowMs: number): readonly Dispute[] {
-    return [...this.#disputed.values()].filter(({ heardMs }) => nowMs - heardMs < this.#graceMs);
+    return [...this.#disputed.values()].filter(({ lastSeenMs }) => nowMs - lastSeenMs < this.#graceMs);
   }
 
   #begin(place: string, incarnation: string, nowMs: number): void {
-    this.#successions.set(place, { current: incarnation, heardMs: nowMs, retired: new Map() });
+    this.#successions.set(place, { current: incarnation, lastSeenMs: nowMs, retired: new Map() });
     dropFirst(this.#successions, PLACES_MAX);
   }
 }

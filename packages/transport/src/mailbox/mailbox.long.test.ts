@@ -90,11 +90,11 @@ test('a process that is killed and started again at its endpoint gets its own ma
 
 test('whoever follows a central that is killed hears of it by the connection, again for each incarnation', async () => {
   const heard: (string | undefined)[] = [];
-  let onHeard = (): void => {};
+  let onIdentified = (): void => {};
   const mailbox = await mailboxes.open({
     onDisconnected: (parties) => {
       heard.push(...parties.map((party) => mailbox.directory.nameOf(party)));
-      onHeard();
+      onIdentified();
     },
   });
   const inbox = new Inbox(mailbox);
@@ -107,7 +107,7 @@ test('whoever follows a central that is killed hears of it by the connection, ag
     mailbox.send(0, mailbox.directory.intern(`${endpoint}!c.*/0`), ['are you there?']);
     await inbox.until(2 + round);
     const told = new Promise<void>((resolve) => {
-      onHeard = resolve;
+      onIdentified = resolve;
     });
     if (round === 0) await kill(bystander);
     await kill(central);

@@ -130,11 +130,11 @@ describe('two processes', () => {
     }
     await atA.until(4);
     await scheduler.close();
-    const isTold = new Promise<void>((resolve) => {
+    const isReported = new Promise<void>((resolve) => {
       onBroken = resolve;
     });
     await central.close();
-    await isTold;
+    await isReported;
     expect(broken.sort()).toEqual([`${central.process}/0`, `${central.process}/1`]);
   });
 

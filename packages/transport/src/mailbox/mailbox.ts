@@ -6,7 +6,7 @@ import { type DropReason, type MailboxCounters, newCounters } from './counters.j
 import { Directory } from './directory.js';
 import { InvalidEndpointError } from './errors.js';
 import { FrameReceiver, type Handler } from './frame-receiver.js';
-import { type Identification, Proven, rolesHeardBy, Unproven } from './identification.js';
+import { type Identification, Proven, rolesAcceptedBy, Unproven } from './identification.js';
 import { Inbound } from './inbound.js';
 import { Incarnations } from './incarnations.js';
 import { completeLimits, type MailboxLimits } from './limits.js';
@@ -403,7 +403,7 @@ function identify({ incarnation, keys }: MailboxOptions, endpoint: string): Iden
 
 /** Returns the public keys of the peers from which a process of this role accepts messages, in Z85. */
 function admittedBy({ role, generations, clients, members }: KeyRing): ReadonlySet<string> {
-  const heard = rolesHeardBy(role);
+  const heard = rolesAcceptedBy(role);
   const named = [
     ...(heard.includes('client') ? clients.values() : []),
     ...[...members.values()].filter((member) => heard.includes(member.role)),

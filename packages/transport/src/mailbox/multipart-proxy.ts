@@ -122,7 +122,7 @@ export class MultipartProxy implements InboundSocket {
       await router.bind(`ipc://${path}`);
       if (this.#isClosed || outer.destroyed) throw new Error('it has gone');
       const passage: Passage = new Passage(outer, path, router, reader, limits, {
-        onHeard: (routingId) => this.#peers.set(routingId, passage),
+        onIdentified: (routingId) => this.#peers.set(routingId, passage),
         onGone: (routingId) => {
           this.#passages.delete(passage);
           if (this.#peers.get(routingId) === passage) this.#peers.delete(routingId);
@@ -143,7 +143,7 @@ export class MultipartProxy implements InboundSocket {
 }
 
 interface PassageListener {
-  onHeard(routingId: string): void;
+  onIdentified(routingId: string): void;
   /** @param routingId empty if the peer sent nothing */
   onGone(routingId: string): void;
   onParts(): void;
@@ -239,7 +239,7 @@ class Passage {
   #read([routingId, ...rest]: readonly Buffer[]): void {
     if (this.#reads === 0 && routingId !== undefined) {
       this.#routingId = routingId.toString();
-      this.#listener.onHeard(this.#routingId);
+      this.#listener.onIdentified(this.#routingId);
     }
     this.#reads++;
     for (const _ of rest) this.#frames.read();

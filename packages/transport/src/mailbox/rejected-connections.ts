@@ -13,7 +13,7 @@ export class RejectedConnections {
   readonly #counters: MailboxCounters;
   readonly #logger: MailLogger;
   readonly #intervalMs: number;
-  readonly #onTold: ((attempts: object) => void) | undefined;
+  readonly #onReported: ((attempts: object) => void) | undefined;
   readonly #sinceLine = new Map<RejectionReason, number>();
   readonly #addresses = new Set<string>();
   #nextLineAtMs = Number.NEGATIVE_INFINITY;
@@ -23,12 +23,12 @@ export class RejectedConnections {
     counters: MailboxCounters,
     logger: MailLogger,
     intervalMs: number,
-    onTold?: (attempts: object) => void,
+    onReported?: (attempts: object) => void,
   ) {
     this.#counters = counters;
     this.#logger = logger;
     this.#intervalMs = intervalMs;
-    this.#onTold = onTold;
+    this.#onReported = onReported;
   }
 
   /** @param address of the peer, if known */
@@ -62,6 +62,6 @@ export class RejectedConnections {
     this.#addresses.clear();
     const told = { attempts, ...Object.fromEntries(counts), addresses };
     this.#logger.warn(told, 'rejected connections from outside this cluster');
-    this.#onTold?.(told);
+    this.#onReported?.(told);
   }
 }

@@ -108,10 +108,10 @@ describe('readJsonl', () => {
       '{"submitSeconds":1,"durationsSeconds":[1],"maxRunning":0}',
       /maxRunning is '0'; it must be a whole number of at least 1/,
     ],
-    ['{"submitSeconds":1,"durationsSeconds":[1],"gang":"yes"}', /gang is '"yes"'; it is true or false/],
+    ['{"submitSeconds":1,"durationsSeconds":[1],"gang":"yes"}', /gang is '"yes"'; it must be true or false/],
     [
       '{"submitSeconds":1,"durationsSeconds":[1,1],"gang":true,"maxRunning":1}',
-      /maxRunning is 1, and 2 tasks of a gang start together/,
+      /maxRunning is 1, but all 2 tasks of a gang start together/,
     ],
     [
       '{"submitSeconds":1,"durationsSeconds":[1],"name":""}',
@@ -133,7 +133,7 @@ describe('readJsonl', () => {
       '{"submitSeconds":1,"stages":[{"name":"a","after":["b"],"durationsSeconds":[1]},{"name":"b","after":["a"],"durationsSeconds":[1]}]}',
       /stage 'a' depends on itself, directly or through others; remove the cycle/,
     ],
-    ['{"schema":"goshawk.trace/2"}', /the schema is '"goshawk.trace\/2"'; this reads goshawk.trace\/1/],
+    ['{"schema":"goshawk.trace/2"}', /the schema is '"goshawk.trace\/2"'; expected goshawk.trace\/1/],
   ])('refuses %s with file and line', async (line, message) => {
     const failure = await read('{"submitSeconds":1,"durationsSeconds":[2]}', line).catch(
       (error: unknown) => error,
