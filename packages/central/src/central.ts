@@ -136,7 +136,8 @@ export class Central implements Machine<CentralTimer> {
       case 'usage':
         if (this.#isUnregistered(from)) return;
         // If run times are unknown at arrival, the reserve is sized by what workers report of short tasks.
-        if (this.#config.settings.policy.estimator === 'given') this.#dispatcher.shortArrived(message.arrivedMs);
+        if (this.#config.settings.policy.estimator === 'given')
+          this.#dispatcher.shortArrived(message.arrivedMs);
         this.#shedding.arrived(message.arrivedTasks);
         this.#learnCutoff(message);
         return this.#members.worked(message, now);

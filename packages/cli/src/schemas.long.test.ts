@@ -186,7 +186,8 @@ describe('an output fits its schema', () => {
   });
 
   it('goshawk.notification/1 of each line that --notify-command gets', async () => {
-    const notificationLines = async () => (await readFile(join(own, 'told.jsonl'), 'utf8')).trim().split('\n');
+    const notificationLines = async () =>
+      (await readFile(join(own, 'told.jsonl'), 'utf8')).trim().split('\n');
     await expect.poll(async () => (await notificationLines().catch(() => [])).length).toBeGreaterThan(2);
     for (const line of await notificationLines())
       await expectToFit(JSON.parse(line) as Record<string, unknown>, 'goshawk.notification/1');

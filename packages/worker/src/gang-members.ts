@@ -60,7 +60,8 @@ export function sweepMembers(w: WorkerState, now: Millis): boolean {
   const slots = heldSlots(w);
   for (const slot of slots) {
     const member = w.memory.members.get(w.slots.rowOf(slot))!;
-    if (member.port !== undefined && now - member.notifiedAt >= w.timings.retryMs) sayReady(w, slot, member, now);
+    if (member.port !== undefined && now - member.notifiedAt >= w.timings.retryMs)
+      sayReady(w, slot, member, now);
   }
   return slots.length > 0;
 }

@@ -82,7 +82,9 @@ export class Membership {
   isQuiet(now: Millis): boolean {
     const heartbeatMs = this.settings?.timings.heartbeatMs ?? 0;
     if (heartbeatMs === 0) return false;
-    return this.central === NOBODY || this.#isCutOff || now - this.#lastSeenAt > SILENT_HEARTBEATS * heartbeatMs;
+    return (
+      this.central === NOBODY || this.#isCutOff || now - this.#lastSeenAt > SILENT_HEARTBEATS * heartbeatMs
+    );
   }
 
   /** Central has been silent for a lease, or is gone. */

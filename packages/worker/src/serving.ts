@@ -1,7 +1,7 @@
 import type { Address, MessageOf, Millis, Outcome } from '@goshawk/core';
 import type { KeptTask } from './ahead.js';
 import { type Entry, entryOfGiven, entryOfPlaced, type TaskRef } from './entry.js';
-import { takeForeseenEnd, foresee, giveBackKeptTask } from './foreseeing.js';
+import { foresee, giveBackKeptTask, takeForeseenEnd } from './foreseeing.js';
 import { giveBackMember, holdMember, takeMember } from './gang-members.js';
 import { giveBack, giveBackTask, placementOver, tellCentral } from './giving-back.js';
 import { hasHad } from './held-tasks.js';

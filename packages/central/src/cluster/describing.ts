@@ -25,7 +25,17 @@ export function listSchedulers(
   const view = (record: SchedulerRecord): SchedulerView => {
     const { name, tag, endpoint, jobs, waiting, epoch, adopted } = record;
     const address = nameOf(record.address);
-    return { name, address, tag, endpoint, jobs, waiting, heardMsAgo: now - record.lastSeenAt, epoch, adopted };
+    return {
+      name,
+      address,
+      tag,
+      endpoint,
+      jobs,
+      waiting,
+      heardMsAgo: now - record.lastSeenAt,
+      epoch,
+      adopted,
+    };
   };
   const present = [...registry.schedulers.values()].filter(({ address }) => isListed(address));
   return { present: present.map(view), away: [...away.all()].map(view) };

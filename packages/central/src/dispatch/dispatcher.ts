@@ -502,7 +502,14 @@ export class Dispatcher {
     const workers = runs.map((run) => ({ worker: run.worker.address, match: this.#number(run) }));
     const noneWaiting = this.books.waitingTasks === 0 || undefined;
     const newcomers = this.#newcomers(job.owner, runs);
-    this.#env.send(job.owner, { type: 'matched', job: job.number, stage: index, workers, noneWaiting, newcomers });
+    this.#env.send(job.owner, {
+      type: 'matched',
+      job: job.number,
+      stage: index,
+      workers,
+      noneWaiting,
+      newcomers,
+    });
   }
 
   #newcomers(owner: Address, runs: readonly BookedRun[]): MessageOf<'matched'>['newcomers'] {

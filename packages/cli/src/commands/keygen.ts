@@ -81,7 +81,8 @@ export const keygenCommand = defineCommand({
     const { rotate, ifMissing, revoke, rights, names, expires } = options;
     const wishes = [rotate, ifMissing, individual !== undefined, revoke !== undefined];
     if (wishes.filter(Boolean).length > 1) {
-      const line = 'keygen: the key of one process, --rotate, --if-missing and --revoke cannot be used together';
+      const line =
+        'keygen: the key of one process, --rotate, --if-missing and --revoke cannot be used together';
       throw new InputError('usage', line, 'use one of them');
     }
     if (rights !== undefined && individual?.role !== 'client')

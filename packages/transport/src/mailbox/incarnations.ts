@@ -57,7 +57,12 @@ export class Incarnations {
     const retiredAtMs = succession.retired.get(incarnation);
     if (retiredAtMs !== undefined && nowMs - Math.max(retiredAtMs, succession.lastSeenMs) < this.#graceMs) {
       if (Math.min(nowMs, succession.lastSeenMs) - retiredAtMs >= LAST_WORDS_MS) {
-        this.#disputed.set(place, { place, current: succession.current, other: incarnation, lastSeenMs: nowMs });
+        this.#disputed.set(place, {
+          place,
+          current: succession.current,
+          other: incarnation,
+          lastSeenMs: nowMs,
+        });
         dropFirst(this.#disputed, DISPUTES_MAX);
       }
       return 'retired';
