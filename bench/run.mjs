@@ -14,6 +14,7 @@ const BENCHES = [
   'incidents',
   'mailbox',
   'map',
+  'mixed',
   'overload',
   'packing',
   'page',

@@ -100,7 +100,11 @@ async function submitAll(client: Cluster, jobs: readonly StagedJob[], marks: str
 }
 
 /** Kills one process of workers after another, and restarts each a second later. @returns the number of kills */
-async function strike(cluster: SoakCluster, options: LiveOptions, signal: AbortSignal): Promise<number> {
+export async function strike(
+  cluster: SoakCluster,
+  options: Pick<LiveOptions, 'killEveryMs' | 'seed' | 'note'>,
+  signal: AbortSignal,
+): Promise<number> {
   const random = Random.seeded(options.seed).fork('kills');
   const workers = cluster.posts.filter(({ role }) => role === 'worker');
   for (let kills = 0; ; kills++) {

@@ -35,6 +35,12 @@ export interface Reservation {
   readonly isForced: boolean;
 }
 
+/** The expected end of a run, which frees its demand. */
+interface End {
+  readonly at: Millis;
+  readonly demand: Vector;
+}
+
 /** When runs are expected to end. */
 export interface Ends {
   endOf(run: RunView, now: Millis): Millis;
@@ -51,6 +57,8 @@ export class Reservations {
   /** Reservations of the last plan, by stage. */
   #before = new Map<StageView, Reservation>();
   readonly #at = new Map<WorkerView, Reservation>();
+  /** Expected ends at each worker, until a task starts or the next plan. */
+  readonly #endsAtWorkers = new Map<WorkerView, readonly End[]>();
 
   constructor(ends: Ends) {
     this.#ends = ends;
@@ -88,6 +96,7 @@ export class Reservations {
    * still good.
    */
   renew(): void {
+    this.#endsAtWorkers.clear();
     this.#before = new Map(this.#all.map((each) => [each.stage, each]));
     const kept = this.#all.filter(({ isForced }) => isForced);
     this.#all = [];
@@ -121,6 +130,7 @@ export class Reservations {
 
   /** A task has started at the worker. */
   started(stage: StageView, worker: WorkerView, now: Millis): void {
+    this.#endsAtWorkers.delete(worker);
     const reservation = this.#all.length === 0 ? undefined : this.#at.get(worker);
     if (reservation === undefined || reservation.stage === stage) return;
     if (!this.#endsBefore(stage, reservation, now))
@@ -167,6 +177,7 @@ export class Reservations {
 
   /** Reserves room at these workers immediately, with a number of tasks for each. */
   forced(stage: StageView, counts: ReadonlyMap<WorkerView, number>, now: Millis): Reservation {
+    this.#endsAtWorkers.clear();
     return { stage, at: now, rooms: this.#rooms(stage, counts, now, now), isForced: true };
   }
 
@@ -201,14 +212,18 @@ export class Reservations {
     return times;
   }
 
-  #endsAt(worker: WorkerView, now: Millis): { readonly at: Millis; readonly demand: Vector }[] {
-    const ends: { readonly at: Millis; readonly demand: Vector }[] = [];
+  #endsAt(worker: WorkerView, now: Millis): readonly End[] {
+    const known = this.#endsAtWorkers.get(worker);
+    if (known !== undefined) return known;
+    const ends: End[] = [];
     for (const run of worker.runs) {
       if (run.isQueued) continue;
       const at = run.isPreempted ? now : this.#ends.endOf(run, now);
       ends.push({ at, demand: run.stage.demand });
     }
-    return ends.sort((one, other) => one.at - other.at);
+    ends.sort((one, other) => one.at - other.at);
+    this.#endsAtWorkers.set(worker, ends);
+    return ends;
   }
 
   #rooms(

@@ -53,7 +53,7 @@ describe('limits of users', () => {
     bench.need(1, { tasks: 4, user: 'ann', demand: { memory: 50 } });
     expect(running(bench, 'ann')).toBe(3);
     expect(bench.stage(1).heldBy).toBe(
-      'user ann has 150 B of memory of the 150 B that --users allows at a time',
+      'user ann has 150 B of memory of the 150 B that --users allows at a time, counting tasks that go first',
     );
     bench.books.grant(parseUsers('{}', 'users.json'));
     bench.settle();

@@ -23,6 +23,8 @@ interface Account {
   readonly limits: UserLimits;
   /** Usage of running and admitted tasks, by index of `LIMITED`. */
   readonly used: number[];
+  /** Usage of running tasks alone. */
+  readonly running: number[];
 }
 
 /**
@@ -134,6 +136,8 @@ export class RunningLimits {
         if (stage.waiting + stage.held > stage.named) waiting.push({ stage, accounts: of });
       }
     }
+    for (const { used, running } of accounts.values())
+      for (const at of LIMITED.keys()) running[at] = used[at]!;
     waiting.sort((one, other) => orderOf(one.stage.job) - orderOf(other.stage.job));
     const short = isShort(waiting, (stage) => this.#amountsOf(stage.demand));
     const order = short ? fittingFirst(waiting, workers()) : waiting;
@@ -161,7 +165,7 @@ export class RunningLimits {
     const add = (title: string, of: UserLimits): void => {
       let account = known.get(title);
       if (account === undefined) {
-        account = { title, limits: of, used: LIMITED.map(() => 0) };
+        account = { title, limits: of, used: LIMITED.map(() => 0), running: LIMITED.map(() => 0) };
         known.set(title, account);
       }
       accounts.push(account);
@@ -269,13 +273,14 @@ function round(amount: number): number {
   return Math.round(amount * 1_000) / 1_000;
 }
 
-/** The limit that blocks the next tasks, for `why`. */
+/** The limit that blocks the next tasks, for `why`. Tasks admitted before them count, although they may wait. */
 function bindingOf(accounts: readonly Account[], amounts: readonly number[], tasks: number): string {
-  for (const { title, limits, used } of accounts)
+  for (const { title, limits, used, running } of accounts)
     for (const [at, name] of LIMITED.entries()) {
       const limit = limits[name];
-      if (limit !== undefined && used[at]! + tasks * amounts[at]! > limit * (1 + ROUNDING))
-        return `${title} has ${WORDS[name](used[at]!)} of the ${limitText(name, limit)} that --users allows at a time`;
+      if (limit === undefined || used[at]! + tasks * amounts[at]! <= limit * (1 + ROUNDING)) continue;
+      const others = used[at]! > running[at]! + ROUNDING ? ', counting tasks that go first' : '';
+      return `${title} has ${WORDS[name](used[at]!)} of the ${limitText(name, limit)} that --users allows at a time${others}`;
     }
   return 'a limit of --users';
 }

@@ -84,6 +84,8 @@ export class Goshawk implements CentralPolicy {
   readonly #waiting: Waiting;
   readonly #sharesByUser: boolean;
   readonly #jobs = new Map<JobView, JobState>();
+  /** The waiting jobs with a deadline. */
+  readonly #due = new Map<JobView, JobState>();
   /** Jobs whose work, and so their position in the order, must be recomputed. */
   readonly #stale = new Set<JobView>();
   readonly #free = new FreeWorkers(({ free }) => unitsIn(free));
@@ -261,6 +263,8 @@ export class Goshawk implements CentralPolicy {
   #placeJob(job: JobView, state: JobState, now: Millis): void {
     state.work = workLeft(job, this.#beliefs, this.#sized, now);
     state.latest = latestOf(job, state.work);
+    if (state.latest === undefined) this.#due.delete(job);
+    else this.#due.set(job, state);
     state.isHopeless = state.latest !== undefined && now > state.latest.hopelessAt;
     for (const stage of state.waiting) {
       const kind = this.#waiting.kindOf(stage) ?? this.#kind(stage, now);
@@ -318,7 +322,10 @@ export class Goshawk implements CentralPolicy {
     const state = this.#jobs.get(stage.job);
     if (state === undefined) return;
     state.waiting.delete(stage);
-    if (state.waiting.size === 0) this.#jobs.delete(stage.job);
+    if (state.waiting.size === 0) {
+      this.#jobs.delete(stage.job);
+      this.#due.delete(stage.job);
+    }
     const reservation = this.#reservations.of(stage);
     if (reservation !== undefined) this.#reservations.drop(reservation);
   }
@@ -513,7 +520,7 @@ export class Goshawk implements CentralPolicy {
   #serveUrgent(cluster: ClusterView, draft: Draft, now: Millis): void {
     const urgent: { readonly stage: StageView; readonly startAt: Millis }[] = [];
     let next = Number.POSITIVE_INFINITY;
-    for (const [job, state] of this.#jobs) {
+    for (const [job, state] of this.#due) {
       const { latest } = state;
       if (latest === undefined || state.isHopeless) continue;
       if (now > latest.hopelessAt) {
@@ -586,7 +593,7 @@ export class Goshawk implements CentralPolicy {
     // If all needs are equal and no slot is free, a reservation could only cover the next free slot anyway.
     const isPlain = this.#waiting.needs.size === 1 && this.#free.size === 0;
     const mayReserve = (needs: Needs): boolean => needs.together > 1 || (!isPlain && isDemanding(needs));
-    if (![...this.#waiting.needs.values()].some(mayReserve)) return stuck;
+    if (!this.#waiting.hasNeeds(mayReserve)) return stuck;
     const kinds = this.#runnableKinds(now);
     for (const { stage, needs } of this.#waiting.firstOfNeeds(kinds, CONTENDERS_MAX, mayReserve)) {
       if (stuck.length === RESERVATIONS_MAX) break;

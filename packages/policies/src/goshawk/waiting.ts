@@ -237,6 +237,12 @@ export class Waiting {
     return this.#entries.keys();
   }
 
+  /** Whether some needs of waiting stages are accepted. */
+  hasNeeds(accepts: (needs: Needs) => boolean): boolean {
+    for (const needs of this.#needs.values()) if (accepts(needs)) return true;
+    return false;
+  }
+
   /** The distinct needs of waiting stages. */
   get needs(): ReadonlyMap<string, Needs> {
     return this.#needs;
