@@ -1,0 +1,298 @@
+import {
+  type Address,
+  type CentralLine,
+  countTasks,
+  DEFAULT_POLICY,
+  type JobExplanation,
+  type JobInput,
+  type Message,
+  type Millis,
+  mayRun,
+  parseJobSpec,
+  parseUsers,
+  Random,
+  RELIABLE_TIMINGS,
+  type Resources,
+  type StageSpec,
+} from '@goshawk/core';
+import { presetNamed } from '@goshawk/policies';
+import { type Job, TaskState } from '@goshawk/scheduler';
+import { Worker } from '@goshawk/worker';
+import { expect, test } from 'vitest';
+import { VirtualCluster } from './virtual-cluster.js';
+
+const SEEDS = 12;
+const ASKED_AT: Millis = 5_000;
+/** Long enough for an answer, and for a task to start after its cause has gone. ms */
+const REPLY_MS = 5;
+const START_MS = 40;
+/** A task may have this many causes, one behind the other. */
+const CAUSES_MAX = 8;
+
+const USERS = ['ana', 'ben', 'cleo'] as const;
+const LIMITS = '{"ana": {"running": 3}, "ben": {"cpus": 4}}';
+
+const SETTINGS = {
+  policy: {
+    ...DEFAULT_POLICY,
+    policy: 'goshawk',
+    preset: presetNamed('goshawk'),
+    cutoffMs: 2_000,
+    estimator: 'given',
+  },
+  timings: RELIABLE_TIMINGS,
+};
+
+interface WorkerFacts {
+  readonly address: Address;
+  readonly capacity: Resources;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** A small busy cluster of several users, at a time when many tasks wait. */
+class Situation {
+  readonly cluster: VirtualCluster;
+  readonly jobs: Job[] = [];
+  readonly workers: WorkerFacts[];
+  readonly #client: Address;
+  readonly #answers: Message[] = [];
+  #requests = 0;
+
+  constructor(seed: number) {
+    const random = Random.seeded(`why ${seed}`);
+    const workers = 2 + Math.floor(random.next() * 3);
+    const slots = 2 + Math.floor(random.next() * 3);
+    const capacity = { cpu: slots, memory: 8, gpu: 1 };
+    const withSlots = { slot: slots, ...capacity };
+    this.cluster = new VirtualCluster({
+      workers,
+      slots,
+      capacity,
+      schedulers: 2,
+      seed,
+      settings: SETTINGS,
+      users: parseUsers(LIMITS, 'users'),
+      attributesOf: (worker) => [{ name: 'rack', value: `r${worker % 2}` }],
+      checked: true,
+    });
+    this.workers = this.cluster.workerAddresses.map((address, worker) => ({
+      address,
+      capacity: withSlots,
+      attributes: { rack: `r${worker % 2}` },
+    }));
+    this.#client = this.cluster.addOutsider((_, message) => this.#answers.push(message));
+    const jobs = 12 + Math.floor(random.next() * 12);
+    for (let at = 0; at < jobs; at++) {
+      const spec = { ...parseJobSpec(drawJob(random, slots)), user: USERS[at % USERS.length]! };
+      this.cluster.at(1_000 + 300 * at * random.next(), (now) => {
+        this.jobs.push(this.cluster.schedulers[at % 2]!.submit(spec, undefined, now));
+      });
+    }
+    this.cluster.run(ASKED_AT);
+  }
+
+  ownerOf(job: Job): number {
+    return Number(job.id.slice(1, job.id.indexOf('-')));
+  }
+
+  /** Asks the job's scheduler and central at once. */
+  why(job: Job): { readonly explained: JobExplanation; readonly line: CentralLine } {
+    const { cluster } = this;
+    const owner = cluster.schedulerAddresses[this.ownerOf(job)]!;
+    const request = ++this.#requests;
+    this.#answers.length = 0;
+    cluster.post(this.#client, owner, { type: 'explainJob', request, id: job.id, task: undefined });
+    const need = { request, owner: cluster.nameOf(owner), job: job.number } as const;
+    cluster.post(this.#client, cluster.centralAddress, { type: 'explainNeed', ...need });
+    cluster.run(cluster.now + REPLY_MS);
+    const of = <T extends Message['type']>(type: T) =>
+      this.#answers.find((each): each is Extract<Message, { type: T }> => each.type === type)!;
+    return { explained: of('jobExplanation').value, line: of('centralLine').value };
+  }
+
+  cancel(which: (job: Job) => boolean): void {
+    for (const job of this.jobs)
+      if (job.endedAt === undefined && which(job))
+        this.cluster.schedulers[this.ownerOf(job)]!.cancel(job, this.cluster.now);
+  }
+
+  release({ id }: Job): void {
+    const owner = this.cluster.schedulerAddresses[Number(id.slice(1, id.indexOf('-')))]!;
+    const change = { request: ++this.#requests, id, held: false, priority: undefined } as const;
+    this.cluster.post(this.#client, owner, { type: 'updateJob', ...change });
+  }
+
+  /** Adds a worker on which any task fits. */
+  addWorker(attributes: Readonly<Record<string, string>>): void {
+    const capacity = { cpu: 64, memory: 64, gpu: 16 };
+    const address = this.cluster.addWorker(`more-${this.workers.length}`, 64, (self, environment) => {
+      const central = this.cluster.centralAddress;
+      const listed = Object.entries(attributes).map(([name, value]) => ({ name, value }));
+      const name = `more-${self}`;
+      const more = { slots: 64, capacity, attributes: listed, registerRetryMs: 1_000 };
+      return new Worker({ name, self, central, ...more }, environment);
+    });
+    this.workers.push({ address, capacity: { slot: 64, ...capacity }, attributes });
+  }
+
+  /** Amounts that no running task of any job takes. */
+  freeAt({ address, capacity }: WorkerFacts, resource: string): number {
+    let free = capacity[resource] ?? 0;
+    for (const job of this.jobs)
+      for (const task of job.tasks.in(TaskState.running))
+        if (job.tasks.workerOf(task) === address)
+          free -= amountOf(job.dag.stageOf(task).spec.demand, resource);
+    return free;
+  }
+
+  runningOf(which: (job: Job) => boolean): number {
+    return this.jobs.filter(which).reduce((sum, job) => sum + job.runningCount, 0);
+  }
+}
+
+/** A task takes a slot, and one CPU if it requests nothing. */
+function amountOf(demand: Resources, resource: string): number {
+  if (resource === 'slot') return 1;
+  return demand[resource] ?? (resource === 'cpu' ? 1 : 0);
+}
+
+function drawJob(random: Random, slots: number): JobInput {
+  const chance = (part: number): boolean => random.next() < part;
+  const int = (from: number, to: number): number => from + Math.floor(random.next() * (to - from + 1));
+  const long = chance(0.4);
+  const sleep = long ? int(2_500, 9_000) : int(100, 1_500);
+  const tasks = { count: int(1, 5), run: { sleep } };
+  const demand = {
+    ...(chance(0.5) ? { cpu: chance(0.08) ? slots + 1 : int(1, Math.min(3, slots)) } : {}),
+    ...(chance(0.3) ? { memory: int(1, 6) } : {}),
+    ...(chance(0.2) ? { gpu: 1 } : {}),
+  };
+  const more = {
+    estimate: sleep,
+    ...(chance(0.2) ? { gang: true } : {}),
+    ...(chance(0.2) ? { deadline: int(2_000, 20_000) } : {}),
+    ...(chance(0.2) ? { preemptible: true } : {}),
+    ...(chance(0.1) ? { hold: true } : {}),
+    ...(chance(0.1) ? { begin: 60_000 } : {}),
+    ...(chance(0.15) ? { require: { rack: chance(0.3) ? 'r9' : 'r1' } } : {}),
+  };
+  if (chance(0.15) && !('gang' in more)) {
+    const stages = [
+      { name: 'one', tasks, demand },
+      { name: 'two', after: ['one'], tasks, demand },
+    ];
+    return { ...more, stages } as JobInput;
+  }
+  return {
+    ...more,
+    tasks,
+    demand,
+    ...(chance(0.1) && !('gang' in more) ? { maxRunning: 1 } : {}),
+  } as JobInput;
+}
+
+function startsOf({ tasks, spec }: Job): number {
+  let starts = 0;
+  const count = spec.stages.reduce((sum, { tasks: listed }) => sum + countTasks(listed), 0);
+  for (let task = 0; task < count; task++) starts += tasks.executionsOf(task);
+  return starts;
+}
+
+/** The stated cause, as one text to compare. */
+function causeIn({ explained, line }: ReturnType<Situation['why']>): string | undefined {
+  const first = explained.waiting.find(({ reason }) => reason !== 'stage');
+  if (first === undefined) return undefined;
+  const { reason, missing } = first;
+  if (reason !== 'matching' && reason !== 'resources') return `${reason} ${missing ?? ''}`.trim();
+  return line.needs[0]?.why ?? 'order';
+}
+
+/** Checks the sentence against what runs, and removes the cause. */
+function remove(there: Situation, job: Job, cause: string, told: string): void {
+  const stage = job.stages.find(({ unfinished, blockers }) => unfinished > 0 && blockers === 0)!.spec;
+  const others = (other: Job): boolean => other !== job;
+  const reserved = /reserved for job (\d+) of scheduler \d+|reserved for job (\d+)/.exec(cause);
+  const user = job.spec.user!;
+  if (cause === 'held' || cause === 'begin') return there.release(job);
+  if (cause.startsWith('required')) return there.addWorker({ rack: 'r1', ...stage.requires });
+  if (cause.includes('that --users allows')) {
+    const running = there.runningOf(({ spec }) => spec.user === user);
+    expect(running > 0 || cause.includes('go first') || isTooLarge(stage, user), told).toBe(true);
+    there.cluster.central.grant(new Map());
+    return there.cluster.central.settle(there.cluster.now);
+  }
+  if (cause.startsWith('job-limit')) {
+    expect(job.runningCount, told).toBeGreaterThan(0);
+    return there.cluster.run(there.cluster.now + 10_000);
+  }
+  checkResources(there, stage, cause, told);
+  if (reserved !== null) return there.cancel((other) => others(other) && isReserved(other, cause));
+  if (cause.includes('long tasks are running') && !cause.includes('free')) {
+    expect(job.class, told).toBe('long');
+    // Other long tasks that wait would take their places.
+    there.cancel((other) => others(other) && other.class === 'long');
+    return job.runningCount > 0 ? there.cluster.run(there.cluster.now + 10_000) : undefined;
+  }
+  there.cancel(others);
+  there.addWorker({ rack: 'r1', ...stage.requires });
+}
+
+function isReserved({ number }: Job, cause: string): boolean {
+  return new RegExp(`reserved for job ${number} `).test(cause);
+}
+
+/** A limit may be smaller than what one task or gang takes. */
+function isTooLarge({ demand, gang, tasks }: StageSpec, user: string): boolean {
+  const count = gang && 'count' in tasks ? tasks.count : 1;
+  return user === 'ana' ? count > 3 : count * amountOf(demand, 'cpu') > 4;
+}
+
+/** No worker that is large enough and has the attributes has a named resource free. */
+function checkResources(
+  there: Situation,
+  { demand, requires }: StageSpec,
+  cause: string,
+  told: string,
+): void {
+  const named = /no worker has enough (?!of everything)(.*?) free/.exec(cause)?.[1]?.split(' and ') ?? [];
+  const large = there.workers.filter(
+    ({ capacity, attributes }) =>
+      mayRun({ attributes }, { requires }) &&
+      Object.entries(demand).every(([name, amount]) => amount <= (capacity[name] ?? 0)),
+  );
+  for (const name of named)
+    for (const worker of large)
+      expect(there.freeAt(worker, name), `${told}: ${name} is free`).toBeLessThan(amountOf(demand, name));
+}
+
+test(`removing what why states, one cause after another, starts a task, in ${SEEDS} clusters`, () => {
+  const seen = new Set<string>();
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const waiting = new Situation(seed).jobs.flatMap((job, place) =>
+      job.endedAt === undefined && job.tasks.countOf(TaskState.waiting) > 0 ? [place] : [],
+    );
+    for (const place of waiting) {
+      const there = new Situation(seed);
+      const job = there.jobs[place]!;
+      const before = startsOf(job);
+      const causes: string[] = [];
+      while (startsOf(job) === before && job.endedAt === undefined) {
+        const cause = causeIn(there.why(job));
+        const told = `seed ${seed}, job ${job.id}: ${[...causes, cause].join('; then ')}`;
+        expect(cause, told).toBeDefined();
+        expect(causes, told).not.toContain(cause);
+        expect(causes.length, told).toBeLessThan(CAUSES_MAX);
+        causes.push(cause!);
+        seen.add(cause!.replaceAll(/\d+/g, 'N'));
+        remove(there, job, cause!, told);
+        there.cluster.run(there.cluster.now + START_MS);
+      }
+    }
+  }
+  const kinds = [/^held$/, /^begin$/, /^required/, /--users allows/, /long tasks/, /of a gang/, /^no worker/];
+  for (const kind of kinds)
+    expect(
+      [...seen].filter((cause) => kind.test(cause)),
+      `${kind}`,
+    ).not.toEqual([]);
+});
