@@ -114,6 +114,7 @@ describe('an output fits its schema', () => {
     ['goshawk.plan/1', () => ['plan', '--require', 'gpu=a100', '--', 'true']],
     ['goshawk.shares/1', () => ['shares']],
     ['goshawk.shares/1', () => ['shares', '--by', 'user']],
+    ['goshawk.usage/1', () => ['usage', '--by', 'day,user']],
     ['goshawk.takeover/1', () => ['takeover', '--all']],
     ['goshawk.error/1', () => ['job', 'nobody-1']],
   ])('%s of the command', async (schema, args) => {
@@ -127,6 +128,7 @@ describe('an output fits its schema', () => {
     ['goshawk.submit/1', () => '/v1/jobs', { tasks: [{ sleep: 1 }] }],
     ['goshawk.jobs/1', () => '/v1/jobs'],
     ['goshawk.users/1', () => '/v1/users'],
+    ['goshawk.usage/1', () => '/v1/usage?by=user,project,name,day&since=1d'],
     ['goshawk.job/1', () => `/v1/jobs/${completed}?wait=1`],
     ['goshawk.tasks/1', () => `/v1/jobs/${completed}/tasks`],
     ['goshawk.logs/1', () => `/v1/jobs/${completed}/logs`],

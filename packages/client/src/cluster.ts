@@ -18,6 +18,7 @@ import { appendTasks } from './open-jobs.js';
 import type { CallOptions } from './options.js';
 import { askCentral, type Session } from './session.js';
 import { type JobSubmission, submit } from './submission.js';
+import { readUsage, type Usage, type UsageOptions } from './usage.js';
 
 /** A connection to a cluster. Keeps the process alive until it is closed, which `await using` does. */
 export class Cluster implements AsyncDisposable {
@@ -119,6 +120,11 @@ export class Cluster implements AsyncDisposable {
       ...value,
       jobs: value.jobs.map((job) => ({ ...job, user: job.user || (users.get(job.id) ?? '') })),
     };
+  }
+
+  /** Sums the CPU, memory and GPU time of ended attempts by user, project, job name or day. */
+  usage(options: UsageOptions = {}): Promise<Usage> {
+    return readUsage(this.#session, options);
   }
 
   /** Returns the settings without the list of workers; undefined if central does not answer soon. */

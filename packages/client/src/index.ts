@@ -67,4 +67,5 @@ export { type CallOptions, type ClientTimings, type ConnectOptions, DEFAULT_TIMI
 export { type Outlook, outlookOf, type StageOutlook } from './outlook.js';
 export { planJob, planJson } from './plan.js';
 export type { JobSubmission } from './submission.js';
+export { type Usage, type UsageOptions, usageJson } from './usage.js';
 export { silentSchedulers, workerJson, workersJson } from './workers-json.js';

@@ -85,6 +85,7 @@ export {
 export { exitCodeOfSignal, nameOfRealTimeSignal, SIGNALS } from './job/signals.js';
 export { givenSpan, type JobInput, type JobSpec, type StageSpec, type TaskList } from './job/spec.js';
 export type { TaskContext } from './job/task-context.js';
+export * from './job/usage.js';
 export {
   type AttemptView,
   COMMAND_LENGTH_MAX,

@@ -37,6 +37,7 @@ const WANTED: { readonly [T in MessageType]?: Wanted } = {
   readResults: READING,
   explainJob: READING,
   explainNeed: READING,
+  readUsage: READING,
   explainWaiting: { all: 'read-all' },
   explainLine: { all: 'read-all' },
   describeShares: { all: 'read-all' },

@@ -1,4 +1,12 @@
-import { type Cluster, type JobHandle, planJob, planJson, workerJson, workersJson } from '@goshawk/client';
+import {
+  type Cluster,
+  type JobHandle,
+  planJob,
+  planJson,
+  usageJson,
+  workerJson,
+  workersJson,
+} from '@goshawk/client';
 import {
   GoshawkError,
   givenSpan,
@@ -10,6 +18,7 @@ import {
   jobJsonSchema,
   largestShare,
   PRIORITIES,
+  parseDay,
   parseJobQuery,
   parseJobSpec,
   sharesByUser,
@@ -17,6 +26,7 @@ import {
   TASKS_LISTED_MAX,
   taskJson,
   UnreachableError,
+  USAGE_GROUPS,
   WORKER_STATES,
   waitingJson,
   whyJson,
@@ -444,6 +454,36 @@ export const ROUTES: readonly Route[] = [
       });
       users.sort((one, other) => other.share - one.share || other.waiting - one.waiting);
       return { schema: 'goshawk.users/1', sharedBy: by, users, unlisted: total - jobs.length };
+    },
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/usage',
+    role: 'read',
+    does: 'Usage of ended attempts: requested CPUs, memory and GPUs × run time, waits, and failures',
+    query: z.object({
+      by: z
+        .string()
+        .default('user')
+        .transform((text) => text.split(',').map((part) => part.trim()))
+        .pipe(z.array(z.enum(USAGE_GROUPS)).max(USAGE_GROUPS.length))
+        .describe('user, project, name, day; comma-separated'),
+      since: z.string().max(64).optional().describe('first day, UTC: 2026-11-26, or 7d ago'),
+      until: z.string().max(64).optional().describe('last day'),
+      user: z.string().max(256).optional(),
+      project: z.string().max(256).optional(),
+      name: z.string().max(256).optional().describe('name of the jobs'),
+      from: z.coerce.number().int().min(0).max(999_999_999).default(0),
+      limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
+    }),
+    answer: shapes.usage,
+    handle: async ({ cluster }, { query, signal }) => {
+      const { by, user, project, name, ...part } = query;
+      const day = (each: 'since' | 'until') =>
+        query[each] === undefined ? undefined : parseDay(query[each], each, Date.now());
+      const days = { since: day('since'), until: day('until') };
+      const asked = { by, user, project, name, ...days, signal };
+      return usageJson(await (await cluster()).usage(asked), part);
     },
   }),
   route({

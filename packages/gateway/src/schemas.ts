@@ -3,6 +3,7 @@ import {
   JOB_STATES,
   PRIORITIES,
   STAGE_STATES,
+  USAGE_GROUPS,
   WAIT_PHASES,
   WAITING_REASONS,
   WORKER_STATES,
@@ -550,6 +551,49 @@ export const users = z.object({
   ),
   /** Active jobs with smaller shares that are not listed. */
   unlisted: count,
+});
+
+/** Sums over attempts that have ended; amounts are requested resources × run time. */
+const usageSums = z.object({
+  attempts: count,
+  completed: count,
+  failed: count,
+  cancelled: count,
+  preempted: count,
+  lost: count,
+  runHours: z.number(),
+  cpuHours: z.number(),
+  /** Counts attempts that requested memory; null: none did. */
+  memoryGibHours: z.number().nullable(),
+  /** Run time of the attempts that requested none. */
+  memoryUnknownHours: z.number(),
+  gpuHours: z.number(),
+  /** Tasks whose wait before the first attempt is known, and its mean. */
+  waits: count,
+  meanWaitSeconds: seconds.nullable(),
+});
+
+export const usage = z.object({
+  schema: z.literal('goshawk.usage/1'),
+  by: z.array(z.enum(USAGE_GROUPS)),
+  /** First and last day, UTC. */
+  since: z.iso.date().nullable(),
+  until: z.iso.date().nullable(),
+  /** The fields of `by` are present; null: unknown, or none. */
+  usage: z.array(
+    usageSums.extend({
+      user: z.string().nullable().optional(),
+      project: z.string().nullable().optional(),
+      name: z.string().nullable().optional(),
+      day: z.iso.date().nullable().optional(),
+    }),
+  ),
+  totals: usageSums,
+  total: count,
+  truncated: z.boolean(),
+  next: count.nullable(),
+  /** Schedulers that did not answer. */
+  silent: z.array(z.string()),
 });
 
 export const drained = z.object({

@@ -1,4 +1,4 @@
-import { InputError, type JobRecord } from '@goshawk/core';
+import { InputError, type JobRecord, NO_USAGE } from '@goshawk/core';
 import { decodeRecord, encodeRecord, RECORD_KINDS } from './record-codec.js';
 
 /**
@@ -48,7 +48,8 @@ function parseLine(line: string, number: number): { readonly id: string; readonl
     id === `${/^[a-z0-9]+/.exec(id ?? '')?.[0]}-${job}`;
   const hasParts =
     (kind !== 'accepted' || Array.isArray(record.spec?.stages)) &&
-    (kind !== 'appended' || Array.isArray(record.tasks));
+    (kind !== 'appended' || Array.isArray(record.tasks)) &&
+    (kind !== 'usage' || (Array.isArray(record.rows) && record.rows.every(isUsageRow)));
   if (!isRecord || !hasParts) throw bad(number, 'is not a job record');
   try {
     // Encodes and decodes the record as a journal would.
@@ -71,6 +72,11 @@ function badTime(record: JobRecord, stages: number): string | undefined {
   if (stagesMs === undefined) return undefined;
   const isOfStages = Array.isArray(stagesMs) && stagesMs.length === stages && stagesMs.every(isMs);
   return isOfStages ? undefined : `stagesMs (one for each of ${stages} stages)`;
+}
+
+function isUsageRow(row: unknown): boolean {
+  const sums = (row ?? {}) as Record<string, unknown>;
+  return Object.keys(NO_USAGE).every((sum) => Number.isFinite(sums[sum]));
 }
 
 function isMs(value: unknown): boolean {

@@ -65,7 +65,7 @@ function ofJob<Record extends RecordHead>(record: Record, job: JobNumber): Recor
 }
 
 function misplaced(record: RecordHead, before: RecordHead | undefined): string | undefined {
-  if (record.kind === 'schedulers') return undefined;
+  if (record.kind === 'schedulers' || record.kind === 'usage') return undefined;
   if (before === undefined) return record.kind === 'accepted' ? undefined : `it begins with "${record.kind}"`;
   if (record.kind === 'accepted') return 'it was accepted twice';
   const isOver = before.kind === 'ended' && record.kind !== 'retried';

@@ -14,11 +14,11 @@ import { PackedError } from './packed.js';
  * formats.
  */
 const FIELDS = {
-  accepted: ['key', 'spec', 'class', 'classifiedBy', 'route', 'stagesMs'],
+  accepted: ['key', 'spec', 'class', 'classifiedBy', 'route', 'stagesMs', 'project'],
   classified: ['class', 'classifiedBy', 'route', 'estimateMs', 'stagesMs'],
   attempt: ['task', 'attempt', 'outcome', 'worker', 'runMs'],
   cancelled: ['reason'],
-  ended: ['state'],
+  ended: ['state', 'period'],
   forgotten: [],
   resumed: [],
   declined: ['task', 'attempt'],
@@ -28,6 +28,7 @@ const FIELDS = {
   retried: ['key', 'choice'],
   appended: ['first', 'tasks', 'digest', 'close'],
   tasksCancelled: ['tasks'],
+  usage: ['period', 'rows', 'of'],
 } as const satisfies Record<JobRecord['kind'], readonly string[]>;
 
 const KINDS = Object.keys(FIELDS) as JobRecord['kind'][];
@@ -35,9 +36,9 @@ export const RECORD_KINDS: readonly JobRecord['kind'][] = KINDS;
 
 /**
  * Format of journals that this version writes; it reads all formats up to this one. 2: `schedulers`; 3:
- * `passed`; 4: `updated`, `retried`, `appended`, `tasksCancelled`.
+ * `passed`; 4: `updated`, `retried`, `appended`, `tasksCancelled`; 5: `usage`.
  */
-export const FORMAT = 4;
+export const FORMAT = 5;
 
 const CRC_BYTES = 4;
 

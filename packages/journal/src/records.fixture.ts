@@ -1,4 +1,11 @@
-import { COMPLETED, type JobRecord, type JobRecordOf, type JobSpec, parseJobSpec } from '@goshawk/core';
+import {
+  COMPLETED,
+  type JobRecord,
+  type JobRecordOf,
+  type JobSpec,
+  NO_USAGE,
+  parseJobSpec,
+} from '@goshawk/core';
 import type { Journal } from './contract.js';
 import type { Damaged } from './reading.js';
 
@@ -100,6 +107,13 @@ export const BY_FORMAT: readonly JobRecord[] = [
   },
   { kind: 'appended', job: 1, at: AT + 170, first: 2, tasks: [{ sleep: 5 }], digest: 'd1', close: true },
   { kind: 'tasksCancelled', job: 1, at: AT + 180, tasks: [{ first: 3, last: 7 }] },
+  {
+    kind: 'usage',
+    job: 0,
+    at: AT + 190,
+    period: 2,
+    rows: [{ day: 20_800, user: 'ada', ...NO_USAGE, attempts: 2, completed: 2, runMs: 12.5, cpuMs: 25 }],
+  },
 ];
 
 /** The same in an order in which they may be written: nothing follows a job's end. */

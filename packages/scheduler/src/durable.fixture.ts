@@ -94,9 +94,10 @@ export class DurableBench {
     from: Address,
     { job, task, attempt }: Pick<MessageOf<'run'>, 'job' | 'task' | 'attempt'>,
     outcome: Outcome = COMPLETED,
+    runMs = 5,
   ): void {
     const report = ++this.#report;
-    const rest = { runMs: 5, output: [], outputBytes: 0, ask: 0 };
+    const rest = { runMs, output: [], outputBytes: 0, ask: 0 };
     this.receive(from, { type: 'ended', report, job, task, attempt, outcome, ...rest });
   }
 

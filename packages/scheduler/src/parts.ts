@@ -59,7 +59,7 @@ export class SchedulerParts extends SchedulerState {
     this.sampler = new Sampler(this, routing);
     const { sampler } = this;
     this.binder = new Binder(this, routing, assigner, delivery, sampler);
-    this.abandoned = new AbandonedAttempts(this.ledger);
+    this.abandoned = new AbandonedAttempts(this);
     this.endings = new Endings(this, routing, sampler, this.abandoned);
     const { binder, abandoned, endings } = this;
     this.cancelling = new Cancelling(this, routing, endings);
@@ -76,7 +76,17 @@ export class SchedulerParts extends SchedulerState {
     this.submissions = new Submissions(this, this.intake, overload, keys, routing, predecessors);
     this.appending = new Appending(this, routing, endings, overload);
     this.draining = new Draining(this, predecessors);
-    this.restarting = new Restarting(this, keys, predecessors, holds, endings, sampler, routing, delivery);
+    this.restarting = new Restarting(
+      this,
+      keys,
+      predecessors,
+      holds,
+      endings,
+      sampler,
+      routing,
+      delivery,
+      abandoned,
+    );
     const { draining, restarting } = this;
     this.retries = new Retries(this, restarting, delivery, routing, endings, cancelling);
     this.clusterNews = new ClusterNews(

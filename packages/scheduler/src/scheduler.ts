@@ -11,6 +11,7 @@ import {
   type Millis,
   NOBODY,
   type PolicySettings,
+  type UsageBook,
 } from '@goshawk/core';
 import { ClientApi } from './api/client-api.js';
 import { circumstancesOf, type SchedulerStanding, standingOf } from './api/snapshot.js';
@@ -266,6 +267,16 @@ export class Scheduler implements Machine<SchedulerTimer> {
   /** The name of a worker, including lost ones. */
   workerName(worker: Address): string {
     return this.#parts.cluster.nameOf(worker);
+  }
+
+  /** The usage of its journal, for the scheduler that keeps it when the journal is discarded. */
+  get usageBooks(): readonly UsageBook[] {
+    return this.#parts.accounting.books();
+  }
+
+  /** Keeps the usage of a journal that will be discarded. @param done called when it is durable */
+  keepUsage(books: readonly UsageBook[], done: () => void, now: Millis): void {
+    this.#parts.accounting.keep(books, done, now);
   }
 
   /** Returns the state of its estimators, to be stored; undefined if nothing has changed since the last call. */

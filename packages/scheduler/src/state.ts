@@ -4,6 +4,7 @@ import { SweepTimer } from './cluster/sweep-timer.js';
 import { UnfitWorkers } from './cluster/unfit-workers.js';
 import { Usage } from './cluster/usage.js';
 import { JOB_LENGTHS, type SchedulerConfig, type SchedulerEnvironment } from './contract.js';
+import { Accounting } from './durability/accounting.js';
 import { Answers } from './durability/answers.js';
 import { JobStore } from './durability/job-store.js';
 import { Ledger } from './durability/ledger.js';
@@ -47,6 +48,7 @@ export class SchedulerState {
   readonly cluster: Cluster;
   readonly usage: Usage;
   readonly ledger: Ledger;
+  readonly accounting: Accounting;
   readonly jobs: JobStore;
   readonly unwritten = new Unwritten();
   readonly quotas: Quotas;
@@ -69,8 +71,9 @@ export class SchedulerState {
     this.unfit = new UnfitWorkers(env, this.cluster.members);
     this.usage = new Usage(env, config.estimatorStates?.[JOB_LENGTHS]);
     this.ledger = new Ledger(env, config, this.shares);
+    this.accounting = new Accounting(this.ledger, config);
     const random = () => env.random();
-    this.jobs = new JobStore(config, lastJob, this.shares, this.ledger, random, env.recallJob && recall);
+    this.jobs = new JobStore(config, lastJob, this.shares, this.accounting, random, env.recallJob && recall);
     this.quotas = new Quotas(this.jobs);
     const previousIncarnations = inheritance?.previousIncarnations ?? [];
     this.recovery = new Recovery(env, this.jobs, this.cluster.members, previousIncarnations, lastJob);

@@ -6,6 +6,7 @@ import type { Payload } from './payload.js';
 import type { Priority } from './priority.js';
 import type { RetryChoice } from './retry-choice.js';
 import type { JobSpec } from './spec.js';
+import type { UsageRow } from './usage.js';
 import type { JobState } from './view.js';
 
 /**
@@ -26,6 +27,8 @@ export type JobRecord =
       readonly route: Route;
       /** Mean run time of each stage's tasks, if the estimator distinguishes stages. */
       readonly stagesMs?: readonly Millis[] | undefined;
+      /** The user's project at that time. */
+      readonly project?: string | undefined;
     }
   | {
       /** The class of the job was decided or changed. */
@@ -59,7 +62,14 @@ export type JobRecord =
       /** Why the owner cancelled the job; undefined: a user did. */
       readonly reason?: string | undefined;
     }
-  | { readonly kind: 'ended'; readonly job: JobNumber; readonly at: Millis; readonly state: JobState }
+  | {
+      readonly kind: 'ended';
+      readonly job: JobNumber;
+      readonly at: Millis;
+      readonly state: JobState;
+      /** The `usage` record with this period or a later one includes the usage of the job; absent: 0. */
+      readonly period?: number | undefined;
+    }
   | {
       /** The job was deleted from the journal. */
       readonly kind: 'forgotten';
@@ -137,6 +147,20 @@ export type JobRecord =
       readonly job: 0;
       readonly at: Millis;
       readonly names: readonly string[];
+    }
+  | {
+      /**
+       * Usage of jobs: not part of a job, stored under number 0. It outlives the records of the jobs. Jobs that have
+       * not ended are not included; their attempts are.
+       */
+      readonly kind: 'usage';
+      readonly job: 0;
+      readonly at: Millis;
+      /** Includes all jobs that ended in this period or before; absent: a correction. */
+      readonly period?: number | undefined;
+      readonly rows: readonly UsageRow[];
+      /** The complete usage of another journal, which was discarded; replaces an earlier such record. */
+      readonly of?: { readonly tag: string; readonly epoch: number } | undefined;
     };
 
 export type JobRecordOf<K extends JobRecord['kind']> = Extract<JobRecord, { kind: K }>;

@@ -61,6 +61,7 @@ import { centralLine, jobExplanation, waitingGroup } from '../job/explanation.js
 import { PRIORITIES } from '../job/priority.js';
 import { retryChoiceFields } from '../job/retry-choice.js';
 import { clusterShares } from '../job/shares.js';
+import { usageBooks, usageQuery } from '../job/usage.js';
 import {
   accepted,
   appended,
@@ -1031,6 +1032,9 @@ export const MESSAGES = {
   holdings: message('scheduler', 'central', 'Lost: retried with the next heartbeat. Duplicate: harmless.', {
     users: list(held, LIMITS.usersListedMax),
   }),
+  // ---- accounting
+  readUsage: message('client', 'scheduler', 'Retried until answered.', { request, ...usageQuery }),
+  usageBooks: answer('scheduler', usageBooks),
 } as const;
 
 /** The successful reply to each request. */
@@ -1058,6 +1062,7 @@ export const ANSWERS = {
   drainWorker: ['drainState'],
   takeOverFrom: ['takeover'],
   readCounters: ['counters'],
+  readUsage: ['usageBooks'],
 } as const satisfies Partial<Record<MessageType, readonly MessageType[]>>;
 
 /** Requests of clients. */

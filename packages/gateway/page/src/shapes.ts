@@ -18,6 +18,7 @@ export type Stream = z.infer<typeof answers.stream>;
 export type Plan = z.infer<typeof answers.plan>;
 export type Bulk = z.infer<typeof answers.bulk>;
 export type Users = z.infer<typeof answers.users>;
+export type Usage = z.infer<typeof answers.usage>;
 export type Policy = z.infer<typeof answers.policy>;
 export type Predictor = z.infer<typeof answers.predictor>;
 

@@ -1,19 +1,27 @@
 import { tellError } from './actions.js';
 import { get } from './api.js';
-import { bytes, card, count, counted, fill, h, percent, table } from './dom.js';
-import type { Users } from './shapes.js';
+import { bytes, card, count, counted, duration, fill, h, percent, table } from './dom.js';
+import type { Usage, Users } from './shapes.js';
 import type { Place } from './view.js';
 
-/** Shows each user's share of the cluster, and waiting tasks. */
+/** Days of usage on this page. */
+const DAYS = 30;
+
+/** Shows each user's share of the cluster, waiting tasks, and usage. */
 export function showUsers({ root, live, signal }: Place): void {
   const problem = h('div', { role: 'status' });
   const list = h('div', {});
-  root.append(problem, card('Users with active jobs', list));
+  const used = h('div', {});
+  root.append(problem, card('Users with active jobs', list), card(`Usage in the last ${DAYS} days`, used));
   live.onLook(signal, async () => {
     try {
-      const users = await get<Users>('/v1/users', signal);
+      const [users, usage] = await Promise.all([
+        get<Users>('/v1/users', signal),
+        get<Usage>(`/v1/usage?by=user,project&since=${DAYS}d&limit=100`, signal),
+      ]);
       fill(problem);
       fill(list, usersTable(users));
+      fill(used, usageTable(usage));
     } catch (error) {
       tellError(problem, error, signal);
     }
@@ -72,4 +80,46 @@ function usersTable({ users, sharedBy, unlisted }: Users): HTMLElement {
       `${rule}${unlisted > 0 ? ` ${counted(unlisted, 'job')} with smaller shares are left out.` : ''}`,
     ),
   );
+}
+
+function usageTable({ usage, total, silent }: Usage): HTMLElement {
+  if (total === 0) return h('p', { class: 'well' }, 'No attempt has ended.');
+  const left = total - usage.length;
+  return h(
+    'div',
+    {},
+    table<Usage['usage'][number]>(
+      'Usage',
+      [
+        { title: 'user', of: ({ user }) => user ?? 'unknown' },
+        { title: 'project', of: ({ project }) => project ?? '' },
+        { title: 'attempts', isNumber: true, of: ({ attempts }) => count(attempts) },
+        { title: 'CPU hours', isNumber: true, of: ({ cpuHours }) => hours(cpuHours) },
+        {
+          title: 'memory, GiB hours',
+          isNumber: true,
+          of: ({ memoryGibHours }) => (memoryGibHours === null ? 'unknown' : hours(memoryGibHours)),
+        },
+        { title: 'GPU hours', isNumber: true, of: ({ gpuHours }) => hours(gpuHours) },
+        {
+          title: 'mean wait',
+          isNumber: true,
+          isExtra: true,
+          of: ({ meanWaitSeconds }) => (meanWaitSeconds === null ? 'unknown' : duration(meanWaitSeconds)),
+        },
+        { title: 'failed', isNumber: true, of: ({ failed }) => count(failed) },
+        { title: 'lost', isNumber: true, isExtra: true, of: ({ lost }) => count(lost) },
+      ],
+      usage,
+    ),
+    h(
+      'p',
+      { class: 'hint' },
+      `Requested resources × run time of all attempts that have ended.${left > 0 ? ` ${counted(left, 'more row')}.` : ''}${silent.length > 0 ? ` No answer from ${silent.join(', ')}.` : ''}`,
+    ),
+  );
+}
+
+function hours(value: number): string {
+  return value.toLocaleString('en', { maximumSignificantDigits: 4 });
 }

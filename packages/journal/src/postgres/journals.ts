@@ -278,7 +278,7 @@ export class PostgresJournals {
 export interface SharedJournal extends Journal {
   /** The scheduler that created it. */
   readonly home: string;
-  /** Closes it permanently, and releases an empty one. */
+  /** Closes it permanently, and releases one without jobs. */
   discard(): Promise<void>;
 }
 
@@ -378,8 +378,11 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
   async discard(): Promise<void> {
     await this.close();
     await this.#link.ask(
-      `delete from goshawk.journals j where tag = $1 and epoch = $2
-       and not exists (select from goshawk.records r where r.tag = j.tag)`,
+      `with gone as (
+         delete from goshawk.journals j where tag = $1 and epoch = $2
+         and not exists (select from goshawk.records r where r.tag = j.tag and r.job > 0) returning tag
+       )
+       delete from goshawk.records r using gone where r.tag = gone.tag`,
       [this.tag, this.epoch],
     );
   }

@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import type { Millis, UsageBook } from '@goshawk/core';
 import type { Journal, PostgresJournals, SharedJournal } from '@goshawk/journal';
 import type { Scheduler } from '@goshawk/scheduler';
 import type { Logger } from '@goshawk/transport';
@@ -29,6 +29,7 @@ export type HostScheduler = (role: Role, ends: Ends) => Hosted<Scheduler>;
 /** The schedulers in this process that adopted the jobs of dead schedulers. */
 export class AdoptedSchedulers {
   readonly #shared: PostgresJournals;
+  readonly #keepUsage: (books: readonly UsageBook[]) => Promise<void>;
   readonly #process: Pick<DaemonProcess, 'nameOf' | 'host'>;
   readonly #host: HostScheduler;
   readonly #logger: Logger;
@@ -41,13 +42,16 @@ export class AdoptedSchedulers {
   /** Readings of schedulers that are no longer adopted. */
   #former: Readings = {};
 
+  /** @param keepUsage keeps the usage of a journal; resolves when that is durable */
   constructor(
     shared: PostgresJournals,
+    keepUsage: (books: readonly UsageBook[]) => Promise<void>,
     process: Pick<DaemonProcess, 'nameOf' | 'host'>,
     host: HostScheduler,
     logger: Logger,
   ) {
     this.#shared = shared;
+    this.#keepUsage = keepUsage;
     this.#process = process;
     this.#host = host;
     this.#logger = logger;
@@ -79,7 +83,8 @@ export class AdoptedSchedulers {
         superseded: lost,
         drained: () => {
           this.#logger.info({ of: home, tag }, 'all taken-over jobs have ended');
-          this.#end(party, () => journal.discard());
+          const kept = this.#keepUsage(party.machine.usageBooks);
+          this.#end(party, () => kept.then(() => journal.discard()));
         },
         inherited: (jobs) => this.#logger.info({ of: home, tag, epoch, jobs }, 'took over jobs'),
       },

@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { type Millis, parseJobSpec, present } from '@goshawk/core';
+import { type Millis, parseJobSpec, present, type UsageBook } from '@goshawk/core';
 import type { PostgresJournals } from '@goshawk/journal';
 import { isKnownEstimator } from '@goshawk/predictor';
 import {
@@ -271,7 +271,11 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
     );
     return hosted;
   };
-  const adopted = shared && new AdoptedSchedulers(shared, process, host, logger);
+  const keepUsage = (books: readonly UsageBook[]): Promise<void> =>
+    new Promise((resolve) =>
+      enter('usage of a journal', (scheduler, now) => scheduler.keepUsage(books, resolve, now)),
+    );
+  const adopted = shared && new AdoptedSchedulers(shared, keepUsage, process, host, logger);
   const { machine, enter } = host(
     { index: FIRST_PARTY, name, port: own, adopted: false },
     {

@@ -65,6 +65,12 @@ export class ClientApi {
         );
       case 'listJobs':
         return this.#looking(from, message.request, now, () => this.#list(from, message));
+      case 'readUsage':
+        return this.#looking(from, message.request, now, () => {
+          const books = s.accounting.report(message, this.#onlyOf);
+          this.#budget.took(USAGE_COST);
+          s.answers.answer(from, message.request, 'usageBooks', books);
+        });
       case 'listTasks':
         return this.#withJob(from, message, (job) => {
           const page = taskPage(s, job, message, now);
@@ -271,6 +277,9 @@ const TOO_MANY_LOOKS = {
 
 /** Cost of reading a job from the journal, in units of listed jobs. */
 const READING_COST = 50;
+
+/** Cost of a report of usage, in units of listed jobs. */
+const USAGE_COST = 20_000;
 
 /** Cost of explaining why a job waits, in units of listed jobs. */
 const EXPLAINING_COST = 10;

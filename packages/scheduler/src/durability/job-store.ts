@@ -12,8 +12,8 @@ import type { SchedulerConfig } from '../contract.js';
 import { type Job, TaskState } from '../job/job.js';
 import { bytesOf } from '../job/job-bytes.js';
 import { TaskPlaces } from '../job/task-places.js';
+import type { Accounting } from './accounting.js';
 import { EndedJobs } from './ended-jobs.js';
-import type { Ledger } from './ledger.js';
 import { letGo, levelOf, type MemoryShares } from './memory-shares.js';
 import { TaskLogs } from './task-logs.js';
 import { type Tombstone, Tombstones } from './tombstones.js';
@@ -68,7 +68,7 @@ export class JobStore {
   readonly #tag: string;
   readonly #endedJobsMax: number;
   readonly #keepMs: Millis;
-  readonly #ledger: Pick<Ledger, 'forgotten'>;
+  readonly #records: Pick<Accounting, 'forgotten'>;
   readonly #shares: MemoryShares;
   readonly #active = new Map<number, Job>();
   /** In order of their ends. */
@@ -113,7 +113,7 @@ export class JobStore {
     }: Pick<SchedulerConfig, 'tag' | 'endedJobsMax' | 'endedJobsKeepMs' | 'logBytesMax'>,
     lastJob: number,
     shares: MemoryShares,
-    ledger: Pick<Ledger, 'forgotten'>,
+    records: Pick<Accounting, 'forgotten'>,
     random: () => number,
     recallJob?: RecallJob,
   ) {
@@ -122,7 +122,7 @@ export class JobStore {
     this.#keepMs = endedJobsKeepMs;
     this.#lastJob = lastJob;
     this.#next = lastJob + 1;
-    this.#ledger = ledger;
+    this.#records = records;
     this.#shares = shares;
     this.#recallJob = recallJob;
     this.#tombstones = new Tombstones(true, random);
@@ -506,7 +506,7 @@ export class JobStore {
       this.#drop(job);
       this.#freeKey(job);
       this.#journalShrinks(job.spec.user, job.journalBytes);
-      this.#forget(job.number, now);
+      this.#forget(job.number, now, job.endedAt!);
     }
     for (let left = FORGOTTEN_MAX; left > 0; left--) {
       const tombstone = this.#tombstones.first;
@@ -554,11 +554,11 @@ export class JobStore {
   }
 
   #dropFirst(tombstones: Tombstones, now: Millis): void {
-    const { number, user, bytes } = tombstones.first!;
+    const { number, user, bytes, endedAt } = tombstones.first!;
     this.#journalShrinks(user, bytes);
     tombstones.shift();
     this.#recalled.delete(number);
-    this.#forget(number, now);
+    this.#forget(number, now, endedAt);
   }
 
   /** Drops an ended job. */
@@ -568,9 +568,9 @@ export class JobStore {
     this.#countBytes(job, 0, -job.bytes);
   }
 
-  #forget(number: JobNumber, now: Millis): void {
+  #forget(number: JobNumber, now: Millis, endedAt: Millis): void {
     this.logs.forget(number);
-    this.#ledger.forgotten(number, now);
+    this.#records.forgotten(number, now, endedAt);
   }
 }
 

@@ -26,6 +26,9 @@ const HELD_BYTES = 200;
 /** Overhead of a pending record besides the return value. Bytes. */
 const RECORD_BYTES = 300;
 
+/** Size of a row of usage. Bytes. */
+const USAGE_BYTES = 300;
+
 /** Size of a range of tasks. Bytes. */
 const RANGE_BYTES = 64;
 
@@ -149,8 +152,8 @@ export class Ledger {
   // ---- records; no-ops without a journal
 
   accepted(job: Job, now: Millis): void {
-    const { key, spec, class: jobClass, classifiedBy, route, stagesMs } = job;
-    const about = { key, spec, class: jobClass, classifiedBy, route, stagesMs };
+    const { key, spec, class: jobClass, classifiedBy, route, stagesMs, project } = job;
+    const about = { key, spec, class: jobClass, classifiedBy, route, stagesMs, project };
     this.#write({ kind: 'accepted', job: job.number, at: this.#wall(now), ...about }, bytesOf(spec));
     if (this.isKept) this.#acceptances.push(this.#written);
   }
@@ -208,8 +211,10 @@ export class Ledger {
     this.#write({ kind: 'updated', job: number, at: this.#wall(now), ...about });
   }
 
-  ended(job: Job, now: Millis): void {
-    this.#write({ kind: 'ended', job: job.number, at: this.#wall(now), state: job.state });
+  /** @param period of the accounting in which it ended */
+  ended(job: Job, period: number, now: Millis): void {
+    const about = { state: job.state, period: period === 0 ? undefined : period };
+    this.#write({ kind: 'ended', job: job.number, at: this.#wall(now), ...about });
   }
 
   /** The task's attempt was assigned and did not start. */
@@ -226,6 +231,11 @@ export class Ledger {
   /** Records the owners of keys, for a restart without central. */
   schedulers(names: readonly string[], now: Millis): void {
     this.#write({ kind: 'schedulers', job: 0, at: this.#wall(now), names });
+  }
+
+  /** Records usage of jobs. */
+  usage(about: Pick<JobRecordOf<'usage'>, 'period' | 'rows' | 'of'>, now: Millis): void {
+    this.#write({ kind: 'usage', job: 0, at: this.#wall(now), ...about }, USAGE_BYTES * about.rows.length);
   }
 
   forgotten(job: JobNumber, now: Millis): void {

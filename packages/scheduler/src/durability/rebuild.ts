@@ -13,8 +13,10 @@ import type { JournalEntry } from '../contract.js';
 import { arrivingJobOf } from '../job/arriving.js';
 import { Hold, holdOf } from '../job/hold.js';
 import { Job, TaskState } from '../job/job.js';
+import { countAttempt } from '../job/job-usage.js';
 import { howEnded } from '../job/outcomes.js';
 import { findReopening } from '../job/reopening.js';
+import type { Accounting } from './accounting.js';
 
 /** Receives a job in the state of its last record. */
 type Rebuilt = (job: Job) => void;
@@ -34,6 +36,8 @@ export interface RebuildContext {
   formerly(worker: string): Address;
   /** Whether memory is short. */
   isShort(): boolean;
+  /** Takes the usage of the jobs; absent: they were counted before. */
+  readonly accounting?: Accounting | undefined;
 }
 
 /**
@@ -83,12 +87,13 @@ class Rebuild {
 
   constructor(accepted: JobRecordOf<'accepted'>, context: RebuildContext) {
     this.#context = context;
-    const { key, spec, class: jobClass, classifiedBy: by, route, stagesMs } = accepted;
+    const { key, spec, class: jobClass, classifiedBy: by, route, stagesMs, project } = accepted;
     this.job = new Job({
       number: accepted.job,
       id: context.idOf(accepted.job),
       key,
       spec,
+      project,
       arriving: arrivingJobOf(spec, accepted.at, context.hasPrivateNames),
       judgement: { kind: 'unknown' },
       decision: {
@@ -134,6 +139,8 @@ class Rebuild {
         return;
       case 'ended':
         this.job.endedAt = this.#machineTime(record.at);
+        this.#context.accounting?.inheritEnded(this.job.usage, record.period);
+        this.job.usage = [];
         return;
       case 'retried':
         return this.#retried(record);
@@ -144,6 +151,7 @@ class Rebuild {
       case 'accepted':
       case 'forgotten':
       case 'schedulers':
+      case 'usage':
         return;
     }
   }
@@ -193,6 +201,8 @@ class Rebuild {
       job.history.counted(task);
       job.startedAt(startedAt);
     }
+    if (this.#context.accounting !== undefined)
+      countAttempt(job, task, outcome, runMs, now, this.#context.wallOffsetMs);
     const how = howEnded(outcome, job.isCancelling(task));
     const state = job.attemptEnded({ task, outcome, runMs, place }, how, worker, now);
     if (state === TaskState.waiting) {
@@ -220,6 +230,7 @@ class Rebuild {
 
   done(rebuilt: Rebuilt): void {
     this.#settle();
+    this.#context.accounting?.inheritActive(this.job.usage);
     rebuilt(this.job);
   }
 

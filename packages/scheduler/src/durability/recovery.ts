@@ -88,19 +88,27 @@ export class Recovery {
     this.#endIfAllHaveAnswered();
   }
 
-  /** A worker reports this owner's tasks. */
-  holding(from: Address, { tasks }: MessageOf<'holding'>, now: Millis): void {
+  /**
+   * A worker reports this owner's tasks.
+   *
+   * @returns attempts that were never recorded and do not count, because the job was cancelled or the task runs elsewhere
+   */
+  holding(from: Address, { tasks }: MessageOf<'holding'>, now: Millis): { job: Job; held: Held }[] {
     // No message would report its loss again.
-    if (this.#members.isGone(from)) return;
+    if (this.#members.isGone(from)) return [];
     this.#members.met(from, now);
+    const unrecorded: { job: Job; held: Held }[] = [];
     for (const held of tasks) {
       const { job: number, task, attempt } = held;
       const job = this.#jobs.byNumber(number);
       if (job !== undefined && this.#takes(job, held, from, now)) continue;
+      const isKnown = job !== undefined && task < job.taskCount;
+      if (isKnown && attempt > job.tasks.attemptOf(task)) unrecorded.push({ job, held });
       this.#env.send(from, { type: 'cancelTask', job: number, task, attempt });
     }
     this.#asked.delete(from);
     this.#endIfAllHaveAnswered();
+    return unrecorded;
   }
 
   /**

@@ -25,6 +25,7 @@ import type { Batch, Stage } from './batch.js';
 import type { Decision } from './classify.js';
 import { Dag } from './dag.js';
 import type { Hold } from './hold.js';
+import type { JobUsage } from './job-usage.js';
 import type { HowEnded } from './outcomes.js';
 import type { Reopening } from './reopening.js';
 import { RestingTasks } from './resting-tasks.js';
@@ -46,6 +47,8 @@ export class Job {
   /** Chosen by the client. */
   readonly key: string | undefined;
   readonly spec: JobSpec;
+  /** The user's project when it was accepted. */
+  readonly project: string | undefined;
   readonly arriving: ArrivingJob;
   /** Judgement at arrival, or at a restart of the owner. */
   judgement: Judgement;
@@ -81,6 +84,8 @@ export class Job {
   /** Memory of the submission and of its recorded attempts, as counted by the store. */
   specBytes = 0;
   bytes = 0;
+  /** Usage of its attempts since acceptance or the last retry, by day. */
+  usage: readonly JobUsage[] = [];
   /** Its estimated bytes in the journal, as counted for its user. */
   journalBytes = 0;
   /** Clients may append tasks, so it does not end before it is closed. */
@@ -113,6 +118,7 @@ export class Job {
     id: string;
     key?: string | undefined;
     spec: JobSpec;
+    project?: string | undefined;
     arriving: ArrivingJob;
     judgement: Judgement;
     decision: Decision;
@@ -123,6 +129,7 @@ export class Job {
     this.id = fields.id;
     this.key = fields.key;
     this.spec = fields.spec;
+    this.project = fields.project;
     this.arriving = fields.arriving;
     this.judgement = fields.judgement;
     this.#decision = fields.decision;

@@ -82,6 +82,7 @@ export class Endings {
   writeDown(job: Job, end: AttemptEnd, now: Millis): void {
     const { task, outcome, runMs } = end;
     this.#s.events.attemptEnded(job, task, outcome, runMs, now);
+    this.#s.accounting.attemptEnded(job, task, outcome, runMs, now);
     if (this.#s.ledger.isKept)
       end.place = this.#s.ledger.attemptEnded(job, end, this.#workerOf(job, task), now);
   }
@@ -214,7 +215,7 @@ export class Endings {
     job.endedAt = now;
     clearTimers(job, this.#s.env);
     this.#routing.jobEnded(job);
-    this.#s.ledger.ended(job, now);
+    this.#s.ledger.ended(job, this.#s.accounting.jobEnded(job), now);
     // Clients do not wait for the estimator.
     this.#s.ledger.whenDurable(() => this.#sampler.learn(job), now);
     const { completed, total } = job.counts;
@@ -272,9 +273,9 @@ export class Endings {
       const isRun = state !== TaskState.blocked || job.resting.has(task) || isUnwritten;
       if (job.tasks.isFinal(task) || !isRun) continue;
       const isOut = state === TaskState.running || state === TaskState.placed;
-      if (isOut) this.#abandoned.add(job, task);
-      else job.tasks.setWorker(task, NOBODY);
       const runMs = state === TaskState.running ? now - job.tasks.startedAtOf(task) : 0;
+      if (isOut) this.#abandoned.add(job, task, runMs, now);
+      else job.tasks.setWorker(task, NOBODY);
       this.#fail(job, task, outcome, runMs, now);
     }
     this.#givenUp = undefined;

@@ -49,7 +49,9 @@ export class Intake {
     const { number, id } = jobs.nextName();
     const decision = decide(judgement, cluster.policy);
     const hold = holdOf(spec, now, now + this.#s.config.wallOffsetMs);
-    const job = new Job({ number, id, key, spec, arriving, judgement, decision, acceptedAt: now, hold });
+    const project = this.#s.quotas.projectOf(spec.user);
+    const about = { number, id, key, spec, project, arriving, judgement, decision };
+    const job = new Job({ ...about, acceptedAt: now, hold });
     job.history.shareCrashes(this.#s.crashes.known(() => job.history.program));
     if (judgement.kind === 'sample') this.#sampler.start(job, judgement);
     job.lastSeenAt = now;

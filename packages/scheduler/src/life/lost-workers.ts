@@ -37,7 +37,7 @@ export class LostWorkers {
       const gang = job.gangStageOf(task)?.gang;
       const outcome = gang?.broken ?? (isBeside ? LOST_BESIDE : LOST);
       const runMs = now - job.tasks.startedAtOf(task);
-      this.#abandoned.add(job, task);
+      this.#abandoned.add(job, task, runMs, now);
       const end = { task, outcome, runMs, place: undefined };
       this.#endings.writeDown(job, end, now);
       this.#endings.ended(job, end, now);

@@ -3,9 +3,11 @@ import type { Inheritance, JournalEntry } from '../contract.js';
 import type { Delivery } from '../dispatch/delivery.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
+import type { Accounting } from '../durability/accounting.js';
 import { rebuildJobs } from '../durability/rebuild.js';
 import { watchDeadline, watchOpen, watchRest, watchTimeLimit } from '../job/job-timers.js';
 import type { SchedulerState } from '../state.js';
+import type { AbandonedAttempts } from './abandoned-attempts.js';
 import type { Endings } from './endings.js';
 import type { Holds } from './holds.js';
 import type { Keys } from './keys.js';
@@ -21,6 +23,7 @@ export class Restarting {
   readonly #sampler: Sampler;
   readonly #routing: Routing;
   readonly #delivery: Delivery;
+  readonly #abandoned: AbandonedAttempts;
 
   constructor(
     s: SchedulerState,
@@ -31,6 +34,7 @@ export class Restarting {
     sampler: Sampler,
     routing: Routing,
     delivery: Delivery,
+    abandoned: AbandonedAttempts,
   ) {
     this.#s = s;
     this.#keys = keys;
@@ -40,6 +44,7 @@ export class Restarting {
     this.#sampler = sampler;
     this.#routing = routing;
     this.#delivery = delivery;
+    this.#abandoned = abandoned;
   }
 
   /** Takes in the jobs of earlier incarnations. @returns steps, each with its number of records */
@@ -47,8 +52,9 @@ export class Restarting {
     const { jobs, pieces, config } = this.#s;
     const { inheritance } = config;
     if (inheritance !== undefined) {
-      const context = this.#s.rebuildContext(inheritance.now);
-      yield* rebuildJobs(entriesOfJobs(inheritance, this.#keys), context, (job) => {
+      const { accounting } = this.#s;
+      const context = { ...this.#s.rebuildContext(inheritance.now), accounting };
+      yield* rebuildJobs(entriesOfJobs(inheritance, this.#keys, accounting), context, (job) => {
         if (!jobs.restore(job)) this.#s.env.leftInJournal?.(job.id, job.bytes);
       });
       jobs.restored();
@@ -71,7 +77,8 @@ export class Restarting {
 
   /** A worker has reported which tasks of this owner it holds. */
   holding(from: Address, message: MessageOf<'holding'>, now: Millis): void {
-    this.#s.recovery.holding(from, message, now);
+    for (const { job, held } of this.#s.recovery.holding(from, message, now))
+      this.#abandoned.addUnrecorded(from, job, held, now);
     this.startIfRecovered(now);
     this.#s.sweepTimer.arm(now);
     // The task may still be in flight. If the worker returned it, it repeats that.
@@ -100,11 +107,16 @@ export class Restarting {
 /** Starting a job takes as long as reading this many journal records. */
 const STARTED_RECORDS = 5;
 
-/** Records without a job list the schedulers. */
-function* entriesOfJobs({ entries }: Inheritance, keys: Keys): Iterable<JournalEntry> {
+/** Records without a job list the schedulers, or contain usage. */
+function* entriesOfJobs(
+  { entries }: Inheritance,
+  keys: Keys,
+  accounting: Accounting,
+): Iterable<JournalEntry> {
   for (const entry of entries) {
     const [, record] = entry;
     if (record.kind === 'schedulers') keys.inherit(record.names);
+    else if (record.kind === 'usage') accounting.inherit(record);
     else yield entry;
   }
 }

@@ -53,12 +53,13 @@ export class TaskNews {
     const outcome = counts ? this.#endings.judged(job, task, message.outcome) : message.outcome;
     const end: AttemptEnd = { task, outcome, runMs, place: undefined };
     if (counts) this.#endings.writeDown(job, end, now);
+    else this.#abandoned.settled(from, { job: message.job, task, attempt }, { outcome, runMs }, now);
     // The worker forgets a confirmed report.
     if (this.#s.cluster.timings.retryMs > 0)
       this.#s.ledger.send(from, { type: 'confirm', report: message.report });
     if (!counts) {
       this.#s.counters.staleReports++;
-      return this.#abandoned.settled(from, message);
+      return;
     }
     const execution = job.tasks.executionsOf(task);
     for (const chunk of message.output)
@@ -110,7 +111,7 @@ export class TaskNews {
       return;
     }
     const { task, attempt } = message.placed;
-    this.#abandoned.settled(from, { job: message.job, task, attempt });
+    this.#abandoned.settled(from, { job: message.job, task, attempt }, undefined, now);
     if (task >= job.taskCount || job.tasks.attemptOf(task) !== attempt || job.tasks.isFinal(task)) return;
     const state = job.tasks.stateOf(task);
     if (state !== TaskState.placing && job.tasks.workerOf(task) !== from) return;

@@ -1,0 +1,186 @@
+import { parseDuration } from '../durations.js';
+import { InputError, quoted } from '../errors.js';
+import { choice, count, list, number, optional, text, view } from '../fields/fields.js';
+import { name } from '../fields/records.js';
+import type { Millis } from '../ids.js';
+
+/** Groups by which usage can be reported. */
+export const USAGE_GROUPS = ['user', 'project', 'name', 'day'] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];
+
+/** Rows of one journal in one answer; the rest is one more row. */
+export const USAGE_ROWS_MAX = 10_000;
+/** Books in one answer: that of the journal, and those that it inherited. */
+const USAGE_BOOKS_MAX = 1_000;
+
+const DAY_MS = 86_400_000;
+
+const key = {
+  /** Days since 1970-01-01, UTC. */
+  day: optional(count),
+  user: optional(name),
+  project: optional(name),
+  name: optional(name),
+};
+
+/** Sums over attempts that have ended. Amounts are the requested resources × the run time. */
+const sums = {
+  attempts: count,
+  runMs: number,
+  cpuMs: number,
+  /** GiB × ms, of attempts that requested memory. */
+  memoryMs: number,
+  /** Run time of attempts that requested none: their memory is unknown. */
+  memoryUnknownMs: number,
+  gpuMs: number,
+  completed: count,
+  failed: count,
+  cancelled: count,
+  preempted: count,
+  lost: count,
+  /** Tasks with a known wait before their first attempt, and the sum of these waits. */
+  waits: count,
+  waitMs: number,
+};
+
+export const usageRow = view({ ...key, ...sums });
+export type UsageRow = NonNullable<(typeof usageRow)['infer']>;
+type Sum = keyof typeof sums;
+export type UsageSums = Readonly<Record<Sum, number>>;
+
+const SUMS = Object.keys(sums) as Sum[];
+export const NO_USAGE: UsageSums = Object.freeze(
+  Object.fromEntries(SUMS.map((sum) => [sum, 0])) as Record<Sum, number>,
+);
+
+const usageBook = view({
+  /** Prefix of the ids of the jobs. */
+  tag: text(32),
+  /** Epoch of the journal; of two books with one tag, the one with the higher epoch counts. */
+  epoch: count,
+  rows: list(usageRow, USAGE_ROWS_MAX + 1),
+});
+/** The usage of the jobs of one journal. */
+export type UsageBook = NonNullable<(typeof usageBook)['infer']>;
+
+export const usageBooks = list(usageBook, USAGE_BOOKS_MAX);
+
+/** Fields of a request for usage; days are inclusive. */
+export const usageQuery = {
+  by: list(choice(...USAGE_GROUPS), USAGE_GROUPS.length),
+  since: optional(count),
+  until: optional(count),
+  user: optional(name),
+  project: optional(name),
+  name: optional(name),
+};
+
+export interface UsageFilter {
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly user?: string | undefined;
+  readonly project?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+export function isInUsage(row: UsageRow, filter: UsageFilter): boolean {
+  const { since = 0, until = Number.POSITIVE_INFINITY } = filter;
+  const { day = since } = row;
+  const agrees = (group: 'user' | 'project' | 'name'): boolean =>
+    filter[group] === undefined || filter[group] === row[group];
+  return day >= since && day <= until && agrees('user') && agrees('project') && agrees('name');
+}
+
+/** Adds sums in place. */
+export function addUsage(to: { -readonly [S in keyof UsageSums]: number }, from: UsageSums): void {
+  for (const each of SUMS) to[each] += from[each];
+}
+
+/** Sums rows by these groups, the largest use of CPUs first; each row has only the fields of the groups. */
+export function groupedUsage(rows: Iterable<UsageRow>, by: readonly UsageGroup[]): UsageRow[] {
+  const groups = new Map<string, UsageRow>();
+  for (const row of rows) {
+    const id = JSON.stringify(by.map((group) => row[group] ?? null));
+    const names = by.filter((group) => row[group] !== undefined).map((group) => [group, row[group]]);
+    const sum = groups.get(id) ?? { ...Object.fromEntries(names), ...NO_USAGE };
+    addUsage(sum, row);
+    groups.set(id, sum);
+  }
+  return [...groups.values()].sort(
+    (one, other) =>
+      (one.day ?? 0) - (other.day ?? 0) || other.cpuMs - one.cpuMs || other.attempts - one.attempts,
+  );
+}
+
+/** Keeps the book with the highest epoch for each tag, so that a takeover counts nothing twice. */
+export function latestBooks(books: Iterable<UsageBook>): UsageBook[] {
+  const latest = new Map<string, UsageBook>();
+  for (const book of books) {
+    const known = latest.get(book.tag);
+    if (known === undefined || known.epoch < book.epoch) latest.set(book.tag, book);
+  }
+  return [...latest.values()];
+}
+
+/** @param at wall clock, ms since 1970 @returns days since 1970, UTC */
+export function dayOf(at: Millis): number {
+  return Math.max(0, Math.floor(at / DAY_MS));
+}
+
+/** Formats days since 1970 as `2026-11-26`. */
+export function dayText(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}
+
+/**
+ * Parses a day, `2026-11-26`, or a time ago, `7d`.
+ *
+ * @param now wall clock, ms since 1970
+ * @throws InputError
+ */
+export function parseDay(given: string, what: string, now: Millis): number {
+  if (/^\d{4}-\d{2}-\d{2}$/.test(given)) {
+    const at = Date.parse(`${given}T00:00:00Z`);
+    if (at >= 0 && dayText(dayOf(at)) === given) return dayOf(at);
+  } else if (/^\d[\d.\s]*(?:us|ms|min|s|m|h|d)/.test(given)) return dayOf(now - parseDuration(given, what));
+  throw new InputError(
+    'bad-day',
+    `${what}: ${quoted(given)} is not a day`,
+    'write a day such as 2026-11-26 (UTC), or a time ago such as 7d',
+  );
+}
+
+const HOUR_MS = 3_600_000;
+
+/** A row for programs. Unknown values are null. */
+export function usageRowJson(row: UsageRow, by: readonly UsageGroup[]) {
+  const names = { user: row.user, project: row.project, name: row.name } as const;
+  const groups = by.map((group) => [
+    group,
+    group === 'day' ? (row.day === undefined ? null : dayText(row.day)) : (names[group] ?? null),
+  ]);
+  return {
+    ...(Object.fromEntries(groups) as Partial<Record<UsageGroup, string | null>>),
+    ...usageSumsJson(row),
+  };
+}
+
+/** Sums for programs. Unknown values are null. */
+export function usageSumsJson(row: UsageSums) {
+  const { attempts, completed, failed, cancelled, preempted, lost, waits } = row;
+  return {
+    attempts,
+    completed,
+    failed,
+    cancelled,
+    preempted,
+    lost,
+    runHours: row.runMs / HOUR_MS,
+    cpuHours: row.cpuMs / HOUR_MS,
+    memoryGibHours: row.memoryMs === 0 && row.memoryUnknownMs > 0 ? null : row.memoryMs / HOUR_MS,
+    memoryUnknownHours: row.memoryUnknownMs / HOUR_MS,
+    gpuHours: row.gpuMs / HOUR_MS,
+    waits,
+    meanWaitSeconds: waits === 0 ? null : row.waitMs / waits / 1_000,
+  };
+}

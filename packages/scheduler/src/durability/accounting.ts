@@ -1,0 +1,210 @@
+import {
+  addUsage,
+  dayOf,
+  groupedUsage,
+  isInUsage,
+  type JobNumber,
+  type JobRecordOf,
+  type MessageOf,
+  type Millis,
+  type Outcome,
+  type StageSpec,
+  type TaskIndex,
+  USAGE_ROWS_MAX,
+  type UsageBook,
+  type UsageRow,
+} from '@goshawk/core';
+import type { Job } from '../job/job.js';
+import {
+  addTime,
+  countAttempt,
+  endOf,
+  firstDayOf,
+  type JobUsage,
+  partOf,
+  UsageTable,
+  type Who,
+  whoOf,
+} from '../job/job-usage.js';
+import type { Ledger } from './ledger.js';
+
+/** The attempt of a task that was ended without a report of its worker. */
+export interface UnreportedAttempt {
+  readonly who: Who;
+  readonly demand: StageSpec['demand'];
+  /** Wall clock. */
+  readonly startedAt: Millis;
+  /** The run time that was counted; undefined: the attempt was not counted. */
+  readonly runMs: Millis | undefined;
+}
+
+/** The end of an attempt as its worker reports it. */
+export interface ReportedEnd {
+  readonly outcome: Outcome;
+  readonly runMs: Millis;
+}
+
+/**
+ * Accounts for the attempts of this journal's jobs. The journal's records of attempts are the account of every job whose
+ * records are there. Before the records of a job are deleted, the usage of all jobs that ended in the current period is
+ * recorded, and the next period begins. After a restart, jobs that ended in a recorded period are not counted again.
+ */
+export class Accounting {
+  readonly #ledger: Ledger;
+  readonly #wallOffset: { readonly wallOffsetMs: Millis };
+  readonly #tag: string;
+  readonly #epoch: number;
+  readonly #total = new UsageTable();
+  /** Usage of jobs that have ended in the current period. */
+  readonly #ended = new UsageTable();
+  readonly #inherited = new Map<string, UsageBook>();
+  #period = 0;
+  /** Jobs that ended before this time ended in an earlier period. */
+  #since: Millis = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    ledger: Ledger,
+    config: { readonly wallOffsetMs: Millis; readonly tag: string; readonly epoch?: number | undefined },
+  ) {
+    this.#ledger = ledger;
+    this.#wallOffset = config;
+    this.#tag = config.tag;
+    this.#epoch = config.epoch ?? 0;
+  }
+
+  /** The current attempt of the task has ended. */
+  attemptEnded(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
+    countAttempt(job, task, outcome, runMs, now, this.#wallOffset.wallOffsetMs, this.#total);
+  }
+
+  /** The job has ended. @returns the period to record with its end */
+  jobEnded(job: Job): number {
+    if (this.#ledger.isKept) for (const { row } of job.usage) this.#ended.add(row);
+    job.usage = [];
+    return this.#period;
+  }
+
+  /** The records of a job that ended at this time are deleted. */
+  forgotten(job: JobNumber, now: Millis, endedAt: Millis): void {
+    if (endedAt >= this.#since) this.#closePeriod(now);
+    this.#ledger.forgotten(job, now);
+  }
+
+  #closePeriod(now: Millis): void {
+    this.#since = now;
+    this.#total.trim(dayOf(now + this.#wallOffset.wallOffsetMs));
+    if (this.#ended.isEmpty) return;
+    this.#ledger.usage({ period: this.#period++, rows: [...this.#ended.rows()] }, now);
+    this.#ended.clear();
+  }
+
+  /** Replaces the estimate of an attempt by the report of its worker; undefined: it never started. */
+  correct(
+    { who, demand, startedAt, runMs }: UnreportedAttempt,
+    end: ReportedEnd | undefined,
+    now: Millis,
+  ): void {
+    const actualMs = end?.runMs ?? 0;
+    if (actualMs === (runMs ?? 0)) return;
+    const book = new UsageTable();
+    const add = (ms: Millis, sign: 1 | -1): void => {
+      const endedAt = startedAt + ms;
+      for (let day = firstDayOf(endedAt, ms); day <= dayOf(endedAt); day++)
+        addTime(book.rowOf(day, who), demand, sign * partOf(day, endedAt, ms));
+    };
+    add(actualMs, 1);
+    if (runMs !== undefined) add(runMs, -1);
+    else if (end !== undefined) {
+      const row = book.rowOf(dayOf(startedAt + actualMs), who);
+      row.attempts++;
+      row[endOf(end.outcome)]++;
+    }
+    const rows = [...book.rows()];
+    for (const row of rows) this.#total.add(row);
+    this.#ledger.usage({ rows }, now);
+  }
+
+  /** Describes the current attempt, which is counted with this run time. */
+  unreported(job: Job, task: TaskIndex, runMs: Millis, now: Millis): UnreportedAttempt {
+    const startedAt = now - runMs + this.#wallOffset.wallOffsetMs;
+    return { who: whoOf(job), demand: job.dag.stageOf(task).spec.demand, startedAt, runMs };
+  }
+
+  // ---- after a restart
+
+  /** A record of an earlier incarnation. */
+  inherit({ period, rows, of }: JobRecordOf<'usage'>): void {
+    if (of !== undefined) return void this.#inherited.set(of.tag, { ...of, rows });
+    for (const row of rows) this.#total.add(row);
+    if (period !== undefined) this.#period = Math.max(this.#period, period + 1);
+  }
+
+  /** Usage of a job that has not ended. */
+  inheritActive(usage: readonly JobUsage[]): void {
+    for (const of of usage) {
+      of.total = this.#total.rowOf(of.row.day!, of.row);
+      addUsage(of.total, of.row);
+    }
+  }
+
+  /** Usage of a job up to an end that was recorded with this period. */
+  inheritEnded(usage: readonly JobUsage[], period = 0): void {
+    if (period < this.#period) return;
+    for (const { row } of usage) {
+      this.#total.add(row);
+      this.#ended.add(row);
+    }
+  }
+
+  // ---- journals that are discarded after a takeover
+
+  /** The usage of this journal, and of those that it inherited. */
+  books(): UsageBook[] {
+    return [this.#book(groupedUsage(this.#total.rows(), ALL)), ...this.#inherited.values()];
+  }
+
+  /** Keeps the usage of another journal. @param done called when it is durable */
+  keep(books: readonly UsageBook[], done: () => void, now: Millis): void {
+    for (const book of books) {
+      const { tag, epoch, rows } = book;
+      const known = this.#inherited.get(tag);
+      if (rows.length === 0 || tag === this.#tag || (known !== undefined && known.epoch > epoch)) continue;
+      this.#inherited.set(tag, book);
+      this.#ledger.usage({ rows, of: { tag, epoch } }, now);
+    }
+    this.#ledger.whenDurable(done, now);
+  }
+
+  /** @param onlyOf the only user whose usage is reported; undefined: any */
+  report({ by, ...filter }: MessageOf<'readUsage'>, onlyOf: string | undefined): UsageBook[] {
+    const reported = ({ rows, ...book }: { tag: string; epoch: number; rows: Iterable<UsageRow> }) => ({
+      ...book,
+      rows: groupedUsage(matching(rows, filter, onlyOf), by),
+    });
+    const own = { tag: this.#tag, epoch: this.#epoch, rows: this.#total.rows() };
+    return [own, ...this.#inherited.values()].map(reported).map((book) => withRest(book));
+  }
+
+  #book(rows: readonly UsageRow[]): UsageBook {
+    return { tag: this.#tag, epoch: this.#epoch, rows };
+  }
+}
+
+const ALL = ['day', 'user', 'project', 'name'] as const;
+
+function* matching(
+  rows: Iterable<UsageRow>,
+  filter: Parameters<typeof isInUsage>[1],
+  onlyOf: string | undefined,
+): Iterable<UsageRow> {
+  for (const row of rows)
+    if (isInUsage(row, filter) && (onlyOf === undefined || row.user === onlyOf)) yield row;
+}
+
+/** Sums the rows with the least use of CPUs beyond the limit in one row without names. */
+function withRest(book: UsageBook): UsageBook {
+  if (book.rows.length <= USAGE_ROWS_MAX) return book;
+  const rows = book.rows.toSorted((one, other) => other.cpuMs - one.cpuMs);
+  const rest = groupedUsage(rows.splice(USAGE_ROWS_MAX), []);
+  return { ...book, rows: [...rows, ...rest] };
+}
