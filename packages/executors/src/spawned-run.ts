@@ -31,7 +31,7 @@ interface Container {
   readonly command: string;
 }
 
-/** Where a command runs, besides its process group. */
+/** Limits and container that a command has beside its process group. */
 interface Surroundings {
   readonly place: LimitedPlace | undefined;
   readonly engine: Container | undefined;
