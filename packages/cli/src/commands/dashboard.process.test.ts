@@ -248,7 +248,7 @@ describe('errors', () => {
   });
 
   it.each([
-    ['deep', `{"tasks":${'['.repeat(7_000_000)}`, 413, 'the body is deeper than 64 levels'],
+    ['deep', `{"tasks":${'['.repeat(7_000_000)}`, 413, 'the body is nested deeper than 64 levels'],
     [
       'of many values',
       `{"tasks":[${'[],'.repeat(5_000_000)}[]]}`,
@@ -303,7 +303,7 @@ describe('errors', () => {
   it('tokens are required beyond loopback', async () => {
     const open = await cluster.goshawk(['dashboard', '--listen', '0.0.0.0:0']);
     expect(open).toMatchObject({ exitCode: 2 });
-    expect(open.stderr).toMatch(/beyond loopback, anyone on the network could view the cluster; give tokens/);
+    expect(open.stderr).toMatch(/beyond loopback, anyone on the network could view the cluster; set tokens/);
     await writeFile(join(cluster.folder, 'tokens'), 'operate 0123456789abcdef\n', { mode: 0o600 });
     const guarded = cluster.run(['dashboard', '--listen', '0.0.0.0:0', '--token-file', 'tokens']);
     try {

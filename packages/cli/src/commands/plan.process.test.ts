@@ -18,7 +18,7 @@ describe('goshawk plan', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^true {2}3 tasks$/m);
     expect(stdout).toMatch(
-      /class +short: its tasks take 2 s\n +a job whose tasks take 10 s or more on average is long/,
+      /class +short: its estimated task time is 2 s\n +a job whose tasks take 10 s or more on average is long/,
     );
     expect(stdout).toMatch(/workers +2 of 2 have room for cpu 3/);
     expect(stdout).toMatch(/start +immediately: 2 of 2 slots are free/);

@@ -146,7 +146,7 @@ describe('goshawk whatif with mixed jobs', () => {
   it('refuses a cluster on which a recorded job could never start', async () => {
     const small = await mixed.goshawk(['whatif', '--workers', '1', '--quiet']);
     expect(small.exitCode).toBe(2);
-    expect(small.stderr).toMatch(/start together, and the cluster has room for|no worker has what/);
+    expect(small.stderr).toMatch(/start together, and the cluster has room for|no worker has the attributes/);
   });
 
   it('reads journals and exports where no cluster runs', async () => {
