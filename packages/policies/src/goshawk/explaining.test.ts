@@ -130,3 +130,23 @@ test(`the stated cause is what prevents a stage from starting, in ${SEEDS} clust
   for (const reason of ['order', 'resources', 'reserve', 'reserved'])
     expect(seen[reason], reason).toBeGreaterThan(0);
 });
+
+test('a gang waits for a reservation that leaves room for only some of its tasks', () => {
+  const bench = new PolicyBench('goshawk', 0, { context: { cutoffMs: 1_000, reserve: 0 } });
+  bench.join(0, 2, { cpu: 2 });
+  bench.join(1, 1, { cpu: 1 });
+  const submit = (job: number, cpu: number, tasks: number, estimateMs: number, gang: boolean): void => {
+    const booked = bench.books.declare(OWNER, job, { arrivedAt: bench.now, tasks });
+    const facts = { demand: bench.books.names.demandOf({ cpu }), estimateMs, tasks, gang };
+    bench.books.setWaiting(bench.books.stage(booked, 0, facts), tasks, bench.now);
+    bench.settle();
+  };
+  submit(1, 1, 2, 100_000, false);
+  submit(2, 2, 1, 1_000, false);
+  bench.end(1, 'done', 1);
+  bench.now = 90_000;
+  submit(3, 1, 2, 50_000, true);
+  expect(bench.take()).toEqual([1, 1]);
+  const why = bench.policy.explain!(bench.stage(3), bench.books, bench.now);
+  expect(why?.sentence).toBe('what is free is reserved for job 2 of scheduler 900, which starts within 10 s');
+});

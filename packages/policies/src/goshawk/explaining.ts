@@ -81,14 +81,17 @@ function missing({ demand }: StageView, able: readonly WorkerView[], resources: 
   return 'no worker has enough of everything free at once';
 }
 
-/** The reservation of another stage that blocks this one from free resources. */
+/** The reservation of another stage that blocks this one, or part of its gang, from free resources. */
 function reservedFor(stage: StageView, able: readonly WorkerView[], facts: Facts): string | undefined {
   const { reservations, now } = facts;
   let holder: Reservation | undefined;
+  let left = togetherOf(stage);
   for (const worker of able) {
-    if (!fitsIn(stage.demand, worker.free)) continue;
-    if (reservations.admits(stage, worker, now)) return undefined;
-    holder ??= reservations.at(worker);
+    const fit = countIn(stage, worker.free, left);
+    const admitted = countIn(stage, reservations.roomFor(stage, worker, now), fit);
+    if (admitted < fit) holder ??= reservations.at(worker);
+    left -= admitted;
+    if (left <= 0) return undefined;
   }
   if (holder === undefined) return undefined;
   const { job } = holder.stage;
