@@ -84,3 +84,15 @@ export function joined(version: number, workers: readonly Address[], slots = 1):
     ownersVersion: 0,
   };
 }
+
+/** A user or project in `limits` that has none. */
+export const NO_LIMITS = {
+  project: undefined,
+  running: undefined,
+  cpus: undefined,
+  memory: undefined,
+  gpus: undefined,
+  waiting: undefined,
+  journal: undefined,
+  runTime: undefined,
+};

@@ -15,7 +15,16 @@ import {
 import { describe, expect, test } from 'vitest';
 import type { LoadLimits } from './contract.js';
 import type { Job } from './job/job.js';
-import { CENTRAL, CLIENT, joined, loneScheduler, W1, W2, welcome } from './lone-scheduler.fixture.js';
+import {
+  CENTRAL,
+  CLIENT,
+  joined,
+  loneScheduler,
+  NO_LIMITS,
+  W1,
+  W2,
+  welcome,
+} from './lone-scheduler.fixture.js';
 import type { Scheduler } from './scheduler.js';
 
 const { heartbeatMs, leaseMs } = LIVE_TIMINGS;
@@ -413,23 +422,13 @@ describe('clients', () => {
         key: `k${request}`,
         spec: { user, tasks: { count: tasks, run: { sleep: 1 } }, ...more },
       });
-    const none = {
-      project: undefined,
-      running: undefined,
-      cpus: undefined,
-      memory: undefined,
-      gpus: undefined,
-      waiting: undefined,
-      journal: undefined,
-      runTime: undefined,
-    };
     bench.receive(CENTRAL, {
       type: 'limits',
       holders: [
-        { ...none, holder: 'ada', project: 'physics', waiting: 5, cpus: 2 },
-        { ...none, holder: '@physics', waiting: 7 },
-        { ...none, holder: 'bob', project: 'physics' },
-        { ...none, holder: '*', journal: 20_000 },
+        { ...NO_LIMITS, holder: 'ada', project: 'physics', waiting: 5, cpus: 2 },
+        { ...NO_LIMITS, holder: '@physics', waiting: 7 },
+        { ...NO_LIMITS, holder: 'bob', project: 'physics' },
+        { ...NO_LIMITS, holder: '*', journal: 20_000 },
       ],
       elsewhere: [{ user: 'ada', waiting: 1, journal: 0 }],
     });

@@ -133,18 +133,23 @@ export class Binder {
     const job = this.#s.jobs.byNumber(ended);
     const spare = freedBy(job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES);
     const offer = this.#nextInSeries(job?.spec.user, spare, from, now);
-    // A slot waits for the next task only while no other task waits.
-    if (offer === undefined && this.#assigner.held.mayHold && this.#assigner.offers.size === 0)
+    // A slot waits for the next task only while no other task waits. Its match counts for the user of the last one, so
+    // that with limits the task of another user must not use it.
+    const mayHold = this.#assigner.held.mayHold && !this.#s.quotas.areSet;
+    if (offer === undefined && mayHold && this.#assigner.offers.size === 0)
       return this.#assigner.hold({ worker: from, ask, spare }, now);
     this.#serve(from, assignment, offer, now);
     if (offer !== undefined) this.#giveBehind(offer.job, from, assignment, spare, now);
   }
 
-  /** The first task in order, if it is tiny. While several users wait, central decides who is next. */
+  /**
+   * The first task in order, if it is tiny. While several users wait, or have limits, central decides who is next.
+   */
   #nextInSeries(user: string | undefined, spare: Resources, worker: Address, now: Millis): Offer | undefined {
     const { offers } = this.#assigner;
     const { shareBy } = this.#s.cluster.policy.preset.decidedBy.options;
-    if (shareBy !== 'none' && offers.hasOthersThan(user)) return undefined;
+    const isCharged = shareBy !== 'none' || this.#s.quotas.areSet;
+    if (isCharged && offers.hasOthersThan(user)) return undefined;
     return offers.firstIfTiny(spare, now, this.#suits(worker, now));
   }
 

@@ -1,7 +1,7 @@
 import { PRESETS } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import { DurableBench } from '../durable.fixture.js';
-import { CENTRAL, CLIENT, W1, welcome } from '../lone-scheduler.fixture.js';
+import { CENTRAL, CLIENT, NO_LIMITS, W1, welcome } from '../lone-scheduler.fixture.js';
 
 test('a task that its worker has not confirmed is resent, but not after its job was cancelled', () => {
   const bench = new DurableBench(undefined, 0, false);
@@ -51,4 +51,26 @@ test('a run has the expected run time of its task, if there is an estimate or a 
   expect(expected(2)).toMatchObject({ expectedMs: 50 });
   job.redecide({ estimateMs: 80 });
   expect(expected(3)).toMatchObject({ expectedMs: 80 });
+});
+
+test('a run has no expected run time if its user has a limit: its slot counts until it has ended', () => {
+  const bench = new DurableBench(undefined, 0, false);
+  bench.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk } }));
+  bench.members(W1);
+  const holders = [
+    { ...NO_LIMITS, holder: 'ann', waiting: 9 },
+    { ...NO_LIMITS, holder: 'ben', project: 'lab' },
+    { ...NO_LIMITS, holder: '@lab', cpus: 2 },
+  ];
+  bench.receive(CENTRAL, { type: 'limits', holders, elsewhere: [] });
+  const expected = (user: string, match: number) => {
+    const job = bench.accept({ user, estimate: '50ms', tasks: [{ sleep: 50 }] });
+    bench.take();
+    const workers = [{ worker: W1, match }];
+    const matched = { job: job.number, stage: 0, workers, noneWaiting: undefined, newcomers: undefined };
+    bench.receive(CENTRAL, { type: 'matched', ...matched });
+    return bench.take().find(({ type }) => type === 'run');
+  };
+  expect(expected('ann', 1)).toMatchObject({ expectedMs: 50 });
+  expect(expected('ben', 2)).toMatchObject({ expectedMs: undefined });
 });

@@ -97,15 +97,21 @@ export class Delivery {
       demand: spec.demand,
       timeoutMs,
       apartMs,
-      expectedMs:
-        by === AssignedBy.match && !this.#s.cluster.isCentralIdle && gang === undefined
-          ? expectedOf(job)
-          : undefined,
+      expectedMs: by === AssignedBy.match && gang === undefined ? this.#expectedOf(job) : undefined,
       execution: execution === attempt ? undefined : execution,
       inputs: inputsOf(job, job.dag.stageOf(task), this.#s.env.recall),
       gang: gang === undefined ? undefined : { rank: task - gang.first, ranks: gang.count },
       user: job.spec.user,
     });
+  }
+
+  /**
+   * Run time after which the worker announces the slot as free before the task has ended. With a limit on what runs,
+   * the next task must not start until then.
+   */
+  #expectedOf(job: Job): Millis | undefined {
+    const isCounted = this.#s.quotas.boundsRunning(job.spec.user);
+    return this.#s.cluster.isCentralIdle || isCounted ? undefined : expectedOf(job);
   }
 }
 

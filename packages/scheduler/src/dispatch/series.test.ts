@@ -1,15 +1,26 @@
 import { COMPLETED, type Message, type MessageOf, PRESETS, parseJobSpec } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { CENTRAL, joined, loneScheduler, W1, welcome } from '../lone-scheduler.fixture.js';
+import { CENTRAL, joined, loneScheduler, NO_LIMITS, W1, welcome } from '../lone-scheduler.fixture.js';
+
+interface Setting {
+  readonly options?: Record<string, string>;
+  /** Users have limits. */
+  readonly limited?: boolean;
+  /** The other jobs come after the task has ended. */
+  readonly later?: boolean;
+}
 
 /** The job whose task follows one of ann's in a slot that central matched with it; undefined: none. */
-function nextAfter(options: Record<string, string>, second: string, third: string): string | undefined {
+function nextAfter(setting: Setting, second: string, third: string): string | undefined {
+  const { options = {}, limited = false, later = false } = setting;
   const sent: Message[] = [];
   const scheduler = loneScheduler({}, { send: (_, message) => void sent.push(message) });
   scheduler.start(0);
   const preset = { ...PRESETS.goshawk, decidedBy: { policy: 'goshawk', options } };
   scheduler.receive(CENTRAL, welcome({ preset, policy: 'goshawk', seriesMs: 100 }), 0);
   scheduler.receive(CENTRAL, joined(1, [W1], 1), 0);
+  const holders = limited ? [{ ...NO_LIMITS, holder: 'ben', running: 1 }] : [];
+  scheduler.receive(CENTRAL, { type: 'limits', holders, elsewhere: [] }, 0);
   const submit = (user: string, name: string, tasks: number) =>
     scheduler.submit(
       parseJobSpec({ user, name, tasks: { count: tasks, run: { sleep: '1ms' } }, estimate: '1ms' }),
@@ -17,14 +28,17 @@ function nextAfter(options: Record<string, string>, second: string, third: strin
       0,
     );
   const job = submit('ann', 'first', 1);
-  const others = [submit(second, 'second', 1), submit(third, 'third', 2)];
+  const submitOthers = () => [submit(second, 'second', 1), submit(third, 'third', 2)];
+  const before = later ? [] : submitOthers();
   const workers = [{ worker: W1, match: 1 }];
-  const matched = { job: job.number, stage: 0, workers, noneWaiting: undefined, newcomers: undefined };
+  const noneWaiting = later || undefined;
+  const matched = { job: job.number, stage: 0, workers, noneWaiting, newcomers: undefined };
   scheduler.receive(CENTRAL, { type: 'matched', ...matched }, 1);
   const runs = () => sent.splice(0).filter((message): message is MessageOf<'run'> => message.type === 'run');
   const [{ task, attempt }] = runs() as [MessageOf<'run'>];
   const report = { report: 1, job: job.number, task, attempt, outcome: COMPLETED, runMs: 1 };
   scheduler.receive(W1, { type: 'ended', ...report, output: [], outputBytes: 0, ask: 1 }, 2);
+  const others = later ? submitOthers() : before;
   const next = runs()[0]?.job;
   return others.find(({ number }) => number === next)?.spec.name;
 }
@@ -33,5 +47,12 @@ test('a series continues while only one user waits; otherwise central decides th
   expect(nextAfter({}, 'ann', 'ann')).toBe('second');
   expect(nextAfter({}, 'ann', 'ben')).toBeUndefined();
   expect(nextAfter({}, 'ben', 'ann')).toBeUndefined();
-  expect(nextAfter({ shareBy: 'none' }, 'ben', 'ann')).toBe('second');
+  expect(nextAfter({ options: { shareBy: 'none' } }, 'ben', 'ann')).toBe('second');
+});
+
+test('with limits, a series does not continue with the task of another user, which central would not count', () => {
+  expect(nextAfter({ limited: true }, 'ann', 'ann')).toBe('second');
+  expect(nextAfter({ later: true }, 'ben', 'ben')).toBe('second');
+  expect(nextAfter({ limited: true, later: true }, 'ben', 'ben')).toBeUndefined();
+  expect(nextAfter({ limited: true, options: { shareBy: 'none' } }, 'ben', 'ann')).toBeUndefined();
 });

@@ -111,6 +111,14 @@ export class Quotas {
     return undefined;
   }
 
+  /** Whether limits apply to what the user's tasks occupy while they run. */
+  boundsRunning(user: string | undefined): boolean {
+    if (!this.areSet) return false;
+    return this.#limitsOf(user).some(({ limits: { running, cpus, memory, gpus } }) =>
+      [running, cpus, memory, gpus].some((limit) => limit !== undefined),
+    );
+  }
+
   /** Maximum run time of the user's tasks. ms; undefined: unlimited */
   runTimeOf(user: string | undefined): Millis | undefined {
     if (!this.areSet) return undefined;
