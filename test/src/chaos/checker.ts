@@ -4,6 +4,7 @@ import {
   type JobState,
   type Message,
   type MessageOf,
+  type Millis,
   sumOf,
   type TaskRange,
 } from '@goshawk/core';
@@ -15,6 +16,9 @@ import type { Execution } from './tasks.js';
 const LOSSES_MAX = 8;
 /** Clocks drift by this at most. */
 const SLOWEST_CLOCK = 0.97;
+/** Most delays of the network and the disk between a match and the start of its task, far beyond the mean. */
+const HOPS = 20;
+const MATCH_MS = 50;
 /** A limit that was lowered is enforced after this time. */
 const LIMIT_GRACE_MS = 3_000;
 
@@ -55,6 +59,8 @@ export class Checker {
 
   /** Nothing happens to workers and messages: what runs, or has ended, need not be started again. */
   readonly #isCalm: boolean;
+  /** Central sees a task start earlier and end earlier than its worker does, by this at most. */
+  readonly #delayMs: Millis;
   /** Last run of each task, in a cluster without faults. */
   readonly #latestRun = new Map<string, Execution>();
   readonly #epochs = new Map<string, number>();
@@ -65,8 +71,15 @@ export class Checker {
 
   constructor(
     transcript: ((line: string) => void) | undefined,
-    { calm = false, shared = false, users = [] }: Partial<Pick<Plan, 'calm' | 'shared' | 'users'>> = {},
+    {
+      calm = false,
+      shared = false,
+      users = [],
+      network,
+    }: Pick<Plan, 'calm' | 'shared' | 'users' | 'network'>,
   ) {
+    const { leastMs, moreMs, syncMs } = network;
+    this.#delayMs = MATCH_MS + HOPS * (leastMs + moreMs + syncMs);
     this.#transcript = transcript;
     this.#users = users;
     this.#mayTimeOut = users.some((each) => Object.values(each.users).some(({ runTime }) => runTime));
@@ -203,7 +216,7 @@ export class Checker {
       !(state === 'completed' && tasks.completed === tasks.total)
     )
       this.wrong(`cancelled: ${jobId} is ${state}, and its cancellation was confirmed`);
-    if (this.#isCalm && !this.#isShared && attempts.lost > 0)
+    if (this.#isCalm && !this.#isShared && attempts.lost > this.#preemptionsOf(jobId!))
       this.wrong(`lost: ${jobId} lost ${attempts.lost} attempts, and nothing has happened to a worker`);
     this.#checkPrecedence(jobId!, job, asNewOf);
     this.#checkBegin(order);
@@ -324,6 +337,35 @@ export class Checker {
     const isFree = ends.every((end) => end === 'completed');
     if (state === 'cancelled' ? isFree && !this.#askedToCancel.has(jobId) : !isFree)
       this.wrong(`after: ${jobId} is ${state}, and those that it needed are ${ends.join(', ')}`);
+  }
+
+  #preemptionsOf(jobId: string): number {
+    return sumOf([...this.#executions.values()], (run) =>
+      Number(run.jobId === jobId && run.isPreempted === true),
+    );
+  }
+
+  /** A task that was preempted runs for as long as it then lost before it may be preempted again. */
+  checkPreempted(): void {
+    if (!this.#isCalm) return;
+    const lostMs = new Map<string, Millis>();
+    for (const {
+      jobId,
+      task,
+      attempt,
+      isPreempted,
+      startedAt,
+      endedAt = startedAt,
+    } of this.#executions.values()) {
+      if (isPreempted !== true) continue;
+      const ranMs = endedAt - startedAt;
+      const before = lostMs.get(`${jobId}/${task}`) ?? 0;
+      lostMs.set(`${jobId}/${task}`, ranMs);
+      if (ranMs < before * SLOWEST_CLOCK ** 2 - this.#delayMs)
+        this.wrong(
+          `preempted: ${jobId}/${task}/${attempt} ran ${ranMs} ms, and had lost ${before} ms before`,
+        );
+    }
   }
 
   // ---- what owners say and write down

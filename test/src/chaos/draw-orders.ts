@@ -47,6 +47,43 @@ export function drawEnduring(draw: Draw, number: number, span: Span, schedulers:
 
 const ENDURING_MS = 75_000;
 
+/**
+ * Preemptible jobs that fill the slots, and jobs that have to start soon after they arrive.
+ *
+ * @param slots total of the workers that are not removed
+ */
+export function drawContention(
+  draw: Draw,
+  first: number,
+  span: Span,
+  slots: number,
+  schedulers: number,
+): OrderPlan[] {
+  const orderOf = (number: number, at: Millis, ms: Millis, count: number, job: JobInput): OrderPlan => {
+    const key = `order ${number}`;
+    const input: TaskInput = { key, ms, fails: 0, prints: 0 };
+    const tasks = Array.from({ length: count }, () => ({ module: 'chaos', input }));
+    const via = draw.int(0, schedulers - 1);
+    return { key, at, job: { ...job, estimate: ms, tasks }, via, retries: false };
+  };
+  const victims = Array.from({ length: draw.int(1, 2) }, (_, i) => {
+    const gang = draw.chance(0.2);
+    const count = gang ? slots : slots * draw.int(1, 2);
+    const job = { name: 'victim', preemptible: true, gang };
+    return orderOf(first + i, span.from + i, draw.int(1_500, 6_000), count, job);
+  });
+  let at = span.from + 200;
+  const urgent = Array.from({ length: draw.int(4, 10) }, (_, i) => {
+    at += draw.pick([20, 300, 700, 2_000]);
+    const ms = draw.int(50, 500);
+    const deadline = `${Math.ceil(ms * 1.1) + draw.int(50, 600)}ms`;
+    const count = draw.int(1, Math.min(3, slots));
+    const number = first + victims.length + i;
+    return orderOf(number, at, ms, count, { name: 'urgent', deadline, gang: draw.chance(0.3) });
+  });
+  return [...victims, ...urgent];
+}
+
 function drawJob(draw: Draw, key: string, memory: number): JobInput {
   const long = draw.chance(0.35);
   // Many that are tiny go to slots in chunks.

@@ -2,8 +2,8 @@ import { type JobInput, present, startsGangs, sumOf } from '@goshawk/core';
 import { Draw } from '../drawing/draw.js';
 import { drawSettings } from '../drawing/settings.js';
 import { drawFaults, drawTakeovers } from './draw-faults.js';
-import { drawEnduring, drawOrder } from './draw-orders.js';
-import type { AppendedTask, Plan, ProcessPlan, UsersPlan } from './plan.js';
+import { drawContention, drawEnduring, drawOrder } from './draw-orders.js';
+import type { AppendedTask, Plan, ProcessPlan, UsersPlan, WorkerPlan } from './plan.js';
 
 /** Before this nothing is wrong, so that the cluster has come together. */
 const CALM_START_MS = 3_000;
@@ -107,6 +107,7 @@ const DRAWN: readonly ((plan: Plan) => Plan)[] = [
   withAppends,
   withRetries,
   withCancelledTasks,
+  withContention,
 ];
 
 /** Some jobs start after others. Those of a lost disk would be waited for until nobody believes that it comes back. */
@@ -142,11 +143,7 @@ function withGpus(plan: Plan): Plan {
 function withGangs(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/gangs`);
   if (!startsGangs(plan.settings.policy.preset) || !draw.chance(0.4)) return plan;
-  const removed = plan.faults.flatMap((fault) => (fault.kind === 'remove' ? [fault.process] : []));
-  const room = sumOf(
-    plan.workers.filter(({ name }) => !removed.includes(name)),
-    ({ slots }) => slots,
-  );
+  const room = sumOf(stayingWorkers(plan), ({ slots }) => slots);
   const orders = plan.orders.map((order) => {
     const { demand, require, maxRunning: _, stages, tasks, ...job } = order.job;
     const isSmall = demand === undefined && require === undefined && Math.max(...sizesOf(order.job)) <= room;
@@ -154,6 +151,11 @@ function withGangs(plan: Plan): Plan {
     return { ...order, job: { ...job, ...present({ stages, tasks }), gang: true } };
   });
   return { ...plan, orders };
+}
+
+function stayingWorkers({ faults, workers }: Plan): readonly WorkerPlan[] {
+  const removed = faults.flatMap((fault) => (fault.kind === 'remove' ? [fault.process] : []));
+  return workers.filter(({ name }) => !removed.includes(name));
 }
 
 /** The number of tasks of each stage. */
@@ -269,6 +271,22 @@ function withUsers(plan: Plan): Plan {
   return { ...plan, orders };
 }
 
+/** Preemptible jobs fill some clusters, and jobs with deadlines come one after another. */
+function withContention(plan: Plan): Plan {
+  const draw = new Draw(`${plan.seed}/contention`);
+  const { preset } = plan.settings.policy;
+  const slots = sumOf(stayingWorkers(plan), (worker) => worker.slots);
+  const isGoshawk = preset.decidedBy.policy === 'goshawk' && preset.declares && slots > 0;
+  // A user at a limit waits, whatever could be preempted.
+  const isLimited = plan.users !== undefined;
+  if (!isGoshawk || isLimited || plan.seed.startsWith(SHARED) || !draw.chance(0.5)) return plan;
+  const policy = { ...plan.settings.policy, estimator: 'given', reserve: 0 } as const;
+  const kept = plan.orders.slice(0, draw.int(0, 2));
+  const span = { from: CALM_START_MS, to: plan.safetyMs };
+  const more = drawContention(draw, kept.length, span, slots, plan.schedulers.length);
+  return { ...plan, settings: { ...plan.settings, policy }, orders: [...kept, ...more] };
+}
+
 /** The operator limits some users, and changes the limits while the cluster runs. */
 function withLimits(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/limits`);
@@ -309,8 +327,7 @@ const ZONES = ['a', 'b', 'c'] as const;
 /** Some jobs require what some workers have, among them one that stays. */
 function withZones(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/zones`);
-  const removed = plan.faults.flatMap((fault) => (fault.kind === 'remove' ? [fault.process] : []));
-  const staying = plan.workers.filter(({ name }) => !removed.includes(name));
+  const staying = stayingWorkers(plan);
   // A partition that the job does not use may have all workers of a zone. Where short jobs use no other one, it is never empty.
   const { preset, shortPartition } = plan.settings.policy;
   if (preset.partition && (shortPartition !== 0 || preset.short.over === 'short')) return plan;

@@ -122,6 +122,7 @@ class ChaosRun {
     }
     if (this.#checker.complaints.length === 0) this.#complainOfOpenOrders();
     for (const order of this.#orders) this.#checkPredecessors(order);
+    this.#checker.checkPreempted();
     if (this.#checker.complaints.length === 0) await this.#heal();
     const states: Record<string, number> = {};
     for (const { state } of this.#orders) states[state] = (states[state] ?? 0) + 1;

@@ -41,6 +41,7 @@ export interface Execution {
   /** True time. */
   readonly startedAt: Millis;
   endedAt?: Millis;
+  isPreempted?: boolean;
   kind: OutcomeKind | 'running' | 'gone';
 }
 
@@ -133,6 +134,7 @@ export class Tasks {
       this.#runs.delete(slot);
       execution.kind = outcome.kind;
       execution.endedAt = this.#calendar.now;
+      execution.isPreempted = outcome === CUT_SHORT.preempted;
       this.#entries.taskEnded(slot, outcome, this.#calendar.now - startedAt);
     });
   }

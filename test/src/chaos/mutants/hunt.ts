@@ -1,6 +1,6 @@
 import { ROLES } from '@goshawk/core';
 import { playHostile } from '../../fuzz/hostile-run.js';
-import { drawPlan, SHARED } from '../draw-plan.js';
+import { CALM, drawPlan, SHARED } from '../draw-plan.js';
 import { play } from '../run.js';
 
 /** The output of a hunt, one line of JSON. */
@@ -11,16 +11,16 @@ export interface Finding {
   readonly seconds: number;
 }
 
-/** Plays seeds until one fails: `node hunt.js SEEDS`. */
-const seeds = Number(process.argv[2]);
+/** Plays seeds until one fails: `node hunt.js SEEDS FROM`. */
+const [seeds = 0, from = 0] = process.argv.slice(2).map(Number);
 const startedAt = performance.now();
-for (let seed = 0; seed < seeds; seed++) {
+for (let seed = from; seed < from + seeds; seed++) {
   const complaints = process.env.CHAOS_HOSTILE ? hostile(seed) : await chaos(seed);
   if (complaints.length === 0) continue;
   const finding: Finding = {
     seed: String(seed),
     complaint: complaints[0]!.split('\n')[0]!,
-    seeds: seed + 1,
+    seeds: seed - from + 1,
     seconds: (performance.now() - startedAt) / 1_000,
   };
   process.stdout.write(`${JSON.stringify(finding)}\n`);
@@ -28,7 +28,8 @@ for (let seed = 0; seed < seeds; seed++) {
 }
 
 async function chaos(seed: number): Promise<readonly string[]> {
-  return (await play(drawPlan(`${process.env.CHAOS_SHARED ? SHARED : ''}${seed}`))).complaints;
+  const kind = process.env.CHAOS_SHARED ? SHARED : process.env.CHAOS_CALM ? CALM : '';
+  return (await play(drawPlan(`${kind}${seed}`))).complaints;
 }
 
 function hostile(seed: number): string[] {

@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 import type { Finding } from './hunt.js';
+import { hunt } from './hunting.js';
 import type { Mutant } from './mutant.js';
 import { MUTANTS } from './mutants.js';
 
@@ -15,26 +14,11 @@ const { values: given } = parseArgs({
   },
 });
 
-const HERE = import.meta.dirname;
-
-/** @returns the first of the played seeds that finds it */
-async function hunt({ name, shared, hostile }: Mutant): Promise<Finding | undefined> {
-  const argv = ['--import', join(HERE, 'plant.js'), join(HERE, 'hunt.js'), given.seeds];
-  const env = {
-    ...process.env,
-    CHAOS_MUTANT: name,
-    CHAOS_SHARED: shared === true ? '1' : '',
-    CHAOS_HOSTILE: hostile === true ? '1' : '',
-  };
-  const { stdout } = await promisify(execFile)(process.execPath, argv, { env });
-  return stdout === '' ? undefined : (JSON.parse(stdout) as Finding);
-}
-
 async function huntAll(mutants: Mutant[]): Promise<number> {
   let survivors = 0;
   const one = async (): Promise<void> => {
     for (let mutant = mutants.shift(); mutant !== undefined; mutant = mutants.shift()) {
-      const finding = await hunt(mutant);
+      const finding = await hunt(mutant, Number(given.seeds));
       if (finding === undefined) survivors++;
       process.stdout.write(`${row(mutant, finding)}\n`);
     }
