@@ -97,7 +97,7 @@ const shapes: readonly World[] = ['tpc-ds', 'tpc-h', 'bigbench', 'microsoft'].ma
 const sizes: readonly World[] = ['0.4,0.6', 'uniform,0.1,0.9', '0.2:2,0.5:1'].map((drawn) => ({
   name: `sizes ${drawn}`,
   workload: (seed) => `packing:jobs=20000,load=0.95,machines=10,sizes=${drawn},seed=${seed}`,
-  cluster: ['--workers', '10', '--slots', 'none', '--resources', 'cpu=4'],
+  cluster: ['--workers', '10', '--cpus', '4'],
   specialists: ['bfjs', 'vqs-bf', 'vqs'],
   rows: [{ ...meanOf('all jobs'), ...atMostBest(1.1) }],
 }));

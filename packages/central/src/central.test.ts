@@ -58,6 +58,7 @@ class Bench {
       draining,
       runs,
       attributes: [],
+      places: undefined,
       http: undefined,
     });
   }
@@ -405,6 +406,7 @@ test('lists the HTTP address of each process once, including disconnected schedu
     draining: false,
     runs: [],
     attributes: [],
+    places: undefined,
   } as const;
   const enlist = {
     type: 'enlist',

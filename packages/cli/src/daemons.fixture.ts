@@ -93,7 +93,7 @@ export class Daemons {
 
   /** Starts a worker with its data in a folder of its name. */
   startWorker(name: string, args: readonly string[] = [], ...how: How): Promise<Daemon> {
-    return this.start(name, ['worker', ...this.#memberArgs(name), ...args], ...how);
+    return this.start(name, ['worker', ...this.#memberArgs(name), ...withCpus(args)], ...how);
   }
 
   /** Starts all workers, one process after another. */
@@ -111,7 +111,13 @@ export class Daemons {
     const numbers = ['--numbered', '--workers', `${count}`, '--first-number', `${first}`];
     const shares = ['--memory-shares', `${workers}`];
     const name = `w${first}`;
-    return this.start(name, ['worker', ...this.#memberArgs('w', name), ...numbers, ...shares, ...args]);
+    return this.start(name, [
+      'worker',
+      ...this.#memberArgs('w', name),
+      ...numbers,
+      ...shares,
+      ...withCpus(args),
+    ]);
   }
 
   /** Starts a small cluster except for its schedulers. */
@@ -152,6 +158,11 @@ export class Daemons {
 type How = [environment?: NodeJS.ProcessEnv, nodeArgs?: readonly string[]];
 
 export const WITH_HTTP = ['--http', '127.0.0.1:0'] as const;
+
+/** Adds one CPU per worker unless stated, so that tests do not depend on the machine. */
+function withCpus(args: readonly string[]): readonly string[] {
+  return args.some((arg) => arg === '--cpus' || arg === '--slots') ? args : [...args, '--cpus', '1'];
+}
 
 /** Returns the number of the first worker of each process. */
 export function firstOfEach({ workers, workersPerProcess }: Workers): number[] {

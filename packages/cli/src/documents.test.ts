@@ -1,7 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { GLOBAL_OPTIONS, kebab, resolveOptions } from '@goshawk/command';
+import {
+  GLOBAL_OPTIONS,
+  kebab,
+  type OptionSpec,
+  resolveOptions,
+  settingNames,
+  variableOf,
+} from '@goshawk/command';
 import { parse } from '@goshawk/command/program';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
@@ -214,8 +221,8 @@ const everything = [
 const settings = new Set<string>();
 const flags = new Set<string>();
 for (const { options } of [...(await allCommands()), { options: GLOBAL_OPTIONS }]) {
-  for (const name of Object.keys(options)) {
-    settings.add(`GOSHAWK_${kebab(name).replaceAll('-', '_').toUpperCase()}`);
+  for (const [name, spec] of Object.entries<OptionSpec>(options)) {
+    for (const setting of settingNames(name, spec)) settings.add(variableOf(setting));
     flags.add(`--${kebab(name)}`).add(`--no-${kebab(name)}`);
   }
 }

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Finished, runGoshawk, startGoshawk } from './goshawk-process.fixture.js';
+import { type Finished, runGoshawk } from './goshawk-process.fixture.js';
 
 /**
  * The tests check that misconfigured daemons print one line with the defect and the remedy, and set an exit
@@ -83,16 +83,22 @@ describe('a daemon exits with one line and code 2', () => {
       /"127.0.0.1:http" is not HOST:PORT/,
     ],
     [
-      'no slots, and nothing that says how much fits',
+      'no number of CPUs for a worker',
       ['worker', '--slots', 'none', ...NOBODY_THERE],
       {},
-      /--slots none requires the capacity of the worker; .*--resources cpu=4,memory=8GiB/,
+      /--slots: "none" is no longer accepted; give the number of CPUs, such as --cpus 4/,
     ],
     [
-      'no slots under a policy that counts them',
-      ['up', '--slots', 'none', '--resources', 'cpu=4', '--policy', 'sparrow'],
-      {},
-      /--slots none: policy sparrow needs slots; .*fifo-ff, bfjs, vqs, vqs-bf/,
+      'no number of CPUs for a cluster, in a variable',
+      ['up'],
+      { GOSHAWK_SLOTS: 'none' },
+      /GOSHAWK_SLOTS: "none" is no longer accepted; give the number of CPUs/,
+    ],
+    [
+      'fewer visible GPUs than the worker has',
+      ['worker', '--gpus', '2', ...NOBODY_THERE],
+      { CUDA_VISIBLE_DEVICES: '3' },
+      /the worker has 2 GPUs, and CUDA_VISIBLE_DEVICES names 1; /,
     ],
     [
       'a file of users that is not there',
@@ -190,18 +196,6 @@ describe('a daemon exits with one line and code 2', () => {
     await mkdir(join(data, 'journal'), { recursive: true });
     await writeFile(join(data, 'journal', 'jobs.mdb'), 'x'.repeat(100_000));
     expectOneLine(await runGoshawk(['scheduler', '--data-folder', data, ...NOBODY_THERE]), /journal/);
-  });
-
-  it('for a worker without slots in a cluster that counts them', async () => {
-    const central = startGoshawk(['central', ...SOMEWHERE, '--policy', 'hawk', '--json']);
-    const { endpoint } = JSON.parse(await central.firstLine);
-    const args = ['--central-url', endpoint, '--slots', 'none', '--resources', 'cpu=4'];
-    expectOneLine(
-      await runGoshawk(['worker', ...SOMEWHERE, ...args, '--data-folder', join(folder, 'slotless')]),
-      /--slots none: the cluster is under hawk, which needs slots; set a number of slots/,
-    );
-    central.kill('SIGINT');
-    expect((await central.finished).exitCode).toBe(0);
   });
 
   it('for a port in use', async () => {

@@ -28,6 +28,7 @@ export {
   type Resolved,
   readConfigFile,
   resolveOptions,
+  settingNames,
   variableOf,
 } from './options.js';
 export { isLoaded, isOwn } from './own-names.js';

@@ -11,7 +11,7 @@ const workerView = view({
   name,
   /** Full name of the party: `<endpoint>!<incarnation>/<index>`. */
   address: party,
-  /** 0: no fixed number; the worker runs as many tasks as fit its resources. */
+  /** Its whole CPUs. */
   slots,
   /** Amounts by resource. */
   capacity: resources,
@@ -21,7 +21,7 @@ const workerView = view({
   state: choice(...WORKER_STATES),
   /** Reason for the quarantine; absent: not quarantined. */
   quarantine: optional(text(8_192)),
-  /** Slots in use and queue length, both as of the last heartbeat. */
+  /** Tasks that run or are being fetched, and queue length, both as of the last heartbeat. */
   busy: count,
   queued: count,
   /** Long tasks running on the worker; known only to policies in which central matches jobs and workers. */

@@ -82,8 +82,9 @@ export const LIMITS = {
   /** Tasks of one gang; their hosts must fit into an environment variable. */
   gangTasksMax: 1_024,
   slotsMax: 4_096,
-  /** Concurrent tasks of a worker without a fixed number of slots. */
-  placesWithoutSlots: 256,
+  /** Concurrent tasks of a worker whose tasks take fractions of its CPUs: per CPU, and in total. */
+  placesPerCpu: 16,
+  placesMax: 256,
   /** Attempts of one task that lost workers ended, before the task fails. */
   lossesPerTaskMax: 8,
   /** Workers lost with tasks that ran alone, of one job or of a user's jobs with the same program, before a job fails. */

@@ -12,13 +12,14 @@ export const NO_RESOURCES: Resources = Object.freeze({});
 /** The resource whose units are devices. */
 export const GPU = 'gpu';
 
-/**
- * Maximum number of tasks at a worker, regardless of their demands.
- *
- * @param slots 0: no fixed number
- */
-export function placesOf(slots: number): number {
-  return slots === 0 ? LIMITS.placesWithoutSlots : slots;
+/** Maximum number of tasks at a worker with this many CPUs, however little each of them takes. */
+export function placesOf(cpus: number): number {
+  return Math.max(cpus, Math.min(LIMITS.placesMax, LIMITS.placesPerCpu * cpus));
+}
+
+/** Number of slots of a worker: its whole CPUs, at least one. */
+export function slotsOf(capacity: Resources): number {
+  return Math.min(LIMITS.slotsMax, Math.max(1, Math.floor(amountOf(capacity, 'cpu'))));
 }
 
 export function fits(demand: Resources, free: Resources): boolean {

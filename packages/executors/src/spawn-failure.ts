@@ -11,7 +11,7 @@ interface Attempt {
 
 export const TOO_MANY_FILES: [FailureCode, string] = [
   'too-many-files',
-  'too many open files: raise the limit (ulimit -n) or use fewer slots',
+  'too many open files: raise the limit (ulimit -n) or give the worker fewer --cpus',
 ];
 
 /** Explains to the submitter why a command could not start. */
@@ -34,7 +34,7 @@ function explain(error: NodeJS.ErrnoException, attempt: Attempt): [FailureCode, 
     case 'EAGAIN':
       return [
         'process-limit',
-        'too many processes: raise the limit (ulimit -u, pids.max) or use fewer slots',
+        'too many processes: raise the limit (ulimit -u, pids.max) or give the worker fewer --cpus',
       ];
     case 'ENOMEM':
       return ['no-memory', `not enough memory to start "${attempt.command}"`];

@@ -515,7 +515,7 @@ export const stream = z.object({
       slots: count,
       partition: z.enum(['general', 'short']),
       state: z.enum(SHOWN_STATES),
-      /** Busy slots in percent by bucket; null: unknown; -1: the worker was lost. */
+      /** Tasks in percent of the CPUs, at most 100, by bucket; null: unknown; -1: the worker was lost. */
       busy: z.array(z.number().nullable()),
     }),
   ),
@@ -527,7 +527,7 @@ export const stream = z.object({
   bars: z.array(z.tuple([count, count, count, count, count, z.number(), z.number()])),
   /** Sampled attempts in the window that are omitted: the shortest. */
   omitted: count,
-  /** Free slots of the cluster that are reserved for short tasks, by bucket; null: unknown. */
+  /** Free CPUs of the cluster that are reserved for short tasks, by bucket; null: unknown. */
   reserved: z.array(count.nullable()),
 });
 
@@ -611,7 +611,7 @@ export const policy = z.object({
   cutoffSeconds: seconds,
   /** Number of completed jobs it was learned from; 0: still the default; null: configured. */
   cutoffJobs: count.nullable(),
-  /** Fraction of the slots reserved for short tasks: configured, and current. */
+  /** Fraction of the CPUs reserved for short tasks: configured, and current. */
   reserve: z.union([z.number(), z.literal('auto')]),
   reserveNow: z.number().nullable(),
   /** Messages since the start of the cluster, except those between workers; null before the first task. */

@@ -1,4 +1,4 @@
-import { flagOf, kebab, type OptionSpecs, optionsGiven } from '@goshawk/command';
+import { kebab, type OptionSpecs, optionsGiven } from '@goshawk/command';
 import { POLICY_OPTIONS } from '@goshawk/command/policy';
 import { InputError, nearest } from '@goshawk/core';
 
@@ -121,7 +121,10 @@ function pairOf(text: string): [name: string, value: string | undefined] {
 
 /** @param said the option that names the setting */
 function changeOf(name: string, value: string, specs: OptionSpecs, said = '--vary'): Change {
-  const option = Object.keys(specs).find((known) => kebab(known) === name || known === name);
+  const isCalled = (known: string): boolean => kebab(known) === name || known === name;
+  const option = Object.keys(specs).find(
+    (known) => isCalled(known) || (specs[known]!.formerly !== undefined && isCalled(specs[known]!.formerly)),
+  );
   if (option === undefined) {
     const names = Object.keys(specs).map(kebab);
     const meant = nearest(name, names);
@@ -132,7 +135,7 @@ function changeOf(name: string, value: string, specs: OptionSpecs, said = '--var
     );
   }
   const only = { [option]: specs[option]! };
-  return { label: `${flagOf(option).slice(2)}=${value}`, values: optionsGiven(only, { [option]: value }) };
+  return { label: `${kebab(name)}=${value}`, values: optionsGiven(only, { [option]: value }) };
 }
 
 /** Settings in which runs of one workload on one cluster may differ. */

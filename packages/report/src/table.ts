@@ -56,7 +56,7 @@ function headline(comparison: Comparison, paint: Painter): string {
   return [
     `${paint.bold(plain(workload.name))}: ${counted(workload.jobs, 'job')}, ${counted(workload.tasks, 'task')},`,
     `${span(workload.taskSeconds)} of work submitted over ${span(workload.spanSeconds)};`,
-    `${workersInWords(comparison)} ${cluster.slots === 0 ? 'without slots' : `of ${counted(cluster.slots, 'slot')}`},`,
+    `${workersInWords(comparison)} of ${counted(cluster.slots, 'CPU')},`,
     `${counted(cluster.schedulers, 'scheduler')}, ${cluster.mode}${seeds > 1 ? `; means of ${seeds} seeds` : ''}`,
   ].join(' ');
 }

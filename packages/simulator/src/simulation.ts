@@ -24,6 +24,8 @@ export interface SimulatedJob {
 export interface SimulationOptions {
   readonly workers: number;
   readonly slots: number;
+  /** Maximum number of tasks at a worker that share its CPUs. Default: as many as slots. */
+  readonly places?: number | undefined;
   /** Resources that the tasks of one worker share, besides its slots. */
   readonly capacity: Resources;
   /** Attributes of a worker by its number. Default: none. */

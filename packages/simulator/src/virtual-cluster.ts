@@ -14,7 +14,6 @@ import {
   type MessageType,
   type Millis,
   NO_RESOURCES,
-  placesOf,
   Random,
   type Resources,
   type UserGrants,
@@ -48,6 +47,8 @@ export interface VirtualClusterOptions {
   readonly estimatorStates?: EstimatorStates | undefined;
   readonly seed: number | string;
   readonly slots?: number;
+  /** Maximum number of tasks at a worker that share its CPUs. Default: as many as slots. */
+  readonly places?: number | undefined;
   readonly capacity?: Resources;
   /** Attributes of a worker by its number. Default: none. */
   readonly attributesOf?: ((worker: number) => readonly Attribute[]) | undefined;
@@ -145,7 +146,7 @@ export class VirtualCluster {
     const firstWorker = 1 + options.schedulers;
     this.#firstWorker = firstWorker;
     this.#workersEnd = firstWorker + options.workers;
-    this.#slotsEach = placesOf(options.slots ?? 1);
+    this.#slotsEach = options.places ?? options.slots ?? 1;
     const outline = { firstWorker, workers: options.workers, beginsAt: options.networkBeginsAt ?? 0 };
     this.#delays = delaysOf(network, outline, random.fork('network'));
 
@@ -537,6 +538,7 @@ export class VirtualCluster {
         name,
         self,
         slots: this.#options.slots ?? 1,
+        places: this.#options.places,
         capacity: this.#options.capacity ?? NO_RESOURCES,
         attributes: this.#options.attributesOf?.(index),
         central: this.centralAddress,

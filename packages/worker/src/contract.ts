@@ -79,8 +79,6 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
   quarantined?(reason: string, forMs: number): void;
   /** Another worker has the name; this one keeps trying to register. */
   nameTaken?(holder: string): void;
-  /** The cluster's policy requires a fixed number of slots, so this worker is useless there. */
-  needsSlots?(policy: string): void;
   /** The worker is draining and has no tasks and unconfirmed reports left. */
   drained(): void;
 }
@@ -89,8 +87,10 @@ export interface WorkerConfig {
   readonly name: string;
   /** The address of this worker. */
   readonly self: Address;
-  /** Maximum number of running tasks; 0: as many as fit its resources. */
+  /** Maximum number of running tasks that share no CPU: its CPUs. */
   readonly slots: number;
+  /** Maximum number of running tasks under policies that let tasks share a CPU. Default: as many as slots. */
+  readonly places?: number | undefined;
   /** Resources shared by its tasks, besides slots. */
   readonly capacity: Resources;
   /** Rack, zone, model. */
@@ -107,9 +107,8 @@ export interface WorkerConfig {
 
 /** Current state of a worker, for metrics. */
 export interface WorkerStanding {
-  /** 0: no fixed number. */
   readonly slots: number;
-  /** Slots in use by long and by short work: running a task, or asking for one. */
+  /** Tasks of long and of short jobs that run or are being fetched. */
   readonly busy: { readonly long: number; readonly short: number };
   /** Queued probes and placed tasks. */
   readonly queued: number;

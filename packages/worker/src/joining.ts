@@ -24,12 +24,12 @@ export function welcomed(
 ): void {
   const { policy, timings } = settings;
   const { preset } = policy;
-  if (w.config.slots === 0 && !preset.packs) return w.env.needsSlots?.(policy.policy);
   const { central: before, isCutOff } = w.membership;
   const isFirst = before === NOBODY;
   w.membership.welcome(from, settings, now);
   w.timings = timings;
   w.seriesMs = seriesMsOf(policy);
+  w.slots.share(preset.packs);
   if (timings.heartbeatMs === 0) {
     w.membership.beatDueAt = Number.POSITIVE_INFINITY;
     w.env.clearTimer('heartbeat', 0);

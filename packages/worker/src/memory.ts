@@ -8,7 +8,6 @@ import {
   type MessageOf,
   type Millis,
   NO_RESOURCES,
-  placesOf,
   type Resources,
   table,
 } from '@goshawk/core';
@@ -32,7 +31,15 @@ export interface HeldMember {
  */
 export class WorkerMemory {
   readonly workers = table({
+    /** Slots of tasks that share no CPU. */
+    cpus: 'u32',
+    /** Slots that can take a task. */
     idle: 'u32',
+    busy: 'u32',
+    /** CPUs in use, at most one per task, in millionths. */
+    load: 'f64',
+    /** 1: tasks that take less than a CPU share one. */
+    shares: 'u8',
     /** Slots that serve long work. */
     long: 'u32',
     /** Long entries in the normal lane. */
@@ -94,16 +101,17 @@ export class WorkerMemory {
   }
 
   /**
-   * @param slots 0: no fixed number
+   * @param places maximum number of tasks that share the CPUs of these slots
    * @returns the row of the new worker
    */
-  admit(slots: number, capacity: Resources): number {
+  admit(slots: number, capacity: Resources, places = slots): number {
     const { workers } = this;
     const row = workers.add();
-    const count = placesOf(slots);
+    const count = Math.max(slots, places);
     this.slots.add(count);
     this.firstSlots.push(this.slots.size);
-    workers.idle[row] = count;
+    workers.cpus[row] = slots;
+    workers.idle[row] = slots;
     workers.patienceMs[row] = Number.POSITIVE_INFINITY;
     for (let slot = 0; slot < count; slot++) this.entries.push(undefined);
     this.capacities.push(capacity);

@@ -111,7 +111,7 @@ export class Pulling {
 
   /** Number of idle slots, and of those that will soon be. */
   get #free(): number {
-    return this.#w.slots.idleCount + (this.#w.knownAhead?.open ?? 0);
+    return this.#w.slots.openCount + (this.#w.knownAhead?.open ?? 0);
   }
 
   /** Matches of tasks that run here, except in slots that count as free. */

@@ -14,9 +14,9 @@ export function register(w: WorkerState, now: Millis, isRepeated = false): void 
   giveBackKept(w);
   const runs = heldRuns(w, now);
   if (!isRepeated || runs.length > 0 || !w.env.holdsBack?.(w.central)) {
-    const { name, slots, capacity, http, attributes = NO_ATTRIBUTES } = w.config;
-    const draining = w.isDraining;
-    w.env.send(w.central, { type: 'register', name, slots, capacity, draining, http, runs, attributes });
+    const { name, slots, capacity, http, attributes = NO_ATTRIBUTES, places } = w.config;
+    const state = { draining: w.isDraining, http, runs, attributes, places };
+    w.env.send(w.central, { type: 'register', name, slots, capacity, ...state });
   }
   beatAgain(w, now);
 }

@@ -71,7 +71,7 @@ export function serveOrFind(w: WorkerParts, now: Millis, isAnnounced = false): v
   const hasKept = !isAnnounced && w.knownAhead !== undefined && w.knownAhead.kept.length > 0;
   serve(w, now);
   if (hasKept) w.finder?.tell();
-  if (w.memory.workers.idle[w.row] === 0) return;
+  if (w.slots.openCount === 0) return;
   if (w.takesWork) w.stealing?.begin(now);
   w.finder?.freed(now);
   sayIfDrained(w);
@@ -98,7 +98,7 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
     return keepBehind(w, from, message, now);
   const entry = w.finder?.accept(from, message);
   if (entry === undefined) giveBackTask(w, from, message, message.stage);
-  else if (slots.idleCount === 0) w.ahead.keep({ owner: from, message, entry });
+  else if (!w.canRun(message.demand)) w.ahead.keep({ owner: from, message, entry });
   else run(w, slots.ask(entry, 0, now), entry, from, message, now);
   w.finder?.settled(message, now);
 }

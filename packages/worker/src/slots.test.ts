@@ -167,3 +167,23 @@ test('a task that requests nothing takes one CPU', () => {
   expect([slots.spare, slots.fits(NO_RESOURCES)]).toEqual([{ cpu: 1.5 }, true]);
   slots.checkInvariants();
 });
+
+test('tasks that take less than a CPU share one, and each further CPU is a slot', () => {
+  const memory = new WorkerMemory();
+  const slots = new Slots(memory, memory.admit(2, { cpu: 2 }, 32));
+  const counts = () => [slots.idleCount, slots.openCount, slots.busyCount];
+  const ask = (cpu: number) =>
+    slots.ask(entryOfGiven(OWNER, { job: 1, stage: 0, long: false, demand: { cpu } }), 1, 0);
+  expect(counts()).toEqual([2, 2, 0]);
+  slots.share(true);
+  expect(counts()).toEqual([2, 32, 0]);
+  for (let task = 0; task < 10; task++) ask(0.1);
+  expect(counts()).toEqual([1, 22, 10]);
+  ask(0.9);
+  expect(counts()).toEqual([1, 21, 11]);
+  ask(0.1);
+  expect([counts(), slots.fits({ cpu: 0.1 })]).toEqual([[0, 20, 12], false]);
+  slots.share(false);
+  expect(counts()).toEqual([0, 0, 12]);
+  slots.checkInvariants();
+});

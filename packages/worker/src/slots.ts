@@ -41,7 +41,13 @@ const LIFE = {
   release:  [NEVER,  IDLE,    IDLE],
 };
 
-/** The slots of one worker, by index, and its free resources. Slots are rows of the shared table. */
+/** Parts of a CPU, so that sums of fractions are exact. */
+const CPU_PARTS = 1_000_000;
+
+/**
+ * The slots of one worker, by index, and its free resources. Slots are rows of the shared table. There is one per CPU, and
+ * further ones for tasks that share a CPU.
+ */
 export class Slots {
   readonly #memory: WorkerMemory;
   readonly #row: number;
@@ -60,7 +66,7 @@ export class Slots {
 
   /** Starts to serve an entry in the first idle slot. @returns its index */
   ask(entry: Entry, ask: number, now: Millis, series?: Series): number {
-    const { slots, entries, workers } = this.#memory;
+    const { slots, entries } = this.#memory;
     const end = this.#first + this.count;
     let row = this.#first;
     while (row < end && slots.state[row] !== IDLE) row++;
@@ -72,7 +78,6 @@ export class Slots {
     entries[row] = entry;
     slots.match[row] = series?.match ?? 0;
     if (series !== undefined) this.#memory.series.set(row, series);
-    workers.idle[this.#row]!--;
     this.#occupy(row, entry.demand);
     if (entry.long) this.#setLong(row, true);
     return row - this.#first;
@@ -123,7 +128,7 @@ export class Slots {
   }
 
   release(index: number): void {
-    const { slots, entries, workers, timeouts, outputs, series } = this.#memory;
+    const { slots, entries, timeouts, outputs, series } = this.#memory;
     const row = this.rowOf(index);
     this.#step(LIFE.release, row);
     const { demand } = entries[row]!;
@@ -134,12 +139,20 @@ export class Slots {
     if (timeouts.size > 0) timeouts.delete(row);
     if (outputs.size > 0) outputs.delete(row);
     if (series.size > 0) series.delete(row);
-    workers.idle[this.#row]!++;
+  }
+
+  /** Whether tasks that take less than a CPU share one; the policy decides. */
+  share(isOn: boolean): void {
+    const { cpus, shares } = this.#memory.workers;
+    shares[this.#row] = isOn && this.count > cpus[this.#row]! ? 1 : 0;
+    this.#recount();
   }
 
   #occupy(row: number, demand: Resources): void {
     const free = this.#memory.free[this.#row]!;
-    addTo(free, taken(demand, free), -1);
+    const needed = taken(demand, free);
+    addTo(free, needed, -1);
+    this.#count(needed, 1);
     const gpus = this.#gpus;
     const amount = Math.round(amountOf(demand, GPU) * GPU_PARTS);
     if (gpus === undefined || amount === 0) return;
@@ -149,9 +162,25 @@ export class Slots {
 
   #vacate(row: number, demand: Resources): void {
     const free = this.#memory.free[this.#row]!;
-    addTo(free, taken(demand, free), 1);
+    const needed = taken(demand, free);
+    addTo(free, needed, 1);
+    this.#count(needed, -1);
     const gpus = this.#gpus;
     if (gpus?.release(row) === true) free[GPU] = gpus.room / GPU_PARTS;
+  }
+
+  #count(demand: Resources, sign: 1 | -1): void {
+    const { workers } = this.#memory;
+    workers.busy[this.#row]! += sign;
+    workers.load[this.#row]! += sign * Math.round(Math.min(1, amountOf(demand, 'cpu')) * CPU_PARTS);
+    this.#recount();
+  }
+
+  #recount(): void {
+    const { idle, cpus, load, shares } = this.#memory.workers;
+    const row = this.#row;
+    const open = this.openCount;
+    idle[row] = shares[row] === 1 ? Math.min(open, Math.ceil(cpus[row]! - load[row]! / CPU_PARTS)) : open;
   }
 
   #step(step: readonly number[], row: number): void {
@@ -229,12 +258,20 @@ export class Slots {
 
   // ---- state of all slots
 
+  /** Number of CPUs of which at least a part is free. */
   get idleCount(): number {
     return this.#memory.workers.idle[this.#row]!;
   }
 
+  /** Number of tasks that the worker may take in addition, if their demands fit. */
+  get openCount(): number {
+    const { busy, cpus, shares } = this.#memory.workers;
+    const all = shares[this.#row] === 1 ? this.count : cpus[this.#row]!;
+    return Math.max(0, all - busy[this.#row]!);
+  }
+
   get busyCount(): number {
-    return this.count - this.idleCount;
+    return this.#memory.workers.busy[this.#row]!;
   }
 
   /** Number of slots that serve long work. */

@@ -57,7 +57,7 @@ export class WorkerState {
     this.config = config;
     this.env = env;
     this.memory = memory;
-    this.row = memory.admit(config.slots, config.capacity);
+    this.row = memory.admit(config.slots, config.capacity, config.places);
   }
 
   // Views of the worker's rows. They are created on use: keeping them for thousands of workers would not fit a CPU
@@ -112,14 +112,14 @@ export class WorkerState {
     return !this.isDraining && !(this.#health?.isQuarantined ?? false);
   }
 
-  /** A slot is free, the queue is empty, and the worker accepts tasks. */
+  /** A place is free, the queue is empty, and the worker accepts tasks. */
   get needsWork(): boolean {
-    return this.queue.isEmpty && this.slots.idleCount > 0 && this.takesWork;
+    return this.queue.isEmpty && this.slots.openCount > 0 && this.takesWork;
   }
 
   /** Whether a task that does not queue can run here now. */
   canRun(demand: Resources): boolean {
-    return this.slots.idleCount > 0 && this.slots.fits(demand) && this.takesWork;
+    return this.slots.openCount > 0 && this.slots.fits(demand) && this.takesWork;
   }
 
   /** Whether the task arrived for a slot that will soon be free, and can run there. */

@@ -31,7 +31,7 @@ export class WorkFinder {
   /** A slot has become free. */
   freed(now: Millis): void {
     if (!this.#seeking.isOn(now)) return this.#pulling.pullIfFree();
-    if (this.#w.slots.idleCount > 0 && !this.#seeking.beginOnce(now)) this.#tellCentral(now);
+    if (this.#w.slots.openCount > 0 && !this.#seeking.beginOnce(now)) this.#tellCentral(now);
   }
 
   /**

@@ -63,18 +63,17 @@ const run: MessageOf<'run'> = {
 class Bench {
   readonly worker: Worker;
   readonly orders: { slot: number; order: TaskOrder }[] = [];
-  /** Policies that require a fixed number of slots. */
-  readonly refusing: string[] = [];
   readonly kills: { slot: number; reason: KillReason }[] = [];
   now = 0;
   #sent: { to: Address; message: Message }[] = [];
   readonly #timers = new Map<string, { timer: WorkerTimer; key: number; at: Millis }>();
 
-  constructor(slots = 1, capacity: Resources = {}) {
+  constructor(slots = 1, capacity: Resources = {}, { places = slots } = {}) {
     const config = {
       name: 'w',
       self: SELF,
       slots,
+      places,
       capacity,
       central: CENTRAL,
       registerRetryMs: heartbeatMs,
@@ -88,7 +87,6 @@ class Bench {
       nameOf: (address: Address) => `party ${address}`,
       execute: (slot: number, order: TaskOrder) => this.orders.push({ slot, order }),
       kill: (slot: number, reason: KillReason) => this.kills.push({ slot, reason }),
-      needsSlots: (policy) => this.refusing.push(policy),
       drained() {},
     });
     this.worker.start(0);
@@ -613,15 +611,37 @@ describe('a task that runs alone', () => {
   });
 });
 
-test('a worker without slots runs all tasks that fit, under a packing policy', () => {
-  const bench = new Bench(0, { cpu: 2 });
-  expect(bench.worker.standing.slots).toBe(0);
-  bench.welcome({ policy: 'hawk' });
-  expect(bench.refusing).toEqual(['hawk']);
-  expect(bench.worker.isMember).toBe(false);
-  bench.welcome({ preset: { ...PRESETS.goshawk, packs: true } });
-  expect(bench.worker.isMember).toBe(true);
-  expect(bench.refusing).toHaveLength(1);
+describe('tasks that take less than a CPU', () => {
+  const half = { cpu: 0.5 };
+  const match = (bench: Bench, job: number, demand: Resources): void =>
+    bench.receive(OWNER, { ...run, job, match: job, demand });
+
+  test('share it where the policy packs, and have slots of their own elsewhere', () => {
+    const running = (packs: boolean): number => {
+      const preset = { ...PRESETS.goshawk, packs };
+      const bench = new Bench(1, { cpu: 1 }, { places: 16 }).welcome({ preset });
+      for (let job = 1; job <= 3; job++) match(bench, job, half);
+      return bench.orders.length;
+    };
+    expect(running(true)).toBe(2);
+    expect(running(false)).toBe(1);
+  });
+
+  test('a task that needs no CPU starts beside those that use all of them', () => {
+    const bench = new Bench(1, { cpu: 1, gpu: 1 }, { places: 16 }).welcome({ preset: PRESETS.goshawk });
+    match(bench, 1, { cpu: 1 });
+    match(bench, 2, { cpu: 1 });
+    match(bench, 3, { gpu: 1 });
+    expect(bench.orders).toHaveLength(2);
+    expect(bench.worker.standing.busy).toEqual({ long: 0, short: 2 });
+  });
+
+  test('the worker reports how many more it may take', () => {
+    const bench = new Bench(2, { cpu: 2 }, { places: 32 }).welcome({ preset: PRESETS.goshawk });
+    match(bench, 1, half);
+    bench.end();
+    expect(bench.take('pull').at(-1)).toMatchObject({ free: 32, spare: { cpu: 2 } });
+  });
 });
 
 describe('a slot that is idle because the first entry does not fit', () => {

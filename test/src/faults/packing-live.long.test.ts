@@ -13,7 +13,7 @@ const MEMORY = 8 * GIB;
 const daemons = new TestDaemons('packing-live', { beforeEach, afterEach });
 
 function worker(name: string): Promise<Daemon> {
-  const has = ['--slots', 'none', '--resources', `cpu=${CPUS},memory=${MEMORY}`];
+  const has = ['--cpus', `${CPUS}`, '--memory', `${MEMORY}`];
   // Tasks inherit PATH, which starts with the name of their worker.
   const environment = { PATH: `${name}:${process.env.PATH}` };
   return daemons.startWorker(name, [...WITH_HTTP, ...has], environment);
@@ -99,7 +99,7 @@ test.each(PACKING_NAMES)(
     const workers = workersOf(client);
     await expect.poll(workers).toHaveLength(10);
     for (const { slots, capacity } of await workers())
-      expect({ slots, capacity }).toEqual({ slots: 0, capacity: { cpu: CPUS, memory: MEMORY } });
+      expect({ slots, capacity }).toEqual({ slots: CPUS, capacity: { cpu: CPUS, memory: MEMORY } });
     // A task that requests nothing takes one CPU.
     expect(await (await client.submit({ tasks: [{ exec: ['true'] }] })).wait()).toMatchObject({
       state: 'completed',

@@ -183,8 +183,8 @@ describe.skipIf(whyNot !== undefined)(`pods ${whyNot === undefined ? '' : skippe
     expect(settingsFrom(and('GOSHAWK_POLICY', 'hawk'), manifests)).toEqual([
       'GOSHAWK_POLICY is no setting of `goshawk worker`',
     ]);
-    expect(settingsFrom(and('GOSHAWK_SLOTS', 'four'), manifests)).toEqual([
-      'GOSHAWK_SLOTS: "four" is not a whole number, or none',
+    expect(settingsFrom(and('GOSHAWK_WORKER_CPUS', 'four'), manifests)).toEqual([
+      'GOSHAWK_WORKER_CPUS: "four" is not a whole number',
     ]);
   });
 });

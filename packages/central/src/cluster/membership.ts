@@ -166,13 +166,8 @@ export class Membership {
 
   // ---- joining
 
-  /** @returns whether the worker is now a member; false if its name is taken or it lacks required slots */
+  /** @returns whether the worker is now a member; false if its name is taken */
   register(from: Address, message: MessageOf<'register'>, now: Millis): boolean {
-    if (message.slots === 0 && !this.#cutoff.settings.policy.preset.packs) {
-      // The reply contains the settings, which show the sender that it is not a member.
-      this.welcome(from);
-      return false;
-    }
     const same = this.registry.workerNamed(message.name);
     if (same !== undefined && same.address !== from) {
       if (this.#names.refuses(from, same, now)) return false;
@@ -182,7 +177,7 @@ export class Membership {
     let worker = this.registry.workers.get(from);
     if (worker === undefined) {
       this.#counters.workersJoined++;
-      worker = this.registry.admit(from, message, now);
+      worker = this.registry.admit(from, message, this.#cutoff.settings.policy.preset.packs, now);
       this.#changed(worker, now);
       this.#publisher.newcomer(from);
       this.#lost.returned(worker.name);

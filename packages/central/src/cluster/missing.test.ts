@@ -80,7 +80,15 @@ class Bench {
   }
 
   register(from: Address, name: string): void {
-    const more = { slots: 1, capacity: {}, draining: false, runs: [], attributes: [], http: undefined };
+    const more = {
+      slots: 1,
+      capacity: {},
+      draining: false,
+      runs: [],
+      attributes: [],
+      places: undefined,
+      http: undefined,
+    };
     this.receive(from, { type: 'register', name, ...more });
     this.#alive.add(from);
   }

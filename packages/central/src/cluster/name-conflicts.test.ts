@@ -33,6 +33,7 @@ function cluster() {
     draining: false,
     runs: [],
     attributes: [],
+    places: undefined,
     http: undefined,
   };
   const enlist = (tag: string): MessageOf<'enlist'> => {

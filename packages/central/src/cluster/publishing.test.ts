@@ -47,6 +47,7 @@ class Bench {
       draining: false,
       runs: [],
       attributes: [],
+      places: undefined,
       http: undefined,
     };
     this.#central.receive(from, message, this.now);

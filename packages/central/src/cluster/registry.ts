@@ -1,4 +1,13 @@
-import type { Address, Attribute, Member, MessageOf, Millis, Resources } from '@goshawk/core';
+import {
+  type Address,
+  type Attribute,
+  LIMITS,
+  type Member,
+  type MessageOf,
+  type Millis,
+  type Resources,
+  slotsOf,
+} from '@goshawk/core';
 
 /** Partition of a worker. */
 export type CountedAs = 'inactive' | 'general' | 'short';
@@ -8,8 +17,10 @@ export interface WorkerRecord {
   /** A small unique row number, reused after the worker is gone. */
   readonly place: number;
   readonly name: string;
-  /** 0: no fixed number. */
+  /** Its whole CPUs. */
   readonly slots: number;
+  /** Maximum number of its tasks; more than slots if tasks share a CPU. */
+  readonly places: number;
   readonly capacity: Resources;
   /** Rack, zone, model. */
   readonly attributes: readonly Attribute[];
@@ -77,13 +88,17 @@ export class Registry {
     return this.#workers.size + this.#freePlaces.length;
   }
 
-  admit(from: Address, message: MessageOf<'register'>, now: Millis): WorkerRecord {
-    const { name, slots, capacity, draining, http, attributes } = message;
+  /** @param packs the policy lets tasks share a CPU */
+  admit(from: Address, message: MessageOf<'register'>, packs: boolean, now: Millis): WorkerRecord {
+    const { name, capacity, draining, http, attributes } = message;
+    // A worker of an earlier version may have no fixed number of slots.
+    const slots = message.slots || slotsOf(capacity);
     return this.addWorker({
       address: from,
       place: this.#freePlaces.pop() ?? this.#workers.size,
       name,
       slots,
+      places: packs ? (message.places ?? (message.slots === 0 ? LIMITS.placesMax : slots)) : slots,
       capacity,
       attributes,
       partition: 'general',

@@ -41,7 +41,15 @@ class Bench {
       },
     );
     this.#central.start(0);
-    const worker = { name: 'w', slots: 1, capacity: {}, draining: false, attributes: [], http: undefined };
+    const worker = {
+      name: 'w',
+      slots: 1,
+      capacity: {},
+      draining: false,
+      attributes: [],
+      places: undefined,
+      http: undefined,
+    };
     this.receive(W, { type: 'register', ...worker, runs: [] });
     this.enlist(OLD, []);
     this.pull(1, [], []);

@@ -37,6 +37,7 @@ class Pair {
       place: this.registries[name].workers.size,
       name: `w${this.registries[name].workers.size}`,
       slots: 1,
+      places: 1,
       capacity: {},
       attributes: [],
       partition: 'general',

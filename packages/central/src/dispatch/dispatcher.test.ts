@@ -53,11 +53,12 @@ class Bench {
     }
   }
 
-  open(at: number, slots = 1, open = true, capacity: Resources = NO_RESOURCES): void {
+  open(at: number, slots = 1, open = true, capacity: Resources = NO_RESOURCES, places = slots): void {
     const record = {
       address: at as Address,
       place: at,
       slots,
+      places,
       capacity,
       attributes: [] as const,
     };
@@ -185,15 +186,16 @@ describe('a need', () => {
     });
   });
 
-  test('takes no worker that states neither slots nor CPUs', () => {
+  test('of fractions shares a CPU, beside tasks that need none', () => {
     const bench = new Bench(0);
-    bench.open(0, 0, true, { memory: 2 ** 30 });
-    bench.pull(0, { free: 256, spare: { memory: 2 ** 30 } });
-    bench.need(1);
-    bench.need(2, { demand: { cpu: 2 } });
-    expect(bench.taken()).toEqual([]);
-    bench.need(3, { demand: { memory: 2 ** 20 } });
-    expect(bench.taken()).toEqual(['3@0#1']);
+    bench.open(0, 1, true, { cpu: 1, gpu: 1 }, 16);
+    bench.pull(0, { free: 16, spare: { cpu: 1, gpu: 1 } });
+    bench.need(1, { tasks: 3, demand: { cpu: 0.5 } });
+    expect(bench.taken()).toEqual(['1@0#1', '1@0#2']);
+    bench.need(2, { demand: { gpu: 1 } });
+    expect(bench.taken()).toEqual(['2@0#3']);
+    const line = bench.dispatcher.line(undefined, bench.now);
+    expect(line).toMatchObject({ slots: 1, freeSlots: 0, unmatched: 1 });
   });
 
   test('that is repeated much later does not count lost matches', () => {

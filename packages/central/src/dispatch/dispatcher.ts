@@ -3,13 +3,11 @@ import {
   attributesByName,
   type CentralLine,
   type ClusterShares,
-  CPU,
   type Environment,
   GPU,
   type JobNumber,
   type MessageOf,
   type Millis,
-  placesOf,
   present,
   requiresOf,
   SLOT,
@@ -207,8 +205,6 @@ export class Dispatcher {
     const { heard, runs } = message;
     for (const match of heard) worker.numberFrom(match);
     const free = this.books.names.capacityOf(message.free, message.spare);
-    // A worker that states neither slots nor CPUs has none to give.
-    if (worker.capacity[CPU] === 0) free[CPU] = 0;
     let onTheWay: BookedRun[] | undefined;
     const comes = (run: BookedRun): void => {
       onTheWay ??= [];
@@ -463,10 +459,10 @@ export class Dispatcher {
   // ---- messages
 
   #admit(record: WorkerRecord): BookedWorker {
-    const { address, slots, capacity, place, attributes } = record;
+    const { address, slots, places, capacity, place, attributes } = record;
     const worker = this.books.addWorker(
       address,
-      this.books.names.capacityOf(placesOf(slots), slots === 0 ? { cpu: 0, ...capacity } : capacity),
+      this.books.names.capacityOf(places, { cpu: slots, ...capacity }),
       attributesByName(attributes),
     );
     // The worker has not reported its free slots yet.

@@ -1,4 +1,4 @@
-import { type CentralLine, expectedWaitMs, LIMITS, type Millis, type NeedView, SLOT } from '@goshawk/core';
+import { type CentralLine, expectedWaitMs, LIMITS, type Millis, type NeedView, slotsIn } from '@goshawk/core';
 import {
   type BookedJob,
   type BookedStage,
@@ -79,7 +79,7 @@ export class WaitingLine {
       };
     });
     let freeSlots = 0;
-    for (const worker of this.#books.workers) if (worker.open) freeSlots += worker.free[SLOT]!;
+    for (const worker of this.#books.workers) if (worker.open) freeSlots += Math.floor(slotsIn(worker.free));
     const longRunning = line?.longRunning ?? 0;
     return { needs, ...limits, freeSlots, longRunning, unmatched: this.#books.waitingTasks };
   }
@@ -98,7 +98,7 @@ export class WaitingLine {
   }
 
   #limits(line: QueueLine | undefined): Limits {
-    const slots = this.#books.capacity[SLOT] ?? 0;
+    const slots = Math.floor(slotsIn(this.#books.capacity));
     return { slots, longLimit: line?.longLimit ?? slots };
   }
 

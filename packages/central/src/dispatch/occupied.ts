@@ -1,4 +1,4 @@
-import { SLOT } from '@goshawk/core';
+import { slotsIn } from '@goshawk/core';
 import type { BookedWorker } from '@goshawk/policies';
 
 /** The workers, with a counter of changes to their long tasks. */
@@ -29,7 +29,7 @@ export class Occupied {
     for (const { runs, capacity, place } of workers) {
       let long = 0;
       for (const { stage } of runs) if (stage.job.long) long++;
-      if (long >= capacity[SLOT]!) bits[place >> 3]! |= 1 << (place & 7);
+      if (long >= slotsIn(capacity)) bits[place >> 3]! |= 1 << (place & 7);
     }
     const isNewsTo = (told: Uint8Array): boolean => {
       const changes = differences(bits, told);

@@ -6,6 +6,7 @@ import {
   type Resources,
   SHARES_MAX,
   SLOT,
+  slotsIn,
   type Vector,
 } from '@goshawk/core';
 import type { BookedJob, CentralPolicy, ClusterBooks } from '@goshawk/policies';
@@ -17,8 +18,10 @@ export function sharesOf(
   idOf: (job: BookedJob) => string,
 ): ClusterShares {
   const shares = policy.shares?.(books);
+  // Tasks that share CPUs are limited by CPUs, not by slots.
+  const hasSlots = (books.capacity[SLOT] ?? 0) <= slotsIn(books.capacity);
   const amountsOf = (vector: Vector): Resources => ({
-    slot: vector[SLOT] ?? 0,
+    ...(hasSlots ? { slot: vector[SLOT] ?? 0 } : {}),
     ...books.names.resourcesOf(vector),
   });
   const capacity = amountsOf(books.capacity);

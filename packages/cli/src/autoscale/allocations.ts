@@ -6,8 +6,8 @@ interface AllocationsOptions {
   /** Name of the Slurm jobs, and prefix of their workers' names. */
   readonly name: string;
   /** CPUs per allocation. */
-  readonly slots: number;
-  /** Command line of a worker, `goshawk worker …`, without name and slots. */
+  readonly cpus: number;
+  /** Command line of a worker, `goshawk worker …`, without name and CPUs. */
   readonly worker: readonly string[];
   /** Further arguments of `sbatch`. */
   readonly sbatch: readonly string[];
@@ -79,10 +79,10 @@ export class AllocationPool implements Pool {
 
   /** Returns the batch script of an allocation. */
   script(): string {
-    const { worker, slots, name } = this.#options;
+    const { worker, cpus, name } = this.#options;
     const memory = `\${SLURM_MEM_PER_NODE:+--resources memory=\${SLURM_MEM_PER_NODE}MiB}`;
     const timeout = `--drain-timeout ${WARNING_SECONDS - 30}s`;
-    return `#!/bin/sh\nexec ${worker.map(shellWord).join(' ')} --name ${name}-$SLURM_JOB_ID --slots ${slots} ${timeout} ${memory}\n`;
+    return `#!/bin/sh\nexec ${worker.map(shellWord).join(' ')} --name ${name}-$SLURM_JOB_ID --cpus ${cpus} ${timeout} ${memory}\n`;
   }
 
   /**
@@ -123,13 +123,13 @@ export class AllocationPool implements Pool {
   }
 
   #arguments(): string[] {
-    const { name, slots, sbatch } = this.#options;
+    const { name, cpus, sbatch } = this.#options;
     return [
       '--parsable',
       `--job-name=${name}`,
       '--nodes=1',
       '--ntasks=1',
-      `--cpus-per-task=${slots}`,
+      `--cpus-per-task=${cpus}`,
       '--no-requeue',
       `--signal=B:TERM@${WARNING_SECONDS}`,
       `--output=${name}-%j.log`,

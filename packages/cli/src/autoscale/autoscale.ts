@@ -20,7 +20,7 @@ export const SCALE_OPTIONS = {
   dryRun: { type: 'flag', flagOnly: true, describe: 'print the actions without taking them' },
 } as const satisfies OptionSpecs;
 
-type ScaleOptions = Resolved<typeof SCALE_OPTIONS> & { readonly slots: number };
+type ScaleOptions = Resolved<typeof SCALE_OPTIONS> & { readonly cpus?: number | undefined };
 
 const NAMES_SHOWN = 5;
 
@@ -59,7 +59,7 @@ class Driver implements AsyncDisposable {
     this.#options = options;
     this.#pool = pool;
     this.#found = found;
-    const { min, max, cooldown: cooldownMs, slots } = options;
+    const { min, max, cooldown: cooldownMs, cpus: slots = 1 } = options;
     this.#scaler = new Scaler({ min, max, cooldownMs, slots, lastLeavesFirst: pool.lastLeavesFirst });
   }
 
@@ -111,7 +111,7 @@ class Driver implements AsyncDisposable {
   #need({ waiting, busy, slots, wanted }: Orders): string {
     const { min, max = 0 } = this.#options;
     if (wanted === min) return `the minimum is ${min}`;
-    const seen = `${counted(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'}, and ${busy} of ${counted(slots, 'slot')} ${slots === 1 ? 'is' : 'are'} busy`;
+    const seen = `${counted(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'}, and ${busy} ${busy === 1 ? 'runs' : 'run'} on ${counted(slots, 'CPU')}`;
     return wanted === max ? `${seen}; the maximum is ${max}` : seen;
   }
 

@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Context, defineCommand } from '@goshawk/command';
-import { type FoundCluster, SLOTS_OPTION } from '@goshawk/command/cluster';
+import { CPUS_OPTION, type FoundCluster } from '@goshawk/command/cluster';
 import { InputError } from '@goshawk/core';
 import { AllocationPool } from '../autoscale/allocations.js';
 import { autoscale, SCALE_OPTIONS } from '../autoscale/autoscale.js';
@@ -18,7 +18,7 @@ export const autoscaleKubernetesCommand = defineCommand({
   ],
   options: {
     ...SCALE_OPTIONS,
-    slots: { ...SLOTS_OPTION, describe: 'slots of each pool worker, until the first one has joined' },
+    cpus: { ...CPUS_OPTION, describe: 'CPUs of each pool worker, until the first one has joined' },
     namespace: {
       type: 'text',
       value: 'NAME',
@@ -40,7 +40,7 @@ export const autoscaleSlurmCommand = defineCommand({
   describe:
     'run workers in Slurm allocations according to the number of waiting tasks; drain workers before ending them',
   examples: [
-    ['goshawk autoscale slurm --max 20 --slots 8', 'allocations of eight CPUs'],
+    ['goshawk autoscale slurm --max 20 --cpus 8', 'allocations of eight CPUs'],
     [
       'goshawk autoscale slurm --max 20 -- --partition short --time 4:00:00 --mem 16G',
       'with additional sbatch arguments',
@@ -48,17 +48,17 @@ export const autoscaleSlurmCommand = defineCommand({
   ],
   options: {
     ...SCALE_OPTIONS,
-    slots: { ...SLOTS_OPTION, describe: 'slots of each worker, and CPUs of its allocation' },
+    cpus: { ...CPUS_OPTION, describe: 'CPUs of each worker and its allocation' },
   },
   async run(context, options, { afterDashes = [] }) {
-    const { pool: name, slots } = options;
+    const { pool: name, cpus = 1 } = options;
     await autoscale(
       context,
       options,
       (found) =>
         new AllocationPool({
           name,
-          slots,
+          cpus,
           worker: workerCommand(context, found),
           sbatch: afterDashes,
           environment: context.environment,

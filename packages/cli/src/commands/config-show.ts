@@ -11,6 +11,7 @@ import {
   readConfigFile,
   renderTable,
   resolveOptions,
+  settingNames,
   variableOf,
   wholeList,
   withoutPasswords,
@@ -69,7 +70,8 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
     const sources = { flags: {}, environment: context.environment, file, fileName: config ?? '' };
     const { values, origins } = resolveOptions(shown as OptionSpecs, sources);
     for (const option of Object.keys(shown)) {
-      const name = kebab(option);
+      const settings = settingNames(option, shown[option]!);
+      const name = kebab(settings[0] ?? option);
       const here = names.length === 0 ? (context.global as Record<string, unknown>)[option] : undefined;
       const resolved = (values as Record<string, unknown>)[option];
       const isFlag = here !== undefined && here !== resolved;
@@ -85,7 +87,8 @@ function settingsOf(context: Context, commands: readonly Command[]): Setting[] {
         continue;
       }
       const origin = isFlag ? 'flag' : origins[option]!;
-      const source = origin === 'environment' ? variableOf(option) : origin === 'file' ? (config ?? '') : '';
+      const variable = settings.map(variableOf).find((each) => context.environment[each]) ?? '';
+      const source = origin === 'environment' ? variable : origin === 'file' ? (config ?? '') : '';
       found.set(key, { commands: [...names], name, value, ...unit, ...meanwhile, origin, source });
     }
   }

@@ -12,7 +12,7 @@ const planned = async (...args: string[]) =>
 
 describe('goshawk plan', () => {
   it('prints class, workers and start of a job, and submits nothing', async () => {
-    await expect.poll(async () => (await planned('--sleep', '1s')).freeSlots).toBe(2);
+    await expect.poll(async () => (await planned('--sleep', '1s')).freeSlots).toBe(8);
     const args = ['plan', '--tasks', '3', '--estimate', '2s', '--cpus', '3', '--', 'true'];
     const { exitCode, stdout } = await cluster.goshawk(args);
     expect(exitCode).toBe(0);
@@ -21,7 +21,7 @@ describe('goshawk plan', () => {
       /class +short: its estimated task time is 2 s\n +a job whose tasks take 10 s or more on average is long/,
     );
     expect(stdout).toMatch(/workers +2 of 2 have room for cpu 3/);
-    expect(stdout).toMatch(/start +immediately: 2 of 2 slots are free/);
+    expect(stdout).toMatch(/start +immediately: 8 of 8 CPUs are free/);
     const jobs = await cluster.goshawk(['jobs', '--json']);
     expect(JSON.parse(jobs.stdout)).toMatchObject({ total: 0 });
   });
@@ -37,7 +37,7 @@ describe('goshawk plan', () => {
     const submitted = await cluster.goshawk([
       'submit',
       '--tasks',
-      '9',
+      '20',
       '--sleep',
       '600s',
       '--estimate',
@@ -54,7 +54,7 @@ describe('goshawk plan', () => {
       const unknown = (await cluster.goshawk(['submit', '--sleep', '600s'])).stdout.trim();
       const { stdout } = await cluster.goshawk(['plan', '--estimate', '300s', '--', 'true']);
       expect(stdout).toMatch(
-        /start +after \d+ tasks of 2 jobs; there is no estimate of how long 1 of them takes; 0 of 2 slots/,
+        /start +after \d+ tasks of 2 jobs; there is no estimate of how long 1 of them takes; \d of 8 CPUs/,
       );
       await cluster.goshawk(['cancel', unknown]);
     } finally {
@@ -79,7 +79,7 @@ describe('goshawk plan', () => {
     try {
       await expect.poll(async () => (await cluster.goshawk(['why', elsewhere])).stdout).toMatch(/zone=eu/);
       expect(await planned('--estimate', '300s', '--', 'true')).toMatchObject({
-        freeSlots: 1,
+        freeSlots: 7,
         startSeconds: 0,
         ahead: { jobs: 0, tasks: 0, examples: [] },
       });

@@ -80,7 +80,7 @@ function unestimated({ unknown, tasks }: Outlook['ahead']): string {
 }
 
 function startLine({ startMs, slots, freeSlots, ahead }: Outlook): string {
-  const free = `${formatCount(freeSlots)} of ${counted(slots, 'slot')} ${freeSlots === 1 ? 'is' : 'are'} free`;
+  const free = `${formatCount(freeSlots)} of ${counted(slots, 'CPU')} ${freeSlots === 1 ? 'is' : 'are'} free`;
   if (ahead.tasks === 0 && freeSlots > 0) return `immediately: ${free}, and nothing is queued ahead`;
   const after =
     ahead.tasks === 0

@@ -1,4 +1,4 @@
-import { PACKING_POLICIES, POLICY_OPTIONS, SHARING_POLICIES, settingsUsedBy } from '@goshawk/command/policy';
+import { POLICY_OPTIONS, SHARING_POLICIES, settingsUsedBy } from '@goshawk/command/policy';
 import type { Preset } from '@goshawk/core';
 import { addPapers, PAPER_POLICIES } from '@goshawk/papers';
 import { ALL_POLICY_NAMES, deciderOf, presetNamed } from '@goshawk/policies';
@@ -60,5 +60,4 @@ test('hints name the sharing policies and the packing policies', () => {
   const having = (is: (preset: Preset) => boolean) =>
     ALL_POLICY_NAMES.filter((name) => is(presetNamed(name)));
   expect(SHARING_POLICIES).toEqual(having((preset) => 'shareBy' in deciderOf(preset).module.options));
-  expect(PACKING_POLICIES).toEqual(having(({ packs }) => packs));
 });

@@ -50,7 +50,7 @@ it('lists page by page, with the start of the next one', async () => {
 });
 
 it.each([
-  [{ slot: 1, cpu: 4 }, '0 jobs in a cluster of 1 slot, cpu 4; this policy does not enforce shares'],
+  [{ slot: 1, cpu: 4 }, '0 jobs in a cluster of cpu 4; this policy does not enforce shares'],
   [{ cpu: 4 }, '0 jobs in a cluster of cpu 4; this policy does not enforce shares'],
   [{}, '0 jobs in a cluster of no workers; this policy does not enforce shares'],
 ])('prints the capacity: %j', async (capacity, line) => {

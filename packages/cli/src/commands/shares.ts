@@ -122,7 +122,7 @@ function holderJson(holder: ShareHolder, by: 'job' | 'user', capacity: Resources
 function summary({ total, by, capacity }: ClusterShares): string {
   const { slot, ...rest } = capacity;
   const there = [
-    ...(slot === undefined ? [] : [counted(slot, 'slot')]),
+    ...(slot === undefined || rest.cpu !== undefined ? [] : [counted(slot, 'slot')]),
     ...(Object.keys(rest).length === 0 ? [] : [formatResources(rest)]),
   ].join(', ');
   const rule = by === undefined ? 'this policy does not enforce shares' : `${by}s have shares by weight`;

@@ -4,11 +4,13 @@ import { dirname, join, resolve } from 'node:path';
 import { type Context, defineCommand, whenAborted } from '@goshawk/command';
 import {
   ATTRIBUTE_OPTION,
-  capacityOf,
+  CPUS_OPTION,
   connect,
   DAEMON_OPTIONS,
+  GPUS_OPTION,
   JOURNAL_OPTION,
   LocalCluster,
+  MEMORY_OPTION,
   NETWORK_OPTION,
   NOTIFY_OPTIONS,
   parseAttributes,
@@ -17,10 +19,10 @@ import {
   RETENTION_OPTIONS,
   RUN_AS_OPTION,
   SHADOW_OPTION,
-  SLOTS_OR_NONE_OPTION,
+  sizeOfWorker,
   USERS_OPTION,
 } from '@goshawk/command/cluster';
-import { checkSlots, POLICY_OPTIONS, policySettings, shadowNames } from '@goshawk/command/policy';
+import { POLICY_OPTIONS, policySettings, shadowNames } from '@goshawk/command/policy';
 import {
   counted,
   cutoffOrigin,
@@ -47,7 +49,9 @@ export const upCommand = defineCommand({
   options: {
     workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'number of workers' },
     schedulers: { type: 'count', default: 2, min: 1, max: 1_000, describe: 'number of schedulers' },
-    slots: SLOTS_OR_NONE_OPTION,
+    cpus: CPUS_OPTION,
+    memory: { ...MEMORY_OPTION, rare: true },
+    gpus: { ...GPUS_OPTION, rare: true },
     resources: RESOURCES_OPTION,
     attribute: ATTRIBUTE_OPTION,
     bind: {
@@ -90,8 +94,7 @@ export const upCommand = defineCommand({
     shadowNames(options.shadow);
     parseAttributes(options.attribute);
     const policy = policySettings(options, onePolicy(options.policy));
-    checkSlots(options.slots, policy);
-    capacityOf(options.slots, options.resources);
+    sizeOfWorker(options);
     const users = options.users === undefined ? undefined : resolve(context.cwd, options.users);
     // Reports a mistake in the file here rather than in central's log.
     if (users !== undefined) (await import('@goshawk/runtime')).readUsersFile(users);

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { hostname, totalmem } from 'node:os';
+import { hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { defineCommand } from '@goshawk/command';
-import { capacityOf, gpuNamesOf, keysFor, parseAttributes, WORKER_OPTIONS } from '@goshawk/command/cluster';
-import { InputError } from '@goshawk/core';
+import { gpuNamesOf, keysFor, parseAttributes, sizeOfWorker, WORKER_OPTIONS } from '@goshawk/command/cluster';
+import { GPU, InputError, type Resources } from '@goshawk/core';
+import { detectMachine } from '../local/machine.js';
 import { privateTemporaryFolder } from '../local/private-folder.js';
 import { auditLogOf, httpOptions, keep } from './daemon-options.js';
 
@@ -11,11 +12,9 @@ export const workerCommand = defineCommand({
   name: 'worker',
   describe: 'run one or more workers, which execute tasks',
   examples: [
-    [
-      'goshawk worker --central-url tcp://127.0.0.1:7070 --slots 4',
-      'one worker that runs four tasks at a time',
-    ],
-    ['goshawk worker --workers 25 --resources memory=8GiB', 'twenty-five workers in one process'],
+    ['goshawk worker --central-url tcp://127.0.0.1:7070', 'one worker with the resources of this machine'],
+    ['goshawk worker --cpus 4 --memory 16GiB --gpus 1', 'one worker with these'],
+    ['goshawk worker --workers 25 --cpus 1 --memory 8GiB', 'twenty-five workers in one process'],
   ],
   options: WORKER_OPTIONS,
   async run(context, options) {
@@ -26,9 +25,14 @@ export const workerCommand = defineCommand({
       options.workers === 1 && !options.numbered
         ? [name]
         : Array.from({ length: options.workers }, (_, i) => `${name}${options.firstNumber + i}`);
-    const memory = Math.floor(availableMemory() / (options.memoryShares ?? options.workers));
-    const stated = capacityOf(options.slots, options.resources);
-    const capacity = { ...stated, memory: stated.memory ?? memory };
+    const machine = await detectMachine(context.environment);
+    const shares = options.memoryShares ?? options.workers;
+    const { slots, capacity } = sizeOfWorker(options, {
+      cpu: Math.max(1, Math.floor(machine.cpus / shares)),
+      memory: Math.floor(machine.memory / shares),
+      [GPU]: Math.floor(machine.gpus.length / shares),
+    });
+    checkVisible(capacity, context.environment.CUDA_VISIBLE_DEVICES);
     const attributesOf = parseAttributes(options.attribute);
     const logger = createLogger(options.logLevel, { role: 'worker', name });
     if (process.pid === 1) logger.warn({}, FIRST_PROCESS);
@@ -41,8 +45,10 @@ export const workerCommand = defineCommand({
       auditLog: auditLogOf(context, options),
       keys,
       names,
+      slots,
       capacity,
-      gpuNames: gpuNamesOf(capacity, context.environment.CUDA_VISIBLE_DEVICES),
+      gpuNamesOf: (index) =>
+        gpuNamesOf(capacity, machine.gpus, { index: options.firstNumber + index, of: shares }),
       attributes: names.map((_, index) => attributesOf(options.firstNumber + index)),
       central: options.centralUrl,
       dataFolder: resolve(context.cwd, options.dataFolder ?? join(privateTemporaryFolder(), names[0]!)),
@@ -64,11 +70,15 @@ export const workerCommand = defineCommand({
   },
 });
 
-/** Returns the memory of this machine, or the limit of the container. Bytes. */
-function availableMemory(): number {
-  const allowed = process.constrainedMemory();
-  // Without a limit, the value is 0 or exceeds the machine's memory.
-  return allowed > 0 ? Math.min(allowed, totalmem()) : totalmem();
+/** @throws InputError if CUDA_VISIBLE_DEVICES names fewer GPUs than the worker has */
+function checkVisible(capacity: Resources, visible: string | undefined): void {
+  const named = (visible ?? '').split(',').filter((name) => name !== '').length;
+  if (visible === undefined || named >= (capacity[GPU] ?? 0)) return;
+  throw new InputError(
+    'bad-option',
+    `the worker has ${capacity[GPU]} GPUs, and CUDA_VISIBLE_DEVICES names ${named}`,
+    'name as many devices as the worker has, or unset the variable',
+  );
 }
 
 /** Node.js does not reap processes that it did not start, but process 1 inherits orphaned processes. */

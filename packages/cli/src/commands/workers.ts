@@ -80,8 +80,8 @@ const COLUMNS: readonly Column[] = [
   { title: 'name', shrinkTo: 12 },
   { title: 'state' },
   { title: 'partition', dropFirst: 0 },
-  { title: 'slots', align: 'right' },
-  { title: 'busy', align: 'right' },
+  { title: 'CPUs', align: 'right' },
+  { title: 'tasks', align: 'right' },
   { title: 'queued', align: 'right' },
   { title: 'resources', shrinkTo: 12, wraps: true },
 ];
@@ -95,14 +95,14 @@ export function workersTable(workers: readonly WorkerView[], paint: Painter): st
     quarantined: paint.red,
   };
   const haveAny = workers.some(({ attributes }) => Object.keys(attributes).length > 0);
-  const rows = workers.map((worker) => [
+  const rows = workers.map(({ capacity: { cpu, ...others }, ...worker }) => [
     plain(worker.name),
     states[worker.state](worker.state),
     worker.partition,
-    worker.slots === 0 ? 'none' : `${worker.slots}`,
+    `${cpu ?? worker.slots}`,
     `${worker.busy}`,
     formatCount(worker.queued),
-    plain(formatResources(worker.capacity)),
+    Object.keys(others).length === 0 ? '' : plain(formatResources(others)),
     ...(haveAny ? [plain(formatAttributes(worker.attributes))] : []),
   ]);
   return renderTable(haveAny ? [...COLUMNS, ATTRIBUTES] : COLUMNS, rows, paint);
@@ -111,16 +111,10 @@ export function workersTable(workers: readonly WorkerView[], paint: Painter): st
 function summary({ workers, pendingTasks }: ClusterView): string {
   const sum = (of: (worker: WorkerView) => number) => sumOf(workers, of);
   const busy = sum(({ busy }) => busy);
-  const slots = sum(({ slots }) => slots);
+  const cpus = sum(({ capacity, slots }) => capacity.cpu ?? slots);
   const pending =
     pendingTasks > 0
       ? `; ${counted(pendingTasks, 'task')} ${pendingTasks === 1 ? 'waits' : 'wait'} for a free worker (goshawk why)`
       : '';
-  return `${counted(workers.length, 'worker')}, ${busyWords(busy, slots, workers)}, ${sum(({ queued }) => queued)} queued${pending}`;
-}
-
-/** Returns the busy slots, or only the number of running tasks if some workers have no slots. */
-function busyWords(busy: number, slots: number, workers: readonly WorkerView[]): string {
-  const hasNone = workers.some((worker) => worker.slots === 0);
-  return hasNone ? `${counted(busy, 'task')} running` : `${busy} of ${counted(slots, 'slot')} busy`;
+  return `${counted(workers.length, 'worker')}, ${counted(busy, 'task')} on ${counted(cpus, 'CPU')}, ${sum(({ queued }) => queued)} queued${pending}`;
 }

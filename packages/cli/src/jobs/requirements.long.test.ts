@@ -60,7 +60,7 @@ describe.each([
       expect(behind.warning).toBeUndefined();
       await expect
         .poll(async () => (await up.goshawk(['why', behind.id])).stdout, { timeout: 60_000 })
-        .toContain('2 workers have zone=eu, both are full');
+        .toContain('2 workers have zone=eu, both are busy');
       await hog.cancel();
       expect((await behind.wait()).state).toBe('completed');
 

@@ -126,7 +126,7 @@ async function bodyOf(
         plain(name),
         state,
         partition,
-        `${busy} of ${slots || 'any'}`,
+        `${busy} on ${counted(slots, 'CPU')}`,
         formatCount(queued),
       ]);
       const { head, lines } = tableLines(WORKER_COLUMNS, cells, paint);

@@ -41,7 +41,7 @@ const POINT: Point = {
 
 it('shows the cluster, what waits and why, and what needs attention', () => {
   const text = topPage({ overview: OVERVIEW, history: { points: [POINT] } }, painter({ color: false }));
-  expect(text).toMatch(/slots +█{23}░{7} 3 of 4 busy, 2 queued/);
+  expect(text).toMatch(/tasks +█{23}░{7} 3 on 4 CPUs, 2 queued/);
   expect(text).toMatch(/workers +3 active, 1 lost/);
   expect(text).toMatch(/waiting +█{30} 7 of long jobs: central knows of them \(matching\)/);
   expect(text).toMatch(/short +12.3 tasks\/s, delay p50 10 ms, p99 1.5 s$/m);
@@ -63,7 +63,7 @@ it('shows unknown, with the last value and its age, while central does not respo
   const last = { secondsAgo: 12, slots: 80, busy: 62, queued: 3, schedulers: 1, jobs: 9 };
   const overview = { ...OVERVIEW, ...none, reachable: false, lastSeen: last, failedJobs: null };
   const text = topPage({ overview, history: { points: [] } }, painter({ color: false }));
-  expect(text).toMatch(/slots +unknown: central does not answer; 12 s ago 62 of 80 busy/);
+  expect(text).toMatch(/tasks +unknown: central does not answer; 12 s ago 62 on 80 CPUs/);
   expect(text).toMatch(/jobs +unknown: central does not answer; 12 s ago 9 active/);
   expect(text).toMatch(/workers +unknown: central does not answer; 12 s ago 3 active, 1 lost/);
   expect(text).toMatch(/waiting +unknown: no scheduler answers/);

@@ -24,7 +24,7 @@ export function topPage(
 ): string {
   const { cluster, policy, slots, busy, queued, jobs, schedulers, attention, waiting, lastSeen } = overview;
   const { failedJobs } = overview;
-  const share = slots !== null && busy !== null && slots > 0 ? busy / slots : 0;
+  const share = slots !== null && busy !== null && slots > 0 ? Math.min(1, busy / slots) : 0;
   const point = history.points.at(-1);
   const most = Math.max(1, ...(waiting ?? []).map(({ tasks }) => tasks));
   const failed =
@@ -33,10 +33,10 @@ export function topPage(
     `${paint.bold(cluster)}  ${policy ?? ''}`,
     [
       [
-        'slots',
+        'tasks',
         slots !== null && busy !== null
-          ? `${bar(share, paint)} ${formatCount(busy)} of ${formatCount(slots)} busy, ${formatCount(queued ?? 0)} queued`
-          : unknown(lastSeen, (last) => `${formatCount(last.busy)} of ${formatCount(last.slots)} busy`),
+          ? `${bar(share, paint)} ${formatCount(busy)} on ${counted(slots, 'CPU')}, ${formatCount(queued ?? 0)} queued`
+          : unknown(lastSeen, (last) => `${formatCount(last.busy)} on ${counted(last.slots, 'CPU')}`),
       ],
       ['workers', workersLine(overview)],
       [

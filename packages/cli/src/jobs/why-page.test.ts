@@ -32,7 +32,7 @@ it('shows how many long tasks run, and their limit', () => {
     { waiting: [], central: { needs: [], ...central }, silent: [] },
     painter({ color: false }),
   );
-  expect(text).toContain('20 slots, 20 free, 0 of at most 18 long tasks run; 0 tasks without a worker');
+  expect(text).toContain('20 CPUs, 20 free, 0 of at most 18 long tasks run; 0 tasks without a worker');
 });
 
 it('has a line each for the first ten of many stages', () => {

@@ -56,7 +56,7 @@ function centralLine(central: CentralLine | undefined): string {
   if (central === undefined) return 'does not respond: schedulers probe for short jobs, and long jobs wait';
   const { slots, freeSlots, longRunning, longLimit, unmatched } = central;
   const long = longLimit < slots ? `, ${longRunning} of at most ${longLimit} long tasks run` : '';
-  return `${counted(slots, 'slot')}, ${formatCount(freeSlots)} free${long}; ${counted(unmatched, 'task')} without a worker`;
+  return `${counted(slots, 'CPU')}, ${formatCount(freeSlots)} free${long}; ${counted(unmatched, 'task')} without a worker`;
 }
 
 /** Context of a job: the cutoff, and its outcome. */
@@ -132,7 +132,7 @@ function waitLine(
   return `${counted(tasks, 'task')}${inStage(stage)}, waiting for ${formatDuration(waitedMs)}; now: ${why} (${reason})${who === undefined ? '' : `; ${who}`}`;
 }
 
-/** Describes the workers with the required attributes: `2 workers have zone=eu, both are full` */
+/** Describes the workers with the required attributes: `2 workers have zone=eu, both are busy` */
 function whoHas(required: NonNullable<StageWait['requires']>, workers: readonly WorkerView[]): string {
   const requires = requiresOf(required)!;
   const able = workers.filter((worker) => mayRun(worker, { requires }));
@@ -140,12 +140,9 @@ function whoHas(required: NonNullable<StageWait['requires']>, workers: readonly 
   if (able.length === 0) return `no worker has ${what}`;
   const head = `${counted(able.length, 'worker')} ${able.length === 1 ? 'has' : 'have'} ${what}`;
   const away = able.filter(({ state }) => state !== 'active').length;
-  // A worker without slots is full if no task fits, which is unknown here.
-  const full = able.filter(
-    ({ state, slots, busy }) => state === 'active' && slots > 0 && busy >= slots,
-  ).length;
+  const full = able.filter(({ state, slots, busy }) => state === 'active' && busy >= slots).length;
   const parts = [
-    ...(full > 0 ? [`${partOf(full, able.length)} full`] : []),
+    ...(full > 0 ? [`${partOf(full, able.length)} busy`] : []),
     ...(away > 0 ? [`${partOf(away, able.length)} drained or quarantined`] : []),
   ];
   return parts.length === 0 ? head : `${head}, ${parts.join(', ')}`;

@@ -1,7 +1,7 @@
 import { LIMITS, LOG_LEVELS } from '@goshawk/core';
 import type { OptionSpecs } from '../options.js';
 import { ATTRIBUTE_OPTION } from './attributes.js';
-import { RESOURCES_OPTION, SLOTS_OR_NONE_OPTION } from './resources.js';
+import { CPUS_OPTION, GPUS_OPTION, MEMORY_OPTION, RESOURCES_OPTION } from './resources.js';
 
 /** Options of every daemon. */
 export const DAEMON_OPTIONS = {
@@ -240,18 +240,17 @@ export const WORKER_OPTIONS = {
   },
   numbered: { type: 'flag', rare: true, describe: 'append a number even to a single worker' },
   firstNumber: { type: 'count', default: 0, rare: true, describe: 'number of the first worker' },
-  slots: SLOTS_OR_NONE_OPTION,
-  resources: {
-    ...RESOURCES_OPTION,
-    describe: `${RESOURCES_OPTION.describe} (default: one CPU per slot and an equal share of the memory)`,
-  },
+  cpus: { ...CPUS_OPTION, whenUnset: 'an equal share of those that this process may use' },
+  memory: MEMORY_OPTION,
+  gpus: GPUS_OPTION,
+  resources: RESOURCES_OPTION,
   attribute: ATTRIBUTE_OPTION,
   memoryShares: {
     type: 'count',
     min: 1,
     rare: true,
     describe:
-      'number of workers that share the memory of this machine equally (default: those of this process)',
+      'number of workers that share the CPUs, memory and GPUs of this machine equally (default: those of this process)',
   },
   dataFolder: {
     type: 'text',

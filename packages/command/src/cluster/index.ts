@@ -7,10 +7,12 @@ export { keySource, keysFor } from './keys.js';
 export { LocalCluster } from './local-cluster.js';
 export {
   amountsIn,
-  capacityOf,
+  CPUS_OPTION,
+  GPUS_OPTION,
   gpuNamesOf,
+  MEMORY_OPTION,
+  parseResources,
   RESOURCES_OPTION,
-  SLOTS_OPTION,
-  SLOTS_OR_NONE_OPTION,
+  sizeOfWorker,
   timesAll,
 } from './resources.js';

@@ -8,10 +8,11 @@ import { flagsFor } from '../terminal/command-line.js';
 import { type Child, startChild } from './child.js';
 import { connect } from './connect.js';
 import { CENTRAL_OPTIONS, type NOTIFY_OPTIONS, SCHEDULER_OPTIONS, WORKER_OPTIONS } from './daemon-options.js';
+import { sizeOfWorker } from './resources.js';
 
 interface LocalClusterOptions
-  extends Pick<Resolved<typeof WORKER_OPTIONS>, 'workers' | 'slots' | 'attribute' | 'logLevel'>,
-    Partial<Pick<Resolved<typeof WORKER_OPTIONS>, 'resources' | 'runAs' | 'network'>>,
+  extends Pick<Resolved<typeof WORKER_OPTIONS>, 'workers' | 'cpus' | 'attribute' | 'logLevel'>,
+    Partial<Pick<Resolved<typeof WORKER_OPTIONS>, 'memory' | 'gpus' | 'resources' | 'runAs' | 'network'>>,
     Partial<
       Pick<
         Resolved<typeof SCHEDULER_OPTIONS>,
@@ -235,7 +236,9 @@ export class LocalCluster {
   }
 
   #workers(): Place[] {
-    const { workers, slots, resources, attribute, dataFolder, logLevel } = this.#options;
+    const { workers, memory, gpus, resources, attribute, dataFolder, logLevel } = this.#options;
+    // Without a number, each worker of the cluster has one CPU, however many the machine has.
+    const { slots } = sizeOfWorker(this.#options);
     const processes = Math.max(1, Math.ceil(workers / WORKERS_PER_PROCESS));
     return Array.from({ length: processes }, (_, i) => {
       const firstNumber = Math.floor((i * workers) / processes);
@@ -248,7 +251,9 @@ export class LocalCluster {
           numbered: true,
           workers: count,
           firstNumber,
-          slots,
+          cpus: slots,
+          memory,
+          gpus,
           centralUrl: this.url,
           http: this.#anyHttpPort,
           logLevel,

@@ -1,60 +1,89 @@
-import { GPU, InputError, LIMITS, parseBytes, quoted, type Resources } from '@goshawk/core';
+import { GPU, InputError, LIMITS, parseBytes, quoted, type Resources, slotsOf } from '@goshawk/core';
 import type { OptionSpec } from '../options.js';
 import { pairsIn } from '../pairs.js';
 
-/** Option of workers and local clusters. */
-export const SLOTS_OPTION = {
+/** Option of workers and local clusters. `cpus` as a setting is the request of submitted tasks. */
+export const CPUS_OPTION = {
   type: 'count',
-  default: 1,
+  formerly: 'slots',
+  setting: 'workerCpus',
   min: 1,
   max: LIMITS.slotsMax,
-  describe: 'concurrent tasks per worker',
+  noneHint: 'give the number of CPUs, such as --cpus 4; tasks that request less than a CPU share one',
+  whenUnset: '1',
+  describe: 'CPUs of each worker; a task takes one unless it requests otherwise',
 } as const satisfies OptionSpec;
 
-/** The same option; 0 means workers without a fixed number of slots. */
-export const SLOTS_OR_NONE_OPTION = {
-  ...SLOTS_OPTION,
-  none: 0,
-  describe: `${SLOTS_OPTION.describe}; none: as many as fit into its --resources, for packing policies`,
+export const MEMORY_OPTION = {
+  type: 'text',
+  setting: 'workerMemory',
+  value: 'SIZE',
+  describe: 'memory of each worker: 8GiB (default: an equal share of the memory of the machine)',
+} as const satisfies OptionSpec;
+
+export const GPUS_OPTION = {
+  type: 'count',
+  setting: 'workerGpus',
+  max: LIMITS.gpusMax,
+  describe: 'GPUs of each worker (default: an equal share of the NVIDIA GPUs of the machine)',
 } as const satisfies OptionSpec;
 
 export const RESOURCES_OPTION = {
   type: 'text',
   value: 'AMOUNTS',
-  describe: 'capacity of each worker: cpu=4,memory=8GiB,gpu=1',
+  describe: 'further resources of each worker: memory=8GiB,gpu=1,license=2',
 } as const satisfies OptionSpec;
 
-/**
- * Returns the capacity of one worker: one CPU per slot, which `resources` may override.
- *
- * @param slots 0: no fixed number
- * @throws InputError if it is not NAME=AMOUNT,…, or is missing without slots
- */
-export function capacityOf(slots: number, resources: string | undefined): Resources {
-  if (slots > 0) return { cpu: slots, ...parseResources(resources) };
-  if (resources !== undefined) return parseResources(resources);
-  throw new InputError(
-    'bad-option',
-    '--slots none requires the capacity of the worker',
-    'set it with --resources cpu=4,memory=8GiB',
-  );
+/** The size of a worker as options state it. */
+interface StatedSize {
+  readonly cpus?: number | undefined;
+  readonly memory?: string | undefined;
+  readonly gpus?: number | undefined;
+  readonly resources?: string | undefined;
+}
+
+export interface WorkerSize {
+  /** Number of tasks that share no CPU. */
+  readonly slots: number;
+  readonly capacity: Resources;
 }
 
 /**
- * Returns the GPUs that a worker assigns to tasks: those in CUDA_VISIBLE_DEVICES, if it is set.
+ * Returns the size of one worker. Amounts of `resources` override the other options.
  *
- * @throws InputError if it names fewer than the worker's capacity
+ * @param machine amounts that no option states
+ * @throws InputError if an amount is invalid
  */
-export function gpuNamesOf(capacity: Resources, visible: string | undefined): readonly string[] | undefined {
+export function sizeOfWorker(
+  { cpus, memory, gpus, resources }: StatedSize,
+  machine: Resources = { cpu: 1 },
+): WorkerSize {
+  const stated = {
+    ...(cpus === undefined ? {} : { cpu: cpus }),
+    ...(memory === undefined ? {} : { memory: parseBytes(memory, '--memory') }),
+    ...(gpus === undefined ? {} : { [GPU]: gpus }),
+  };
+  const { [GPU]: gpu = 0, ...rest } = { ...machine, ...stated, ...parseResources(resources) };
+  const capacity = gpu === 0 ? rest : { ...rest, [GPU]: gpu };
+  return { slots: cpus ?? slotsOf(capacity), capacity };
+}
+
+/**
+ * Returns the names of the GPUs that a worker assigns to tasks, undefined for their indices. Workers that share a machine
+ * get different GPUs if there are enough for all.
+ *
+ * @param devices names of the GPUs of the machine; undefined: unknown
+ * @param at index of the worker among those of the machine, and their number
+ */
+export function gpuNamesOf(
+  capacity: Resources,
+  devices: readonly string[] | undefined,
+  at: { readonly index: number; readonly of: number },
+): readonly string[] | undefined {
   const count = Math.ceil(capacity[GPU] ?? 0);
-  if (count === 0 || visible === undefined) return undefined;
-  const names = visible.split(',').filter((name) => name !== '');
-  if (names.length >= count) return names;
-  throw new InputError(
-    'bad-option',
-    `--resources gpu=${capacity[GPU]}: CUDA_VISIBLE_DEVICES names ${names.length}`,
-    'name as many devices as the worker has, or unset the variable',
-  );
+  if (count === 0 || devices === undefined || devices.length < count) return undefined;
+  const first = devices.length < count * at.of ? 0 : count * at.index;
+  return devices.slice(first, first + count);
 }
 
 /** Returns the capacity of all workers together. */
@@ -63,10 +92,10 @@ export function timesAll(capacity: Resources, workers: number): Resources {
 }
 
 /** @throws InputError if it is not NAME=AMOUNT,… */
-function parseResources(text: string | undefined): Resources {
+export function parseResources(text: string | undefined): Resources {
   const amounts = amountsIn(text === undefined ? [] : text.split(','), {
     option: '--resources',
-    hint: 'write them as cpu=4,memory=8GiB',
+    hint: 'write them as memory=8GiB,gpu=1',
   });
   const count = Object.keys(amounts).length;
   if (count <= LIMITS.resourcesMax) return amounts;

@@ -3,10 +3,8 @@ export { findPapers, findSolver } from './papers.js';
 export { POLICY_OPTIONS, type PolicyOptions, settingsUsedBy } from './policy-options.js';
 export { setOptions } from './set-options.js';
 export {
-  checkSlots,
   clusterSettings,
   NO_FACTS,
-  PACKING_POLICIES,
   policyNames,
   policyRecord,
   policySettings,

@@ -64,7 +64,7 @@ export const POLICY_OPTIONS = ofPolicy({
     type: 'text',
     value: 'FRACTION',
     default: 'auto',
-    describe: 'matching: fraction of slots reserved for short tasks; auto: by the demand of short jobs; none',
+    describe: 'matching: fraction of CPUs reserved for short tasks; auto: by the demand of short jobs; none',
   },
   matching: {
     type: 'text',
@@ -132,7 +132,7 @@ export const POLICY_OPTIONS = ofPolicy({
     value: 'TIME',
     default: 'auto',
     describe:
-      'how long a slot runs tiny tasks of one scheduler back to back: 50ms; auto: derived from the cutoff; none',
+      'how long a worker runs tiny tasks of one scheduler back to back: 50ms; auto: derived from the cutoff; none',
   },
   central: { type: 'flag', default: true, describe: 'place long jobs centrally (off: --no-central)' },
   partition: { type: 'flag', default: true, describe: 'keep a short partition (off: --no-partition)' },

@@ -124,8 +124,6 @@ export const SHARING_POLICIES = [
   'drf',
   'drf-strict',
 ];
-/** Policies that place by demands and so need no slots, for hints. */
-export const PACKING_POLICIES = ['goshawk', 'goshawk-peer', 'fifo-ff', 'bfjs', 'vqs', 'vqs-bf'];
 
 /** Orderings of jobs by their `--estimator` names. */
 const ORDERS: Readonly<Record<string, string>> = { las: 'service', fifo: 'arrival' };
@@ -182,19 +180,6 @@ function featuresOf(text: string | undefined): PolicySettings['features'] {
   // The constructor rejects unknown features.
   new FeatureKeys(features);
   return features;
-}
-
-/** @throws InputError if workers have no fixed number of slots, but the policy counts slots */
-export function checkSlots(
-  slots: number,
-  { policy, preset }: Pick<PolicySettings, 'policy' | 'preset'>,
-): void {
-  if (slots > 0 || preset.packs) return;
-  throw new InputError(
-    'bad-option',
-    `--slots none: policy ${policy} needs slots`,
-    `set a number of slots, or use a packing policy: ${PACKING_POLICIES.join(', ')}`,
-  );
 }
 
 /** @throws InputError if the settings' schema rejects a combination */

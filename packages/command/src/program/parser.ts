@@ -2,7 +2,7 @@ import { InputError, nearest } from '@goshawk/core';
 import { Parser } from 'yargs/helpers';
 import type { Command } from '../command.js';
 import { GLOBAL_OPTIONS } from '../context.js';
-import { flagOf, kebab, type OptionSpec, type OptionSpecs } from '../options.js';
+import { flagNames, flagOf, kebab, type OptionSpec, type OptionSpecs } from '../options.js';
 import { VERSION } from '../version.js';
 import { helpOn, unknownCommand } from './help.js';
 import type { Program } from './program.js';
@@ -116,7 +116,9 @@ function optionsOf({ options }: Command): OptionSpecs {
 function split(argv: readonly string[], own: OptionSpecs): ReturnType<typeof Parser.detailed> {
   const specs: OptionSpecs = { ...own, ...ABOUT_OPTIONS };
   const named = (is: (spec: OptionSpec) => boolean): string[] =>
-    Object.entries(specs).flatMap(([name, spec]) => (is(spec) ? [name, kebab(name)] : []));
+    Object.entries(specs).flatMap(([name, spec]) =>
+      is(spec) ? flagNames(name, spec).flatMap((each) => [each, kebab(each)]) : [],
+    );
   const valued = named(({ type }) => type !== 'flag');
   const isNeeded = (spec: OptionSpec): boolean => !(spec.type === 'text' && spec.valueOptional);
   return Parser.detailed([...argv], {
@@ -156,8 +158,10 @@ function checkOptions({ command, flags }: GivenLine, argv: readonly string[]): v
         `write --${name} for all variables`,
       );
   }
-  const isKnown = (name: string): boolean =>
-    Object.hasOwn(specs, name) && (specs[name]!.type === 'flag' || ![flags[name]].flat().includes(false));
+  const isKnown = (name: string): boolean => {
+    const [, spec] = Object.entries(specs).find(([each, of]) => flagNames(each, of).includes(name)) ?? [];
+    return spec !== undefined && (spec.type === 'flag' || ![flags[name]].flat().includes(false));
+  };
   const unknown = Object.keys(flags).filter((name) => !isKnown(name));
   if (unknown.length > 0) {
     const options = unknown.map((name) => asTyped(kebab(name), argv));

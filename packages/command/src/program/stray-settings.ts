@@ -1,5 +1,5 @@
 import { InputError, nearest } from '@goshawk/core';
-import { flagOf, kebab, type OptionSpecs, type Sources, variableOf } from '../options.js';
+import { flagOf, kebab, type OptionSpecs, type Sources, settingNames, variableOf } from '../options.js';
 
 const PREFIX = 'GOSHAWK_';
 
@@ -59,8 +59,9 @@ const OTHER_VARIABLES = [
 /** Returns the names that commands know: settings, and options that are only flags. */
 function namesIn(specs: readonly OptionSpecs[]): { settings: ReadonlySet<string>; flags: readonly string[] } {
   const all = specs.flatMap((each) => Object.entries(each));
-  const settings = new Set(all.flatMap(([name, { flagOnly }]) => (flagOnly ? [] : [name])));
-  return { settings, flags: all.flatMap(([name]) => (settings.has(name) ? [] : [name])) };
+  const settings = new Set(all.flatMap(([name, spec]) => settingNames(name, spec)));
+  const flags = all.flatMap(([name, { flagOnly }]) => (flagOnly && !settings.has(name) ? [name] : []));
+  return { settings, flags };
 }
 
 /**

@@ -30,7 +30,7 @@ export const stage: Field<StageIndex> = countTo(LIMITS.stagesPerJobMax);
 export const task: Field<TaskIndex> = countTo(LIMITS.tasksPerJobMax);
 
 export const taskRange: Field<TaskRange> = record({ first: task, last: task });
-/** Slots of a worker; 0: no fixed number; the worker runs as many tasks as fit its resources. */
+/** Slots of a worker: its whole CPUs. 0 only from a worker of an earlier version. */
 export const slots = countTo(LIMITS.slotsMax);
 export const attempt: Field<AttemptNumber> = count;
 export const request = count;

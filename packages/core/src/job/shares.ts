@@ -26,7 +26,7 @@ export type JobShare = NonNullable<(typeof jobShare)['infer']>;
 export const clusterShares = view({
   /** The unit that receives weighted equal shares; undefined: the policy has no shares. */
   by: optional(choice('job', 'user')),
-  /** Capacity of all workers that accept tasks, slots included. */
+  /** Capacity of all workers that accept tasks; with slots, unless tasks share CPUs. */
   capacity: amounts,
   /** Jobs with the largest share of any resource come first. */
   jobs: list(jobShare, SHARES_MAX),

@@ -37,15 +37,15 @@ export const WAITING_WORDS: Readonly<
   },
   queued: {
     why: 'they are queued at workers that central chose',
-    helps: 'more workers, or slots',
+    helps: 'more workers, or CPUs',
   },
   probing: {
     why: 'their probes wait in the queues of workers',
-    helps: 'more workers, or slots',
+    helps: 'more workers, or CPUs',
   },
   matching: {
     why: 'no worker is free for them',
-    helps: 'more workers, or slots; for long tasks, a smaller --reserve',
+    helps: 'more workers, or CPUs; for long tasks, a smaller --reserve',
   },
   resources: {
     why: 'no worker has enough free resources for any of them',
@@ -53,7 +53,7 @@ export const WAITING_WORDS: Readonly<
   },
   seeking: {
     why: 'no worker is free; the next free worker will ask for them',
-    helps: 'more workers, or slots',
+    helps: 'more workers, or CPUs',
   },
   'back-off': {
     why: 'they failed and are backing off before the next attempt (--retry-backoff)',

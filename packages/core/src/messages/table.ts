@@ -115,6 +115,8 @@ export const MESSAGES = {
      */
     runs: list(heldRun, LIMITS.heldTasksMax),
     attributes: list(attribute, LIMITS.attributesMax),
+    /** Maximum number of tasks that share its CPUs, under policies that pack; absent: as many as slots. */
+    places: optional(slots),
   }),
   enlist: message('scheduler', 'central', 'Retried until welcomed. Duplicate: no effect.', {
     name,

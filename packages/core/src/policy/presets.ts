@@ -61,7 +61,7 @@ export interface Preset {
   readonly gangs: boolean;
   /** A job that has not started by its deadline fails. */
   readonly abandons: boolean;
-  /** The policy places tasks by their demands, so workers may have no fixed number of slots. */
+  /** The policy places tasks by their demands, so tasks that take less than a CPU share one. */
   readonly packs: boolean;
 }
 
@@ -73,7 +73,7 @@ const BY_HAWK = { decidedBy: { policy: 'hawk', options: {} }, ...BY_CLASS } as c
 
 export const PRESETS = {
   goshawk: {
-    title: 'central matches free workers with jobs and reserves slots for short ones',
+    title: 'central matches free workers with jobs and reserves CPUs for short ones',
     short: { by: 'matching', over: 'all' },
     long: { by: 'matching', over: 'all' },
     partition: false,

@@ -1,5 +1,5 @@
 import { CHARTS, Chart } from './charts.js';
-import { card, count, counted, duration, fill, h, percent, ticked } from './dom.js';
+import { card, count, counted, duration, fill, h, ticked } from './dom.js';
 import type { Overview, WaitingRow } from './shapes.js';
 import { StreamView } from './stream.js';
 import type { Place } from './view.js';
@@ -67,15 +67,11 @@ function tiles(overview: Overview): HTMLElement[] {
     ),
     slots === null || busy === null
       ? tile(
-          'Slots busy',
+          'Tasks running',
           UNKNOWN,
-          was((last) => `${count(last.busy)} of ${count(last.slots)}`),
+          was((last) => `${count(last.busy)} on ${counted(last.slots, 'CPU')}`),
         )
-      : tile(
-          'Slots busy',
-          slots > 0 ? percent(busy / slots) : count(busy),
-          `${count(busy)} of ${count(slots)}`,
-        ),
+      : tile('Tasks running', count(busy), `on ${counted(slots, 'CPU')}`),
     tile(
       'Tasks waiting',
       tasks === undefined ? UNKNOWN : count(tasks),

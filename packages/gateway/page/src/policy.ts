@@ -50,7 +50,7 @@ function settingList({
   reserve,
   reserveNow,
 }: Policy): HTMLElement {
-  const kept = reserveNow === null ? '' : `, now ${percent(reserveNow)} of the slots`;
+  const kept = reserveNow === null ? '' : `, now ${percent(reserveNow)} of the CPUs`;
   return definitions([
     ['policy', policy],
     ['meaning', title],

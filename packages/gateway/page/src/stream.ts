@@ -257,14 +257,14 @@ export class StreamView {
     if (y < STRIP) {
       const kept = stream.reserved[index];
       return kept === undefined || kept === null
-        ? 'reserved slots: unknown'
-        : `${counted(kept, 'free slot')} that only short tasks may take`;
+        ? 'reserved CPUs: unknown'
+        : `${counted(kept, 'free CPU')} that only short tasks may take`;
     }
     const worker = stream.workers[this.#rowAt(y)];
     if (worker === undefined) return '';
     const busy = worker.busy[index];
     if (busy === undefined || busy === null) return `${worker.name}: unknown`;
-    return busy < 0 ? `${worker.name}: lost` : `${worker.name}: ${busy}% of its slots were busy`;
+    return busy < 0 ? `${worker.name}: lost` : `${worker.name}: ${busy}% busy`;
   }
 
   #draw(): void {

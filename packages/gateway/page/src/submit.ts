@@ -150,7 +150,7 @@ function planned(plan: Plan): Node {
     'div',
     {},
     h('p', { class: canRun ? 'sentence' : 'sentence error' }, `${counted(tasks, 'task')}. ${start}`),
-    h('p', {}, `${known} ${before} ${count(freeSlots)} of ${counted(slots, 'slot')} are free.`),
+    h('p', {}, `${known} ${before} ${count(freeSlots)} of ${counted(slots, 'CPU')} are free.`),
     table<Plan['stages'][number]>(
       'Workers for each stage',
       [

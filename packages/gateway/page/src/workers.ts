@@ -115,8 +115,8 @@ function workerTable(workers: readonly Worker[]): HTMLElement {
         { title: 'name', of: ({ name }) => h('a', { href: `#/workers/${encodeURIComponent(name)}` }, name) },
         { title: 'state', of: ({ state }) => stateBadge(state) },
         { title: 'runs', of: (worker) => kindOf(worker) },
-        { title: 'slots', isNumber: true, of: ({ slots }) => (slots === 0 ? 'any' : count(slots)) },
-        { title: 'busy', isNumber: true, of: ({ busy }) => count(busy) },
+        { title: 'CPUs', isNumber: true, of: ({ slots }) => count(slots) },
+        { title: 'tasks', isNumber: true, of: ({ busy }) => count(busy) },
         { title: 'queued', isNumber: true, of: ({ queued }) => count(queued) },
       ],
       workers.slice(0, ROWS),
@@ -174,7 +174,7 @@ function details(worker: WorkerDetail): HTMLElement {
     ['takes', partition === 'short' ? 'short tasks only' : 'all tasks'],
     [
       'runs',
-      `${count(busy)} of ${slots === 0 ? 'any number' : count(slots)}${long === null ? '' : `, ${count(long)} long`}`,
+      `${counted(busy, 'task')} on ${counted(slots, 'CPU')}${long === null ? '' : `, ${count(long)} long`}`,
     ],
     ['queued', count(queued)],
     ...Object.entries(resources).map(

@@ -161,25 +161,17 @@ describe('simulate rejects with one line and without a report', () => {
       ['--resources', 'gpu'],
       '--resources: "gpu" is not NAME=AMOUNT; write them as',
     ],
+    ['no number of CPUs', ['--cpus', 'some'], '--cpus: "some" is not a whole number'],
+    ['no number of CPUs, by the earlier name', ['--slots', 'some'], '--slots: "some" is not a whole number'],
     [
-      'neither a number of slots nor none',
-      ['--slots', 'some'],
-      '--slots: "some" is not a whole number, or none',
+      'workers without a number of CPUs',
+      ['--policy', 'bfjs', '--slots', 'none', '--resources', 'cpu=1'],
+      '--slots: "none" is no longer accepted; give the number of CPUs, such as --cpus 4',
     ],
     [
-      'workers without slots for a policy that counts them',
-      ['--policy', 'bfjs,hawk', '--slots', 'none', '--resources', 'cpu=1'],
-      '--slots none: policy hawk needs slots; set a number of slots, or use a packing policy: goshawk, goshawk-peer, fifo-ff, bfjs, vqs, vqs-bf',
-    ],
-    [
-      'workers without slots or resources',
-      ['--policy', 'bfjs', '--slots', 'none'],
-      '--slots none requires the capacity of the worker; set it with --resources',
-    ],
-    [
-      'a load on workers without slots',
-      ['--policy', 'bfjs', '--slots', 'none', '--resources', 'cpu=1', '--load', '0.9'],
-      '--load: load is undefined for workers without slots; use --workers instead',
+      'CPUs by both names',
+      ['--cpus', '4', '--slots', '4'],
+      '--cpus and --slots are the same option; give one of them',
     ],
     [
       'one worker for a policy that divides them',
@@ -246,17 +238,6 @@ describe('simulate rejects with one line and without a report', () => {
     );
   });
 
-  it.each([{}, { demand: {} }, { demand: { cpu: 0 } }])(
-    'tasks that workers without slots and CPUs would take without end: %o',
-    async (of) => {
-      const file = await traceOf({ submitSeconds: 0, durationsSeconds: [1], ...of });
-      await expectRefusal(
-        [file, '--policy', 'vqs', '--slots', 'none', '--resources', 'memory=4GiB'],
-        /^goshawk: --slots none: tasks of 1 of 1 jobs request nothing, so a worker without CPUs could hold any number of them/,
-      );
-    },
-  );
-
   it('bad options before the workload is read', async () => {
     await expectRefusal(['no/such.tr', '--cutoff', 'p101'], '--cutoff');
     await expectRefusal(['no/such.tr', '--estimator', 'x'], '--estimator');
@@ -264,28 +245,33 @@ describe('simulate rejects with one line and without a report', () => {
 });
 
 describe('simulate accepts', () => {
-  it.each(['fifo-ff', 'bfjs', 'vqs', 'vqs-bf'])('workers without slots under %s', async (policy) => {
-    // Two tasks fit at a time by memory, and a hundred by slots.
-    const jobs = Array.from({ length: 4 }, () => ({
-      submitSeconds: 0,
-      durationsSeconds: [10],
-      demand: { cpu: 0.01, memory: 512 },
-    }));
-    const args = [
-      '--policy',
-      policy,
-      '--workers',
-      '1',
-      '--slots',
-      'none',
-      '--resources',
-      'memory=1024,cpu=4',
-    ];
-    const { cluster, runs } = await simulate(await traceOf(...jobs), ...args);
-    expect(cluster).toMatchObject({ workers: 1, slots: 0 });
-    expect(runs[0]!.utilisation.mean).toBeNull();
-    const { p50, max } = runs[0]!.runtimeSeconds.all;
-    expect([p50, max].map((seconds) => Math.floor(seconds! / 10))).toEqual([1, 2]);
+  it.each(['fifo-ff', 'bfjs', 'vqs', 'vqs-bf', 'goshawk'])(
+    'tasks that share CPUs under %s',
+    async (policy) => {
+      // Two tasks fit at a time by memory, and more by CPUs.
+      const jobs = Array.from({ length: 4 }, () => ({
+        submitSeconds: 0,
+        durationsSeconds: [10],
+        demand: { cpu: 0.01, memory: 512 },
+      }));
+      const args = ['--policy', policy, '--workers', '1', '--resources', 'memory=1024,cpu=1'];
+      const { cluster, runs } = await simulate(await traceOf(...jobs), ...args);
+      expect(cluster).toMatchObject({ workers: 1, slots: 1 });
+      const { p50, max } = runs[0]!.runtimeSeconds.all;
+      expect([p50, max].map((seconds) => Math.floor(seconds! / 10))).toEqual([1, 2]);
+    },
+  );
+
+  it('--slots as an earlier name of --cpus, also in files and variables and with --vary', async () => {
+    const file = await traceOf({ submitSeconds: 0, durationsSeconds: [10, 10, 10, 10] });
+    const longest = async (...args: string[]): Promise<(number | null)[]> =>
+      (await simulate(file, '--workers', '1', ...args)).runs.map(({ runtimeSeconds }) =>
+        Math.floor(runtimeSeconds.all.max!),
+      );
+    expect(await longest('--cpus', '4')).toEqual([10]);
+    expect(await longest('--slots', '4')).toEqual([10]);
+    expect(await longest('--vary', 'cpus=2,4')).toEqual([20, 10]);
+    expect(await longest('--vary', 'slots=2,4')).toEqual([20, 10]);
   });
 
   it('jobs in any order, from the first submission on', async () => {

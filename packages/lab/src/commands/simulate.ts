@@ -1,4 +1,5 @@
 import { type Context, commandLine, defineCommand } from '@goshawk/command';
+import { sizeOfWorker } from '@goshawk/command/cluster';
 import { counted } from '@goshawk/core';
 import { formatTally } from '@goshawk/traces';
 import { checkOutput, tellComparison } from '../output/comparison.js';
@@ -102,8 +103,7 @@ function eachOf(words: readonly string[]): string {
   return [...new Set(words)].join(' / ');
 }
 
-function loadInWords(load: number | undefined): string {
-  if (load === undefined) return 'as many tasks on each as fit';
+function loadInWords(load: number): string {
   return Number.isFinite(load) ? `offered load ${load.toPrecision(3)}` : 'all submitted at once';
 }
 
@@ -118,7 +118,8 @@ async function tell(
   pairs: ReturnType<typeof pairsOf>,
 ): Promise<number> {
   const { buildComparison, renderShadow } = await import('@goshawk/report');
-  const { slots, schedulers } = options;
+  const { schedulers } = options;
+  const { slots } = sizeOfWorker(options);
   const comparison = buildComparison({
     workload: record,
     cluster: { workers, slots, schedulers, mode: 'simulated' },

@@ -12,11 +12,11 @@ import {
 import {
   ATTRIBUTE_OPTION,
   attributesOfAll,
-  capacityOf,
+  CPUS_OPTION,
   findCluster,
   openCluster,
   RESOURCES_OPTION,
-  SLOTS_OPTION,
+  sizeOfWorker,
 } from '@goshawk/command/cluster';
 import { POLICY_OPTIONS, policyRecord, policySettings } from '@goshawk/command/policy';
 import {
@@ -27,6 +27,7 @@ import {
   type Millis,
   meanOf,
   type PolicySettings,
+  placesOf,
   present,
   startsGangs,
   UnreachableError,
@@ -97,11 +98,10 @@ const OPTIONS = {
     value: 'NUMBERS',
     describe: 'numbers of workers to simulate: 80,100,120 (default: as recorded)',
   },
-  slots: {
-    type: 'count',
-    min: SLOTS_OPTION.min,
-    max: SLOTS_OPTION.max,
-    describe: `${SLOTS_OPTION.describe}, if the cluster is down (default with --trace: the most CPUs of any task)`,
+  cpus: {
+    ...CPUS_OPTION,
+    whenUnset: '1; with --trace, the most CPUs of any task',
+    describe: 'CPUs of each worker, if the cluster is down',
   },
   since: {
     type: 'duration',
@@ -242,7 +242,7 @@ async function pastOfTrace(
       '--since counts from now, so it does not apply to a trace',
       'select jobs with `goshawk trace sample`',
     );
-  const resources = ['cpu', ...namedResources({ slots: 1, resources: options.resources })];
+  const resources = ['cpu', ...namedResources({ resources: options.resources })];
   const surveyed = await surveyShown(context, file, undefined, resources);
   const { packed: jobs } = surveyed;
   if (jobs === undefined)
@@ -251,7 +251,7 @@ async function pastOfTrace(
       `${file} is too large for memory`,
       'shorten it with `goshawk trace sample`',
     );
-  const { workers, slots } = clusterOf(jobs, options.slots);
+  const { workers, slots } = clusterOf(jobs, options.cpus);
   const ran = {
     settings: policySettings(
       // The policy starts jobs in order, regardless of estimates.
@@ -262,7 +262,7 @@ async function pastOfTrace(
     workers: options.ranOn ?? workers,
     slots,
     schedulers: SCHEDULERS,
-    capacity: capacityOf(slots, options.resources),
+    capacity: sizeOfWorker({ ...options, cpus: slots }).capacity,
     attributes: attributesOf(options, options.ranOn ?? workers),
     places: [],
   };
@@ -324,7 +324,10 @@ async function asItRan(context: Context, options: Options, words: readonly strin
       workers: active.length,
       slots,
       schedulers: schedulers.length,
-      capacity: options.resources === undefined ? capacity : capacityOf(slots, options.resources),
+      capacity:
+        options.resources === undefined
+          ? capacity
+          : sizeOfWorker({ cpus: slots, resources: options.resources }).capacity,
       attributes:
         options.attribute.length === 0
           ? active.map(({ attributes }) => attributes)
@@ -342,13 +345,13 @@ async function asItRan(context: Context, options: Options, words: readonly strin
         'the settings under which these jobs ran are unknown, because no cluster is running',
         'list --policy and --workers of the original cluster first, then the alternatives',
       );
-    const { slots = SLOTS_OPTION.default } = options;
+    const { slots, capacity } = sizeOfWorker(options);
     return {
       settings: undefined,
       workers,
       slots,
       schedulers: SCHEDULERS,
-      capacity: capacityOf(slots, options.resources),
+      capacity,
       attributes: attributesOf(options, workers),
       places: await journalPlaces(context, words),
     };
@@ -420,7 +423,7 @@ function workersOf(text: string | undefined): number[] {
 
 function requestOf(
   { settings, label, workers, slots, schedulers, capacity, attributes }: Setup,
-  { record, firstSubmitSeconds }: Survey,
+  { record, firstSubmitSeconds, needs }: Survey,
   seed: number,
   network: NetworkModel,
 ): RunRequest {
@@ -428,6 +431,7 @@ function requestOf(
     policy: { ...settings, policy: label },
     workers,
     slots,
+    places: settings.preset.packs && needs.hasFractions ? placesOf(slots) : undefined,
     capacity,
     attributes,
     schedulers,

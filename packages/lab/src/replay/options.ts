@@ -1,5 +1,5 @@
 import { flagOf, kebab, type OptionSpecs, type Origin, type Resolved } from '@goshawk/command';
-import { ATTRIBUTE_OPTION, RESOURCES_OPTION, SLOTS_OPTION } from '@goshawk/command/cluster';
+import { ATTRIBUTE_OPTION, CPUS_OPTION, RESOURCES_OPTION } from '@goshawk/command/cluster';
 import { POLICY_OPTIONS } from '@goshawk/command/policy';
 import { InputError, POLICY_NAMES } from '@goshawk/core';
 import { ESTIMATOR_FORMS } from '@goshawk/predictor';
@@ -18,7 +18,7 @@ export const REPLAY_OPTIONS = {
   vary: VARY_OPTION,
   workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers of the cluster' },
   schedulers: { type: 'count', default: 10, min: 1, max: 1_000, describe: 'schedulers of the cluster' },
-  slots: SLOTS_OPTION,
+  cpus: CPUS_OPTION,
   resources: RESOURCES_OPTION,
   attribute: ATTRIBUTE_OPTION,
   load: {
@@ -26,7 +26,7 @@ export const REPLAY_OPTIONS = {
     default: 0.9,
     min: 0.001,
     max: 100,
-    describe: 'offered load as a fraction of all slots: 0.9 is 90%',
+    describe: 'offered load as a fraction of all CPUs: 0.9 is 90%',
   },
   jobs: {
     type: 'count',
@@ -64,7 +64,7 @@ const OF_THE_CLUSTER: readonly string[] = [
   ...Object.keys(POLICY_SETTINGS).filter((name) => name !== 'estimator'),
   'workers',
   'schedulers',
-  'slots',
+  'cpus',
   'resources',
   'attribute',
 ];

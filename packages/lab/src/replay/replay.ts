@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Context, Progress } from '@goshawk/command';
-import { attributesOfAll, capacityOf } from '@goshawk/command/cluster';
+import { attributesOfAll, sizeOfWorker } from '@goshawk/command/cluster';
 import { NO_FACTS, policySettings, type WorkloadFacts } from '@goshawk/command/policy';
 import { counted, InputError, type PolicySettings, type Preset, startsGangs } from '@goshawk/core';
 import { formatTally, formatToWrite, type TraceJob, writeTrace } from '@goshawk/traces';
@@ -28,7 +28,8 @@ export async function replayLocally(
   options: ReplayOptions,
   spec: string,
 ): Promise<Replayed> {
-  const { workers, slots, schedulers, resources, attribute } = options;
+  const { workers, schedulers, resources, attribute } = options;
+  const { slots, capacity } = sizeOfWorker(options);
   const shape = { workers, slots, schedulers };
   const variants = replayVariants(options);
   const settingsOf = ({ options: of }: (typeof variants)[number], facts: WorkloadFacts): PolicySettings => {
@@ -53,7 +54,7 @@ export async function replayLocally(
   const cluster = {
     workers,
     slots,
-    capacity: capacityOf(slots, options.resources),
+    capacity,
     attributes: attributesOfAll(attribute, workers),
   };
   // Only the workers know their memory if no option sets it.

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { type Context, type Progress as Shown, startProgress } from '@goshawk/command';
-import { capacityOf, timesAll } from '@goshawk/command/cluster';
+import { sizeOfWorker, timesAll } from '@goshawk/command/cluster';
 import { policyRecord } from '@goshawk/command/policy';
 import { type Millis, nearestRank, type PolicySettings, statusBytes, sumOf } from '@goshawk/core';
 import type { CounterReading, OptionValues, PlanningResults } from '@goshawk/report';
@@ -93,7 +93,7 @@ async function assess(
     needsRecords: options.saveResults !== undefined,
     totalSlots,
     // The capacity of existing workers is unknown.
-    capacity: isShared ? undefined : timesAll(capacityOf(shape.slots, options.resources), shape.workers),
+    capacity: isShared ? undefined : timesAll(sizeOfWorker(options).capacity, shape.workers),
     snapshotIntervalSeconds: Math.max(SNAPSHOT_MIN_SECONDS, SNAPSHOT_TRACE_SECONDS / plan.fit.divisor),
   });
   const places = new Map(plan.jobs.map((job, place) => [job, place]));

@@ -29,6 +29,7 @@ export async function onLocalCluster<T>(
     const local = await LocalCluster.start(
       {
         ...shape,
+        cpus: shape.slots,
         executable,
         resources,
         attribute,
@@ -96,13 +97,6 @@ function shapeOf({ workers, schedulers }: ClusterView, url: string): Shape {
       'no-workers',
       `the cluster at ${url} has no worker that accepts tasks`,
       'start some with `goshawk worker`',
-    );
-  }
-  if (active.some(({ slots }) => slots === 0)) {
-    throw new InputError(
-      'no-slots',
-      `workers of the cluster at ${url} have no fixed number of slots, which a replay needs`,
-      'submit the jobs one by one, or replay on a cluster with slots',
     );
   }
   const slots = sumOf(active, (worker) => worker.slots);

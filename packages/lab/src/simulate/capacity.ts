@@ -1,4 +1,4 @@
-import { capacityOf } from '@goshawk/command/cluster';
+import { parseResources, sizeOfWorker } from '@goshawk/command/cluster';
 import {
   type Attributes,
   amountOf,
@@ -11,20 +11,22 @@ import {
 import type { TraceJob, TraceStage } from '@goshawk/traces';
 
 /**
- * Returns the resources that options define for workers. CPUs do not count if workers have one slot, the
- * default, since the slot already limits them to one task.
+ * Returns the resources that options define for workers. CPUs do not count if workers have one, the
+ * default, since that already limits them to one task.
  */
 export function namedResources({
-  slots,
+  cpus,
   resources,
   vary = [],
 }: {
-  readonly slots: number;
+  readonly cpus?: number | undefined;
   readonly resources?: string | undefined;
   readonly vary?: readonly string[];
 }): string[] {
-  const named = resources === undefined ? [] : Object.keys(capacityOf(0, resources));
-  return slots > 1 || vary.some((text) => text.startsWith('slots=')) ? ['cpu', ...named] : named;
+  const named = Object.keys(parseResources(resources));
+  const { slots } = sizeOfWorker({ cpus, resources });
+  const isCounted = slots > 1 || vary.some((text) => /^(cpus|slots)=/.test(text));
+  return isCounted ? [...new Set(['cpu', ...named])] : named;
 }
 
 /** A job's requirements, apart from times. */
@@ -39,8 +41,10 @@ interface Wide {
 
 interface Cluster {
   readonly workers: number;
-  /** Slots per worker; 0: no fixed number. */
+  /** Slots per worker. */
   readonly slots: number;
+  /** Maximum number of tasks per worker that share its CPUs. Default: as many as slots. */
+  readonly places?: number | undefined;
   /** Capacity per worker. */
   readonly capacity: Resources;
   /** Attributes of all workers in order. */
@@ -49,9 +53,7 @@ interface Cluster {
 
 /** The largest needs of a workload's tasks, with the jobs that have them. */
 export class WorkloadNeeds {
-  #jobs = 0;
-  /** Number of jobs whose tasks all have a demand. */
-  #needing = 0;
+  #haveFractions = false;
   /** Largest demand per resource. */
   readonly #largest = new Map<string, { readonly amount: number; readonly job: string }>();
   /** The widest stage by the demand of its tasks. */
@@ -61,6 +63,11 @@ export class WorkloadNeeds {
   /** Distinct requirements of tasks and preferences of jobs, by their text. */
   readonly #required = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
   readonly #preferred = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
+
+  /** Whether some task takes less than a CPU. */
+  get hasFractions(): boolean {
+    return this.#haveFractions;
+  }
 
   /** Whether the tasks of some stage start together. */
   get hasGangs(): boolean {
@@ -74,16 +81,14 @@ export class WorkloadNeeds {
    * @param number position of the job in the workload, from 1
    */
   add(job: Needs | undefined, tasks: number, number: number): void {
-    this.#jobs++;
     const name = job?.name === undefined ? `job ${number}` : `"${job.name}"`;
     const stages: readonly Pick<TraceStage, 'tasks' | 'demand' | 'require' | 'gang'>[] = job?.stages ?? [
       { tasks },
     ];
-    let needsAll = true;
     for (const stage of stages) {
       const { demand = job?.demand ?? {}, require = job?.require, gang = job?.gang } = stage;
       const amounts = Object.entries(demand);
-      needsAll &&= amounts.some(([, amount]) => amount > 0);
+      if (amounts.length > 0 && amountOf(demand, 'cpu') < 1) this.#haveFractions = true;
       for (const [resource, amount] of amounts)
         if (amount > (this.#largest.get(resource)?.amount ?? 0))
           this.#largest.set(resource, { amount, job: name });
@@ -94,7 +99,6 @@ export class WorkloadNeeds {
       if (require !== undefined)
         this.#required.set(formatAttributes(require), { wanted: require, job: name });
     }
-    if (needsAll) this.#needing++;
     if (job?.prefer === undefined) return;
     const key = formatAttributes(job.prefer);
     if (!this.#preferred.has(key)) this.#preferred.set(key, { wanted: job.prefer, job: name });
@@ -104,21 +108,14 @@ export class WorkloadNeeds {
    * Checks that every task fits a worker. Workers are identical, so a task that does not fit one would wait
    * forever.
    *
-   * @throws InputError if a task fits no worker, requires attributes that no worker has, or would fit without
-   * limit
+   * @throws InputError if a task fits no worker, or requires attributes that no worker has
    */
-  check({ slots, capacity, attributes }: Cluster): void {
+  check({ capacity, attributes }: Pick<Cluster, 'capacity' | 'attributes'>): void {
     for (const { wanted, job } of this.#required.values()) {
       if (attributes.some((each) => mayRun({ attributes: each }, { requires: wanted }))) continue;
       throw impossible(
         `no worker has the attributes that ${job} requires: ${formatAttributes(wanted)}`,
         'describe the workers with --attribute zone=eu,us',
-      );
-    }
-    if (slots === 0 && capacity.cpu === undefined && this.#needing < this.#jobs) {
-      throw impossible(
-        `--slots none: tasks of ${this.#jobs - this.#needing} of ${this.#jobs} jobs request nothing, so a worker without CPUs could hold any number of them`,
-        'state its CPUs, such as --resources cpu=4',
       );
     }
     for (const [resource, { amount, job }] of this.#largest) {
@@ -137,15 +134,15 @@ export class WorkloadNeeds {
    * @param ofAll whether every stage is a gang, or only those marked as one
    * @throws InputError if a stage could never start, or a job prefers attributes that no worker has
    */
-  checkGangs({ workers, slots, capacity, attributes }: Cluster, ofAll = true): void {
+  checkGangs({ workers, slots, places, capacity, attributes }: Cluster, ofAll = true): void {
     for (const { tasks, job, demand } of (ofAll ? this.#widest : this.#widestGangs).values()) {
-      let each = slots === 0 ? Number.POSITIVE_INFINITY : slots;
+      let each = places ?? slots;
       for (const [resource, amount] of Object.entries(demand))
         if (amount > 0) each = Math.min(each, Math.floor(amountOf(capacity, resource) / amount));
       if (tasks <= each * workers) continue;
       throw impossible(
         `the ${tasks} tasks of ${job} start together, and the cluster has room for ${each * workers} of them`,
-        'increase --workers or --slots',
+        'increase --workers or --cpus',
       );
     }
     if (!ofAll) return;

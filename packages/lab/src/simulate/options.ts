@@ -1,10 +1,5 @@
 import type { OptionSpecs, Resolved } from '@goshawk/command';
-import {
-  ATTRIBUTE_OPTION,
-  RESOURCES_OPTION,
-  SHADOW_OPTION,
-  SLOTS_OR_NONE_OPTION,
-} from '@goshawk/command/cluster';
+import { ATTRIBUTE_OPTION, CPUS_OPTION, RESOURCES_OPTION, SHADOW_OPTION } from '@goshawk/command/cluster';
 import { POLICY_OPTIONS } from '@goshawk/command/policy';
 import { LIMITS } from '@goshawk/core';
 import { ALL_POLICY_NAMES } from '@goshawk/policies';
@@ -78,11 +73,8 @@ export const SIMULATE_OPTIONS = {
     describe: 'number of workers (default: 15000, or from --load)',
   },
   schedulers: { type: 'count', default: 10, min: 1, max: 10_000, describe: 'number of schedulers' },
-  slots: SLOTS_OR_NONE_OPTION,
-  resources: {
-    ...RESOURCES_OPTION,
-    describe: `${RESOURCES_OPTION.describe} (default: one CPU per slot)`,
-  },
+  cpus: CPUS_OPTION,
+  resources: RESOURCES_OPTION,
   attribute: ATTRIBUTE_OPTION,
   users: SIMULATED_USERS_OPTION,
   load: {
@@ -90,7 +82,7 @@ export const SIMULATE_OPTIONS = {
     min: 0.001,
     max: 100,
     describe:
-      'offered load as a fraction of all slots: determines --workers, or scales the arrivals if --workers is set',
+      'offered load as a fraction of all CPUs: determines --workers, or scales the arrivals if --workers is set',
   },
   networkDelay: {
     type: 'text',

@@ -74,7 +74,7 @@ export async function perform(
     cutoffSeconds,
     jobs: request.jobs,
     needsRecords: request.needsRecords,
-    totalSlots: request.slots === 0 ? undefined : request.workers * request.slots,
+    totalSlots: request.workers * request.slots,
     capacity: timesAll(request.capacity, request.workers),
     messageTimes: messageTimesOf(request.network),
   });

@@ -1,7 +1,7 @@
 import type { OptionSpecs } from '@goshawk/command';
-import { attributesOfAll, capacityOf, parseAttributes, SLOTS_OR_NONE_OPTION } from '@goshawk/command/cluster';
-import { checkSlots, NO_FACTS, policyRecord, shadowNames } from '@goshawk/command/policy';
-import { formatCount, InputError, LIMITS, type PolicySettings, startsGangs } from '@goshawk/core';
+import { attributesOfAll, parseAttributes, sizeOfWorker } from '@goshawk/command/cluster';
+import { NO_FACTS, policyRecord, shadowNames } from '@goshawk/command/policy';
+import { formatCount, InputError, LIMITS, type PolicySettings, placesOf, startsGangs } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
 import { configureGenerator, findGenerator } from '@goshawk/traces';
 import { checkEstimator } from '../replay/estimates.js';
@@ -15,9 +15,9 @@ const DEFAULT_WORKERS = 15_000;
 
 /** Adds the capacity of the cluster that the workload's generator targets, unless the options define it. */
 export function withClusterOf(workload: string, options: SimulateOptions): SimulateOptions {
-  const { workers, slots, resources, vary } = options;
-  const isSpecified = resources !== undefined || slots !== SLOTS_OR_NONE_OPTION.default;
-  if (isSpecified || vary.some((text) => /^(slots|resources)=/.test(text))) return options;
+  const { workers, cpus, resources, vary } = options;
+  const isSpecified = resources !== undefined || cpus !== undefined;
+  if (isSpecified || vary.some((text) => /^(cpus|slots)=/.test(text))) return options;
   const cluster = findGenerator(workload) === undefined ? undefined : configureGenerator(workload).cluster;
   if (cluster === undefined) return options;
   const isSized = workers !== undefined || options.load !== undefined;
@@ -28,19 +28,16 @@ export function withClusterOf(workload: string, options: SimulateOptions): Simul
 export interface Sizing {
   readonly workers: number;
   readonly arrivalFactor: number;
-  /** Undefined if workers have no fixed number of slots, since load is measured in slots. */
-  readonly offeredLoad: number | undefined;
+  readonly offeredLoad: number;
 }
 
 /** @throws InputError if no cluster size, or no stretch of the arrivals, produces the requested load */
 export function sizeOf(
-  { workers, slots, load }: Pick<SimulateOptions, 'workers' | 'slots' | 'load'>,
+  options: Pick<SimulateOptions, 'workers' | 'cpus' | 'resources' | 'load'>,
   { record }: Pick<Survey, 'record'>,
 ): Sizing {
-  if (slots === 0) {
-    if (load !== undefined) throw noLoad('load is undefined for workers without slots');
-    return { workers: workers ?? DEFAULT_WORKERS, arrivalFactor: 1, offeredLoad: undefined };
-  }
+  const { workers, load } = options;
+  const { slots } = sizeOfWorker(options);
   const busySlots =
     record.spanSeconds > 0 ? record.taskSeconds / record.spanSeconds : Number.POSITIVE_INFINITY;
   if (load === undefined) {
@@ -73,9 +70,9 @@ export function checkOptions(options: SimulateOptions): void {
   shadowNames(options.shadow);
   parseAttributes(options.attribute);
   for (const { options: own } of simulateVariants(options)) {
-    capacityOf(own.slots, own.resources);
+    sizeOfWorker(own);
     checkEstimator(own.estimator);
-    for (const { policy } of simulatedPolicies(own, NO_FACTS, NO_DELAY)) checkSlots(own.slots, policy);
+    simulatedPolicies(own, NO_FACTS, NO_DELAY);
   }
 }
 
@@ -83,7 +80,7 @@ export function checkOptions(options: SimulateOptions): void {
 const VARIABLE: OptionSpecs = specsOf(SIMULATE_OPTIONS, [
   ...Object.keys(POLICY_SETTINGS),
   'workers',
-  'slots',
+  'cpus',
   'schedulers',
   'load',
   'networkDelay',
@@ -113,18 +110,20 @@ export function planRuns(
   label?: string,
 ): RunRequest[] {
   const { workers, arrivalFactor } = sizing;
-  const capacity = capacityOf(options.slots, options.resources);
+  const { slots, capacity } = sizeOfWorker(options);
   const attributes = attributesOfAll(options.attribute, workers);
-  const cluster = { workers, slots: options.slots, capacity, attributes };
+  const cluster = { workers, slots, capacity, attributes };
   survey.needs.check(cluster);
   const countedSeconds = countedTime(options, survey, arrivalFactor);
   return simulatedPolicies(options, survey.facts, network).flatMap(({ policy, network: of, estimator }) => {
     checkPartition(policy, workers);
-    if (startsGangs(policy.preset)) survey.needs.checkGangs(cluster, policy.preset.gangs);
+    const places = policy.preset.packs && survey.needs.hasFractions ? placesOf(slots) : undefined;
+    if (startsGangs(policy.preset)) survey.needs.checkGangs({ ...cluster, places }, policy.preset.gangs);
     return Array.from({ length: options.seeds }, (_, i) => ({
       policy: label === undefined ? policy : { ...policy, policy: label },
       workers,
-      slots: options.slots,
+      slots,
+      places,
       capacity,
       attribute: options.attribute,
       schedulers: options.schedulers,
@@ -198,12 +197,12 @@ function optionsRecord(
 ): RunRequest['options'] {
   return {
     workers: sizing.workers,
-    slots: options.slots,
+    slots: sizeOfWorker(options).slots,
     resources: options.resources ?? null,
     ...(options.attribute.length === 0 ? {} : { attribute: options.attribute }),
     ...(options.users === undefined ? {} : { users: options.users }),
     schedulers: options.schedulers,
-    load: Number.isFinite(sizing.offeredLoad) ? sizing.offeredLoad! : null,
+    load: Number.isFinite(sizing.offeredLoad) ? sizing.offeredLoad : null,
     arrivalFactor: sizing.arrivalFactor,
     seed,
     estimator: options.estimator,

@@ -10,6 +10,8 @@ export interface RunRequest {
   readonly workers: number;
   /** 0: no fixed number. */
   readonly slots: number;
+  /** Maximum number of tasks per worker that share its CPUs. Default: as many as slots. */
+  readonly places?: number | undefined;
   /** Capacity per worker besides slots. */
   readonly capacity: Resources;
   /** Worker attributes as in `--attribute`; default: none. */

@@ -63,7 +63,7 @@ test('the page shows the series of the run', async () => {
   await simulate('--policy', 'hawk,sparrow', '--report', report);
   const page = await readFile(report, 'utf8');
   for (const title of [
-    'Busy slots',
+    'Busy CPUs',
     'Entries in worker queues',
     'Short tasks waiting',
     'Long tasks waiting',

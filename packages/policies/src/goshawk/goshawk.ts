@@ -5,7 +5,7 @@ import {
   type Millis,
   PER_CPU,
   reserveWindowMs,
-  SLOT,
+  slotsIn,
   type Vector,
 } from '@goshawk/core';
 import { Beliefs } from '../beliefs.js';
@@ -88,7 +88,7 @@ export class Goshawk implements CentralPolicy {
   readonly #due = new Map<JobView, JobState>();
   /** Jobs whose work, and so their position in the order, must be recomputed. */
   readonly #stale = new Set<JobView>();
-  readonly #free = new FreeWorkers(({ free }) => unitsIn(free));
+  readonly #free = new FreeWorkers(({ free }) => slotsIn(free));
   readonly #reservations = new Reservations(this.#beliefs);
   readonly #preemption = new Preemption();
   readonly #placement: Placement;
@@ -652,7 +652,7 @@ export class Goshawk implements CentralPolicy {
 
   #opened(worker: WorkerView, open: boolean): void {
     if (open) this.#roomier.add(worker);
-    this.#units += (open ? 1 : -1) * unitsIn(worker.capacity);
+    this.#units += (open ? 1 : -1) * slotsIn(worker.capacity);
     this.#free.update(worker);
     for (const run of worker.runs) {
       if (open) this.#count(run);
@@ -753,11 +753,6 @@ export class Goshawk implements CentralPolicy {
       this.#stale.add(job);
     }
   }
-}
-
-/** Number of one-CPU tasks that fit into these amounts. */
-function unitsIn(amounts: Vector): number {
-  return Math.min(amounts[SLOT]!, (amounts[CPU] ?? 0) / PER_CPU);
 }
 
 /** A task without CPUs counts as one of a CPU: it occupies a place. */

@@ -65,6 +65,5 @@ ${workersInWords(comparison)} ${slots} with ${schedulers}, ${cluster.mode === 'l
 }
 
 function slotsInWords(slots: number): string {
-  if (slots === 0) return 'without slots';
-  return slots === 1 ? 'of one slot' : `of ${slots} slots`;
+  return slots === 1 ? 'of one CPU' : `of ${slots} CPUs`;
 }

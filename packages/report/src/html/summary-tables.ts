@@ -122,7 +122,7 @@ function ratioTable(comparison: Comparison): Markup | null {
   )}<p class="note">Below 1×, ${isOne ? first.policy : 'the first policy'} is faster.${spreadNote}</p>`;
 }
 
-/** Renders the costs of each policy: slots, steals, messages. */
+/** Renders the costs of each policy: CPUs, steals, messages. */
 export function costSection(policies: readonly PolicyView[]): Markup {
   const byPolicy = policies.map((policy): Column => ({ title: named(policy) }));
   const rows = (entries: Columns<PolicyView>): Row[] =>
@@ -131,9 +131,9 @@ export function costSection(policies: readonly PolicyView[]): Markup {
   const work = rows([
     ['busy during arrivals, median', ({ utilisation }) => percent(utilisation.whileSubmitting.p50)],
     ['busy during arrivals, mean', ({ utilisation }) => percent(utilisation.whileSubmitting.mean)],
-    ['busy slots, median', ({ utilisation }) => percent(utilisation.p50)],
-    ['busy slots, mean', ({ utilisation }) => percent(utilisation.mean)],
-    ['busy slots, max', ({ utilisation }) => percent(utilisation.max)],
+    ['busy CPUs, median', ({ utilisation }) => percent(utilisation.p50)],
+    ['busy CPUs, mean', ({ utilisation }) => percent(utilisation.mean)],
+    ['busy CPUs, max', ({ utilisation }) => percent(utilisation.max)],
     ['wait of a short task, p50', ({ queueingSeconds }) => duration(queueingSeconds.short.p50)],
     ['wait of a short task, p90', ({ queueingSeconds }) => duration(queueingSeconds.short.p90)],
     ['wait of a long task, p50', ({ queueingSeconds }) => duration(queueingSeconds.long.p50)],

@@ -32,12 +32,11 @@ const RATES = { ...LEVELS, isRate: true } as const;
 
 const BUSY: Timeline = {
   id: 'busy',
-  title: 'Busy slots',
-  axisName: 'share of slots',
+  title: 'Busy CPUs',
+  axisName: 'share of CPUs',
   format: percent,
   tick: (share) => `${Math.round(share * 100)}%`,
-  points: ({ seconds, busySlots }, slots) =>
-    slots === 0 ? [] : paired(seconds, busySlots, (busy) => busy / slots),
+  points: ({ seconds, busySlots }, slots) => paired(seconds, busySlots, (busy) => busy / slots),
   reach: 1,
 };
 

@@ -9,6 +9,7 @@ import {
   LIMITS,
   makeFolder,
   type Outcome,
+  placesOf,
   type Resources,
   startFault,
 } from '@goshawk/core';
@@ -47,14 +48,14 @@ import { StoryLog } from './story-log.js';
 export interface WorkersOptions extends ProcessOptions {
   /** Names of the workers, one each. */
   readonly names: readonly string[];
-  /** 0: unlimited. */
+  /** Maximum number of tasks of one worker that share no CPU. */
   readonly slots: number;
-  /** Resources besides slots that the tasks of one worker share. */
+  /** Resources that the tasks of one worker share. Default for CPUs: one per slot. */
   readonly capacity: Resources;
   /** Attributes of each worker, such as rack, zone and model, in the order of names. Default: none. */
   readonly attributes?: readonly (readonly Attribute[])[];
-  /** Names of the GPUs as tasks see them, by index; default: the index. */
-  readonly gpuNames?: readonly string[] | undefined;
+  /** Names of the GPUs of a worker as tasks see them, by index; default: the index. */
+  readonly gpuNamesOf?: (worker: number) => readonly string[] | undefined;
   /** Central's endpoint. */
   readonly central: string;
   /** Folder that persists after the process ends. */
@@ -66,14 +67,6 @@ export interface WorkersOptions extends ProcessOptions {
   readonly network?: boolean | undefined;
   /** Files and folders hidden from tasks, besides `dataFolder`. */
   readonly hidden?: readonly string[] | undefined;
-}
-
-function noSlots(policy: string): InputError {
-  return new InputError(
-    'bad-option',
-    `--slots none: the cluster is under ${policy}, which needs slots`,
-    'give a number of slots, or run central with a packing policy',
-  );
 }
 
 /** Returns the host of `tcp://HOST:PORT`. */
@@ -103,12 +96,12 @@ export function tellOfMemory(
 ): void {
   const heapMiB = executors?.moduleHeapMiBMax ?? moduleHeapMiB(allowed);
   const threads = executors?.moduleThreads ?? availableParallelism();
-  const tasks = slots === 0 ? threads : Math.min(threads, names.length * slots);
+  const tasks = Math.min(threads, names.length * slots);
   const allowedMiB = Math.floor(allowed / (1024 * 1024));
   if (tasks * heapMiB * 1024 * 1024 + WORKER_BYTES <= allowed) return;
   logger.warn(
     { allowedMiB, moduleHeapMiB: heapMiB, tasks },
-    'module tasks together may use more memory than this process may have, which would kill it: use fewer slots or more memory',
+    'module tasks together may use more memory than this process may have, which would kill it: use fewer --cpus or more memory',
   );
 }
 
@@ -157,7 +150,8 @@ function checkCgroup(folder: string | undefined): void {
  * @throws InputError if it cannot listen on its endpoint
  */
 export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
-  const { logger, names, slots, capacity } = options;
+  const { logger, names, slots } = options;
+  const capacity = { cpu: slots, ...options.capacity };
   const { runAs = 'self', network } = options;
   if (runAs === 'self' && network === false)
     throw new InputError(
@@ -216,7 +210,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
         index,
         name,
         executor,
-        gpuNames: options.gpuNames,
+        gpuNames: options.gpuNamesOf?.(index),
         traceparentOf: tracing && ((order) => traceparentOfRun(tracing, order)),
         onRunEnded,
         onDrained: () => draining.get(name)?.(),
@@ -225,17 +219,16 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
         const host = hostOf(process.mailbox.endpoint);
         const at = { self: process.addressOf(index), http: process.http, host };
         const attributes = withEngine(options.attributes?.[index] ?? [], containers);
-        const config = { name, ...at, slots, capacity, attributes, central };
-        const needsSlots = (policy: string): void => process.fail(noSlots(policy));
+        const config = { name, ...at, slots, places: placesOf(slots), capacity, attributes, central };
         return new Worker(
           { ...config, registerRetryMs: REGISTER_RETRY_MS },
-          { ...environment, ...logsOf(name, taken[index]!, logger), needsSlots },
+          { ...environment, ...logsOf(name, taken[index]!, logger) },
         );
       },
     );
   });
   const { endpoint } = process.mailbox;
-  logger.info({ workers: names.length, slots, endpoint, central: options.central }, 'workers are up');
+  logger.info({ workers: names.length, capacity, endpoint, central: options.central }, 'workers are up');
   const machines = workers.map(({ machine }) => machine);
   const areMembers = (): boolean => machines.every(({ isMember }) => isMember);
   const whyNot = () =>

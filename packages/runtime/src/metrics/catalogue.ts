@@ -185,7 +185,7 @@ export const METRICS = {
   }),
   ...of(['central'], {
     goshawk_central_workers: gauge('Workers in the cluster.', BY_PARTITION_AND_STATE),
-    goshawk_central_slots: gauge('Slots of the workers in the cluster.', BY_PARTITION_AND_STATE),
+    goshawk_central_slots: gauge('CPUs of the workers in the cluster.', BY_PARTITION_AND_STATE),
     goshawk_central_schedulers: gauge(
       'Schedulers: present; away, seen before with a journal that is kept; missing, expected but not seen since central started.',
       { state: ['present', 'away', 'missing'] },
@@ -207,8 +207,8 @@ export const METRICS = {
     goshawk_central_tasks_placed_total: counter('Tasks placed by central.'),
     goshawk_central_placed_tasks: gauge('Tasks placed by central and not known to have ended.'),
     goshawk_central_pending_tasks: gauge('Tasks that currently fit no worker.'),
-    goshawk_central_matches_total: counter('Free slots matched with a job.'),
-    goshawk_central_unmatched_tasks: gauge('Tasks that need a free slot, by kind of job.', {
+    goshawk_central_matches_total: counter('Free places at workers matched with a job.'),
+    goshawk_central_unmatched_tasks: gauge('Tasks that need a free worker, by kind of job.', {
       kind: UNMATCHED_KINDS,
     }),
     goshawk_central_matching: gauge('1 while central matches short jobs; 0 while it is overloaded.'),
@@ -220,8 +220,8 @@ export const METRICS = {
     goshawk_worker_workers: gauge('Workers of this process, by membership of the cluster.', {
       state: ['member', 'apart'],
     }),
-    goshawk_worker_slots: gauge('Slots of the workers in this process.'),
-    goshawk_worker_busy_slots: gauge('Slots with a task or a request for one.', BY_CLASS),
+    goshawk_worker_slots: gauge('CPUs of the workers in this process.'),
+    goshawk_worker_busy_slots: gauge('Tasks that run or are being fetched.', BY_CLASS),
     goshawk_worker_queued_entries: gauge('Queued probes and placed tasks.'),
     goshawk_worker_unconfirmed_reports: gauge('Task reports not yet confirmed by their owners.'),
     goshawk_worker_tasks_started_total: counter('Started tasks.'),

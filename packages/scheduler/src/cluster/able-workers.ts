@@ -119,20 +119,27 @@ function hasAttribute(workers: KnownWorkers, name: string): boolean {
   return false;
 }
 
-/** Number of such tasks that fit on all workers together, including draining ones; counted up to `most`. */
-export function roomFor(workers: KnownWorkers, needs: TaskNeeds, most: number): number {
-  return workers.remember(question('room', needs, String(most)), () => countRoom(workers, needs, most));
+/**
+ * Number of such tasks that fit on all workers together, including draining ones; counted up to `most`.
+ *
+ * @param sharesCpus tasks that take less than a CPU share one
+ */
+export function roomFor(workers: KnownWorkers, needs: TaskNeeds, most: number, sharesCpus: boolean): number {
+  return workers.remember(question('room', needs, String(most)), () =>
+    countRoom(workers, needs, most, sharesCpus),
+  );
 }
 
-function countRoom(workers: KnownWorkers, needs: TaskNeeds, most: number): number {
+function countRoom(workers: KnownWorkers, needs: TaskNeeds, most: number, sharesCpus: boolean): number {
   let room = 0;
   for (const member of workers.all()) {
     if (!hasRequired(member, needs)) continue;
     const { slots, capacity } = member;
-    let here = placesOf(slots);
-    const demand = taken(needs.demand, capacity);
+    let here = sharesCpus ? placesOf(slots) : slots;
+    const demand = taken(needs.demand, { cpu: slots, ...capacity });
     for (const name in demand) {
-      if (demand[name]! > 0) here = Math.min(here, timesIn(demand[name]!, amountOf(capacity, name), name));
+      if (demand[name]! > 0)
+        here = Math.min(here, timesIn(demand[name]!, amountOf({ cpu: slots, ...capacity }, name), name));
     }
     room += here;
     if (room >= most) break;
@@ -219,15 +226,6 @@ function describeTooLarge(workers: KnownWorkers, demand: Resources): string | un
   }
   const { name, capacity } = closest!;
   return `no worker has ${formatResources(taken(demand, capacity))}; the closest is ${name} with ${formatResources(capacity)}`;
-}
-
-/** A worker that bounds neither slots nor CPUs; undefined: none. */
-export function withoutSlots(workers: KnownWorkers): Member | undefined {
-  return workers.remember('without slots', () => {
-    for (const member of workers.all())
-      if (member.slots === 0 && member.capacity.cpu === undefined) return member;
-    return undefined;
-  });
 }
 
 function namesOf(members: readonly Member[]): string {

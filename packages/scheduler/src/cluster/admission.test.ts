@@ -81,34 +81,26 @@ describe('a preference', () => {
   });
 });
 
-describe('on workers without slots', () => {
-  const one = (slots: number) => [worker(1, { slots, capacity: { cpu: 4 } })];
+describe('the demand of a task', () => {
+  const one = [worker(1, { slots: 4, capacity: { cpu: 4, gpu: 2 } })];
 
-  test('a task without a demand takes a CPU, and is rejected where none is stated', () => {
-    const boundless = [worker(1, { slots: 0, capacity: { memory: 4 } })];
-    for (const demand of [undefined, {}, { cpu: 0 }]) {
-      const job = { tasks: tasks(1), ...(demand === undefined ? {} : { demand }) };
-      expect(why(job, boundless, DEFAULT_POLICY)).toMatch(
-        /^worker w1 states neither slots nor CPUs, .* must request resources$/,
-      );
-      expect(why(job, one(0), DEFAULT_POLICY)).toBeUndefined();
-      expect(why(job, one(2), DEFAULT_POLICY)).toBeUndefined();
-      expect(why(job, [worker(1, { slots: 2, capacity: { cpu: 0.5 } })], DEFAULT_POLICY)).toMatch(
-        /^no worker has cpu 1;/,
-      );
-    }
+  test('is one CPU if it requests nothing', () => {
+    const half = [worker(1, { capacity: { cpu: 0.5 } })];
+    expect(why({ tasks: tasks(1) }, one, DEFAULT_POLICY)).toBeUndefined();
+    expect(why({ tasks: tasks(1) }, half, DEFAULT_POLICY)).toMatch(/^no worker has cpu 1;/);
+    expect(why({ tasks: tasks(1), demand: { cpu: 4.5 } }, one, DEFAULT_POLICY)).toMatch(
+      /^no worker has cpu 4\.5;/,
+    );
   });
 
-  test('a task fits as elsewhere', () => {
-    for (const slots of [0, 2]) {
-      expect(why({ tasks: tasks(1), demand: { cpu: 4 } }, one(slots), DEFAULT_POLICY)).toBeUndefined();
-      expect(why({ tasks: tasks(1), demand: { cpu: 4.5 } }, one(slots), DEFAULT_POLICY)).toMatch(
-        /^no worker has cpu 4\.5;/,
-      );
-      expect(why({ tasks: tasks(1), demand: { gpu: 1 } }, one(slots), DEFAULT_POLICY)).toMatch(
-        /^no worker has gpu 1;/,
-      );
-    }
+  test('bounds a gang by what is shared, under policies that pack', () => {
+    const policy = { ...DEFAULT_POLICY, preset: PRESETS.goshawk };
+    const gang = (count: number, demand: Record<string, number>) =>
+      why({ stages: [{ name: 'a', tasks: tasks(count), gang: true }], demand }, one, policy);
+    expect(gang(8, { cpu: 0.5 })).toBeUndefined();
+    expect(gang(9, { cpu: 0.5 })).toBe('its 9 tasks start together, and the cluster has room for 8 of them');
+    expect(gang(4, { gpu: 0.5 })).toBeUndefined();
+    expect(gang(3, { gpu: 0.6 })).toBe('its 3 tasks start together, and the cluster has room for 2 of them');
   });
 });
 

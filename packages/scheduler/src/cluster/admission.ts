@@ -2,12 +2,9 @@ import {
   countTasks,
   effectiveScope,
   formatAttributes,
-  formatResources,
   hasGangs,
   type JobClass,
   type JobSpec,
-  type Member,
-  NO_RESOURCES,
   type PolicySettings,
   present,
   type Resources,
@@ -17,7 +14,7 @@ import {
 } from '@goshawk/core';
 import { possibleClasses } from '../job/classify.js';
 import type { Job } from '../job/job.js';
-import { couldFit, mayMeet, missingRequirement, roomFor, whyTooLarge, withoutSlots } from './able-workers.js';
+import { couldFit, mayMeet, missingRequirement, roomFor, whyTooLarge } from './able-workers.js';
 import type { Cluster } from './cluster.js';
 import type { Members } from './members.js';
 
@@ -43,10 +40,6 @@ export function whyImpossible(
     if (message !== undefined) return { message, hint: ASK_FOR_LESS };
   }
   if (members.size === 0) return undefined;
-  if (spec.stages.some(({ demand }) => demand === NO_RESOURCES)) {
-    const without = withoutSlots(members);
-    if (without !== undefined) return boundless(without);
-  }
   for (const jobClass of possibleClasses(spec, policy)) {
     const scope = effectiveScope(policy.preset, policy.preset[jobClass].over);
     for (const stage of spec.stages) {
@@ -113,7 +106,7 @@ function whyNoGang(
   for (const stage of stages) {
     if (stage.gang !== true && !preset.gangs) continue;
     const count = countTasks(stage.tasks);
-    const room = roomFor(members, stage, count);
+    const room = roomFor(members, stage, count, preset.packs);
     if (room >= count) continue;
     return {
       message: `its ${count} tasks start together, and the cluster has room for ${room} of them`,
@@ -124,13 +117,6 @@ function whyNoGang(
   return {
     message: `no worker has what it prefers: ${formatAttributes(prefer)}`,
     hint: '`goshawk workers --json` shows their attributes; omit the preference if any worker is acceptable',
-  };
-}
-
-function boundless({ name, capacity }: Member): Impossible {
-  return {
-    message: `worker ${name} states neither slots nor CPUs, so each task must request resources`,
-    hint: `state what a task needs of ${formatResources(capacity)}, or start the worker with --resources cpu=4`,
   };
 }
 

@@ -17,7 +17,7 @@ export interface WorkloadGenerator {
 /** Equal workers. */
 export interface GeneratedCluster {
   readonly workers: number;
-  readonly slots: number;
+  readonly cpus: number;
   /** A value of `--resources`. */
   readonly resources: string;
 }

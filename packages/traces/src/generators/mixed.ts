@@ -32,7 +32,7 @@ export const mixed = defineGenerator({
     scale: positive(1, 'divides the run times, deadlines and times between submissions'),
     seed: seed(),
   },
-  cluster: ({ workers }) => ({ workers, slots: CPUS, resources: RESOURCES }),
+  cluster: ({ workers }) => ({ workers, cpus: CPUS, resources: RESOURCES }),
   generate: function* ({ jobs, load, workers, scale, seed }): Generator<TraceJob> {
     const random = Random.seeded(seed).fork('mixed');
     const draws = new Draws(random.fork('jobs'), workers, scale);

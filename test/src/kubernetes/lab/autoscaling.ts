@@ -104,7 +104,12 @@ function writeOverlay(lab: Lab, node: OneNode): string {
       {
         name: 'goshawk-autoscale',
         behavior: 'merge',
-        literals: [`GOSHAWK_MAX=${POOL_MAX}`, 'GOSHAWK_SLOTS=1', 'GOSHAWK_COOLDOWN=5s', 'GOSHAWK_EVERY=1s'],
+        literals: [
+          `GOSHAWK_MAX=${POOL_MAX}`,
+          'GOSHAWK_WORKER_CPUS=1',
+          'GOSHAWK_COOLDOWN=5s',
+          'GOSHAWK_EVERY=1s',
+        ],
       },
     ],
     patches: [{ patch: JSON.stringify(poolPatch()) }, { patch: JSON.stringify(autoscalerPatch()) }],

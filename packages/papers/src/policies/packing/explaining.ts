@@ -1,4 +1,4 @@
-import { type Attributes, formatAttributes, formatBytes, sumOf, type Vector } from '@goshawk/core';
+import { type Attributes, formatAttributes, formatBytes, SLOT, sumOf, type Vector } from '@goshawk/core';
 import type { PolicyExplanation, StageView, WorkerView } from '@goshawk/policies';
 
 /** Facts for the sentences: amounts by resource name, and workers that accept tasks. */
@@ -81,12 +81,12 @@ function shareFree({ capacity, free }: WorkerView): number {
   return sumOf(capacity, (all, index) => (all > 0 && Number.isFinite(all) ? free[index]! / all : 0));
 }
 
-/** Formats `1 slot, cpu 0.5, memory 1 GiB`. */
+/** Formats `cpu 0.5, memory 1 GiB`. */
 function amounts(vector: Vector, resources: readonly string[]): string {
   const parts = vector.flatMap((amount, index) => {
-    if (index === 0) return Number.isFinite(amount) ? [amount === 1 ? '1 slot' : `${amount} slots`] : [];
+    if (index === SLOT || amount === 0) return [];
     const name = resources[index]!;
     return [name === 'memory' ? `memory ${formatBytes(amount)}` : `${name} ${amount / 1000}`];
   });
-  return parts.join(', ');
+  return parts.join(', ') || 'nothing';
 }

@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process';
+import fs from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** Resources of this machine that its processes may use. */
+interface Machine {
+  /** Whole CPUs, at least one. */
+  readonly cpus: number;
+  /** In bytes. */
+  readonly memory: number;
+  /** Names of the NVIDIA GPUs, as CUDA_VISIBLE_DEVICES takes them. */
+  readonly gpus: readonly string[];
+}
+
+/** Time limit of nvidia-smi, which hangs if a driver is broken. ms */
+const NVIDIA_SMI_MS = 10_000;
+
+/** Returns what this process may use: limits of its container, its CPU affinity and CUDA_VISIBLE_DEVICES count. */
+export async function detectMachine(environment: Variables): Promise<Machine> {
+  const limits = cgroupLimits(readText);
+  return {
+    cpus: Math.max(1, Math.floor(Math.min(availableParallelism(), limits.cpus))),
+    memory: Math.floor(Math.min(totalmem(), limits.memory)),
+    gpus: await gpusOf(environment),
+  };
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Returns the limits of the control groups of this process and of those that contain them; infinite without any.
+ *
+ * @param read returns the text of a file; undefined if there is none
+ */
+export function cgroupLimits(read: (path: string) => string | undefined): {
+  readonly cpus: number;
+  readonly memory: number;
+} {
+  let [cpus, memory] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (const line of (read('/proc/self/cgroup') ?? '').split('\n')) {
+    const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+    if (controllers === undefined || path === undefined) continue;
+    const isFirst = controllers !== '';
+    const names = controllers.split(',');
+    const root = join('/sys/fs/cgroup', isFirst ? controllers : '');
+    for (const folder of upwards(path).map((each) => join(root, each))) {
+      if (!isFirst || names.includes('cpu')) cpus = Math.min(cpus, cpusIn(read, folder, isFirst));
+      if (isFirst && !names.includes('memory')) continue;
+      const limit = Number.parseInt(
+        read(join(folder, isFirst ? 'memory.limit_in_bytes' : 'memory.max')) ?? '',
+        10,
+      );
+      if (limit > 0) memory = Math.min(memory, limit);
+    }
+  }
+  return { cpus, memory };
+}
+
+/** Returns the CPU quota of one control group. Version 1 has it in two files. */
+function cpusIn(read: (path: string) => string | undefined, folder: string, isFirst: boolean): number {
+  const [quota, period] = isFirst
+    ? [read(join(folder, 'cpu.cfs_quota_us')), read(join(folder, 'cpu.cfs_period_us'))]
+    : (read(join(folder, 'cpu.max')) ?? '').split(' ');
+  const cpus = Number.parseInt(quota ?? '', 10) / Number.parseInt(period ?? '', 10);
+  return cpus > 0 ? cpus : Number.POSITIVE_INFINITY;
+}
+
+/** Returns a folder and those that contain it. In a container, only the root may exist. */
+function upwards(path: string): string[] {
+  const folders = [path];
+  while (path !== '/' && path !== '.') {
+    path = dirname(path);
+    folders.push(path);
+  }
+  return folders;
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return fs.readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+async function gpusOf({ CUDA_VISIBLE_DEVICES: visible, PATH }: Variables): Promise<readonly string[]> {
+  if (visible !== undefined) return visible.split(',').filter((name) => name !== '');
+  const count = deviceCount() || (await countBySmi(PATH));
+  return Array.from({ length: count }, (_, index) => `${index}`);
+}
+
+function deviceCount(): number {
+  try {
+    return fs.readdirSync('/dev').filter((name) => /^nvidia\d+$/.test(name)).length;
+  } catch {
+    return 0;
+  }
+}
+
+/** Devices have other names in some virtual machines. Without the program there are no GPUs. */
+async function countBySmi(path: string | undefined): Promise<number> {
+  try {
+    const { stdout } = await promisify(execFile)('nvidia-smi', ['-L'], {
+      timeout: NVIDIA_SMI_MS,
+      env: { ...process.env, PATH: path },
+    });
+    return stdout.split('\n').filter((line) => /^GPU \d+:/.test(line)).length;
+  } catch {
+    return 0;
+  }
+}
