@@ -1,4 +1,4 @@
-import { type Attribute, type Millis, NOBODY } from '@goshawk/core';
+import { type Attribute, type MessageOf, type Millis, NOBODY, present } from '@goshawk/core';
 import { giveBackKept } from './foreseeing.js';
 import { heldRuns } from './held-tasks.js';
 import { nextBeat } from './membership.js';
@@ -15,8 +15,8 @@ export function register(w: WorkerState, now: Millis, isRepeated = false): void 
   const runs = heldRuns(w, now);
   if (!isRepeated || runs.length > 0 || !w.env.holdsBack?.(w.central)) {
     const { name, slots, capacity, http, attributes = NO_ATTRIBUTES, places } = w.config;
-    const state = { draining: w.isDraining, http, runs, attributes, places };
-    w.env.send(w.central, { type: 'register', name, slots, capacity, ...state });
+    const state = { draining: w.isDraining, http, runs, attributes, ...present({ places }) };
+    w.env.send(w.central, { type: 'register', name, slots, capacity, ...state } as MessageOf<'register'>);
   }
   beatAgain(w, now);
 }

@@ -69,8 +69,9 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'slot-freed-twice',
     what: 'a slot counts twice when it becomes free',
     file: 'worker/slots',
-    find: 'workers.idle[this.#row]++;',
-    replace: 'workers.idle[this.#row] = Math.min(this.count, workers.idle[this.#row] + 2);',
+    find: 'cpus[this.#row];\n        return Math.max(0, all - busy[this.#row]);',
+    replace:
+      'cpus[this.#row];\n        return Math.max(0, all - busy[this.#row] + (busy[this.#row] > 0 ? 1 : 0));',
   },
   {
     name: 'chunk-task-runs-twice',
