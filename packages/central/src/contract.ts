@@ -24,27 +24,27 @@ export type CentralTimer =
 
 export interface CentralEnvironment extends Environment<CentralTimer> {
   /**
-   * How long the process has been busy since its start, by which central detects overload. ms. Absent in drivers in
-   * which processing takes no time.
+   * Returns the busy time of the process since its start, in ms, from which central detects overload. Absent in drivers
+   * in which processing takes no time, such as the simulator.
    */
   readonly busyMs?: (() => Millis) | undefined;
   /** Sends a problem to a solver, whose answer arrives through `solved`. Absent without a solver. */
   readonly solve?: ((id: number, problem: SolverProblem) => void) | undefined;
-  /** Receives exceptions of a custom policy; central then continues. Without it, central ends. */
+  /** Receives each exception that a custom policy throws, so that central continues. If absent, central exits. */
   readonly policyFailed?: ((error: unknown) => void) | undefined;
-  /** Another central runs this cluster; the process must exit and report the error. */
+  /** Called when another central runs this cluster: the process must exit and report the error. */
   readonly superseded?: ((error: Error) => void) | undefined;
-  /** Another central and this one both have followers, so neither exits automatically. */
+  /** Called when this central and another one both have followers, so that neither exits automatically. */
   readonly contested?: ((other: string, followers: number) => void) | undefined;
-  /** Problems that only the driver sees and an operator must fix, one line each. */
+  /** Returns problems that only the driver can detect and an operator must fix, one line each. */
   readonly warnings?: (() => readonly string[]) | undefined;
-  /** An event in the cluster for the operator's log. */
+  /** Called for each cluster event that belongs in the log. */
   readonly happened?: ((event: ClusterEvent) => void) | undefined;
-  /** A scheduler's journal lacks its last known incarnation: it was reset to an earlier state. */
+  /** Called when a scheduler's journal lacks its last known incarnation, which means that an older copy was restored. */
   readonly journalWentBack?: ((scheduler: string) => void) | undefined;
 }
 
-/** Changes of the membership, by name. */
+/** Cluster event, usually a membership change. Workers and schedulers are identified by name. */
 export type ClusterEvent =
   | {
       readonly kind: 'worker-joined';
@@ -119,12 +119,12 @@ export type LossCause = 'lease' | 'replaced' | 'takeover';
 
 export interface CentralConfig {
   readonly name: string;
-  /** Names of schedulers that count as missing when absent. */
+  /** Names of schedulers to report as missing until they register. */
   readonly expectedSchedulers?: readonly string[] | undefined;
   readonly self: Address;
-  /** Additional addresses where another central can reach it. */
+  /** Additional addresses at which another central can reach this one. */
   readonly at?: readonly Address[] | undefined;
-  /** Settings for all parties that join. */
+  /** Settings that central sends to each worker and scheduler that joins. */
   readonly settings: ClusterSettings;
   /** Grants of the users (`--users`); absent: equal weights. */
   readonly users?: UserGrants | undefined;
@@ -157,7 +157,7 @@ export interface CentralStanding {
   /** Tasks that wait for a match, by kind. */
   readonly unmatchedTasks: Readonly<Partial<Record<UnmatchedKind, number>>>;
   readonly matches: number;
-  /** Central matches short jobs; false: it is overloaded. */
+  /** Whether central matches short jobs; false while it is overloaded. */
   readonly isMatching: boolean;
 }
 
@@ -168,7 +168,7 @@ export interface CountedWorkers {
   readonly slots: number;
 }
 
-/** Counters since the start. */
+/** Counters since central started. */
 export interface CentralCounters {
   tasksPlaced: number;
   workersJoined: number;

@@ -15,7 +15,7 @@ const workerView = view({
   slots,
   /** Amounts by resource. */
   capacity: resources,
-  /** Rack, zone, model. */
+  /** Attributes such as rack, zone and model. */
   attributes: list(attribute, LIMITS.attributesMax),
   partition: choice('general', 'short'),
   state: choice(...WORKER_STATES),

@@ -31,7 +31,7 @@ interface Container {
   readonly command: string;
 }
 
-/** Limits and container that a command has beside its process group. */
+/** Environment in which a command runs, apart from its process group. */
 interface Surroundings {
   readonly place: LimitedPlace | undefined;
   readonly engine: Container | undefined;

@@ -93,7 +93,7 @@ export interface WorkerConfig {
   readonly places?: number | undefined;
   /** Resources shared by its tasks, besides slots. */
   readonly capacity: Resources;
-  /** Rack, zone, model. */
+  /** Attributes such as rack, zone and model. */
   readonly attributes?: readonly { readonly name: string; readonly value: string }[] | undefined;
   /** The central to register with. */
   readonly central: Address;

@@ -1,9 +1,9 @@
 import type { Millis } from '@goshawk/core';
 import type { WorkerState } from './state.js';
 
-// Task output is sent to the owner while the task runs: periodically, and immediately if there is much.
+// A worker streams task output to the job's owner: after a short delay, or as soon as the buffer is full.
 
-/** @param dueAt latest time at which it must be sent */
+/** Buffers output of a running task. @param dueAt time by which to send it */
 export function print(
   w: WorkerState,
   slot: number,

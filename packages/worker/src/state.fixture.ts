@@ -2,7 +2,7 @@ import { type Address, type ClusterSettings, NO_RESOURCES, NOBODY, Random } from
 import type { WorkerEnvironment } from './contract.js';
 import { WorkerState } from './state.js';
 
-/** An idle worker with one slot, without message handlers. @param env records the effects */
+/** Returns the state of an idle worker with one slot. @param env callbacks that replace the default no-ops */
 export function idleWorker(
   self: Address,
   seed: string,

@@ -9,7 +9,7 @@ import {
   slotsOf,
 } from '@goshawk/core';
 
-/** Partition of a worker. */
+/** Group in which a worker is counted: its partition, or `inactive` if it accepts no work. */
 export type CountedAs = 'inactive' | 'general' | 'short';
 
 export interface WorkerRecord {
@@ -22,17 +22,17 @@ export interface WorkerRecord {
   /** Maximum number of its tasks; more than slots if tasks share a CPU. */
   readonly places: number;
   readonly capacity: Resources;
-  /** Rack, zone, model. */
+  /** Attributes such as rack, zone and model. */
   readonly attributes: readonly Attribute[];
   partition: 'general' | 'short';
-  /** Partition in which it is counted; undefined before it is counted and after it left. */
+  /** Group in which the worker is counted; undefined before it is counted and after it leaves. */
   countedAs: CountedAs | undefined;
   /** The worker reports that it accepts no new work. */
   draining: boolean;
   drained: boolean;
   /** The operator requested draining. */
   drainRequested: boolean;
-  /** Reason of the quarantine, and when the worker last reported it. */
+  /** Reason for the quarantine, and when the worker last reported it. */
   quarantine: { readonly reason: string; readonly reportedAt: Millis } | undefined;
   lastSeenAt: Millis;
   /** When its connection last broke. */
@@ -48,7 +48,7 @@ export interface SchedulerRecord {
   readonly name: string;
   readonly tag: string;
   readonly endpoint: string;
-  /** Its jobs survive it. */
+  /** The scheduler keeps a journal, so its jobs survive a crash. */
   readonly durable: boolean;
   /** It accepts no new jobs. */
   readonly draining: boolean;
@@ -71,7 +71,7 @@ export interface SchedulerRecord {
 export class Registry {
   readonly #workers = new Map<Address, WorkerRecord>();
   readonly #schedulers = new Map<Address, SchedulerRecord>();
-  /** An index, because thousands of workers may register at once. */
+  /** Index by name; a scan would be too slow when thousands of workers register at once. */
   readonly #workerNames = new Map<string, WorkerRecord>();
   readonly #freePlaces: number[] = [];
 
@@ -83,7 +83,7 @@ export class Registry {
     return this.#schedulers;
   }
 
-  /** Upper bound of all row numbers. */
+  /** Number of rows; every row number is smaller. */
   get places(): number {
     return this.#workers.size + this.#freePlaces.length;
   }
@@ -105,7 +105,7 @@ export class Registry {
       countedAs: undefined,
       draining,
       drained: false,
-      // The operator requested draining from the previous central.
+      // A worker that registers while draining received the request through the previous central.
       drainRequested: draining,
       quarantine: undefined,
       lastSeenAt: now,
@@ -164,7 +164,7 @@ export function memberOf(worker: WorkerRecord): Member {
   return { address, name, slots, capacity, partition, draining: !isActive(worker), place, attributes };
 }
 
-/** Whether the worker accepts work. */
+/** Reports whether the worker accepts work. */
 export function isActive(worker: WorkerRecord): boolean {
   return !worker.draining && !worker.drainRequested && worker.quarantine === undefined;
 }

@@ -122,7 +122,7 @@ export const member = record({
   draining: flag,
   /** Index of its bit in `occupied`. */
   place: count,
-  /** Rack, zone, model. Absent from an older central. */
+  /** Attributes such as rack, zone and model. Absent from an older central. */
   attributes: optional(list(attribute, LIMITS.attributesMax)),
 });
 /** A worker, as described by central to schedulers. */

@@ -17,10 +17,10 @@ import {
 } from '@goshawk/core';
 import type { Attributes, JobView, RunView, StageView, WorkerView } from '../contract.js';
 
-/** An owner's facts about a job. Omitted fields stay unchanged. */
+/** Properties of a job that its owner reports. Omitted fields stay unchanged. */
 export interface JobFacts {
   readonly arrivedAt: Millis;
-  /** `arrivedAt` is when central first saw the job, until its owner reports the real arrival. */
+  /** True if `arrivedAt` is when central first saw the job, because its owner has not yet reported the arrival. */
   readonly isArrivalGuessed?: boolean;
   readonly user?: string;
   readonly weight?: number;
@@ -32,12 +32,12 @@ export interface JobFacts {
   readonly long?: boolean;
   readonly priority?: Priority;
   readonly tasks?: number;
-  /** Slot time of attempts that ended before central recorded any. ms */
+  /** Slot time of attempts that ended before central began to count them. ms */
   readonly attainedMs?: Millis;
   readonly isDeclared?: boolean;
 }
 
-/** An owner's facts about a stage. Omitted fields stay unchanged. */
+/** Properties of a stage that its owner reports. Omitted fields stay unchanged. */
 export interface StageFacts {
   readonly demand: Vector;
   readonly part?: BatchPart;
@@ -69,11 +69,11 @@ export class BookedJob implements JobView {
   tasks = 0;
   readonly stages: BookedStage[] = [];
   readonly runs = new Set<BookedRun>();
-  /** Runs of named tasks, by task. */
+  /** Runs of named tasks, by task. A task is named if the owner sent its index before the run was created. */
   #named: Map<number, BookedRun> | undefined;
   /** Total slot time of ended runs. ms */
   attained: Millis = 0;
-  /** The job stays until its owner withdraws it, even if none of its tasks waits. */
+  /** The job stays until its owner withdraws it, even if no task is waiting. */
   isDeclared = false;
   /** When and where the policy expects to start it. */
   expected: { readonly at: Millis; readonly where: string | undefined } | undefined;
@@ -124,7 +124,7 @@ export class BookedJob implements JobView {
     return sum;
   }
 
-  /** The run of a task that its owner has named. */
+  /** Returns the run of a named task. */
   runOf(task: TaskIndex): BookedRun | undefined {
     return this.#named?.get(task);
   }
@@ -141,7 +141,7 @@ export class BookedJob implements JobView {
     if (run.named !== undefined && this.runOf(run.named.task) === run) this.#named!.delete(run.named.task);
   }
 
-  /** @returns whether anything has changed */
+  /** Applies a report of the owner. @returns whether anything has changed */
   learn(facts: JobFacts): boolean {
     let isNew = applyFacts<JobFields>(this, facts, JOB_WATCHED_FIELDS);
     applyFacts<JobFields>(this, facts, JOB_OTHER_FIELDS);
@@ -151,7 +151,7 @@ export class BookedJob implements JobView {
       this.arrivedAt = facts.arrivedAt;
       this.#isArrivalGuessed = false;
     }
-    // Accepted only once: later reports of the owner may include ends that central has counted or will count itself.
+    // Use only the first report: later ones may include attempts that central counts as well.
     if (!this.#isAttainedKnown && facts.attainedMs !== undefined) {
       this.attained = Math.max(this.attained, facts.attainedMs);
       this.#isAttainedKnown = true;
@@ -170,7 +170,7 @@ export class BookedStage implements StageView {
   tasks = 0;
   ended = 0;
   waiting = 0;
-  /** Tasks that may start, but that a limit of their user hides from the policy. */
+  /** Number of tasks that are ready but that a limit of their user hides from the policy. */
   held = 0;
   /** The limit that hides them. */
   heldBy: string | undefined;
@@ -180,18 +180,18 @@ export class BookedStage implements StageView {
   distribution: readonly Segment[] | undefined;
   requires: Attributes | undefined;
   gang = false;
-  /** Workers that the owner declined, and when. */
+  /** Workers that the owner declined, with the time. */
   declinedBy: Map<WorkerView, Millis> | undefined;
-  /** Workers in `declinedBy` because the owner's last need avoids them. */
+  /** Workers in `declinedBy` that the owner's last `need` message listed in `avoid`. */
   avoided: readonly WorkerView[] = [];
   waitsSince: Millis = 0;
-  /** Number of workers sent to its owner. */
+  /** Number of matches sent to the owner. */
   matches = 0;
-  /** A change of the stage is pending for the policy. */
+  /** A change of the stage is queued for the policy. */
   isInNews = false;
   /** Attempt numbers of the named tasks that have no worker, by task. */
   #attempts: Map<number, number> | undefined;
-  /** The same tasks in order of arrival, and some that no longer wait. */
+  /** The same tasks in order of arrival; may also contain tasks that no longer wait. */
   #order: Deque<number> | undefined;
 
   constructor(id: number, job: BookedJob, index: StageIndex, facts: StageFacts) {
@@ -208,8 +208,8 @@ export class BookedStage implements StageView {
   }
 
   /**
-   * Adds a named task. A task that is already named keeps its position and gets the new attempt. @returns whether the
-   * task is new
+   * Adds a named task, or updates the attempt of a known one, which keeps its position. @returns whether the task is
+   * new
    */
   name({ task, attempt }: TaskAttempt): boolean {
     this.#attempts ??= new Map();
@@ -230,12 +230,12 @@ export class BookedStage implements StageView {
     return undefined;
   }
 
-  /** The attempt number of a waiting named task; undefined if it does not wait. */
+  /** Returns the attempt number of a waiting named task; undefined if it is not waiting. */
   waitingAttempt(task: TaskIndex): number | undefined {
     return this.#attempts?.get(task);
   }
 
-  /** A named task no longer waits. */
+  /** Removes a named task that no longer waits. */
   unname(task: TaskIndex): void {
     this.#attempts?.delete(task);
   }
@@ -245,20 +245,20 @@ export class BookedStage implements StageView {
     this.#order = undefined;
   }
 
-  /** @returns whether anything has changed */
+  /** Applies a report of the owner. @returns whether anything has changed */
   learn(facts: StageFacts): boolean {
     const { distribution, requires } = this;
     const isNew = applyFacts<StageFields>(this, facts, STAGE_WATCHED_FIELDS);
     applyFacts<StageFields>(this, facts, STAGE_OTHER_FIELDS);
-    // A repeated report has a new list with equal segments.
+    // Compare by value, because each report creates a new list.
     if (!isSame(facts.distribution, distribution)) this.distribution = facts.distribution ?? distribution;
-    // Requirements never change, but may become known late, because a found run does not include them.
+    // Requirements never change, but may arrive late: a run that a worker reports to a new central does not include them.
     this.requires ??= facts.requires;
     return isNew || distribution !== this.distribution || requires !== this.requires;
   }
 }
 
-/** Leaves room for more matches than a worker can ever receive. */
+/** Largest match number accepted from a worker, so that all later ones are safe integers. */
 const MATCH_MAX = 2 ** 52;
 
 export class BookedWorker implements WorkerView {
@@ -274,9 +274,9 @@ export class BookedWorker implements WorkerView {
   readonly runs: BookedRun[] = [];
   /** Slots of confirmed runs. */
   confirmedSlots = 0;
-  /** A report that it has more room is pending for the policy. */
+  /** A `freed` event of this worker is queued for the policy. */
   isFreedInNews = false;
-  /** This report, which is always equal and therefore shared. */
+  /** The `freed` event of this worker; one object serves all reports. */
   readonly freed: { readonly kind: 'freed'; readonly worker: WorkerView } = { kind: 'freed', worker: this };
   /** Number of its last match. */
   match = 0;
@@ -305,7 +305,7 @@ export class BookedWorker implements WorkerView {
     return count;
   }
 
-  /** The run takes its resources, even if the worker reports less free than it needs. */
+  /** Subtracts the run's demand, even if the worker has reported fewer free resources. */
   occupy(run: BookedRun): void {
     const { demand } = run.stage;
     addVector(this.free, demand, -1);
@@ -315,8 +315,8 @@ export class BookedWorker implements WorkerView {
   }
 
   /**
-   * Frees the resources of a removed run. If only the worker knows which GPUs these are, its next report updates
-   * them.
+   * Frees the resources of a removed run. If only the worker knows which GPUs it used, the worker's next report
+   * corrects the GPUs.
    */
   vacate(run: BookedRun): void {
     addVector(this.free, run.stage.demand, 1);
@@ -326,14 +326,14 @@ export class BookedWorker implements WorkerView {
     this.free[this.#gpuAt] = this.#gpus.room;
   }
 
-  /** @param gpuParts free amounts of partly used GPUs; empty: at most one is partly used, and `free` covers it */
+  /** @param gpuParts free amounts of partly used GPUs; empty if at most one is, because `free` then implies it */
   setFree(free: Vector, gpuParts: readonly number[] = []): void {
     for (let index = 0; index < Math.max(free.length, this.free.length); index++)
       this.free[index] = free[index] ?? 0;
     this.#gpus?.setFree(this.free[this.#gpuAt]!, gpuParts);
   }
 
-  /** Continues numbering after a match that the worker reports, which may be any number. */
+  /** Numbers later matches after one that the worker reported. The reported number is untrusted. */
   numberFrom(match: number): void {
     this.match = Math.max(this.match, Math.min(match, MATCH_MAX));
   }
@@ -342,7 +342,7 @@ export class BookedWorker implements WorkerView {
     return this.runs.find((run) => run.match === match);
   }
 
-  /** @returns whether the run was there */
+  /** @returns whether the worker had the run */
   removeRun(run: BookedRun): boolean {
     const at = this.runs.indexOf(run);
     if (at >= 0) this.runs.splice(at, 1);
@@ -355,18 +355,18 @@ export class BookedRun implements RunView {
   readonly stage: BookedStage;
   readonly worker: BookedWorker;
   startedAt: Millis;
-  /** The task and attempt, if the owner has named it; otherwise the owner chooses when it binds. */
+  /** Task and attempt, if the owner has named the task; otherwise the owner selects a task when it binds the match. */
   readonly named: TaskAttempt | undefined;
   isQueued = false;
   isConfirmed = false;
   /** The number of the match at the worker; 0: none yet. */
   match = 0;
   /**
-   * When the run was created, or when its owner was last asked about the match; −Infinity: ask the owner to kill it.
+   * When the run was created or its owner was last queried about the match; −Infinity requests a kill.
    */
   askedAt: Millis;
   isPreempted = false;
-  /** The report that it was found is pending for the policy. */
+  /** A `found` event of this run is queued for the policy. */
   isFoundInNews = false;
 
   constructor(
@@ -387,7 +387,7 @@ export class BookedRun implements RunView {
 
 const GPU_UNITS = unitsOf(GPU);
 
-/** Facts whose change is reported to the policy, and facts whose change is not. */
+/** The policy is notified of changes to the `…_NEWS` properties, but not of changes to the `…_REST` properties. */
 const JOB_WATCHED_FIELDS = [
   'user',
   'weight',
@@ -405,7 +405,7 @@ const STAGE_OTHER_FIELDS = ['after', 'gang'] as const;
 type JobFields = Pick<BookedJob, (typeof JOB_WATCHED_FIELDS | typeof JOB_OTHER_FIELDS)[number]>;
 type StageFields = Pick<BookedStage, (typeof STAGE_WATCHED_FIELDS | typeof STAGE_OTHER_FIELDS)[number]>;
 
-/** Copies the given facts. @returns whether any differs */
+/** Copies the properties that are set. @returns whether any has changed */
 function applyFacts<T>(known: T, said: Partial<T>, names: readonly (keyof T)[]): boolean {
   let isNew = false;
   for (const name of names) {

@@ -1,16 +1,16 @@
 import type { JobSpec, Millis } from '@goshawk/core';
 
-/** Whether the user holds the job, so that no task is assigned. Running tasks continue. */
+/** Records when a job is on hold, by request or until its begin time. No task starts; running tasks continue. */
 export class Hold {
-  /** On hold until it is released. */
+  /** The job is on hold until the user releases it. */
   isHeld: boolean;
-  /** Wall clock; undefined: no begin time, or it has passed. */
+  /** Begin time on the wall clock; undefined if there is none or it has passed. */
   beginAt: Millis | undefined;
-  /** The start of the hold on the machine's clock. */
+  /** When the current hold began, on the process's monotonic clock. */
   #since: Millis | undefined;
   readonly #spans: { readonly from: Millis; readonly to: Millis }[] = [];
 
-  /** @param since start of the hold, on the machine's clock */
+  /** @param since start of the hold, on the process's monotonic clock */
   constructor(isHeld: boolean, beginAt: Millis | undefined, since: Millis) {
     this.isHeld = isHeld;
     this.beginAt = beginAt;
@@ -35,7 +35,7 @@ export class Hold {
     return wasOn && !this.isOn;
   }
 
-  /** How long the job was on hold during this interval. */
+  /** Returns how long the job was on hold between `from` and `to`. */
   during(from: Millis, to: Millis): Millis {
     let sum = 0;
     for (const span of this.#spans) sum += Math.max(0, Math.min(to, span.to) - Math.max(from, span.from));
@@ -43,13 +43,14 @@ export class Hold {
   }
 }
 
-/** Maximum number of past holds remembered, to explain where time was spent. */
+/** Maximum number of past holds that are kept to explain where time was spent. */
 const SPANS_MAX = 100;
 
 /**
- * Hold of a submitted job; undefined without one.
+ * Returns the hold that a submitted job requests; undefined if it requests none.
  *
- * @param at acceptance by the machine's clock and the wall clock
+ * @param at time of acceptance on the process's monotonic clock
+ * @param wallAt the same time on the wall clock
  */
 export function holdOf({ hold, begin }: JobSpec, at: Millis, wallAt: Millis): Hold | undefined {
   const isHeld = hold === true;
