@@ -14,7 +14,7 @@ export const SCALE_OPTIONS = {
   cooldown: {
     type: 'duration',
     default: '5m',
-    describe: 'drain surplus workers only after they were not needed for this long',
+    describe: 'how long a smaller pool must suffice before workers are drained',
   },
   every: { type: 'duration', default: '2s', describe: 'interval between two checks of the cluster' },
   dryRun: { type: 'flag', flagOnly: true, describe: 'print the actions without taking them' },
@@ -140,10 +140,10 @@ class Driver implements AsyncDisposable {
   }
 }
 
-const WORDS = { start: 'start', drain: 'drain', undo: 'no longer drain', end: 'end' } as const;
+const WORDS = { start: 'start', drain: 'drain', undo: 'stop draining', end: 'end' } as const;
 
 function enough(wanted: number, cooldownMs: Millis): string {
-  return `no more than ${wanted} ${wanted === 1 ? 'was' : 'were'} needed for ${formatDuration(cooldownMs)}`;
+  return `at most ${counted(wanted, 'worker')} ${wanted === 1 ? 'was' : 'were'} needed for ${formatDuration(cooldownMs)}`;
 }
 
 function listed(names: readonly string[]): string {
