@@ -29,7 +29,7 @@ describe('help', () => {
   it('shows the value, the default and the choices of an option', async () => {
     const page = await helpOn(GOSHAWK, ['up'], 100);
     expect(page).toMatch(/^ {2}--workers N +number of workers \[100\]$/m);
-    expect(page).toMatch(/--keep TIME +forget ended jobs/);
+    expect(page).toMatch(/--keep TIME +delete ended jobs/);
     expect(page).not.toContain('[string]');
   });
 

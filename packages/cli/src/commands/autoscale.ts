@@ -11,10 +11,13 @@ import { API_OPTIONS, apiOptions, SERVICE_ACCOUNT } from '../kubernetes/api.js';
 export const autoscaleKubernetesCommand = defineCommand({
   name: 'autoscale kubernetes',
   describe:
-    'scale a StatefulSet of workers with the number of waiting tasks; drain pods before removing them',
+    'scale a StatefulSet of workers with the number of waiting tasks, and drain pods before removing them',
   examples: [
-    ['goshawk autoscale kubernetes --max 50 --dry-run', 'in a pod; k8s/pools/elastic has one'],
-    ['goshawk autoscale kubernetes --pool gpu-pool --min 2 --max 8 --cooldown 10m', 'between two and eight'],
+    ['goshawk autoscale kubernetes --max 50 --dry-run', 'run this in a pod, as in k8s/pools/elastic'],
+    [
+      'goshawk autoscale kubernetes --pool gpu-pool --min 2 --max 8 --cooldown 10m',
+      'run between two and eight workers',
+    ],
   ],
   options: {
     ...SCALE_OPTIONS,
@@ -38,12 +41,12 @@ export const autoscaleSlurmCommand = defineCommand({
   name: 'autoscale slurm',
   words: '[-- SBATCH-ARG…]',
   describe:
-    'run workers in Slurm allocations according to the number of waiting tasks; drain workers before ending them',
+    'run workers in Slurm allocations, as many as waiting tasks need; drain workers before ending them',
   examples: [
     ['goshawk autoscale slurm --max 20 --cpus 8', 'allocations of eight CPUs'],
     [
       'goshawk autoscale slurm --max 20 -- --partition short --time 4:00:00 --mem 16G',
-      'with additional sbatch arguments',
+      'pass additional arguments to sbatch',
     ],
   ],
   options: {

@@ -20,9 +20,12 @@ export const cancelCommand = defineCommand({
   describe:
     'cancel jobs, or tasks of a job (ID/TASKS): waiting tasks never start and running tasks are killed',
   examples: [
-    ['goshawk cancel $id', 'does nothing to a job that has ended'],
-    ['goshawk cancel $id/7-20,31', 'these tasks, numbered as in `goshawk tasks`; the others continue'],
-    ['goshawk cancel $id/train', 'the tasks of a stage; $id/train/7-20 is an error if they are of another'],
+    ['goshawk cancel $id', 'cancel a job; this has no effect if the job has ended'],
+    ['goshawk cancel $id/7-20,31', 'cancel these tasks, numbered as in `goshawk tasks`; the others continue'],
+    [
+      'goshawk cancel $id/train',
+      'cancel the tasks of a stage; $id/train/7-20 is an error if these tasks belong to another stage',
+    ],
     ["goshawk cancel --user $USER --name 'etl-*'", 'all jobs that fit both'],
   ],
   options: {

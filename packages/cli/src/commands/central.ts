@@ -21,7 +21,10 @@ export const centralCommand = defineCommand({
   name: 'central',
   describe: 'run central, the process that knows the whole cluster and runs the policy',
   examples: [
-    ['goshawk central --bind tcp://127.0.0.1:7070 --policy hawk', 'a central scheduler for this machine'],
+    [
+      'goshawk central --bind tcp://127.0.0.1:7070 --policy hawk',
+      'run central on loopback with the policy hawk',
+    ],
   ],
   options: { ...options, ...POLICY_OPTIONS, ...others },
   async run(context, options) {

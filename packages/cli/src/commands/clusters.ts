@@ -11,8 +11,8 @@ const COLUMNS: readonly Column[] = [
 
 export const clustersCommand = defineCommand({
   name: 'clusters',
-  describe: 'list your `goshawk up` clusters on this machine',
-  examples: [['goshawk clusters', 'also shows which one commands in this folder use']],
+  describe: 'list your clusters that `goshawk up` runs on this machine',
+  examples: [['goshawk clusters', 'also show which cluster commands in this folder use']],
   options: {},
   async run(context) {
     const { findLocalCluster, isHere, localClusters } = await import('@goshawk/client');

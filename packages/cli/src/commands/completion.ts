@@ -18,8 +18,8 @@ export function completionCommand(commands: () => Promise<readonly Command[]>) {
     words: '[bash|zsh|fish]',
     describe: 'print a completion script for a shell (default: $SHELL)',
     examples: [
-      ['source <(goshawk completion bash)', 'in ~/.bashrc; the same with zsh in ~/.zshrc'],
-      ['goshawk completion fish | source', 'in ~/.config/fish/config.fish'],
+      ['source <(goshawk completion bash)', 'add this to ~/.bashrc, or with zsh to ~/.zshrc'],
+      ['goshawk completion fish | source', 'add this to ~/.config/fish/config.fish'],
     ],
     options: {},
     async run(context, _options, { words }) {

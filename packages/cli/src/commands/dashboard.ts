@@ -11,10 +11,10 @@ export const dashboardCommand = defineCommand({
   name: 'dashboard',
   describe: 'serve the web page and the HTTP API of a cluster (docs/USE.md)',
   examples: [
-    ['goshawk dashboard', 'print the address of the page'],
+    ['goshawk dashboard', 'serve the page to this machine and print its address'],
     [
       'goshawk dashboard --listen 0.0.0.0:7080 --token-file tokens',
-      'for other machines, read only; --allow submit permits more',
+      'also serve other machines, read-only unless --allow raises the role',
     ],
   ],
   options: {
@@ -34,8 +34,8 @@ export const dashboardCommand = defineCommand({
       type: 'text',
       value: 'ROLE',
       choices: ROLES,
-      describe: 'highest role that any token grants',
-      whenUnset: 'operate on loopback, read beyond it',
+      describe: 'maximum role; a token with a higher role is limited to it',
+      whenUnset: 'operate on loopback, otherwise read',
     },
     allowHost: {
       type: 'texts',
@@ -64,7 +64,7 @@ export const dashboardCommand = defineCommand({
       const endpoint = `${gateway.url}/${own.map(({ token }) => `#token=${token}`).join('')}`;
       const isUp: DaemonIsUp = { schema: 'goshawk.daemon/1', role: 'dashboard', endpoint };
       context.show(isUp, () => endpoint);
-      context.note(`the page of the cluster at ${where} is at ${endpoint}`);
+      context.note(`serving the dashboard of the cluster at ${where} at ${endpoint}`);
       await Promise.race([whenAborted(context.interrupted), whenOrphaned(options.withParent)]);
     } finally {
       // Open handles must not keep a finished process alive.
@@ -74,12 +74,12 @@ export const dashboardCommand = defineCommand({
   },
 });
 
-/** Creates a token, so that the page of a cluster with keys does not serve every user of this machine. */
+/** Creates a token, so that other users of this machine cannot use the page of a cluster with keys. */
 function ownToken(): Token {
   return { role: 'operate', token: randomBytes(24).toString('base64url') };
 }
 
-/** @throws InputError for a missing or invalid file */
+/** Reads the tokens from the file, else from the environment. @throws InputError if they are missing or invalid */
 async function readTokens({ cwd, environment }: Context, file: string | undefined): Promise<Token[]> {
   const { parseTokens } = await import('@goshawk/gateway');
   const text = environment.GOSHAWK_DASHBOARD_TOKENS;

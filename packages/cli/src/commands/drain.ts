@@ -15,8 +15,8 @@ export const drainCommand = defineCommand({
   completes: 'workers',
   describe: 'start no new tasks on workers; running tasks finish, and waiting tasks move to other workers',
   examples: [
-    ['goshawk drain w3 w4 --wait', 'until both workers are empty'],
-    ['goshawk drain w3 --undo', 'accept tasks again'],
+    ['goshawk drain w3 w4 --wait', 'drain two workers, and wait until no task runs on them'],
+    ['goshawk drain w3 --undo', 'let the worker accept tasks again'],
   ],
   options: {
     undo: { type: 'flag', flagOnly: true, describe: 'let the workers accept tasks again' },

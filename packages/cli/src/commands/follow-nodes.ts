@@ -9,9 +9,13 @@ import { cordonedNodes } from '../kubernetes/nodes.js';
 
 export const followNodesCommand = defineCommand({
   name: 'follow-nodes',
-  describe: 'on Kubernetes, drain the workers on cordoned nodes, and undo it when the nodes are uncordoned',
+  describe:
+    'on Kubernetes, drain the workers on cordoned nodes, and undo the drain when the nodes are uncordoned',
   examples: [
-    ['goshawk follow-nodes --cluster tcp://goshawk-central:7070', 'in a pod with the right to list nodes'],
+    [
+      'goshawk follow-nodes --cluster tcp://goshawk-central:7070',
+      'run this in a pod with permission to list nodes',
+    ],
   ],
   options: {
     ...API_OPTIONS,

@@ -9,7 +9,7 @@ export const holdCommand = defineCommand({
   words: 'ID…',
   completes: 'ids',
   describe: 'start no more tasks of jobs until they are released; running tasks continue',
-  examples: [['goshawk hold $id; goshawk release $id', 'stop new tasks, and let them start again']],
+  examples: [['goshawk hold $id; goshawk release $id', 'start no new tasks, then let them start again']],
   options: {},
   run: (context, _options, { words }) =>
     forEach(context, words, 'goshawk.hold/1', (job, signal) => job.hold({ signal }), heldSentence),
@@ -19,7 +19,7 @@ export const releaseCommand = defineCommand({
   name: 'release',
   words: 'ID…',
   completes: 'ids',
-  describe: 'release jobs on hold, and start jobs with a later --begin time now',
+  describe: 'release jobs on hold, and start jobs now that have a later --begin time',
   examples: [
     ['id=$(goshawk submit --hold -- true); goshawk release $id', 'submit a job on hold, and release it'],
   ],
@@ -38,8 +38,10 @@ export const updateCommand = defineCommand({
   name: 'update',
   words: 'ID…',
   completes: 'ids',
-  describe: 'change jobs that have not ended',
-  examples: [['goshawk update $id --priority high', 'its waiting tasks start before those of other jobs']],
+  describe: 'change the priority of jobs that have not ended',
+  examples: [
+    ['goshawk update $id --priority high', 'start waiting tasks of the job before those of other jobs'],
+  ],
   options: {
     priority: {
       type: 'text',

@@ -11,11 +11,11 @@ export const jobCommand = defineCommand({
   name: 'job',
   words: 'ID…',
   completes: 'ids',
-  describe: 'show progress, failures and, after the end, a summary of jobs',
+  describe: 'show progress and failures of jobs, and a summary after they end',
   examples: [
-    ['goshawk job $id --watch', 'until the job ends'],
+    ['goshawk job $id --watch', 'update the display until the job ends'],
     ['goshawk job $id --spec', 'also show the submitted job'],
-    ['goshawk job $a $b --json', 'a line of JSON for each'],
+    ['goshawk job $a $b --json', 'print a line of JSON per job'],
   ],
   options: {
     watch: { type: 'flag', flagOnly: true, describe: 'update until the job ends' },

@@ -23,9 +23,12 @@ export const jobsCommand = defineCommand({
   describe:
     'list active jobs and the last ten ended jobs, or the jobs that match a query such as name:etl* user:ann state:failed since:1h',
   examples: [
-    ['goshawk jobs --state running,waiting', 'active jobs only'],
-    ["goshawk jobs 'name:etl* state:failed since:1h'", 'failed jobs of the last hour by name'],
-    ['goshawk jobs --user $USER --all --json', 'all my jobs that schedulers remember'],
+    ['goshawk jobs --state running,waiting', 'list only active jobs'],
+    ["goshawk jobs 'name:etl* state:failed since:1h'", 'list jobs of the last hour that failed, by name'],
+    [
+      'goshawk jobs --user $USER --all --json',
+      'list all my jobs, including every ended job that schedulers still keep',
+    ],
   ],
   options: {
     state: {
@@ -56,7 +59,7 @@ export const jobsCommand = defineCommand({
     const { from, user, limit } = options;
     const { id, ...query } = parseJobQuery(words.join(' '), Date.now());
     if (id !== undefined)
-      throw new InputError('usage', `jobs: ${id} is an id`, `\`goshawk job ${id}\` shows the job`);
+      throw new InputError('usage', `jobs: ${id} is a job id, not a query`, `use \`goshawk job ${id}\``);
     if (query.states !== undefined && options.state !== undefined)
       throw new InputError('usage', 'jobs: --state and state: cannot be used together', 'use one of them');
     const states = query.states ?? (options.state === undefined ? [] : statesIn(options.state));
@@ -91,16 +94,16 @@ export const jobsCommand = defineCommand({
     } else {
       context.note(total > 0 ? 'no more jobs' : 'no jobs');
     }
-    for (const scheduler of silent) context.note(`no answer from ${scheduler}: its jobs are missing`);
+    for (const scheduler of silent) context.note(`no answer from ${scheduler}: its jobs are not listed`);
     for (const warning of warnings) context.note(plain(warning));
     for (const { user, waiting, max, scheduler } of quotas.slice(0, QUOTAS_SHOWN))
       context.note(
-        plain(`${user ?? '(nobody)'}: ${waiting} of at most ${max} waiting tasks at ${scheduler}`),
+        plain(`${user ?? '(no user)'} has ${waiting} of at most ${max} waiting tasks at ${scheduler}`),
       );
     if (truncated) {
       // Without --all, only ended jobs beyond the last ten are omitted, unless the limit cuts the list.
       const isCut = all || from > 0 || jobs.length === limit;
-      const goesOn = next === null ? '' : `; --from ${next} continues`;
+      const goesOn = next === null ? '' : `; continue with --from ${next}`;
       context.note(
         `${counted(total - from - jobs.length, 'more job')}${isCut ? goesOn : '; --all lists them'}`,
       );

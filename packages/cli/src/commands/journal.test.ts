@@ -164,7 +164,9 @@ describe('journal', () => {
     expect(await readFile(file)).toEqual(before);
     const { stdout, exitCode } = await journal('repair', 's0');
     expect(exitCode).toBe(0);
-    const [, jobs, kept] = /has (\S+) records? of \S+ jobs?; the damaged one is (.*)\n$/.exec(stdout)!;
+    const [, jobs, kept] = /has (\S+) records? of \S+ jobs?; the damaged one is kept as (.*)\n$/.exec(
+      stdout,
+    )!;
     expect(await readFile(kept!)).toEqual(before);
     expect((await journal('verify', 's0')).stdout).toContain(
       `${jobs} records of ${jobs} jobs can be read, 0 damaged`,

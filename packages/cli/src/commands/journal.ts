@@ -15,18 +15,27 @@ import { counted, formatBytes, formatCount, InputError, makeFolder } from '@gosh
 import type { Damaged, JournalReader, JournalSummary } from '@goshawk/journal';
 
 const TAG_OPTION = {
-  tag: { type: 'text', value: 'TAG', describe: 'in PostgreSQL: the journal whose job ids begin with TAG' },
+  tag: {
+    type: 'text',
+    value: 'TAG',
+    describe: 'with PostgreSQL: only the journal whose job ids begin with TAG',
+  },
 } as const satisfies OptionSpecs;
 
 /**
- * `goshawk journal …` reads and maintains journals of schedulers. `inspect`, `verify` and `export` do not
- * change a journal, so its scheduler may run at the same time.
+ * The `goshawk journal` commands read and maintain the journals of schedulers. `inspect`, `verify` and `export` do
+ * not change a journal, so its scheduler may run at the same time.
  */
 export const journalInitCommand = defineCommand({
   words: '[URL]',
   name: 'journal init',
   describe: 'create or upgrade the journal tables in PostgreSQL',
-  examples: [['goshawk journal init postgres://goshawk:…@db1/goshawk', 'once, before schedulers use it']],
+  examples: [
+    [
+      'goshawk journal init postgres://goshawk:…@db1/goshawk',
+      'run this once, before schedulers use the database',
+    ],
+  ],
   options: { journal: JOURNAL_OPTION },
   async run(context, options, { words }) {
     const url = words[0] ?? options.journal;
@@ -53,10 +62,7 @@ export const journalOwnersCommand = defineCommand({
   name: 'journal owners',
   describe: 'list the journals in PostgreSQL and their owners',
   examples: [
-    [
-      'goshawk journal owners postgres://goshawk:…@db1/goshawk',
-      'after a restore: find jobs without an owner',
-    ],
+    ['goshawk journal owners postgres://goshawk:…@db1/goshawk', 'find jobs without an owner after a restore'],
   ],
   options: { journal: JOURNAL_OPTION },
   async run(context, options, { words }) {
@@ -80,12 +86,12 @@ export const journalOwnersCommand = defineCommand({
       [
         ...journals.map(({ name, tag, owner, lastOwner, activeJobs }) =>
           plain(
-            `${tag}-*  of ${name}: ${counted(activeJobs, 'job')} not ended, ${owner === null ? `no owner (last ${lastOwner || 'none'})` : `owned by ${owner}`}`,
+            `${tag}-*  of ${name}: ${counted(activeJobs, 'job')} not ended, ${owner === null ? `no owner (last owner: ${lastOwner || 'none'})` : `owned by ${owner}`}`,
           ),
         ),
         unowned.length === 0
           ? 'every journal with jobs has an owner'
-          : `${counted(unowned.length, 'journal')} without an owner: start their schedulers under these names, or \`goshawk takeover --all\``,
+          : `${counted(unowned.length, 'journal')} without an owner: start schedulers with these names, or run \`goshawk takeover --all\``,
       ].join('\n'),
     );
     return unowned.length === 0 ? ExitCode.done : ExitCode.failed;
@@ -95,8 +101,10 @@ export const journalOwnersCommand = defineCommand({
 export const journalInspectCommand = defineCommand({
   words: 'FOLDER|URL',
   name: 'journal inspect',
-  describe: 'show owner, jobs and size of a journal',
-  examples: [['goshawk journal inspect .goshawk/s0', 'journal of the first scheduler of `goshawk up`']],
+  describe: 'show the owner, jobs and size of a journal',
+  examples: [
+    ['goshawk journal inspect .goshawk/s0', 'inspect the journal of the first scheduler of `goshawk up`'],
+  ],
   options: TAG_OPTION,
   async run(context, { tag }, { words }) {
     const { summaryOf } = await import('@goshawk/journal');
@@ -116,7 +124,7 @@ export const journalVerifyCommand = defineCommand({
   words: 'FOLDER|URL',
   name: 'journal verify',
   describe: 'read every record of a journal and list the damaged ones',
-  examples: [['goshawk journal verify .goshawk/s0', 'exits with 1 if a record is damaged']],
+  examples: [['goshawk journal verify .goshawk/s0', 'exit with 1 if a record is damaged']],
   options: TAG_OPTION,
   async run(context, { tag: only }, { words }) {
     const { verify } = await import('@goshawk/journal');
@@ -142,18 +150,21 @@ export const journalExportCommand = defineCommand({
   words: 'FOLDER|URL',
   name: 'journal export',
   describe: 'print every readable record of a journal, one JSON line per record',
-  examples: [['goshawk journal export .goshawk/s0 > jobs.jsonl', 'one line for each record, by job']],
+  examples: [
+    ['goshawk journal export .goshawk/s0 > jobs.jsonl', 'write one line per record, grouped by job'],
+  ],
   options: TAG_OPTION,
   async run(context, { tag: only }, { words }) {
     const { exportLines } = await import('@goshawk/journal');
     return withJournals(context, words[0]!, only, async ([journal, ...others]) => {
-      if (journal === undefined) throw new InputError('no-journal', 'there is none');
+      if (journal === undefined)
+        throw new InputError('no-journal', 'journal export: there is nothing to export');
       if (others.length > 0) {
         const tags = [journal, ...others].map(({ identity }) => identity.tag);
         throw new InputError(
           'usage',
-          `there is more than one journal: ${tags.join(', ')}`,
-          'name one with --tag',
+          `journal export: the database has several journals: ${tags.join(', ')}`,
+          'select one with --tag',
         );
       }
       let damaged = 0;
@@ -172,13 +183,13 @@ export const journalBackupCommand = defineCommand({
   words: 'FOLDER|URL TO',
   name: 'journal backup',
   describe:
-    'write a journal to TO/TAG.jsonl (TO/TAG.damaged.jsonl if records are damaged) and read it back; goshawk journal import restores it',
+    'back up a journal to TO/TAG.jsonl (TO/TAG.damaged.jsonl if records are damaged), and verify the file; `goshawk journal import` restores it',
   examples: [
     [
       'goshawk journal backup /var/lib/goshawk/s0 /backup',
-      'while the scheduler runs; replaces the last backup unless records are damaged',
+      'back up while the scheduler runs; replace the last backup unless records are damaged',
     ],
-    ['goshawk journal backup postgres://goshawk@db1/goshawk /backup', 'one file for each journal'],
+    ['goshawk journal backup postgres://goshawk@db1/goshawk /backup', 'write one file per journal'],
   ],
   options: TAG_OPTION,
   async run(context, { tag }, { words }) {
@@ -196,9 +207,7 @@ export const journalBackupCommand = defineCommand({
         context.show({ schema: 'goshawk.journal-backup/1', ...backup }, () =>
           [
             `${backup.file} has ${counted(backup.records, 'record')}`,
-            ...(backup.damaged === 0
-              ? []
-              : [`${counted(backup.damaged, 'record')} cannot be read and are left out`]),
+            ...(backup.damaged === 0 ? [] : [`${counted(backup.damaged, 'unreadable record')} skipped`]),
           ].join('\n'),
         );
       }
@@ -211,7 +220,7 @@ export const journalRepairCommand = defineCommand({
   words: 'FOLDER',
   name: 'journal repair',
   describe: 'rebuild a damaged journal from its readable records, and keep the old one beside it',
-  examples: [['goshawk journal repair .goshawk/s0', 'while no scheduler uses that folder']],
+  examples: [['goshawk journal repair .goshawk/s0', 'run this only while no scheduler uses the folder']],
   options: {},
   async run(context, _options, { words }) {
     const { repairJournal } = await import('@goshawk/journal');
@@ -230,7 +239,7 @@ export const journalRepairCommand = defineCommand({
         : [
             ...problems,
             ...damagedLines(tag, damaged),
-            `the new journal has ${counted(records.length, 'record')} of ${counted(jobs, 'job')}; the damaged one is ${kept}`,
+            `the new journal has ${counted(records.length, 'record')} of ${counted(jobs, 'job')}; the damaged one is kept as ${kept}`,
           ].join('\n'),
     );
   },
@@ -241,11 +250,14 @@ export const journalImportCommand = defineCommand({
   name: 'journal import',
   describe: 'create a journal from the output of `goshawk journal export` on stdin',
   examples: [
-    ['goshawk journal import /var/lib/goshawk/s0 < jobs.jsonl', 'into a folder without a journal'],
-    ['goshawk journal import postgres://… --name s0 < jobs.jsonl', 'for the scheduler s0, at its next start'],
+    ['goshawk journal import /var/lib/goshawk/s0 < jobs.jsonl', 'restore into a folder without a journal'],
+    [
+      'goshawk journal import postgres://… --name s0 < jobs.jsonl',
+      'restore for scheduler s0, which loads it at its next start',
+    ],
   ],
   options: {
-    name: { type: 'text', value: 'NAME', describe: 'in PostgreSQL: the scheduler that owns the jobs' },
+    name: { type: 'text', value: 'NAME', describe: 'with PostgreSQL: the scheduler that will own the jobs' },
   },
   async run(context, { name }, { words }) {
     const { importJournal, inPostgres, isJournalUrl, parseExport, parseJournalUrl } = await import(
@@ -316,7 +328,7 @@ function inspected(summary: JournalSummary & { holder?: string; epoch?: number }
     `${counted(jobs, 'job')}: ${formatCount(jobs - jobsEnded)} active, ${formatCount(jobsEnded)} ended`,
     `${counted(records, 'record')}, the last ${last}`,
     `${formatBytes(usedBytes)} in use of ${formatBytes(fileBytes)}`,
-    // The address part of a process name.
+    // A process name begins with its address.
     `last owned by ${formers.at(-1)?.split('!')[0] ?? 'nobody'}`,
     ...(holder === undefined ? [] : [`owned by scheduler ${holder}, epoch ${epoch}`]),
   ].join('\n');

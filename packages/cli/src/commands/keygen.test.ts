@@ -181,7 +181,7 @@ describe('keys of single processes', () => {
     for (const holder of ['client.key', 'worker.rack.key']) expect(admits(holder)).not.toContain('s0');
     const again = await goshawk('keys', 'revoke', 'w7', 'keys');
     expect(again.exitCode).toBe(2);
-    expect(again.stderr).toMatch(/there is no key named w7; there are ci, rack, worker, scheduler, client/);
+    expect(again.stderr).toMatch(/there is no key named w7; known keys: ci, rack, worker, scheduler, client/);
   });
 
   it('follow a rotation, and stay themselves when the shared key of their role is replaced', async () => {

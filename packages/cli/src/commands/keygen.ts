@@ -22,9 +22,12 @@ const AFTER_STEP: Readonly<Record<RotationStep, string>> = {
 export const keygenCommand = defineCommand({
   name: 'keygen',
   words: '[worker|scheduler|client NAME] [FOLDER]',
-  describe: 'create the keys of a cluster, one file per role, and an HTTP token; or the key of one process',
+  describe: 'create the keys of a cluster (one file per role) and an HTTP token, or an individual key',
   examples: [
-    ['goshawk keygen keys', 'central.key, scheduler.key, worker.key, client.key and http.token in keys/'],
+    [
+      'goshawk keygen keys',
+      'create central.key, scheduler.key, worker.key, client.key and http.token in keys/',
+    ],
     ['goshawk keygen keys --rotate', 'take the next of the three rotation steps'],
     ['goshawk keygen worker w7 keys', 'keys/worker.w7.key, which only the worker w7 uses'],
     ['goshawk keygen client ci keys --rights submit,read-own --expires 30d', 'keys/client.ci.key'],
@@ -38,7 +41,7 @@ export const keygenCommand = defineCommand({
       value: 'NAME',
       flagOnly: true,
       rare: true,
-      describe: 'the same as the words client NAME',
+      describe: 'the same as `goshawk keygen client NAME`',
     },
     rights: {
       type: 'text',
@@ -50,14 +53,14 @@ export const keygenCommand = defineCommand({
       type: 'text',
       value: 'DURATION',
       flagOnly: true,
-      describe: 'when the key of one process becomes invalid, such as 30d (default: never)',
+      describe: 'time until an individual key expires, such as 30d (default: never)',
     },
     names: {
       type: 'text',
       value: 'NAMES',
       flagOnly: true,
       describe:
-        'names that the process with the key may take in the cluster, such as w[0-9] or gpu-*, separated by commas (default: the name of the key)',
+        'comma-separated process names that the key permits, such as w[0-9] or gpu-* (default: the name of the key)',
     },
     revoke: {
       type: 'text',

@@ -6,18 +6,22 @@ import type { ClusterKeys, KeyFile, NamedClient, NamedMember } from '@goshawk/tr
 
 const DEFAULT_FOLDER = 'goshawk-keys';
 
-/** Returns the folder with the keys of a cluster: the given word, else `--keys`, else the default. */
+/** Returns the folder with the keys of a cluster: the argument, else `--keys`, else the default. */
 export function keysFolder({ cwd, global }: Context, word: string | undefined): string {
   if (word !== undefined) return resolve(cwd, word);
   if (global.keys === undefined) return resolve(cwd, DEFAULT_FOLDER);
   const folder = resolve(cwd, global.keys);
   if (!existsSync(folder) || statSync(folder).isDirectory()) return folder;
-  throw new InputError('bad-keys', `${folder} is not a folder of keys`, 'give the folder that keygen made');
+  throw new InputError(
+    'bad-keys',
+    `--keys: ${folder} is not a folder`,
+    'use the folder that `goshawk keygen` created',
+  );
 }
 
 interface Folder {
   readonly keys: ClusterKeys;
-  /** Files of individual keys. */
+  /** Contents of the individual key files. */
   readonly individuals: readonly KeyFile[];
 }
 
@@ -26,7 +30,7 @@ export async function readFolder(folder: string): Promise<Folder> {
   return { keys: readKeyFolder(folder), individuals: readIndividuals(folder) };
 }
 
-/** Writes all files; individual ones follow the others, and those of revoked keys are deleted. */
+/** Writes the shared key files, then the individual ones, and deletes the files of revoked keys. */
 export async function writeFolder(
   folder: string,
   keys: ClusterKeys,
@@ -44,7 +48,7 @@ export async function writeFolder(
   }
 }
 
-/** All individual keys, those of clients first. */
+/** Returns all individual keys, clients first. */
 export function admitted({
   central,
 }: ClusterKeys): readonly ((NamedClient & { readonly role: 'client' }) | NamedMember)[] {
@@ -55,7 +59,7 @@ export function admitted({
 /**
  * Revokes an individual key, or replaces the shared key of a role.
  *
- * @throws InputError if there is none with this name
+ * @throws InputError if no key has this name
  */
 export async function revokeKey(folder: string, name: string): Promise<ClusterKeys> {
   const { removeKey, replaceRoleKey } = await import('@goshawk/transport');
@@ -64,7 +68,7 @@ export async function revokeKey(folder: string, name: string): Promise<ClusterKe
   const keys = shared === undefined ? removeKey(before, name) : replaceRoleKey(before, shared);
   if (keys === undefined) {
     const known = [...admitted(before).map((key) => key.name), 'worker', 'scheduler', 'client'].join(', ');
-    throw new InputError('unknown-key', `keys: there is no key named ${name}`, `there are ${known}`);
+    throw new InputError('unknown-key', `keys: there is no key named ${name}`, `known keys: ${known}`);
   }
   await writeFolder(folder, keys, individuals);
   return keys;

@@ -15,8 +15,8 @@ export const keysCommand = defineCommand({
   words: '[revoke NAME] [FOLDER]',
   describe: 'list the keys that a cluster admits, or revoke one',
   examples: [
-    ['goshawk keys keys', 'name, role, rights and expiry of each key in the folder keys/'],
-    ['goshawk keys revoke w7 keys', 'cut off the process with that key; the others go on'],
+    ['goshawk keys keys', 'list name, role, rights and expiry of each key in the folder keys/'],
+    ['goshawk keys revoke w7 keys', 'revoke the key of w7 and disconnect it; other processes continue'],
     ['goshawk keys revoke worker keys', 'replace worker.key, once each worker has an individual key'],
   ],
   options: {},

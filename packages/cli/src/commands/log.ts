@@ -6,10 +6,10 @@ import { InputError } from '@goshawk/core';
 
 export const logCommand = defineCommand({
   name: 'log',
-  describe: 'print the process logs of a local cluster, merged by time: all lines, or those about a job',
+  describe: 'print the process logs of a local cluster in order of time, optionally only lines about one job',
   examples: [
-    ['goshawk log --job $id', 'the history of one job in central, its scheduler and its workers'],
-    ['goshawk log --event worker-lost', 'which workers were lost, and why'],
+    ['goshawk log --job $id', 'print what central, the scheduler and the workers logged about a job'],
+    ['goshawk log --event worker-lost', 'print which workers were lost, and why'],
   ],
   options: {
     job: { type: 'text', value: 'ID', flagOnly: true, describe: 'only lines about this job' },

@@ -8,25 +8,25 @@ export const logsCommand = defineCommand({
   name: 'logs',
   words: 'JOB[/TASK]',
   completes: 'ids',
-  describe: 'print the output of a job, task by task; stdout to stdout, stderr to stderr',
+  describe: 'print the stdout and stderr of a job, task by task',
   examples: [
-    ['goshawk logs $id > all.txt', 'all tasks, in order'],
-    ['goshawk logs $id/17', 'one task'],
-    ['goshawk logs $id --failed --tail 20', 'the last lines of each failed task'],
-    ['goshawk logs $id --follow', 'live, until the job ends'],
+    ['goshawk logs $id > all.txt', 'write the stdout of all tasks, in order'],
+    ['goshawk logs $id/17', 'print the output of one task'],
+    ['goshawk logs $id --failed --tail 20', 'print the last lines of each failed task'],
+    ['goshawk logs $id --follow', 'stream the output until the job ends'],
   ],
   options: {
     follow: { type: 'flag', alias: 'f', flagOnly: true, describe: 'continue until the job ends' },
     failed: {
       type: 'flag',
       flagOnly: true,
-      describe: 'only failed tasks; with --follow, print them when the job has ended',
+      describe: 'only failed tasks; with --follow, wait for the job to end first',
     },
     tail: {
       type: 'count',
       alias: 'n',
       flagOnly: true,
-      describe: 'only the last N lines per task, and at least the last N of stderr',
+      describe: 'only the last N lines per task, plus enough to include the last N of stderr',
     },
     escapes: {
       type: 'flag',

@@ -11,9 +11,9 @@ export const planCommand = defineCommand({
   name: 'plan',
   words: '[FILE.json | -- CMD ARG…]',
   describe:
-    'predict the class, eligible workers and start of a job without submitting it; takes the arguments of submit; exits with 1 if no worker can run it now',
+    'predict the class, eligible workers and start time of a job without submitting it; accept the arguments of submit; exit with 1 if no worker can run the job now',
   examples: [
-    ['goshawk plan --tasks 100 --estimate 2s --cpus 4 -- ./simulate', 'before the submission'],
+    ['goshawk plan --tasks 100 --estimate 2s --cpus 4 -- ./simulate', 'predict when the job would start'],
     ['goshawk plan job.json && goshawk submit job.json', 'submit only if the job can run now'],
   ],
   options: PLAN_OPTIONS,

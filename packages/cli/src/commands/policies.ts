@@ -8,10 +8,13 @@ export const policiesCommand = defineCommand({
   words: '[NAME|FILE]',
   describe: 'list the policies, or the settings of one policy',
   examples: [
-    ['goshawk policies', 'all policies'],
-    ['goshawk policies hawk', 'settings of hawk: options of up, central, replay and simulate'],
-    ['goshawk policies ./mine.js', 'settings of a custom policy'],
-    ['goshawk policies carbyne', 'also values for --set, with defaults and bounds'],
+    ['goshawk policies', 'list the policies'],
+    [
+      'goshawk policies hawk',
+      'list the settings of hawk, which are options of up, central, replay and simulate',
+    ],
+    ['goshawk policies ./mine.js', 'list the settings of a custom policy'],
+    ['goshawk policies carbyne', 'also list options for --set, with defaults and bounds'],
   ],
   options: {},
   async run(context, _, { words }) {

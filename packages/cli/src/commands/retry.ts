@@ -10,10 +10,10 @@ export const retryCommand = defineCommand({
   completes: 'ids',
   describe: 'run failed and cancelled tasks of an ended job again, as further attempts',
   examples: [
-    ['goshawk retry $id', 'all tasks that failed or were cancelled'],
-    ['goshawk retry $id 3,7-9', 'these tasks'],
-    ['goshawk retry $id --wait', 'and wait for the whole job to end'],
-    ['goshawk retry $id --as-new', 'as a new job, whose tasks keep their numbers'],
+    ['goshawk retry $id', 'retry all failed and cancelled tasks'],
+    ['goshawk retry $id 3,7-9', 'retry these tasks'],
+    ['goshawk retry $id --wait', 'retry, and wait for the whole job to end'],
+    ['goshawk retry $id --as-new', 'retry in a new job, in which the tasks keep their numbers'],
   ],
   options: {
     failed: {

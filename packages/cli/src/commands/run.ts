@@ -20,11 +20,11 @@ export const runCommand = defineCommand({
   name: 'run',
   words: '-- CMD ARG…',
   describe:
-    'run one command on the cluster as if it ran here, with the same folder, environment, stdin, output and exit code; Ctrl-C cancels it',
+    'run one command on the cluster as if it were local, with this folder, environment and stdin; pass on its output and exit code; Ctrl-C cancels it',
   examples: [
-    ['goshawk run -- cc -O2 -c big.c', 'in a script or a makefile'],
+    ['goshawk run -- cc -O2 -c big.c', 'run a command from a script or makefile'],
     ["make -j8 SHELL=goshawk .SHELLFLAGS='run --shell --'", 'run every recipe on the cluster'],
-    ['ls *.png | xargs -P8 -n1 goshawk run -- optipng', 'eight at a time'],
+    ['ls *.png | xargs -P8 -n1 goshawk run -- optipng', 'run eight commands at a time'],
   ],
   options: RUN_OPTIONS,
   async run(context, options, { afterDashes }) {

@@ -11,11 +11,11 @@ export const schedulerCommand = defineCommand({
   examples: [
     [
       'goshawk scheduler --central-url tcp://127.0.0.1:7070 --name s0 --data-folder /var/lib/goshawk/s0',
-      'a scheduler whose jobs survive a restart',
+      'run a scheduler whose jobs survive a restart',
     ],
     [
       'GOSHAWK_JOURNAL=postgres://goshawk:…@db1,db2/goshawk goshawk scheduler --name s0',
-      'a scheduler whose jobs survive the loss of its machine',
+      'run a scheduler whose jobs survive the loss of its machine',
     ],
   ],
   options: SCHEDULER_OPTIONS,

@@ -12,10 +12,10 @@ export const schemaCommand = defineCommand({
   name: 'schema',
   words: '[NAME]',
   describe:
-    'print the JSON Schema of job files (job) or of an output (goshawk.jobs/1); without a name, all names',
+    'print the JSON Schema of job files (job) or of an output (such as goshawk.jobs/1); without NAME, list the schemas',
   examples: [
-    ['goshawk schema job > job.schema.json', 'of job files; docs/USE.md says the same for people'],
-    ['goshawk schema goshawk.workers/1', 'of `goshawk workers --json` and GET /v1/workers'],
+    ['goshawk schema job > job.schema.json', 'print the schema of job files, which docs/USE.md describes'],
+    ['goshawk schema goshawk.workers/1', 'print the schema of `goshawk workers --json` and GET /v1/workers'],
   ],
   options: {},
   async run(context, _options, { words }) {

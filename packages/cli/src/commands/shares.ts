@@ -15,8 +15,8 @@ export const sharesCommand = defineCommand({
   name: 'shares',
   describe: 'show actual and fair shares of the cluster by job or user',
   examples: [
-    ['goshawk shares', 'by the unit of the policy: users, or jobs'],
-    ['goshawk shares --by user', 'one line for each user'],
+    ['goshawk shares', 'list shares by the unit of the policy, users or jobs'],
+    ['goshawk shares --by user', 'list shares by user'],
   ],
   options: {
     by: {
@@ -24,7 +24,7 @@ export const sharesCommand = defineCommand({
       value: 'UNIT',
       flagOnly: true,
       choices: ['job', 'user'],
-      describe: 'one line per job or per user (default: the unit of the policy)',
+      describe: 'list shares by job or by user (default: the unit of the policy)',
     },
     limit: { type: 'count', default: 100, min: 1, describe: 'maximum number of lines' },
     from: FROM,
@@ -58,7 +58,7 @@ export const sharesCommand = defineCommand({
       const rows = shown.map((holder) => row(holder, by, shares));
       context.out(renderTable(columnsOf(by, shares), rows, painter(context)));
     }
-    if (next !== null) context.note(`${counted(left, `more ${by}`)}; --from ${next} continues`);
+    if (next !== null) context.note(`${counted(left, `more ${by}`)}; continue with --from ${next}`);
     if (unlisted > 0) context.note(`${counted(unlisted, 'more job')} with smaller shares`);
     context.note(summary(shares));
   },

@@ -35,17 +35,20 @@ export const submitCommand = defineCommand({
   describe:
     'submit a job and print its id; the job is a command, a job file (- for stdin), a function of a module, or a sleep',
   examples: [
-    ["goshawk submit --tasks 10 -- sh -c 'echo $GOSHAWK_TASK'", 'ten tasks that print their numbers'],
-    ['goshawk submit --array 1-100 --logs -- ./simulate --seed {}', 'one task for each seed, with output'],
+    ["goshawk submit --tasks 10 -- sh -c 'echo $GOSHAWK_TASK'", 'run ten tasks that print their numbers'],
+    [
+      'goshawk submit --array 1-100 --logs -- ./simulate --seed {}',
+      'run one task per seed and print the output',
+    ],
     [
       'goshawk submit --each-line urls.txt --retries 2 --wait -- wget {}',
-      'one task for each line; wait for the outcome',
+      'run one task per line and wait for the job to end',
     ],
     [
       `goshawk submit --module ./work.js#run --input '{"n": 5}' --results`,
-      'call a function, and print the result',
+      'call a function and print the result',
     ],
-    ['id=$(goshawk submit job.json); goshawk wait $id', 'submit a job file, wait later'],
+    ['id=$(goshawk submit job.json); goshawk wait $id', 'submit a job file, then wait for the job'],
   ],
   options: SUBMIT_OPTIONS,
   async run(context, options, positionals) {

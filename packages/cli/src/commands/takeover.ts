@@ -7,14 +7,18 @@ export const takeoverCommand = defineCommand({
   words: '[SCHEDULER]',
   describe: 'let another scheduler take over the jobs of SCHEDULER, which exits if it is running',
   examples: [
-    ['goshawk takeover s3', 'at once, without waiting for its lease to expire'],
+    ['goshawk takeover s3', 'take over immediately, without waiting for the lease to expire'],
     [
       'goshawk takeover --all',
-      'from all missing schedulers with journals in PostgreSQL, for example after a restore',
+      'take over from all missing schedulers with journals in PostgreSQL, for example after a restore',
     ],
   ],
   options: {
-    all: { type: 'flag', flagOnly: true, describe: 'all schedulers that are away or missing' },
+    all: {
+      type: 'flag',
+      flagOnly: true,
+      describe: 'take over from all schedulers that are disconnected or missing',
+    },
   },
   async run(context, { all }, { words }) {
     if (all === words.length > 0)

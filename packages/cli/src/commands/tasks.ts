@@ -11,8 +11,8 @@ export const tasksCommand = defineCommand({
   completes: 'ids',
   describe: 'list the tasks of a job, one row each: state, last attempt, worker, exit code, times and error',
   examples: [
-    ['goshawk tasks $id --state failed', 'the tasks that failed, and why'],
-    ['goshawk tasks $id --csv > tasks.csv', 'all tasks, for a spreadsheet'],
+    ['goshawk tasks $id --state failed', 'list the failed tasks with their errors'],
+    ['goshawk tasks $id --csv > tasks.csv', 'write all tasks to a spreadsheet'],
   ],
   options: {
     state: {

@@ -7,7 +7,7 @@ export const topCommand = defineCommand({
   name: 'top',
   describe:
     'show and steer the cluster live: overview, jobs, workers, users, reasons (prints once if stdout is not a terminal)',
-  examples: [['goshawk top', 'until q; ? shows the keys']],
+  examples: [['goshawk top', 'show the cluster until you press q; ? lists the keys']],
   options: {},
   async run(context) {
     const { ClusterWatch, Link } = await import('@goshawk/gateway');

@@ -9,9 +9,9 @@ export const waitCommand = defineCommand({
   completes: 'ids',
   describe: 'wait for jobs to end; exit with 0 if all tasks completed, with 4 if a deadline was missed',
   examples: [
-    ['goshawk wait $id', 'from any machine; returns immediately if the job has ended'],
-    ['goshawk wait last', 'your last job; a prefix of an id also works'],
-    ['goshawk wait $a $b --any --wait-timeout 10m', 'for the first of two jobs, at most ten minutes'],
+    ['goshawk wait $id', 'wait on any machine; return immediately if the job has ended'],
+    ['goshawk wait last', 'wait for your last job; a prefix of an id also works'],
+    ['goshawk wait $a $b --any --wait-timeout 10m', 'wait at most ten minutes for the first of two jobs'],
   ],
   options: {
     any: {

@@ -13,9 +13,9 @@ export const whyCommand = defineCommand({
   describe:
     'explain why a job or task is waiting or was slow; without an id, explain what is waiting in the cluster and what would help',
   examples: [
-    ['goshawk why', 'waiting tasks by reason'],
-    ['goshawk why $id', 'what is ahead of the job, or where its time went'],
-    ['goshawk why $id/7', 'the same for one task'],
+    ['goshawk why', 'list waiting tasks by reason'],
+    ['goshawk why $id', 'show what the job waits for or where its time went'],
+    ['goshawk why $id/7', 'show the same for one task'],
   ],
   options: { strict: STRICT },
   async run(context, options, { words }) {

@@ -28,7 +28,7 @@ const LOST = 'lost';
 export const workersCommand = defineCommand({
   name: 'workers',
   describe: 'list the workers with state, tasks and resources',
-  examples: [['goshawk workers --state draining', 'only draining workers']],
+  examples: [['goshawk workers --state draining', 'list only draining workers']],
   options: {
     state: {
       type: 'text',
@@ -65,7 +65,7 @@ export const workersCommand = defineCommand({
     for (const { name, quarantine } of workers) {
       if (quarantine !== undefined) context.note(plain(`${name} is quarantined for a while: ${quarantine}`));
     }
-    if (next !== null) context.note(`${counted(left, 'more worker')}; --from ${next} continues`);
+    if (next !== null) context.note(`${counted(left, 'more worker')}; continue with --from ${next}`);
     for (const scheduler of silent) context.note(plain(`no answer from ${scheduler}`));
     for (const warning of view.warnings) context.note(plain(warning));
     context.note(summary(view));

@@ -75,7 +75,7 @@ describe('tasks as text', () => {
     const { stdout, stderr } = await shown(rows, 'text', { stages: 2, listing: { from: 0, limit: 1 } });
     expect(stdout).toMatch(/task +stage +state/);
     expect(stdout.trimEnd().split('\n')).toHaveLength(2);
-    expect(stderr).toBe('there are more tasks; --from 1 continues\n');
+    expect(stderr).toBe('there are more tasks; continue with --from 1\n');
   });
 
   it('print a message if there are none', async () => {

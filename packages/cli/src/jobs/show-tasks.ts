@@ -115,5 +115,5 @@ async function writeTable(
 }
 
 function noteRest(context: Context, next: number | undefined): void {
-  if (next !== undefined) context.note(`there are more tasks; --from ${next} continues`);
+  if (next !== undefined) context.note(`there are more tasks; continue with --from ${next}`);
 }

@@ -5,20 +5,20 @@ const TASKS_MAX = LIMITS.tasksPerJobMax;
 
 /** Options for the tasks and their number. Flags only, because they describe one submission. */
 const WORK = {
-  tasks: { type: 'count', flagOnly: true, min: 1, max: TASKS_MAX, describe: 'number of equal tasks [1]' },
+  tasks: { type: 'count', flagOnly: true, min: 1, max: TASKS_MAX, describe: 'number of identical tasks [1]' },
   array: {
     type: 'text',
     value: 'VALUES',
     flagOnly: true,
     describe:
-      'one task per value of 1-100, 1-100:2 or 1,3,7-9; a command gets the value in {} and $GOSHAWK_ARRAY_VALUE, a module in its input',
+      'run one task per value of 1-100, 1-100:2 or 1,3,7-9; a command gets the value in {} and $GOSHAWK_ARRAY_VALUE, a module in its input',
   },
   eachLine: {
     type: 'text',
     value: 'FILE',
     flagOnly: true,
     describe:
-      'one task per line of FILE (- for stdin); a command gets the line on stdin and in {} and $GOSHAWK_LINE, a module in its input',
+      'run one task per line of FILE (- for stdin); a command gets the line on stdin and in {} and $GOSHAWK_LINE, a module in its input',
   },
   colsep: {
     type: 'text',
@@ -38,14 +38,14 @@ const WORK = {
     value: 'NAME=VALUES',
     flagOnly: true,
     describe:
-      'one task per value of rate=0.1,0.01, substituted for {rate}; repeat it, or add --array or --each-line, for all combinations',
+      'run one task per value of rate=0.1,0.01, substituted for {rate}; repeat it, or add --array or --each-line, for all combinations',
   },
-  sleep: { type: 'duration', flagOnly: true, describe: 'tasks that only sleep: 100ms' },
+  sleep: { type: 'duration', flagOnly: true, describe: 'run tasks that only sleep: 100ms' },
   module: {
     type: 'text',
     value: 'PATH[#EXPORT]',
     flagOnly: true,
-    describe: 'tasks that call a function of an ES module',
+    describe: 'run tasks that call a function of an ES module',
   },
   input: {
     type: 'text',
@@ -57,7 +57,7 @@ const WORK = {
   shell: {
     type: 'flag',
     flagOnly: true,
-    describe: 'run the command with /bin/sh; further words are $1, $2, …',
+    describe: 'run the command with /bin/sh; further arguments are $1, $2, …',
   },
   env: {
     type: 'texts',
@@ -108,7 +108,7 @@ const WORK = {
     value: 'FILE',
     flagOnly: true,
     rare: true,
-    describe: 'the same for stderr; may be the same file as --stdout',
+    describe: 'file on the worker for stderr, as for --stdout; may be the same file',
   },
 } as const satisfies OptionSpecs;
 
@@ -147,7 +147,10 @@ const JOB = {
     rare: true,
     describe: 'retry only after these exit codes and signals: 75,SIGXCPU (137 is SIGKILL)',
   },
-  taskTimeout: { type: 'duration', describe: 'kill a task that runs longer, which fails it: 30s' },
+  taskTimeout: {
+    type: 'duration',
+    describe: 'kill a task that runs longer than this, and count it as failed: 30s',
+  },
   timeLimit: {
     type: 'duration',
     flagOnly: true,
@@ -187,7 +190,7 @@ const JOB = {
     type: 'duration',
     flagOnly: true,
     rare: true,
-    describe: 'deadline from now: 30m; for `goshawk` and the policies of docs/3SIGMA.md',
+    describe: 'deadline from now: 30m; used by the policy `goshawk` and those of docs/3SIGMA.md',
   },
   value: { type: 'number', flagOnly: true, rare: true, describe: 'value of meeting the deadline [10]' },
   require: {
@@ -218,7 +221,8 @@ const JOB = {
     value: 'URL',
     flagOnly: true,
     rare: true,
-    describe: 'HTTP address that receives a POST when the job has ended; the scheduler must allow its host',
+    describe:
+      'send a POST request to this HTTP URL when the job has ended; the scheduler must allow its host',
   },
   gang: {
     type: 'flag',
@@ -231,7 +235,8 @@ const JOB = {
     type: 'flag',
     flagOnly: true,
     rare: true,
-    describe: 'running tasks may be killed, and restarted later, for a job that would miss its deadline',
+    describe:
+      'allow running tasks to be killed and restarted later for a job that would otherwise miss its deadline',
   },
   maxRunning: { type: 'count', min: 1, rare: true, describe: 'maximum number of running tasks of the job' },
 } as const satisfies OptionSpecs;

@@ -38,7 +38,7 @@ export const DAEMON_OPTIONS = {
   },
   drainTimeout: {
     type: 'duration',
-    describe: 'how long running work may take after SIGTERM; 0s stops at once (default: no limit)',
+    describe: 'how long running work may continue after SIGTERM; 0s stops immediately (default: no limit)',
   },
   logLevel: {
     type: 'text',
@@ -51,7 +51,7 @@ export const DAEMON_OPTIONS = {
     type: 'flag',
     flagOnly: true,
     rare: true,
-    describe: 'exit when stdin closes, for parent processes',
+    describe: 'exit when stdin closes, that is, when the parent process exits',
   },
 } as const satisfies OptionSpecs;
 
@@ -83,12 +83,12 @@ export const USERS_OPTION = {
 
 /** Options for how long schedulers keep jobs that have ended. */
 export const RETENTION_OPTIONS = {
-  keep: { type: 'duration', default: '7d', describe: 'forget ended jobs after this time' },
+  keep: { type: 'duration', default: '7d', describe: 'delete ended jobs after this time' },
   keepJobs: {
     type: 'count',
     default: 10_000,
     describe:
-      'number of ended jobs that each scheduler keeps; it forgets the oldest first, but none within ten minutes',
+      'number of ended jobs that each scheduler keeps; it deletes the oldest first, but none within ten minutes of its end',
   },
 } as const satisfies OptionSpecs;
 
@@ -127,8 +127,7 @@ export const NOTIFY_OPTIONS = {
     type: 'text',
     value: 'COMMAND',
     rare: true,
-    describe:
-      'shell command that the scheduler runs when a job has ended, with the notification as JSON on stdin',
+    describe: 'shell command that the scheduler runs after each job, with the notification as JSON on stdin',
   },
 } as const;
 
@@ -168,7 +167,7 @@ export const CENTRAL_OPTIONS = {
   expectSchedulers: {
     type: 'text',
     value: 'NAMES',
-    describe: 'schedulers to report as missing until they join, such as s[0-2] or s0,s1',
+    describe: 'schedulers to report as missing until they have joined, such as s[0-2] or s0,s1',
   },
   users: USERS_OPTION,
   settings: {
@@ -208,7 +207,8 @@ export const SCHEDULER_OPTIONS = {
     type: 'text',
     value: 'FILE',
     rare: true,
-    describe: 'module of a custom estimator, at the same path as on central, which selects the estimator',
+    describe:
+      'module of a custom estimator; must be at the same path as on central, which selects the estimator',
   },
   activeJobsMax: {
     type: 'count',
@@ -228,8 +228,7 @@ export const WORKER_OPTIONS = {
   name: {
     type: 'text',
     value: 'NAME',
-    describe:
-      'name of the worker; a number is appended if there are several (default: from host and process)',
+    describe: 'name of the worker; several workers get a number appended (default: from host and process)',
   },
   workers: {
     type: 'count',
@@ -261,7 +260,7 @@ export const WORKER_OPTIONS = {
     type: 'text',
     value: 'FOLDER',
     describe:
-      'folder of an empty version 2 cgroup, which limits commands to the CPU and memory that their job requests',
+      'folder of an empty cgroup v2, used to limit commands to the CPU and memory that their job requests',
   },
   runAs: RUN_AS_OPTION,
   network: NETWORK_OPTION,
@@ -270,7 +269,7 @@ export const WORKER_OPTIONS = {
     value: 'PATH',
     rare: true,
     describe:
-      'file or folder that no task in a sandbox may see, besides keys and records of this worker; repeatable',
+      'file or folder to hide from sandboxed tasks, in addition to the worker’s keys and records; repeatable',
   },
   exec: { type: 'flag', default: true, describe: 'run commands (off: --no-exec)' },
   execOnly: {

@@ -209,7 +209,9 @@ const jobSpecSchema = z.lazy(() =>
       preemptible: z
         .boolean()
         .optional()
-        .describe('running tasks may be killed, and restarted later, for a job that would miss its deadline'),
+        .describe(
+          'allow running tasks to be killed and restarted later for a job that would otherwise miss its deadline',
+        ),
       maxRunning: wholeNumber()
         .min(1)
         .optional()

@@ -90,7 +90,8 @@ export const PRESETS = {
     ...BY_GOSHAWK,
   },
   hawk: {
-    title: 'short jobs are probed on the whole cluster, central places long jobs, and idle workers steal',
+    title:
+      'schedulers probe the whole cluster for short jobs, central places long jobs, and idle workers steal probes',
     short: { by: 'probing', over: 'all' },
     long: { by: 'central', over: 'general' },
     partition: true,
@@ -98,7 +99,7 @@ export const PRESETS = {
     ...BY_HAWK,
   },
   sparrow: {
-    title: 'every job is probed on the whole cluster',
+    title: 'schedulers probe the whole cluster for every job',
     short: { by: 'probing', over: 'all' },
     long: { by: 'probing', over: 'all' },
     partition: false,
@@ -114,7 +115,8 @@ export const PRESETS = {
     ...BY_HAWK,
   },
   split: {
-    title: 'short jobs are probed in one part of the cluster, and central places long jobs in the other',
+    title:
+      'schedulers probe one part of the cluster for short jobs, and central places long jobs in the other',
     short: { by: 'probing', over: 'short' },
     long: { by: 'central', over: 'general' },
     partition: true,

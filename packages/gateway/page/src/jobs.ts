@@ -107,7 +107,7 @@ export function showJobs(place: Place): void {
         problem,
         silent.length === 0
           ? null
-          : h('p', { class: 'error' }, `No answer from ${silent.join(', ')}: its jobs are missing here.`),
+          : h('p', { class: 'error' }, `No answer from ${silent.join(', ')}: its jobs are not listed.`),
       );
       fill(
         tabs,

@@ -18,7 +18,7 @@ export const compareCommand = defineCommand({
   examples: [
     [
       'goshawk compare a.json b.json --report both.html',
-      'identical policies are labeled with their file names',
+      'write an HTML report; identical policies are labeled with their file names',
     ],
     ['goshawk compare a.json b.json --csv', 'one row per run'],
   ],

@@ -9,12 +9,15 @@ export const figureCommand = defineCommand({
   words: '[ID…]',
   completes: 'figures',
   describe:
-    'reproduce a figure of a paper: run the experiment, compare it with the paper’s numbers, check the claims and draw the figure',
+    'reproduce a figure of a paper: run the experiment, draw the figure, and compare the results with the paper’s numbers and claims',
   examples: [
     ['goshawk figure --list', 'list the figures'],
-    ['goshawk figure hawk-5', 'Hawk against Sparrow by size of the cluster, on 50,000 generated jobs'],
-    ['goshawk figure hawk-5 --jobs 506460 --seeds 10', 'as long as the paper’s trace, ten times'],
-    ['goshawk figure hawk-8 hawk-9 --trace trace.tr --out drawn', 'on a trace, two figures at once'],
+    ['goshawk figure hawk-5', 'compare Hawk with Sparrow by cluster size, on 50,000 generated jobs'],
+    [
+      'goshawk figure hawk-5 --jobs 506460 --seeds 10',
+      'simulate as many jobs as the paper’s trace has, with ten seeds',
+    ],
+    ['goshawk figure hawk-8 hawk-9 --trace trace.tr --out drawn', 'reproduce two figures on a trace'],
   ],
   options: FIGURE_OPTIONS,
   async run(context, options, { words }) {

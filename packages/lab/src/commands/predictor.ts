@@ -5,7 +5,7 @@ import { scoresOf } from '@goshawk/predictor';
 export const predictorCommand = defineCommand({
   name: 'predictor',
   describe: 'show the accuracy of shadow estimators (see --shadow of scheduler and up)',
-  examples: [['goshawk predictor', 'of all schedulers, since their start']],
+  examples: [['goshawk predictor', 'show the accuracy on all schedulers since they started']],
   options: {},
   async run(context) {
     await using cluster = await openCluster(context);

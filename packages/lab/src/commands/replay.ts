@@ -14,14 +14,14 @@ export const replayCommand = defineCommand({
   words: 'WORKLOAD',
   completes: 'workloads',
   describe:
-    'compare policies on a workload by running it on a real cluster per policy; the workload is a trace file or a generator such as google-like:jobs=3300,seed=7',
+    'run a workload on a real cluster once per policy, and compare the policies; the workload is a trace file or a generator such as google-like:jobs=3300,seed=7',
   examples: [
     [
       'goshawk replay google-like:jobs=3300 --for 30s --report out.html',
-      'Goshawk, Hawk and Sparrow, with charts',
+      'compare Goshawk, Hawk and Sparrow, and write a report with charts',
     ],
-    ['goshawk replay trace.tr --policy hawk,split --scale 1000', 'a trace, a thousand times faster'],
-    ['goshawk replay prototype --cluster tcp://127.0.0.1:7070', 'on a running cluster'],
+    ['goshawk replay trace.tr --policy hawk,split --scale 1000', 'replay a trace a thousand times faster'],
+    ['goshawk replay prototype --cluster tcp://127.0.0.1:7070', 'replay on a running cluster'],
   ],
   options: REPLAY_OPTIONS,
   async run(context, options, { words }, origins) {

@@ -29,11 +29,14 @@ export const simulateCommand = defineCommand({
   completes: 'workloads',
   describe: 'compare policies on a workload in virtual time, with the code of the live cluster',
   examples: [
-    ['goshawk simulate google-like:jobs=10000 --policy hawk,sparrow --workers 15000', 'Hawk against Sparrow'],
-    ['goshawk simulate trace.tr --load 0.9 --seeds 10 --json', 'ten seeds, at 90% load'],
+    [
+      'goshawk simulate google-like:jobs=10000 --policy hawk,sparrow --workers 15000',
+      'compare Hawk with Sparrow',
+    ],
+    ['goshawk simulate trace.tr --load 0.9 --seeds 10 --json', 'simulate ten seeds at 90% load'],
     [
       'goshawk simulate trace.tr --policy hawk,hawk:no-stealing --vary load=0.8,0.9 --csv',
-      'with and without stealing, at two loads',
+      'compare Hawk with and without stealing at two loads',
     ],
   ],
   options: SIMULATE_OPTIONS,

@@ -29,16 +29,16 @@ export const traceConvertCommand = defineCommand({
   completes: 'workloads',
   describe: `convert a trace to another format, and report what the format cannot represent; reads ${Object.keys(FORMATS).join(', ')} (docs/USE.md)`,
   examples: [
-    ['goshawk trace convert clusterdata-2011-2 --out google.jsonl.gz', 'the official Google tables'],
+    ['goshawk trace convert clusterdata-2011-2 --out google.jsonl.gz', 'convert the official Google tables'],
     [
       'goshawk trace convert google.jsonl.gz --out google.tr',
-      'for the simulators of Sparrow, Hawk and Eagle',
+      'convert to the format of the Sparrow, Hawk and Eagle simulators',
     ],
-    ['goshawk trace convert .goshawk --out mine.jsonl', 'jobs that the cluster of this folder has run'],
-    ['goshawk trace convert google.tr --out - --format jsonl | head', 'on stdout'],
+    ['goshawk trace convert .goshawk --out mine.jsonl', 'convert the journals of the cluster in this folder'],
+    ['goshawk trace convert google.tr --out - --format jsonl | head', 'print the jobs to stdout'],
     [
       'goshawk trace convert google.tr --features names.csv --out google.jsonl',
-      'adds the users and names of jobs, for estimators that learn',
+      'add users and names of jobs, which learning estimators use',
     ],
   ],
   options: {

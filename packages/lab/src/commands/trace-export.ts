@@ -11,9 +11,12 @@ export const traceExportCommand = defineCommand({
   describe:
     'write a timeline of jobs and workers from the schedulers’ journals, for ui.perfetto.dev or chrome://tracing',
   examples: [
-    ['goshawk trace export --job $id --out job.json', 'one job of the cluster that runs here'],
-    ['goshawk trace export --since 10m --out minutes.json', 'jobs submitted within the last ten minutes'],
-    ['goshawk trace export .goshawk --out all.json', 'all jobs in these journals'],
+    ['goshawk trace export --job $id --out job.json', 'export one job of the local cluster'],
+    [
+      'goshawk trace export --since 10m --out minutes.json',
+      'export jobs submitted within the last ten minutes',
+    ],
+    ['goshawk trace export .goshawk --out all.json', 'export all jobs in these journals'],
   ],
   options: {
     job: {

@@ -14,9 +14,9 @@ export const traceGenerateCommand = defineCommand({
   examples: [
     [
       'goshawk trace generate google-like:jobs=3300,seed=7 --out jobs.tr',
-      'jobs like those of the Google trace',
+      'generate jobs like those of the Google trace',
     ],
-    ['goshawk trace generate motivation --out - | head', 'on stdout'],
+    ['goshawk trace generate motivation --out - | head', 'print the jobs to stdout'],
     ['goshawk trace generate --list', 'list the generators with their options'],
   ],
   options: {

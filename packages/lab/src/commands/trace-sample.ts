@@ -8,9 +8,12 @@ export const traceSampleCommand = defineCommand({
   completes: 'workloads',
   describe: 'write part of a workload: a time window, random jobs, or fewer tasks per job',
   examples: [
-    ['goshawk trace sample google.tr --jobs 1000 --seed 7 --out some.tr', 'a thousand jobs, drawn at random'],
-    ['goshawk trace sample google.tr --from 2h --until 3h --out hour.tr', 'the third hour'],
-    ['goshawk trace sample google.tr --tasks-max 100 --out small.tr', 'no job of more than a hundred tasks'],
+    ['goshawk trace sample google.tr --jobs 1000 --seed 7 --out some.tr', 'draw a thousand jobs at random'],
+    ['goshawk trace sample google.tr --from 2h --until 3h --out hour.tr', 'extract the third hour'],
+    [
+      'goshawk trace sample google.tr --tasks-max 100 --out small.tr',
+      'limit each job to at most a hundred tasks',
+    ],
   ],
   options: {
     ...TARGET_OPTIONS,

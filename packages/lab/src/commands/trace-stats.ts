@@ -10,9 +10,15 @@ export const traceStatsCommand = defineCommand({
   completes: 'workloads',
   describe: 'print statistics of a trace file or of a generator',
   examples: [
-    ['goshawk trace stats trace.tr', 'jobs, run times, and the share of work in the longest tenth'],
-    ['goshawk trace stats clusterdata-2011-2 --plot', 'the official Google tables, with plots'],
-    ['goshawk trace stats google-like:jobs=10000 --workers 15000 --json', 'of a generator, as JSON'],
+    [
+      'goshawk trace stats trace.tr',
+      'print jobs, run times, and the share of work in the longest tenth of the jobs',
+    ],
+    ['goshawk trace stats clusterdata-2011-2 --plot', 'plot the official Google tables'],
+    [
+      'goshawk trace stats google-like:jobs=10000 --workers 15000 --json',
+      'print statistics of a generator as JSON',
+    ],
   ],
   options: {
     workers: {

@@ -82,15 +82,15 @@ const OPTIONS = {
     min: 1,
     flagOnly: true,
     describe:
-      'with --trace: number of workers of the traced cluster (default: the fewest with room for everything that ran at the same time)',
+      'with --trace: number of workers of the traced cluster (default: the smallest cluster with room for all tasks that ran concurrently)',
   },
   resources: {
     ...RESOURCES_OPTION,
-    describe: `${RESOURCES_OPTION.describe} (default: as the running cluster has; with --trace, demands for resources other than CPUs are ignored)`,
+    describe: `${RESOURCES_OPTION.describe} (default: those of the running cluster; with --trace, demands for resources other than CPUs are ignored)`,
   },
   attribute: {
     ...ATTRIBUTE_OPTION,
-    describe: `${ATTRIBUTE_OPTION.describe} (default: as the running cluster has)`,
+    describe: `${ATTRIBUTE_OPTION.describe} (default: those of the running cluster)`,
   },
   users: SIMULATED_USERS_OPTION,
   workers: {
@@ -125,16 +125,16 @@ export const whatifCommand = defineCommand({
   examples: [
     [
       'goshawk whatif --workers 80,100,120 --since 24h',
-      'jobs of the running cluster on different numbers of workers',
+      'simulate the jobs of the running cluster on different numbers of workers',
     ],
-    ['goshawk whatif --policy hawk,sparrow', 'the same jobs under other policies'],
+    ['goshawk whatif --policy hawk,sparrow', 'simulate the same jobs under other policies'],
     [
       'goshawk whatif .goshawk --policy goshawk,hawk --workers 100 --slots 4 --resources memory=8GiB',
-      'jobs of a stopped cluster, or of a file of `goshawk journal export`',
+      'simulate the jobs of a stopped cluster, or of a file from `goshawk journal export`',
     ],
     [
       'goshawk whatif --trace jobs.sacct --workers 80,100',
-      'what another policy or size would have done for a Slurm cluster',
+      'simulate the jobs of a Slurm cluster on clusters of other sizes',
     ],
   ],
   options: OPTIONS,

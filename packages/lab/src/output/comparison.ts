@@ -20,7 +20,7 @@ export const REPORT_OPTION = {
 export const SAVE_RESULTS_OPTION = {
   type: 'text',
   value: 'FILE',
-  describe: 'write the outcome of each job to FILE as JSON lines',
+  describe: 'write the outcome of each job to FILE as JSON Lines',
 } as const;
 
 /** @throws InputError if two formats are requested */

@@ -13,7 +13,7 @@ export const REPLAY_OPTIONS = {
     value: 'NAMES',
     suggests: POLICY_NAMES,
     describe:
-      'policies to compare with the first one, each with its own settings: hawk,hawk:no-stealing (default: goshawk,hawk,sparrow)',
+      'policies to compare; the first is the baseline, and each can have its own settings: hawk,hawk:no-stealing (default: goshawk,hawk,sparrow)',
   },
   vary: VARY_OPTION,
   workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers of the cluster' },
@@ -34,7 +34,7 @@ export const REPLAY_OPTIONS = {
     min: 1,
     describe: 'number of jobs drawn from the workload',
   },
-  scale: { type: 'number', min: 0.001, describe: 'divide all durations by N (Hawk: 1000)' },
+  scale: { type: 'number', min: 0.001, describe: 'divide all durations by N (the Hawk paper uses 1000)' },
   for: {
     type: 'duration',
     describe: 'choose --scale so that each policy takes about this long (default: 60s)',
@@ -44,7 +44,7 @@ export const REPLAY_OPTIONS = {
     type: 'text',
     default: 'auto',
     value: 'NAME',
-    describe: `estimator of task run times; several are compared: ${ESTIMATOR_FORMS}`,
+    describe: `estimator of task run times; several values are compared: ${ESTIMATOR_FORMS}`,
   },
   saveJobs: {
     type: 'text',

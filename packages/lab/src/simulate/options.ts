@@ -37,7 +37,7 @@ export const SIMULATE_OPTIONS = {
     value: 'NAMES',
     suggests: [...ALL_POLICY_NAMES, ...Object.keys(REFERENCES)],
     default: 'goshawk',
-    describe: `policies to compare with the first one, each with its own settings: hawk,hawk:no-stealing. \`goshawk policies\` lists them; references: ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
+    describe: `policies to compare; the first is the baseline, and each can have its own settings: hawk,hawk:no-stealing. \`goshawk policies\` lists them; references: ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
   },
   shortPartition: {
     ofPolicy: true,
@@ -94,7 +94,7 @@ export const SIMULATE_OPTIONS = {
     type: 'text',
     default: 'oracle',
     value: 'NAME',
-    describe: `estimator of task run times; several are compared: ${ESTIMATOR_FORMS}`,
+    describe: `estimator of task run times; several values are compared: ${ESTIMATOR_FORMS}`,
   },
   durations: {
     type: 'text',
@@ -103,7 +103,7 @@ export const SIMULATE_OPTIONS = {
     default: 'start',
     rare: true,
     describe:
-      'assignment of run times to the tasks of a job: in order of start, as in the papers, or fixed per task',
+      'how run times are assigned to the tasks of a job: in order of start, as in the papers, or fixed per task',
   },
   features: {
     type: 'text',

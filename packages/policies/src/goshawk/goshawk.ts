@@ -792,7 +792,7 @@ type ShareBy = 'user' | 'none';
 const SHARE_BY: PolicyOption<ShareBy> = {
   default: 'user',
   choices: ['user', 'none'],
-  help: 'who is due equal shares, weights apart: users, or nobody',
+  help: 'who gets equal (weighted) shares: users, or nobody',
 };
 
 export const goshawk: PolicyModule<{ readonly shareBy: ShareBy }> = {

@@ -72,7 +72,8 @@ const ARRIVALS = {
 /** Jobs of many stages with demands; the distributions are ours, fitted to the few numbers in Carbyne's tables. */
 export const dagLike = defineGenerator({
   name: 'dag-like',
-  description: 'jobs of many stages with demands, shaped like TPC-DS, TPC-H, BigBench or Microsoft’s jobs',
+  description:
+    'jobs of many stages with resource demands, shaped like TPC-DS, TPC-H, BigBench or Microsoft’s jobs',
   options: {
     ...ARRIVALS,
     shape: choice(['tpc-ds', 'tpc-h', 'bigbench', 'microsoft'], 'number of stages of jobs'),

@@ -17,7 +17,7 @@ const SELDOM_SHARE = 20;
 export const e2e = defineGenerator({
   name: 'e2e',
   description:
-    "3Sigma's E2E: gangs of Google's run times, half with a deadline and preferred racks, half best effort",
+    "3Sigma's E2E: gangs with the run times of Google's trace; half have a deadline and preferred racks, half are best effort",
   options: gangOptions(1_470),
   generate: function* ({ jobs, nodes, seed, ...given }): Generator<TraceJob> {
     const random = Random.seeded(seed).fork('e2e');

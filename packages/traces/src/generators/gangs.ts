@@ -22,7 +22,7 @@ export function gangOptions(jobs: number) {
     load: positive(1.4, 'node seconds submitted per second, divided by the number of nodes'),
     nodes: count(256, 'nodes that `load` refers to; wider jobs are cut to this width'),
     racks: count(8, 'racks of the cluster; jobs with a deadline prefer three quarters of them'),
-    slack: wholeNumber(0, 'deadline slack in per cent of the run time; 0: 20, 40, 60 or 80, drawn', 0),
+    slack: wholeNumber(0, 'deadline slack in percent of the run time; 0: 20, 40, 60 or 80, drawn', 0),
     rate: wholeNumber(
       0,
       'jobs per hour, reached by stretching run times; 0: as many as the load requires',

@@ -114,7 +114,7 @@ function mapReduce(installation: Installation): WorkloadGenerator {
       jobs: count(publishedJobs, 'number of jobs'),
       deviation: choice(
         ['twice-mean', 'root'],
-        "standard deviation of the durations before negative ones are drawn again: twice the job's mean, or the root of that",
+        "standard deviation of the durations (negative draws are repeated): twice the job's mean, or the square root of that",
       ),
       load: positive(0.9, 'task seconds submitted per second, divided by the number of workers'),
       workers: count(installation.workers, 'single-slot workers that `load` refers to'),

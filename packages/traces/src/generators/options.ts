@@ -26,7 +26,7 @@ export function count(fallback: number, description: string): OptionSpec<number>
 
 /** An option with a nonnegative integer. */
 export function seed(): OptionSpec<number> {
-  return wholeNumber(1, 'the same seed gives the same jobs', 0);
+  return wholeNumber(1, 'seed of the random numbers; the same seed gives the same jobs', 0);
 }
 
 /** An option with an integer of at least `least`. */

@@ -166,7 +166,7 @@ const errorOf = (percent: number) => ({ estimateError: percent / 100 });
 const errors: Figure = {
   ...common,
   id: 'carbyne-10',
-  title: 'Completion times by errors of estimates',
+  title: 'Completion times by estimation error',
   section: '§5.4.2, Figure 10',
   about: `Estimates of run times are off by a factor that is drawn for each stage, up to so much. ${MACHINES_AND_JOBS}`,
   workload: ONLINE,
@@ -181,7 +181,7 @@ const errors: Figure = {
 const altruism: Figure = {
   ...common,
   id: 'carbyne-11',
-  title: 'Completion times by how altruistic jobs are',
+  title: 'Completion times by the altruism of jobs',
   section: '§5.4.3, Figure 11',
   about: `With P a job gives away what it need not use now; else it takes its share. ${MACHINES_AND_JOBS}`,
   workload: ONLINE,

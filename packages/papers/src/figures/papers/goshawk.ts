@@ -94,7 +94,7 @@ const longOtherwise = [otherwise.long50, otherwise.long90];
 
 const goshawkParts: Figure = {
   id: 'goshawk-parts',
-  title: 'What each part of the policy goshawk is worth',
+  title: 'Contribution of each part of the policy goshawk',
   paper: POLICY_PAGE,
   section: 'What each part is worth',
   about:

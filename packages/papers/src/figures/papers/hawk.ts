@@ -348,7 +348,7 @@ const longWithout = [without.long50, without.long90];
 const hawk7: Figure = {
   ...AT_ONE_SIZE,
   id: 'hawk-7',
-  title: 'What each part of Hawk contributes',
+  title: 'Contribution of each part of Hawk',
   section: '§4.4, Figure 7',
   about: 'Run times without a part of Hawk over those of the whole. Above 1, the part is missed.',
   settings: { ...AT_ONE_SIZE.settings, policy: 'hawk' },
@@ -543,7 +543,7 @@ const longToCapOf1 = [ratioToPlace('hawk', 1, 'long', 'p50'), ratioToPlace('hawk
 const hawk15: Figure = {
   ...AT_ONE_SIZE,
   id: 'hawk-15',
-  title: 'How many workers an idle worker asks',
+  title: 'Hawk by the number of workers that an idle worker contacts',
   section: '§4.9, Figure 15',
   about: 'Run times under Hawk over those with a cap of 1.',
   axis: settingAxis('workers asked at most', 'log', [1, 2, 5, 10, 25, 50, 100, 250], (stealCap) => ({
@@ -635,7 +635,7 @@ function prototype(
 ): Figure {
   return {
     id: `hawk-${number}`,
-    title: `Live against simulated, ${jobs} jobs, by load`,
+    title: `Live runs compared with simulation, ${jobs} jobs, by load`,
     paper: HAWK,
     section: `§4.10, Figure ${number}`,
     about:

@@ -50,7 +50,7 @@ const STABLE = 50;
 
 const packing3a = packingFigure('Tasks that wait, over time', {
   id: 'packing-3a',
-  title: 'Two sizes that pair up: what VQS keeps free is lost',
+  title: 'Two complementary sizes: VQS wastes the room that it reserves',
   section: '§VII-A1, Figure 3a',
   about:
     'One server; tasks of 0.4 and 0.6 of it, equally likely; 0.014 arrive a slot (Poisson), and run for 100 slots ' +
@@ -114,7 +114,7 @@ const CLEARLY = 1.5;
 
 const packing4a = packingFigure('Mean tasks that wait', {
   id: 'packing-4a',
-  title: 'Many small sizes: best fit and VQS-BF alike, VQS far behind',
+  title: 'Many small sizes: best fit and VQS-BF perform alike, and VQS much worse',
   section: '§VII-A3, Figure 4a',
   about:
     'Five servers; sizes uniform from 0.01 to 0.19; tasks run for 100 slots (geometric). The load is the arriving work over ' +
@@ -159,7 +159,7 @@ const SPEEDS = [1, 1.2, 1.4, 1.6];
 
 const packing5 = packingFigure('Mean tasks that wait', {
   id: 'packing-5',
-  title: 'Tasks of Google’s trace: best fit and VQS-BF against VQS and FIFO-FF',
+  title: 'Tasks of the Google trace: best fit and VQS-BF compared with VQS and FIFO-FF',
   section: '§VII-B, Figure 5',
   about:
     'Tasks of the trace of 2011 that ran to their end, with their own requests; a size is the larger of cpu and memory. ' +

@@ -99,7 +99,7 @@ const ERRORS = { pilot: { p50: 0.0915, p90: 0.4995 }, threeSigma: { p50: 0.2139,
 
 export const slearnError: Figure = {
   id: 'slearn-error',
-  title: 'Run times learned in space, and in time',
+  title: 'Run-time prediction from pilots (space) and from history (time)',
   paper: PAPER,
   section: '§4.3, Figure 3b',
   about:
@@ -167,7 +167,7 @@ function rightQueue(of: string): Series {
 const slearnJct: Figure = {
   ...IN_GS,
   id: 'slearn-jct',
-  title: 'Completion times by pilots, against what history, service or nothing tells',
+  title: 'Completion times with pilots, compared with history, attained service and no estimates',
   section: '§5.2.4, Figure 6b, Table 7',
   about:
     'Speed-up of SLearn over each baseline in the same scheduler, gs: run times under the baseline over run times under ' +
@@ -250,7 +250,7 @@ const againstBest: Series = {
 const slearnAdaptive: Figure = {
   ...IN_GS,
   id: 'slearn-adaptive',
-  title: 'How many of a job’s tasks should be pilots, and finding that out',
+  title: 'Completion times by the fraction of pilots, fixed or adaptive',
   section: '§5.2.2, Table 6, Figure 5',
   about:
     'Speed-up of SLearn over 3Sigma in gs for fixed shares of pilots, and for the one that adapts; and which shares that ' +
@@ -350,7 +350,7 @@ const lower = (segment: WaitSegment) => waits(segment, 'lower', 'of these, less 
 const slearnWait: Figure = {
   ...IN_GS,
   id: 'slearn-wait',
-  title: 'Who waits longer when pilots run first',
+  title: 'Jobs that wait longer because pilots run first',
   section: '§5.2.5, Figure 7',
   about:
     'Normalised wait of jobs of three tasks and more: the mean wait of a job’s tasks over their mean run time, under ' +
@@ -389,7 +389,7 @@ const DAG_ERRORS = { [SLEARN_DAG]: 0.339, [THREE_SIGMA]: 0.4721 } as const;
 
 const slearnDag: Figure = {
   id: 'slearn-10',
-  title: 'Jobs of stages: pilots of the first stage correct the history of the others',
+  title: 'Multi-stage jobs: pilots of the first stage correct the estimates of later stages',
   paper: PAPER,
   section: '§6, Figure 10',
   about:

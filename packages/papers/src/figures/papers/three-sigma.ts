@@ -121,7 +121,7 @@ const PARTS = [SIGMA, '3sigma-nodist', '3sigma-nooe', '3sigma-noadapt', 'point-p
 const overall: Figure = {
   ...TWO_HOURS,
   id: '3sigma-6',
-  title: 'Deadlines, by distributions of run times and by points',
+  title: 'Missed deadlines with distributions of run times and with point estimates',
   section: '§6.1, Figure 6',
   about: `Two hours of jobs at a load of 1.4, half of them with a deadline. ${GANGS}`,
   axis: ONE_PLACE,
@@ -153,7 +153,7 @@ const overall: Figure = {
 const first: Figure = {
   ...overall,
   id: '3sigma-1',
-  title: 'Deadlines that are missed',
+  title: 'Missed deadlines',
   section: '§1, Figure 1',
   panels: overall.panels.slice(0, 1),
   claims: overall.claims.slice(0, 3),
@@ -162,7 +162,7 @@ const first: Figure = {
 const workloads: Figure = {
   ...FIVE_HOURS,
   id: '3sigma-7',
-  title: 'Deadlines under three workloads',
+  title: 'Missed deadlines under three workloads',
   section: '§6.1, Figure 7',
   about: `The traces of HedgeFund and Mustang are not public: these are made up from what the paper says of how predictable they are. ${GANGS}`,
   axis: labelledAxis('workload', {
@@ -184,7 +184,7 @@ const workloads: Figure = {
 const slack: Figure = {
   ...FIVE_HOURS,
   id: '3sigma-8',
-  title: 'What each part of 3Sigma gives, by deadline slack',
+  title: 'Contribution of each part of 3Sigma, by deadline slack',
   section: '§6.2, Figure 8',
   about: `The same with one deadline slack for all jobs, in per cent of the run time. ${GANGS}`,
   axis: settingAxis('deadline slack', 'linear', [20, 60, 100, 140, 180], (slack) => ({ slack }), inPercent),
@@ -214,7 +214,7 @@ const slack: Figure = {
 const load: Figure = {
   ...FIVE_HOURS,
   id: '3sigma-10',
-  title: 'Deadlines by load',
+  title: 'Missed deadlines by load',
   section: '§6.4, Figure 10',
   about: `The same at other loads. ${GANGS}`,
   axis: settingAxis('load', 'linear', [1, 1.2, 1.4, 1.6], (load) => ({ load })),
@@ -229,7 +229,7 @@ const load: Figure = {
 const samples: Figure = {
   ...FIVE_HOURS,
   id: '3sigma-11',
-  title: 'Deadlines by what has been seen of each program',
+  title: 'Missed deadlines by the number of earlier runs of each program',
   section: '§6.4, Figure 11',
   about: `The same where so many runs of each program are known, and nothing is learned on the way. ${GANGS}`,
   axis: settingAxis('samples', 'even', [5, 10, 25, 50, 100], (samples) => ({ samples })),
@@ -250,7 +250,7 @@ const [NARROW, MIDDLE, WIDE] = SPREADS.map(spreadName) as [string, string, strin
 const shifts: Figure = {
   ...TWO_HOURS,
   id: '3sigma-9',
-  title: 'Deadlines by how wrong and how wide distributions are',
+  title: 'Missed deadlines by error and width of the distributions',
   section: '§6.3, Figure 9',
   about:
     'What is believed of a run time is a normal distribution around the true one, moved by a share of it; or its mean alone.',
@@ -338,7 +338,7 @@ const VARIANTS: readonly Variant[] = FIELD.flatMap((policy) =>
 
 const table2: Figure = {
   id: '3sigma-table-2',
-  title: 'Deadlines, live and simulated',
+  title: 'Missed deadlines, live and simulated',
   paper: THREE_SIGMA,
   section: '§6.1, Table 2',
   about:
@@ -419,7 +419,7 @@ const CHANGES = {
 const weights: Figure = {
   ...TWO_HOURS,
   id: '3sigma-weights',
-  title: 'What the paper does not say: weights, θ and γ',
+  title: 'Parameters that the paper omits: weights, θ and γ',
   section: '§4.2, §4.3.2',
   about: `What meeting a deadline is worth beside a best-effort job (ours: 10), below which chance of meeting it a job is worth something after it (θ, ours: 0.05), and how much of its worth is left then (γ, ours: 1). ${GANGS}`,
   axis: labelledAxis('setting', CHANGES),

@@ -33,7 +33,7 @@ const FAIRNESS: PolicyOption<number> = {
   default: 0.99,
   min: 0,
   max: 1,
-  help: 'fraction of jobs to skip, those with the largest shares; at least one job stays eligible',
+  help: 'fraction of jobs to skip, beginning with the largest shares; at least one job stays eligible',
 };
 
 type Leftovers = keyof typeof LEFTOVERS;
@@ -50,13 +50,16 @@ export const CARBYNE_POLICIES = {
     { isDrawnEachTurn: false, keepsPromises: true, order: 'critical-path' },
   ),
   'carbyne-paper': carbyne(
-    'Carbyne as published, without the margin and kept promises',
+    'Carbyne as published, without a safety margin and without keeping promised start times',
     { shares: 'work', hold: 0, leftover: 'srtf' },
     { isDrawnEachTurn: true, keepsPromises: false, order: 'alignment' },
   ),
   drf: sharing('dominant resource fairness: the job with the smallest share is next', 'drf'),
   'drf-strict': sharing('as drf, but no job gets more than its fair share', 'drf-strict'),
-  tetris: plain('tasks that pack best, preferring jobs with little work left', LEFTOVERS.score),
+  tetris: plain(
+    'the tasks that pack best run first, with preference for jobs with little work left',
+    LEFTOVERS.score,
+  ),
   'tetris-fair': family(
     'as tetris, among the jobs furthest below their share',
     { fairness: FAIRNESS },
@@ -64,9 +67,9 @@ export const CARBYNE_POLICIES = {
       leftover: { ...SCORE, fairness },
     }),
   ),
-  pack: plain('what packs best', LEFTOVERS.pack),
-  sjf: plain('the job with the shortest critical path', { kind: 'sjf' }),
-  srtf: plain('the job with the least work left', LEFTOVERS.srtf),
+  pack: plain('the tasks that pack best run first', LEFTOVERS.pack),
+  sjf: plain('the job with the shortest critical path runs first', { kind: 'sjf' }),
+  srtf: plain('the job with the least work left runs first', LEFTOVERS.srtf),
 } as const satisfies Record<string, PolicyModule>;
 
 function carbyne(
@@ -95,7 +98,7 @@ function carbyne(
       default: defaults.hold,
       min: 0,
       max: 100,
-      help: 'how many median run times before its latest start a task starts',
+      help: 'safety margin: a task starts this many median run times before its latest start',
     },
     leftover: {
       default: defaults.leftover,

@@ -26,7 +26,7 @@ const GS_OPTIONS = {
     min: 1,
     max: 1e15,
     scales: true,
-    help: 'job size at which the second queue begins, in ms of slot time',
+    help: 'job size, in ms of slot time, at which the second queue begins',
   },
   growth: {
     default: 10,

@@ -35,7 +35,7 @@ const OPTIONS = {
   },
   stall: {
     default: false,
-    help: 'a poorly used worker starts no tasks until it is empty while tasks wait',
+    help: 'while tasks wait, a poorly utilized worker starts no tasks until it is empty',
   },
   decisionIntervalMs: {
     default: 0,
@@ -504,7 +504,10 @@ function packing(name: PackingName, title: string): PolicyModule<PackingOptions>
 /** Psychas and Ghaderi, INFOCOM 2019; `docs/PACKING.md`. */
 export const PACKING_MODULES: Readonly<Record<PackingName, PolicyModule<PackingOptions>>> = {
   'fifo-ff': packing('fifo-ff', 'first come, first served: the oldest task at the first worker with room'),
-  bfjs: packing('bfjs', 'best fit: each task goes where the least room remains, largest task first'),
-  vqs: packing('vqs', 'virtual queues by size: an empty worker chooses which sizes it takes'),
+  bfjs: packing(
+    'bfjs',
+    'best fit: each task, largest first, goes to the worker on which the least room remains',
+  ),
+  vqs: packing('vqs', 'virtual queues by size: an empty worker selects the sizes that it accepts'),
   'vqs-bf': packing('vqs-bf', 'virtual queues by size, with best fit for the remaining room'),
 };

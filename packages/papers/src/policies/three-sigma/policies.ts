@@ -5,11 +5,14 @@ import { type Beliefs, THREE_SIGMA_OPTIONS, type ThreeSigmaOptions } from './set
 
 /** The systems that 3Sigma compares (Table 1): one program with different beliefs about jobs. */
 export const THREE_SIGMA_POLICIES = {
-  '3sigma-sched': planning('deadlines, by distributions of run times, planned ahead (3Sigma)', {
+  '3sigma-sched': planning('plans ahead for deadlines, using distributions of run times (3Sigma)', {
     estimates: 'distribution',
     lateWorth: 'adaptive',
   }),
-  '3sigma-nodist': planning('3sigma-sched by point estimates', { estimates: 'point', lateWorth: 'adaptive' }),
+  '3sigma-nodist': planning('3sigma-sched with point estimates', {
+    estimates: 'point',
+    lateWorth: 'adaptive',
+  }),
   '3sigma-nooe': planning('3sigma-sched without value after the deadline', {
     estimates: 'distribution',
     lateWorth: 'never',
@@ -18,18 +21,18 @@ export const THREE_SIGMA_POLICIES = {
     estimates: 'distribution',
     lateWorth: 'always',
   }),
-  'point-perf': planning('deadlines, by true run times (run it with --estimator oracle)', {
-    estimates: 'point',
-    lateWorth: 'never',
-  }),
-  'point-real': planning('deadlines, by point estimates of the run time', {
-    estimates: 'point',
-    lateWorth: 'never',
-  }),
-  prio: module(
-    'jobs with deadlines go first, and other jobs are killed for them',
-    (options) => new Prio(options),
+  'point-perf': planning(
+    'plans ahead for deadlines, using the true run times (requires --estimator oracle)',
+    {
+      estimates: 'point',
+      lateWorth: 'never',
+    },
   ),
+  'point-real': planning('plans ahead for deadlines, using point estimates of run times', {
+    estimates: 'point',
+    lateWorth: 'never',
+  }),
+  prio: module('jobs with deadlines run first and preempt other jobs', (options) => new Prio(options)),
 } as const satisfies Record<string, PolicyModule<ThreeSigmaOptions>>;
 
 function planning(title: string, beliefs: Beliefs): PolicyModule<ThreeSigmaOptions> {
