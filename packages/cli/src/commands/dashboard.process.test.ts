@@ -237,10 +237,10 @@ describe('errors', () => {
     ['/v1/jobs/zz-1', 404, /^no scheduler of this cluster knows "zz-1"$/],
     ['/v1/workers/w99', 404, /^there is no worker w99$/],
     ['/v1/jobs?state=asleep', 400, /^query: state/],
-    ['/v1/nothing', 404, /^there is no GET \/v1\/nothing here$/],
-    ['/src/server.ts', 404, /^there is no/],
-    ['/../package.json', 404, /^there is no/],
-    ['/script/../../package.json', 404, /^there is no/],
+    ['/v1/nothing', 404, /^GET \/v1\/nothing does not exist$/],
+    ['/src/server.ts', 404, /does not exist$/],
+    ['/../package.json', 404, /does not exist$/],
+    ['/script/../../package.json', 404, /does not exist$/],
   ])('%s responds with %i and one line', async (path, status, message) => {
     const { body, ...answer } = await api('GET', path);
     expect(answer.status).toBe(status);
