@@ -69,7 +69,12 @@ describe('simulated', () => {
     ['a policy that is none', '--policy', 'export default 3', /its default export is not an object/],
     ['an estimator that is none', '--estimator', 'export default { title: "x" }', /no function "make"/],
     ['a policy that throws as it plans', '--policy', THROWS, /mine\.mjs threw: Error: lost my way \(mine/],
-    ['a policy that starts nothing', '--policy', policy(''), /leaves 100 jobs waiting forever/],
+    [
+      'a policy that starts nothing',
+      '--policy',
+      policy(''),
+      /left 100 jobs waiting forever with no task running/,
+    ],
     [
       'a policy that asks again at once, for ever',
       '--policy',

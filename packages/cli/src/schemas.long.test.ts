@@ -25,6 +25,8 @@ const NEED_NO_CLUSTER = [
   'goshawk.journal-verify/1',
   'goshawk.journal/1',
   'goshawk.keygen/1',
+  'goshawk.keys-list/1',
+  'goshawk.keys-revoked/1',
   'goshawk.policies/1',
   'goshawk.schemas/1',
 ];

@@ -1,15 +1,27 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { cpus } from 'node:os';
 import { promisify } from 'node:util';
+import type { TaskLimits } from './cgroup.js';
 import { type FailedOutcome, failed, type RunOrder } from './contract.js';
 import { programOf, realPathOf } from './paths.js';
 import type { SpawnOrder } from './spawner-protocol.js';
 
 const run = promisify(execFile);
 
+/** Time limits of the client. ms */
+const INFO_MS = 3_000;
+const INSPECT_MS = 30_000;
+const PULL_MS = 30 * 60_000;
+/** Docker refuses smaller limits of memory. Bytes. */
+const MEMORY_MIN = 6 * 1024 * 1024;
 const DOCKER_SOCKET = '/var/run/docker.sock';
-/** Variables that the engine's client obeys, so the task's values must not be in its environment. */
-const OF_CLIENT = /^(PATH|HOME|TMPDIR|GO[A-Z]+|(LD|DOCKER|BUILDKIT|XDG)_.*|(HTTPS?|NO|ALL)_PROXY)$/i;
+/** Variables that Docker's client obeys, so the task's values must not be in its environment. */
+const OF_CLIENT =
+  /^(PATH|HOME|TMPDIR|GO(DEBUG|TRACEBACK|GC|MEMLIMIT|MAXPROCS)|(LD|BUILDKIT|XDG)_.*|DOCKER_(HOST|CONFIG|CONTEXT|CERT_PATH|TLS.*|API_VERSION|CONTENT_TRUST.*|DEFAULT_PLATFORM|CUSTOM_HEADERS|HIDE_.*|CLI_.*))$/i;
+/** Obeyed by a client that connects by TCP. */
+const PROXY = /^(HTTPS?|NO|ALL)_PROXY$/i;
 /** Settings of the client that the worker's environment may hold. */
 const CLIENT_SETTINGS = [
   'DOCKER_HOST',
@@ -28,17 +40,31 @@ const OF_IMAGE = ['/bin', '/dev', '/etc', '/lib', '/lib64', '/proc', '/run', '/s
  */
 export class Containers {
   readonly #program: string;
+  /** `uid:gid` of the tasks, as the engine numbers them. */
+  readonly #account: string;
   readonly #pulls = new Map<string, Promise<FailedOutcome | undefined>>();
 
-  private constructor(program: string) {
+  private constructor(program: string, isRootless: boolean) {
     this.#program = program;
+    // Root of a rootless engine is the account of this process.
+    this.#account = isRootless ? '0:0' : `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
   }
 
   /** Returns undefined if this process cannot use Docker. */
   static find(): Containers | undefined {
     const docker = programOf('docker');
     const isThere = process.env.DOCKER_HOST !== undefined || mayConnect(DOCKER_SOCKET);
-    return docker !== undefined && isThere ? new Containers(docker) : undefined;
+    if (docker === undefined || !isThere) return undefined;
+    try {
+      const info = execFileSync(docker, ['info', '--format', '{{.SecurityOptions}}'], {
+        encoding: 'utf8',
+        timeout: INFO_MS,
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      return new Containers(docker, info.includes('rootless'));
+    } catch {
+      return undefined;
+    }
   }
 
   /** Pulls the image unless this machine has it. Concurrent calls share one pull. @returns why it is unavailable */
@@ -61,13 +87,13 @@ export class Containers {
 
   async #pull(image: string): Promise<FailedOutcome | undefined> {
     try {
-      await run(this.#program, ['image', 'inspect', '--format', '{{.Id}}', image]);
+      await unheld(this.#program, ['image', 'inspect', '--format', '{{.Id}}', image], INSPECT_MS);
       return undefined;
     } catch {
       // This machine does not have it yet.
     }
     try {
-      await run(this.#program, ['pull', '--quiet', image]);
+      await unheld(this.#program, ['pull', '--quiet', image], PULL_MS);
       return undefined;
     } catch (error) {
       const { stderr, message } = error as { stderr?: string; message: string };
@@ -84,25 +110,23 @@ export class Containers {
     const { command, args, env, cwd, limits, hasStdin } = order;
     const mounts = mountsOf(cwd, folder);
     if ('kind' in mounts) return mounts;
-    const byValue = Object.entries(env).filter(([name]) => OF_CLIENT.test(name));
-    const byName = Object.entries(env).filter(([name]) => !OF_CLIENT.test(name));
+    const byValue = Object.entries(env).filter(([name]) => isOfClient(name));
+    const byName = Object.entries(env).filter(([name]) => !isOfClient(name));
     const settings = CLIENT_SETTINGS.flatMap((name) => {
       const value = process.env[name];
       return value === undefined ? [] : [[name, value] as const];
     });
-    const account = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
     return {
       ...order,
       command: this.#program,
       args: [
         'run',
-        ...['--init', '--pull', 'never', '--network', 'host', '--user', account],
+        ...['--init', '--pull', 'never', '--network', 'host', '--user', this.#account],
         ...['--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
         ...(hasStdin ? ['--interactive'] : []),
-        ...(limits?.cpu === undefined ? [] : ['--cpus', `${limits.cpu}`]),
-        ...(limits?.memory === undefined
-          ? []
-          : ['--memory', `${limits.memory}b`, '--memory-swap', `${limits.memory}b`]),
+        // Output arrives through the client; a log would grow without limit on the engine's disk.
+        ...['--log-driver', 'none'],
+        ...limitsOf(limits),
         ...mounts.flatMap((path) => ['--mount', csv('type=bind', `source=${path}`, `target=${path}`)]),
         ...(cwd === undefined ? [] : ['--workdir', cwd]),
         ...byName.flatMap(([name]) => ['--env', name]),
@@ -110,9 +134,31 @@ export class Containers {
         ...['--entrypoint', command, image, ...args],
       ],
       env: Object.fromEntries([...byName, ...settings]),
-      container: { program: this.#program, image, command },
+      container: { program: this.#program, settings: Object.fromEntries(settings), image, command },
     };
   }
+}
+
+/** Limits as Docker accepts them: at most the CPUs of the machine, and at least 6 MiB. */
+function limitsOf({ cpu, memory }: TaskLimits = {}): string[] {
+  const bytes = memory === undefined ? undefined : `${Math.max(MEMORY_MIN, Math.ceil(memory))}b`;
+  const share = cpu === undefined ? undefined : Math.max(0.01, Math.ceil(cpu * 1_000) / 1_000);
+  return [
+    ...(share === undefined ? [] : ['--cpus', `${Math.min(cpus().length, share)}`]),
+    ...(bytes === undefined ? [] : ['--memory', bytes, '--memory-swap', bytes]),
+  ];
+}
+
+function isOfClient(name: string): boolean {
+  return OF_CLIENT.test(name) || (PROXY.test(name) && /^(tcp|https?):/.test(process.env.DOCKER_HOST ?? ''));
+}
+
+/** Runs the client without keeping this process alive, which may end during a pull. */
+function unheld(program: string, args: string[], timeout: number): Promise<unknown> {
+  const running = run(program, args, { timeout });
+  running.child.unref();
+  for (const pipe of [running.child.stdout, running.child.stderr]) (pipe as Socket | null)?.unref();
+  return running;
 }
 
 /** Folders to mount: the working folder, and the folder of inputs and the result. */

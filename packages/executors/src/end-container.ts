@@ -19,9 +19,20 @@ const STATE = '{{.State.StartedAt}} {{.State.ExitCode}} {{.State.OOMKilled}}';
 /** Start time of a container that has not started. */
 const NEVER = '0001-01-01';
 
-/** Kills and removes a container. @returns undefined if the engine does not know it */
-export async function endContainer(program: string, name: string): Promise<ContainerState | undefined> {
-  const options = { timeout: ENGINE_MS };
+/** A container, and how to reach its engine. */
+interface NamedContainer {
+  readonly program: string;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly name: string;
+}
+
+/** Kills and removes a container. @returns undefined if the engine does not answer or does not know it */
+export async function endContainer({
+  program,
+  settings,
+  name,
+}: NamedContainer): Promise<ContainerState | undefined> {
+  const options = { timeout: ENGINE_MS, env: { ...process.env, ...settings } };
   const found = await run(program, ['container', 'inspect', '--format', STATE, name], options).catch(
     () => undefined,
   );
@@ -36,8 +47,9 @@ export async function endContainer(program: string, name: string): Promise<Conta
 }
 
 /** Kills a container after this process has exited. */
-export function abandonContainer(program: string, name: string): void {
-  spawn(program, ['rm', '--force', name], { detached: true, stdio: 'ignore' })
+export function abandonContainer({ program, settings, name }: NamedContainer): void {
+  const env = { ...process.env, ...settings };
+  spawn(program, ['rm', '--force', name], { detached: true, stdio: 'ignore', env })
     .on('error', () => {})
     .unref();
 }
@@ -52,16 +64,18 @@ export function recordEngine(recordFile: string, program: string): void {
   writeFileSync(engineFile(recordFile), program, { mode: 0o600 });
 }
 
-/** Kills the containers of a spawner that has died. */
-export async function endRecordedContainers(recordFile: string, recordId: string): Promise<void> {
+/** Kills the containers of a spawner that has died. @returns false if the engine does not answer */
+export async function endRecordedContainers(recordFile: string, recordId: string): Promise<boolean> {
   const program = await readFile(engineFile(recordFile), 'utf8').catch(() => undefined);
-  if (program === undefined) return;
+  if (program === undefined) return true;
   const options = { timeout: ENGINE_MS };
   const filter = ['ps', '--all', '--quiet', '--filter', `label=${recordLabel(recordId)}`];
-  const found = await run(program, filter, options).catch(() => ({ stdout: '' }));
+  const found = await run(program, filter, options).catch(() => undefined);
+  if (found === undefined) return false;
   const ids = found.stdout.split('\n').filter((id) => id !== '');
   if (ids.length > 0) await run(program, ['rm', '--force', ...ids], options).catch(() => {});
   await rm(engineFile(recordFile), { force: true });
+  return true;
 }
 
 /** Name of the container of a run. */

@@ -38,8 +38,8 @@ export async function endRecorded(file: string): Promise<number> {
     groups = record.groups.filter(isVerifiablyAlive).length;
     await endUntilGone(record, recordIdOf(file));
   }
-  await endRecordedContainers(file, recordIdOf(file));
-  await rm(file, { force: true });
+  // If the engine does not answer, the next start tries again.
+  if (await endRecordedContainers(file, recordIdOf(file))) await rm(file, { force: true });
   return groups;
 }
 

@@ -27,6 +27,7 @@ interface LimitedPlace {
 interface Container {
   readonly program: string;
   readonly name: string;
+  readonly settings: Readonly<Record<string, string>>;
   readonly image: string;
   readonly command: string;
 }
@@ -187,7 +188,7 @@ export class SpawnedRun {
   /** Kills the group at once, without a report: the worker is gone. */
   abandon(): void {
     if (this.#pid !== 0) this.#endGroup();
-    if (this.#container !== undefined) abandonContainer(this.#container.program, this.#container.name);
+    if (this.#container !== undefined) abandonContainer(this.#container);
   }
 
   pauseOutput(): void {
@@ -309,9 +310,12 @@ export class SpawnedRun {
 }
 
 /** Explains the end of the engine's client by the state of its container, which it removes. */
-async function inContainer(outcome: Outcome, { program, name, image, command }: Container): Promise<Outcome> {
-  const state = await endContainer(program, name);
+async function inContainer(outcome: Outcome, container: Container): Promise<Outcome> {
+  const { program, image, command } = container;
+  const state = await endContainer(container);
   if (outcome.kind !== 'failed') return outcome;
+  // The engine did not answer. Its client exits with 125 if the engine caused the failure.
+  if (state === undefined && outcome.exitCode !== 125) return outcome;
   if (state?.ranOutOfMemory)
     return failed('out-of-memory', 'the command was killed: it used more memory than the job requested');
   if (state?.hasRun) return outcome;

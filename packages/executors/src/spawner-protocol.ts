@@ -41,6 +41,8 @@ export interface SpawnOrder {
 interface ContainerOrder {
   /** The client of the engine, by absolute path. */
   readonly program: string;
+  /** Variables by which the client finds the engine. */
+  readonly settings: Readonly<Record<string, string>>;
   readonly image: string;
   /** The command that runs in the container. */
   readonly command: string;

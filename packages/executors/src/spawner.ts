@@ -77,7 +77,11 @@ function begin(run: number, body: Buffer): void {
   let slot: number | undefined;
   if (container !== undefined && !hasContainers) {
     hasContainers = true;
-    recordEngine(settings.recordFile, container.program);
+    try {
+      recordEngine(settings.recordFile, container.program);
+    } catch (error) {
+      console.error(`goshawk: cannot record that there are containers: ${(error as Error).message}`);
+    }
   }
   const engine = container && { ...container, name: containerName(settings.recordId, run) };
   const spawned = new SpawnedRun(
@@ -149,7 +153,8 @@ const reader = new FrameReader(({ kind, run, body }) => {
 
 function endAll(): never {
   for (const run of live.values()) run.abandon();
-  record.delete();
+  // Containers may survive this process: with the record, the worker or its next start finds them.
+  if (!hasContainers) record.delete();
   process.exit(0);
 }
 

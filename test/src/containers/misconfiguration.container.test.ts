@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)(named('a container that was told wrongly'
   });
 
   test('reports a missing init process for orphans of tasks', async () => {
-    const nowhere = { GOSHAWK_KEYS: '/nowhere' };
+    const nowhere = { GOSHAWK_CENTRAL_URL: '7070' };
     expect((await runToEnd([image, 'worker'], nowhere)).output).toContain('this is process 1');
     expect((await runToEnd(['--init', image, 'worker'], nowhere)).output).not.toContain('this is process 1');
   });

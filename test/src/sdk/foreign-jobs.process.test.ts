@@ -35,7 +35,7 @@ beforeAll(async () => {
     ...common('worker'),
     names: ['w0'],
     slots: 1,
-    capacity: { cpus: 1 },
+    capacity: { cpu: 1 },
     central: central.endpoint,
     dataFolder: join(folder, 'worker'),
   });

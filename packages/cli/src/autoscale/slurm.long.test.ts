@@ -46,7 +46,7 @@ describe.runIf(isSlurmThere())('on Slurm', () => {
           environment: slurm.environment,
         },
       );
-      await refused.says(/sbatch fails: .*invalid partition/);
+      await refused.says(/sbatch failed: .*invalid partition/);
       refused.kill('SIGINT');
       expect((await refused.finished).exitCode).toBe(0);
       scaling.kill('SIGINT');

@@ -303,7 +303,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
   it('shows unknown values with their age while central does not respond', async () => {
     await open('#/', 'Overview');
     cluster.pause();
-    await page.locator('.tile.unknown', { hasText: /Slots busy.*unknown.*of \d+, .* ago/ }).waitFor();
+    await page.locator('.tile.unknown', { hasText: /Tasks running.*unknown.*on \d+ CPUs, .* ago/ }).waitFor();
     await page.locator('.tile.unknown', { hasText: 'Active jobs' }).waitFor();
     expect(await page.locator('.tile strong').allTextContents()).not.toContain('0');
     cluster.resume();

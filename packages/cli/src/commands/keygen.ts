@@ -2,7 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Context, defineCommand } from '@goshawk/command';
-import { InputError, parseDuration, present, RIGHTS, type Right, ROLES, type Role } from '@goshawk/core';
+import {
+  InputError,
+  LIMITS,
+  parseDuration,
+  present,
+  RIGHTS,
+  type Right,
+  ROLES,
+  type Role,
+} from '@goshawk/core';
 import type { ClusterKeys, KeyFile, RotationStep } from '@goshawk/transport';
 import { expandNames } from '../expand-names.js';
 import { admitted, keysFolder, readFolder, revokeKey, writeFolder } from './keys-folder.js';
@@ -221,7 +230,14 @@ async function newKey(
 
 function namesIn(text: string): readonly string[] {
   const parts = text.split(',').map((part) => part.trim());
-  return parts.flatMap((part) => (/[*?]/.test(part) ? [part] : expandNames(part, '--names')));
+  const names = parts.flatMap((part) => (/[*?]/.test(part) ? [part] : expandNames(part, '--names')));
+  if (names.length > 0 && names.every(({ length }) => length > 0 && length <= LIMITS.nameLengthMax))
+    return names;
+  throw new InputError(
+    'bad-option',
+    `--names: each name must have 1 to ${LIMITS.nameLengthMax} characters`,
+    'pass names such as w[0-9] or gpu-*',
+  );
 }
 
 async function revoked(folder: string, name: string): Promise<Made> {

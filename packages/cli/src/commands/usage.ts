@@ -55,7 +55,7 @@ export const usageCommand = defineCommand({
   async run(context, options) {
     const { user, project, name, csv } = options;
     if (csv && context.global.json)
-      throw new InputError('usage', 'usage: --csv and --json exclude each other', 'give one of them');
+      throw new InputError('usage', 'usage: --csv and --json cannot be used together', 'use one of them');
     const by = groupsIn(options.by);
     const now = Date.now();
     const since = options.since === undefined ? undefined : parseDay(options.since, '--since', now);
@@ -94,8 +94,8 @@ function groupsIn(text: string): readonly UsageGroup[] {
     if (!USAGE_GROUPS.includes(each as UsageGroup))
       throw new InputError(
         'usage',
-        `usage: --by: there is no ${quoted(each)}`,
-        `give ${USAGE_GROUPS.join(', ')}, comma-separated`,
+        `usage: --by: unknown group ${quoted(each)}`,
+        `use ${USAGE_GROUPS.join(', ')}, comma-separated`,
       );
   return USAGE_GROUPS.filter((group) => given.includes(group)).sort(
     (one, other) => given.indexOf(one) - given.indexOf(other),

@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { defineCommand } from '@goshawk/command';
 import { gpuNamesOf, keysFor, parseAttributes, sizeOfWorker, WORKER_OPTIONS } from '@goshawk/command/cluster';
 import { GPU, InputError, type Resources } from '@goshawk/core';
-import { detectMachine } from '../local/machine.js';
+import { detectMachine, visibleGpus } from '../local/machine.js';
 import { privateTemporaryFolder } from '../local/private-folder.js';
 import { auditLogOf, httpOptions, keep } from './daemon-options.js';
 
@@ -72,7 +72,7 @@ export const workerCommand = defineCommand({
 
 /** @throws InputError if CUDA_VISIBLE_DEVICES names fewer GPUs than the worker has */
 function checkVisible(capacity: Resources, visible: string | undefined): void {
-  const named = (visible ?? '').split(',').filter((name) => name !== '').length;
+  const named = visibleGpus(visible ?? '').length;
   if (visible === undefined || named >= (capacity[GPU] ?? 0)) return;
   throw new InputError(
     'bad-option',

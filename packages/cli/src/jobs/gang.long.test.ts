@@ -27,7 +27,17 @@ it('a gang restarts as a whole after a worker is killed; until then `why` shows 
   const worker = async () => {
     const folder = join(up.folder, `extra-${Math.random()}`);
     await mkdir(folder);
-    return up.run(['worker', '--central-url', up.url, '--name', 'extra', '--data-folder', folder]);
+    return up.run([
+      'worker',
+      '--central-url',
+      up.url,
+      '--cpus',
+      '1',
+      '--name',
+      'extra',
+      '--data-folder',
+      folder,
+    ]);
   };
   const first = await worker();
   const workers = async () => JSON.parse((await up.goshawk(['workers', '--json'])).stdout).workers.length;

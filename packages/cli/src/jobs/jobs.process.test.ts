@@ -635,9 +635,7 @@ describe('hold, release and update', () => {
     await cluster.job(id).wait();
     const running = await submit({ tasks: { count: 25, run: { sleep: 4_000 } }, maxRunning: 5 });
     await expect.poll(async () => (await cluster.job(running).describe()).tasks.running).toBe(5);
-    expect(await stdoutOf(['hold', running])).toMatch(
-      /is held: [1-5] tasks? runs? to the end, \d+ tasks wait for/,
-    );
+    expect(await stdoutOf(['hold', running])).toMatch(/is on hold: [1-5] tasks? runs? to the end/);
     await expect.poll(async () => (await cluster.job(running).describe()).tasks.running).toBe(0);
     expect((await cluster.job(running).describe()).tasks.waiting).toBeGreaterThan(0);
     await stdoutOf(['release', running]);

@@ -64,7 +64,7 @@ it('a job waits for the only matching worker, which is killed and comes back', a
   try {
     await using cluster = await connect(up.url);
     const attribute = ['--name', 'rover', '--attribute', 'planet=mars'];
-    const land = () => up.run(['worker', '--central-url', up.url, ...attribute]);
+    const land = () => up.run(['worker', '--central-url', up.url, '--cpus', '1', ...attribute]);
     const job = await cluster.submit({
       tasks: [{ exec: untilGo(up) }, { exec: untilGo(up) }],
       require: { planet: 'mars' },

@@ -85,8 +85,15 @@ function readText(path: string): string | undefined {
   }
 }
 
+/** GPUs that CUDA_VISIBLE_DEVICES names. CUDA ignores everything from the first invalid name on, such as `-1`. */
+export function visibleGpus(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  const end = names.findIndex((name) => name.startsWith('-') || /^(NoDevFiles|none|void)$/i.test(name));
+  return (end < 0 ? names : names.slice(0, end)).filter((name) => name !== '');
+}
+
 async function gpusOf({ CUDA_VISIBLE_DEVICES: visible, PATH }: Variables): Promise<readonly string[]> {
-  if (visible !== undefined) return visible.split(',').filter((name) => name !== '');
+  if (visible !== undefined) return visibleGpus(visible);
   const count = deviceCount() || (await countBySmi(PATH));
   return Array.from({ length: count }, (_, index) => `${index}`);
 }

@@ -82,7 +82,7 @@ export function gpuNamesOf(
 ): readonly string[] | undefined {
   const count = Math.ceil(capacity[GPU] ?? 0);
   if (count === 0 || devices === undefined || devices.length < count) return undefined;
-  const first = devices.length < count * at.of ? 0 : count * at.index;
+  const first = devices.length < count * at.of ? 0 : count * (at.index % at.of);
   return devices.slice(first, first + count);
 }
 

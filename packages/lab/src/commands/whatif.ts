@@ -129,7 +129,7 @@ export const whatifCommand = defineCommand({
     ],
     ['goshawk whatif --policy hawk,sparrow', 'simulate the same jobs under other policies'],
     [
-      'goshawk whatif .goshawk --policy goshawk,hawk --workers 100 --slots 4 --resources memory=8GiB',
+      'goshawk whatif .goshawk --policy goshawk,hawk --workers 100 --cpus 4 --resources memory=8GiB',
       'simulate the jobs of a stopped cluster, or of a file from `goshawk journal export`',
     ],
     [

@@ -19,7 +19,7 @@ test('an invalid file is reported by name', () => {
 });
 
 test.each([
-  ['n', 'tasks', /^x\.json: jobs\[0\]\.stages\[0\] has the unknown field 'tasks'; known ones are n, /],
+  ['n', 'tasks', /^x\.json: jobs\[0\]\.stages\[0\] has the unknown field 'tasks'; known fields are n, /],
   ['duration', 'durations', /has the unknown field 'durations'; did you mean 'duration'\?/],
   ['n', undefined, /jobs\[0\]\.stages\[0\] has no field 'n'; it is a number, zero or more/],
 ])('a field %s that is called %s is named, and nothing runs for ever', (name, wrong, message) => {

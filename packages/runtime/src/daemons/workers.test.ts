@@ -7,7 +7,6 @@ test.each([
   [256, 1, 4, 0],
   [64 * 1024, 4, 4, 0],
   [8 * 1024, 100, 4, 0],
-  [256, 0, 4, 1],
 ])(
   'a worker of %d MiB with %d slots and %d threads says %d times that module tasks may end it',
   (...given) => {

@@ -150,7 +150,7 @@ export class Party {
     this.#answer(from, message, {
       code: 'not-allowed',
       message: `the key ${key.name} does not permit this (${message.type})`,
-      hint: `it needs ${rightsFor(message.type).join(' or ')}; \`goshawk keygen FOLDER --client ${key.name} --rights …\` creates another key`,
+      hint: `it needs ${rightsFor(message.type).join(' or ')}; \`goshawk keygen client ${key.name} FOLDER --rights …\` creates another key`,
     });
     return false;
   }

@@ -3,6 +3,7 @@ import {
   type JobState,
   type MessageOf,
   type Millis,
+  NOBODY,
   quoted,
   type TaskIndex,
   type TaskPage,
@@ -117,14 +118,18 @@ function rowOf(s: SchedulerState, job: Job, stage: Stage, task: TaskIndex, now: 
   };
 }
 
-/** Worker and times of the current attempt of a task; undefined if only the journal has them and cannot be read. */
+/**
+ * Worker (empty: none) and times of the current attempt of a task; undefined if only the journal has them and cannot
+ * be read.
+ */
 export function lastAttempt(
   { cluster, config, env }: SchedulerState,
   { tasks, history }: Job,
   task: TaskIndex,
 ): { readonly worker: string; readonly startedAt: Millis; readonly runMs: Millis } | undefined {
   if (!tasks.isSettled(task)) {
-    const worker = cluster.nameOf(tasks.workerOf(task));
+    const at = tasks.workerOf(task);
+    const worker = at === NOBODY ? '' : cluster.nameOf(at);
     return { worker, startedAt: tasks.startedAtOf(task), runMs: tasks.runMsOf(task) };
   }
   const end = history.reports.endOf(task, env.recall);

@@ -107,7 +107,7 @@ describe('mixed', () => {
   });
 
   it('names its cluster', () => {
-    const cluster = { workers: 12, slots: 4, resources: 'memory=8GiB,gpu=1' };
+    const cluster = { workers: 12, cpus: 4, resources: 'memory=8GiB,gpu=1' };
     expect(configureGenerator('mixed:workers=12').cluster).toEqual(cluster);
     expect(configureGenerator('google-like').cluster).toBeUndefined();
   });

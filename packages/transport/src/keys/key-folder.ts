@@ -147,9 +147,14 @@ const INDIVIDUAL = new RegExp(`^(?:client|${MEMBER_ROLES.join('|')})\\..+\\.key$
 
 /** Reads the individual key files in a folder. @throws InputError for an invalid one */
 export function readIndividuals(folder: string): KeyFile[] {
-  return readdirSync(folder)
-    .filter((file) => INDIVIDUAL.test(file))
-    .map((file) => readKeyFile(join(folder, file)));
+  return (
+    readdirSync(folder)
+      .filter((file) => INDIVIDUAL.test(file))
+      .map((file) => ({ file, key: readKeyFile(join(folder, file)) }))
+      // Copies under other names are not the folder's own.
+      .filter(({ file, key }) => keyFileName(key.role, key.name) === file)
+      .map(({ key }) => key)
+  );
 }
 
 /** Returns the key files that exist in a folder. */

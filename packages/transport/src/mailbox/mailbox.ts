@@ -262,10 +262,12 @@ export class Mailbox {
     identification.rekey(ring);
     const isOther = before.generations[0].curve.publicKey !== ring.generations[0].curve.publicKey;
     const isWhole = isOther || hasEnded(generationsOf(before), generationsOf(ring));
-    this.#links.rekey((key) =>
-      key === undefined
-        ? isWhole
-        : isWhole || before.members.get(key)?.curve !== ring.members.get(key)?.curve,
+    const isReplaced = (key: string): boolean =>
+      before.members.get(key)?.curve !== ring.members.get(key)?.curve;
+    // Behind an address that a client was given may be any process.
+    const isAnyReplaced = [...before.members.keys()].some(isReplaced);
+    this.#links.rekey(
+      (role, key) => isWhole || (key === undefined ? role === undefined && isAnyReplaced : isReplaced(key)),
     );
     if (isOther || hasEnded(admittedBy(before), admittedBy(ring))) this.#inbound?.cut();
   }

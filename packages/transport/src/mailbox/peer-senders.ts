@@ -1,4 +1,4 @@
-import { ROLES } from '@goshawk/core';
+import { ROLES, type Role } from '@goshawk/core';
 import type { MailboxCounters } from './counters.js';
 import type { Directory, KnownProcess } from './directory.js';
 import type { FrameReceiver } from './frame-receiver.js';
@@ -129,13 +129,13 @@ export class PeerSenders {
   /**
    * Reconnects outbound connections with the current keys, and closes those to processes whose key is revoked.
    *
-   * @param isAffected tells by the name of the individual key
+   * @param isAffected tells by the role, undefined for a given address, and the name of the individual key
    */
-  rekey(isAffected: (key: string | undefined) => boolean): void {
+  rekey(isAffected: (role: Role | undefined, key: string | undefined) => boolean): void {
     for (const [sender, process] of this.#outbound) {
       const { endpoint, place, role } = process;
       const key = claimedKey(process);
-      if (!isAffected(key)) continue;
+      if (!isAffected(role, key)) continue;
       if (this.#options.identification.dialOptionsFor({ endpoint, role, key }).length > 0) {
         sender.rekey();
         continue;

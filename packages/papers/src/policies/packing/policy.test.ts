@@ -252,7 +252,7 @@ test('explains what a task waits for', () => {
   cluster.join(10, [4, 4000]);
   const stage = cluster.submit([1, 5000]);
   cluster.turn();
-  expect(cluster.explain(stage)).toBe('each task needs 1 slot, cpu 5: more than any worker has');
+  expect(cluster.explain(stage)).toBe('each task needs cpu 5: more than any worker has');
 });
 
 const CAPACITIES: readonly Vector[] = [
