@@ -29,7 +29,9 @@ export function foresee(w: WorkerState, slot: number, expectedMs: Millis, now: M
 export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
   const { ahead } = w;
   if (!ahead.foresees(slot)) return;
-  if (!ahead.isAnnounced(slot) && w.takesWork && w.queue.isEmpty && w.finder?.pulls(now)) {
+  // While another CPU is free in part, a task for the announced slot would start, or be refused, at once.
+  const mayAnnounce = !(w.slots.isSharing && w.slots.idleCount > 0) && w.takesWork && w.queue.isEmpty;
+  if (!ahead.isAnnounced(slot) && mayAnnounce && w.finder?.pulls(now)) {
     ahead.announce(slot);
     w.finder.tell();
     return w.env.setTimer('ahead', slot, now + PATIENCE_LEADS * LEAD_MS);

@@ -1,4 +1,12 @@
-import { type Address, type MessageOf, type Millis, NOBODY, pulls } from '@goshawk/core';
+import {
+  type Address,
+  amountOf,
+  type MessageOf,
+  type Millis,
+  NO_RESOURCES,
+  NOBODY,
+  pulls,
+} from '@goshawk/core';
 import { type Entry, entryOfGiven } from './entry.js';
 import type { WorkerState } from './state.js';
 
@@ -11,8 +19,10 @@ const MATCHES_UNHEARD_MAX = 1_000_000;
  */
 export class Pulling {
   readonly #w: WorkerState;
-  /** The latest received matches, as many as there are slots. */
+  /** The latest received matches, as many as may be unconfirmed at central. */
   #heard: readonly number[] = [];
+  /** Number of further matches for which a task that takes less than a CPU may be among the unconfirmed. */
+  #fractionsLeft = 0;
   /** Matches of this central have higher numbers; undefined before the first central. */
   #floor: number | undefined;
   /** The last match from each owner, by address; messages of one owner arrive in order. */
@@ -93,7 +103,11 @@ export class Pulling {
   accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
     const { match, long } = message;
     if (match > (this.#floor ?? 0) && !this.#heard.includes(match)) {
-      const { count } = this.#w.slots;
+      const { slots } = this.#w;
+      const isFraction = message.demand !== NO_RESOURCES && amountOf(message.demand, 'cpu') < 1;
+      this.#fractionsLeft = isFraction ? slots.count : Math.max(0, this.#fractionsLeft - 1);
+      // Central cannot have more unconfirmed tasks that take a whole CPU than there are CPUs.
+      const count = this.#fractionsLeft > 0 ? slots.count : slots.cpus;
       this.#heard = count === 1 ? [match] : [...this.#heard, match].slice(-count);
       this.#believedFree = Math.max(0, this.#believedFree - 1);
       if (long) this.#believedLong++;

@@ -50,7 +50,7 @@ export class Seeking {
   /** Starts a round if the worker has nothing to do. @returns whether a round is in progress */
   begin(now: Millis): boolean {
     if (this.inRound) return true;
-    if (!this.isOn(now) || !this.#w.needsWork) return false;
+    if (!this.isOn(now) || !this.#hasCpu) return false;
     this.#tried = NOBODY_TRIED;
     return this.#askNext(now);
   }
@@ -123,9 +123,14 @@ export class Seeking {
     if (asking >= 0) slots.release(asking);
   }
 
+  /** Whether the worker needs work and has a free CPU, which short tasks take. */
+  get #hasCpu(): boolean {
+    return this.#w.needsWork && this.#w.slots.idleCount > 0;
+  }
+
   #goOn(now: Millis): boolean {
     this.#current = undefined;
-    return this.#w.needsWork && this.#askNext(now);
+    return this.#hasCpu && this.#askNext(now);
   }
 
   #askNext(now: Millis): boolean {

@@ -148,6 +148,15 @@ export class Slots {
     this.#recount();
   }
 
+  /** Whole CPUs. */
+  get cpus(): number {
+    return this.#memory.workers.cpus[this.#row]!;
+  }
+
+  get isSharing(): boolean {
+    return this.#memory.workers.shares[this.#row] === 1;
+  }
+
   #occupy(row: number, demand: Resources): void {
     const free = this.#memory.free[this.#row]!;
     const needed = taken(demand, free);
@@ -177,10 +186,12 @@ export class Slots {
   }
 
   #recount(): void {
-    const { idle, cpus, load, shares } = this.#memory.workers;
+    const { idle, cpus, load } = this.#memory.workers;
     const row = this.#row;
     const open = this.openCount;
-    idle[row] = shares[row] === 1 ? Math.min(open, Math.ceil(cpus[row]! - load[row]! / CPU_PARTS)) : open;
+    const whole = Math.max(cpus[row]!, this.#memory.capacities[row]!.cpu ?? 0);
+    const free = Math.max(0, Math.ceil(whole - load[row]! / CPU_PARTS));
+    idle[row] = this.isSharing ? Math.min(open, free) : open;
   }
 
   #step(step: readonly number[], row: number): void {

@@ -30,8 +30,12 @@ export class WorkFinder {
 
   /** A slot has become free. */
   freed(now: Millis): void {
-    if (!this.#seeking.isOn(now)) return this.#pulling.pullIfFree();
-    if (this.#w.slots.openCount > 0 && !this.#seeking.beginOnce(now)) this.#tellCentral(now);
+    const { slots } = this.#w;
+    // A place without a free CPU is worth a report only if central does not know of it.
+    if (!this.#seeking.isOn(now))
+      return slots.idleCount > 0 ? this.#pulling.pullIfFree() : this.#pulling.pullIfNew();
+    if (slots.openCount === 0) return;
+    if (slots.idleCount === 0 || !this.#seeking.beginOnce(now)) this.#tellCentral(now);
   }
 
   /**

@@ -340,7 +340,7 @@ export class Dispatcher {
       ...(describesJob && { tasks: jobTasks, ended: 0 }),
     });
     // A declared stage exists before its first need.
-    const arrives = known === undefined || (known.waiting === 0 && known.matches === 0);
+    const arrives = known === undefined || (known.waiting + known.held === 0 && known.matches === 0);
     if (known === undefined) stage.matches = matches;
     if (arrives && !long) this.#host.arrived(tasks);
     const avoided = message.avoid?.flatMap((address) => this.books.worker(address) ?? []);

@@ -47,10 +47,15 @@ export class JobLengths {
     return this.#heard >= CUTOFF_JOBS_MIN;
   }
 
-  /** Records a completed job. @param runsMs run times of its tasks */
-  completed(runsMs: Float64Array): void {
-    const workMs = sumOf(runsMs);
-    const length = Math.floor(STEPS_PER_DOUBLING * Math.log2(Math.max(1, workMs / runsMs.length)));
+  /**
+   * Records a completed job.
+   *
+   * @param runsMs run times of its tasks, or of a sample of them
+   * @param workMs sum of the run times of all tasks
+   */
+  completed(runsMs: Float64Array, workMs = sumOf(runsMs)): void {
+    const mean = sumOf(runsMs) / runsMs.length;
+    const length = Math.floor(STEPS_PER_DOUBLING * Math.log2(Math.max(1, mean)));
     this.add([{ length: Math.min(LENGTHS_MAX, length), jobs: 1, workMs }]);
   }
 

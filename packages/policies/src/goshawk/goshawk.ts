@@ -182,7 +182,7 @@ export class Goshawk implements CentralPolicy {
     const { long, small, large } = this.#running;
     this.#limit.shortHave(Math.max(0, this.#units - this.#free.units - long - small - large), now);
     // The limit changes slowly, on the scale of cutoffs.
-    if (this.#free.size > 0 && this.#limit.risesWithTime(this.#units, now) && this.#isLimited(now))
+    if (this.#free.withCpu > 0 && this.#limit.risesWithTime(this.#units, now) && this.#isLimited(now))
       draft.again(now + Math.max(AGAIN_MIN_MS, Math.min(1_000, this.#context.cutoffMs / 100)));
   }
 
@@ -590,8 +590,8 @@ export class Goshawk implements CentralPolicy {
    */
   #stuck(now: Millis): readonly StageView[] {
     const stuck: StageView[] = [];
-    // If all needs are equal and no slot is free, a reservation could only cover the next free slot anyway.
-    const isPlain = this.#waiting.needs.size === 1 && this.#free.size === 0;
+    // If all needs are equal and no CPU is free, a reservation could only cover the next free slot anyway.
+    const isPlain = this.#waiting.needs.size === 1 && this.#free.withCpu === 0;
     const mayReserve = (needs: Needs): boolean => needs.together > 1 || (!isPlain && isDemanding(needs));
     if (!this.#waiting.hasNeeds(mayReserve)) return stuck;
     const kinds = this.#runnableKinds(now);

@@ -41,7 +41,7 @@ export class Placement {
   /** Whether all tasks of a gang have room, ignoring reservations. */
   holds(stage: StageView): boolean {
     let left = togetherOf(stage);
-    for (const worker of this.#free.all) {
+    for (const worker of this.#free.for(stage)) {
       if (fitsNow(stage, worker)) left -= worker.roomFor(stage.demand);
       if (left <= 0) return true;
     }
@@ -50,7 +50,7 @@ export class Placement {
 
   /** Whether some worker has room, ignoring reservations. */
   hasRoom(stage: StageView): boolean {
-    return this.#free.all.some((worker) => fitsNow(stage, worker));
+    return this.#free.for(stage).some((worker) => fitsNow(stage, worker));
   }
 
   /**
@@ -84,7 +84,7 @@ export class Placement {
     const { prefers } = stage.job;
     const counts: { readonly worker: WorkerView; readonly count: number; readonly isPreferred: boolean }[] =
       [];
-    for (const worker of this.#free.all) {
+    for (const worker of this.#free.for(stage)) {
       const isPreferred = meetsWishes(prefers, worker.attributes);
       if ((onlyPreferred && !isPreferred) || !fitsNow(stage, worker)) continue;
       if (!this.#reservations.admits(stage, worker, now)) continue;

@@ -183,14 +183,25 @@ function tasksIn(job: Job, state: TaskState): number[] {
 }
 
 /** The completed task that ended last, or −1. */
-function lastEnded(job: Job): number {
+function lastEnded({ tasks }: Job): number {
+  // Settled tasks have no times in memory.
+  if (tasks.settledCount > 0) return lastInOrder(tasks);
   let last = -1;
   let lastAt = Number.NEGATIVE_INFINITY;
-  for (const task of job.tasks.in(TaskState.completed)) {
-    const endedAt = job.tasks.startedAtOf(task) + job.tasks.runMsOf(task);
+  for (const task of tasks.in(TaskState.completed)) {
+    const endedAt = tasks.startedAtOf(task) + tasks.runMsOf(task);
     if (endedAt <= lastAt) continue;
     last = task;
     lastAt = endedAt;
   }
   return last;
+}
+
+/** The last completed task in the order in which the ends were reported, or −1. */
+function lastInOrder(tasks: Job['tasks']): number {
+  for (let at = tasks.ended.length - 1; at >= 0; at--) {
+    const task = tasks.ended.at(at)!;
+    if (tasks.stateOf(task) === TaskState.completed) return task;
+  }
+  return -1;
 }

@@ -18,6 +18,7 @@ import {
   type Resources,
   requiresOf,
   type Scope,
+  slotsOf,
   taken,
 } from '@goshawk/core';
 
@@ -125,7 +126,7 @@ function hasAttribute(workers: KnownWorkers, name: string): boolean {
  * @param sharesCpus tasks that take less than a CPU share one
  */
 export function roomFor(workers: KnownWorkers, needs: TaskNeeds, most: number, sharesCpus: boolean): number {
-  return workers.remember(question('room', needs, String(most)), () =>
+  return workers.remember(question('room', needs, `${most} ${sharesCpus}`), () =>
     countRoom(workers, needs, most, sharesCpus),
   );
 }
@@ -134,7 +135,9 @@ function countRoom(workers: KnownWorkers, needs: TaskNeeds, most: number, shares
   let room = 0;
   for (const member of workers.all()) {
     if (!hasRequired(member, needs)) continue;
-    const { slots, capacity } = member;
+    const { capacity } = member;
+    // A worker of an earlier version may state no slots.
+    const slots = member.slots || slotsOf(capacity);
     let here = sharesCpus ? placesOf(slots) : slots;
     const demand = taken(needs.demand, { cpu: slots, ...capacity });
     for (const name in demand) {

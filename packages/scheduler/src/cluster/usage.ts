@@ -77,11 +77,16 @@ export class Usage {
     this.#policy = policy;
   }
 
-  /** A job has completed. @param runsMs run times of its tasks */
-  jobCompleted(runsMs: Float64Array, now: Millis): void {
+  /**
+   * A job has completed.
+   *
+   * @param runsMs run times of its tasks, or of a sample of them
+   * @param workMs sum of the run times of all tasks, if runsMs is a sample
+   */
+  jobCompleted(runsMs: Float64Array, now: Millis, workMs?: Millis): void {
     if (typeof this.#policy?.cutoffJobs !== 'number') return;
-    this.#lengths.completed(runsMs);
-    this.#unreported.completed(runsMs);
+    this.#lengths.completed(runsMs, workMs);
+    this.#unreported.completed(runsMs, workMs);
     this.#tellSoon(now);
   }
 

@@ -182,7 +182,13 @@ export class Accounting {
       rows: groupedUsage(matching(rows, filter, onlyOf), by),
     });
     const own = { tag: this.#tag, epoch: this.#epoch, rows: this.#total.rows() };
-    return [own, ...this.#inherited.values()].map(reported).map((book) => withRest(book));
+    const all = [own, ...this.#inherited.values()]
+      .map(reported)
+      .filter(({ rows }) => rows.length > 0)
+      .slice(0, BOOKS_MAX);
+    // The answer of all books together has to fit one message.
+    const rowsMax = Math.max(1, Math.floor(USAGE_ROWS_MAX / Math.max(1, all.length)));
+    return all.map((book) => withRest(book, rowsMax));
   }
 
   #book(rows: readonly UsageRow[]): UsageBook {
@@ -191,6 +197,8 @@ export class Accounting {
 }
 
 const ALL = ['day', 'user', 'project', 'name'] as const;
+/** Maximum number of books in one answer. */
+const BOOKS_MAX = 1_000;
 
 function* matching(
   rows: Iterable<UsageRow>,
@@ -202,9 +210,9 @@ function* matching(
 }
 
 /** Sums the rows with the least use of CPUs beyond the limit in one row without names. */
-function withRest(book: UsageBook): UsageBook {
-  if (book.rows.length <= USAGE_ROWS_MAX) return book;
+function withRest(book: UsageBook, rowsMax: number): UsageBook {
+  if (book.rows.length <= rowsMax) return book;
   const rows = book.rows.toSorted((one, other) => other.cpuMs - one.cpuMs);
-  const rest = groupedUsage(rows.splice(USAGE_ROWS_MAX), []);
+  const rest = groupedUsage(rows.splice(rowsMax), []);
   return { ...book, rows: [...rows, ...rest] };
 }

@@ -102,7 +102,8 @@ export class Recovery {
       const { job: number, task, attempt } = held;
       const job = this.#jobs.byNumber(number);
       if (job !== undefined && this.#takes(job, held, from, now)) continue;
-      const isKnown = job !== undefined && task < job.taskCount;
+      // A settled task does not remember the number of its attempt.
+      const isKnown = job !== undefined && task < job.taskCount && !job.tasks.isSettled(task);
       if (isKnown && attempt > job.tasks.attemptOf(task)) unrecorded.push({ job, held });
       this.#env.send(from, { type: 'cancelTask', job: number, task, attempt });
     }

@@ -30,7 +30,7 @@ export class NumberPages {
     if (page === undefined) return 0;
     const at = index & MASK;
     if (!('offsets' in page)) return page[at] ?? 0;
-    const offset = page.offsets[at]!;
+    const offset = page.offsets[at] ?? 0;
     return offset === 0 ? 0 : page.base + offset - 1;
   }
 

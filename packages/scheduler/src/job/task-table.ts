@@ -451,11 +451,13 @@ export class TaskTable {
   completedBesides(worker: Address): number {
     let count = 0;
     for (const [at, completed] of this.#settledAt) if (at !== worker && at > NOBODY) count += completed;
-    for (let task = 0; task < this.count; task++) {
-      if (this.states[task] !== TaskState.completed) continue;
-      const at = this.workerOf(task);
-      if (at !== worker && at > NOBODY) count++;
-    }
+    const note = (task: TaskIndex, at: Address): void => {
+      if (this.states[task] === TaskState.completed && at !== worker && at > NOBODY) count++;
+    };
+    for (const [task, row] of this.#rows) note(task, row.worker);
+    for (const [number, page] of this.#pages.entries())
+      for (let at = 0; at < (page?.count ?? 0); at++)
+        note(number * (this.#mask + 1) + at, page!.workers[at]! as Address);
     return count;
   }
 

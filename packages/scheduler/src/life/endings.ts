@@ -219,7 +219,11 @@ export class Endings {
     // Clients do not wait for the estimator.
     this.#s.ledger.whenDurable(() => this.#sampler.learn(job), now);
     const { completed, total } = job.counts;
-    if (completed > 0 && completed === total) this.#s.usage.jobCompleted(job.tasks.completedRunMs(), now);
+    if (completed > 0 && completed === total) {
+      // Of settled tasks only a sample of run times is in memory.
+      const workMs = job.tasks.settledCount > 0 ? job.history.workedMs : undefined;
+      this.#s.usage.jobCompleted(job.tasks.completedRunMs(), now, workMs);
+    }
     this.#s.jobs.ended(job, now);
     this.#s.events.ended(job, now);
   }

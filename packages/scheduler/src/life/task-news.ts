@@ -104,6 +104,8 @@ export class TaskNews {
   /** A worker returns probes or a task that it has not started. */
   declined(from: Address, message: MessageOf<'declined'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(message.job);
+    if (message.placed !== undefined)
+      this.#abandoned.settled(from, { job: message.job, ...message.placed }, undefined, now);
     if (job === undefined || job.hasEnded) return;
     if (message.placed === undefined) {
       const batch = job.batches[message.stage];
@@ -111,7 +113,6 @@ export class TaskNews {
       return;
     }
     const { task, attempt } = message.placed;
-    this.#abandoned.settled(from, { job: message.job, task, attempt }, undefined, now);
     if (task >= job.taskCount || job.tasks.attemptOf(task) !== attempt || job.tasks.isFinal(task)) return;
     const state = job.tasks.stateOf(task);
     if (state !== TaskState.placing && job.tasks.workerOf(task) !== from) return;

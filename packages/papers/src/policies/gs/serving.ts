@@ -68,7 +68,7 @@ function reserve(
   const stuck: StageView[] = [];
   for (const stage of waiting) {
     if (!isDemanding(stage) || now - stage.waitsSince < beliefs.taskMs(stage, now)) continue;
-    if (!free.all.some((worker) => fitsNow(stage, worker))) stuck.push(stage);
+    if (!free.for(stage).some((worker) => fitsNow(stage, worker))) stuck.push(stage);
   }
   if (stuck.length === 0) return;
   const all = [...workers];
