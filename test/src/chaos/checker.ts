@@ -281,7 +281,10 @@ export class Checker {
         (run) => run.jobId === jobId && members.includes(run.task),
       );
       for (const attempt of new Set(runs.map((run) => run.gang))) {
-        const started = runs.filter((run) => run.gang === attempt).length;
+        const ofAttempt = runs.filter((run) => run.gang === attempt);
+        const started = ofAttempt.length;
+        // A preemption may arrive before the last member has started.
+        if (ofAttempt.some(({ isPreempted }) => isPreempted)) continue;
         if (this.#isCalm && !this.#isShared && !this.#askedToCancel.has(jobId) && started < count)
           this.wrong(`gang: ${started} of ${count} tasks of ${jobId} started together`);
       }
