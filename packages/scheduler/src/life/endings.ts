@@ -220,7 +220,7 @@ export class Endings {
     this.#s.ledger.whenDurable(() => this.#sampler.learn(job), now);
     const { completed, total } = job.counts;
     if (completed > 0 && completed === total) {
-      // Of settled tasks only a sample of run times is in memory.
+      // Memory holds only a sample of the run times of settled tasks.
       const workMs = job.tasks.settledCount > 0 ? job.history.workedMs : undefined;
       this.#s.usage.jobCompleted(job.tasks.completedRunMs(), now, workMs);
     }
