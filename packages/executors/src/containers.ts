@@ -62,8 +62,10 @@ export class Containers {
         stdio: ['ignore', 'pipe', 'ignore'],
       });
       return new Containers(docker, info.includes('rootless'));
-    } catch {
-      return undefined;
+    } catch (error) {
+      // An engine that accepts connections but does not answer yet is starting.
+      const isStarting = (error as NodeJS.ErrnoException).code === 'ETIMEDOUT';
+      return isStarting ? new Containers(docker, false) : undefined;
     }
   }
 
@@ -155,10 +157,13 @@ function isOfClient(name: string): boolean {
 
 /** Runs the client without keeping this process alive, which may end during a pull. */
 function unheld(program: string, args: string[], timeout: number): Promise<unknown> {
-  const running = run(program, args, { timeout });
-  running.child.unref();
-  for (const pipe of [running.child.stdout, running.child.stderr]) (pipe as Socket | null)?.unref();
-  return running;
+  const running = run(program, args);
+  const { child } = running;
+  child.unref();
+  for (const pipe of [child.stdout, child.stderr]) (pipe as Socket | null)?.unref();
+  // The time limit of `execFile` would keep this process alive.
+  const timer = setTimeout(() => child.kill(), timeout).unref();
+  return running.finally(() => clearTimeout(timer));
 }
 
 /** Folders to mount: the working folder, and the folder of inputs and the result. */

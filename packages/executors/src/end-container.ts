@@ -70,8 +70,9 @@ export async function endRecordedContainers(recordFile: string, recordId: string
   if (program === undefined) return true;
   const options = { timeout: ENGINE_MS };
   const filter = ['ps', '--all', '--quiet', '--filter', `label=${recordLabel(recordId)}`];
-  const found = await run(program, filter, options).catch(() => undefined);
-  if (found === undefined) return false;
+  const found = await run(program, filter, options).catch((error: NodeJS.ErrnoException) => error.code);
+  // Without its client, no later start can do more.
+  if (typeof found !== 'object') return found === 'ENOENT';
   const ids = found.stdout.split('\n').filter((id) => id !== '');
   if (ids.length > 0) await run(program, ['rm', '--force', ...ids], options).catch(() => {});
   await rm(engineFile(recordFile), { force: true });

@@ -210,7 +210,7 @@ async function pastOfCluster(context: Context, options: Options, words: readonly
   const ran = await asItRan(context, options, words);
   const tally = new Tally();
   const since = options.since === undefined ? undefined : Date.now() - options.since;
-  const recorded = await recordedJobs(ran.places, since, tally);
+  const recorded = await recordedJobs(ran.journals, since, tally);
   const jobs = packed(recorded.map(({ job }) => job));
   const surveyed = await survey(
     { name: 'what was recorded', sha256: async () => '', tallied: tally.list() },
@@ -264,7 +264,7 @@ async function pastOfTrace(
     schedulers: SCHEDULERS,
     capacity: sizeOfWorker({ ...options, cpus: slots }).capacity,
     attributes: attributesOf(options, options.ranOn ?? workers),
-    places: [],
+    journals: [],
   };
   return { ran, recorded: recordedJobsOf(jobs), jobs, surveyed };
 }
@@ -275,7 +275,10 @@ function checkRoom(setup: Setup, { needs }: Survey): void {
   const each = Array.from({ length: workers }, (_, worker) => attributes[worker % attributes.length] ?? {});
   const cluster = { ...setup, attributes: each };
   needs.check(cluster);
-  if (startsGangs(settings.preset)) needs.checkGangs(cluster, settings.preset.gangs);
+  if (startsGangs(settings.preset)) {
+    const places = placesIn(cluster.slots, settings, needs);
+    needs.checkGangs({ ...cluster, places }, settings.preset.gangs);
+  }
 }
 
 /** A cluster to simulate. */
@@ -293,7 +296,7 @@ interface Setup {
 type Ran = Omit<Setup, 'settings' | 'label'> & {
   /** Settings of the running cluster; undefined if options must provide them. */
   readonly settings: PolicySettings | undefined;
-  readonly places: readonly string[];
+  readonly journals: readonly string[];
 };
 
 /** Message delay, as in `simulate`. */
@@ -305,7 +308,7 @@ const SCHEDULERS = 10;
 async function asItRan(context: Context, options: Options, words: readonly string[]): Promise<Ran> {
   try {
     const found = await findCluster(context);
-    const places = await journalPlaces(context, words);
+    const journals = await journalPlaces(context, words);
     await using cluster = await openCluster(context, { found });
     const { workers, schedulers, settings } = await cluster.describe({ signal: context.interrupted });
     const active = workers.filter(({ state }) => state === 'active');
@@ -332,7 +335,7 @@ async function asItRan(context: Context, options: Options, words: readonly strin
         options.attribute.length === 0
           ? active.map(({ attributes }) => attributes)
           : attributesOf(options, active.length),
-      places,
+      journals,
     };
   } catch (error) {
     const isDown =
@@ -353,9 +356,18 @@ async function asItRan(context: Context, options: Options, words: readonly strin
       schedulers: SCHEDULERS,
       capacity,
       attributes: attributesOf(options, workers),
-      places: await journalPlaces(context, words),
+      journals: await journalPlaces(context, words),
     };
   }
+}
+
+/** Maximum number of tasks per worker, if tasks share its CPUs. */
+function placesIn(
+  slots: number,
+  { preset }: Pick<PolicySettings, 'preset'>,
+  { hasFractions }: Survey['needs'],
+): number | undefined {
+  return preset.packs && hasFractions ? placesOf(slots) : undefined;
 }
 
 function attributesOf({ attribute }: Options, workers: number): readonly Attributes[] {
@@ -431,7 +443,7 @@ function requestOf(
     policy: { ...settings, policy: label },
     workers,
     slots,
-    places: settings.preset.packs && needs.hasFractions ? placesOf(slots) : undefined,
+    places: placesIn(slots, settings, needs),
     capacity,
     attributes,
     schedulers,

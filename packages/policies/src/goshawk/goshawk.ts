@@ -182,7 +182,7 @@ export class Goshawk implements CentralPolicy {
     const { long, small, large } = this.#running;
     this.#limit.shortHave(Math.max(0, this.#units - this.#free.units - long - small - large), now);
     // The limit changes slowly, on the scale of cutoffs.
-    if (this.#free.withCpu > 0 && this.#limit.risesWithTime(this.#units, now) && this.#isLimited(now))
+    if (this.#free.size > 0 && this.#limit.risesWithTime(this.#units, now) && this.#isLimited(now))
       draft.again(now + Math.max(AGAIN_MIN_MS, Math.min(1_000, this.#context.cutoffMs / 100)));
   }
 
