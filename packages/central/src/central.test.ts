@@ -14,6 +14,7 @@ import {
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { Central } from './central.js';
+import { registration } from './registration.fixture.js';
 
 const OWNER = 1 as Address;
 const CLIENT = 2 as Address;
@@ -50,17 +51,7 @@ class Bench {
   }
 
   register(worker: Address, runs: HeldRun[] = [], draining = false): void {
-    this.receive(worker, {
-      type: 'register',
-      name: `w${worker}`,
-      slots: 1,
-      capacity: {},
-      draining,
-      runs,
-      attributes: [],
-      places: undefined,
-      http: undefined,
-    });
+    this.receive(worker, registration(`w${worker}`, { runs, draining }));
   }
 
   enlist(scheduler: Address, tag: string, name = 's', draining = false): void {
@@ -399,15 +390,6 @@ describe('workers that may ask schedulers for tasks', () => {
 test('lists the HTTP address of each process once, including disconnected schedulers', () => {
   const bench = new Bench();
   const [worker, same, without] = [10, 11, 12] as [Address, Address, Address];
-  const register = {
-    type: 'register',
-    slots: 1,
-    capacity: {},
-    draining: false,
-    runs: [],
-    attributes: [],
-    places: undefined,
-  } as const;
   const enlist = {
     type: 'enlist',
     endpoint: '',
@@ -417,9 +399,9 @@ test('lists the HTTP address of each process once, including disconnected schedu
     adopted: false,
     previousIncarnations: [],
   } as const;
-  bench.receive(worker, { ...register, name: 'w1', http: '10.0.0.1:9090' });
-  bench.receive(same, { ...register, name: 'w2', http: '10.0.0.1:9090' });
-  bench.receive(without, { ...register, name: 'w3', http: undefined });
+  bench.receive(worker, registration('w1', { http: '10.0.0.1:9090' }));
+  bench.receive(same, registration('w2', { http: '10.0.0.1:9090' }));
+  bench.receive(without, registration('w3'));
   bench.receive(OWNER, { ...enlist, name: 's1', tag: 's1', http: '10.0.0.2:9090' });
   const scrapeTargets = [
     { role: 'scheduler', at: '10.0.0.2:9090' },

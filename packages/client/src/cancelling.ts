@@ -106,7 +106,7 @@ async function cancelAt(
   const sums = { jobs: 0, waiting: 0, running: 0 };
   for (let from: number | undefined = 0; from !== undefined; ) {
     const first: number = from;
-    const { value, whom } = await requests.ask<'cancelJobs'>({
+    const { value, peer } = await requests.ask<'cancelJobs'>({
       what: 'to cancel jobs',
       build: (request) => ({
         type: 'cancelJobs',
@@ -122,7 +122,7 @@ async function cancelAt(
       signal,
     });
     for (const sum of ['jobs', 'waiting', 'running'] as const) sums[sum] += value[sum];
-    if (value.next !== undefined && value.next <= first) throw badAnswer(whom, 'further jobs');
+    if (value.next !== undefined && value.next <= first) throw badAnswer(peer, 'further jobs');
     from = value.next;
   }
   return sums;

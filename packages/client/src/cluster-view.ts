@@ -71,12 +71,12 @@ async function allWorkers(
   let lostWorkers: readonly LostWorker[] = [];
   for (let from: number | undefined = 0; from !== undefined; ) {
     const first: number = from;
-    const { value, whom } = await askCentral(
+    const { value, peer } = await askCentral(
       session,
       { what: 'for its workers', build: (request) => ({ type: 'listWorkers', request, from: first }) },
       options,
     );
-    if (value.next !== undefined && value.next <= first) throw badAnswer(whom, 'further workers');
+    if (value.next !== undefined && value.next <= first) throw badAnswer(peer, 'further workers');
     for (const worker of value.workers)
       all.push({ ...worker, attributes: attributesByName(worker.attributes) });
     lostWorkers = value.lost ?? lostWorkers;

@@ -113,10 +113,10 @@ export function refusal({ code, message, hint }: MessageOf<'refused'>): GoshawkE
 }
 
 /** @param what description of the request, as in "when asked to submit a job" */
-export function noAnswer(whom: string, what: string, silentMs: Millis): UnreachableError {
+export function noAnswer(peer: string, what: string, silentMs: Millis): UnreachableError {
   return new UnreachableError(
     'unreachable',
-    `no answer from ${whom} for ${formatDuration(silentMs)} when asked ${what}`,
+    `no answer from ${peer} for ${formatDuration(silentMs)} when asked ${what}`,
     `is the cluster running? If so, check its log: this client speaks protocol version ${PROTOCOL_VERSION}`,
   );
 }
@@ -141,26 +141,26 @@ export function silentProcess(endpoint: string, cause: unknown): UnreachableErro
 }
 
 /** The process is running, but rejects the connection. */
-export function authFailure(whom: string, why: AuthFailure): UnreachableError {
+export function authFailure(peer: string, why: AuthFailure): UnreachableError {
   switch (why) {
     case 'keyNeeded':
-      return new UnreachableError('keys-needed', `${whom} accepts only clients with a key`, GIVE_KEYS);
+      return new UnreachableError('keys-needed', `${peer} accepts only clients with a key`, GIVE_KEYS);
     case 'keyUnknown':
       return new UnreachableError(
         'keys-unknown',
-        `${whom} uses no keys, but this client has one`,
+        `${peer} uses no keys, but this client has one`,
         'if this is the right cluster, omit --keys and GOSHAWK_KEYS (in the SDK: `keys`)',
       );
     case 'keyRefused':
       return new UnreachableError(
         'keys-refused',
-        `${whom} rejects this key, or the cluster’s public key on this client is outdated`,
+        `${peer} rejects this key, or the cluster’s public key on this client is outdated`,
         GIVE_KEYS,
       );
     case 'closed':
       return new UnreachableError(
         'no-handshake',
-        `${whom} closes connections before the handshake`,
+        `${peer} closes connections before the handshake`,
         'it is not running, is still starting, or is behind a proxy without a backend; if it runs, this key may belong to another cluster',
       );
   }
@@ -168,10 +168,10 @@ export function authFailure(whom: string, why: AuthFailure): UnreachableError {
 
 const GIVE_KEYS = 'pass the cluster’s client.key with --keys or GOSHAWK_KEYS (in the SDK: `keys`)';
 
-export function ownerGone(id: string, whom: string, silentMs: Millis): UnreachableError {
+export function ownerGone(id: string, peer: string, silentMs: Millis): UnreachableError {
   return new UnreachableError(
     'owner-gone',
-    `no updates about ${id}: no answer from ${whom}, which owns it, for ${formatDuration(silentMs)}`,
+    `no updates about ${id}: no answer from ${peer}, which owns it, for ${formatDuration(silentMs)}`,
     'wait again when the scheduler is back; otherwise submit the job again',
   );
 }
@@ -188,10 +188,10 @@ export function clusterEnded({ url, pid, dataFolder }: LocalCluster): Unreachabl
 }
 
 /** Central cannot reach the job's scheduler either. */
-export function jobsOwnerAway(id: string, whom: string, cause: UnreachableError): UnreachableError {
+export function jobsOwnerAway(id: string, peer: string, cause: UnreachableError): UnreachableError {
   return new UnreachableError(
     'owner-away',
-    `${id} belongs to ${whom}, which is down`,
+    `${id} belongs to ${peer}, which is down`,
     'restart that scheduler with the same data folder to see the job again',
     { cause },
   );
@@ -221,10 +221,10 @@ export function connectionClosed(): GoshawkError {
 }
 
 /** A party sent an unexpected reply. */
-export function badAnswer(whom: string, expected: string): GoshawkError {
+export function badAnswer(peer: string, expected: string): GoshawkError {
   return new GoshawkError(
     'bad-answer',
-    `${whom} sent an unexpected response instead of ${expected}`,
+    `${peer} sent an unexpected response instead of ${expected}`,
     'check that client and cluster run the same version of Goshawk',
   );
 }

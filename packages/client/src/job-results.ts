@@ -190,6 +190,6 @@ async function readPage(
   );
   const { values, tasks = [], next } = answer.value;
   const isShort = order !== undefined && answer.value.tasks === undefined;
-  if (isShort || (next !== undefined && next <= from)) throw badAnswer(answer.whom, 'further results');
+  if (isShort || (next !== undefined && next <= from)) throw badAnswer(answer.peer, 'further results');
   return { values, tasks, next, from: answer.from };
 }

@@ -68,7 +68,7 @@ export async function readTasks(
   );
   const { tasks, total, next, submittedAt } = answer.value;
   if (next !== undefined && (tasks.length === 0 || next <= tasks.at(-1)!.index))
-    throw badAnswer(answer.whom, 'further tasks');
+    throw badAnswer(answer.peer, 'further tasks');
   return { tasks, total, next, submittedAt };
 }
 

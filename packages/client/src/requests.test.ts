@@ -49,7 +49,7 @@ describe('a request', () => {
       type: 'jobSummary',
       value: summary('t-1', 'cancelled'),
       from: peer.party,
-      whom: 'central',
+      peer: 'central',
     });
   });
 

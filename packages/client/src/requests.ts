@@ -36,7 +36,7 @@ interface Answered {
   /** Full name of the party that answered, its incarnation included. */
   readonly from: string;
   /** Display name. */
-  readonly whom: string;
+  readonly peer: string;
 }
 
 /**
@@ -139,13 +139,13 @@ class Request implements Listener {
         if (!expected.includes(reply.type)) return this.garbled(reply.type);
         this.#end();
         this.#attempts.answered(from, this.#question!, at);
-        this.#settle.resolve({ type: reply.type, value: reply.value, from, whom: this.#whom } as Answer);
+        this.#settle.resolve({ type: reply.type, value: reply.value, from, peer: this.#peer } as Answer);
       }
     }
   }
 
   garbled(problem: string): void {
-    this.#fail(badAnswer(this.#whom, `the requested data (${problem})`));
+    this.#fail(badAnswer(this.#peer, `the requested data (${problem})`));
   }
 
   cut(why: GoshawkError): void {
@@ -172,7 +172,7 @@ class Request implements Listener {
     try {
       const to = this.#order.to();
       if (to !== undefined) {
-        if (to.title !== this.#whom) this.#notReady = undefined;
+        if (to.title !== this.#peer) this.#notReady = undefined;
         const message = this.#order.build(this.#attempts.request);
         this.#question = message.type;
         this.#attempts.send(to, message);
@@ -184,19 +184,19 @@ class Request implements Listener {
   }
 
   /** Name of the last destination. */
-  get #whom(): string {
+  get #peer(): string {
     return this.#attempts.titleOr('the cluster');
   }
 
   #timeout(now: Millis): UnreachableError {
     if (this.#notReady !== undefined) {
       const { code, message, hint } = this.#notReady;
-      return new UnreachableError(code, `${this.#whom}: ${message}`, hint);
+      return new UnreachableError(code, `${this.#peer}: ${message}`, hint);
     }
     const { party } = this.#attempts;
     const why = party && this.#connection.authFailureOf(party);
-    if (why) return authFailure(this.#whom, why);
-    return noAnswer(this.#whom, this.#order.what, Math.round(now - this.#beganAt));
+    if (why) return authFailure(this.#peer, why);
+    return noAnswer(this.#peer, this.#order.what, Math.round(now - this.#beganAt));
   }
 
   #fail(error: unknown): void {

@@ -177,7 +177,7 @@ export class Roster {
 
   async #lookAt(central: Destination, options: AskOptions): Promise<Schedulers> {
     const answer = await this.#find(central, options);
-    if (answer.type !== 'schedulers') throw badAnswer(answer.whom, 'the schedulers of the cluster');
+    if (answer.type !== 'schedulers') throw badAnswer(answer.peer, 'the schedulers of the cluster');
     this.#take(central, answer);
     return answer.value;
   }

@@ -184,10 +184,10 @@ function mayBeTaken(cause: GoshawkError, key: string | undefined): UnreachableEr
   );
 }
 
-function wentAway(whom: string): UnreachableError {
+function wentAway(peer: string): UnreachableError {
   return new UnreachableError(
     'owner-away',
-    `${whom} stopped responding; it may have accepted the job`,
+    `${peer} stopped responding; it may have accepted the job`,
     '`goshawk jobs` shows once it is back; with --key, submitting again does not create a second job',
   );
 }

@@ -92,7 +92,7 @@ class Watch implements Listener {
 
   garbled(problem: string): void {
     this.#end();
-    this.#watcher.failed(badAnswer(this.#whom, `updates about a job (${problem})`));
+    this.#watcher.failed(badAnswer(this.#peer, `updates about a job (${problem})`));
   }
 
   #hear(job: JobSummary, at: Millis): void {
@@ -110,7 +110,7 @@ class Watch implements Listener {
       if (now >= giveUpAt) {
         this.#end();
         const silentMs = Math.round(now - this.#silentSince);
-        return this.#watcher.failed(ownerGone(this.#order.id, this.#whom, silentMs));
+        return this.#watcher.failed(ownerGone(this.#order.id, this.#peer, silentMs));
       }
       if (this.#attempts.waitsForTurn('jobProgress', now, giveUpAt)) return;
       this.#order.onSilence();
@@ -132,7 +132,7 @@ class Watch implements Listener {
     this.#attempts.made(now, this.#silentSince + this.#timings.requestTimeoutMs);
   }
 
-  get #whom(): string {
+  get #peer(): string {
     return this.#attempts.titleOr('the scheduler');
   }
 

@@ -1,11 +1,13 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
 import type { Socket } from 'node:net';
 import { cpus } from 'node:os';
 import { promisify } from 'node:util';
+import { csvRow } from '@goshawk/core';
 import type { TaskLimits } from './cgroup.js';
 import { type FailedOutcome, failed, type RunOrder } from './contract.js';
-import { programOf, realPathOf } from './paths.js';
+import { isWithin, programOf, realPathOf } from './paths.js';
+import { folderProblem } from './spawn-failure.js';
 import type { SpawnOrder } from './spawner-protocol.js';
 
 const run = promisify(execFile);
@@ -35,8 +37,8 @@ const CLIENT_SETTINGS = [
 const OF_IMAGE = ['/bin', '/dev', '/etc', '/lib', '/lib64', '/proc', '/run', '/sbin', '/sys', '/usr'];
 
 /**
- * Runs commands in OCI images with Docker. An image is pulled once; the container has the
- * account of the worker, the network of the machine, the task's variables, and its working folder under the same path.
+ * Runs commands in OCI images with Docker. An image is pulled once; the container has the account of the worker, the network of
+ * the machine, the task's variables, and its working folder under the same path.
  */
 export class Containers {
   readonly #program: string;
@@ -51,21 +53,18 @@ export class Containers {
   }
 
   /** Returns undefined if this process cannot use Docker. */
-  static find(): Containers | undefined {
+  static async find(): Promise<Containers | undefined> {
     const docker = programOf('docker');
     const isThere = process.env.DOCKER_HOST !== undefined || mayConnect(DOCKER_SOCKET);
     if (docker === undefined || !isThere) return undefined;
     try {
-      const info = execFileSync(docker, ['info', '--format', '{{.SecurityOptions}}'], {
-        encoding: 'utf8',
+      const { stdout } = await run(docker, ['info', '--format', '{{.SecurityOptions}}'], {
         timeout: INFO_MS,
-        stdio: ['ignore', 'pipe', 'ignore'],
       });
-      return new Containers(docker, info.includes('rootless'));
+      return new Containers(docker, stdout.includes('rootless'));
     } catch (error) {
       // An engine that accepts connections but does not answer yet is starting.
-      const isStarting = (error as NodeJS.ErrnoException).code === 'ETIMEDOUT';
-      return isStarting ? new Containers(docker, false) : undefined;
+      return (error as { killed?: boolean }).killed === true ? new Containers(docker, false) : undefined;
     }
   }
 
@@ -129,7 +128,8 @@ export class Containers {
         // Output arrives through the client; a log would grow without limit on the engine's disk.
         ...['--log-driver', 'none'],
         ...limitsOf(limits),
-        ...mounts.flatMap((path) => ['--mount', csv('type=bind', `source=${path}`, `target=${path}`)]),
+        // Docker reads the fields of a mount as a row of CSV.
+        ...mounts.flatMap((path) => ['--mount', csvRow(['type=bind', `source=${path}`, `target=${path}`])]),
         ...(cwd === undefined ? [] : ['--workdir', cwd]),
         ...byName.flatMap(([name]) => ['--env', name]),
         ...byValue.flatMap(([name, value]) => ['--env', `${name}=${value}`]),
@@ -170,20 +170,12 @@ function unheld(program: string, args: string[], timeout: number): Promise<unkno
 function mountsOf(cwd: string | undefined, exchanged: string | undefined): string[] | FailedOutcome {
   const mounts = exchanged === undefined ? [] : [exchanged];
   if (cwd === undefined || cwd === '/') return mounts;
-  const real = realPathOf(cwd);
-  if (real === undefined || !statSync(real).isDirectory())
-    return failed(
-      'no-such-folder',
-      `the folder "${cwd}" does not exist on this worker; choose another with --cwd (cwd in a job file)`,
-    );
-  if (OF_IMAGE.some((path) => real === path || real.startsWith(`${path}/`)))
+  const problem = folderProblem(cwd);
+  if (problem !== undefined) return failed(...problem);
+  const real = realPathOf(cwd) ?? cwd;
+  if (OF_IMAGE.some((path) => isWithin(real, path)))
     return failed('not-allowed', `the folder "${cwd}" would hide the image's own; choose another with --cwd`);
   return [cwd, ...mounts];
-}
-
-/** Docker reads the fields of a mount as a line of CSV. */
-function csv(...fields: readonly string[]): string {
-  return fields.map((field) => (/[",\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(',');
 }
 
 function lastLine(text = ''): string {

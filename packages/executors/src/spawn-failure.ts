@@ -48,17 +48,8 @@ function explain(error: NodeJS.ErrnoException, attempt: Attempt): [FailureCode, 
 
 /** The system reports ENOENT for a missing folder, command or interpreter alike; find out which. */
 function explainPath(errorCode: string, { command, cwd, env }: Attempt): [FailureCode, string] {
-  if (cwd !== undefined) {
-    const folder = statOf(cwd);
-    if (folder === undefined)
-      return [
-        'no-such-folder',
-        `the folder "${cwd}" does not exist on this worker; choose another with --cwd (cwd in a job file)`,
-      ];
-    if (!folder.isDirectory()) return ['no-such-folder', `"${cwd}" is not a folder on this worker`];
-    if (!mayExecute(cwd))
-      return ['permission-denied', `the folder "${cwd}" cannot be entered: permission denied`];
-  }
+  const problem = cwd === undefined ? undefined : folderProblem(cwd);
+  if (problem !== undefined) return problem;
   const file = findCommand(command, cwd, env.PATH);
   if (file === undefined) {
     const where = command.includes('/') ? 'does not exist on this worker' : "is not in this worker's PATH";
@@ -68,6 +59,20 @@ function explainPath(errorCode: string, { command, cwd, env }: Attempt): [Failur
     return ['command-not-found', `the interpreter that "${file}" names in its first line does not exist`];
   }
   return ['permission-denied', `"${file}" is not executable`];
+}
+
+/** Explains why a command cannot run in this folder; undefined: it can. */
+export function folderProblem(cwd: string): [FailureCode, string] | undefined {
+  const folder = statOf(cwd);
+  if (folder === undefined)
+    return [
+      'no-such-folder',
+      `the folder "${cwd}" does not exist on this worker; choose another with --cwd (cwd in a job file)`,
+    ];
+  if (!folder.isDirectory()) return ['no-such-folder', `"${cwd}" is not a folder on this worker`];
+  if (!mayExecute(cwd))
+    return ['permission-denied', `the folder "${cwd}" cannot be entered: permission denied`];
+  return undefined;
 }
 
 function findCommand(command: string, cwd: string | undefined, path = '/usr/bin:/bin'): string | undefined {

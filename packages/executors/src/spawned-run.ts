@@ -32,8 +32,8 @@ interface Container {
   readonly command: string;
 }
 
-/** Environment in which a command runs, apart from its process group. */
-interface Surroundings {
+/** Cgroup and container of a command, if it has them. */
+interface RunLimits {
   readonly place: LimitedPlace | undefined;
   readonly engine: Container | undefined;
 }
@@ -83,7 +83,7 @@ export class SpawnedRun {
     order: SpawnOrder,
     graceMs: number,
     { watch, memory }: { readonly watch: GroupWatch; readonly memory: GroupMemory },
-    { place, engine }: Surroundings,
+    { place, engine }: RunLimits,
     sink: SpawnedRunSink,
   ) {
     this.#place = place;

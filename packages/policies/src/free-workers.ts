@@ -33,7 +33,7 @@ class WorkerList {
 /** The open workers with a free slot, from which one can be drawn at random. */
 export class FreeWorkers {
   readonly #open = new WorkerList();
-  /** Those with a free part of a CPU. A worker whose CPUs are taken still has slots for tasks that take none. */
+  /** Open workers with a free part of a CPU. The others have slots only for tasks that take none. */
   readonly #withCpu = new WorkerList();
   /** Free slots by id. */
   readonly #slotsOf: number[] = [];

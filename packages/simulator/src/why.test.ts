@@ -208,7 +208,7 @@ function causeIn({ explained, line }: ReturnType<Situation['why']>): string | un
 }
 
 /** Checks the sentence against what runs, and removes the cause. */
-function remove(there: Situation, job: Job, cause: string, told: string): void {
+function remove(there: Situation, job: Job, cause: string, situation: string): void {
   const stage = job.stages.find(({ unfinished, blockers }) => unfinished > 0 && blockers === 0)!.spec;
   const others = (other: Job): boolean => other !== job;
   const reserved = /reserved for job (\d+) of scheduler \d+|reserved for job (\d+)/.exec(cause);
@@ -217,18 +217,18 @@ function remove(there: Situation, job: Job, cause: string, told: string): void {
   if (cause.startsWith('required')) return there.addWorker({ rack: 'r1', ...stage.requires });
   if (cause.includes('that --users allows')) {
     const running = there.runningOf(({ spec }) => spec.user === user);
-    expect(running > 0 || cause.includes('go first') || isTooLarge(stage, user), told).toBe(true);
+    expect(running > 0 || cause.includes('go first') || isTooLarge(stage, user), situation).toBe(true);
     there.cluster.central.grant(new Map());
     return there.cluster.central.settle(there.cluster.now);
   }
   if (cause.startsWith('job-limit')) {
-    expect(job.runningCount, told).toBeGreaterThan(0);
+    expect(job.runningCount, situation).toBeGreaterThan(0);
     return there.cluster.run(there.cluster.now + 10_000);
   }
-  checkResources(there, stage, cause, told);
+  checkResources(there, stage, cause, situation);
   if (reserved !== null) return there.cancel((other) => others(other) && isReserved(other, cause));
   if (cause.includes('long tasks are running') && !cause.includes('free')) {
-    expect(job.class, told).toBe('long');
+    expect(job.class, situation).toBe('long');
     // Other long tasks that wait would take their places.
     there.cancel((other) => others(other) && other.class === 'long');
     return job.runningCount > 0 ? there.cluster.run(there.cluster.now + 10_000) : undefined;
@@ -252,7 +252,7 @@ function checkResources(
   there: Situation,
   { demand, requires }: StageSpec,
   cause: string,
-  told: string,
+  situation: string,
 ): void {
   const named = /no worker has enough (?!of everything)(.*?) free/.exec(cause)?.[1]?.split(' and ') ?? [];
   const large = there.workers.filter(
@@ -262,7 +262,9 @@ function checkResources(
   );
   for (const name of named)
     for (const worker of large)
-      expect(there.freeAt(worker, name), `${told}: ${name} is free`).toBeLessThan(amountOf(demand, name));
+      expect(there.freeAt(worker, name), `${situation}: ${name} is free`).toBeLessThan(
+        amountOf(demand, name),
+      );
 }
 
 test(`removing what why states, one cause after another, starts a task, in ${SEEDS} clusters`, () => {
@@ -278,13 +280,13 @@ test(`removing what why states, one cause after another, starts a task, in ${SEE
       const causes: string[] = [];
       while (startsOf(job) === before && job.endedAt === undefined) {
         const cause = causeIn(there.why(job));
-        const told = `seed ${seed}, job ${job.id}: ${[...causes, cause].join('; then ')}`;
-        expect(cause, told).toBeDefined();
-        expect(causes, told).not.toContain(cause);
-        expect(causes.length, told).toBeLessThan(CAUSES_MAX);
+        const situation = `seed ${seed}, job ${job.id}: ${[...causes, cause].join('; then ')}`;
+        expect(cause, situation).toBeDefined();
+        expect(causes, situation).not.toContain(cause);
+        expect(causes.length, situation).toBeLessThan(CAUSES_MAX);
         causes.push(cause!);
         seen.add(cause!.replaceAll(/\d+/g, 'N'));
-        remove(there, job, cause!, told);
+        remove(there, job, cause!, situation);
         there.cluster.run(there.cluster.now + START_MS);
       }
     }

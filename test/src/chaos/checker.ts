@@ -157,7 +157,7 @@ export class Checker {
 
   /** By job, the tasks that a retry has named. */
   readonly #chosen = new Map<string, readonly TaskRange[]>();
-  /** By job, tasks whose cancellation a client knows. */
+  /** Tasks, by job, whose cancellation was confirmed to a client. */
   readonly #cancelledTasks = new Map<string, TaskRange>();
 
   tasksCancelled({ jobId, cancelTasks }: Order): void {

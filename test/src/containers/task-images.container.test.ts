@@ -16,7 +16,7 @@ describe.skipIf(missing !== undefined)(named('a command in an image'), () => {
     executors = new Executors({
       dataFolder: join(folder, 'data'),
       graceMs: 500,
-      containers: Containers.find(),
+      containers: await Containers.find(),
     });
   });
 
@@ -129,7 +129,7 @@ describe.skipIf(missing !== undefined)(named('a command in an image'), () => {
   });
 
   test('ends when its worker and spawner are gone, at the latest before the next start', async () => {
-    const lost = new Executors({ dataFolder: join(folder, 'lost'), containers: Containers.find() });
+    const lost = new Executors({ dataFolder: join(folder, 'lost'), containers: await Containers.find() });
     const ended = new Promise((resolve) => {
       lost.start(
         { payload: { exec: ['sleep', '600'], image, cwd: folder }, env: {}, outputBytesMax: 0 },

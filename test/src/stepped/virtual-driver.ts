@@ -30,7 +30,7 @@ interface Tasks {
   readonly environment: TaskEnvironment;
   readonly running: Set<number>;
   /** The outcome of a task that the test ends; a virtual cluster only knows sleep tasks and kills. */
-  readonly told: Map<number, Outcome>;
+  readonly outcomes: Map<number, Outcome>;
 }
 
 /** The simulator, controlled by the test. */
@@ -67,7 +67,7 @@ export class VirtualDriver implements SteppingDriver {
 
   addWorker(name: string, slots: number, build: Build<TaskMachine, TaskEnvironment>): Address {
     return this.#cluster.addWorker(name, slots, (self, environment) => {
-      const tasks: Tasks = { environment, running: new Set(), told: new Map() };
+      const tasks: Tasks = { environment, running: new Set(), outcomes: new Map() };
       this.#tasks.set(self, tasks);
       const machine = build(withTasks(tasks), self, self);
       return this.#join(self, watchedWorker(endingAsScripted(machine, tasks)));
@@ -100,9 +100,9 @@ export class VirtualDriver implements SteppingDriver {
   }
 
   endTask(worker: Address, slot: number, outcome: Outcome): boolean {
-    const { environment, running, told } = this.#tasks.get(worker)!;
+    const { environment, running, outcomes } = this.#tasks.get(worker)!;
     if (!running.has(slot)) return false;
-    told.set(slot, outcome);
+    outcomes.set(slot, outcome);
     environment.kill(slot, 'cancelled');
     return true;
   }
@@ -154,7 +154,7 @@ function withTasks({ environment, running }: Tasks): TaskEnvironment {
   };
 }
 
-function endingAsScripted(machine: TaskMachine, { running, told }: Tasks): TaskMachine {
+function endingAsScripted(machine: TaskMachine, { running, outcomes }: Tasks): TaskMachine {
   return {
     start: (now) => machine.start(now),
     receive: (from, message, now) => machine.receive(from, message, now),
@@ -163,8 +163,8 @@ function endingAsScripted(machine: TaskMachine, { running, told }: Tasks): TaskM
     taskStarted: (slot, now) => machine.taskStarted(slot, now),
     taskOutput: (slot, stream, bytes, now) => machine.taskOutput(slot, stream, bytes, now),
     taskEnded: (slot, outcome, runMs, now) => {
-      const scripted = told.get(slot);
-      told.delete(slot);
+      const scripted = outcomes.get(slot);
+      outcomes.delete(slot);
       running.delete(slot);
       machine.taskEnded(slot, scripted ?? outcome, runMs, now);
     },

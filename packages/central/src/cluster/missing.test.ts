@@ -10,6 +10,7 @@ import {
 import { expect, test } from 'vitest';
 import { Central } from '../central.js';
 import type { ClusterEvent } from '../contract.js';
+import { registration } from '../registration.fixture.js';
 
 const { heartbeatMs, leaseMs } = LIVE_TIMINGS;
 const [A, B, CLIENT, W, W2] = [1, 2, 3, 11, 12] as [Address, Address, Address, Address, Address];
@@ -80,16 +81,7 @@ class Bench {
   }
 
   register(from: Address, name: string): void {
-    const more = {
-      slots: 1,
-      capacity: {},
-      draining: false,
-      runs: [],
-      attributes: [],
-      places: undefined,
-      http: undefined,
-    };
-    this.receive(from, { type: 'register', name, ...more });
+    this.receive(from, registration(name));
     this.#alive.add(from);
   }
 

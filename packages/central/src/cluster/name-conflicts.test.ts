@@ -1,6 +1,7 @@
 import { type Address, DEFAULT_POLICY, LIVE_TIMINGS, type Message, type MessageOf } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import { Central } from '../central.js';
+import { registration } from '../registration.fixture.js';
 
 const { heartbeatMs } = LIVE_TIMINGS;
 /** Names by address: two incarnations at one endpoint, and one elsewhere. */
@@ -25,17 +26,7 @@ function cluster() {
   const settings = { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS };
   const central = new Central({ name: 'central', self: 9 as Address, settings }, env);
   central.start(0);
-  const register: MessageOf<'register'> = {
-    type: 'register',
-    name: 'w',
-    slots: 1,
-    capacity: {},
-    draining: false,
-    runs: [],
-    attributes: [],
-    places: undefined,
-    http: undefined,
-  };
+  const register = registration('w');
   const enlist = (tag: string): MessageOf<'enlist'> => {
     return {
       type: 'enlist',

@@ -10,6 +10,7 @@ import {
 } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import { Central } from '../central.js';
+import { registration } from '../registration.fixture.js';
 
 const { heartbeatMs, publishMs } = LIVE_TIMINGS;
 
@@ -38,19 +39,7 @@ class Bench {
 
   register(worker: number): void {
     const from = (1 + worker) as Address;
-    const name = `w${worker}`;
-    const message: Message = {
-      type: 'register',
-      name,
-      slots: 1,
-      capacity: {},
-      draining: false,
-      runs: [],
-      attributes: [],
-      places: undefined,
-      http: undefined,
-    };
-    this.#central.receive(from, message, this.now);
+    this.#central.receive(from, registration(`w${worker}`), this.now);
   }
 
   /** Enlists a scheduler without a durable journal. */

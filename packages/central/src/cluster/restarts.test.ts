@@ -10,6 +10,7 @@ import { addPapers } from '@goshawk/papers';
 import { presetNamed } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { Central } from '../central.js';
+import { registration } from '../registration.fixture.js';
 
 addPapers();
 
@@ -41,16 +42,7 @@ class Bench {
       },
     );
     this.#central.start(0);
-    const worker = {
-      name: 'w',
-      slots: 1,
-      capacity: {},
-      draining: false,
-      attributes: [],
-      places: undefined,
-      http: undefined,
-    };
-    this.receive(W, { type: 'register', ...worker, runs: [] });
+    this.receive(W, registration('w'));
     this.enlist(OLD, []);
     this.pull(1, [], []);
     this.declare(OLD, 1, undefined);

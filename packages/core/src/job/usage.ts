@@ -11,9 +11,9 @@ export type UsageGroup = (typeof USAGE_GROUPS)[number];
 /** Rows of one journal in one answer; the rest is one more row. */
 export const USAGE_ROWS_MAX = 10_000;
 /** Books in one answer: that of the journal, and those that it inherited. */
-const USAGE_BOOKS_MAX = 1_000;
+export const USAGE_BOOKS_MAX = 1_000;
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 
 const key = {
   /** Days since 1970-01-01, UTC. */

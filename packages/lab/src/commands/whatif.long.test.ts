@@ -34,20 +34,20 @@ describe('goshawk whatif', () => {
     };
     // The last end may reach the journal shortly after the client has the result.
     await expect.poll(async () => (await ask()).recorded.jobs, { timeout: 120_000 }).toBe(JOBS);
-    const told = await ask();
-    expect(told).toMatchObject({
+    const whatif = await ask();
+    expect(whatif).toMatchObject({
       schema: 'goshawk.whatif/1',
       recorded: { jobs: JOBS, runtimeSeconds: { all: { count: JOBS } } },
       simulated: { policy: 'goshawk', workers: 10, runtimeSeconds: { all: { count: JOBS } } },
     });
     expect(
-      told.others.map(({ policy, workers }: { policy: string; workers: number }) => [policy, workers]),
+      whatif.others.map(({ policy, workers }: { policy: string; workers: number }) => [policy, workers]),
     ).toEqual([
       ['goshawk', 20],
       ['sparrow', 10],
       ['sparrow', 20],
     ]);
-    expect(told.advice.length).toBeGreaterThan(3);
+    expect(whatif.advice.length).toBeGreaterThan(3);
   });
 
   it('reads a folder and prints text', async () => {
@@ -118,7 +118,7 @@ describe('goshawk whatif with mixed jobs', () => {
   });
   afterAll(() => mixed.stop());
 
-  const told = async (...args: string[]) => {
+  const whatif = async (...args: string[]) => {
     const { exitCode, stdout, stderr } = await mixed.goshawk(['whatif', ...args, '--json']);
     expect([exitCode, stderr]).toEqual([0, '']);
     return JSON.parse(stdout);
@@ -130,8 +130,13 @@ describe('goshawk whatif with mixed jobs', () => {
   it('simulates stages, gangs, GPUs, deadlines, users and requirements under other policies', async () => {
     await writeFile(join(mixed.folder, 'users.json'), '{"cleo": {"weight": 4}}');
     // The last end may reach the journal shortly after the client has the result.
-    await expect.poll(async () => (await told()).recorded.jobs, { timeout: 120_000 }).toBe(61);
-    const { recorded, simulated, others } = await told('--policy', POLICIES.join(), '--users', 'users.json');
+    await expect.poll(async () => (await whatif()).recorded.jobs, { timeout: 120_000 }).toBe(61);
+    const { recorded, simulated, others } = await whatif(
+      '--policy',
+      POLICIES.join(),
+      '--users',
+      'users.json',
+    );
     expect(recorded).toMatchObject({ ...complete, ...served });
     expect(simulated).toMatchObject({ policy: 'goshawk', ...complete, ...served });
     expect(others).toMatchObject(POLICIES.map((policy) => ({ policy, ...complete, ...served })));

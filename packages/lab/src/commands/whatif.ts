@@ -27,7 +27,6 @@ import {
   type Millis,
   meanOf,
   type PolicySettings,
-  placesOf,
   present,
   startsGangs,
   UnreachableError,
@@ -276,7 +275,7 @@ function checkRoom(setup: Setup, { needs }: Survey): void {
   const cluster = { ...setup, attributes: each };
   needs.check(cluster);
   if (startsGangs(settings.preset)) {
-    const places = placesIn(cluster.slots, settings, needs);
+    const places = needs.placesIn(cluster.slots, settings.preset);
     needs.checkGangs({ ...cluster, places }, settings.preset.gangs);
   }
 }
@@ -361,15 +360,6 @@ async function asItRan(context: Context, options: Options, words: readonly strin
   }
 }
 
-/** Maximum number of tasks per worker, if tasks share its CPUs. */
-function placesIn(
-  slots: number,
-  { preset }: Pick<PolicySettings, 'preset'>,
-  { hasFractions }: Survey['needs'],
-): number | undefined {
-  return preset.packs && hasFractions ? placesOf(slots) : undefined;
-}
-
 function attributesOf({ attribute }: Options, workers: number): readonly Attributes[] {
   return attribute.length === 0 ? [] : attributesOfAll(attribute, workers);
 }
@@ -443,7 +433,7 @@ function requestOf(
     policy: { ...settings, policy: label },
     workers,
     slots,
-    places: placesIn(slots, settings, needs),
+    places: needs.placesIn(slots, settings.preset),
     capacity,
     attributes,
     schedulers,

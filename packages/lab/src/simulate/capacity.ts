@@ -6,6 +6,8 @@ import {
   InputError,
   mayRun,
   meetsWishes,
+  type Preset,
+  placesOf,
   type Resources,
 } from '@goshawk/core';
 import type { TraceJob, TraceStage } from '@goshawk/traces';
@@ -64,9 +66,9 @@ export class WorkloadNeeds {
   readonly #required = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
   readonly #preferred = new Map<string, { readonly wanted: Attributes; readonly job: string }>();
 
-  /** Whether some task takes less than a CPU. */
-  get hasFractions(): boolean {
-    return this.#haveFractions;
+  /** Maximum number of tasks per worker, if they share its CPUs; undefined: as many as slots. */
+  placesIn(slots: number, { packs }: Pick<Preset, 'packs'>): number | undefined {
+    return packs && this.#haveFractions ? placesOf(slots) : undefined;
   }
 
   /** Whether the tasks of some stage start together. */

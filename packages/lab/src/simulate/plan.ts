@@ -1,7 +1,7 @@
 import type { OptionSpecs } from '@goshawk/command';
 import { attributesOfAll, parseAttributes, sizeOfWorker } from '@goshawk/command/cluster';
 import { NO_FACTS, policyRecord, shadowNames } from '@goshawk/command/policy';
-import { formatCount, InputError, LIMITS, type PolicySettings, placesOf, startsGangs } from '@goshawk/core';
+import { formatCount, InputError, LIMITS, type PolicySettings, startsGangs } from '@goshawk/core';
 import type { NetworkModel } from '@goshawk/simulator';
 import { configureGenerator, findGenerator } from '@goshawk/traces';
 import { checkEstimator } from '../replay/estimates.js';
@@ -117,7 +117,7 @@ export function planRuns(
   const countedSeconds = countedTime(options, survey, arrivalFactor);
   return simulatedPolicies(options, survey.facts, network).flatMap(({ policy, network: of, estimator }) => {
     checkPartition(policy, workers);
-    const places = policy.preset.packs && survey.needs.hasFractions ? placesOf(slots) : undefined;
+    const places = survey.needs.placesIn(slots, policy.preset);
     if (startsGangs(policy.preset)) survey.needs.checkGangs({ ...cluster, places }, policy.preset.gangs);
     return Array.from({ length: options.seeds }, (_, i) => ({
       policy: label === undefined ? policy : { ...policy, policy: label },

@@ -16,10 +16,10 @@ export interface PolicyView extends PolicySummary {
 export function viewPolicies(comparison: Comparison, series: readonly RunSeries[]): PolicyView[] {
   const summaries = summarisePolicies(comparison);
   const known = new Set(summaries.map(({ policy }) => policy));
-  const stranger = series.find(({ policy }) => !known.has(policy));
-  if (stranger !== undefined) {
+  const unknown = series.find(({ policy }) => !known.has(policy));
+  if (unknown !== undefined) {
     throw new ComparisonError(
-      `there is a series of ${stranger.policy}, which is not in this comparison of ${[...known].join(', ')}`,
+      `there is a series of ${unknown.policy}, which is not in this comparison of ${[...known].join(', ')}`,
     );
   }
   return summaries.map((summary, index) => {

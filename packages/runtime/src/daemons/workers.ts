@@ -169,7 +169,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
           hidden: [options.dataFolder, ...(options.hidden ?? [])],
         });
   // The daemon of an engine runs containers as root, outside of any isolation.
-  const containers = isolation === undefined ? Containers.find() : undefined;
+  const containers = isolation === undefined ? await Containers.find() : undefined;
   const executor = new Executors({
     isolation,
     containers,

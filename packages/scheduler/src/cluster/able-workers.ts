@@ -138,11 +138,11 @@ function countRoom(workers: KnownWorkers, needs: TaskNeeds, most: number, shares
     const { capacity } = member;
     // A worker of an earlier version may state no slots.
     const slots = member.slots || slotsOf(capacity);
+    const amounts = { cpu: slots, ...capacity };
+    const demand = taken(needs.demand, amounts);
     let here = sharesCpus ? placesOf(slots) : slots;
-    const demand = taken(needs.demand, { cpu: slots, ...capacity });
     for (const name in demand) {
-      if (demand[name]! > 0)
-        here = Math.min(here, timesIn(demand[name]!, amountOf({ cpu: slots, ...capacity }, name), name));
+      if (demand[name]! > 0) here = Math.min(here, timesIn(demand[name]!, amountOf(amounts, name), name));
     }
     room += here;
     if (room >= most) break;

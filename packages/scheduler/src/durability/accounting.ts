@@ -10,6 +10,7 @@ import {
   type Outcome,
   type StageSpec,
   type TaskIndex,
+  USAGE_BOOKS_MAX,
   USAGE_ROWS_MAX,
   type UsageBook,
   type UsageRow,
@@ -185,7 +186,7 @@ export class Accounting {
     const all = [own, ...this.#inherited.values()]
       .map(reported)
       .filter(({ rows }) => rows.length > 0)
-      .slice(0, BOOKS_MAX);
+      .slice(0, USAGE_BOOKS_MAX);
     // The answer of all books together has to fit one message.
     const rowsMax = Math.max(1, Math.floor(USAGE_ROWS_MAX / Math.max(1, all.length)));
     return all.map((book) => withRest(book, rowsMax));
@@ -197,8 +198,6 @@ export class Accounting {
 }
 
 const ALL = ['day', 'user', 'project', 'name'] as const;
-/** Maximum number of books in one answer. */
-const BOOKS_MAX = 1_000;
 
 function* matching(
   rows: Iterable<UsageRow>,

@@ -1,6 +1,7 @@
 import {
   addUsage,
   amountOf,
+  DAY_MS,
   dayOf,
   GPU,
   isOwnersEnd,
@@ -24,7 +25,6 @@ const DAYS_MAX = 400;
 const NAMED_ROWS_MAX = 200;
 const ROWS_MAX = 2_000;
 
-const DAY_MS = 86_400_000;
 const GIB = 2 ** 30;
 
 export type MutableRow = { -readonly [F in keyof UsageRow]: UsageRow[F] };

@@ -60,8 +60,8 @@ export class RejectedConnections {
     const addresses = [...this.#addresses];
     this.#sinceLine.clear();
     this.#addresses.clear();
-    const told = { attempts, ...Object.fromEntries(counts), addresses };
-    this.#logger.warn(told, 'rejected connections from outside this cluster');
-    this.#onReported?.(told);
+    const fields = { attempts, ...Object.fromEntries(counts), addresses };
+    this.#logger.warn(fields, 'rejected connections from outside this cluster');
+    this.#onReported?.(fields);
   }
 }
