@@ -146,7 +146,10 @@ async function problemOfLine(words: readonly string[]): Promise<string | undefin
   }
 }
 
-function checkNpm([what, name]: readonly string[]): string | undefined {
+function checkNpm([what, name, ...more]: readonly string[]): string | undefined {
+  const asRepository = [name, ...more].find((word) => /^[^./@-][^/]*\/[^/]+\.tgz$/.test(word ?? ''));
+  if (what === 'install' && asRepository !== undefined)
+    return `npm takes ${asRepository} for a repository of GitHub; write ./${asRepository}`;
   if (what !== 'run' || name === undefined) return undefined;
   return name === '--silent' || Object.hasOwn(scripts, name) ? undefined : `there is no script ${name}`;
 }
