@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: what has got slower (`peers/quick.mjs`); `npm run bench -- NAME`: the measurement of that name.
+ * `npm run bench` finds slowdowns (`peers/quick.mjs`); `npm run bench -- NAME` runs the measurement of that name.
  */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -4,9 +4,10 @@ import { SLOTS, WORKERS } from './processes.mjs';
 import { perform } from './work.mjs';
 
 /**
- * What programs and modules cost alone, in one process with nobody between: as many programs at a time as there are slots, and a pool
- * of as many threads as Goshawk's workers have together, which is one for each processor in each. A call takes nothing and returns a
- * number, in a warm thread at both; all calls are handed to Piscina at once, and to Goshawk as one job of as many tasks.
+ * Measures programs and modules without a scheduler, in one process. It runs one program per slot at a time, and has a
+ * thread pool as large as those of Goshawk's workers together (one thread per processor in each worker). A call has no
+ * input and returns a number, in a warm thread in both systems. Piscina receives all calls at once; Goshawk receives
+ * one job with as many tasks.
  */
 export async function start() {
   const limit = WORKERS * SLOTS;

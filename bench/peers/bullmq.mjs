@@ -4,7 +4,10 @@ import { Countdown, ended, freePort, listening, startServer, startWorkers } from
 const IN_MEMORY = ['--save', '', '--appendonly', 'no'];
 const ON_DISK = ['--save', '', '--appendonly', 'yes', '--appendfsync', 'always'];
 
-/** BullMQ with a Redis of its own: what is acknowledged is on disk, or nothing ever is. */
+/**
+ * Runs BullMQ with a dedicated Redis, which either writes everything to disk before it acknowledges it, or nothing at
+ * all.
+ */
 export async function start(folder, { isDurable }) {
   const port = await freePort();
   const redis = startServer('redis-server', [
@@ -17,16 +20,16 @@ export async function start(folder, { isDurable }) {
   const queue = new Queue('tasks', {
     connection,
     defaultJobOptions: { removeOnComplete: 1_000 },
-    // Of ends that nobody has read it keeps ten thousand by default, fewer than there are here at once.
+    // By default Redis keeps ten thousand unread events, fewer than arrive here at once.
     streams: { events: { maxLen: 1_000_000 } },
   });
-  // From the first event on: by default those that come before it reads for the first time are lost.
+  // Read from the first event on; by default, events before the first read are lost.
   const events = new QueueEvents('tasks', { connection, lastEventId: '0' });
   await events.waitUntilReady();
   const countdown = new Countdown();
   events.on('completed', () => countdown.ended());
   return {
-    /** One job of so many tasks: added in one command, as BullMQ has it. */
+    /** Runs one job with this many tasks, added by one command, `addBulk`. */
     run: async (tasks, work) => {
       const over = countdown.of(tasks);
       if (tasks === 1) await queue.add('task', work);

@@ -3,9 +3,9 @@ import { startPlayer } from './play.mjs';
 import { ended, freePort, listening, SLOTS, startServer, WORKERS } from './processes.mjs';
 
 /**
- * Celery with a Redis of its own, nothing durable: its fastest common setting. Slots are processes (prefork, its default); gossip and
- * heartbeats between workers are off. A job is a `group`, whose tasks tell of their ends on one channel of that Redis: Celery's own
- * results cost a key and a subscription each.
+ * Runs Celery with a dedicated Redis and without durability, its fastest common configuration. Slots are processes
+ * (prefork, the default). Gossip and heartbeats between workers are off. A job is a `group` whose tasks publish their
+ * ends on one Redis channel, because Celery's results cost one key and one subscription per task.
  */
 export async function start(folder) {
   const port = await freePort();

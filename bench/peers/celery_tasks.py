@@ -1,4 +1,4 @@
-"""Workers of Celery load this; run by itself, it is the client."""
+"""Celery workers load this module; run as a script, it is the client."""
 import asyncio
 import itertools
 import os
@@ -12,7 +12,8 @@ from play import perform, serve
 
 url = os.environ["PEERS_REDIS"]
 app = Celery("celery_tasks", broker=url)
-# A slot takes its next task when it has ended one: by default four wait at each, and long ones behind long ones.
+# A slot fetches its next task when its last one has ended. By default it prefetches four, so tasks queue behind long
+# ones.
 app.conf.worker_prefetch_multiplier = 1
 store = redis.Redis.from_url(url)
 

@@ -3,8 +3,9 @@ import { startPlayer } from './play.mjs';
 import { ended, freePort, listening, SLOTS, startServer, WORKERS } from './processes.mjs';
 
 /**
- * Dask distributed as it comes, without its dashboard and nannies, which only cost: a scheduler, workers with threads for slots, and
- * an asynchronous client. A job is a `map`, and its end a `wait`, which fetches no results, as ours does not.
+ * Runs Dask distributed with its default settings, but without dashboard and nannies, which only add cost: a scheduler,
+ * workers whose slots are threads, and an asynchronous client. A job is a `map` followed by a `wait`; like Goshawk
+ * here, it fetches no results.
  */
 export async function start(folder) {
   const port = await freePort();

@@ -1,4 +1,4 @@
-"""The client of Dask."""
+"""The Dask client."""
 import asyncio
 import sys
 

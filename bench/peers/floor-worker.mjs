@@ -10,7 +10,7 @@ process.send('ready');
 const out = [];
 let isSending = false;
 
-/** A socket takes one message at a time. */
+/** A socket sends one message at a time. */
 async function answer(done) {
   out.push(pack({ done }));
   if (isSending) return;

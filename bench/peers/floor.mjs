@@ -2,7 +2,7 @@ import { pack, unpack } from 'msgpackr';
 import { Dealer } from 'zeromq';
 import { ended, freePort, startServer, startWorkers } from './processes.mjs';
 
-/** What ZeroMQ and msgpack cost alone: a broker with strict slots between a client and workers, and nothing else. */
+/** Measures bare ZeroMQ and msgpack: a broker with strict slots between a client and workers. */
 export async function start() {
   const url = `tcp://127.0.0.1:${await freePort()}`;
   const broker = startServer(process.execPath, [new URL('floor-broker.mjs', import.meta.url).pathname, url]);
@@ -20,7 +20,7 @@ export async function start() {
   let jobs = 0;
   const queue = [];
   let isSending = false;
-  /** A socket takes one message at a time. */
+  /** A socket sends one message at a time. */
   const flush = async () => {
     if (isSending) return;
     isSending = true;

@@ -1,4 +1,4 @@
-/* Gearman's own library, for both ends: `worker PORT SLOTS`, and `client PORT`, which plays plans (see play.mjs). */
+/* A worker and a client with Gearman's C library: `worker PORT SLOTS`, and `client PORT`, which plays plans (see play.mjs). */
 #define _GNU_SOURCE
 #include <libgearman/gearman.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 extern char **environ;
 
-/* Jobs that a client waits for at once: the library has one that waits for each connection. */
+/* The maximum number of jobs that a client waits for at once; the library waits for one per connection. */
 #define CONNECTIONS 64
 #define LINE (1 << 20)
 

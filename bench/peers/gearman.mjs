@@ -7,8 +7,9 @@ import { ended, freePort, listening, SLOTS, startServer, WORKERS } from './proce
 export const HEADER = '/usr/include/libgearman-1.0/version.h';
 
 /**
- * Gearman's C server with clients and workers of its own C library, nothing durable: the fastest that it can be. A slot is a thread
- * with a connection; the server wakes one idle worker for a task (by default all of them, which is slower with eight).
+ * Runs Gearman's C server with clients and workers that use its C library, without durability, its fastest
+ * configuration. A slot is a thread with a connection. The server wakes one idle worker per task; the default wakes
+ * all, which is slower with eight.
  */
 export async function start(folder) {
   const program = join(folder, 'gearman');

@@ -4,7 +4,7 @@ import { PostgresServer } from '@goshawk/journal/testing';
 import { startUp } from '../dist/up.js';
 import { SLOTS, WORKERS } from './processes.mjs';
 
-/** As others name a kind of task: by it Goshawk knows how long tasks of a job take. */
+/** Goshawk estimates run times by job name, as other systems have named task types. */
 function nameOf({ sleepMs, exec, module }) {
   if (exec !== undefined) return 'program';
   if (module !== undefined) return 'call';
@@ -16,7 +16,7 @@ function taskOf({ sleepMs = 0, exec, module }) {
   return module === undefined ? { sleep: sleepMs } : { module };
 }
 
-/** As `goshawk up` starts it: jobs are on disk before they are accepted, and so are their results. */
+/** Starts Goshawk as `goshawk up` does: jobs are on disk before they are accepted, and so are their results. */
 export async function start(folder, environment = {}) {
   const shape = ['--workers', WORKERS, '--slots', SLOTS, '--schedulers', 1].map(String);
   const up = await startUp(folder, shape, environment);
@@ -34,7 +34,7 @@ export async function start(folder, environment = {}) {
   };
 }
 
-/** Its journal in a PostgreSQL of its own, on the same disk. */
+/** Starts Goshawk with its journal in a dedicated PostgreSQL on the same disk. */
 export async function startInPostgres(folder) {
   const server = await PostgresServer.start();
   const journal = await server.createDatabase('jobs');

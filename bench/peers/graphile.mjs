@@ -3,17 +3,17 @@ import { makeWorkerUtils } from 'graphile-worker';
 import pg from 'pg';
 import { Countdown, startWorkers } from './processes.mjs';
 
-/** graphile-worker on a PostgreSQL of its own, as it comes: each commit is on disk. */
+/** Runs graphile-worker on a dedicated PostgreSQL with default settings: each commit is on disk. */
 export async function start() {
   const server = await PostgresServer.start();
   const connectionString = await server.createDatabase('tasks');
   const pgPool = new pg.Pool({ connectionString });
-  // At the end the server goes before the last of its connections.
+  // At the end the server stops before its last connection closes.
   pgPool.on('error', () => {});
   const utils = await makeWorkerUtils({ pgPool });
   await utils.migrate();
   const countdown = new Countdown();
-  // Workers say by themselves what has ended: graphile-worker has no such event for others.
+  // Workers report ended tasks to this process, because graphile-worker has no such event for other processes.
   const stopWorkers = await startWorkers('graphile-worker.mjs', { connectionString }, () =>
     countdown.ended(),
   );

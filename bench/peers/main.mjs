@@ -15,12 +15,12 @@ import * as gearman from './gearman.mjs';
 import * as goshawk from './goshawk.mjs';
 import * as graphile from './graphile.mjs';
 import * as slurm from './slurm.mjs';
-import { judged, tablesOf } from './tables.mjs';
+import { tablesOf, targetsOf } from './tables.mjs';
 import { idealDelays, MANY, measure } from './works.mjs';
 
 const QUEUE = ['W1', 'W1b', 'W2', 'W3', 'exec'];
 
-/** What a program or a package says of its version; throws where there is none. */
+/** Returns the version that a program prints. Throws if it is not installed. */
 const asked = (command, ...args) =>
   /\d+(\.\d+)+/.exec(
     execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
@@ -42,7 +42,9 @@ const npm = (name) => {
 };
 const bullmqVersion = () => `BullMQ ${npm('bullmq')}, ${redis()}`;
 
-/** A batch scheduler for jobs of minutes, which starts a few tasks a second: less of each, and tasks a hundred times as long. */
+/**
+ * Sizes for Slurm, a batch scheduler that starts a few tasks per second: fewer jobs, and tasks a hundred times as long.
+ */
 const FEW = {
   warmUp: { jobs: 1, tasks: 8 },
   batch: { jobs: 2, tasks: 40 },
@@ -53,8 +55,8 @@ const FEW = {
 };
 
 /**
- * Tasks through Goshawk and through what others would pick instead, in turn, since the machine is never the same for long. Eight
- * slots, in two processes each (Slurm: one). Medians over the rounds.
+ * Runs the same tasks through Goshawk and its alternatives, in turn, because the machine's speed changes over time.
+ * Each system has eight slots in two processes (Slurm: in one). Results are medians over the rounds.
  */
 const PEERS = {
   floor: { start: floor.start, does: QUEUE, version: () => `zeromq.js ${npm('zeromq')}`, needs: '' },
@@ -134,7 +136,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Ends the process where a list names what there is not. */
+/** Ends the process if a list contains an unknown name. */
 function chosen(option, there) {
   const names = values[option].split(',');
   const wrong = names.find((name) => !there.includes(name));
@@ -170,7 +172,7 @@ for (let round = 1; round <= Number(values.rounds); round++) {
 
 const ideal = idealDelays(MANY.load);
 const idealMs = { delayP50Ms: percentile(ideal, 0.5), delayP99Ms: percentile(ideal, 0.99) };
-const tables = [...tablesOf(names, rounds, idealMs), judged(rounds)];
+const tables = [...tablesOf(names, rounds, idealMs), targetsOf(rounds)];
 for (const { title, columns, rows } of tables) {
   console.log(`\n${title}`);
   console.table(
@@ -180,11 +182,11 @@ for (const { title, columns, rows } of tables) {
 if (values.write !== undefined) {
   writeMeasurement(values.write, {
     group: 'Speed',
-    title: 'Beside what others would pick',
+    title: 'Compared with alternatives',
     what:
       'Eight slots in two processes. W1: 200 jobs of 100 tasks that do nothing, all at once; W1b: 5,000 jobs of one, and again; W2: one job at a time; ' +
-      'W3: 300 jobs of four tasks of 50 ms at load 0.9, time beyond that of a task beside one ideal queue; programs: 400 times /bin/true; ' +
-      'calls: 2,000 of a module, and again. On disk are Goshawk, BullMQ on disk (appendfsync always) and graphile-worker; the others keep nothing. ' +
+      'W3: 300 jobs of four tasks of 50 ms at load 0.9, the delay beyond the run time of a task, compared with one ideal queue; programs: 400 times /bin/true; ' +
+      'calls: 2,000 of a module, and again. On disk are Goshawk, BullMQ on disk (appendfsync always) and graphile-worker; the others store nothing. ' +
       'The floor is ZeroMQ and msgpack with a broker; bare is spawn and Piscina. Slurm has fewer jobs, and in W3 20 jobs with tasks of 5 s. ' +
       'Medians of interleaved rounds, ratios within a round.',
     commands: [`npm run bench -- peers -- ${process.argv.slice(2).join(' ')}`],

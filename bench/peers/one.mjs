@@ -1,4 +1,4 @@
-/** A task of a module that does nothing. */
+/** The task of a module. It does nothing. */
 export default function one() {
   return 1;
 }

@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ended } from './processes.mjs';
 
 /**
- * Sends the jobs of a plan `{ arrivals, tasks, work, isOneAtATime }`: each of so many tasks at its time in ms, or each when the one
- * before it has ended.
+ * Sends the jobs of a plan `{ arrivals, tasks, work, isOneAtATime }`, each with `tasks` tasks: at its arrival time in
+ * ms, or when the previous job has ended.
  *
- * @returns `{ totalMs, eachMs }`: until the last has ended, and of each job from its arrival to its end
+ * @returns `{ totalMs, eachMs }`: the time until the last job has ended, and the time of each job from arrival to end
  */
 export async function play(run, { arrivals, tasks, work, isOneAtATime = false }) {
   const begun = performance.now();
@@ -27,8 +27,9 @@ export async function play(run, { arrivals, tasks, work, isOneAtATime = false })
 }
 
 /**
- * A client in another language, which plays plans itself, so that no pipe comes between its clock and its jobs. It says `ready`; a
- * plan is a line, `tasks isOneAtATime sleepMs program arrival…` (0 and - where there is none), and its answer `totalMs eachMs…`.
+ * Starts a client in another language. It plays plans itself, so that no pipe lies between its clock and its jobs. It
+ * first prints `ready`. A plan is one line, `tasks isOneAtATime sleepMs program arrival…` (0 and - if absent), and its
+ * answer is `totalMs eachMs…`.
  */
 export async function startPlayer(command, args, env = {}) {
   const player = spawn(command, args, {

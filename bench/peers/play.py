@@ -1,4 +1,4 @@
-"""What the peers in Python share: what a task does, and the playing of plans (see play.mjs)."""
+"""Code shared by the Python peers: runs tasks and plays plans (see play.mjs)."""
 import asyncio
 import subprocess
 import sys
@@ -35,7 +35,7 @@ async def play(run, line):
 
 
 async def serve(run):
-    """Plays each line of stdin, by `run(tasks, sleep_ms, program)`, which returns when all have ended."""
+    """Plays the plan on each line of stdin with `run(tasks, sleep_ms, program)`, which returns when all tasks have ended."""
     loop = asyncio.get_running_loop()
     print("ready", flush=True)
     while line := await loop.run_in_executor(None, sys.stdin.readline):

@@ -10,8 +10,9 @@ import * as goshawk from './goshawk.mjs';
 import { measure } from './works.mjs';
 
 /**
- * `npm run bench`: is anything slower than when it was last measured? Tasks beside bare ZeroMQ and the simulator beside a loop in plain
- * JavaScript, in turn, so that all that counts is a ratio, whatever the machine. Exits with 1 where one got 20% worse.
+ * `npm run bench` finds slowdowns since the last measurement. It compares task throughput with bare ZeroMQ, and the
+ * simulator with a loop in plain JavaScript, in turn, so that results are ratios that do not depend on the machine.
+ * Exits with 1 if a ratio is 20% worse.
  */
 const LAST = measurementFile('bench');
 const COMMAND = new URL('../../packages/cli/bin/goshawk.js', import.meta.url).pathname;
@@ -29,7 +30,7 @@ const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '3' }, write: { type: 'boolean', default: false } },
 });
 
-/** Time of a loop that does what a simulator does: a heap of numbers, and a map. ms */
+/** Returns the time of a loop with the typical operations of a simulator, on a heap of numbers and a map. ms */
 function loopMs() {
   const began = performance.now();
   const heap = [];
@@ -52,7 +53,7 @@ function loopMs() {
   return performance.now() - began;
 }
 
-/** Time of the whole command. ms */
+/** Returns the time of the whole command. ms */
 function simulateMs() {
   const folder = mkdtempSync(join(tmpdir(), 'goshawk-bench-'));
   const began = performance.now();
@@ -101,10 +102,10 @@ console.table(rows);
 if (values.write) {
   writeMeasurement(LAST, {
     group: 'Speed',
-    title: 'Beside the floor',
+    title: 'Compared with the floor',
     what:
-      'What `npm run bench` compares with: Goshawk beside bare ZeroMQ with strict slots, eight slots in two processes, and `goshawk ' +
-      `simulate ${SIMULATED.slice(0, 3).join(' ')}\` beside a loop in plain JavaScript. Medians of interleaved rounds, ratios within a round.`,
+      'The reference of `npm run bench`: Goshawk compared with bare ZeroMQ with strict slots, eight slots in two processes, and `goshawk ' +
+      `simulate ${SIMULATED.slice(0, 3).join(' ')}\` compared with a loop in plain JavaScript. Medians of interleaved rounds, ratios within a round.`,
     commands: [`npm run bench -- --rounds ${values.rounds} --write`],
     tables: [
       {
@@ -114,8 +115,6 @@ if (values.write) {
     ],
   });
 } else if (isWorse) {
-  console.error(
-    'bench: worse than measurements/bench.json by a fifth or more; --write keeps these as the new ones',
-  );
+  console.error('bench: at least 20% worse than measurements/bench.json; --write records the new results');
   process.exitCode = 1;
 }

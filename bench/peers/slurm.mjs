@@ -6,9 +6,9 @@ import { SlurmCluster } from '@goshawk/cli/testing';
 import { ended, SLOTS, WORKERS } from './processes.mjs';
 
 /**
- * Slurm on this machine, with eight processors and no pauses between rounds of scheduling, of which there is still one a second. A
- * job is an array, as its users have many small tasks, and its tasks tell of their ends themselves: `sbatch --wait` would ask every
- * few seconds.
+ * Runs Slurm on this machine with eight processors and no pauses between scheduling rounds; there is still only one
+ * round per second. A job is an array, as is usual for many small tasks. Its tasks report their ends themselves,
+ * because `sbatch --wait` polls only every few seconds.
  */
 export async function start(folder) {
   const cluster = await SlurmCluster.start(WORKERS * SLOTS, {
@@ -18,7 +18,7 @@ export async function start(folder) {
   });
   const ends = join(folder, 'ends');
   execFileSync('mkfifo', [ends]);
-  // Open for both, so that it does not end when nobody writes.
+  // Opened for reading and writing, so that it does not end while there is no writer.
   const reader = spawn('cat', { stdio: [openSync(ends, 'r+'), 'pipe', 'inherit'] });
   const waiting = new Map();
   createInterface({ input: reader.stdout }).on('line', (job) => {

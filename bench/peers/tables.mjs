@@ -1,7 +1,7 @@
 import { percentile } from '../dist/bench-report.js';
 
 const median = (numbers) => percentile(numbers, 0.5);
-/** Three digits, and all of a large one. */
+/** Rounds to three significant digits, and to integers from 100 on. */
 const rounded = (value) => (value >= 100 ? Math.round(value) : Number(value.toPrecision(3)));
 
 const COLUMNS = {
@@ -16,7 +16,7 @@ const COLUMNS = {
   'calls/s': 'callsPerSecond',
   'calls/s, again': 'warmCallsPerSecond',
 };
-/** Delays as so many times the ideal ones, since not everybody has the same load. */
+/** Delays are multiples of the ideal delays, because peers have different loads. */
 const RATIOS = {
   'tasks/s': 'tasksPerSecond',
   'jobs/s': 'jobsPerSecond',
@@ -30,13 +30,19 @@ const RATIOS = {
   'calls/s, again': 'warmCallsPerSecond',
 };
 
-/** Within each round, since rounds differ more than peers do; undefined where one of them has none. */
+/**
+ * Returns the median of the ratios within each round, because rounds differ more than peers do; undefined if one of the
+ * two was not measured.
+ */
 function ratio(rounds, what, name, to) {
   const ratios = rounds.map((measured) => measured[name]?.[what] / measured[to]?.[what]);
   return ratios.every(Number.isFinite) ? median(ratios) : undefined;
 }
 
-/** Medians, and ratios to Goshawk and to the floor. @param ideal delays of the ideal queue, in ms, by name */
+/**
+ * Returns tables of medians, and of ratios to Goshawk and to the floor. @param ideal delays of the ideal queue, in ms,
+ * by name
+ */
 export function tablesOf(names, rounds, ideal) {
   const cell = (value) => (value === undefined || Number.isNaN(value) ? '' : rounded(value));
   const medians = names.map((name) => [
@@ -65,32 +71,32 @@ export function tablesOf(names, rounds, ideal) {
   ];
 }
 
-/** Goshawk with its journal on disk beside Redis with its own, both in memory, and the one beside the other. */
-const BESIDE_BULLMQ = [
+/** Pairs to compare: both on disk, both in memory, and Goshawk on disk with BullMQ in memory. */
+const BULLMQ_PAIRS = [
   ['goshawk', 'bullmq on disk'],
   ['goshawk in memory', 'bullmq in memory'],
   ['goshawk', 'bullmq in memory'],
 ];
 const TARGETS = [
-  ...BESIDE_BULLMQ.map((pair) => ['W1 tasks/s', 'tasksPerSecond', ...pair, 'at least', 2]),
+  ...BULLMQ_PAIRS.map((pair) => ['W1 tasks/s', 'tasksPerSecond', ...pair, 'at least', 2]),
   ['W1 tasks/s', 'tasksPerSecond', 'goshawk', 'floor', 'at least', 0.5],
-  ...BESIDE_BULLMQ.map((pair) => ['W1b jobs/s', 'jobsPerSecond', ...pair, 'at least', 1]),
-  ...BESIDE_BULLMQ.map((pair) => ['W1b jobs/s, again', 'warmJobsPerSecond', ...pair, 'at least', 1]),
-  ...BESIDE_BULLMQ.map((pair) => ['W2 p50', 'p50Ms', ...pair, 'at most', 0.8]),
+  ...BULLMQ_PAIRS.map((pair) => ['W1b jobs/s', 'jobsPerSecond', ...pair, 'at least', 1]),
+  ...BULLMQ_PAIRS.map((pair) => ['W1b jobs/s, again', 'warmJobsPerSecond', ...pair, 'at least', 1]),
+  ...BULLMQ_PAIRS.map((pair) => ['W2 p50', 'p50Ms', ...pair, 'at most', 0.8]),
   ['W2 p50', 'p50Ms', 'goshawk in memory', 'floor', 'at most', 2],
   ['exec programs/s', 'programsPerSecond', 'goshawk', 'bare', 'at least', 0.8],
   ['module calls/s', 'callsPerSecond', 'goshawk', 'bare', 'at least', 0.6],
   ['module calls/s, again', 'warmCallsPerSecond', 'goshawk', 'bare', 'at least', 0.6],
 ];
-/** No peers, or with another load: Slurm's tasks last a hundred times as long. */
-const NOT_BESIDE = ['floor', 'bare', 'goshawk', 'goshawk in memory', 'goshawk in PostgreSQL', 'slurm'];
+/** These are no peers, or have another load: Slurm's tasks run a hundred times as long. */
+const NOT_COMPARED = ['floor', 'bare', 'goshawk', 'goshawk in memory', 'goshawk in PostgreSQL', 'slurm'];
 
-/** Which targets hold, with the ratio seen; those that were not measured are left out. */
-export function judged(rounds) {
+/** Returns a table of the measured targets: their ratios, and whether they are met. */
+export function targetsOf(rounds) {
   const bestPeer = (measured) =>
     Math.min(
       ...Object.entries(measured).flatMap(([name, { delayP99 }]) =>
-        NOT_BESIDE.includes(name) || delayP99 === undefined ? [] : [delayP99],
+        NOT_COMPARED.includes(name) || delayP99 === undefined ? [] : [delayP99],
       ),
     );
   const delays = rounds.map(({ goshawk }) => goshawk?.delayP99);

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * What a task does at a peer that has no tasks of its own: nothing, or one of `{ sleepMs }` and `{ exec }`.
+ * Does the work of a task for a peer without built-in tasks: nothing, `{ sleepMs }` or `{ exec }`.
  *
  * @returns undefined for nothing
  */

@@ -5,7 +5,7 @@ import { percentile } from '../dist/bench-report.js';
 import { play } from './play.mjs';
 import { SLOTS, WORKERS } from './processes.mjs';
 
-/** How much of each work there is. */
+/** The amount of each work. */
 export const MANY = {
   warmUp: { jobs: 20, tasks: 50 },
   batch: { jobs: 200, tasks: 100 },
@@ -15,11 +15,11 @@ export const MANY = {
   programs: 400,
   calls: 2_000,
 };
-/** Of the time for which slots are taken by the load, whose jobs come at random (Poisson). */
+/** The share of slot time that the load takes. Its jobs arrive at random (Poisson). */
 const SHARE = 0.9;
 const MODULE = new URL('one.mjs', import.meta.url).href;
 
-/** Numbers of 0 to 1 that are the same in each run (mulberry32). */
+/** Generates numbers from 0 to 1 that are the same in each run (mulberry32). */
 function* drawn(seed) {
   for (let state = seed; ; ) {
     state = (state + 0x6d2b79f5) | 0;
@@ -29,7 +29,7 @@ function* drawn(seed) {
   }
 }
 
-/** When the jobs of a load come, the same for everybody. ms */
+/** Returns the arrival times of a load's jobs, the same for each peer. ms */
 function arrivalsOf({ jobs, tasks, sleepMs }) {
   const gapMs = (tasks * sleepMs) / (WORKERS * SLOTS * SHARE);
   const numbers = drawn(1);
@@ -40,7 +40,7 @@ function arrivalsOf({ jobs, tasks, sleepMs }) {
   });
 }
 
-/** What jobs of a load wait for with one queue, and nothing that takes time but the tasks. ms */
+/** Returns the delays of a load's jobs in an ideal system: one queue, and no overhead. ms */
 export function idealDelays(load) {
   const free = Array.from({ length: WORKERS * SLOTS }, () => 0);
   return arrivalsOf(load).map((at) => {
@@ -57,9 +57,9 @@ export function idealDelays(load) {
 const now = (jobs) => Array.from({ length: jobs }, () => 0);
 
 /**
- * Starts a peer `{ start, does, under, sizes }` in a new folder, and measures those works that it does.
+ * Starts a peer `{ start, does, under, sizes }` in a new folder, and measures the works that it supports.
  *
- * @returns rates a second and times in ms, by name; delays also as so many times the ideal ones
+ * @returns rates per second and times in ms, by name; delays also as multiples of the ideal delays
  */
 export async function measure({ start, does, under = tmpdir(), sizes = MANY }, works) {
   const folder = mkdtempSync(join(under, 'goshawk-peers-'));
@@ -76,7 +76,7 @@ export async function measure({ start, does, under = tmpdir(), sizes = MANY }, w
     if (isAsked('W1')) measured.tasksPerSecond = await perSecond(sizes.batch.jobs, sizes.batch.tasks);
     if (isAsked('W1b')) {
       measured.jobsPerSecond = await perSecond(sizes.single, 1);
-      // By now JavaScript engines have compiled what is used.
+      // JavaScript engines have compiled the hot code by now.
       measured.warmJobsPerSecond = await perSecond(sizes.single, 1);
     }
     if (isAsked('W2')) {

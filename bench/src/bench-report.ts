@@ -52,7 +52,7 @@ export function printReport(bench: string, results: readonly BenchResult[], isJs
   process.stdout.write(`${isJson ? JSON.stringify(report(bench, results)) : table(rows)}\n`);
 }
 
-/** Counts as they are, the rest in four digits. */
+/** Prints counts exactly, other values with four digits. */
 function shown(value: number): string {
   return `${Number.isInteger(value) ? value : Number(value.toPrecision(4))}`;
 }

@@ -15,8 +15,8 @@ import { note, readOptions } from './script.js';
 
 /**
  * Measures delays when central is overloaded. A simulated central spends a fixed time per message, at rates around
- * its saturation. It is far slower than a live one (`bench:scaling` measures that), so that an overload does not need
- * a million tasks; only the rate relative to saturation counts.
+ * its saturation. It is far slower than a live one (measured by `npm run bench -- scaling`), so that an overload does
+ * not need a million tasks; only the rate relative to saturation matters.
  */
 const options = readOptions({ rates: [400, 800, 1_200, 1_600, 2_000], service: 0.5 });
 
@@ -40,7 +40,7 @@ interface Point {
   readonly atCentral: number;
 }
 
-/** @param rate short tasks a second */
+/** @param rate short tasks per second */
 async function simulate(design: keyof typeof DESIGNS, rate: number): Promise<Point> {
   const { policy, matching } = DESIGNS[design];
   const settings: ClusterSettings = {

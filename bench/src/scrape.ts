@@ -75,7 +75,7 @@ async function measure(shape: string): Promise<BenchResult[]> {
     for (const name of names) costs.push(await costOf(await daemons.doorOf(name)));
     const each = costs.map(({ processorMs }) => processorMs);
     const mean = meanOf(each);
-    // As many processes as have a hundred workers, each so often.
+    // The number of processes with a hundred workers in total, times their scrapes per second.
     const share = ((mean / 1_000) * (WORKERS / workers)) / everySeconds;
     const named = `${shape}: `;
     return [

@@ -1,8 +1,8 @@
 /**
- * Jobs of stages of commands on 20 workers with cores, memory and a custom resource, live and simulated: the
- * percentiles of completion times of both under each policy, and then a run in which a process of workers is killed every
- * 5 s. No result may be missing or counted twice, and no stage begin before those that it comes after have ended, by what
- * the tasks themselves wrote down.
+ * Runs jobs with stages of commands on 20 workers with cores, memory and a custom resource, live and simulated, and
+ * compares the percentiles of completion times under each policy. In a further run a process of workers is killed every
+ * 5 s: no result may be missing or counted twice, and according to files that the tasks write, no stage may begin
+ * before its predecessors have ended.
  *
  *     node bench/dist/staged.js [--jobs 40] [--every 3000] [--seeds 1] [--policies all|NAME,…] [--killed carbyne,drf] [--json]
  */
@@ -56,7 +56,7 @@ async function measured(policy: string, killEveryMs: number): Promise<LiveRun> {
     policy,
     jobs,
     workers,
-    // Killed processes are killed one after another.
+    // Kills one process at a time.
     workersPerProcess: killEveryMs > 0 ? 1 : 5,
     killEveryMs,
     seed,

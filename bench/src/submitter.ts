@@ -12,11 +12,11 @@ interface Load {
   readonly keys?: string | undefined;
   /** Number of jobs in flight at any time, each followed to its end. */
   readonly inFlight: number;
-  /** Before the next one. */
+  /** Pause before the next submission. */
   readonly pauseMs: Millis;
   readonly tasks: number;
   readonly sleepMs: Millis;
-  /** Timeout of a submission. If it is shorter than any time to come back, a refusal is reported at once. */
+  /** Timeout of a submission. If it is shorter than the retry delay, a refusal is reported at once. */
   readonly patienceMs: Millis;
 }
 

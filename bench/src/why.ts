@@ -1,12 +1,12 @@
 /**
- * How true are the intervals that `why` gives for the next start of what waits? A workload in virtual time at a given
- * load; at random times central is asked about a random job that waits there.
+ * Measures how often the intervals that `why` predicts for the next start of a waiting job are right. A workload runs
+ * in virtual time at a given load, and at random times central is asked about a random waiting job.
  *
  *     node bench/dist/why.js [WORKLOAD] [--workers 1000] [--load 0.9] [--questions 4000] [--policy goshawk]
  *         [--estimator pilot|given] [--seed 1] [--json]
  *
- * Pinball loss at q is mean(max(q·(y − ŷ), (q − 1)·(y − ŷ))); its ratio is to the better of two that know less: work ahead ÷
- * slots, and the median of earlier waits of the class.
+ * Pinball loss at q is mean(max(q·(y − ŷ), (q − 1)·(y − ŷ))); its ratio is to the better of two simpler estimates: work
+ * ahead ÷ slots, and the median of earlier waits of the class.
  */
 import {
   type ClusterSettings,
@@ -140,7 +140,7 @@ function play(): Question[] {
   return asked.filter(({ waitedMs }) => Number.isFinite(waitedMs));
 }
 
-/** In order of their answers, of which the running median of past waits is made. */
+/** Sorted by answer time, for the running median of past waits. */
 function judged(questions: Question[]) {
   const ordered = questions.sort((a, b) => a.askedAt + a.waitedMs - (b.askedAt + b.waitedMs));
   const past = { short: [] as number[], long: [] as number[] };

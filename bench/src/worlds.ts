@@ -1,11 +1,12 @@
 /**
- * Is the default policy as good as each specialist in the specialist's own world? A row a statistic of a world, medians
- * over seeds, of which a column says how many; goshawk first, then those that were made for it, and the bound.
+ * Compares the default policy with each specialized policy on the workload for which that policy was designed. A row is
+ * a statistic of one workload: the median over the seeds, for goshawk and then for the specialized policies, and the
+ * bound. A column contains the number of seeds.
  *
  *     npm run bench -- worlds [--only sizes,users] [--seeds 5] [--write] [--json]
  *
- * `--only` takes beginnings of worlds' names, without their commas. `--write` puts the rows into `measurements/worlds.json` in place of those of the same
- * worlds. The exit code is 0 whether or not all bounds hold.
+ * `--only` takes prefixes of workload names, without commas. `--write` replaces the rows of the same workloads in
+ * `measurements/worlds.json`. The exit code is 0 even if a bound is exceeded.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { table } from './bench-report.js';
@@ -21,7 +22,7 @@ const isAsked = (name: string): boolean =>
   options.only.some((beginning) => name.replaceAll(',', '').startsWith(beginning));
 const worlds = WORLDS.filter(({ name }) => isAsked(name));
 if (worlds.length === 0 && !isAsked(NEEDS))
-  fail(`no world begins so; there are ${[...WORLDS.map(({ name }) => name), NEEDS].join('; ')}`);
+  fail(`no world has such a prefix; there are ${[...WORLDS.map(({ name }) => name), NEEDS].join('; ')}`);
 
 using folder = new Folder('worlds');
 const measured: Measured[] = [];

@@ -72,7 +72,7 @@ export function measurementsPage(measurements: ReadonlyMap<string, Measurement>)
   return [
     '# Measurements',
     '',
-    'Made from `measurements/*.json`. Do not edit: change the data, then',
+    'Generated from `measurements/*.json`. Do not edit: change the data, then',
     '`UPDATE_GOLDEN=1 npx vitest run --project unit test/src/measurements`.',
     '',
     'Compare ratios, not machines. Traces in `../shared/traces` are not part of the repository.',

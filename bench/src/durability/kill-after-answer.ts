@@ -3,7 +3,7 @@ import { type Daemons, until } from '../daemons.js';
 
 interface KillReport {
   readonly kills: number;
-  /** Jobs whose acceptance a client has received. */
+  /** Jobs that a client knows to be accepted. */
   readonly accepted: number;
   /** Accepted jobs that are unknown afterwards. */
   readonly lost: readonly string[];

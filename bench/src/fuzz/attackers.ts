@@ -41,7 +41,7 @@ export class FrameAttacker implements Attacker {
   readonly #inputsPerClient: number;
   readonly #sockets = new Map<string, Dealer>();
 
-  /** @param identity of all its connections; if it reconnects, each time a new name */
+  /** @param identity of all its connections; each reconnection uses a new name */
   constructor(
     name: string,
     share: number,
@@ -123,7 +123,7 @@ interface Identity {
   readonly curveServerKey?: string;
 }
 
-/** Identifies itself like a client of the SDK. */
+/** Identifies as an SDK client. */
 export function clientIdentity(id: string, ring: KeyRing | undefined): (target: Target) => Identity {
   const endpoint = clientEndpoint(id);
   const process = `${endpoint}!${id}`;
@@ -134,13 +134,13 @@ export function clientIdentity(id: string, ring: KeyRing | undefined): (target: 
   };
 }
 
-/** Identifies itself in the same way, with a new name each time. */
+/** Identifies as an SDK client, with a new name each time. */
 export function newClients(ring: KeyRing | undefined): (target: Target) => Identity {
   let number = 0;
   return (target) => clientIdentity(`client${++number}`, ring)(target);
 }
 
-/** Identifies itself with a client's key and the name of another party. */
+/** Identifies with a client's key and the name of another party. */
 export function impostorIdentity(ring: KeyRing): (target: Target) => Identity {
   const client = clientIdentity('impostor', ring);
   return (target) => ({ ...client(target), routingId: `tcp://127.0.0.1:1!w.impostor#${'A'.repeat(86)}` });

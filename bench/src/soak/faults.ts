@@ -10,7 +10,7 @@ const CHOICES: readonly { role: Role; share: number; awayMs: readonly [Millis, M
   { role: 'central', share: 0.12, awayMs: [3_000, 12_000] },
 ];
 const SHARE_OF_KILLS = 0.6;
-/** At most, longer than two leases. */
+/** The maximum downtime, longer than two leases. */
 const STOPPED_MS: readonly [Millis, Millis] = [500, 12_000];
 
 export interface FaultCounts {

@@ -6,7 +6,7 @@ interface LoadOptions {
   readonly client: Cluster;
   readonly random: Random;
   readonly jobsPerSecond: number;
-  /** A module that gives back its input. */
+  /** A module that returns its input. */
   readonly module: string;
   readonly isCentralAway: () => boolean;
   readonly note: (line: string) => void;
@@ -28,7 +28,7 @@ export interface Submitted {
   reruns: number;
 }
 
-/** Ratios: one job in so many is long, and one in so many calls a function whose results are checked. */
+/** One job in this many is long, and one in this many calls a function whose results are checked. */
 const ONE_LONG_IN = 10;
 const ONE_CHECKED_IN = 6;
 
@@ -137,7 +137,7 @@ export class Load {
   }
 }
 
-/** Errors while an owner is down, or before it has registered with central again. */
+/** Expected errors while an owner is down, or before it has registered with central again. */
 const WAITS_FOR: ReadonlySet<string> = new Set([
   'owner-gone',
   'owner-away',

@@ -21,7 +21,7 @@ interface LiveStage {
   readonly demand: Readonly<Record<string, number>>;
 }
 
-/** Jobs of three to six stages, each after one or two of those before it, or after none. */
+/** Generates jobs of three to six stages, each of which depends on up to two earlier stages. */
 export function stagedJobs(seed: number, count: number, everyMs: Millis): StagedJob[] {
   const random = Random.seeded(seed).fork('staged');
   const integer = (least: number, most: number) => least + Math.floor(random.next() * (most - least + 1));

@@ -13,7 +13,7 @@ interface LiveOptions {
   readonly policy: string;
   readonly jobs: readonly StagedJob[];
   readonly workers: number;
-  /** Workers that share a process; those of one are killed together. */
+  /** Number of workers per process, which are killed together. */
   readonly workersPerProcess: number;
   /** Interval at which a process of workers is killed and restarted; 0: none is killed. ms */
   readonly killEveryMs: Millis;

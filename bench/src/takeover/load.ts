@@ -6,7 +6,7 @@ interface Taken {
   readonly atMs: Millis;
 }
 
-/** Jobs of one short task, submitted without a pause by so many clients at once. Records each accepted job. */
+/** Submits jobs of one short task without a pause from several clients at once. Records each accepted job. */
 export class Load {
   readonly accepted: Taken[] = [];
   readonly #ended: Promise<void>[] = [];

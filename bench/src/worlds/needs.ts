@@ -12,7 +12,10 @@ const WORKERS = 100;
 const TURNS = 500;
 const LIMIT_MS = 2;
 
-/** Time of a turn while so many stages wait that all need something else: a task ends, and another starts. */
+/**
+ * Measures the time of one turn, in which one task ends and another starts, while many stages with different
+ * requirements wait.
+ */
 export function measureNeeds(): Measured {
   const random = Random.seeded(1).fork('needs');
   const books = new ClusterBooks();
@@ -46,7 +49,7 @@ export function measureNeeds(): Measured {
     policy.heard(books.takeNews(), now);
     policy.plan(books, new BookedDraft(books, 1, now), now);
     const { user, system } = process.cpuUsage(before);
-    // The first fills the cluster.
+    // The first task fills the cluster.
     if (turn > 0) turnsMs.push((user + system) / 1_000);
   }
   const value = percentile(turnsMs, 0.5);

@@ -11,22 +11,22 @@ export interface End {
   readonly runtimeSeconds: number;
 }
 
-/** Less is better. */
+/** A statistic of a run; lower is better. */
 interface Statistic {
   readonly name: string;
   of(ends: readonly End[]): number;
 }
 
-/** At most so many times the best specialist's value, or that of one of the columns; or at most that value. */
+/** At most a multiple of the best specialist's value or of a column's value, or at most a fixed value. */
 export type Bound = { readonly times: number; readonly of: string } | { readonly atMost: number };
 
 export const BEST = 'the best';
 /** The column for a user's jobs alone on the user's share of the cluster. */
 export const ALONE = 'alone';
 
-/** A workload on a cluster, under goshawk and the policies that were made for it. */
+/** A workload on a cluster, for goshawk and the policies designed for this workload. */
 export interface World {
-  /** `--only` lists beginnings of names; a comma ends one. */
+  /** `--only` lists prefixes of names, separated by commas. */
   readonly name: string;
   readonly workload: (seed: number) => string | readonly TraceJob[];
   /** Options of `goshawk simulate`. */
@@ -102,7 +102,7 @@ const sizes: readonly World[] = ['0.4,0.6', 'uniform,0.1,0.9', '0.2:2,0.5:1'].ma
   rows: [{ ...meanOf('all jobs'), ...atMostBest(1.1) }],
 }));
 
-/** Gangs, of which those without a deadline may be preempted. */
+/** Gangs; those without a deadline may be preempted. */
 function gangs(seed: number): TraceJob[] {
   const jobs = [...configureGenerator(`e2e:jobs=600,nodes=256,load=1.4,seed=${seed}`).generate()];
   return jobs.map((job) => ({ ...job, gang: true, preemptible: job.deadlineSeconds === undefined }));
@@ -143,7 +143,10 @@ const users = (name: string, jobs: readonly TraceJob[], fromSeconds = 0): World 
   ],
 });
 
-/** Small tasks for seven minutes, somewhat more than four workers of 4 CPUs can run, and one that needs a whole worker. */
+/**
+ * Small tasks for seven minutes, slightly more than four workers of 4 CPUs can run, and one task that needs a whole
+ * worker.
+ */
 function stream(seed: number): TraceJob[] {
   const random = Random.seeded(seed).fork('stream');
   const jobs: TraceJob[] = [];

@@ -18,7 +18,7 @@ function prometheusRule(): string {
     },
     spec: { groups },
   };
-  return `# Made from deploy/monitoring/alerts.yml: UPDATE_GOLDEN=1 npm run test:unit\n${stringify(rule, { lineWidth: 0 })}`;
+  return `# Generated from deploy/monitoring/alerts.yml: UPDATE_GOLDEN=1 npm run test:unit\n${stringify(rule, { lineWidth: 0 })}`;
 }
 
 test('the alerts on Kubernetes are those of deploy/monitoring', () => {

@@ -7,7 +7,7 @@ export function metricsReference(): string {
   return [
     '# Metrics',
     '',
-    'Made from the table that the code reads. Do not edit: change `packages/runtime/src/metrics/catalogue.ts`, then',
+    'Generated from the table that the code reads. Do not edit: change `packages/runtime/src/metrics/catalogue.ts`, then',
     '`UPDATE_GOLDEN=1 npx vitest run --project unit test/src/operations`.',
     '',
     '| metric | is | labels | of | says |',
