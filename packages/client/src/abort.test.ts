@@ -2,8 +2,8 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { abortable, onAbort, pause } from './abort.js';
 
-describe('a signal that many wait under', () => {
-  test('has one listener, and none when nobody waits any more', () => {
+describe('a signal with many waiters', () => {
+  test('has one listener, and none without waiters', () => {
     const { signal } = new AbortController();
     const ignores = Array.from({ length: 100 }, () => onAbort(signal, () => {}));
     expect(getEventListeners(signal, 'abort')).toHaveLength(1);
@@ -11,7 +11,7 @@ describe('a signal that many wait under', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test('calls each of them once, and not those who stopped listening', () => {
+  test('calls each waiter once, except those that have stopped', () => {
     const abort = new AbortController();
     const called: string[] = [];
     const ignoreLast = { call: (): void => {} };
@@ -27,7 +27,7 @@ describe('a signal that many wait under', () => {
   });
 });
 
-test('what is waited for ends with the signal, or with itself', async () => {
+test('a wait ends with the signal or with its promise', async () => {
   const abort = new AbortController();
   expect(await abortable(Promise.resolve(1), abort.signal)).toBe(1);
   const waiting = abortable(new Promise(() => {}), abort.signal);

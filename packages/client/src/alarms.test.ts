@@ -9,7 +9,7 @@ describe('alarms', () => {
     vi.useRealTimers();
   });
 
-  test('ring in the order of their times, whatever the order in which they were set', () => {
+  test('fire in the order of their times, in any order of setting', () => {
     const alarms = new Alarms();
     const rung: string[] = [];
     const start = performance.now();
@@ -21,7 +21,7 @@ describe('alarms', () => {
     expect(rung).toEqual(['early', 'late']);
   });
 
-  test('ring once, at the time that was set last', () => {
+  test('fire once, at the time that was set last', () => {
     const alarms = new Alarms();
     const rung: number[] = [];
     const start = performance.now();
@@ -33,7 +33,7 @@ describe('alarms', () => {
     expect(rung).toEqual([41]);
   });
 
-  test('are silent once cleared, also when another one has taken the place', () => {
+  test('do not fire once cleared, even if another alarm has reused the place', () => {
     const alarms = new Alarms();
     const rung: string[] = [];
     const start = performance.now();
@@ -48,7 +48,7 @@ describe('alarms', () => {
     expect(rung).toEqual(['second']);
   });
 
-  test('may set themselves again from within', () => {
+  test('may set themselves again when they fire', () => {
     const alarms = new Alarms();
     let rung = 0;
     const alarm = alarms.add((now) => {

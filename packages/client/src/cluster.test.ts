@@ -11,7 +11,7 @@ const listing =
   };
 
 describe('the jobs of a cluster', () => {
-  test('are those of all schedulers: the active ones by age, then the ended ones, the last one first', async () => {
+  test('are those of all schedulers: active ones by age, then ended ones, latest first', async () => {
     const lists = [
       [
         summary('t0-2', 'running', { submittedAt: 30 }),
@@ -29,7 +29,7 @@ describe('the jobs of a cluster', () => {
     expect({ total, truncated, silent }).toEqual({ total: 4, truncated: false, silent: [] });
   });
 
-  test('are cut to the limit after the filters, and the total tells', async () => {
+  test('are truncated after the filters, with the total', async () => {
     const active = (tag: string) =>
       [1, 2, 3].map((n) => summary(`${tag}-${n}`, 'running', { submittedAt: n }));
     await using fake = await FakeCluster.start(2, (index) => listing(active(`t${index}`), 50));
@@ -42,7 +42,7 @@ describe('the jobs of a cluster', () => {
     await expect(cluster.jobs({ limit: 0 })).rejects.toMatchObject({ name: 'InputError', code: 'bad-limit' });
   });
 
-  test('show the last ten of all that ended, unless all are asked for', async () => {
+  test('include only the last ten ended ones, unless all are requested', async () => {
     const ended = (tag: string) =>
       Array.from({ length: 8 }, (_, n) =>
         summary(`${tag}-${n}`, 'completed', { submittedAt: n, endedMs: 1 }),
@@ -53,7 +53,7 @@ describe('the jobs of a cluster', () => {
     expect(await cluster.jobs({ all: true })).toMatchObject({ jobs: { length: 16 }, truncated: false });
   });
 
-  test('come page by page, however many there are', async () => {
+  test('are paged, for any number of jobs', async () => {
     const active = Array.from({ length: 20_000 }, (_, n) =>
       summary(`t0-${n}`, 'running', { submittedAt: n }),
     );
@@ -79,7 +79,7 @@ describe('the jobs of a cluster', () => {
     await expect(cluster.jobs({ after: 'x' })).rejects.toMatchObject({ code: 'bad-cursor' });
   });
 
-  test('name a scheduler that is away, whose jobs are missing', async () => {
+  test('name a disconnected scheduler, whose jobs are missing', async () => {
     await using fake = await FakeCluster.start(2, () => listing([]));
     fake.listed = [0];
     fake.away = [1];
@@ -88,7 +88,7 @@ describe('the jobs of a cluster', () => {
     expect((await cluster.jobs()).silent).toEqual(missing);
   });
 
-  test('miss those of a scheduler that is silent, and say so', async () => {
+  test('lack those of a silent scheduler, and say so', async () => {
     const lists: Script[] = [listing([summary('t0-1')]), () => {}];
     await using fake = await FakeCluster.start(2, (index) => lists[index]!);
     await using cluster = await fake.connect({ pollTimeoutMs: 500 });
@@ -97,7 +97,7 @@ describe('the jobs of a cluster', () => {
     expect(silent).toEqual([`scheduler s1 at ${fake.schedulers[1]!.endpoint}`]);
   });
 
-  test('are an error when no scheduler answers', async () => {
+  test('are an error if no scheduler answers', async () => {
     await using fake = await FakeCluster.start(1, () => () => {});
     await using cluster = await fake.connect({ pollTimeoutMs: 100 });
     await expect(cluster.jobs()).rejects.toMatchObject({ name: 'UnreachableError' });
@@ -119,7 +119,7 @@ describe('the cluster', () => {
     await expect(cluster.drain('w2')).rejects.toMatchObject({ name: 'InputError', code: 'unknown-worker' });
   });
 
-  test('is not told by a central that starts later to drain what was given up', async () => {
+  test('sends no expired drain request to a central that starts later', async () => {
     await using fake = await FakeCluster.start(0);
     await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 100 });
     await fake.central.close();
@@ -135,7 +135,7 @@ describe('the cluster', () => {
     expect(central.of('drainWorker').map(({ worker }) => worker)).not.toContain('w1');
   });
 
-  test('counts what everybody has counted, and sums it', async () => {
+  test('sums the counters of all processes', async () => {
     const counting =
       (name: string, tasks: number): Script =>
       (message, { answer }) => {
@@ -174,7 +174,7 @@ describe('the cluster', () => {
     });
   });
 
-  test('that is closed answers nothing any more, however often it is closed', async () => {
+  test('that is closed rejects all calls, and may be closed repeatedly', async () => {
     await using fake = await FakeCluster.start(1);
     const cluster = await fake.connect();
     await cluster.close();
@@ -195,7 +195,7 @@ describe('the cluster', () => {
   });
 });
 
-test('sums add what has the same name, in groups too', () => {
+test('sums add values of the same name, in groups too', () => {
   expect(sumCounters([{ a: 1, b: { c: 2 } }, { a: 2, b: { c: 3, d: 1 } }, {}])).toEqual({
     a: 3,
     b: { c: 5, d: 1 },

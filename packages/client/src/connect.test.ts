@@ -23,7 +23,7 @@ function introducing(central: string) {
 }
 
 describe('connect', () => {
-  test('to where nobody is fails with one line and a hint', async () => {
+  test('to an unused address fails with one line and a hint', async () => {
     const endpoint = await nobody();
     const error = await connect(endpoint, IMPATIENT).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UnreachableError);
@@ -41,7 +41,7 @@ describe('connect', () => {
     });
   });
 
-  test('goes by no keys where GOSHAWK_KEYS is empty', async () => {
+  test('uses no keys if GOSHAWK_KEYS is empty', async () => {
     await using fake = await FakeCluster.start(1);
     vi.stubEnv('GOSHAWK_KEYS', '');
     try {
@@ -65,7 +65,7 @@ describe('connect', () => {
     expect(error).toMatchObject({ code: 'bad-url' });
   });
 
-  test('with keys to a cluster that has none says so', async () => {
+  test('with keys to a cluster without keys says so', async () => {
     await using fake = await FakeCluster.start(1);
     const keys = JSON.stringify(generateKeys().client);
     await expect(connect(fake.central.endpoint, { ...FAST, keys: { text: keys } })).rejects.toMatchObject({
@@ -74,7 +74,7 @@ describe('connect', () => {
     });
   });
 
-  test('names a host that there is not', async () => {
+  test('names a host that does not exist', async () => {
     await expect(connect('tcp://no-such-host.invalid:7000', FAST)).rejects.toMatchObject({
       name: 'UnreachableError',
       message: expect.stringContaining('no-such-host.invalid') as string,
@@ -87,14 +87,14 @@ describe('connect', () => {
     expect((await cluster.submit({ tasks: [{ sleep: 1 }] })).id).toBe('t0-1');
   });
 
-  test('to a scheduler finds central, and with it all others', async () => {
+  test('to a scheduler finds central and all other schedulers', async () => {
     await using fake = await FakeCluster.start(5);
     await using scheduler = await introducing(`${fake.central.endpoint}!*/0`)('t9');
     await using cluster = await connect(scheduler.endpoint, FAST);
     expect((await cluster.describe()).schedulers).toHaveLength(5);
   });
 
-  test('to a scheduler works while central is away', async () => {
+  test('to a scheduler works while central is down', async () => {
     await using scheduler = await introducing(`${await nobody()}!*/0`)('t9');
     await using cluster = await connect(scheduler.endpoint, {
       ...FAST,
@@ -107,7 +107,7 @@ describe('connect', () => {
     );
   });
 
-  test('to something else that answers says so', async () => {
+  test('to another kind of server says so', async () => {
     await using peer = await ScriptedPeer.start((_message, { garble }) => garble({ hello: 'world' }));
     await expect(connect(peer.endpoint, FAST)).rejects.toMatchObject({ code: 'bad-answer' });
   });
@@ -121,7 +121,7 @@ describe('connect', () => {
     await expect(connecting).rejects.toThrow('enough');
   });
 
-  test('refuses a timing that is none', async () => {
+  test('refuses an invalid timing', async () => {
     await expect(connect('tcp://127.0.0.1:1', { requestTimeoutMs: 0 })).rejects.toThrow(RangeError);
   });
 });

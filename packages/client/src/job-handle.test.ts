@@ -25,7 +25,7 @@ const ending =
 describe('the tasks of a job', () => {
   const row = (index: number) => ({ index, stage: 'tasks', state: 'waiting', attempt: 0 });
 
-  test('come page by page, with the filters', async () => {
+  test('are paged, with the filters', async () => {
     await using fake = await withOwner((message, { answer }) => {
       if (message.type !== 'listTasks') return;
       const next = message.from + 2 < 5 ? message.from + 2 : undefined;
@@ -50,7 +50,7 @@ describe('the tasks of a job', () => {
     });
   });
 
-  test('in an unknown state, or from nowhere, are asked of nobody', async () => {
+  test('with an unknown state or an invalid cursor are refused without a request', async () => {
     await using fake = await FakeCluster.start(1);
     await using cluster = await fake.connect();
     const job = cluster.job('t0-1');
@@ -61,7 +61,7 @@ describe('the tasks of a job', () => {
     await expect(job.tasksPage({ limit: 0 })).rejects.toMatchObject({ code: 'bad-limit' });
   });
 
-  test('of an owner that does not go on are an error, not a loop', async () => {
+  test('are an error, not an endless loop, if the pages of the owner do not advance', async () => {
     await using fake = await withOwner((message, { answer }) => {
       if (message.type === 'listTasks') answer({ tasks: [row(3)], total: 9, next: 3, submittedAt: 0 });
     });
@@ -70,7 +70,7 @@ describe('the tasks of a job', () => {
   });
 });
 
-test('a job is held, released and given another priority', async () => {
+test('a job can be held, released and given another priority', async () => {
   await using fake = await withOwner((message, { answer, refuse }) => {
     if (message.type !== 'updateJob') return;
     if (message.id === 't0-2') refuse('has-ended', 't0-2 has ended (failed)');
@@ -95,7 +95,7 @@ test('a job is held, released and given another priority', async () => {
   expect(() => job.update({ priority: 'urgent' as 'high' })).toThrow('low, normal, high');
 });
 
-test('single tasks of a job are cancelled', async () => {
+test('single tasks of a job can be cancelled', async () => {
   await using fake = await withOwner((message, { answer }) => {
     if (message.type !== 'cancelTasks') return;
     answer({ job: summary(message.id), cancelled: 3, killing: 1, ended: 0 });
@@ -127,7 +127,7 @@ test('single tasks of a job are cancelled', async () => {
   await expect(job.cancelTasks([-1])).rejects.toMatchObject({ code: 'bad-tasks' });
 });
 
-test('jobs are cancelled at all schedulers, page by page, by what they are', async () => {
+test('jobs that match a query are cancelled at all schedulers, page by page', async () => {
   await using fake = await FakeCluster.start(2, () => (message, { answer }) => {
     if (message.type !== 'cancelJobs') return;
     answer({ jobs: 2, waiting: 3, running: 1, next: message.from === 0 ? 9 : undefined });
@@ -149,7 +149,7 @@ test('jobs are cancelled at all schedulers, page by page, by what they are', asy
 });
 
 describe('waiting for a job', () => {
-  test('gives how it ended and when that was heard', async () => {
+  test('returns its outcome and when it arrived', async () => {
     await using fake = await withOwner(ending(detail('t0-1', 'failed')));
     await using cluster = await fake.connect();
     const before = performance.now();
@@ -160,7 +160,7 @@ describe('waiting for a job', () => {
     expect(fake.schedulers[0]!.of('watchJob')).toMatchObject([{ id: 't0-1', detail: false }]);
   });
 
-  test('in detail gives start and run time of each task', async () => {
+  test('in detail returns start and run time of each task', async () => {
     await using fake = await FakeCluster.start(1);
     await using cluster = await fake.connect();
     const ended = await cluster.job('t0-1').wait({ detail: true });
@@ -169,7 +169,7 @@ describe('waiting for a job', () => {
     expect(fake.schedulers[0]!.of('watchJob')).toMatchObject([{ detail: true }]);
   });
 
-  test('gives up after a while if told so, and the job continues', async () => {
+  test('ends after a timeout, and the job continues', async () => {
     await using fake = await withOwner((message, { event }) => {
       if (message.type === 'watchJob') event({ kind: 'progress', job: summary('t0-1') });
     });
@@ -187,7 +187,7 @@ describe('waiting for a job', () => {
     expect(fake.schedulers[0]!.of('cancelJob')).toEqual([]);
   });
 
-  test('ends with the reason of its signal, and says goodbye', async () => {
+  test('ends with the reason of its signal, and unsubscribes', async () => {
     await using fake = await withOwner(() => {});
     await using cluster = await fake.connect();
     const abort = new AbortController();
@@ -198,7 +198,7 @@ describe('waiting for a job', () => {
     await fake.schedulers[0]!.hears('unwatch');
   });
 
-  test('fails when its owner dies, with or without central', async () => {
+  test('fails if its owner dies, with or without central', async () => {
     await using fake = await withOwner((message, { event }) => {
       if (message.type === 'watchJob') event({ kind: 'progress', job: summary('t0-1') });
     });
@@ -214,7 +214,7 @@ describe('waiting for a job', () => {
     });
   });
 
-  test('asks central again for a scheduler that it has not heard of', async () => {
+  test('asks central again about an unknown scheduler', async () => {
     await using fake = await FakeCluster.start(2);
     fake.listed = [0];
     await using cluster = await fake.connect();
@@ -222,14 +222,14 @@ describe('waiting for a job', () => {
     expect((await cluster.job('t1-1').wait()).id).toBe('t1-1');
   });
 
-  test('gives up in time also while nobody can tell whose it is', async () => {
+  test('times out even while no process knows its owner', async () => {
     await using fake = await FakeCluster.start(1);
     fake.complete = false;
     await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 60_000 });
     await expect(cluster.job('t9-1').wait({ timeoutMs: 50 })).rejects.toBeInstanceOf(WaitTimeout);
   });
 
-  test('over a connection that was closed ends at once, and an abort after it changes nothing', async () => {
+  test('on a closed connection ends at once, and a later abort has no effect', async () => {
     await using fake = await withOwner(() => {});
     const cluster = await fake.connect();
     await cluster.close();
@@ -250,7 +250,7 @@ describe('waiting for a job', () => {
     expect(problems).toEqual([]);
   });
 
-  test.each(['t7-1', 't7', '-1', ''])('of %j says that nobody knows it', async (id) => {
+  test.each(['t7-1', 't7', '-1', ''])('of %j reports that the job is unknown', async (id) => {
     await using fake = await FakeCluster.start(1);
     await using cluster = await fake.connect();
     await expect(cluster.job(id).wait()).rejects.toMatchObject({
@@ -283,7 +283,7 @@ describe('waiting for a job', () => {
 });
 
 describe('the result of a job', () => {
-  test('is the value of each task, over as many pages as it takes', async () => {
+  test('is the value of each task, over any number of pages', async () => {
     await using fake = await withOwner((message, { answer, event }) => {
       if (message.type === 'watchJob') event({ kind: 'ended', job: detail('t0-1') });
       if (message.type !== 'readResults') return;
@@ -315,7 +315,7 @@ describe('the result of a job', () => {
     });
   });
 
-  test('of a cancelled job is an error of its own', async () => {
+  test('of a cancelled job is a distinct error', async () => {
     await using fake = await withOwner(ending(detail('t0-1', 'cancelled')));
     await using cluster = await fake.connect();
     await expect(cluster.job('t0-1').result()).rejects.toThrow(JobCancelled);
@@ -373,7 +373,7 @@ describe('a job whose indices have gaps', () => {
     ]);
   });
 
-  test('has its values at these indices, and undefined between them', async () => {
+  test('has its values at these indices, and undefined in the gaps', async () => {
     await using fake = await inPairs();
     await using cluster = await fake.connect();
     const values = await cluster.job('t0-1').result();
@@ -403,7 +403,7 @@ describe('results as tasks end', () => {
     return readAt.slice(1).map((at, index) => at - readAt[index]!);
   }
 
-  test('are read less often where many come together', async () => {
+  test('are read in fewer requests if many end together', async () => {
     // A busy machine delays single reads: of many the mean counts, of few the shortest gap.
     const many = await gaps(20);
     expect(many.reduce((sum, gap) => sum + gap, 0) / many.length).toBeGreaterThan(40);
@@ -411,11 +411,11 @@ describe('results as tasks end', () => {
   });
 });
 
-describe('a question about a job', () => {
+describe('a request about a job', () => {
   const silentOwner = () =>
     FakeCluster.start(2, (index) => (index === 0 ? () => {} : obligingScheduler('t1')));
 
-  test('whose scheduler is away says that it is, and when the job is known again', async () => {
+  test('whose scheduler is disconnected reports this, and when the job is available again', async () => {
     await using fake = await silentOwner();
     fake.listed = [1];
     fake.away = [0];
@@ -427,7 +427,7 @@ describe('a question about a job', () => {
     });
   });
 
-  test('whose scheduler is silent and not known to be away leaves open why', async () => {
+  test('whose scheduler is silent, but not known to be disconnected, gives no cause', async () => {
     await using fake = await silentOwner();
     await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 200 });
     await expect(cluster.job('t0-1').describe()).rejects.toMatchObject({ code: 'unreachable' });
@@ -435,7 +435,7 @@ describe('a question about a job', () => {
 });
 
 describe('the events of a job', () => {
-  test('are progress and the end; a slow reader misses progress and never the end', async () => {
+  test('are progress and the end; a slow reader may miss progress, but never the end', async () => {
     await using fake = await withOwner((message, { event }) => {
       if (message.type !== 'watchJob') return;
       for (let done = 0; done < 10; done++)
@@ -449,7 +449,7 @@ describe('the events of a job', () => {
     expect(events.length).toBeLessThanOrEqual(2);
   });
 
-  test('stop when the reader leaves', async () => {
+  test('stop when the reader stops', async () => {
     await using fake = await withOwner((message, { event }) => {
       if (message.type === 'watchJob') event({ kind: 'progress', job: summary('t0-1') });
     });
@@ -480,7 +480,7 @@ describe('the output of a job', () => {
     bytes: bytes(what),
   });
 
-  test('is read page by page until there is nothing new', async () => {
+  test('is read page by page until there is no more', async () => {
     await using fake = await withOwner((message, { answer }) => {
       if (message.type !== 'readLogs') return;
       if (message.cursor === 0)
@@ -497,7 +497,7 @@ describe('the output of a job', () => {
     expect(fake.schedulers[0]!.of('readLogs').map(({ cursor }) => cursor)).toEqual([0, 2, 5]);
   });
 
-  test('is followed until the job has ended, with what was asked for', async () => {
+  test('is followed until the job has ended, with the given filters', async () => {
     await using fake = await withOwner((message, { answer }, times) => {
       if (message.type !== 'readLogs') return;
       if (times < 4) answer({ chunks: [], next: 0, atEnd: true, done: false, dropped: false });
@@ -552,7 +552,7 @@ describe('a handle', () => {
     expect(fake.schedulers[0]!.of('retryJob')).toMatchObject([{ id: 't0-1', key: 'again' }]);
   });
 
-  test('has the types of what was asked for', () => {
+  test('has the types of the request', () => {
     type Handle = JobHandle<{ is: number }>;
     expectTypeOf<Handle['result']>().returns.resolves.toEqualTypeOf<({ is: number } | undefined)[]>();
     const wait = {} as Handle['wait'];

@@ -48,7 +48,7 @@ test('a cluster is found by its URL', () => {
   expect(localClusterAt('tcp://127.0.0.1:7070', environment, folder)).toBeUndefined();
 });
 
-test('a cluster is found from its folder, with its keys, whatever the state home is', () => {
+test('a cluster is found by its folder, with its keys, for any XDG_STATE_HOME', () => {
   const a = runs('a', 7070);
   const other = { XDG_STATE_HOME: join(folder, 'other') };
   expect(localClusters(other)).toEqual([]);
@@ -62,13 +62,13 @@ test('a cluster is found from its folder, with its keys, whatever the state home
   expect(() => findLocalCluster(other, join(folder, 'a'))).toThrow('no cluster is running on this machine');
 });
 
-test('one whose process is gone is none', () => {
+test('a cluster without its process does not exist', () => {
   const gone = runs('a', 7073, 2 ** 30);
   expect(localClusters(environment)).toEqual([]);
   expect(localClusterAt(gone.url, environment, folder)).toBeUndefined();
 });
 
-test('one whose process has ended is none, though its number is taken again', () => {
+test('a cluster whose process has ended does not exist, even if its pid is reused', () => {
   const { url } = runs('a', 7070);
   const file = join(folder, 'state/goshawk/clusters/tcp_127.0.0.1_7070.json');
   const registered = JSON.parse(readFileSync(file, 'utf8'));
@@ -77,15 +77,15 @@ test('one whose process has ended is none, though its number is taken again', ()
   expect(localClusterAt(url, environment, folder)).toBeUndefined();
 });
 
-test('one that was killed leaves nothing once another one runs from its folder', () => {
+test('the record of a killed cluster is removed once another one runs in its folder', () => {
   runs('a', 7070);
   const b = runs('b', 7071);
   const a = runs('a', 7072);
   expect(localClusters(environment)).toEqual([b, a]);
 });
 
-describe('where no cluster is named', () => {
-  test('it is the one whose data folder is here, whichever was started last', () => {
+describe('without a named cluster', () => {
+  test('the one whose data folder is here is used, whichever was started last', () => {
     const a = runs('a', 7070);
     const b = runs('b', 7071);
     expect(from('a')).toEqual(a);
@@ -95,7 +95,7 @@ describe('where no cluster is named', () => {
     expect(from('link')).toEqual(a);
   });
 
-  test('it is the only one that runs, and still is when a later one has ended', () => {
+  test('the only running one is used, even after a later one has ended', () => {
     const a = runs('a', 7070);
     const b = runs('b', 7071);
     unregisterLocalCluster(b, environment);
@@ -103,7 +103,7 @@ describe('where no cluster is named', () => {
     expect(from('c')).toEqual(a);
   });
 
-  test('it has to be named where several run elsewhere', () => {
+  test('a name is required if several run elsewhere', () => {
     const a = runs('a', 7070);
     const b = runs('b', 7071);
     expect(() => from('c')).toThrow(InputError);
@@ -112,12 +112,12 @@ describe('where no cluster is named', () => {
     );
   });
 
-  test('there may be none', () => {
+  test('none may be running', () => {
     expect(() => from('a')).toThrow(UnreachableError);
     expect(() => from('a')).toThrow('no cluster is running on this machine');
   });
 
-  test('connect says the same', async () => {
+  test('connect chooses in the same way', async () => {
     const { XDG_STATE_HOME, GOSHAWK_CLUSTER } = process.env;
     Object.assign(process.env, environment);
     delete process.env.GOSHAWK_CLUSTER;
@@ -131,7 +131,7 @@ describe('where no cluster is named', () => {
   });
 });
 
-describe('a cluster of this machine that', () => {
+describe('a local cluster that', () => {
   beforeEach(() => vi.stubEnv('XDG_STATE_HOME', join(folder, 'state')));
   afterEach(() => vi.unstubAllEnvs());
 
@@ -142,7 +142,7 @@ describe('a cluster of this machine that', () => {
     return { fake, local };
   }
 
-  test('has ended ends what is waited for, and what is asked later, long before nobody has answered for too long', async () => {
+  test('has exited fails current and later requests, long before their timeout', async () => {
     const { fake, local } = await silent();
     await using _ = fake;
     await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 600_000, pollTimeoutMs: 100 });
@@ -162,7 +162,7 @@ describe('a cluster of this machine that', () => {
     ]);
   });
 
-  test('is started again at its place is waited for', async () => {
+  test('is restarted at its address is waited for', async () => {
     const { fake, local } = await silent();
     await using _ = fake;
     await using cluster = await fake.connect(FAST);

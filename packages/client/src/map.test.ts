@@ -162,7 +162,7 @@ async function all(values: AsyncIterable<unknown>, taken: unknown[] = []): Promi
 }
 
 describe('map', () => {
-  it('appends inputs to one job, closes it, and gives values in the order of the inputs', async () => {
+  it('appends inputs to one job, closes it, and yields values in the order of the inputs', async () => {
     const job = new OpenJob();
     const { next, values } = reader(mapInputs(job, WORK, [1, 2, 3], { name: 'squares' }));
     await job.has(1, 2, 3);
@@ -174,7 +174,7 @@ describe('map', () => {
     expect([job.closed, job.cancels, job.messages.length]).toEqual([true, 0, 1]);
   });
 
-  it('gives one result of an input whose task was retried before that was read', async () => {
+  it('yields one result for an input whose task was retried before its result was read', async () => {
     const job = new OpenJob();
     const options = { order: 'completed', onError: 'collect' } as const;
     const { next, values } = reader(mapInputs(job, WORK, [1, 2, 3, 4], options));
@@ -189,7 +189,7 @@ describe('map', () => {
     await values.return(undefined);
   });
 
-  it('gives values as they come, where that is asked for', async () => {
+  it('yields values in order of completion on request', async () => {
     const job = new OpenJob();
     const { next, values } = reader(mapInputs(job, WORK, [1, 2, 3], { order: 'completed' }));
     await job.has(1, 2, 3);
@@ -200,7 +200,7 @@ describe('map', () => {
     expect((await values.next()).done).toBe(true);
   });
 
-  it('takes no more inputs than may be in flight, until a result is taken', async () => {
+  it('reads no more inputs than may be in flight until a result is consumed', async () => {
     const job = new OpenJob();
     let taken = 0;
     function* endless() {
@@ -219,7 +219,7 @@ describe('map', () => {
     expect(job.cancels).toBe(1);
   });
 
-  it('bounds what large inputs take, in messages and in flight', async () => {
+  it('bounds the bytes of large inputs, per message and in flight', async () => {
     const job = new OpenJob();
     const text = 'x'.repeat(600_000);
     const inputs = Array.from({ length: 100 }, (_, index) => ({ index, text }));
@@ -233,7 +233,7 @@ describe('map', () => {
     await expect(next).rejects.toThrow('enough');
   });
 
-  it('goes on with other inputs while one takes long, however large they are, by order of completion', async () => {
+  it('continues with other inputs of any size while one takes long, in order of completion', async () => {
     const job = new OpenJob();
     function* endless() {
       for (let n = 0; ; n++) yield { n, text: 'x'.repeat(500_000), toJSON: () => n };
@@ -249,7 +249,7 @@ describe('map', () => {
     await values.return(undefined);
   });
 
-  it('gives a value that is there while the next input is not', async () => {
+  it('yields an available value while the next input is not available', async () => {
     const job = new OpenJob();
     async function* slow() {
       yield 1;
@@ -263,7 +263,7 @@ describe('map', () => {
     await values.return(undefined);
   });
 
-  it('tells the scheduler which results it need not keep, unless somebody may come back for them', async () => {
+  it('lets the scheduler discard results that it has read, unless the map can be resumed', async () => {
     for (const key of [undefined, 'k']) {
       const job = new OpenJob();
       const { next, values } = reader(mapInputs(job, WORK, [1, 2, 3, 4], { inFlight: 2, key }));
@@ -276,7 +276,7 @@ describe('map', () => {
     }
   });
 
-  it('throws of the first input in order that failed, and cancels the others', async () => {
+  it('throws the error of the first failed input in order, and cancels the others', async () => {
     const job = new OpenJob();
     const { next, values } = reader(mapInputs(job, WORK, [1, 2, 3], {}));
     await job.has(1, 2, 3);
@@ -292,7 +292,7 @@ describe('map', () => {
     expect(job.cancels).toBe(1);
   });
 
-  it('collects errors as results, and goes on', async () => {
+  it('collects errors as results, and continues', async () => {
     const job = new OpenJob();
     const { next, values } = reader(mapInputs(job, WORK, [1, 2, 3], { onError: 'collect' }));
     await job.has(1, 2, 3);
@@ -307,7 +307,7 @@ describe('map', () => {
     expect((await values.next()).done).toBe(true);
   });
 
-  it('throws when somebody else cancels its job', async () => {
+  it('throws if its job is cancelled elsewhere', async () => {
     const job = new OpenJob();
     const { next } = reader(mapInputs(job, WORK, [1, 2], { onError: 'collect' }));
     await job.has(1, 2);
@@ -315,7 +315,7 @@ describe('map', () => {
     await expect(next).rejects.toBeInstanceOf(JobCancelled);
   });
 
-  it('gives the values before an input that is wrong, and throws of that one', async () => {
+  it('yields the values before an invalid input, then throws its error', async () => {
     const job = new OpenJob();
     job.wrong = 150;
     const inputs = Array.from({ length: 200 }, (_, index) => index);
@@ -327,7 +327,7 @@ describe('map', () => {
     expect(taken).toHaveLength(150);
   });
 
-  it('gives the values before the inputs threw, and throws that', async () => {
+  it('yields the values before the inputs threw, then throws that error', async () => {
     const job = new OpenJob();
     function* inputs() {
       yield 1;
@@ -341,7 +341,7 @@ describe('map', () => {
     expect(job.cancels).toBe(1);
   });
 
-  it('cancels the job when the loop is left, also one whose submission was under way, and lets its inputs go', async () => {
+  it('cancels the job when the loop ends, even during its submission, and closes its inputs', async () => {
     const job = new OpenJob();
     let submitted = (): void => {};
     job.gate = new Promise<void>((resolve) => {
@@ -371,10 +371,13 @@ describe('map', () => {
     expect([other.cancels, isOpen]).toEqual([1, false]);
   });
 
-  it.each([0, -1, Number.NaN])('of %d inputs in flight would never end, and is refused', async (inFlight) => {
-    const { next } = reader(mapInputs(new OpenJob(), WORK, [1], { inFlight }));
-    await expect(next).rejects.toMatchObject({ name: 'InputError', code: 'bad-in-flight' });
-  });
+  it.each([0, -1, Number.NaN])(
+    'with %d inputs in flight would never end, and is refused',
+    async (inFlight) => {
+      const { next } = reader(mapInputs(new OpenJob(), WORK, [1], { inFlight }));
+      await expect(next).rejects.toMatchObject({ name: 'InputError', code: 'bad-in-flight' });
+    },
+  );
 
   describe('with a key', () => {
     /** The first run has read the value of 1 as it was left, and has had three more appended. */
@@ -393,7 +396,7 @@ describe('map', () => {
       return job;
     }
 
-    it('goes on where an earlier run was left, and appends only what is missing', async () => {
+    it('resumes an earlier run, and appends only missing inputs', async () => {
       const job = await leftBehind();
       const taken = all(mapInputs(job, WORK, [1, 2, 3, 4, 5], { key: 'k' }));
       await job.has(1, 2, 3, 4, 5);
@@ -402,7 +405,7 @@ describe('map', () => {
       expect([job.messages.at(-1), job.closed]).toEqual([[5], true]);
     });
 
-    it('reads the results of a job that is closed, and says where that has fewer inputs', async () => {
+    it('reads the results of a closed job, and reports if that has fewer inputs', async () => {
       const job = await leftBehind();
       job.closed = true;
       job.end(4, 2, 3);
@@ -413,7 +416,7 @@ describe('map', () => {
       expect(taken).toEqual([1, 4, 9, 16]);
     });
 
-    it('reads no more results ahead than may be in flight, however many an earlier run left', async () => {
+    it('reads ahead no more results than may be in flight, for any number of earlier results', async () => {
       for (const order of ['index', 'completed'] as const) {
         const job = await leftBehind();
         job.end(2, 3, 4);
@@ -426,7 +429,7 @@ describe('map', () => {
       }
     });
 
-    it('runs what failed again where that is asked for and the job has ended', async () => {
+    it('retries failed inputs on request if the job has ended', async () => {
       for (const retryFailed of [false, true]) {
         const job = await leftBehind();
         job.fail(2);
@@ -443,7 +446,7 @@ describe('map', () => {
     it.each([
       ['others', [1, 7, 3, 4]],
       ['fewer', [1, 2]],
-    ])('and %s inputs than the job has is a mistake', async (_, inputs) => {
+    ])('and %s inputs than the job has is an error', async (_, inputs) => {
       const job = await leftBehind();
       await expect(all(mapInputs(job, WORK, inputs, { key: 'k' }))).rejects.toMatchObject({
         code: 'key-conflict',
@@ -456,7 +459,7 @@ describe('map', () => {
     beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
     afterEach(() => void vi.useRealTimers());
 
-    it('appends few others together, after a moment, and many at once', async () => {
+    it('appends few further inputs together after a delay, and many at once', async () => {
       const job = new OpenJob();
       const count = 800;
       const { next, values } = reader(mapInputs(job, WORK, Array(100_000).keys(), { inFlight: count }));
@@ -480,11 +483,11 @@ describe('map', () => {
     });
   });
 
-  describe('where the cluster has enough for now', () => {
+  describe('if the cluster refuses more inputs for now', () => {
     beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout'] }));
     afterEach(() => void vi.useRealTimers());
 
-    it('waits, however often it is refused, and loses no input', async () => {
+    it('waits for any number of refusals, and loses no input', async () => {
       const job = new OpenJob();
       job.refusals = 100;
       const { next, values } = reader(mapInputs(job, WORK, [1, 2], { inFlight: 2 }));
@@ -494,7 +497,7 @@ describe('map', () => {
       expect((await values.next()).done).toBe(true);
     });
 
-    it('ends where nobody waits for it any more', async () => {
+    it('ends if the reader has stopped', async () => {
       const job = new OpenJob();
       job.refusals = Number.POSITIVE_INFINITY;
       const stop = new AbortController();
@@ -504,7 +507,7 @@ describe('map', () => {
       await expect(next).rejects.toThrow('enough');
     });
 
-    it('is left in seconds where the owner of the job does not answer', async () => {
+    it('can be stopped within seconds if the owner of the job does not answer', async () => {
       const job = new OpenJob();
       job.silent = true;
       const { next, values } = reader(mapInputs(job, WORK, [1, 2], { inFlight: 2 }));
@@ -517,7 +520,7 @@ describe('map', () => {
       expect(job.cancels).toBe(1);
     });
 
-    it('throws what does not end by itself', async () => {
+    it('throws permanent errors', async () => {
       const job = new OpenJob();
       job.refusals = 1;
       job.code = 'journal-full';

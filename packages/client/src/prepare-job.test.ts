@@ -4,8 +4,8 @@ import { prepareJob } from './prepare-job.js';
 
 const prepare = (job: JobInput) => prepareJob(job, '/here', 'ada');
 
-describe('a job as it is sent', () => {
-  test('has absolute paths, since workers have another folder', () => {
+describe('a prepared job', () => {
+  test('has absolute paths, because workers run in another folder', () => {
     expect(
       prepare({
         tasks: [
@@ -29,7 +29,7 @@ describe('a job as it is sent', () => {
     ]);
   });
 
-  test('has them in counted tasks and in stages, too', () => {
+  test('has absolute paths in counted tasks and in stages', () => {
     expect(prepare({ tasks: { count: 2, run: { module: 'm.js' } } }).tasks).toEqual({
       count: 2,
       run: { module: '/here/m.js' },
@@ -39,13 +39,13 @@ describe('a job as it is sent', () => {
     ]);
   });
 
-  test('is whose it says, else its submitter’s', () => {
+  test('belongs to its user, by default to its submitter', () => {
     expect(prepare({ tasks: [{ sleep: 1 }] }).user).toBe('ada');
     expect(prepare({ user: 'eve', tasks: [{ sleep: 1 }] }).user).toBe('eve');
     expect(prepareJob({ tasks: [{ sleep: 1 }] }, '/here', undefined)).toEqual({ tasks: [{ sleep: 1 }] });
   });
 
-  test('is left as it is where it is not what it should be, for the scheduler to say', () => {
+  test('is unchanged where it is invalid, so that the scheduler reports it', () => {
     const bad = { tasks: [null, 7, { module: 3 }], stages: 'none', slep: 1 } as unknown as JobInput;
     expect(prepare(bad)).toEqual({ user: 'ada', ...bad });
     expect(prepareJob(null as unknown as JobInput, '/here', undefined)).toBeNull();

@@ -42,7 +42,7 @@ function order(more: Partial<Order<'cancelJob'>> = {}): Order<'cancelJob'> {
 }
 
 describe('a request', () => {
-  test('brings the value and the full name of whoever answered', async () => {
+  test('returns the value and the full name of the party that answered', async () => {
     peer.script = (_message, { answer }) => answer(summary('t-1', 'cancelled'));
     const to = { party: `${peer.endpoint}!*/0`, title: 'central' };
     expect(await requests.ask(order({ to: () => to }))).toEqual({
@@ -53,7 +53,7 @@ describe('a request', () => {
     });
   });
 
-  test('is sent again under its number until it is answered', async () => {
+  test('is resent with its number until it is answered', async () => {
     peer.script = (_message, { answer }, times) => {
       if (times === 3) answer(summary('done'));
     };
@@ -70,19 +70,16 @@ describe('a request', () => {
     expect([a.value.id, b.value.id]).toEqual(['1', '1']);
   });
 
-  test.each(['something else', 'the answer to another question'])(
-    'fails at once when it gets %s',
-    async (what) => {
-      peer.script = (_message, { answer, garble }) => {
-        if (what === 'something else') garble({ id: 't-1' });
-        else answer({ job: 't-1', state: 'waiting' }, 'accepted');
-      };
-      await expect(calm.ask(order())).rejects.toMatchObject({ code: 'bad-answer' });
-      expect(peer.heard).toHaveLength(1);
-    },
-  );
+  test.each(['something else', 'the answer to another question'])('fails at once on %s', async (what) => {
+    peer.script = (_message, { answer, garble }) => {
+      if (what === 'something else') garble({ id: 't-1' });
+      else answer({ job: 't-1', state: 'waiting' }, 'accepted');
+    };
+    await expect(calm.ask(order())).rejects.toMatchObject({ code: 'bad-answer' });
+    expect(peer.heard).toHaveLength(1);
+  });
 
-  test('that nobody answers fails, and says who was asked for what', async () => {
+  test('without an answer fails, and names the party and the request', async () => {
     const asked = impatient.ask(order());
     await expect(asked).rejects.toThrow(UnreachableError);
     await expect(asked).rejects.toThrow(
@@ -93,7 +90,7 @@ describe('a request', () => {
     expect(peer.heard.length).toBeGreaterThan(1);
   });
 
-  test('waits for a peer that comes to its endpoint later', async () => {
+  test('waits for a peer that starts later', async () => {
     await peer.close();
     const asked = requests.ask(order({ to: () => ({ party: `${peer.endpoint}!*/0`, title: 'central' }) }));
     const later = await ScriptedPeer.start((_message, { answer }) => answer(summary('late')), peer.endpoint);
@@ -101,7 +98,7 @@ describe('a request', () => {
     await later.close();
   });
 
-  test('goes to whoever can serve when it is sent again', async () => {
+  test('goes to another party that can serve it when it is resent', async () => {
     const other = await ScriptedPeer.start((_message, { answer }) => answer(summary('other')));
     let silences = 0;
     const answer = await requests.ask(
@@ -117,7 +114,7 @@ describe('a request', () => {
     await other.close();
   });
 
-  test('is asked again while the peer is not ready, and tells that when it never is', async () => {
+  test('is retried while the peer is not ready, and reports that if it never is', async () => {
     peer.script = (_message, { answer, refuse }, times) => {
       if (times < 3) refuse('not-ready', 'has not joined its cluster yet');
       else answer(summary('joined'));
@@ -131,7 +128,7 @@ describe('a request', () => {
     });
   });
 
-  test('that is too much now is asked again when it was told to, and not before', async () => {
+  test('that is refused for overload is retried at the given time, and not before', async () => {
     peer.script = (_message, { answer, refuse }, times) => {
       if (times < 3) refuse('overloaded', 'full', 'try again in 1 s', 30);
       else answer(summary('taken'));
@@ -142,7 +139,7 @@ describe('a request', () => {
     expect(peer.heard).toHaveLength(3);
   });
 
-  test('that is too much for longer than there is time says so at once', async () => {
+  test('that is refused for longer than its timeout fails at once', async () => {
     peer.script = (_message, { refuse }) => refuse('overloaded', 'full', 'try again in 60 s', 60_000);
     await expect(calm.ask(order())).rejects.toMatchObject({
       name: 'UnreachableError',
@@ -159,7 +156,7 @@ describe('a request', () => {
     ['impossible-demand', InputError],
     ['draining', UnreachableError],
     ['something-new', GoshawkError],
-  ])('that is refused as %s throws what the peer said', async (code, type) => {
+  ])('that is refused as %s throws the error of the peer', async (code, type) => {
     peer.script = (_message, { refuse }) => refuse(code, 'no', 'do this');
     const error = await calm.ask(order()).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(type);
@@ -183,7 +180,7 @@ describe('a request', () => {
     await expect(requests.ask(order())).rejects.toMatchObject({ code: 'closed' });
   });
 
-  test('with what cannot be sent is refused here, with the place', async () => {
+  test('that cannot be encoded is refused locally, with the path', async () => {
     const spec = { tasks: [{ module: '/m.js', input: { at: new Date(0) } }] };
     const build = (request: number) => ({ type: 'submit', request, key: 'k', spec }) as const;
     await expect(requests.ask({ ...order(), build })).rejects.toMatchObject({

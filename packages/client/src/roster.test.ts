@@ -10,8 +10,8 @@ function start(): Promise<FakeCluster> {
   });
 }
 
-describe('a central that was just started and has not heard of all schedulers', () => {
-  test('makes nobody forget one that it does not name, until it has', async () => {
+describe('a central that has just started and does not know all schedulers yet', () => {
+  test('does not remove unlisted schedulers before it knows all', async () => {
     await using fake = await start();
     await using cluster = await fake.connect(FAST);
     fake.listed = [0];
@@ -23,7 +23,7 @@ describe('a central that was just started and has not heard of all schedulers', 
     await expect(cluster.job('t1-1').describe()).rejects.toMatchObject({ code: 'unknown-job' });
   });
 
-  test('is asked again before it is said that there is no job', async () => {
+  test('is asked again before a job is reported as unknown', async () => {
     await using fake = await start();
     fake.listed = [0];
     fake.complete = false;
@@ -39,7 +39,7 @@ describe('a central that was just started and has not heard of all schedulers', 
   });
 });
 
-test('a central that is elsewhere by now is found by the word of a scheduler', async () => {
+test('a central with a new address is found through a scheduler', async () => {
   await using before = await FakeCluster.start(1);
   await using after = await start();
   let { central } = before;

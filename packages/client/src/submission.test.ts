@@ -19,7 +19,7 @@ const drainingScheduler: Script = (message, { refuse }) => {
 };
 
 describe('submitting', () => {
-  test('sends the job with its key and user, and gives its id and when it was sent', async () => {
+  test('sends the job with its key and user, and returns its id and when it was sent', async () => {
     await using fake = await FakeCluster.start(1);
     await using cluster = await fake.connect();
     const before = performance.now();
@@ -40,7 +40,7 @@ describe('submitting', () => {
     });
   });
 
-  test('spreads jobs over all schedulers, and brings one key to one scheduler from any client', async () => {
+  test('spreads jobs over all schedulers, and sends one key to the same scheduler from any client', async () => {
     await using fake = await FakeCluster.start(4);
     await using one = await fake.connect();
     await using other = await fake.connect();
@@ -65,7 +65,7 @@ describe('submitting', () => {
     expect(fake.schedulers[0]!.of('submit')).toEqual([]);
   });
 
-  test('goes to the next scheduler when the first one is shutting down', async () => {
+  test('goes to the next scheduler if the first one is shutting down', async () => {
     await using fake = await FakeCluster.start(3);
     await using cluster = await fake.connect();
     const first = ownerOf(fake, 'k');
@@ -74,7 +74,7 @@ describe('submitting', () => {
     expect((await cluster.submit({ ...job, key: 'k' })).id).toBe(`t${second}-1`);
   });
 
-  test('goes to another scheduler when its own has no room, unless it has a key', async () => {
+  test('goes to another scheduler if the first one is full, unless it has a key', async () => {
     const full: Script = (message, { refuse }) => {
       if (message.type === 'submit') refuse('journal-full', '5 MiB are free, and 80 MiB are needed');
     };
@@ -90,7 +90,7 @@ describe('submitting', () => {
     });
   });
 
-  test('fails when all are shutting down', async () => {
+  test('fails if all are shutting down', async () => {
     await using fake = await FakeCluster.start(2, () => drainingScheduler);
     await using cluster = await fake.connect();
     await expect(cluster.submit(job)).rejects.toMatchObject({
@@ -100,7 +100,7 @@ describe('submitting', () => {
     });
   });
 
-  test('goes to the successor of its scheduler as soon as central tells of that', async () => {
+  test('goes to the successor of its scheduler as soon as central reports it', async () => {
     await using fake = await FakeCluster.start(1, () => () => {});
     await using cluster = await fake.connect();
     const [silent] = fake.schedulers;
@@ -113,7 +113,7 @@ describe('submitting', () => {
     await silent!.close();
   });
 
-  test('that nobody answers says that the job may have been taken', async () => {
+  test('without an answer reports that the job may have been accepted', async () => {
     await using fake = await FakeCluster.start(1, () => () => {});
     await using cluster = await fake.connect(IMPATIENT);
     const error = await cluster.submit(job).catch((thrown: unknown) => thrown);
@@ -124,7 +124,7 @@ describe('submitting', () => {
     });
   });
 
-  test('goes elsewhere when its scheduler is silent and central no longer lists it', async () => {
+  test('goes elsewhere if its scheduler is silent and central no longer lists it', async () => {
     await using fake = await FakeCluster.start(3);
     await using cluster = await fake.connect(FAST);
     const first = ownerOf(fake, 'k');
@@ -135,7 +135,7 @@ describe('submitting', () => {
     expect((await submitted).id).toBe(`t${ownerOf(fake, 'k')}-1`);
   });
 
-  test('on which a scheduler fails is taken to no other one', async () => {
+  test('on which a scheduler fails is sent to no other scheduler', async () => {
     await using fake = await FakeCluster.start(3, () => (message, { refuse }) => {
       if (message.type === 'submit') refuse('internal-error', 's0 failed on this submit: a bug in goshawk');
     });
@@ -144,7 +144,7 @@ describe('submitting', () => {
     expect(fake.schedulers.flatMap(({ heard }) => heard)).toHaveLength(1);
   });
 
-  test('without a key is taken to another one when the scheduler that was asked goes away', async () => {
+  test('without a key is sent to another scheduler if the first one is lost', async () => {
     await using fake = await FakeCluster.start(2, () => () => {});
     await using cluster = await fake.connect(FAST);
     const submitted = cluster.submit(job);
@@ -156,7 +156,7 @@ describe('submitting', () => {
     expect((await submitted).id).toBe(`t${other}-1`);
   });
 
-  test('stays with its scheduler when one comes that the key would belong to', async () => {
+  test('stays with its scheduler if a new scheduler joins that would own the key', async () => {
     await using fake = await FakeCluster.start(3);
     const last = ownerOf(fake, 'k');
     fake.listed = fake.listed.filter((index) => index !== last);
@@ -173,7 +173,7 @@ describe('submitting', () => {
     expect((await submitted).id).toBe(`t${first}-1`);
   });
 
-  test('waits for a scheduler in a cluster that has none yet', async () => {
+  test('waits for a scheduler in a cluster without one', async () => {
     await using fake = await FakeCluster.start(1);
     fake.listed = [];
     await using cluster = await fake.connect(FAST);
@@ -184,7 +184,7 @@ describe('submitting', () => {
     fake.listed = [];
   });
 
-  test('fails when there is none for too long', async () => {
+  test('fails if there is no scheduler for too long', async () => {
     await using fake = await FakeCluster.start(0);
     // Enough for central's answer on a busy machine.
     await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 1_000 });
@@ -194,7 +194,7 @@ describe('submitting', () => {
     });
   });
 
-  test('goes on while central is away', async () => {
+  test('works while central is down', async () => {
     await using fake = await FakeCluster.start(2);
     await using cluster = await fake.connect({ rosterAgeMaxMs: 1 });
     await fake.central.close();
@@ -202,7 +202,7 @@ describe('submitting', () => {
     expect((await handle.wait()).state).toBe('completed');
   });
 
-  test('learns of new schedulers as time goes by', async () => {
+  test('learns of new schedulers over time', async () => {
     await using fake = await FakeCluster.start(2);
     fake.listed = [0];
     await using cluster = await fake.connect({ rosterAgeMaxMs: 1 });
@@ -212,7 +212,7 @@ describe('submitting', () => {
     expect(fake.schedulers[1]!.of('submit')).toHaveLength(1);
   });
 
-  test('tells what the scheduler has against the job', async () => {
+  test('reports why the scheduler refused the job', async () => {
     await using fake = await FakeCluster.start(1, () => (_message, { refuse }) => {
       refuse('impossible-demand', 'no worker has 64 cpus; the closest, w3, has 8', 'ask for less');
     });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Turns } from './turns.js';
 
-test('a question waits for its turn while those before it are answered, and none after it', () => {
+test('a request waits for earlier requests, and not for later ones', () => {
   const turns = new Turns();
   expect(turns.isBefore('s', 'submit', 7, 0)).toBe(false);
   turns.note('s', 'submit', 5, 100);

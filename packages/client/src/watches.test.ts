@@ -59,7 +59,7 @@ function watch(options: { onSilence?: () => void; timings?: ConnectOptions } = {
 }
 
 describe('a watch', () => {
-  test('hears progress, then the end, once, however often it is told', async () => {
+  test('reports progress, then the end, once, for any number of repeated messages', async () => {
     // Everything arrives in one frame, so later events have arrived when the end is reported.
     peer.script = (_message, { event }) => {
       event(progress);
@@ -73,7 +73,7 @@ describe('a watch', () => {
     expect(told).toMatchObject({ progress: [{}, {}], ended: [{ kind: 'ended' }], failed: [] });
   });
 
-  test('asks again until it hears something', async () => {
+  test('subscribes again until it gets an answer', async () => {
     peer.script = (_message, { event }, times) => {
       if (times === 3) event(ended);
     };
@@ -84,7 +84,7 @@ describe('a watch', () => {
     expect(silences).toBeGreaterThanOrEqual(2);
   });
 
-  test('shows signs of life under one number, and hears by them of an end that was lost', async () => {
+  test('sends keepalives with one number, and learns by them of an end whose message was lost', async () => {
     peer.script = (_message, { event }, times) => event(times < 4 ? progress : ended);
     const { over, told } = watch();
     await over;
@@ -92,7 +92,7 @@ describe('a watch', () => {
     expect(new Set(peer.of('watchJob').map(({ request }) => request)).size).toBe(1);
   });
 
-  test('outlives an owner that is silent for a while', async () => {
+  test('survives an owner that is silent for a while', async () => {
     peer.script = (_message, { event }, times) => {
       if (times === 1) event(progress);
       if (times === 5) event(ended);
@@ -102,7 +102,7 @@ describe('a watch', () => {
     expect(told).toMatchObject({ ended: [{}], failed: [] });
   });
 
-  test('of an owner that is silent for too long fails, and says so', async () => {
+  test('fails if the owner is silent for too long, and says so', async () => {
     peer.script = (_message, { event }, times) => {
       if (times === 1) event(progress);
     };
@@ -114,21 +114,21 @@ describe('a watch', () => {
     );
   });
 
-  test('fails when there is no such job', async () => {
+  test('fails if the job does not exist', async () => {
     peer.script = (_message, { refuse }) => refuse('unknown-job', 'there is no job t-1');
     const { over, told } = watch();
     await over;
     expect(told.failed).toMatchObject([{ code: 'unknown-job', message: 'there is no job t-1' }]);
   });
 
-  test('fails when what it hears is no news', async () => {
+  test('fails on an invalid update', async () => {
     peer.script = (_message, { garble }) => garble({ kind: 'ended' });
     const { over, told } = watch();
     await over;
     expect(told.failed).toMatchObject([{ code: 'bad-answer' }]);
   });
 
-  test('that is stopped says so to the owner, and hears nothing more', async () => {
+  test('that is stopped unsubscribes, and reports nothing more', async () => {
     peer.script = (_message, { event }) => event(progress);
     const { told, stop } = watch();
     const { request } = await peer.hears('watchJob');
@@ -139,7 +139,7 @@ describe('a watch', () => {
     expect(peer.of('unwatch')).toHaveLength(1);
   });
 
-  test('says goodbye when its connection is closed', async () => {
+  test('unsubscribes when its connection is closed', async () => {
     const { over, told } = watch();
     await peer.hears('watchJob');
     await connection.close();

@@ -55,8 +55,8 @@ function isRunning(pid: number): boolean {
   return identity !== undefined && isAlive(identity);
 }
 
-describe.skipIf(cgroup === undefined)('a command that has a cgroup', () => {
-  it('is ended when it takes more memory than it demands, and its neighbour goes on', async () => {
+describe.skipIf(cgroup === undefined)('a command with a cgroup', () => {
+  it('is killed when it uses more memory than it requests, and its neighbor continues', async () => {
     const gate = join(data, 'gate');
     execFileSync('mkfifo', [gate]);
     const neighbour = record(executors, { exec: ['cat', gate] }, { limits: { memory: 64 * MIB } });
@@ -69,7 +69,7 @@ describe.skipIf(cgroup === undefined)('a command that has a cgroup', () => {
     expect((await neighbour.sink.end).outcome).toEqual({ kind: 'completed', exitCode: 0 });
   });
 
-  it('gets no more processor time than it demands', async () => {
+  it('gets no more processor time than it requests', async () => {
     const burn = `timeout 2 sh -c 'while :; do :; done'; cat ${OWN}/cpu.max; grep usage_usec ${OWN}/cpu.stat`;
     const { runMs, sink } = await outcomeOf(executors, sh(burn), { limits: { cpu: 0.25 } });
     const [quota, usage] = sink.text().trim().split('\n');
@@ -77,14 +77,14 @@ describe.skipIf(cgroup === undefined)('a command that has a cgroup', () => {
     expect(Number(usage!.split(' ')[1]) / 1_000 / runMs).toBeLessThan(0.5);
   });
 
-  it('leaves nothing behind, nor what has left its process group', async () => {
+  it('leaves no process behind, even outside its process group', async () => {
     const script = `setsid sleep 1000 >/dev/null 2>&1 & ${UNTIL_ESCAPED}; echo $!`;
     const { sink } = await outcomeOf(executors, sh(script), { limits: { cpu: 1 } });
     await expect.poll(() => isRunning(Number(sink.text()))).toBe(false);
     await expect.poll(left).toEqual([]);
   });
 
-  it('ends with all of its cgroup when it is killed', async () => {
+  it('is killed with all processes of its cgroup', async () => {
     const script = `setsid sleep 1000 & ${UNTIL_ESCAPED}; echo $!; wait`;
     const { run, sink } = record(executors, sh(script), { limits: { memory: 64 * MIB } });
     await expect.poll(() => sink.text()).toMatch(/^\d+\n$/);
@@ -94,13 +94,13 @@ describe.skipIf(cgroup === undefined)('a command that has a cgroup', () => {
     await expect.poll(left).toEqual([]);
   });
 
-  it('that is not there fails as ever', async () => {
+  it('fails as usual if its program does not exist', async () => {
     const { outcome } = await outcomeOf(executors, { exec: ['/not/there'] }, { limits: { cpu: 1 } });
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'command-not-found' } });
     await expect.poll(left).toEqual([]);
   });
 
-  it('has none, and is ended, where the process that starts it cannot leave its cgroup, and goes on', async () => {
+  it('has no cgroup, and is killed, if its starter cannot leave its own cgroup; the starter continues', async () => {
     const own = readFileSync('/proc/self/cgroup', 'utf8').trim().split(':').at(-1)!;
     const one = new TaskCgroup(cgroup!.folder, 'task-trap');
     let child: ReturnType<typeof spawn> | undefined;
@@ -119,13 +119,13 @@ describe.skipIf(cgroup === undefined)('a command that has a cgroup', () => {
     await expect.poll(left).toEqual([]);
   });
 
-  it('has none when it demands nothing', async () => {
+  it('has no cgroup if it requests nothing', async () => {
     const { sink } = await outcomeOf(executors, sh('cat /proc/self/cgroup'));
     expect(sink.text()).toContain('goshawk-spawner-');
   });
 });
 
-it('a command that the system ends for want of memory, and that demands none, was ended by a signal', async () => {
+it('a command without a memory request that the kernel kills for lack of memory was ended by a signal', async () => {
   const cgroup = { forking: (fork: () => unknown) => fork(), ranOutOfMemory: true, kill() {}, remove() {} };
   const outcome = await new Promise((resolve) => {
     const place = { cgroup: cgroup as unknown as TaskCgroup, limits: { cpu: 1 }, home: '' };

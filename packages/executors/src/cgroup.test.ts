@@ -10,12 +10,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-describe('a folder for the cgroups of commands', () => {
-  it('that is no cgroup is refused in one line', () => {
+describe('the parent folder for cgroups of commands', () => {
+  it('is refused in one line if it is no cgroup', () => {
     expect(() => prepareCgroup(folder)).toThrow(`${folder} is not the folder of a cgroup (version 2)`);
   });
 
-  it('without a controller is refused in one line that names it', () => {
+  it('is refused in one line that names a missing controller', () => {
     writeFileSync(join(folder, 'cgroup.controllers'), 'cpuset cpu pids\n');
     expect(() => prepareCgroup(folder)).toThrow(
       `the cgroup ${folder} lacks memory: enable them in its parent`,

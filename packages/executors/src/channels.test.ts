@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { SleepEnded } from './channels.js';
 import { SleepExecutor } from './sleep.js';
 
-test('a channel tells how late sleeps end, but not those that are killed', async () => {
+test('a channel publishes how late sleeps end, except killed ones', async () => {
   const slept: unknown[] = [];
   const take = (event: unknown) => void slept.push(event);
   subscribe('goshawk.sleep.ended', take);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { inheritedEnvironment } from './environment.js';
 
-it('lets tasks see only what is listed', () => {
+it('tasks see only listed variables', () => {
   const environment = {
     PATH: '/bin',
     LC_TIME: 'C',
@@ -12,7 +12,7 @@ it('lets tasks see only what is listed', () => {
   expect(inheritedEnvironment(environment)).toEqual({ PATH: '/bin', LC_TIME: 'C' });
 });
 
-it('takes another list, of names and of prefixes', () => {
+it('the list may contain names and prefixes', () => {
   const environment = { PATH: '/bin', CUDA_HOME: '/c', CUDA_ROOT: '/r', CUDNN: '/d' };
   expect(inheritedEnvironment(environment, ['CUDA_*', 'PATH'])).toEqual({
     PATH: '/bin',

@@ -42,7 +42,7 @@ async function expectGone(pidText: string): Promise<void> {
 }
 
 describe('a command', () => {
-  it('gets its arguments as they are', async () => {
+  it('gets its arguments unchanged', async () => {
     const { outcome, sink } = await outcomeOf(executors, {
       exec: ['printf', '%s|', 'a b', '$HOME', '', '*'],
     });
@@ -51,7 +51,7 @@ describe('a command', () => {
     expect(sink.calls).toEqual(['started', 'output', 'ended']);
   });
 
-  it('tells its peak memory, with that of its children', async () => {
+  it('reports its peak memory, including its children', async () => {
     const { sink } = record(
       executors,
       sh(`x=$(head -c 40000000 /dev/zero | tr '\\0' x); sleep 3; echo "$#"`),
@@ -61,13 +61,13 @@ describe('a command', () => {
     expect(maxRssBytes).toBeLessThan(1_000_000_000);
   });
 
-  it('is read by a shell when that is asked for', async () => {
+  it('is run by a shell on request', async () => {
     const { sink } = await outcomeOf(executors, sh('echo "$1" | tr a-z A-Z; echo no >&2', 'a;b'));
     expect(sink.text()).toBe('A;B\n');
     expect(sink.text('stderr')).toBe('no\n');
   });
 
-  it('sees the listed environment, its own, and what the order says, and no secrets', async () => {
+  it('sees the listed environment, its own variables and those of the order, but no secrets', async () => {
     const payload = { exec: ['env'], env: { MINE: 'yes', GOSHAWK_TASK: 'forged' } };
     const { sink } = await outcomeOf(executors, payload, { env: { GOSHAWK_TASK: '7', GOSHAWK_JOB: 'j' } });
     const lines = sink.text().split('\n');
@@ -84,7 +84,7 @@ describe('a command', () => {
     expect(sink.text()).toBe('/usr\n');
   });
 
-  it('gets its input and gives its output byte for byte', async () => {
+  it('input and output are passed byte for byte', async () => {
     const bytes = randomBytes(800_000);
     const { sink } = await outcomeOf(executors, { exec: ['cat'], stdin: bytes });
     expect(sink.bytes('stdout').equals(bytes)).toBe(true);
@@ -92,14 +92,14 @@ describe('a command', () => {
     expect(text.sink.text()).toBe('äöü\0\n');
   });
 
-  it('without input finds an empty one', async () => {
+  it('has empty input if none is given', async () => {
     expect((await outcomeOf(executors, { exec: ['cat'] })).outcome).toEqual({
       kind: 'completed',
       exitCode: 0,
     });
   });
 
-  it('need not read its input', async () => {
+  it('may ignore its input', async () => {
     const { outcome } = await outcomeOf(executors, { exec: ['true'], stdin: new Uint8Array(5_000_000) });
     expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
   });
@@ -157,7 +157,7 @@ describe('a command that does not start', () => {
     [{ exec: ['true', 'x'.repeat(4_000_000)] }, 'arguments-too-long', 'pass them on stdin or in a file'],
     [{ exec: ['true', 'a\0b'] }, 'spawn-failed', 'ERR_INVALID_ARG_VALUE'],
     [{ exec: [] }, 'bad-payload', 'at least a command'],
-  ])('says why (%#)', async (payload, code, message) => {
+  ])('reports the reason (%#)', async (payload, code, message) => {
     const { outcome, runMs, sink } = await outcomeOf(executors, payload);
     expect(outcome).toMatchObject({
       kind: 'failed',
@@ -167,7 +167,7 @@ describe('a command that does not start', () => {
     expect(runMs).toBe(0);
   });
 
-  it('tells a missing interpreter from a missing command', async () => {
+  it('distinguishes a missing interpreter from a missing command', async () => {
     const script = join(folder, 'script');
     writeFileSync(script, '#!/no/such/interpreter\n');
     chmodSync(script, 0o755);
@@ -178,7 +178,7 @@ describe('a command that does not start', () => {
 });
 
 describe('output', () => {
-  it('beyond the limit keeps both ends of each stream, and the command runs to its end', async () => {
+  it('beyond the limit keeps both ends of each stream, and the command continues', async () => {
     const command = 'head -c 300000000 /dev/zero; echo last; echo cause >&2; exit 5';
     const { outcome, sink } = await outcomeOf(executors, sh(command), { outputBytesMax: 1_000 });
     expect(outcome).toMatchObject({ exitCode: 5 });
@@ -190,7 +190,7 @@ describe('output', () => {
     expect(sink.text('stderr')).toBe('cause\n');
   });
 
-  it('beyond the limit has its end also when the command is killed', async () => {
+  it('beyond the limit keeps its end even if the command is killed', async () => {
     const { run, sink } = record(executors, sh('seq 100000; echo last >&2; sleep 1000'), {
       outputBytesMax: 1_000,
     });
@@ -200,7 +200,7 @@ describe('output', () => {
     expect(sink.text('stdout')).toMatch(/\n99999\n100000\n$/);
   });
 
-  it('within the limit arrives whole, also when the worker is slow to take it', async () => {
+  it('within the limit arrives completely, even if the worker reads slowly', async () => {
     const { sink } = record(
       executors,
       { exec: ['head', '-c', '60000000', '/dev/zero'] },
@@ -215,7 +215,7 @@ describe('output', () => {
     expect(sink.bytes('stdout').length).toBe(60_000_000);
   });
 
-  it('of a process that has ended is taken, although a grandchild in a session of its own holds the pipe', async () => {
+  it('of an ended process is read even if a grandchild in another session keeps the pipe open', async () => {
     const { outcome, sink } = await outcomeOf(
       executors,
       sh(`setsid sleep 1000 & ${UNTIL_ESCAPED}; echo $!; head -c 100000 /dev/zero`),
@@ -226,7 +226,7 @@ describe('output', () => {
     process.kill(Number(pid), 'SIGKILL');
   });
 
-  it('of such a grandchild that never stops does not keep the task', async () => {
+  it('of a grandchild that never stops does not delay the task', async () => {
     const { outcome } = await outcomeOf(executors, sh(`setsid yes & ${UNTIL_ESCAPED}`), {
       outputBytesMax: 1e9,
     });
@@ -235,7 +235,7 @@ describe('output', () => {
 });
 
 describe('the end of a command', () => {
-  it('is the end of what it left in the background', async () => {
+  it('also ends its background processes', async () => {
     const { outcome, sink } = await outcomeOf(executors, sh('sleep 1000 & echo $!'));
     expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
     await expectGone(sink.text());
@@ -243,7 +243,7 @@ describe('the end of a command', () => {
 });
 
 describe('a command that is killed', () => {
-  it('ends with all its group', async () => {
+  it('is killed with its whole process group', async () => {
     const { run, sink } = record(executors, sh('sleep 1000 & echo $!; sleep 1001'));
     await expect.poll(() => sink.text()).toContain('\n');
     run.kill('timeout');
@@ -252,7 +252,7 @@ describe('a command that is killed', () => {
     await expectGone(sink.text());
   });
 
-  it('may use its grace to say goodbye', async () => {
+  it('may clean up during its grace period', async () => {
     const { run, sink } = record(
       executors,
       sh('trap "echo bye; exit 0" TERM; echo ready; while :; do sleep 0.01; done'),
@@ -263,7 +263,7 @@ describe('a command that is killed', () => {
     expect(sink.text()).toBe('ready\nbye\n');
   });
 
-  it('leaves its grace to its children when it is gone itself', async () => {
+  it('leaves the rest of its grace period to its children', async () => {
     const child = 'trap "echo saved; exit 0" TERM; echo ready; while :; do sleep 0.01; done';
     const { run, sink } = record(executors, sh('sh -c "$1" & wait; echo never', child));
     await expect.poll(() => sink.text()).toBe('ready\n');
@@ -272,7 +272,7 @@ describe('a command that is killed', () => {
     expect(sink.text()).toBe('ready\nsaved\n');
   });
 
-  it('is killed for good when it ignores that, its stopped and deaf children too', async () => {
+  it('gets SIGKILL if it ignores SIGTERM, including stopped children', async () => {
     const script =
       'trap "" TERM; (trap "" TERM; while :; do sleep 1; done) & echo $!; while :; do sleep 1; done';
     const hasty = new Executors({ dataFolder: join(folder, 'hasty'), graceMs: 300 });
@@ -287,7 +287,7 @@ describe('a command that is killed', () => {
     await hasty.close();
   });
 
-  it('before it has started never starts', async () => {
+  it('never starts if it is killed before its start', async () => {
     const others = Array.from({ length: 100 }, () => record(executors, { exec: ['true'] }));
     const { run, sink } = record(executors, { exec: ['true'] });
     others[99]!.run.kill('cancelled');
@@ -300,7 +300,7 @@ describe('a command that is killed', () => {
     await Promise.all(others.map((other) => other.sink.end));
   });
 
-  it('after its end stays as it ended', async () => {
+  it('keeps its outcome if it is killed after its end', async () => {
     const { run, sink } = record(executors, { exec: ['true'] });
     await sink.end;
     run.kill('cancelled');

@@ -3,7 +3,7 @@ import { spawnOrder } from './exec.js';
 
 const order = { env: { GOSHAWK_TASK: '3' }, outputBytesMax: 10 };
 
-it('passes a command as it is, without a shell', () => {
+it('passes a command unchanged, without a shell', () => {
   const payload = { exec: ['echo', '$HOME; rm *'], cwd: '/' };
   expect(spawnOrder({ ...order, payload }, payload)).toEqual({
     command: 'echo',
@@ -24,7 +24,7 @@ it('passes further arguments to a shell as its parameters', () => {
   });
 });
 
-it("lets the order's variables win over the payload's", () => {
+it('variables of the order override those of the payload', () => {
   const payload = { exec: ['env'], env: { GOSHAWK_TASK: '4', A: 'b' } };
   expect(spawnOrder({ ...order, payload }, payload).env).toEqual({ GOSHAWK_TASK: '3', A: 'b' });
 });

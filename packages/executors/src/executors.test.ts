@@ -17,7 +17,7 @@ describe('one executor for all payloads', () => {
     expect(sink.calls).toEqual(['started', 'ended']);
   });
 
-  it('fails what cannot be run, after start has returned', async () => {
+  it('reports an invalid payload after start has returned', async () => {
     const { sink } = record(executors, { module: './here.js' });
     expect(sink.calls).toEqual([]);
     expect((await sink.end).outcome).toEqual({
@@ -30,13 +30,13 @@ describe('one executor for all payloads', () => {
     expect(sink.calls).toEqual(['ended']);
   });
 
-  it('refuses what the worker does not allow', async () => {
+  it('refuses payloads that the worker does not allow', async () => {
     expect((await outcomeOf(executors, { exec: ['true'] })).outcome).toMatchObject({
       error: { code: 'not-allowed', message: 'this worker does not run exec tasks' },
     });
   });
 
-  it('kills what runs when it closes, and starts nothing more', async () => {
+  it('kills running tasks on close, and starts no more', async () => {
     const { sink } = record(executors, { sleep: 1e9 });
     await sink.isStarted;
     await executors.close();
@@ -61,7 +61,7 @@ describe('a sleep that is killed', () => {
     expect(sink.calls).toEqual(['started', 'ended']);
   });
 
-  it('has not started when it was killed in the same turn', async () => {
+  it('has not started if it is killed in the same turn', async () => {
     const { run, sink } = record(executors, { sleep: 1e9 });
     run.kill('cancelled');
     expect((await sink.end).runMs).toBe(0);
@@ -69,7 +69,7 @@ describe('a sleep that is killed', () => {
   });
 });
 
-it('waits for sleeps beyond the longest timer', async () => {
+it('supports sleeps longer than the longest timer', async () => {
   const { run, sink } = record(executors, { sleep: 2 ** 31 + 5 });
   await sink.isStarted;
   // A delay that overflows would fire after 1 ms, so before this one.
@@ -79,7 +79,7 @@ it('waits for sleeps beyond the longest timer', async () => {
   await sink.end;
 });
 
-it('takes 10,000 sleeps at once, none of which ends early', async () => {
+it('runs 10,000 sleeps at once, none of which ends early', async () => {
   const ends = await Promise.all(
     Array.from({ length: 10_000 }, (_, index) => {
       const sink = new RecordingSink();

@@ -24,7 +24,7 @@ function reader(): { read: Plain[]; push: (piece: Buffer) => void } {
 }
 
 describe('frames on a byte stream', () => {
-  it('come out as they went in, however the stream is cut', () => {
+  it('are decoded correctly for any chunking of the stream', () => {
     fc.assert(
       fc.property(frames, fc.infiniteStream(fc.integer({ min: 1, max: 30 })), (sent, cuts) => {
         const bytes = Buffer.concat(
@@ -50,7 +50,7 @@ describe('frames on a byte stream', () => {
 });
 
 describe('the frame writer', () => {
-  it('makes one write of the frames of a turn', async () => {
+  it('combines the frames of a turn into one write', async () => {
     const written: Buffer[] = [];
     const writer = new FrameWriter({ write: (bytes) => written.push(Buffer.from(bytes)) > 0 });
     writer.send(1, 1, Uint8Array.of(5));

@@ -6,7 +6,7 @@ import { VALUE_DEPTH_MAX } from './limits.js';
 const BYTES_MAX = 10_000;
 
 describe('a value', () => {
-  it('of JSON comes back as it was', () => {
+  it('of JSON survives the round trip', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         expect(encodeValue(value, 1_000_000)).toEqual({ text: JSON.stringify(value) });
@@ -14,16 +14,16 @@ describe('a value', () => {
     );
   });
 
-  it('of undefined is none', () => {
+  it('of undefined counts as absent', () => {
     expect(encodeValue(undefined, BYTES_MAX)).toEqual({ text: undefined });
   });
 
-  it('with toJSON or undefined properties is written as JSON.stringify does', () => {
+  it('with toJSON or undefined properties is encoded like JSON.stringify', () => {
     const value = { at: new Date(0), url: new URL('file:///a'), none: undefined };
     expect(encodeValue(value, BYTES_MAX)).toEqual({ text: JSON.stringify(value) });
   });
 
-  it('may be an instance of a class, and may hold one object twice', () => {
+  it('may be a class instance, and may contain an object twice', () => {
     class Point {
       x = 1;
     }
@@ -60,7 +60,7 @@ describe('a value', () => {
       },
       'the value cannot be read: a value was thrown that cannot be printed',
     ],
-  ])('that JSON would lose or refuse is said where it is (%#)', (value, message) => {
+  ])('that JSON would lose or refuse is reported with its path (%#)', (value, message) => {
     const encoded = encodeValue(value, BYTES_MAX);
     expect(encoded).toMatchObject({ problem: 'not-serialisable' });
     expect('message' in encoded && encoded.message).toContain(message);
@@ -73,7 +73,7 @@ describe('a value', () => {
     expect(encodeValue([value], BYTES_MAX)).toMatchObject({ problem: 'not-serialisable' });
   });
 
-  it('that is too large is refused, also when it would never end', () => {
+  it('that is too large is refused, even an infinite one', () => {
     expect(encodeValue('x'.repeat(BYTES_MAX - 2), BYTES_MAX)).toHaveProperty('text');
     expect(encodeValue('x'.repeat(BYTES_MAX - 1), BYTES_MAX)).toMatchObject({ problem: 'too-large' });
     let doubled: unknown[] = [];

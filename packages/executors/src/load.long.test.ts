@@ -18,7 +18,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('takes 2,000 starts at once, in order', async () => {
+it('handles 2,000 starts at once, in order', async () => {
   const started: number[] = [];
   const ends = Array.from({ length: 2_000 }, (_, index) => {
     const { sink } = record(executors, { exec: ['true'] });
@@ -30,7 +30,7 @@ it('takes 2,000 starts at once, in order', async () => {
   expect(started).toEqual([...started.keys()]);
 });
 
-it('gives the next run another thread when one has loaded many modules, and what runs goes on', async () => {
+it('uses a new thread for the next run if one has loaded many modules, and running tasks continue', async () => {
   const hanging = join(folder, 'hanging.mjs');
   writeFileSync(hanging, 'export default () => new Promise(() => setInterval(() => {}, 1000));');
   const one = record(executors, { module: hanging });

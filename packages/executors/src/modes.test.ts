@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createRecord, recordFile } from './process-groups.js';
 
-it('records of process groups are for their owner alone, whatever the umask', () => {
+it('only their owner can read records of process groups, with any umask', () => {
   const folder = mkdtempSync(join(tmpdir(), 'goshawk-modes-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const before = process.umask(0);

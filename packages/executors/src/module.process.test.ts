@@ -115,7 +115,7 @@ describe('a module task', () => {
     expect(sink.calls).toEqual(['started', 'ended']);
   });
 
-  it('calls the default export unless told otherwise, by path, URL, or relative to a folder', async () => {
+  it('calls the default export unless another is named, by path, URL, or relative to a folder', async () => {
     const input = { list: [1, 'ü', null, true], nested: { deep: 0.5 } };
     for (const payload of [
       { module: work, input },
@@ -126,20 +126,20 @@ describe('a module task', () => {
     }
   });
 
-  it('is told its job, its number and its attempt, and has lines for its output', async () => {
+  it('receives its job, index and attempt, and logs lines of output', async () => {
     const env = { GOSHAWK_JOB: 'a-1', GOSHAWK_TASK: '7', GOSHAWK_ATTEMPT: '2' };
     const { outcome, sink } = await outcomeOf(executors, call('told'), { env });
     expect(outcome).toEqual({ kind: 'completed', value: { job: 'a-1', index: 7, attempt: 2 } });
     expect(sink.text('stdout')).toBe('line\n');
   });
 
-  it('is told which GPUs are its own', async () => {
+  it('receives its GPUs', async () => {
     const env = { GOSHAWK_GPUS: '2,5' };
     const { outcome } = await outcomeOf(executors, call('gpus'), { env });
     expect(outcome).toEqual({ kind: 'completed', value: ['2', '5'] });
   });
 
-  it('says how far it is now and then, and at its end', async () => {
+  it('reports its progress at intervals, and at its end', async () => {
     const { sink } = await outcomeOf(executors, call('halves'));
     const lines = sink.text('stderr').trimEnd().split('\n');
     expect(lines[0]).toBe('1 of 1000 (0%)');
@@ -147,7 +147,7 @@ describe('a module task', () => {
     expect(lines.length).toBeLessThan(500);
   });
 
-  it('may have no value', async () => {
+  it('may return no value', async () => {
     expect((await outcomeOf(executors, call('nothing'))).outcome).toEqual({ kind: 'completed' });
   });
 
@@ -188,7 +188,7 @@ describe('a module task', () => {
     });
   });
 
-  it('is loaded again when what it lacked is there', async () => {
+  it('is loaded again once a missing file exists', async () => {
     const lacking = join(folder, 'lacking.mjs');
     writeFileSync(lacking, 'export { default } from "./lacked.mjs";');
     expect((await outcomeOf(executors, { module: lacking })).outcome).toMatchObject({
@@ -201,7 +201,7 @@ describe('a module task', () => {
     });
   });
 
-  it('may do with its parent port what it likes', async () => {
+  it('may use its parent port freely', async () => {
     const other = new Executors({ dataFolder: folder, moduleThreads: 1 });
     expect((await outcomeOf(other, call('posts'))).outcome).toEqual({ kind: 'completed' });
     const { outcome, sink } = await outcomeOf(other, call('prints'));
@@ -213,7 +213,7 @@ describe('a module task', () => {
   it.each([
     ['changing.mjs', 'export default'],
     ['changing.cjs', 'module.exports ='],
-  ])('runs the file as it is now, not as it was for an earlier task (%s)', async (name, exports) => {
+  ])('runs the current version of the file, not that of an earlier task (%s)', async (name, exports) => {
     const changing = join(folder, name);
     for (const version of [1, 22, 333]) {
       writeFileSync(changing, `${exports} () => ${version};`);
@@ -224,7 +224,7 @@ describe('a module task', () => {
     }
   });
 
-  describe('imports what is on disk when it starts', () => {
+  describe('imports files as they are on disk when it starts', () => {
     const resultOf = async (module: string) => {
       const { outcome } = await outcomeOf(executors, { module });
       return outcome.kind === 'completed' ? outcome.value : outcome;
@@ -296,7 +296,7 @@ describe('a module task', () => {
       expect(await resultOf(join(at, 'main.mjs'))).toBe(2);
     });
 
-    it('a module behind a link, also in the place of a folder', async () => {
+    it('a module behind a symbolic link, even if the link replaces a folder', async () => {
       for (const version of ['v1', 'v2']) {
         mkdirSync(join(at, version));
         write(`${version}/helper.mjs`, `export const value = '${version}';`);
@@ -319,7 +319,7 @@ describe('a module task', () => {
       expect(await resultOf(join(at, 'main.mjs'))).toEqual(['v2', 'v2']);
     });
 
-    it('in the same thread while nothing changes', async () => {
+    it('in the same thread while no file changes', async () => {
       write(
         'main.mjs',
         `import { threadId } from 'node:worker_threads'; import './helper.mjs';
@@ -337,7 +337,7 @@ describe('a module task', () => {
       await one.close();
     });
 
-    it('says in one line that it is TypeScript, where Node does not run that', async () => {
+    it('fails in one line if it is TypeScript and Node does not support that', async () => {
       write('main.ts', 'export default (): number => 1;');
       const { outcome } = await outcomeOf(executors, { module: join(at, 'main.ts') });
       if (outcome.kind === 'completed') expect(outcome.value).toBe(1);
@@ -348,7 +348,7 @@ describe('a module task', () => {
     });
   });
 
-  it('sees the listed environment and the order, nothing secret and nothing of the task before it', async () => {
+  it('sees the listed environment and the order, but no secrets and nothing of the previous task', async () => {
     const values = [];
     for (const task of ['1', '2']) {
       const { outcome } = await outcomeOf(executors, call('environment'), {
@@ -363,8 +363,8 @@ describe('a module task', () => {
   });
 });
 
-describe('what a module prints', () => {
-  it('is its output', async () => {
+describe('the output of a module', () => {
+  it('contains what it prints', async () => {
     const { sink } = await outcomeOf(executors, call('prints'));
     expect(sink.text('stdout')).toBe('out 1\ntail');
     expect(sink.text('stderr')).toBe('err\n');
@@ -381,13 +381,13 @@ describe('what a module prints', () => {
     expect(sink.text('stderr')).toBe('');
   });
 
-  it.each(['throwsLate', 'exitsLate'])('beyond the limit has its end also when it %s', async (name) => {
+  it.each(['throwsLate', 'exitsLate'])('beyond the limit keeps its end even if it %s', async (name) => {
     const { outcome, sink } = await outcomeOf(executors, call(name), { outputBytesMax: 72 });
     expect(outcome.kind).toBe('failed');
     expect(sink.text('stdout')).toMatch(/omitted here\n999\n1000\n$/);
   });
 
-  it('beyond the limit has its end also when its thread is ended in a loop', async () => {
+  it('beyond the limit keeps its end even if its thread is terminated in a loop', async () => {
     const { run, sink } = record(executors, call('loopsLate'), { outputBytesMax: 72 });
     await expect.poll(() => sink.text('stderr')).toBe('looping\n');
     run.kill('timeout');
@@ -397,7 +397,7 @@ describe('what a module prints', () => {
 });
 
 describe('a module task that is killed', () => {
-  it('ends although it never lets go of its thread', async () => {
+  it('ends although it never yields', async () => {
     const { run, sink } = record(executors, call('loops'));
     await expect.poll(() => sink.text()).toBe('looping\n');
     run.kill('timeout');
@@ -406,7 +406,7 @@ describe('a module task that is killed', () => {
     expect((await outcomeOf(executors, call('add', { a: 1, b: 1 }))).outcome).toMatchObject({ value: 2 });
   });
 
-  it('hears of it by its signal, and has time to end by itself', async () => {
+  it('is notified by its abort signal, and has time to end', async () => {
     const { run, sink } = record(executors, call('listens'));
     await expect.poll(() => sink.text()).toBe('listening\n');
     run.kill('cancelled');
@@ -414,7 +414,7 @@ describe('a module task that is killed', () => {
     expect(sink.text()).toBe('listening\nthe task was stopped: cancelled\n');
   });
 
-  it('ends with its thread when it ends that at its signal', async () => {
+  it('may end its thread on its abort signal', async () => {
     const other = new Executors({ dataFolder: folder, graceMs: 1e9 });
     const { run, sink } = record(other, call('exitsOnAbort'));
     await expect.poll(() => sink.text()).toBe('listening\n');
@@ -423,7 +423,7 @@ describe('a module task that is killed', () => {
     await other.close();
   });
 
-  it('ends after the grace time where it does not heed its signal', async () => {
+  it('ends after the grace period if it ignores its abort signal', async () => {
     const { run, sink } = record(executors, call('ignores'));
     await expect.poll(() => sink.text()).toBe('deaf\n');
     run.kill('timeout');
@@ -431,7 +431,7 @@ describe('a module task that is killed', () => {
     expect((await outcomeOf(executors, call('add', { a: 1, b: 1 }))).outcome).toMatchObject({ value: 2 });
   });
 
-  it('while it waits for a thread never starts', async () => {
+  it('never starts if it still waits for a thread', async () => {
     const running = [record(executors, call('hangs')), record(executors, call('hangs'))];
     await Promise.all(running.map(({ sink }) => sink.isStarted));
     const waiting = record(executors, call('add', { a: 1, b: 1 }));
@@ -446,7 +446,7 @@ describe('a module task that is killed', () => {
   });
 });
 
-it('harms the globals of its thread for as long as no task of it fails', async () => {
+it('keeps its changes of globals in its thread until one of its tasks fails', async () => {
   const other = new Executors({ dataFolder: folder, moduleThreads: 1 });
   expect((await outcomeOf(other, call('spoils'))).outcome.kind).toBe('completed');
   expect((await outcomeOf(other, call('default', 1))).outcome.kind).toBe('failed');
@@ -477,7 +477,7 @@ describe('a module in a native call that does not return', () => {
     }
   });
 
-  it('holds no thread of others, up to a number of them', async () => {
+  it('blocks no threads of others, up to a number of such calls', async () => {
     const other = new Executors({ dataFolder: folder, moduleThreads: 1 });
     const input = fifo();
     let end = 'killed';
@@ -494,7 +494,7 @@ describe('a module in a native call that does not return', () => {
     expect(runs).toBeGreaterThan(STUCK_THREADS_MAX);
   });
 
-  it('does not keep the process that is to end', async () => {
+  it('does not prevent the process from exiting', async () => {
     const input = fifo();
     const script = `
       const { open } = await import('node:fs/promises');
@@ -517,8 +517,8 @@ describe('a module in a native call that does not return', () => {
   });
 });
 
-describe('a module that takes memory outside of its heap', () => {
-  it.each(['hoards', 'hoardsSlowly'])('is ended for it, and the worker goes on (%s)', async (name) => {
+describe('a module that allocates memory outside of its heap', () => {
+  it.each(['hoards', 'hoardsSlowly'])('is killed, and the worker continues (%s)', async (name) => {
     const other = new Executors({ dataFolder: folder, moduleThreads: 2, moduleHeapMiBMax: 64 });
     const beside = record(other, call('hangs'));
     await beside.sink.isStarted;
@@ -544,7 +544,7 @@ describe('a thread that does not start', () => {
     await tight.close();
   });
 
-  it('since it is refused at once fails its run, and nothing else', async () => {
+  it('because it is refused at once fails only its run', async () => {
     const refused = new ModuleExecutor({
       threads: 1,
       heapMiBMax: 64,
@@ -569,7 +569,7 @@ describe('a thread that does not start', () => {
   });
 });
 
-it('takes 10,000 at once', async () => {
+it('handles 10,000 tasks at once', async () => {
   const ends = await Promise.all(
     Array.from({ length: 10_000 }, (_, a) => record(executors, call('add', { a, b: 1 })).sink.end),
   );
@@ -578,7 +578,7 @@ it('takes 10,000 at once', async () => {
   );
 });
 
-it('ends its threads when it closes, with what runs in them', async () => {
+it('terminates its threads and their tasks on close', async () => {
   const other = new Executors({ dataFolder: folder, moduleThreads: 1 });
   const { sink } = record(other, call('hangs'));
   await sink.isStarted;

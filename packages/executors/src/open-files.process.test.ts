@@ -15,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const sh = (line: string) => ({ exec: [line], shell: true });
 
-it('a command has the soft limit of open files that it is to have, and the hard one of the worker', async () => {
+it('a command has the configured soft limit of open files, and the hard limit of the worker', async () => {
   const hard = execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' });
   const executors = new Executors({ dataFolder: folder, openFiles: 512 });
   const { sink } = await outcomeOf(executors, sh('ulimit -Sn; ulimit -Hn'));
@@ -23,7 +23,7 @@ it('a command has the soft limit of open files that it is to have, and the hard 
   await executors.close();
 });
 
-it('more commands run at once than such a limit has room for', async () => {
+it('more commands run at once than the limit of open files', async () => {
   const executors = new Executors({ dataFolder: folder, openFiles: 80 });
   const first = await outcomeOf(executors, sh('ulimit -Sn'));
   expect(first.sink.text()).toBe('80\n');
@@ -34,7 +34,7 @@ it('more commands run at once than such a limit has room for', async () => {
   await executors.close();
 });
 
-it('the limit that a worker is started with is known, though Node raises it', () => {
+it('the original limit of a worker is known although Node raises it', () => {
   const file = compiledFile('./open-files.js', import.meta.url);
   const script = `import { inheritedOpenFiles } from ${JSON.stringify(file)}; console.log(inheritedOpenFiles());`;
   // A process of Node between the shell and the worker, as `up` is, has raised it already.
@@ -44,7 +44,7 @@ it('the limit that a worker is started with is known, though Node raises it', ()
   expect(said).toBe('300\n');
 });
 
-it('a command ignores and blocks no signal, and has the umask of the worker', async () => {
+it('a command ignores and blocks no signals, and has the umask of the worker', async () => {
   const executors = new Executors({ dataFolder: folder });
   const { sink } = await outcomeOf(executors, sh('umask; grep -E "^Sig(Blk|Ign)" /proc/self/status'));
   const umask = process.umask().toString(8).padStart(4, '0');

@@ -29,7 +29,7 @@ function read(path: string): string {
 }
 
 describe('output to a file', () => {
-  it('goes there in place of the log, under the names of job, task and attempt, in folders that are made', async () => {
+  it('replaces the log, uses the names of job, task and attempt, and creates missing folders', async () => {
     const payload = { exec: SAYS, cwd: folder, stdout: 'of/{job}/{index}.{attempt}.txt' };
     const { outcome, sink } = await outcomeOf(executors, payload, { env });
     expect(outcome).toEqual({ kind: 'completed', exitCode: 0 });
@@ -38,12 +38,12 @@ describe('output to a file', () => {
     expect(sink.text('stderr')).toBe('err\n');
   });
 
-  it('of both streams may be one file, in the order in which it was written', async () => {
+  it('of both streams may go to one file, in order of writing', async () => {
     await outcomeOf(executors, { exec: SAYS, cwd: folder, stdout: 'both', stderr: './both' }, { env });
     expect(read('both')).toBe('out\nerr\nmore\n');
   });
 
-  it('replaces what an earlier attempt has left, and has no limit', async () => {
+  it('replaces the file of an earlier attempt, and has no limit', async () => {
     writeFileSync(join(folder, 'again'), 'x'.repeat(10_000));
     const payload = { exec: ['echo', 'new'], stdout: join(folder, 'again') };
     await outcomeOf(executors, payload, { env, outputBytesMax: 1 });
@@ -62,7 +62,7 @@ describe('output to a file', () => {
     },
   );
 
-  it('may be thrown away', async () => {
+  it('may be discarded', async () => {
     const { outcome } = await outcomeOf(executors, { exec: SAYS, stdout: '/dev/null' }, { env });
     expect(outcome).toMatchObject({ kind: 'completed' });
   });
@@ -73,7 +73,7 @@ describe('output to a file', () => {
     ['a-folder', 'it is a folder'],
     ['a-pipe', 'it is neither a file nor /dev/null'],
     ['/dev/full', 'it is neither a file nor /dev/null'],
-  ])('that cannot be had fails the task in one line, before it starts: %s', async (stdout, message) => {
+  ])('that cannot be opened fails the task in one line before it starts: %s', async (stdout, message) => {
     writeFileSync(join(folder, 'a-file'), '');
     mkdirSync(join(folder, 'a-folder'), { recursive: true });
     rmSync(join(folder, 'a-pipe'), { force: true });
@@ -86,13 +86,13 @@ describe('output to a file', () => {
     expect(runMs).toBe(0);
   });
 
-  it('makes no folder for the command to run in', async () => {
+  it('does not create the working folder of the command', async () => {
     const payload = { exec: SAYS, cwd: join(folder, 'none'), stdout: 'out' };
     const { outcome } = await outcomeOf(executors, payload, { env });
     expect(outcome).toMatchObject({ error: { message: expect.stringContaining('does not exist') } });
   });
 
-  it('is no hindrance to a kill, whenever that comes', async () => {
+  it('does not prevent a kill at any time', async () => {
     const payload = { exec: ['sleep', '1000'], cwd: folder, stdout: 'killed' };
     const runs = Array.from({ length: 10 }, () => record(executors, payload, { env }));
     runs[0]!.run.kill('cancelled');
@@ -106,7 +106,7 @@ describe('output to a file', () => {
 });
 
 describe('a full disk', () => {
-  it('is named where a command fails of it, and the next one runs', async (context) => {
+  it('is named as the reason of a failed command, and the next command runs', async (context) => {
     const disk = join(folder, 'disk');
     mkdirSync(disk);
     try {
@@ -129,7 +129,7 @@ describe('a full disk', () => {
     }
   });
 
-  it('for which no descriptor is left is no fault of the task', () => {
+  it('that fails for lack of file descriptors is not blamed on the task', () => {
     const source = `
       import { openSync } from 'node:fs';
       import { openOutputFiles } from ${JSON.stringify(pathToFileURL(compiledFile('./output-files.js', import.meta.url)).href)};

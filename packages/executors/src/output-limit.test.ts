@@ -21,7 +21,7 @@ const gap =
   /goshawk: std(?:out|err) is too long[^\n]*\ngoshawk: (\d+) bytes of std(?:out|err) omitted here\n/;
 
 describe('the limit of output', () => {
-  it('keeps the first and the last bytes of each stream, and says how many it omits between them', () => {
+  it('keeps the first and the last bytes of each stream, and reports how many it omits', () => {
     const text = fc.stringMatching(/^[a-z\n]{0,9}$/);
     const pieces = fc.array(fc.tuple(fc.constantFrom('stdout' as const, 'stderr' as const), text), {
       maxLength: 40,
@@ -47,7 +47,7 @@ describe('the limit of output', () => {
     );
   });
 
-  it('cuts no character where it has all of it', () => {
+  it('does not split a complete character', () => {
     const { stdout } = kept(64, [['stdout', '€'.repeat(100)]]);
     expect(stdout).not.toContain('\ufffd');
     const [head, , tail] = stdout.split(gap);
@@ -55,21 +55,21 @@ describe('the limit of output', () => {
     expect(tail).toBe('€'.repeat(2));
   });
 
-  it('keeps bytes that are no UTF-8 as they are', () => {
+  it('keeps bytes that are not UTF-8', () => {
     const limit = new OutputLimit(16);
     const bytes = Buffer.alloc(16, 0xbf);
     const chunks = [...limit.keep('stdout', bytes), ...limit.end()];
     expect(Buffer.concat(chunks.map((chunk) => chunk.bytes)).equals(bytes)).toBe(true);
   });
 
-  it('marks a gap on a line of its own, without an empty line before it, as soon as bytes are dropped', () => {
+  it('marks a gap on a separate line, without an empty line before it, as soon as bytes are dropped', () => {
     expect(kept(8, [['stdout', 'ab\ncd\n\nxyz']]).stdout).toMatch(/^ab\ncd\n\ngoshawk: stdout is too long/);
     expect(kept(8, [['stderr', 'abcdefghijk']]).stderr).toMatch(/^abcdefg\ngoshawk: stderr is too long/);
   });
 });
 
 describe('a tail whose writer is stopped', () => {
-  it('is read up to the last whole write', () => {
+  it('is read up to the last complete write', () => {
     const memory = OutputTail.memory(4);
     const tail = new OutputTail(memory);
     tail.push(Buffer.from('abcdef'));

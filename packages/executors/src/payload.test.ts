@@ -10,14 +10,14 @@ describe('a command', () => {
     expect(() => checkExec(payload)).toThrow(message);
   });
 
-  it('with everything in order is taken', () => {
+  it('with valid fields is accepted', () => {
     const payload = { exec: ['a', '', 'ü'], env: { A: '' }, cwd: '/', stdin: new Uint8Array(3) };
     expect(() => checkExec(payload)).not.toThrow();
   });
 });
 
-describe("a module's file", () => {
-  it('is an absolute path, a URL, or relative to the folder that was given', () => {
+describe('the file of a module', () => {
+  it('is an absolute path, a URL, or relative to the given folder', () => {
     expect(modulePath({ module: '/a/b.js' })).toBe('/a/b.js');
     expect(modulePath({ module: 'file:///a/b%20c.js' })).toBe('/a/b c.js');
     expect(modulePath({ module: './b.js', cwd: '/a' })).toBe('/a/b.js');
@@ -27,7 +27,7 @@ describe("a module's file", () => {
     [{ module: './b.js' }, 'has no base folder'],
     [{ module: './b.js', cwd: 'a' }, 'has no base folder'],
     [{ module: 'file://elsewhere/b.js' }, 'not a URL of a local file'],
-  ])('cannot be told from %j', (payload, message) => {
+  ])('cannot be %j', (payload, message) => {
     expect(() => modulePath(payload)).toThrow(message);
   });
 });

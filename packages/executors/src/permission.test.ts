@@ -33,7 +33,7 @@ function refusal(gate: Gate, payload: Payload): string | undefined {
 }
 
 describe('a gate', () => {
-  it('lets everything through unless told otherwise, and nothing that is switched off', () => {
+  it('permits everything by default, except disabled payload types', () => {
     const exec = { exec: ['/bin/true'] };
     const module = { module: '/m.mjs' };
     for (const payload of [exec, module, { sleep: 1 }]) {
@@ -79,7 +79,7 @@ describe('a gate', () => {
     }
   });
 
-  it('hands on the file that it has looked at, and refuses it when that is another one by its turn', () => {
+  it('passes on the checked file, and refuses it if it has been replaced since', () => {
     const allowed = realpathSync(join(folder, 'allowed'));
     const gate = new Gate({ module: [allowed] });
     const link = join(folder, 'to-work.mjs');
@@ -95,7 +95,7 @@ describe('a gate', () => {
     expect(new Gate({}).changedSince('/anything')).toBeUndefined();
   });
 
-  it('takes absolute paths only', () => {
+  it('accepts only absolute paths', () => {
     expect(() => new Gate({ exec: ['echo'] })).toThrow('"echo" is not an absolute path');
   });
 });

@@ -26,7 +26,7 @@ function read() {
 }
 
 describe('the record of process groups', () => {
-  it('says whose it is and of which boot', () => {
+  it('contains its owner and the boot id', () => {
     expect(read()).toEqual({
       boot: bootId(),
       worker: { pid: 100, start: 5 },
@@ -35,7 +35,7 @@ describe('the record of process groups', () => {
     });
   });
 
-  it('holds a group from add to remove, with its start time', () => {
+  it('contains a group from add to remove, with its start time', () => {
     const record = new GroupRecord(file, fail);
     const slot = record.add(process.pid);
     const start = processIdentity(process.pid)?.start ?? 0;
@@ -46,7 +46,7 @@ describe('the record of process groups', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('grows only with what is there at once', () => {
+  it('grows only with the number of concurrent groups', () => {
     const record = new GroupRecord(file, fail);
     record.remove(record.add(process.pid));
     const { size } = statSync(file);
@@ -54,7 +54,7 @@ describe('the record of process groups', () => {
     expect(statSync(file).size).toBe(size);
   });
 
-  it('agrees with a set of groups after any adds and removes', () => {
+  it('equals a set of groups after any adds and removes', () => {
     const record = new GroupRecord(file, fail);
     const slots = new Map<number, number>();
     fc.assert(
@@ -73,14 +73,14 @@ describe('the record of process groups', () => {
     );
   });
 
-  it('complains once when it cannot be written, and goes on', () => {
+  it('reports once that it cannot be written, and continues', () => {
     const errors: Error[] = [];
     const record = new GroupRecord(join(folder, 'none', 'r2.txt'), (error) => errors.push(error));
     record.remove(record.add(process.pid));
     expect(errors).toHaveLength(1);
   });
 
-  it('reads nothing dangerous from a damaged file', () => {
+  it('ignores dangerous entries of a damaged file', () => {
     expect(parseRecord('')).toBeUndefined();
     expect(parseRecord('something else\n5 5\n')).toBeUndefined();
     const header = readFileSync(file, 'latin1');

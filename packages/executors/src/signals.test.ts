@@ -6,13 +6,13 @@ test.runIf(process.platform === 'linux')('all signals of the system are known by
   expect(SIGNALS).toEqual(constants.signals);
 });
 
-test('the exit code of a signal is that of a shell', () => {
+test('the exit code of a signal is the same as in a shell', () => {
   expect(exitCodeOfSignal('SIGXCPU')).toBe(152);
   expect(exitCodeOfSignal('SIGNONE')).toBeUndefined();
   expect(exitCodeOfSignal('toString')).toBeUndefined();
 });
 
-test('real-time signals have the names that shells give them', () => {
+test('real-time signals have the same names as in shells', () => {
   for (let number = 34; number <= 64; number++)
     expect(exitCodeOfSignal(nameOfRealTimeSignal(number))).toBe(128 + number);
   expect(exitCodeOfSignal('SIGRTMIN')).toBe(162);

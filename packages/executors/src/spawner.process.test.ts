@@ -67,7 +67,7 @@ async function startWorker(): Promise<{ worker: ChildProcess; commands: ProcessI
 }
 
 describe('when the worker dies', () => {
-  it('the spawner ends its commands and itself, and leaves no record', async () => {
+  it('the spawner kills its commands and exits, and leaves no record', async () => {
     const { worker, commands } = await startWorker();
     const [before] = records();
     const [escaped, ...group] = commands;
@@ -79,8 +79,8 @@ describe('when the worker dies', () => {
   });
 });
 
-describe('when both die', () => {
-  it('the next worker ends what they left, in the group and out of it', async () => {
+describe('when worker and spawner die', () => {
+  it('the next worker kills their processes, even outside the process group', async () => {
     const { worker, commands } = await startWorker();
     const { spawner } = records()[0]!;
     process.kill(spawner.pid, 'SIGSTOP');
@@ -95,7 +95,7 @@ describe('when both die', () => {
     expect(await executors.endLeftovers()).toBe(0);
   });
 
-  it('a spawner that still hangs about is ended first', async () => {
+  it('a remaining spawner is killed first', async () => {
     const { worker, commands } = await startWorker();
     const { spawner } = records()[0]!;
     process.kill(spawner.pid, 'SIGSTOP');
@@ -106,8 +106,8 @@ describe('when both die', () => {
   });
 });
 
-describe('ending leftovers', () => {
-  it('spares the commands of a worker that is alive', async () => {
+describe('killing leftover processes', () => {
+  it('skips the commands of a live worker', async () => {
     const { worker, commands } = await startWorker();
     expect(await executors.endLeftovers()).toBe(0);
     expect(commands.filter(isAlive)).toEqual(commands);
@@ -116,7 +116,7 @@ describe('ending leftovers', () => {
     process.kill(commands[0]!.pid, 'SIGKILL');
   });
 
-  it('spares a process that has come by the number of one that is gone', async () => {
+  it('skips a process that has reused the pid of an ended one', async () => {
     const bystander = spawn('sleep', ['1000'], { detached: true });
     const identity = processIdentity(bystander.pid!)!;
     const dead = { pid: identity.pid, start: identity.start - 1 };
@@ -128,7 +128,7 @@ describe('ending leftovers', () => {
     bystander.kill('SIGKILL');
   });
 
-  it('spares everything when the machine has booted since', async () => {
+  it('skips everything if the machine has rebooted since', async () => {
     const bystander = spawn('sleep', ['1000'], { detached: true });
     const identity = processIdentity(bystander.pid!)!;
     mkdirSync(recordFolder(folder));
@@ -140,13 +140,13 @@ describe('ending leftovers', () => {
     bystander.kill('SIGKILL');
   });
 
-  it('finds nothing where there was no worker before', async () => {
+  it('finds nothing if there was no earlier worker', async () => {
     expect(await executors.endLeftovers()).toBe(0);
   });
 });
 
 describe('when the spawner dies', () => {
-  it('its runs fail, their commands end first, and the next run has a new spawner', async () => {
+  it('its commands are killed, then its runs fail, and the next run has a new spawner', async () => {
     const { sink } = record(executors, { exec: ['sleep 1000 & echo $! $$; wait'], shell: true });
     await expect.poll(() => sink.text()).toContain('\n');
     const commands = identities(sink.text());
@@ -164,7 +164,7 @@ describe('when the spawner dies', () => {
     expect(records().map((one) => one.spawner)).not.toContainEqual(spawner);
   });
 
-  it('runs that it has not been given go to the next', async () => {
+  it('runs that it has not received go to the next spawner', async () => {
     await outcomeOf(executors, { exec: ['true'] });
     const { spawner } = records()[0]!;
     process.kill(spawner.pid, 'SIGSTOP');
@@ -180,7 +180,7 @@ describe('when the spawner dies', () => {
 });
 
 describe('the spawner', () => {
-  it('is left alone by the signals with which a service or a terminal ends its worker', async () => {
+  it('ignores the signals with which a service manager or a terminal stops its worker', async () => {
     const { sink } = record(executors, { exec: ['cat; sleep 0.1'], shell: true });
     await sink.isStarted;
     const { spawner } = records()[0]!;
@@ -205,7 +205,7 @@ describe('the spawner', () => {
     expect(peakKiB).toBeLessThan(200 * 1024);
   });
 
-  it('ends with the executors, and what runs is killed', async () => {
+  it('exits with the executors, and running commands are killed', async () => {
     const { sink } = record(executors, { exec: ['sleep', '1000'] });
     await sink.isStarted;
     const { spawner } = records()[0]!;
@@ -215,7 +215,7 @@ describe('the spawner', () => {
     expect(readdirSync(recordFolder(folder))).toEqual([]);
   });
 
-  it('that hangs does not keep the executors from closing, nor its commands running', async () => {
+  it('that hangs does not prevent the executors from closing, and its commands are killed', async () => {
     const other = new Executors({ dataFolder: folder, graceMs: 100 });
     const { sink } = record(other, { exec: ['echo $$; sleep 1000'], shell: true });
     await expect.poll(() => sink.text()).toContain('\n');
@@ -227,7 +227,7 @@ describe('the spawner', () => {
     expect(readdirSync(recordFolder(folder))).toEqual([]);
   });
 
-  it('that cannot be started, for want of descriptors, fails the run and leaves the worker alive', async () => {
+  it('that cannot be started for lack of file descriptors fails the run, and the worker continues', async () => {
     const source = `
       import { closeSync, openSync } from 'node:fs';
       import { Executors } from ${JSON.stringify(pathToFileURL(compiledFile('./index.js', import.meta.url)).href)};
@@ -260,7 +260,7 @@ describe('the spawner', () => {
     ]);
   });
 
-  it('that cannot have its record fails the run with the reason', async () => {
+  it('that cannot write its record fails the run with the reason', async () => {
     const blocked = join(folder, 'file');
     writeFileSync(blocked, '');
     const other = new Executors({ dataFolder: blocked });
@@ -272,8 +272,8 @@ describe('the spawner', () => {
   });
 });
 
-describe('a spawner that ends before it is ready', () => {
-  it('fails the runs that waited for it, and none that came later', async () => {
+describe('a spawner that exits before it is ready', () => {
+  it('fails the waiting runs, but no later ones', async () => {
     const environment: Record<string, string> = { ...process.env, NODE_OPTIONS: '--no-such-option' } as never;
     const own = new ExecExecutor({
       dataFolder: folder,

@@ -10,7 +10,7 @@ function access(rules: Partial<AccessRules> = {}): Access {
 
 describe('on loopback, without tokens', () => {
   it.each(['localhost:7080', '127.0.0.1', '[::1]:7080', 'LOCALHOST'])(
-    'whoever asks %s may do all',
+    'requests with %s may do everything',
     (host) => {
       expect(access().admit('GET', { host })).toBe('operate');
       expect(access().admit('POST', { host, ...JSON_TYPE })).toBe('operate');
@@ -18,23 +18,23 @@ describe('on loopback, without tokens', () => {
   );
 
   it.each(['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:7080', '', '10.0.0.7'])(
-    'nobody is served who asks %s (DNS rebinding)',
+    'requests with %s are refused (DNS rebinding)',
     (host) => {
       expect(() => access().admit('GET', { host })).toThrow('unknown host name');
     },
   );
 
-  it('a name that was allowed is served', () => {
+  it('a request for an allowed name is served', () => {
     expect(access({ hosts: ['goshawk.example'] }).admit('GET', { host: 'Goshawk.example:443' })).toBe(
       'operate',
     );
   });
 });
 
-describe('what changes something', () => {
+describe('a request that changes something', () => {
   const host = 'localhost:7080';
 
-  it('comes from the page itself, or from no page', () => {
+  it('is accepted from the page itself, or without an origin', () => {
     expect(access().admit('POST', { host, origin: `http://${host}`, ...JSON_TYPE })).toBe('operate');
     for (const origin of ['http://evil.example', 'http://localhost:9999', 'null', 'https://localhost']) {
       expect(() => access().admit('POST', { host, origin, ...JSON_TYPE })).toThrow('another site');
@@ -42,7 +42,7 @@ describe('what changes something', () => {
   });
 
   it.each([undefined, 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; a=b'])(
-    'is refused as %s, which a form of another site can send',
+    'is refused as %s, which a form on another site can send',
     (type) => {
       const headers = type === undefined ? { host } : { host, 'content-type': type };
       for (const method of ['POST', 'PUT', 'DELETE']) {
@@ -55,7 +55,7 @@ describe('what changes something', () => {
 describe('tokens', () => {
   const guarded = access({ tokens: TOKENS, isLoopback: false });
 
-  it('say what somebody may do', () => {
+  it('determine what a client may do', () => {
     const host = '10.0.0.7:7080';
     expect(guarded.admit('GET', { host, authorization: 'Bearer reader-reader-1234' })).toBe('read');
     expect(guarded.admit('GET', { host, authorization: 'bearer operator-operator-1' })).toBe('operate');
@@ -68,30 +68,30 @@ describe('tokens', () => {
     );
   });
 
-  it('give no more than is allowed here', () => {
+  it('grant no more than this server allows', () => {
     const looking = access({ tokens: TOKENS, isLoopback: false, most: 'read' });
     expect(looking.admit('GET', { host: 'h', authorization: 'Bearer operator-operator-1' })).toBe('read');
   });
 
-  it('are needed beyond loopback', () => {
+  it('are required beyond loopback', () => {
     expect(() => access({ isLoopback: false })).toThrow('beyond loopback, anyone on the network');
   });
 
   it.each(['write aaaaaaaaaaaaaaaaaaaa', 'read short', 'read aaaaaaaaaaaaaaaaaaaa bbb', 'read'])(
-    'are not read from the line %s',
+    'are not parsed from the line %s',
     (line) => {
       expect(() => parseTokens(`\n${line}\n`, 'tokens')).toThrow('tokens, line 2: expected a role');
     },
   );
 });
 
-it('a token may have a # in it', () => {
+it('may contain a #', () => {
   expect(parseTokens('read reader#reader#1234 # ann', 'tokens')).toEqual([
     { role: 'read', token: 'reader#reader#1234' },
   ]);
 });
 
-test('each role may do what those before it may', () => {
+test('each role includes the lower ones', () => {
   checkRole('operate', 'read');
   checkRole('submit', 'submit');
   expect(() => checkRole('read', 'submit')).toThrow('requires the role submit; you have read');

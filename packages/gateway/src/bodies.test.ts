@@ -19,7 +19,7 @@ function countOf(value: unknown): number {
 }
 
 describe('a body', () => {
-  test('has no more values than were counted, and not many fewer', () => {
+  test('has at most the counted number of values, and not many fewer', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         const counted = valuesOf(Buffer.from(JSON.stringify(value)));
@@ -35,20 +35,20 @@ describe('a body', () => {
     ['"x",', 3_000_000],
     ['{"a":', 200],
     [' ', LIMITS.bodyBytesMax + 1],
-  ])('of %s again and again is refused before anything is made of it', async (text, times) => {
+  ])('with too many repetitions of %s is refused before it is parsed', async (text, times) => {
     await expect(new Bodies().read(request(), inChunks(text.repeat(times)))).rejects.toMatchObject({
       status: 413,
       code: 'too-large',
     });
   });
 
-  test('is UTF-8, without a byte order mark', async () => {
+  test('must be UTF-8 without a byte order mark', async () => {
     const read = (bytes: Uint8Array) => new Bodies().read(request(), Readable.from([bytes]));
     expect(await read(Buffer.from('\ufeff"é"'))).toBe('"é"');
     await expect(read(Buffer.of(0x22, 0xff, 0x22))).rejects.toMatchObject({ status: 400, code: 'bad-text' });
   });
 
-  test('is refused while others take what there is, and read when they have ended', async () => {
+  test('is refused while others use the memory budget, and read afterwards', async () => {
     const bodies = new Bodies(1_000);
     const text = JSON.stringify('x'.repeat(600));
     const [first, second] = [request(), request()];

@@ -49,7 +49,7 @@ async function opened() {
   return { post, done, queries };
 }
 
-it('says what it would do, and does nothing, with dryRun', async () => {
+it('reports what it would do, and changes nothing, with dryRun', async () => {
   const { post, done, queries } = await opened();
   expect((await post({ action: 'cancel', q: 'name:etl*', dryRun: true })).body).toMatchObject({
     ...{ schema: 'goshawk.bulk/1', dryRun: true, matched: 4, jobs: 2 },
@@ -65,7 +65,7 @@ it('says what it would do, and does nothing, with dryRun', async () => {
   expect(queries[0]).toEqual({ name: 'etl*', all: true, limit: 10_000 });
 });
 
-it('does it with the jobs that it applies to, and says which one was refused and why', async () => {
+it('changes the matching jobs, and reports which was refused and why', async () => {
   const { post, done } = await opened();
   expect((await post({ action: 'cancel', q: '' })).body).toMatchObject({
     ...{ jobs: 2, failed: 1, errors: [{ job: 'a-2', message: 'its scheduler is full' }] },
@@ -76,7 +76,7 @@ it('does it with the jobs that it applies to, and says which one was refused and
   expect(done).toEqual(['cancel a-1', 'retry a-3']);
 });
 
-it('refuses a request for everything by mistake', async () => {
+it('refuses an unintended request for all jobs', async () => {
   const { post, done } = await opened();
   for (const body of [
     { action: 'cancel' },
@@ -89,7 +89,7 @@ it('refuses a request for everything by mistake', async () => {
   expect(done).toEqual([]);
 });
 
-it('does the rest where one of the named jobs is gone', async () => {
+it('changes the other jobs if one no longer exists', async () => {
   const { post, done } = await opened();
   expect((await post({ action: 'hold', ids: ['a-1', 'a-9'] })).body).toMatchObject({
     ...{ matched: 1, jobs: 1, failed: 0 },

@@ -44,7 +44,7 @@ it('finds a task that runs ten times longer than others of its stage, or than it
   expect(findings.list(NOW)).toEqual([]);
 });
 
-it('forgets a slow task of a job that was not asked for again', () => {
+it('forgets a slow task of a job that is no longer sampled', () => {
   const findings = new Findings();
   findings.noteJob(job('a-1', [[3, 61_000]]), NOW);
   findings.noteJob(job('a-2', []), NOW + 299_000);
@@ -53,7 +53,7 @@ it('forgets a slow task of a job that was not asked for again', () => {
   expect(findings.list(NOW + 300_000)).toEqual([]);
 });
 
-it('finds a user whose tasks are most of those that wait, while others wait', () => {
+it('finds a user with most of the waiting tasks while others wait', () => {
   const findings = new Findings();
   findings.noteUsers([waiting('bob', 5_000)]);
   expect(findings.list(NOW)).toEqual([]);

@@ -5,7 +5,7 @@ import { gatewayTo } from './gateway.fixture.js';
 import { HeldAnswers } from './held-answers.js';
 import { LIMITS } from './limits.js';
 
-it('refuses one token more than its share, and others nothing', () => {
+it('limits one token to its share, and does not affect others', () => {
   const held = new HeldAnswers(2);
   const released = Array.from({ length: LIMITS.heldPerTokenMax }, () => held.hold('a'));
   expect(() => held.hold('a')).toThrow('this token has');
@@ -16,13 +16,13 @@ it('refuses one token more than its share, and others nothing', () => {
   expect(() => held.hold('a')).toThrow('this token has');
 });
 
-it('lets the only token hold all that there is', () => {
+it('lets a single token use the whole limit', () => {
   const held = new HeldAnswers(1);
   for (let i = 0; i < LIMITS.heldMax; i++) held.hold('a');
   expect(() => held.hold('a')).toThrow('this token has 256');
 });
 
-it('counts requests that wait for a job with streams, and gives their place back when the client leaves', async () => {
+it('counts long polls together with streams, and frees their places when the client disconnects', async () => {
   const tokens = ['submitter-submitter-1', 'operator-operator-1'].map(
     (token) => ({ role: 'operate', token }) as const,
   );

@@ -14,7 +14,7 @@ function counters(completed: number, buckets: Record<string, number>) {
   };
 }
 
-it('tells what has happened between two looks, by class', () => {
+it('shows what happened between two samples, by class', () => {
   const history = new History();
   expect(history.add(0, { s0: counters(100, { '0-10': 1, '10-100': 5 }) }, STANDING)).toBeUndefined();
   const point = history.add(10_000, { s0: counters(150, { '0-10': 1, '10-100': 15 }) }, STANDING);
@@ -24,7 +24,7 @@ it('tells what has happened between two looks, by class', () => {
   expect(point!.short.delaySeconds).toEqual({ p50: 0.055, p99: expect.closeTo(0.0991, 6) });
 });
 
-it('percentiles are within 20% of those of the values, whatever the values are', () => {
+it('percentiles are within 20% of the exact ones, for any values', () => {
   const bounds = logBounds(1, 1e10);
   const durations = fc.array(
     fc.oneof(fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 1, max: 1e10 })),
@@ -59,7 +59,7 @@ it('percentiles are within 20% of those of the values, whatever the values are',
   );
 });
 
-it('a scheduler that was started again has counted from nothing, one that is silent is made up for', () => {
+it('counters of a restarted scheduler start at zero, and those of a silent one are kept', () => {
   const history = new History();
   const at = (s0: number, s1: number | undefined) => ({
     s0: counters(s0, {}),
@@ -77,7 +77,7 @@ it('keeps an hour', () => {
   expect(history.points[0]!.at).toBe(3_600);
 });
 
-it('goes on when the clock is set back', () => {
+it('continues if the clock is set back', () => {
   const history = new History();
   for (const at of [0, 3_600_000, 3_610_000, 10_000, 20_000, 30_000]) history.add(at, {}, STANDING);
   expect(history.points.map(({ at }) => at)).toEqual([20, 30]);

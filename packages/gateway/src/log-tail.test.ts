@@ -8,7 +8,7 @@ const chunk = (bytes: Uint8Array, task = 0, stream: 'stdout' | 'stderr' = 'stdou
   bytes,
 });
 
-it('keeps the end of what is too much, in the order of arrival', () => {
+it('keeps the end of output beyond the limit, in order of arrival', () => {
   const tail = new LogTail(10);
   for (let i = 0; i < 8; i++) tail.add(chunk(Buffer.from(`${i}..\n`), i % 3));
   expect(tail.end()).toEqual([
@@ -18,7 +18,7 @@ it('keeps the end of what is too much, in the order of arrival', () => {
   expect(tail.isTruncated).toBe(true);
 });
 
-it('puts characters together that came in two chunks of a stream, whatever came between', () => {
+it('joins characters split between two chunks of a stream, with other chunks between', () => {
   const tail = new LogTail(100);
   const euro = Buffer.from('€');
   tail.add(chunk(euro.subarray(0, 1)));

@@ -5,7 +5,7 @@ import { gatewayTo } from './gateway.fixture.js';
 import { openApi } from './openapi.js';
 import { ROUTES } from './routes.js';
 
-it('is a valid OpenAPI 3.1 document, with a path for each line of the table', async () => {
+it('is a valid OpenAPI 3.1 document, with a path for each route', async () => {
   const document = openApi(ROUTES, '0.1.0');
   const result = await new Validator().validate(
     JSON.parse(JSON.stringify(document)) as Record<string, unknown>,
@@ -21,7 +21,7 @@ it('is a valid OpenAPI 3.1 document, with a path for each line of the table', as
   expect(new Set(ids).size).toBe(ROUTES.length);
 });
 
-it('lists the statuses of bodies, and says which bodies may be left out', () => {
+it('lists the statuses of bodies, and which bodies are optional', () => {
   const paths = openApi(ROUTES, '0.1.0').paths as Record<
     string,
     Record<string, { requestBody?: { required: boolean }; responses: object }>
@@ -48,7 +48,7 @@ it('lists the statuses of bodies, and says which bodies may be left out', () => 
   ]);
 });
 
-it('a body that the document lets one leave out is not asked for', async () => {
+it('optional bodies of the document are not required', async () => {
   const url = await gatewayTo({}, { connect: () => Promise.reject(new UnreachableError('away', 'away')) });
   const paths = openApi(ROUTES, '0.1.0').paths as Record<
     string,
@@ -64,6 +64,6 @@ it('a body that the document lets one leave out is not asked for', async () => {
   }
 });
 
-it('what changes something needs more than the role that looks', () => {
+it('requests that change something require more than the viewer role', () => {
   expect(ROUTES.filter(({ method, role }) => method !== 'GET' && role === 'read')).toEqual([]);
 });

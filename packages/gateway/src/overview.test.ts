@@ -45,7 +45,7 @@ const workers = fc.array(fc.record({ slots: fc.nat(64), busy: fc.nat(64), queued
   maxLength: 20,
 });
 
-it('shows what central said while it answers, and unknown with the last values and their age while it does not', () => {
+it('shows the values of central while it responds, and otherwise unknown with the last values and their age', () => {
   fc.assert(
     fc.property(workers, fc.nat(1_000), fc.nat(100_000), (all, jobs, agoMs) => {
       const view = viewOf(all, jobs);
@@ -62,11 +62,11 @@ it('shows what central said while it answers, and unknown with the last values a
   );
 });
 
-it('knows nothing before the first answer', () => {
+it('is unknown before the first answer', () => {
   expect(look(undefined)).toMatchObject({ slots: null, jobs: null, waiting: null, lastSeen: null });
 });
 
-it('lists jobs that no worker can run, and whatever else waits for a person', () => {
+it('lists jobs that no worker can run, and everything else that needs attention', () => {
   const waiting = {
     waiting: WAITING_REASONS.map((reason) => ({
       ...{ class: 'long', reason, tasks: 2, example: 'a-1', exampleAgeMs: 1_000 },

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { gatewayTo } from './gateway.fixture.js';
 
-it('the page is served compressed, and not again while it has not changed', async () => {
+it('the page is served compressed, and only again after a change', async () => {
   const url = await gatewayTo({});
   const first = await fetch(`${url}/style.css`);
   expect(first.headers.get('content-encoding')).toBe('gzip');

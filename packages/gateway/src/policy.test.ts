@@ -2,7 +2,7 @@ import type { Cluster } from '@goshawk/client';
 import { expect, it } from 'vitest';
 import { policyOf } from './policy.js';
 
-it('counts messages for tasks once, and none of membership or of clients', async () => {
+it('counts messages about tasks once, and none about membership or clients', async () => {
   const central = {
     messages: {
       sent: { matched: 2, heartbeatAck: 9, cluster: 5, counters: 5 },

@@ -16,7 +16,7 @@ async function read(url: string): Promise<{ status: number; body: Record<string,
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 }
 
-it('the jobs come page by page, as the client lists them', async () => {
+it('jobs are paged as the client lists them', async () => {
   const asked: object[] = [];
   const url = await gatewayTo({
     jobs: async ({ signal: _, ...options }: { from: number; limit: number; signal: AbortSignal }) => {
@@ -36,7 +36,7 @@ it('the jobs come page by page, as the client lists them', async () => {
   ]);
 });
 
-it('the tasks of a job come page by page', async () => {
+it('the tasks of a job are paged', async () => {
   const asked: object[] = [];
   const url = await gatewayTo({
     job: () => ({
@@ -76,7 +76,7 @@ it('the tasks of a job come page by page', async () => {
   expect(await read(`${url}/v1/jobs/a-1/tasks?limit=2001`)).toMatchObject({ status: 400 });
 });
 
-it('pages of results follow on each other, though the indices of the job have gaps', async () => {
+it('pages of results are contiguous although the indices of the job have gaps', async () => {
   const indices = [3, 7, 300, 301, 302];
   const tasks = { total: 5, waiting: 0, running: 0, completed: 5, failed: 0, cancelled: 0 };
   const result = { stage: 'tasks', state: 'completed', attempt: 1, exitCode: 0 };
@@ -108,7 +108,7 @@ it('pages of results follow on each other, though the indices of the job have ga
   });
 });
 
-it('a job is held, released and given another priority', async () => {
+it('a job can be held, released and given another priority', async () => {
   const changes: unknown[] = [];
   const answer = (change: unknown) => {
     changes.push(change);
@@ -141,7 +141,7 @@ it('a job is held, released and given another priority', async () => {
   expect(changes).toEqual(['hold', 'release', { priority: 'high' }]);
 });
 
-it('tasks of a job, and jobs by what they are, are cancelled', async () => {
+it('tasks of a job, and jobs that match a query, can be cancelled', async () => {
   const asked: unknown[] = [];
   const url = await gatewayTo({
     job: () => ({
@@ -182,7 +182,7 @@ it('tasks of a job, and jobs by what they are, are cancelled', async () => {
   expect(await post('/v1/jobs/cancel', { users: 'ann' })).toMatchObject({ status: 400 });
 });
 
-it('names and numbers that cannot be are said to be wrong', async () => {
+it('invalid names and numbers are refused', async () => {
   const url = await gatewayTo({});
   expect(await read(`${url}/v1/jobs/${'x'.repeat(600)}`)).toMatchObject({
     status: 400,
@@ -203,7 +203,7 @@ it('names and numbers that cannot be are said to be wrong', async () => {
   expect(await read(`${url}/v1/workers/${'x'.repeat(200)}`)).toMatchObject({ status: 503 });
 });
 
-it('what needs no body may be posted without one', async () => {
+it('requests that need no body may be posted without one', async () => {
   const url = await gatewayTo({
     drain: async (worker: string) => ({ worker, state: 'draining', running: 1 }),
     job: (id: string) => ({
@@ -218,7 +218,7 @@ it('what needs no body may be posted without one', async () => {
   expect(await post('/v1/jobs/a-1/retry')).toMatchObject({ schema: 'goshawk.retry/1', job: 'a-1', tasks: 2 });
 });
 
-it('a client that leaves before the answer is no error of the gateway', async () => {
+it('a client that disconnects before the answer is not an error of the gateway', async () => {
   const failed = vi.fn();
   let asked = (): void => {};
   const isAsked = new Promise<void>((resolve) => {
@@ -250,7 +250,7 @@ it('a client that leaves before the answer is no error of the gateway', async ()
   expect(failed).not.toHaveBeenCalled();
 });
 
-it('ends at once while the cluster does not answer', async () => {
+it('closes at once while the cluster does not answer', async () => {
   const aborted: unknown[] = [];
   const gateway = await openGateway({
     bind: '127.0.0.1:0',
@@ -269,7 +269,7 @@ it('ends at once while the cluster does not answer', async () => {
   expect(aborted).toHaveLength(1);
 });
 
-it('paths of a job that start from nowhere are refused', async () => {
+it('invalid cursors for a job are refused', async () => {
   const url = await gatewayTo({ submit: async () => ({ id: 'a-1', acceptedState: 'waiting' }) });
   const submit = async (job: object) => {
     const headers = { 'content-type': 'application/json' };
@@ -296,7 +296,7 @@ it('paths of a job that start from nowhere are refused', async () => {
   expect(await submit({ stages: [null, 7], tasks: [null] })).toMatchObject({ status: 200 });
 });
 
-it('schedulers whose journal takes nothing are named among what needs a person', async () => {
+it('schedulers whose journal refuses records are listed under what needs attention', async () => {
   const journal = (full: number, away: number) => ({ takesNoJobs: { full, away } });
   const schedulers = { s2: journal(1, 0), s1: journal(0, 0), s0: journal(1, 0), s3: journal(0, 1) };
   const url = await gatewayTo({ counters: async () => ({ schedulers, workers: {}, silent: [] }) });

@@ -41,7 +41,7 @@ function cluster(jobs: number) {
   return { client: client as unknown as Cluster, asked };
 }
 
-it('asks a few questions at each look, however many jobs and tasks there are', async () => {
+it('sends a few requests per sample, for any number of jobs and tasks', async () => {
   for (const jobs of [1, 50, 100_000]) {
     const { client, asked } = cluster(jobs);
     const sampler = new Sampler(new TaskStream(), new WaitingLimits(), new Findings());
@@ -50,7 +50,7 @@ it('asks a few questions at each look, however many jobs and tasks there are', a
   }
 });
 
-it('comes to every listed job in turn, and goes on when one does not answer', async () => {
+it('samples every listed job in turn, and continues if one does not answer', async () => {
   const { client, asked } = cluster(50);
   const limits = new WaitingLimits();
   const sampler = new Sampler(new TaskStream(), limits, new Findings());
@@ -60,7 +60,7 @@ it('comes to every listed job in turn, and goes on when one does not answer', as
   expect(limits.of('a-7')).toMatchObject([{ reason: 'matching', tasks: 5 }]);
 });
 
-it('comes back to running jobs while ever new ones arrive', async () => {
+it('returns to running jobs while new ones keep arriving', async () => {
   const { client, asked } = cluster(100);
   const sampler = new Sampler(new TaskStream(), new WaitingLimits(), new Findings());
   await sampler.look(client, NOW, NEVER);

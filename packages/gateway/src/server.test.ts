@@ -23,7 +23,7 @@ function whenGone(signal: AbortSignal): Promise<never> {
   });
 }
 
-it('a body no longer counts when its client has left before the answer', async () => {
+it('a body no longer counts once its client has disconnected before the answer', async () => {
   let arrived = (): void => {};
   const url = await gatewayTo({
     submit: ({ name }: { name: string }, { signal }: { signal: AbortSignal }) => {
@@ -49,7 +49,7 @@ it('a body no longer counts when its client has left before the answer', async (
   await expect.poll(async () => (await post('last')).status).toBe(200);
 });
 
-it('a path that cannot be read is told so in the shape of all errors', async () => {
+it('an invalid path gets an error in the common format', async () => {
   const answer = await fetch(`${await gatewayTo({})}/v1/jobs/%ff`);
   expect(answer.status).toBe(400);
   expect(await answer.json()).toMatchObject({ schema: 'goshawk.error/1', code: 'bad-request' });

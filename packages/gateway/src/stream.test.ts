@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { LIMITS } from './limits.js';
 import { lines, stream } from './stream.js';
 
-test('a stream whose connection closes before its first read ends its source', async () => {
+test('a stream whose connection closes before its first read closes its source', async () => {
   let hasEnded = false;
   async function* events() {
     try {
@@ -22,7 +22,7 @@ test('a stream whose connection closes before its first read ends its source', a
   expect(release).toHaveBeenCalledOnce();
 });
 
-test('a stream has one timer, however many events there were, and says that it is there when none come', async () => {
+test('a stream has one timer for any number of events, and sends keepalives when there are none', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     async function* events() {

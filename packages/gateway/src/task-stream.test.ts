@@ -51,7 +51,7 @@ const logs = fc.array(
   { minLength: 1, maxLength: 60 },
 );
 
-it('shows only what the event log has: where each attempt ran, from when, and never beyond its end', () => {
+it('shows only attempts of the event log: where each ran, from when, and never beyond its end', () => {
   fc.assert(
     fc.property(
       logs,
@@ -89,7 +89,7 @@ it('shows only what the event log has: where each attempt ran, from when, and ne
   );
 });
 
-it('knows the load of every bucket with a look, and says unknown of every other', () => {
+it('knows the load of every bucket with a sample; all others are unknown', () => {
   const busy = fc.nat(4);
   fc.assert(
     fc.property(
@@ -116,7 +116,7 @@ it('knows the load of every bucket with a look, and says unknown of every other'
   );
 });
 
-it('forgets what is older than an hour, and a worker that is gone for so long', () => {
+it('forgets attempts older than an hour, and workers lost for that long', () => {
   const stream = new TaskStream();
   stream.look(viewOf([{ name: 'old', slots: 1, busy: 1 }]), undefined, START);
   const later = START + STREAM_MS + BUCKET_MS;
@@ -136,7 +136,7 @@ it('counts as reserved the free slots beyond those that long tasks may still tak
   expect(stream.reserved(START, START + BUCKET_MS)).toEqual([1, 4]);
 });
 
-it('keeps a bounded number of attempts, and shows the longest where there are too many for one answer', () => {
+it('keeps a bounded number of attempts, and shows the longest if there are too many for one answer', () => {
   const stream = new TaskStream();
   for (let round = 0; round < 3; round++) {
     const log = Array.from({ length: BARS_MAX / 2 }, (_, index): Ran => {
@@ -151,7 +151,7 @@ it('keeps a bounded number of attempts, and shows the longest where there are to
   expect(Math.min(...bars.map(({ from, to }) => to - from))).toBeGreaterThan(90);
 });
 
-it('an answer has only the workers that are asked for, by name, with as many buckets as the window', () => {
+it('an answer has only the requested workers, by name, with the buckets of the window', () => {
   const stream = new TaskStream();
   const workers = new WorkerTable();
   const view = viewOf(['w10', 'w2', 'x1'].map((name) => ({ name, slots: 2, busy: 1 })));

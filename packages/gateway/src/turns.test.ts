@@ -38,7 +38,7 @@ async function answers(socket: Socket, count: number): Promise<string[]> {
   throw new Error(`the connection ended after ${text}`);
 }
 
-test('what one connection asks in one piece is begun one by one, and answered in order', async () => {
+test('pipelined requests of a connection start one by one, and are answered in order', async () => {
   let atWork = 0;
   let atWorkMost = 0;
   const port = await serve(async ({ url }, response) => {
@@ -54,7 +54,7 @@ test('what one connection asks in one piece is begun one by one, and answered in
   expect(atWorkMost).toBe(1);
 });
 
-test('of what fifty connections have asked at most one each is begun before another one’s turn', async () => {
+test('each of fifty connections starts at most one request per turn', async () => {
   const begun: (() => void)[] = [];
   const port = await serve(({ url }, response) => {
     if (url === '/other') response.end('answer to /other\n');
@@ -68,7 +68,7 @@ test('of what fifty connections have asked at most one each is begun before anot
   for (const socket of floods) socket.destroy();
 });
 
-test('a connection that asks without end is cut, and nothing more of it is begun', async () => {
+test('a connection with endless requests is closed, and no more of them start', async () => {
   let begun = 0;
   const port = await serve(() => {
     begun++;

@@ -15,7 +15,7 @@ function explained(
   } as unknown as ExplainedJob;
 }
 
-it('keeps what held back most tasks, from one look to another', () => {
+it('keeps the reason that blocked most tasks, from sample to sample', () => {
   const limits = new WaitingLimits();
   limits.note(
     explained([

@@ -18,7 +18,7 @@ function worker(name: string, more: Partial<WorkerView> = {}): WorkerView {
   };
 }
 
-it('tells everything first, then what has changed', () => {
+it('sends everything first, then changes', () => {
   const table = new WorkerTable();
   table.update([worker('w0'), worker('w1', { partition: 'short' })], 0);
   expect(table.since(0)).toEqual({
@@ -37,7 +37,7 @@ it('tells everything first, then what has changed', () => {
   expect(table.since(2).now).toEqual([]);
 });
 
-it('who comes back late is told all that has changed since', () => {
+it('a reader that returns late gets all changes since', () => {
   const table = new WorkerTable();
   table.update([worker('w0')], 0);
   table.update([worker('w0', { busy: 1 })], 1);
@@ -46,7 +46,7 @@ it('who comes back late is told all that has changed since', () => {
   expect(table.since(99).reset).toBe(true);
 });
 
-it('shows for an hour who was lost, and not who had drained', () => {
+it('shows lost workers for an hour, but not drained ones', () => {
   const table = new WorkerTable();
   table.update([worker('w0', { busy: 1 }), worker('w1', { state: 'drained' })], 0);
   table.update([], 1);
@@ -60,7 +60,7 @@ it('shows for an hour who was lost, and not who had drained', () => {
   expect(table.counts().lost).toBe(0);
 });
 
-it('ten thousand workers that all change take less than 64 KB a second', () => {
+it('ten thousand workers that all change need less than 64 KB per second', () => {
   const table = new WorkerTable();
   const all = (busy: number) =>
     Array.from({ length: 10_000 }, (_, i) => worker(`w${i}`, { busy, queued: 2 }));

@@ -110,7 +110,7 @@ describe('a damaged journal', () => {
     },
   );
 
-  test('is seen where the name of a tree has changed, and repaired', async () => {
+  test('is detected if the name of a tree has changed, and is repaired', async () => {
     const sound = readFileSync(join(home, 'sound', 'jobs.mdb'));
     for (const name of ['records', 'identity']) {
       const folder = join(home, name);
@@ -125,7 +125,7 @@ describe('a damaged journal', () => {
     }
   });
 
-  test('costs what stood in the page that is gone, and no more', async () => {
+  test('loses only the records of the lost page', async () => {
     const sound = readFileSync(join(home, 'sound', 'jobs.mdb'));
     for (let at = 2 * PAGE; at < sound.length; at += PAGE) {
       const kind = sound.readUInt16LE(at + 18);

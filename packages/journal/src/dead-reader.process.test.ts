@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a reader that was killed does not make the file grow for ever', async () => {
+test('a killed reader does not make the file grow forever', async () => {
   const room = { fullBelow: 0, stopBelow: 0, reserve: 0, everyMs: 5 };
   const journal = await openLmdbJournal({ folder, newTag: () => 'abcde', version: '1', room });
   expect(recordsOf(journal)).toEqual([]);

@@ -38,7 +38,7 @@ const mayUnshare = spawnSync(ELSEWHERE[0]!, [...ELSEWHERE.slice(1), 'true']).sta
 
 describe('one folder, one process', () => {
   test.skipIf(!mayUnshare)(
-    'a process in another container is refused, and refuses (only for who may make namespaces)',
+    'two processes in different containers refuse each other (needs the right to create namespaces)',
     async () => {
       const first = await candidate();
       expect((await candidate(...ELSEWHERE)).said).toMatch(/another scheduler uses/);
@@ -52,7 +52,7 @@ describe('one folder, one process', () => {
     },
   );
 
-  test('a second process is refused and told who has it', async () => {
+  test('a second process is refused with the pid of the first', async () => {
     const { child } = await candidate();
     await expect(claimFolder(folder)).rejects.toMatchObject({
       code: 'journal-in-use',
@@ -60,7 +60,7 @@ describe('one folder, one process', () => {
     });
   });
 
-  test('one may look whether somebody has it, without taking it', async () => {
+  test('a process can check whether the folder is claimed without claiming it', async () => {
     expect(await isClaimed(join(folder, 'nowhere'))).toBe(false);
     expect(await isClaimed(folder)).toBe(false);
     const { child } = await candidate();
@@ -69,14 +69,14 @@ describe('one folder, one process', () => {
     expect(await isClaimed(folder)).toBe(false);
   });
 
-  test('a process that is stopped keeps it', async () => {
+  test('a stopped process keeps its claim', async () => {
     const { child } = await candidate();
     child.kill('SIGSTOP');
     await expect(claimFolder(folder)).rejects.toMatchObject({ code: 'journal-in-use' });
     child.kill('SIGCONT');
   });
 
-  test('after SIGKILL the next one has it at once, and nothing is left lying about', async () => {
+  test('after SIGKILL the next process can claim it immediately, and no files remain', async () => {
     await killed((await candidate()).child);
     const { said, child } = await candidate();
     expect(said).toBe('claimed');
@@ -86,13 +86,13 @@ describe('one folder, one process', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('of several that come at once after a crash one gets it', async () => {
+  test('one of several processes that start at once after a crash gets it', async () => {
     await killed((await candidate()).child);
     const all = await Promise.all(Array.from({ length: 5 }, () => candidate()));
     expect(all.map(({ said }) => said).filter((said) => said === 'claimed')).toHaveLength(1);
   });
 
-  test('a folder with a long path can be claimed, and refused, too', async () => {
+  test('a folder with a long path can be claimed and refused', async () => {
     folder = join(folder, 'x'.repeat(100), 'y'.repeat(100));
     mkdirSync(folder, { recursive: true });
     expect((await candidate()).said).toBe('claimed');

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('who only looks at a folder changes nothing in it, such as in a backup that cannot be written', async () => {
+test('checking a folder changes nothing in it, for example in a read-only backup', async () => {
   const left = 'owner-0123456789abcdef.sock';
   const server = createServer().listen(join(folder, 'its'));
   await once(server, 'listening');
@@ -26,7 +26,7 @@ test('who only looks at a folder changes nothing in it, such as in a backup that
   await claim.release();
 });
 
-test('who claims a folder removes what a process left that died on its way, and no other file', async () => {
+test('claiming a folder removes the leftovers of a process that died while claiming, and no other file', async () => {
   for (const name of ['owner-0123456789abcdef.sock.early', 'its.early'])
     writeFileSync(join(folder, name), '');
   const claim = await claimFolder(folder);
@@ -34,7 +34,7 @@ test('who claims a folder removes what a process left that died on its way, and 
   await claim.release();
 });
 
-test('of many that come at once one has the folder, and the others say so', async () => {
+test('one of many simultaneous processes gets the folder, and the others report this', async () => {
   const claims = await Promise.allSettled(Array.from({ length: 8 }, () => claimFolder(folder)));
   const had = claims.filter((each) => each.status === 'fulfilled');
   expect(had.length).toBeLessThanOrEqual(1);

@@ -38,7 +38,7 @@ function setUp() {
 }
 
 describe('group commit', () => {
-  test('has one group on its way at a time', async () => {
+  test('has one group in flight at a time', async () => {
     const { commits, heard, turn } = setUp();
     commits.append(accepted(1));
     await turn();
@@ -55,7 +55,7 @@ describe('group commit', () => {
     expect(heard.counts).toEqual([1, 3]);
   });
 
-  test('says for how long a disk that hangs has written nothing', async () => {
+  test('reports for how long a hung disk has written nothing', async () => {
     const { commits, turn, clock } = setUp();
     clock.now = 1_000;
     expect(commits.unwrittenMs).toBe(0);
@@ -74,7 +74,7 @@ describe('group commit', () => {
     expect(commits.unwrittenMs).toBe(0);
   });
 
-  test('a sync that fails once is the end: nothing is recorded any more, and nothing written', async () => {
+  test('after one failed sync nothing is recorded or written any more', async () => {
     const { commits, heard, turn } = setUp();
     commits.append(accepted(1));
     await turn();
@@ -91,7 +91,7 @@ describe('group commit', () => {
     await commits.end(async () => {});
   });
 
-  test('nothing is written while there is no room, which is told, and all of it once there is', async () => {
+  test('nothing is written while the disk is full, which is reported, and everything once there is space', async () => {
     const { commits, heard, turn } = setUp();
     commits.hasRoom = false;
     commits.append(accepted(1));
@@ -110,7 +110,7 @@ describe('group commit', () => {
     expect(heard.states.at(-1)).toEqual({ kind: 'full', message: 'there is little room' });
   });
 
-  test('a record that cannot be encoded is refused, and what follows becomes durable', async () => {
+  test('a record that cannot be encoded is refused, and later records become durable', async () => {
     const { commits, heard, turn } = setUp();
     const spec = {
       get stages(): never {
@@ -128,7 +128,7 @@ describe('group commit', () => {
     expect(heard.counts).toEqual([1]);
   });
 
-  test('whoever closes does not wait for room', async () => {
+  test('closing does not wait for disk space', async () => {
     const { commits, heard, turn } = setUp();
     commits.hasRoom = false;
     commits.append(accepted(1));

@@ -124,7 +124,7 @@ describe.each(KINDS)('a journal in %s', (kind) => {
     await journal.close();
   }
 
-  test('a new one is empty, and has a tag that it keeps', async () => {
+  test('a new journal is empty, and has a permanent tag', async () => {
     const at = place();
     const first = await opened(at);
     expect(first.before).toEqual([]);
@@ -134,13 +134,13 @@ describe.each(KINDS)('a journal in %s', (kind) => {
     expect((await opened(at)).journal.tag).toBe('abcde');
   });
 
-  test('every kind of record is read again as it was written', async () => {
+  test('every kind of record survives the round trip', async () => {
     const at = place();
     await written(at, EVERY_KIND);
     expect((await opened(at)).before).toEqual(EVERY_KIND_BY_JOB);
   });
 
-  test('records come by job, and within a job in the order in which they were written', async () => {
+  test('records are read by job, and within a job in order of writing', async () => {
     const at = place();
     await written(at, [accepted(2), accepted(1), attempt(2, 1), attempt(1, 0), attempt(2, 0)]);
     await written(at, [attempt(1, 1), ended(2)]);
@@ -157,7 +157,7 @@ describe.each(KINDS)('a journal in %s', (kind) => {
     expect(journal.lastJob).toBe(2);
   });
 
-  test('what was appended in one turn is one commit, and is counted when it is durable', async () => {
+  test('records of one turn are one commit, and count when they are durable', async () => {
     const { journal, ear } = await opened(place());
     for (let job = 1; job <= 100; job++) journal.append(accepted(job));
     expect(ear.count).toBe(0);
@@ -166,7 +166,7 @@ describe.each(KINDS)('a journal in %s', (kind) => {
     expect(journal.metrics()).toMatchObject({ commits: 1, recordsAppended: 100, recordsWritten: 100 });
   });
 
-  test('what is appended while a commit is on its way goes with the next', async () => {
+  test('records appended during a commit belong to the next one', async () => {
     const { journal, ear } = await opened(place());
     journal.append(accepted(1));
     await ear.until(() => ear.count === 1);
@@ -175,7 +175,7 @@ describe.each(KINDS)('a journal in %s', (kind) => {
     expect(ear.calls).toEqual([1, 9]);
   });
 
-  test('of a job that is forgotten nothing is left, and its number is not given again', async () => {
+  test('a forgotten job leaves no records, and its number is not reused', async () => {
     const at = place();
     await written(at, [accepted(6), accepted(7), attempt(7, 0), ended(7)]);
     await written(at, [forgotten(7)]);
@@ -190,7 +190,7 @@ describe.each(KINDS)('a journal in %s', (kind) => {
     expect((await opened(at)).before).toEqual([accepted(2)]);
   });
 
-  test('it knows who had it before, the last of them', async () => {
+  test('it knows its previous owner', async () => {
     const at = place();
     for (let i = 1; i <= 10; i++) {
       const { journal } = await opened(at);
@@ -201,7 +201,7 @@ describe.each(KINDS)('a journal in %s', (kind) => {
     expect(previousIncarnations).toEqual([3, 4, 5, 6, 7, 8, 9, 10].map((i) => `tcp://127.0.0.1:1!${i}/0`));
   });
 
-  test('numbers that may have been given and were never recorded are passed over, restart by restart', async () => {
+  test('numbers that may have been assigned without a record are skipped at each restart', async () => {
     const at = place();
     const lastJobs: number[] = [];
     for (let i = 1; i <= 4; i++) {
@@ -214,7 +214,7 @@ describe.each(KINDS)('a journal in %s', (kind) => {
     expect(lastJobs).toEqual([0, 0, 10_000, 20_000]);
   });
 
-  test('a second one at the same place is refused, until the first is closed', async () => {
+  test('a second journal at the same place is refused until the first is closed', async () => {
     const at = place();
     const { journal } = await opened(at);
     await expect(at.open()).rejects.toThrow(/another scheduler uses/);
@@ -222,7 +222,7 @@ describe.each(KINDS)('a journal in %s', (kind) => {
     await expect(opened(at)).resolves.toBeDefined();
   });
 
-  test('a full disk is said, and what is appended is written all the same', async () => {
+  test('a full disk is reported, and appended records are still written', async () => {
     const at = place();
     const { journal, ear } = await opened(at);
     if (at.setFull === undefined) return;
@@ -236,7 +236,7 @@ describe.each(KINDS)('a journal in %s', (kind) => {
     expect(ear.states.map((state) => state.kind)).toEqual(['full', 'open']);
   });
 
-  test('closing writes what was appended', async () => {
+  test('closing writes the appended records', async () => {
     const at = place();
     const { journal } = await opened(at);
     journal.append(accepted(1));

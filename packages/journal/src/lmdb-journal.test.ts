@@ -51,7 +51,7 @@ async function tamper(
 }
 
 describe('versions', () => {
-  test('a journal from a newer version is refused, and says which', async () => {
+  test('a journal from a newer version is refused with its version', async () => {
     await written(accepted(1));
     await tamper((database) =>
       database('identity').putSync(
@@ -67,7 +67,7 @@ describe('versions', () => {
     });
   });
 
-  test('a journal from an older version is read, and is of this one from then on', async () => {
+  test('a journal from an older version is read and upgraded', async () => {
     await written(accepted(1));
     const identity = { format: 1, tag: 'abcde', version: '0.0.9' };
     await tamper((database) => database('identity').putSync('identity', new Packr().pack(identity)));
@@ -80,13 +80,13 @@ describe('versions', () => {
     await offline.close();
   });
 
-  test('a file that is no journal is refused', async () => {
+  test('a file that is not a journal is refused', async () => {
     writeFileSync(join(folder, 'jobs.mdb'), 'these are not the jobs that you are looking for'.repeat(1_000));
     await expect(openHere()).rejects.toMatchObject({ code: 'journal-damaged' });
   });
 });
 
-test('a journal that closes tells of its last record, and then when nothing can be recalled any more', async () => {
+test('a closing journal reports its last durable record, and then that nothing can be read any more', async () => {
   const journal = await openHere();
   expect(recordsOf(journal)).toEqual([]);
   const heard: unknown[] = [];
@@ -96,7 +96,7 @@ test('a journal that closes tells of its last record, and then when nothing can 
   expect(heard).toEqual([1, accepted(1)]);
 });
 
-test('all records of a job are read back, in their order and each once, on the disk and on their way there', async () => {
+test('all records of a job are read once and in order, durable or in flight', async () => {
   await written(accepted(1), accepted(2), attempt(1, 0));
   const journal = await openHere();
   void recordsOf(journal);
@@ -111,7 +111,7 @@ test('all records of a job are read back, in their order and each once, on the d
 });
 
 describe('damage', () => {
-  test('a record that has changed on the disk is found when it is read', async () => {
+  test('a record that changed on disk is detected when it is read', async () => {
     await written(accepted(1), attempt(1, 0));
     await tamper((database) => {
       const records = database('records');
@@ -135,7 +135,7 @@ describe('damage', () => {
     await offline.close();
   });
 
-  test('records out of place are found', async () => {
+  test('misplaced records are detected', async () => {
     await written(accepted(1), ended(1), attempt(1, 0), attempt(2, 0));
     const offline = await OfflineJournal.open(folder);
     expect(verify(offline).damaged).toEqual([
@@ -147,7 +147,7 @@ describe('damage', () => {
 });
 
 describe('offline', () => {
-  test('a journal is read while its scheduler has it', async () => {
+  test('a journal can be read while its scheduler uses it', async () => {
     const journal = await openHere();
     expect(recordsOf(journal)).toEqual([]);
     const recorded = new Promise<void>((resolve) => {
@@ -169,14 +169,14 @@ describe('offline', () => {
     await journal.close();
   });
 
-  test('where there is none, none is made', async () => {
+  test('reading creates no journal', async () => {
     await expect(OfflineJournal.open(folder)).rejects.toMatchObject({ code: 'no-journal' });
     expect(existsSync(join(folder, 'jobs.mdb'))).toBe(false);
   });
 });
 
-describe('room', () => {
-  test('what forgotten jobs took is given back to the disk when the journal is opened again', async () => {
+describe('disk space', () => {
+  test('the space of forgotten jobs is freed when the journal is opened again', async () => {
     const large = 'x'.repeat(200_000);
     const jobs = Array.from({ length: 100 }, (_, i) => i + 1);
     await written(...jobs.flatMap((job) => [accepted(job), attempt(job, 0, large)]));
@@ -188,7 +188,7 @@ describe('room', () => {
     expect(await written()).toHaveLength(3);
   });
 
-  test('a file that was removed or replaced takes no new jobs, since nothing that is written to it stays', async () => {
+  test('a removed or replaced file accepts no new jobs, because its records would be lost', async () => {
     const journal = await openLmdbJournal({
       folder,
       newTag: () => 'abcde',
@@ -210,7 +210,7 @@ describe('room', () => {
     await journal.close();
   });
 
-  test('the reserve is given back when the disk gets full, and put aside again when there is room', async () => {
+  test('the reserve is released when the disk is full, and restored when there is space', async () => {
     let free = 10_000_000;
     const said: (string | undefined)[] = [];
     const limits = { fullBelow: 1_000_000, stopBelow: 1_000, reserve: 50_000, everyMs: 1e6 };
@@ -234,7 +234,7 @@ describe('room', () => {
     watch.close();
   });
 
-  test('a disk that cannot be looked at, or may not be written to, is told of and ends nothing', async () => {
+  test('an unreadable or read-only disk is reported, and the process continues', async () => {
     let fails = true;
     const said: (string | undefined)[] = [];
     const limits = { fullBelow: 1_000, stopBelow: 100, reserve: 500, everyMs: 1e6 };
@@ -262,7 +262,7 @@ describe('room', () => {
     watch.close();
   });
 
-  test('what forgotten jobs have left in the file is room for new ones', () => {
+  test('new jobs reuse the space of forgotten ones in the file', () => {
     let spare = 0;
     let problem: string | undefined;
     const limits = { fullBelow: 1_000, stopBelow: 100, reserve: 0, everyMs: 1e6 };
@@ -277,7 +277,7 @@ describe('room', () => {
     watch.close();
   });
 
-  test('where the disk has no room for a smaller copy, the journal is opened as it is', async () => {
+  test('without space for a compacted copy, the journal is opened unchanged', async () => {
     const large = 'x'.repeat(200_000);
     const jobs = Array.from({ length: 100 }, (_, i) => i + 1);
     await written(...jobs.flatMap((job) => [accepted(job), attempt(job, 0, large)]));
@@ -299,7 +299,7 @@ describe('room', () => {
     expect(warned).toHaveLength(2);
   });
 
-  test('nothing is written when lmdb might meet a full disk', () => {
+  test('nothing is written if lmdb might run out of disk space', () => {
     let free = 10_000;
     const limits = { fullBelow: 5_000, stopBelow: 2_000, reserve: 0, everyMs: 1e6 };
     const watch = new Room(folder, limits, { freeBytes: () => free, ...NOTHING_SPARE }, () => {});
@@ -313,7 +313,7 @@ describe('room', () => {
   });
 });
 
-test('a journal is not begun on a disk that is full, and leaves nothing behind', async () => {
+test('no journal is created on a full disk, and no files remain', async () => {
   const limits = { ...room, stopBelow: 1_000 };
   const options = { folder, newTag: () => 'abcde', version: '1.2.3', room: limits };
   await expect(openLmdbJournal({ ...options, freeBytes: () => 999 })).rejects.toMatchObject({

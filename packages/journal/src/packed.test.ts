@@ -16,7 +16,7 @@ const value = fc.oneof(
 );
 
 describe('the end of a packed value', () => {
-  test('is where the next one begins', () => {
+  test('is the start of the next one', () => {
     fc.assert(
       fc.property(fc.array(value, { maxLength: 5 }), (values) => {
         const parts = values.map((each) => Buffer.from(packr.pack(each)));
@@ -32,7 +32,7 @@ describe('the end of a packed value', () => {
     );
   });
 
-  test('is not found where the bytes are cut off', () => {
+  test('is not found if the bytes are truncated', () => {
     const bytes = Buffer.from(packr.pack({ a: [1, 'x'.repeat(300), 2.5], b: new Uint8Array(70_000) }));
     for (const length of [0, 1, 2, 5, 9, 100, 320, 1_000, bytes.length - 1])
       expect(() => endOf(bytes.subarray(0, length), 0)).toThrow(PackedError);

@@ -18,7 +18,7 @@ describe('records as bytes', () => {
     },
   );
 
-  test('keeps all that a job can say', () => {
+  test('preserves every field of a job', () => {
     const spec = parseJobSpec({
       tasks: [{ exec: ['a'], stdout: 'out/{index}', stderr: '/dev/null' }],
       retries: 2,
@@ -40,11 +40,11 @@ describe('records as bytes', () => {
     expect(decodeRecord(encodeRecord(accepted(1, { spec: said })))).toEqual(accepted(1, { spec: said }));
   });
 
-  test(`format ${FORMAT} is written as it was when it was made`, () => {
+  test(`the encoding of format ${FORMAT} has not changed`, () => {
     expect(BY_FORMAT.map((record) => encodeRecord(record).toString('hex'))).toEqual(linesOf(FORMAT));
   });
 
-  test('what was decided before estimates were written down has none', () => {
+  test('decisions recorded before estimates existed have none', () => {
     const bytes =
       'f02868ba960101cb427a3185c5002000a46c6f6e67a570696c6f7482a26279a763656e7472616ca46f766572a767656e6572616c';
     expect(decodeRecord(Buffer.from(bytes, 'hex'))).toEqual({ ...BY_FORMAT[1], estimateMs: undefined });
@@ -58,7 +58,7 @@ describe('records as bytes', () => {
     },
   );
 
-  test('a job given as a column of sleeps keeps it', () => {
+  test('a job with a column of sleeps keeps it', () => {
     const spec = {
       ...accepted(1).spec,
       stages: [{ name: 's', after: [], demand: {}, tasks: { sleepsMs: new Float64Array([1, 2.5]) } }],
@@ -67,12 +67,12 @@ describe('records as bytes', () => {
     expect(read).toMatchObject({ spec: { stages: [{ tasks: { sleepsMs: [1, 2.5] } }] } });
   });
 
-  test('a job keeps all that was said of it', () => {
+  test('a job keeps all its fields', () => {
     const spec = { ...accepted(1).spec, user: 'ann', estimateMs: 5, logicalName: 'nightly', seed: '7' };
     expect(decodeRecord(encodeRecord(accepted(1, { spec })))).toEqual(accepted(1, { spec }));
   });
 
-  test('a bit that was flipped anywhere is found', () => {
+  test('a flipped bit is detected at any position', () => {
     const good = encodeRecord(accepted(1));
     for (let at = 0; at < good.length; at++) {
       const bad = Buffer.from(good);
@@ -81,7 +81,7 @@ describe('records as bytes', () => {
     }
   });
 
-  test('what is cut short is found', () => {
+  test('truncation is detected', () => {
     const good = encodeRecord(accepted(1));
     for (const length of [0, 3, 4, good.length - 1]) {
       expect(() => decodeRecord(good.subarray(0, length))).toThrow(BadRecordError);
@@ -89,7 +89,7 @@ describe('records as bytes', () => {
   });
 });
 
-test('a retry of as many ranges as a request takes is less than 64 kB of journal', () => {
+test('a retry with the maximum number of ranges takes less than 64 kB of journal', () => {
   const tasks = Array.from({ length: LIMITS.taskRangesMax }, (_, at) => ({
     first: 900_000 + 2 * at,
     last: 900_000 + 2 * at,
@@ -139,7 +139,7 @@ describe('a record of more than a megabyte', () => {
     ['payloads that differ', mixed],
     ['tasks that were appended', appended],
     ['what a task returned', returned],
-  ])('with %s is read as it was, or its head alone, or as JSON', (_, record) => {
+  ])('with %s can be read completely, by its head alone, or as JSON', (_, record) => {
     const bytes = encodeRecord(record);
     expect(bytes.length).toBeGreaterThan(1_100_000);
     const read = decodeRecord(bytes);
@@ -150,7 +150,7 @@ describe('a record of more than a megabyte', () => {
     expect(parts.join('')).toBe(`${JSON.stringify({ id: 't-1', ...read })}\n`);
   });
 
-  test('takes no more memory for payloads that are alike than for one of them', () => {
+  test('uses no more memory for equal payloads than for one', () => {
     const bytes = encodeRecord(alike);
     const read = decodeRecord(bytes, 100_000);
     const { tasks } = (read as JobRecordOf<'accepted'>).spec.stages[1]!;
@@ -167,13 +167,13 @@ describe('a record of more than a megabyte', () => {
     expect(decodeRecord(encodeRecord(accepted(1, { spec: specOf(each) })), 1.5 * accepts)).toBeDefined();
   });
 
-  test('that takes more than there may be is left out, and says so', () => {
+  test('that needs more than the limit is omitted and reported', () => {
     const read = (): unknown => decodeRecord(encodeRecord(mixed), 1_000_000);
     expect(read).toThrow(BadRecordError);
     expect(read).toThrow('it takes more than 1 MiB of memory, the limit for one record');
   });
 
-  test('that is cut short, or of which a bit was flipped, is found', () => {
+  test('that is truncated or has a flipped bit is detected', () => {
     const bytes = encodeRecord(mixed);
     const bad = Buffer.from(bytes);
     bad[1_000_000]! ^= 1;

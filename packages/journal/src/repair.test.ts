@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a repair never leaves the folder without a journal: cut off, the next start would make a new one', async () => {
+test('an interrupted repair never leaves the folder without a journal, because the next start would create a new one', async () => {
   const options = { folder, newTag: () => 'abcde', version: '1' };
   const journal = await openLmdbJournal(options);
   expect(recordsOf(journal)).toEqual([]);

@@ -12,6 +12,6 @@ test.each(['*', '0.0.0.0', '::', '10.0.0.7', '127.evil.example', '127.0.0.1.evil
   },
 );
 
-test('what is no endpoint is not', () => {
+test('an invalid endpoint is not', () => {
   expect(isLoopbackEndpoint('127.0.0.1:7070')).toBe(false);
 });

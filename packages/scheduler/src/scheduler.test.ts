@@ -357,7 +357,7 @@ describe('clients', () => {
     ['user', { activeJobsPerUserMax: 1 }],
     ['user', { userWaitingTasksMax: 1 }],
     ['memory', { activeBytesMax: 5_000 }],
-  ] as const)('what there is too much of is counted: %s, with %j', (reason, limits) => {
+  ] as const)('refusals are counted by cause: %s, with %j', (reason, limits) => {
     const bench = new Bench({}, limits);
     bench.members(W1);
     const spec = { user: 'ada', tasks: [{ sleep: 1 }] };

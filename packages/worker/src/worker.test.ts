@@ -569,7 +569,7 @@ describe('a worker that was suspended for longer than half its lease', () => {
     expect(bench.orders).toHaveLength(1);
   });
 
-  test('and no longer starts it as ever', () => {
+  test('and starts them as usual if it was suspended for less', () => {
     const bench = new Bench(2).welcome();
     bench.pass(2 * heartbeatMs);
     bench.probe(1);

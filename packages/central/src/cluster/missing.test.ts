@@ -169,7 +169,7 @@ test('only members may report journals', () => {
 });
 
 test.each(['b', '*'])(
-  'an operator gives an unowned journal to a scheduler that is there: takeover %s',
+  'an operator gives an unowned journal to a connected scheduler: takeover %s',
   (name) => {
     const bench = new Bench();
     bench.enlist(A, 'a', 'tag-a');
@@ -309,7 +309,7 @@ test('workers that a restarted central has not seen are listed as lost, once', (
 });
 
 test.each(['first', 'last'])(
-  'a journal of an earlier time is reported to a new central, where its scheduler comes %s',
+  'a journal of an earlier incarnation is reported to a new central if its scheduler joins %s',
   (order) => {
     const [former, latest] = [21, 22] as [Address, Address];
     const bench = new Bench();

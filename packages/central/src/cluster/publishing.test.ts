@@ -159,7 +159,7 @@ test('a worker that missed a loss learns it from the complete list', () => {
 });
 
 test.each([0, 2 * publishMs])(
-  'a scheduler that is there again %d ms after it was lost is lost for nobody who asks later',
+  'a scheduler that returns %d ms after its loss is not lost for later requests',
   (ms) => {
     const bench = new Bench(PRESETS.goshawk);
     const scheduler = 90 as Address;

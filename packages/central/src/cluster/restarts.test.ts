@@ -138,16 +138,19 @@ test.each([
   { type: 'withdraw', job: 1 },
   { type: 'unused', worker: W, match: 1 },
   { type: 'need', job: 1 },
-] as const)('a scheduler that is no member is not heard, but told to join: $type', (message) => {
-  const bench = new Bench();
-  bench.enlist(NEW, [OLD]);
-  bench.declare(NEW, 1, undefined);
-  bench.told('notRegistered');
-  bench.receive(OLD, message as Message);
-  expect(bench.told('notRegistered').map(({ to }) => to)).toEqual([OLD]);
-  bench.receive(CLIENT, { type: 'describeShares', request: 5 });
-  expect(bench.told('shares')[0]!.message.value.jobs).toMatchObject([{ id: 't-1', running: 1 }]);
-});
+] as const)(
+  'a message of a scheduler that is not a member is ignored, and it is asked to join: $type',
+  (message) => {
+    const bench = new Bench();
+    bench.enlist(NEW, [OLD]);
+    bench.declare(NEW, 1, undefined);
+    bench.told('notRegistered');
+    bench.receive(OLD, message as Message);
+    expect(bench.told('notRegistered').map(({ to }) => to)).toEqual([OLD]);
+    bench.receive(CLIENT, { type: 'describeShares', request: 5 });
+    expect(bench.told('shares')[0]!.message.value.jobs).toMatchObject([{ id: 't-1', running: 1 }]);
+  },
+);
 
 test('a scheduler that is alive has no next incarnation', () => {
   const bench = new Bench();

@@ -73,7 +73,7 @@ async function opened(url: string, name?: string): Promise<{ journal: Journal; h
 const until = (met: () => void): Promise<void> => vi.waitFor(met, { timeout: 30_000 });
 
 describe('the URL of a journal', () => {
-  test('names hosts, user, database and how it is encrypted', () => {
+  test('contains hosts, user, database and encryption', () => {
     expect(parseJournalUrl('postgres://ada:p%40ss@db1,db2:5433/jobs?sslmode=verify-full')).toEqual({
       hosts: [
         { host: 'db1', port: 5432 },
@@ -102,7 +102,7 @@ describe('the URL of a journal', () => {
 });
 
 describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
-  test('say who has each, and that nobody has one whose scheduler is gone', async () => {
+  test('report the owner of each, and none if its scheduler is gone', async () => {
     const url = await initiated();
     const owner = await processOf(url, 'a');
     const journal = await owner.own();
@@ -122,7 +122,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect(await other.all()).toEqual([{ name: 'a', tag, epoch: epoch + 1 }]);
   });
 
-  test('what was read of a journal is not kept', async () => {
+  test('records of a journal are not cached after reading', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const url = await initiated();
@@ -142,7 +142,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     await journal.close();
   });
 
-  test('there are none before the schema is made, which may be done by several at once', async () => {
+  test('do not exist before the schema is created, which several processes may do at once', async () => {
     const url = await newDatabase();
     await expect(processOf(url)).rejects.toMatchObject({ code: 'no-journal' });
     expect(await Promise.all([initStore(url), initStore(url), initStore(url)])).toContain(0);
@@ -154,7 +154,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     await link.close();
   });
 
-  test('what an older version made is brought to this one, and its schedulers go on meanwhile', async () => {
+  test('the schema of an older version is upgraded while its schedulers continue', async () => {
     const url = await newDatabase();
     const link = new Link(parseJournalUrl(url), 'test');
     cleanUp.push(() => link.close());
@@ -175,7 +175,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect((await storedJournals(url)).map(({ identity }) => identity.tag)).toContain('older');
   });
 
-  test('arrays come as they were sent', async () => {
+  test('arrays survive the round trip', async () => {
     const link = new Link(parseJournalUrl(await newDatabase()), 'test');
     cleanUp.push(() => link.close());
     const numbers = [0, 1, 2 ** 32 - 1, 2 ** 32, Number.MAX_SAFE_INTEGER];
@@ -185,7 +185,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect(row).toEqual({ a: numbers.map(String), b: values.map((value) => value ?? null), c: [], d: [] });
   });
 
-  test('a group is written once, however often it is sent', async () => {
+  test('a group is written once, even if it is resent', async () => {
     const url = await initiated();
     const { journal } = await opened(url);
     const link = new Link(parseJournalUrl(url), 'test');
@@ -213,7 +213,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect(await link.ask('select job, place from goshawk.records')).toEqual([{ job: '7', place: '0' }]);
   });
 
-  test('whoever is taken over writes nothing more, and says so once; the other goes on', async () => {
+  test('an owner that was taken over writes nothing more and reports it once; the new owner continues', async () => {
     const url = await initiated();
     const old = await opened(url, 's1');
     await old.journal.begin('tcp://127.0.0.1:1!1/0');
@@ -244,14 +244,14 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect(recordsOf(again.journal)).toEqual([]);
   });
 
-  test('whoever is taken over and writes nothing hears of it all the same', async () => {
+  test('an idle owner also learns that it was taken over', async () => {
     const url = await initiated();
     const old = await opened(url, 's1');
     await (await processOf(url, 's2')).takeOver(old.journal.tag, 1);
     await until(() => expect(old.heard.states).toMatchObject([{ kind: 'failed' }]));
   });
 
-  test('what a scheduler has taken over it has again when it is started again', async () => {
+  test('a restarted scheduler still has the journals that it took over', async () => {
     const url = await initiated();
     const lost = await opened(url, 's1');
     const first = await processOf(url, 's2');
@@ -263,7 +263,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect((await second.adopted()).map(({ tag, epoch }) => [tag, epoch])).toEqual([[lost.journal.tag, 3]]);
   });
 
-  test('one of a newer version is not taken over, and is there for whoever can read it', async () => {
+  test('a journal of a newer version is not taken over, and stays for a scheduler that can read it', async () => {
     const url = await initiated();
     const { journal } = await opened(url, 'newer');
     await journal.begin('tcp://127.0.0.1:1!s.x/0');
@@ -280,7 +280,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect(await able.takeOver(journal.tag, journal.epoch)).toMatchObject({ home: 'newer' });
   });
 
-  test('a journal of any size is read: in order, and each record once', async () => {
+  test('a journal of any size is read in order, each record once', async () => {
     const url = await initiated();
     const { journal } = await opened(url);
     await journal.begin('tcp://127.0.0.1:1!s.x/0');
@@ -297,7 +297,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect(found).toEqual(Array.from({ length: 4_512 }, (_, i) => [Math.floor(i / 3) + 1, i % 3]));
   });
 
-  test('a journal is gone when nobody wants it any more, and nothing is left in it', async () => {
+  test('a journal is deleted once it is empty and unused', async () => {
     const url = await initiated();
     const lost = await opened(url, 's1');
     lost.journal.append(accepted(1));
@@ -317,7 +317,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect(heard.states).toEqual([]);
   });
 
-  test('a key is one job for all who share the journal, also when two come at once', async () => {
+  test('a key creates one job for all schedulers that share the journals, even at the same time', async () => {
     const url = await initiated();
     const [one, two] = [await opened(url, 's1'), await opened(url, 's2')];
     for (let i = 1; i <= 20; i++) {
@@ -337,7 +337,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect(records).toHaveLength(40);
   });
 
-  test('a key is free when its job is forgotten, also in the group in which that is said', async () => {
+  test('a key is free once its job is forgotten, even within the same group', async () => {
     const url = await initiated();
     const { journal, heard } = await opened(url);
     journal.append(accepted(1, { key: 'k' }));
@@ -349,7 +349,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect(heard.taken).toEqual([]);
   });
 
-  test('while the server is away nothing is lost, and all goes on when it is back', {
+  test('nothing is lost while the server is down, and work continues when it is back', {
     timeout: 60_000,
   }, async () => {
     const url = await initiated();
@@ -367,7 +367,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     expect(heard.states.map(({ kind }) => kind)).toEqual(['away', 'open']);
   });
 
-  test('what one kind of journal exports the other imports', async () => {
+  test('each kind of journal imports the exports of the other', async () => {
     const url = await initiated();
     await importStored(url, 's1', { tag: 'abcde', version: '1' }, EVERY_KIND_BY_JOB);
     const [stored] = await storedJournals(url, 'abcde');
@@ -394,7 +394,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     await file!.close();
   });
 
-  test('what one scheduler has learnt another one begins with', async () => {
+  test('a new scheduler starts with the estimator state of another one', async () => {
     const url = await initiated();
     const [one, two] = [await processOf(url, 's1'), await processOf(url, 's2')];
     expect(await one.estimatorStates()).toBeUndefined();

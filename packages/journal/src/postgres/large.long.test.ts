@@ -8,7 +8,7 @@ import { parseJournalUrl } from './url.js';
 const newDatabase = databases();
 
 test.skipIf(!newDatabase.isThere)(
-  'a journal of more than PostgreSQL says in one value is read by whoever only looks',
+  'a journal larger than the largest PostgreSQL value can be read by a reader',
   async () => {
     const url = await newDatabase();
     await initStore(url);

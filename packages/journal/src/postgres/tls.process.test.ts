@@ -62,7 +62,7 @@ describe.runIf(isPostgresThere())('PostgreSQL that encrypts', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('is known by its certificate', async () => {
+  test('is identified by its certificate', async () => {
     const ours = `sslrootcert=${path('ours.crt')}`;
     for (const mode of ['require', 'verify-ca', 'verify-full'])
       expect(await connection(`sslmode=${mode}&${ours}`, 'encrypted')).toEqual({ ssl: true, name: null });
@@ -70,7 +70,7 @@ describe.runIf(isPostgresThere())('PostgreSQL that encrypts', () => {
   });
 
   test.each(['verify-ca', 'verify-full'])(
-    'is refused by %s when somebody else has signed it',
+    'is refused by %s if another authority has signed the certificate',
     async (mode) => {
       await expect(connection(`sslmode=${mode}&sslrootcert=${path('theirs.crt')}`)).rejects.toMatchObject({
         code: 'journal-unreachable',
@@ -81,7 +81,7 @@ describe.runIf(isPostgresThere())('PostgreSQL that encrypts', () => {
     },
   );
 
-  test('is refused by verify-full when it is somebody else’s certificate, and not by verify-ca', async () => {
+  test('is refused by verify-full, but not by verify-ca, if the certificate is for another host', async () => {
     const elsewhere = `sslrootcert=${path('ours.crt')}&host=localhost&port=${server.port}`;
     await expect(connection(`sslmode=verify-full&${elsewhere}`)).rejects.toMatchObject({
       code: 'journal-unreachable',
@@ -90,7 +90,7 @@ describe.runIf(isPostgresThere())('PostgreSQL that encrypts', () => {
     expect(await connection(`sslmode=verify-ca&${elsewhere}`)).toMatchObject({ ssl: true });
   });
 
-  test('lets nobody in without encryption, or without a certificate, who needs one', async () => {
+  test('refuses clients without encryption or without a required certificate', async () => {
     const refused = { code: 'journal-unreachable' };
     await expect(connection('sslmode=disable', 'encrypted')).rejects.toMatchObject(refused);
     const ours = `sslmode=verify-full&sslrootcert=${path('ours.crt')}`;
@@ -100,7 +100,7 @@ describe.runIf(isPostgresThere())('PostgreSQL that encrypts', () => {
     expect(await connection(as('client'), 'guarded')).toEqual({ ssl: true, name: '/CN=client' });
   });
 
-  test('is asked for it where it does not', async () => {
+  test('is asked for encryption even if it does not require it', async () => {
     const plain = await PostgresServer.start({ settings: { fsync: 'off' } });
     try {
       const link = new Link(parseJournalUrl(`${plain.url()}?sslmode=require`), 'test');

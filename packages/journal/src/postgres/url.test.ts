@@ -28,7 +28,7 @@ describe('a URL of PostgreSQL', () => {
     });
   });
 
-  it('takes user, password and database from the query, too', () => {
+  it('accepts user, password and database in the query', () => {
     const url = parseJournalUrl('POSTGRES://db:1/x?user=ada&password=p%25%40ss&dbname=a%2Fb');
     expect(url).toMatchObject({
       user: 'ada',
@@ -48,13 +48,13 @@ describe('a URL of PostgreSQL', () => {
     ['u:pa\nss@db', 'control character'],
     ['u:pass@db:99999', 'a port is a whole number'],
     ['u:pass', 'a port is a whole number'],
-  ])('%s is refused in one line that repeats nothing of it', (authority, problem) => {
+  ])('%s is refused in one line that does not repeat it', (authority, problem) => {
     const refused = errorOf(`postgres://${authority}/jobs`);
     expect(refused).toMatchObject({ code: 'journal-url', message: expect.stringContaining(problem) });
     expect(refused.message).not.toMatch(/u:|ss@|100|\n/);
   });
 
-  it('with any password: reads it back, and never shows it', () => {
+  it('with any password: parses it, and never shows it', () => {
     const password = fc
       .string({ unit: 'binary', minLength: 4, maxLength: 16 })
       .filter((text) => text.isWellFormed());
@@ -72,7 +72,7 @@ describe('a URL of PostgreSQL', () => {
     );
   });
 
-  it('written without any care: is read back or refused, and never shown', () => {
+  it('with unescaped characters: is parsed or refused, and never shown', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 5, maxLength: 16 }), fc.boolean(), (text, isEscaped) => {
         const url = `postgres://ada:${isEscaped ? escaped(text) : text}@db/jobs`;

@@ -14,7 +14,7 @@ const SECRET = {
   tasks: [{ exec: ['curl', '-H', 'secret'], env: { TOKEN: 'secret' } }],
 };
 
-describe('an audit', () => {
+describe('an audit log', () => {
   const written: AuditEntry[] = [];
   let audit: Audit;
   let owner: string | undefined;
@@ -33,7 +33,7 @@ describe('an audit', () => {
 
   const submit = { type: 'submit', request: 1, key: 'k', spec: SECRET } as unknown as Message;
 
-  it('has one line for a submission, once it is answered, with who, from where, what and when', () => {
+  it('has one line for an answered submission, with user, origin, action and time', () => {
     audit.asked(CLIENT, submit);
     expect(written).toEqual([]);
     const answer = {
@@ -62,7 +62,7 @@ describe('an audit', () => {
     expect(JSON.stringify(written)).not.toContain('secret');
   });
 
-  it('names the user that the key is of, whatever the submission says', () => {
+  it('names the user of the key, not the user that the submission claims', () => {
     owner = 'ci';
     audit.asked(CLIENT, submit);
     audit.answered(
@@ -73,7 +73,7 @@ describe('an audit', () => {
     expect(written).toMatchObject([{ key: 'ci', user: 'ci' }]);
   });
 
-  it('has the code of a refusal, and one line however often the client asks again', () => {
+  it('has the code of a refusal, and one line for any number of repeated requests', () => {
     const refused = { type: 'refused', request: 1, code: 'not-ready', retryMs: 500 } as unknown as Message;
     audit.asked(CLIENT, submit);
     audit.answered(CLIENT, refused, 's0');
@@ -82,7 +82,7 @@ describe('an audit', () => {
     expect(written).toMatchObject([{ action: 'submit', outcome: 'refused', code: 'bad-job' }]);
   });
 
-  it('has what a key has no right to, reading too, and nothing of reading that is allowed', () => {
+  it('has denied requests, including reads, but no permitted reads', () => {
     audit.forbidden(CLIENT, { type: 'describeShares', request: 2 } as Message, 'central');
     audit.asked(CLIENT, { type: 'describeJob', request: 3, id: 's-1' } as unknown as Message);
     audit.answered(CLIENT, { type: 'jobDetail', request: 3 } as unknown as Message, 's0');
@@ -106,7 +106,7 @@ describe('an audit', () => {
       { type: 'takeOverFrom', request: 4, scheduler: 's1' },
       { action: 'takeover', scheduler: 's1' },
     ],
-  ])('names what was asked: %j', (message, line) => {
+  ])('names the requested object: %j', (message, line) => {
     audit.asked(CLIENT, message as unknown as Message);
     audit.answered(CLIENT, { type: 'anything', request: 4 } as unknown as Message, 'x');
     expect(written).toMatchObject([{ ...line, outcome: 'done' }]);
@@ -122,7 +122,7 @@ describe('an audit file', () => {
   const linesIn = (path: string) =>
     readdirSync(path).flatMap((name) => readFileSync(join(path, name), 'utf8').trimEnd().split('\n'));
 
-  it('loses no line of two processes that write and rotate the same file', () => {
+  it('loses no line if two processes write and rotate the same file', () => {
     const at = folder();
     const path = join(at, 'audit.jsonl');
     const [one, other] = [1, 2].map(() => new AuditFile(path, recordingLogger(), 200, 1_000));
@@ -138,7 +138,7 @@ describe('an audit file', () => {
     other!.close();
   });
 
-  it('keeps so many rotated files', () => {
+  it('keeps a limited number of rotated files', () => {
     const at = folder();
     const file = new AuditFile(join(at, 'audit.jsonl'), recordingLogger(), 10, 3);
     for (let i = 0; i < 20; i++) file.write({ i });
@@ -146,7 +146,7 @@ describe('an audit file', () => {
     file.close();
   });
 
-  it('that cannot be written is refused at the start, in one line', () => {
+  it('that cannot be written is refused at startup, in one line', () => {
     expect(() => new AuditFile('/proc/audit.jsonl', recordingLogger())).toThrow(/cannot write the audit log/);
   });
 });

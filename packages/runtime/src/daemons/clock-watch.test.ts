@@ -2,7 +2,7 @@ import type { Logger } from '@goshawk/transport';
 import { expect, test } from 'vitest';
 import { ClockWatch } from './clock-watch.js';
 
-test('a clock that was set is in the log once, and one that is kept right is not', () => {
+test('a clock step is logged once, and a slewed clock is not', () => {
   const lines: [object, string][] = [];
   const watch = new ClockWatch({ warn: (fields, line) => void lines.push([fields, line]) } as Logger, 5_000);
   for (const offsetMs of [5_000, 5_400, 4_700]) watch.look(offsetMs);

@@ -33,8 +33,8 @@ function storeOf(write: (text: string) => Promise<void>): EstimatorStateStore {
   return { name: 'a store', read: async () => undefined, write: (pieces) => write([...pieces].join('')) };
 }
 
-describe('what was learnt', () => {
-  test('is there again when the next one opens it, and nothing else is left, of a write that was cut off either', async () => {
+describe('estimator state', () => {
+  test('is restored at the next start, and interrupted writes leave no files', async () => {
     await writeFile(`${file}.partial`, '{"schema":');
     const estimatorStates = { history: { schema: 'goshawk.history/1', values: [] } };
     await keptOnce(estimatorStates);
@@ -42,11 +42,11 @@ describe('what was learnt', () => {
     expect(await readdir(folder)).toEqual(['learnt.json']);
   });
 
-  test('is nothing at first', async () => {
+  test('is empty at first', async () => {
     expect(await new EstimatorStateFile(file, logged().logger).load()).toEqual({});
   });
 
-  test('is not written again where nothing was learnt since', async () => {
+  test('is not written again if nothing has changed', async () => {
     await keptOnce({ history: 1 });
     const kept = new EstimatorStateFile(file, logged().logger);
     kept.keep(() => undefined);
@@ -54,12 +54,12 @@ describe('what was learnt', () => {
     expect(await kept.load()).toEqual({ history: 1 });
   });
 
-  test('that cannot be written is said, and ends nothing', async () => {
+  test('that cannot be written is reported, and the process continues', async () => {
     const lines = await keptOnce({ history: 1 }, join(folder, 'missing', 'learnt.json'));
     expect(lines).toEqual([expect.stringContaining('cannot save learned run times: ENOENT')]);
   });
 
-  test('that cannot be written is written the next time, also where nothing was learnt since', async () => {
+  test('that could not be written is written the next time, even if nothing has changed', async () => {
     const written: string[] = [];
     let isFull = true;
     const kept = new EstimatorStateFile(
@@ -78,7 +78,7 @@ describe('what was learnt', () => {
     expect(written).toHaveLength(1);
   });
 
-  test('that could not be written does not replace what was written after it', async () => {
+  test('that could not be written never replaces newer state', async () => {
     const written: string[] = [];
     let fail: (error: Error) => void = () => {};
     const first = new Promise<void>((_, reject) => {
@@ -101,7 +101,7 @@ describe('what was learnt', () => {
     expect(written).toHaveLength(1);
   });
 
-  test('is not waited for without end where it is kept and nobody answers', async () => {
+  test('is waited for only a limited time if its store does not respond', async () => {
     const kept = new EstimatorStateFile(
       storeOf(() => new Promise(() => {})),
       logged().logger,
@@ -115,14 +115,14 @@ describe('what was learnt', () => {
     ['{"schema":"goshawk.learnt/1"}', 'is damaged'],
     ['{"schema":"goshawk.run/1"}', 'is not a file of learned run times'],
     ['{"schema":"goshawk.learnt/2","learnt":{}}', 'was written by a newer version (goshawk.learnt/2'],
-  ])('as %s is refused and kept', async (text, why) => {
+  ])('with %s is refused and kept', async (text, why) => {
     await writeFile(file, text);
     await expect(new EstimatorStateFile(file, logged().logger).load()).rejects.toThrow(why);
     expect(await readFile(file, 'utf8')).toBe(text);
   });
 });
 
-test('a file that is not ours to replace stays as it is', async () => {
+test('a file that may not be replaced stays unchanged', async () => {
   await keptOnce({ history: 'newer' });
   const { logger } = logged();
   const kept = new EstimatorStateFile(file, logger);

@@ -31,7 +31,7 @@ class HeldJournal extends GroupCommit {
   }
 }
 
-test('is not ready while its disk has not answered for seconds, and is again once it has', async () => {
+test('is not ready while its disk has not responded for seconds, and is ready once it responds', async () => {
   let now = 0;
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   const journal = new HeldJournal({ soon: setImmediate, later: () => {}, now: () => now });
@@ -50,7 +50,7 @@ test('is not ready while its disk has not answered for seconds, and is again onc
   expect(port.notReady).toEqual([]);
 });
 
-test('two starts from one state of a folder give their jobs other numbers', async () => {
+test('two starts from one state of a folder assign different job numbers', async () => {
   const folder = join(root, 'journal');
   expect(await started(folder)).toBeUndefined();
   const copy = join(root, 'copy');

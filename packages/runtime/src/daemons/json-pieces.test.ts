@@ -4,7 +4,7 @@ import { jsonPieces } from './json-pieces.js';
 
 const value = fc.jsonValue({ maxDepth: 3 });
 
-test('pieces of JSON are the whole when they are put together', () => {
+test('chunks of JSON are the whole document when concatenated', () => {
   const long = fc.array(value, { minLength: 250, maxLength: 800 });
   fc.assert(
     fc.property(value, long, (short, list) => {
@@ -16,7 +16,7 @@ test('pieces of JSON are the whole when they are put together', () => {
   );
 });
 
-test('no piece holds more than a few hundred elements', () => {
+test('no chunk contains more than a few hundred elements', () => {
   const pieces = [...jsonPieces({ values: Array.from({ length: 10_000 }, () => 'x'.repeat(10)) })];
   expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(5_000);
 });

@@ -14,7 +14,7 @@ const TALKER = `
   createInterface({ input: process.stdin }).on('line', () => logger.info({}, 'the last one'));
 `;
 
-test('a log whose reader stands still holds nothing up, and is read to its end by one that goes on', async () => {
+test('a stalled log reader blocks nothing, and a reader that continues gets the complete log', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', TALKER], { stdio: 'pipe' });
   // Nobody reads stderr.
   const [dropped] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];

@@ -19,7 +19,7 @@ function disk(room: number) {
 }
 
 describe('a log', () => {
-  test('drops and counts what a full disk does not take, and goes on when there is room', () => {
+  test('drops and counts lines while the disk is full, and continues when there is space', () => {
     const full = disk(6);
     const sink = new LogSink(full.write);
     const recovered: number[] = [];
@@ -33,7 +33,7 @@ describe('a log', () => {
     expect(recovered).toEqual([2]);
   });
 
-  test.runIf(process.platform === 'linux')('goes on over a device that is full', () => {
+  test.runIf(process.platform === 'linux')('continues on a full device', () => {
     const file = openSync('/dev/full', 'w');
     const sink = new LogSink((bytes) => writeSync(file, bytes));
     sink.write('a line\n');

@@ -2,7 +2,7 @@ import type { Logger } from '@goshawk/transport';
 import { expect, test } from 'vitest';
 import { NotStarted } from './not-started.js';
 
-test('a start that failed is in the log once for each worker, job and reason', () => {
+test('a failed start is logged once per worker, job and reason', () => {
   const lines: string[] = [];
   const notStarted = new NotStarted({ warn: (_: object, line: string) => void lines.push(line) } as Logger);
   for (let task = 0; task < 600; task++) notStarted.tell('w0', 'a-1', 'the command "nosuch" is not in PATH');

@@ -56,7 +56,7 @@ const endedJob = (notify?: string): Job =>
     endedAt: 2_000,
   }) as unknown as Job;
 
-test('the address of a job gets a signed POST that says how the job has ended', async () => {
+test('the notification address of a job gets a signed POST with the outcome', async () => {
   const { url, received } = await receiver(204);
   const { it } = notifier({ secret: 'key' });
   it.jobEnded(endedJob(url), 1_800_000_000_000);
@@ -77,7 +77,7 @@ test('the address of a job gets a signed POST that says how the job has ended', 
   });
 });
 
-test('an address that is out of order is tried again', async () => {
+test('a failing address is retried', async () => {
   const { url, received } = await receiver(503, 200);
   const { it, warnings } = notifier({});
   it.jobEnded(endedJob(url), 0);
@@ -91,7 +91,7 @@ test.each([
   [404, 1, 'the answer was 404'],
   [302, 1, 'the answer was 302'],
 ])(
-  'an address that answers %d is given up after %d attempts, and the log says so',
+  'an address that responds with %d is given up after %d attempts, which is logged',
   async (status, attempts, said) => {
     const { url, received } = await receiver(status);
     const { it, warnings } = notifier({});
@@ -101,7 +101,7 @@ test.each([
   },
 );
 
-test('the command of the operator gets the notification, whether or not the job names an address', async () => {
+test('the command of the operator gets the notification even if the job names no address', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'goshawk-notify-'));
   endings.push(() => rmSync(folder, { recursive: true }));
   const { it, warnings } = notifier({ command: `cat > ${folder}/all && mv ${folder}/all ${folder}/got` });
@@ -117,13 +117,13 @@ test('the command of the operator gets the notification, whether or not the job 
   expect(warnings).toEqual([]);
 });
 
-test('a command that fails is told of in the log', async () => {
+test('a failed command is logged', async () => {
   const { it, warnings } = notifier({ command: 'exit 3' });
   it.jobEnded(endedJob(), 0);
   await expect.poll(() => warnings).toEqual(['--notify-command failed: it ended with 3']);
 });
 
-test('a host that is no longer allowed hears nothing, and the log says so', async () => {
+test('a host that is no longer allowed gets no request, which is logged', async () => {
   const { url, received } = await receiver(200);
   const { it, warnings } = notifier({ hosts: ['*.example.org'] });
   it.jobEnded(endedJob(url), 0);

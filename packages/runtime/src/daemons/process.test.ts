@@ -17,7 +17,7 @@ function joining(ended = new Promise<void>(() => {})) {
   return { warnings, state, joined };
 }
 
-test('a process that central does not answer says so once', async () => {
+test('a process without an answer from central reports this once', async () => {
   const { warnings, state, joined } = joining();
   vi.advanceTimersByTime(9_000);
   expect(warnings).toEqual([]);
@@ -28,7 +28,7 @@ test('a process that central does not answer says so once', async () => {
   await joined;
 });
 
-test('one that joins soon, or ends, says nothing', async () => {
+test('a process that joins soon, or exits, reports nothing', async () => {
   const soon = joining();
   soon.state.isJoined = true;
   const ending = joining(Promise.resolve());

@@ -19,7 +19,7 @@ function job(id: string, runMs: number): Job {
   return { id, number: 1, arriving, ...end } as unknown as Job;
 }
 
-test('jobs of adopted schedulers are told apart from those of this one', () => {
+test('jobs of adopted schedulers are distinguished from those of this one', () => {
   const watch = new ShadowWatch(['given'], 'seed', () => DEFAULT_POLICY);
   const scored = () => (watch.counts() as Scores).given?.groups.all?.jobs ?? 0;
   watch.accepted(job('own-1', 10));

@@ -9,7 +9,7 @@ function bench() {
   return { lines, time, log: new StoryLog(logger, () => time.now) };
 }
 
-test('a storm of one kind is a few lines and one that counts the rest; other kinds go on', () => {
+test('a storm of one kind is a few lines and one with the count of the rest; other kinds are unaffected', () => {
   const { lines, time, log } = bench();
   for (let i = 0; i < 1_000; i++) log.tell('job-ended', { job: i }, 'job ended');
   log.tell('worker-lost', {}, 'worker lost');

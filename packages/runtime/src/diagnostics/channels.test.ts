@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { TimerQueue } from '../driver/timers.js';
 import type { TimerFired } from './channels.js';
 
-test('a channel tells how late timers of machines fire', async () => {
+test('a channel publishes how late timers of machines fire', async () => {
   const fired: unknown[] = [];
   const take = (event: unknown) => void fired.push(event);
   subscribe('goshawk.timer.fired', take);

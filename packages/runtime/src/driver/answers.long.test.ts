@@ -115,7 +115,7 @@ class Bench {
 
 const request = 1;
 
-test('what 310,000 tasks print and return comes in pages that fit into frames', () => {
+test('output and results of 310,000 tasks arrive in pages that fit into frames', () => {
   const bench = new Bench();
   const job = bench.submit({ tasks: { count: 310_000, run: { sleep: 0 } } });
   bench.run(job);
@@ -146,7 +146,7 @@ test('the end of the largest job fits, without the times of its tasks', () => {
   expect((endOf(timed) as MessageOf<'jobEnded'>).value.runs).toHaveLength(100_000);
 });
 
-test('a specification that no answer holds is refused, with its size', () => {
+test('a specification too large for any answer is refused with its size', () => {
   const bench = new Bench();
   const long = bench.submit({ tasks: [{ exec: ['cat'], stdin: 'x'.repeat(15_000_000) }] });
   const many = bench.submit({ tasks: Array.from({ length: 120_000 }, () => ({ exec: ['true', 'x'] })) });
@@ -159,7 +159,7 @@ test('a specification that no answer holds is refused, with its size', () => {
   }
 });
 
-test('a list of 50,000 jobs has as many as fit, and how many there are', () => {
+test('a list of 50,000 jobs has as many as fit, and the total', () => {
   const bench = new Bench();
   for (let i = 0; i < 50_000; i++) bench.submit({ name: 'n'.repeat(200), tasks: [{ sleep: 1 }] });
   const all = { states: [], user: undefined, where: undefined, endedMax: 100_000, jobsMax: 100_000 };

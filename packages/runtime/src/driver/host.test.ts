@@ -131,8 +131,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('what happens to a machine', () => {
-  test('it is started, gets its messages, and says what it wants to', () => {
+describe('inputs of a machine', () => {
+  test('it is started, receives messages, and sends messages', () => {
     const { post, add, setNow } = setUp();
     const { machine } = add('central');
     machine.on = () => machine.environment.send(PEER, ACK);
@@ -147,7 +147,7 @@ describe('what happens to a machine', () => {
     expect(post.sent).toEqual([{ from: 0, to: PEER, message: ACK }]);
   });
 
-  test('it is woken by its own timers, at a time that has come', () => {
+  test('it is woken by its timers, not before their time', () => {
     const { host, add } = setUp({ clock: () => performance.now() });
     const start = host.now();
     const one = add('one', 1).machine;
@@ -161,7 +161,7 @@ describe('what happens to a machine', () => {
     expect(two.seen.slice(2)).toEqual([`${start + 2_000} sweep/3`, 'sweep/3 done']);
   });
 
-  test('other entries are entered in the same way', () => {
+  test('other entries of the machine work the same way', () => {
     const { add, setNow } = setUp();
     const { machine, enter } = add('central');
     setNow(3);
@@ -169,14 +169,14 @@ describe('what happens to a machine', () => {
     expect(machine.seen.slice(2)).toEqual(['3 poked', 'poked done']);
   });
 
-  test('a connection that broke is told to all of its machines', () => {
+  test('a broken connection is reported to all of its machines', () => {
     const { host, add } = setUp();
     const machines = [add('one', 1).machine, add('two', 2).machine];
     host.disconnected([PEER]);
     for (const { seen } of machines) expect(seen[2]).toBe(`0 disconnected from ${PEER_NAME}`);
   });
 
-  test('one thing at a time: what comes while a machine is at work waits, in order', () => {
+  test('one at a time: inputs that arrive during a step wait, in order', () => {
     const { post, add } = setUp();
     const other = add('other', 1);
     const { machine, enter } = add('central', 0);
@@ -202,7 +202,7 @@ describe('what happens to a machine', () => {
     expect(draw(7, 'worker-1')).not.toEqual(draw(8, 'worker-1'));
   });
 
-  test('nothing, after it was removed, and what was counted of it stays counted', () => {
+  test('none after it was removed, and its counters stay', () => {
     const { host, post, add } = setUp();
     add('own', 0);
     const other = add('other', 1);
@@ -215,7 +215,7 @@ describe('what happens to a machine', () => {
     expect(sumOf(all, ({ refused }) => refused)).toBe(1);
   });
 
-  test('nothing, after it was removed, and its host lets go of it', async () => {
+  test('none after it was removed, and its host releases it', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const { host, post, add } = setUp();
@@ -240,7 +240,7 @@ describe('what happens to a machine', () => {
     host.close();
   });
 
-  test('nothing, after its host was closed', () => {
+  test('none after its host was closed', () => {
     const { host, post, add } = setUp({ clock: () => performance.now() });
     const { machine, enter } = add('central');
     machine.environment.setTimer('sweep', 0, 10);
@@ -253,8 +253,8 @@ describe('what happens to a machine', () => {
   });
 });
 
-describe('what a peer sends and is no message', () => {
-  test('is counted and dropped, and what comes after it arrives', () => {
+describe('an invalid message from a peer', () => {
+  test('is counted and dropped, and later messages arrive', () => {
     const { host, post, add } = setUp();
     const { machine } = add('central');
     post.arriveRaw(0, 'nonsense');
@@ -264,7 +264,7 @@ describe('what a peer sends and is no message', () => {
     expect(host.counters().central).toMatchObject({ refused: 2, received: { heartbeat: 1 } });
   });
 
-  test('is logged once in a while for each peer, with the field that is wrong', () => {
+  test('is logged at intervals per peer, with the invalid field', () => {
     const { post, add, warnings } = setUp();
     add('central');
     const other = names.intern('tcp://127.0.0.1:7002!other/0');
@@ -284,7 +284,7 @@ describe('what a peer sends and is no message', () => {
     expect(warnings[2]?.fields).toMatchObject({ peer: PEER_NAME, heldBack: 99 });
   });
 
-  test('is also what its sender may not send, where the sender is known, or not to this receiver', () => {
+  test('includes types that this sender may not send, or not to this receiver', () => {
     const { host, post, add, warnings } = setUp({
       roleOf: (party) => (party === PEER ? 'client' : undefined),
     });
@@ -303,8 +303,8 @@ describe('what a peer sends and is no message', () => {
   });
 });
 
-describe('a client that has a key of its own', () => {
-  test('is refused what the key is not good for, and the machine hears nothing of it', () => {
+describe('a client with a personal key', () => {
+  test('is refused requests that the key does not permit, without a step of the machine', () => {
     let rights: Right[] = ['submit'];
     const { post, add } = setUp({
       roleOf: (party) => (party === PEER ? 'client' : undefined),
@@ -346,8 +346,8 @@ describe('a process whose key is bound to a name', () => {
   });
 });
 
-describe('what a machine sends and is no message', () => {
-  test('is counted, logged and dropped; the machine goes on', () => {
+describe('an invalid message from a machine', () => {
+  test('is counted, logged and dropped; the machine continues', () => {
     const { host, post, add, fatal, warnings } = setUp();
     const { machine, enter } = add('central');
     machine.on = () => {
@@ -390,7 +390,7 @@ describe('a message on which a machine throws', () => {
     return { ...bench, machine, errors };
   }
 
-  test('is refused once, with its number in the log, and the machine goes on', () => {
+  test('is refused once, with its number in the log, and the machine continues', () => {
     const { host, post, machine, errors, fatal } = setUpThrowing();
     post.arrive(0, SUBMIT);
     expect(post.sent.map(({ to, message }) => [to, message])).toMatchObject([
@@ -417,7 +417,7 @@ describe('a message on which a machine throws', () => {
     expect(machine.seen.at(-1)).toBe(`submit from ${PEER_NAME} done`);
   });
 
-  test('and that answers nobody, is dropped, and counted', () => {
+  test('and that expects no answer is dropped and counted', () => {
     const { host, post, fatal } = setUpThrowing();
     post.arrive(0, ACK);
     host.disconnected([PEER]);
@@ -426,7 +426,7 @@ describe('a message on which a machine throws', () => {
     expect(fatal).toEqual([]);
   });
 
-  test('again and again has one number and few lines', () => {
+  test('repeatedly has one number and few log lines', () => {
     const { post, errors } = setUpThrowing();
     for (let i = 0; i < 100; i++) post.arrive(0, SUBMIT);
     post.arrive(0, {
@@ -444,7 +444,7 @@ describe('a message on which a machine throws', () => {
     expect(errors).toHaveLength(2);
   });
 
-  test('ends the process where the machine contradicts itself by then', () => {
+  test('ends the process if the machine is inconsistent afterwards', () => {
     const { post, machine, fatal } = setUpThrowing();
     machine.isSound = false;
     post.arrive(0, SUBMIT);
@@ -453,8 +453,8 @@ describe('a message on which a machine throws', () => {
   });
 });
 
-describe('a machine that contradicts itself', () => {
-  test('ends the process: it is logged with its input, and nothing in the host moves any more', () => {
+describe('an inconsistent machine', () => {
+  test('ends the process: the error is logged with its input, and no machine of the host runs any more', () => {
     const lines: object[] = [];
     const logger: Logger = { ...SILENT_LOGGER, fatal: (fields) => lines.push(fields) };
     const { host, post, add, fatal } = setUp({ logger, clock: () => performance.now() });
@@ -476,7 +476,7 @@ describe('a machine that contradicts itself', () => {
     expect(fatal).toHaveLength(1);
   });
 
-  test('any error is one, from whichever entry', () => {
+  test('any error counts, from any entry', () => {
     const { add, fatal } = setUp();
     const { enter } = add('central');
     enter('taskEnded in slot 3', () => {
@@ -486,7 +486,7 @@ describe('a machine that contradicts itself', () => {
     expect(fatal[0]?.cause).toBeInstanceOf(TypeError);
   });
 
-  test('so is a timer that is set to no time', () => {
+  test('a timer with an invalid time counts', () => {
     const { add, fatal } = setUp();
     const { machine, enter } = add('central');
     enter('poke', () => machine.environment.setTimer('sweep', 0, Number.NaN));
@@ -494,7 +494,7 @@ describe('a machine that contradicts itself', () => {
   });
 });
 
-describe('what is read from outside', () => {
+describe('data for diagnostics', () => {
   test('counters of each machine, by type, as plain objects', () => {
     const { host, post, add } = setUp();
     const { machine } = add('central', 0);
@@ -511,7 +511,7 @@ describe('what is read from outside', () => {
     expect(machine.environment.counted?.()).toEqual({ messages: host.counters().central });
   });
 
-  test('names of parties, also of those that were forgotten', () => {
+  test('names of parties, including forgotten ones', () => {
     const { environment } = setUp().add('central').machine;
     expect(environment.nameOf(PEER)).toBe(PEER_NAME);
     expect(environment.nameOf(999 as Address)).toBe('forgotten party 999');

@@ -74,7 +74,7 @@ afterEach(async () => {
   }
 });
 
-test('two hosts exchange messages of every type, in order, each on its declared way', async () => {
+test('two hosts exchange messages of every type, in order, each in its declared direction', async () => {
   const here = await openSite('here');
   const there = await openSite('there');
   const roles: readonly Role[] = ['client', 'scheduler', 'central', 'worker'];

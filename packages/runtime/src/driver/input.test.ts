@@ -9,7 +9,7 @@ function described(message: Message): string {
   return describeInput({ kind: 'message', from, message }, nameOf);
 }
 
-test('an input is told from others by one line', () => {
+test('an input is identified by one line', () => {
   expect(describeInput({ kind: 'start' }, nameOf)).toBe('start');
   expect(describeInput({ kind: 'timer', timer: 'sweep', key: 7 }, nameOf)).toBe('timer sweep/7');
   expect(
@@ -35,7 +35,7 @@ test('an input is told from others by one line', () => {
   );
 });
 
-test('what users have written or their tasks have said stays out of it', () => {
+test('the line contains no user data and no task output', () => {
   const line = described({
     type: 'run',
     ask: 1,
@@ -67,7 +67,7 @@ test('what users have written or their tasks have said stays out of it', () => {
   );
 });
 
-test('and so does what is long', () => {
+test('the line contains no long values', () => {
   const member = {
     address: from,
     name: 'w',

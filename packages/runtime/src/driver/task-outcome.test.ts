@@ -6,8 +6,8 @@ import { taskOutcome } from './task-outcome.js';
 
 const NO_ERROR = { errorCode: '', errorMessage: '', exitCode: undefined, signal: undefined };
 
-describe('how a run ended, in the words of the protocol', () => {
-  test('completed, with what it returned', () => {
+describe('the outcome of a run', () => {
+  test('completed, with its return value', () => {
     expect(taskOutcome({ kind: 'completed' })).toEqual({ kind: 'completed', value: undefined, ...NO_ERROR });
     expect(taskOutcome({ kind: 'completed', value: { n: 1 }, exitCode: 0 })).toEqual({
       kind: 'completed',
@@ -17,7 +17,7 @@ describe('how a run ended, in the words of the protocol', () => {
     });
   });
 
-  test('failed, with why', () => {
+  test('failed, with the reason', () => {
     const error = { code: 'exit-code', message: 'exited with 3' } as const;
     expect(taskOutcome({ kind: 'failed', error, exitCode: 3 })).toEqual({
       kind: 'failed',
@@ -35,7 +35,7 @@ describe('how a run ended, in the words of the protocol', () => {
     });
   });
 
-  test('killed, by who wanted it: a worker that stops is no fault of the task', () => {
+  test('killed, with the initiator: a stopping worker is not blamed on the task', () => {
     const kinds = (['cancelled', 'timeout', 'shutdown'] as const).map((reason) =>
       taskOutcome({ kind: 'killed', reason }),
     );
@@ -46,18 +46,18 @@ describe('how a run ended, in the words of the protocol', () => {
     ]);
   });
 
-  test('nor is it when what runs tasks has gone', () => {
+  test('a lost executor is not blamed on the task', () => {
     expect(taskOutcome(failed('executor-closed', 'stopping'))).toMatchObject({ kind: 'lost' });
     expect(taskOutcome(failed('spawner-lost', 'gone'))).toMatchObject({ kind: 'lost' });
     expect(taskOutcome(failed('bad-payload', 'none'))).toMatchObject({ kind: 'failed' });
   });
 
-  test('a start that failed may be the fault of this worker: its owner finds out', () => {
+  test('a failed start may be caused by this worker, which its owner decides', () => {
     for (const code of ['process-limit', 'no-memory', 'no-such-folder', 'command-not-found'] as const)
       expect(taskOutcome(failed(code, 'why'))).toMatchObject({ kind: 'lost', errorCode: code });
   });
 
-  test('a value that cannot travel makes it a failure that says where the value is wrong', () => {
+  test('a value that cannot be encoded is a failure with the path of the value', () => {
     expect(taskOutcome({ kind: 'completed', value: { at: [new Date(0)] } })).toMatchObject({
       kind: 'failed',
       value: undefined,
@@ -66,7 +66,7 @@ describe('how a run ended, in the words of the protocol', () => {
     });
   });
 
-  test('whatever an executor says can be sent', () => {
+  test('any outcome of an executor can be sent', () => {
     const codec = new Codec(new Directory());
     const ended = (outcome: Outcome): Message => ({
       type: 'ended',

@@ -42,7 +42,7 @@ describe('timers of machines', () => {
     expect(fired).toEqual(['a/7 at 10', 'b/0 at 20', 'a/8 at 30']);
   });
 
-  test('tell how late they are, which is the delay of the event loop', () => {
+  test('report their lateness, which is the event loop delay', () => {
     let now = 0;
     const { alarm, ring } = alarmByHand();
     const queue = new TimerQueue(() => now, alarm);
@@ -55,7 +55,7 @@ describe('timers of machines', () => {
     expect({ count: queue.lateMs.count, sum: queue.lateMs.sum }).toEqual({ count: 1, sum: 30 });
   });
 
-  test('are moved when they are set again, to later and to earlier', () => {
+  test('move when they are set again, to a later or earlier time', () => {
     const { timers, fired, start } = setUp();
     timers.set('later', 0, start + 10);
     timers.set('earlier', 0, start + 40);
@@ -65,7 +65,7 @@ describe('timers of machines', () => {
     expect(fired).toEqual(['earlier/0 at 20', 'later/0 at 30']);
   });
 
-  test('do not fire when they were cleared, nor does clearing what is not set do harm', () => {
+  test('do not fire after they were cleared, and clearing an unset timer is harmless', () => {
     const { queue, timers, fired, start } = setUp();
     timers.set('a', 0, start + 10);
     timers.clear('a', 0);
@@ -76,7 +76,7 @@ describe('timers of machines', () => {
     expect(queue.size).toBe(0);
   });
 
-  test('of two machines are two, though they are named the same', () => {
+  test('of two machines are separate, even with the same name', () => {
     const { queue, timers, fired, start } = setUp();
     const others: string[] = [];
     const other = queue.forMachine((timer, key) => others.push(`${timer}/${key}`));
@@ -88,7 +88,7 @@ describe('timers of machines', () => {
     expect(others).toEqual(['a/0']);
   });
 
-  test('are never early, though Node’s may be', () => {
+  test('are never early, although Node’s may be', () => {
     const { timers, fired, start } = setUp();
     timers.set('a', 0, start + 10.4);
     const early = vi.spyOn(performance, 'now').mockReturnValue(start + 10.3);
@@ -99,7 +99,7 @@ describe('timers of machines', () => {
     expect(fired).toEqual(['a/0 at 12']);
   });
 
-  test('wait for longer than Node can count', () => {
+  test('may be longer than the longest Node timer', () => {
     const { timers, fired, start } = setUp();
     timers.set('a', 0, start + 60 * DAY_MS);
     timers.set('never', 0, Number.POSITIVE_INFINITY);
@@ -109,7 +109,7 @@ describe('timers of machines', () => {
     expect(fired).toEqual([`a/0 at ${60 * DAY_MS}`]);
   });
 
-  test('that are set for the past fire at the next turn, not at once', () => {
+  test('in the past fire in the next turn, not immediately', () => {
     const { timers, fired, start } = setUp();
     timers.set('a', 0, start - 5);
     expect(fired).toEqual([]);
@@ -117,7 +117,7 @@ describe('timers of machines', () => {
     expect(fired).toEqual(['a/0 at 1']);
   });
 
-  test('that are set for now from within one leave room for other work', () => {
+  test('set for now by a timer leave time for other work', () => {
     const queue = new TimerQueue(() => performance.now());
     let wakes = 0;
     const timers = queue.forMachine((timer, key) => {
@@ -132,7 +132,7 @@ describe('timers of machines', () => {
     queue.close();
   });
 
-  test('that are set for now from within one wait for the next turn, however many others there are', () => {
+  test('set for now by a timer wait for the next turn, for any number of timers', () => {
     let now = 0;
     const { alarm, ring } = alarmByHand();
     const queue = new TimerQueue(() => now, alarm);
@@ -152,7 +152,7 @@ describe('timers of machines', () => {
     expect(pieces).toBe(2);
   });
 
-  test('may be set and cleared from within one', () => {
+  test('may be set and cleared by a timer', () => {
     const queue = new TimerQueue(() => performance.now());
     const fired: string[] = [];
     const start = performance.now();
@@ -168,7 +168,7 @@ describe('timers of machines', () => {
     expect(fired).toEqual(['first', 'set', 'last']);
   });
 
-  test('need one timer of Node’s, however many they are', () => {
+  test('need one Node timer for any number of timers', () => {
     const { queue, timers, start } = setUp();
     for (let key = 0; key < 10_000; key++) timers.set('a', key, start + 1_000 + key);
     expect(queue.size).toBe(10_000);
@@ -177,12 +177,12 @@ describe('timers of machines', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('of no time are a bug of the machine', () => {
+  test('with an invalid time are a bug of the machine', () => {
     const { timers } = setUp();
     expect(() => timers.set('a', 3, Number.NaN)).toThrow('timer a/3 was set to an invalid time');
   });
 
-  test('of one time fire in the order in which they were set, whatever was cleared before', () => {
+  test('with the same time fire in the order in which they were set, whatever was cleared before', () => {
     const { timers, fired, start } = setUp();
     for (const timer of ['a', 'b', 'c', 'd']) timers.set(timer, 0, start + 10);
     timers.clear('a', 0);
@@ -194,7 +194,7 @@ describe('timers of machines', () => {
     expect(fired).toEqual(['d/0 at 10', 'b/0 at 10', 'e/0 at 10', 'a/0 at 10']);
   });
 
-  test('do not fire when one of the same time has cleared, moved or closed them', () => {
+  test('do not fire if another with the same time has cleared, moved or closed them', () => {
     const queue = new TimerQueue(() => performance.now());
     const fired: string[] = [];
     const start = performance.now();
@@ -214,7 +214,7 @@ describe('timers of machines', () => {
     expect(fired).toEqual(['first', 'last', 'moved', 'again', 'closing']);
   });
 
-  test('for the past do not come before those that were set for now before them', () => {
+  test('in the past do not fire before earlier ones set for now', () => {
     const { timers, fired, start } = setUp();
     timers.set('now', 0, start);
     timers.set('past', 0, start - 5);
@@ -222,7 +222,7 @@ describe('timers of machines', () => {
     expect(fired).toEqual(['now/0 at 1', 'past/0 at 1']);
   });
 
-  test('fire as a list sorted by time says, whatever is set, moved and cleared', () => {
+  test('fire in the order of a list sorted by time, whatever is set, moved and cleared', () => {
     const action = fc.record({
       key: fc.nat(9),
       at: fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined }),

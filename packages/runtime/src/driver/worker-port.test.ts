@@ -128,14 +128,14 @@ function setUp<M extends WorkerEntries>(
 }
 
 describe('a task in a slot', () => {
-  test('is told by what its own spans come below its run, where anybody is told of runs', () => {
+  test('receives the parent span of its spans if tracing is on', () => {
     const traceparentOf = ({ jobId, task, attempt }: TaskOrder) => `span of ${jobId} ${task}/${attempt}`;
     const { environment, executor } = setUp(() => new Recorder(), silent, undefined, traceparentOf);
     environment.execute(2, order({ sleep: 50 }));
     expect(executor.runs[0]!.order.env).toEqual({ ...IDENTITY, TRACEPARENT: 'span of a-1 0/1' });
   });
 
-  test('is run, and the machine hears of its start, its output and its end', () => {
+  test('runs, and the machine learns of its start, its output and its end', () => {
     const { machine, environment, executor, setNow } = setUp(() => new Recorder());
     environment.execute(2, order({ sleep: 50 }));
     expect(executor.runs.map(({ order }) => order)).toMatchObject([
@@ -150,7 +150,7 @@ describe('a task in a slot', () => {
     expect(machine.heard).toEqual(['0 started 2', '10 stderr 2 hello', '50 completed 2 after 49.5']);
   });
 
-  test('finds the GPUs that are its own, by the names that the worker has for them', () => {
+  test('sees its GPUs, by the names of the worker', () => {
     const { environment, executor } = setUp(() => new Recorder(), silent, ['a', 'b', 'c']);
     environment.execute(0, order({ sleep: 1 }), [0, 2]);
     environment.execute(1, order({ sleep: 1 }), []);
@@ -162,7 +162,7 @@ describe('a task in a slot', () => {
     ]);
   });
 
-  test('is killed for the reason that the machine gives', () => {
+  test('is killed with the reason of the machine', () => {
     const { environment, executor } = setUp(() => new Recorder());
     environment.execute(0, order({ sleep: 1 }));
     environment.execute(1, order({ sleep: 1 }));
@@ -171,7 +171,7 @@ describe('a task in a slot', () => {
     expect(executor.runs.map(({ kills }) => kills)).toEqual([[], ['timeout']]);
   });
 
-  test('is heard no more when its slot was given to another', () => {
+  test('is ignored once its slot belongs to another task', () => {
     const { machine, environment, executor } = setUp(() => new Recorder());
     environment.execute(0, order({ sleep: 1 }));
     environment.execute(0, order({ sleep: 2 }));
@@ -187,7 +187,7 @@ describe('a task in a slot', () => {
     expect(second.kills).toEqual([]);
   });
 
-  test('may be followed at once by the next one, from within its end', () => {
+  test('may be followed immediately by the next one, during its end', () => {
     const { machine, environment, executor } = setUp(() => new Recorder());
     machine.onEnded = (slot) => {
       if (executor.runs.length < 2) environment.execute(slot, order({ sleep: 2 }));
@@ -212,12 +212,12 @@ describe('a command that returns a value', () => {
     return machine.outcomes[0];
   }
 
-  test('has the JSON that it wrote as its value, and nothing else is left of it', () => {
+  test('has the JSON that it wrote as its value, and leaves no file', () => {
     const outcome = endWith((file) => writeFileSync(file, '{"n": [1, null]}'));
     expect(outcome).toMatchObject({ kind: 'completed', exitCode: 0, value: { n: [1, null] } });
   });
 
-  test('has no value where it wrote none', () => {
+  test('has no value if it wrote none', () => {
     const outcome = endWith(() => {});
     expect(outcome).toMatchObject({ kind: 'completed', value: undefined });
   });
@@ -226,7 +226,7 @@ describe('a command that returns a value', () => {
     ['no JSON', '{', 'result-not-serialisable', 'left no JSON in GOSHAWK_RESULT'],
     ['nothing', '', 'result-not-serialisable', 'left no JSON'],
     ['too much', `"${'x'.repeat(256 * 1024)}"`, 'result-too-large', 'write it to a file'],
-  ])('fails where it wrote %s', (_, text, errorCode, message) => {
+  ])('fails if it wrote %s', (_, text, errorCode, message) => {
     const outcome = endWith((file) => writeFileSync(file, text));
     expect(outcome).toMatchObject({
       kind: 'failed',
@@ -239,20 +239,20 @@ describe('a command that returns a value', () => {
     ['says why', '{"error": "ValueError: no such rate"}', 'ValueError: no such rate'],
     ['says it in another form', '["error"]', 'ended with exit code 3'],
     ['wrote no JSON', '{', 'ended with exit code 3'],
-  ])('and fails, where it %s, fails with a message: %s', (_, text, errorMessage) => {
+  ])('and fails, if it %s, fails with a message: %s', (_, text, errorMessage) => {
     const error = { code: 'exit-code', message: 'ended with exit code 3' } as const;
     const outcome = endWith((file) => writeFileSync(file, text), { kind: 'failed', error, exitCode: 3 });
     expect(outcome).toMatchObject({ kind: 'failed', errorCode: 'exit-code', errorMessage, exitCode: 3 });
   });
 
-  test('gets no file for it where it was not asked for', () => {
+  test('gets no file for it unless requested', () => {
     const { environment, executor } = setUp(() => new Recorder());
     environment.execute(0, order({ exec: ['x'] }));
     expect(executor.runs[0]!.order.env).toEqual(IDENTITY);
   });
 });
 
-describe('an order that makes no sense', () => {
+describe('an invalid order', () => {
   test.each<[string, unknown, string]>([
     ['no payload', undefined, 'not a task, which is one of {sleep}, {exec}, {module}'],
     ['a field that there is not', { sleep: 1, often: 2 }, 'unknown field "often"'],
@@ -267,7 +267,7 @@ describe('an order that makes no sense', () => {
   });
 });
 
-test('the machine says when it is drained', () => {
+test('the machine reports when it is drained', () => {
   const { environment, drained } = setUp(() => new Recorder());
   environment.drained();
   expect(drained()).toBe(1);

@@ -71,7 +71,7 @@ async function ask(
 }
 
 describe('the HTTP server', () => {
-  it('shows how the process is', async () => {
+  it('shows the status of the process', async () => {
     const server = await open();
     expect(await ask(server, '/livez')).toStrictEqual({ status: 200, body: 'alive\n' });
     expect(await ask(server, '/readyz')).toStrictEqual({ status: 200, body: 'ready\n' });
@@ -87,7 +87,7 @@ describe('the HTTP server', () => {
     });
   });
 
-  it('has metrics as Prometheus reads them, attempts of strangers among them', async () => {
+  it('has metrics in Prometheus format, including rejected connections', async () => {
     mailbox.rejections.unknownKey = 7;
     const { body } = await ask(await open(), '/metrics?x=1');
     expect(body).toMatch(/^goshawk_connections_rejected_total\{reason="unknownKey"\} 7$/m);
@@ -97,7 +97,7 @@ describe('the HTTP server', () => {
     expect(body).toMatch(/^goshawk_log_lines_dropped_total 3$/m);
   });
 
-  it('tells at central where all processes may be looked at, as Prometheus reads it', async () => {
+  it('lists the HTTP servers of all processes at central, in Prometheus format', async () => {
     expect(JSON.parse((await ask(await open({}, 'central'), '/targets')).body)).toStrictEqual([
       { targets: ['central:9090'], labels: { role: 'central' } },
       { targets: ['10.0.0.1:9090', '10.0.0.2:9090'], labels: { role: 'worker' } },
@@ -105,7 +105,7 @@ describe('the HTTP server', () => {
     expect((await ask(await open(), '/targets')).status).toBe(404);
   });
 
-  it('goes on after a page that could not be made', async () => {
+  it('continues after a page that failed', async () => {
     const server = await openHttpServer(
       { bind: '127.0.0.1:0' },
       () => ({
@@ -121,7 +121,7 @@ describe('the HTTP server', () => {
     expect((await ask(server, '/livez')).status).toBe(200);
   });
 
-  it('writes down the port that it was given', async () => {
+  it('writes its actual port to a file', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'goshawk-http-'));
     try {
       const portFile = join(folder, 'port');
@@ -135,7 +135,7 @@ describe('the HTTP server', () => {
     }
   });
 
-  it('asks for its token, but not for whether the process lives', async () => {
+  it('requires its token, except for liveness', async () => {
     const token = 'correct-horse-battery-staple';
     const server = await open({ token });
     for (const headers of [
@@ -152,7 +152,7 @@ describe('the HTTP server', () => {
     expect(server.counters.refused.token).toBe(5);
   });
 
-  it('of a cluster with keys tells a local account without a token no more than whether it lives', async () => {
+  it('of a cluster with keys shows local accounts without a token only its liveness', async () => {
     const server = await open({ isSealed: true });
     for (const path of ['/metrics', '/status', '/targets', '/nothing'])
       expect(await ask(server, path)).toMatchObject({
@@ -172,7 +172,7 @@ describe('the HTTP server', () => {
     expect((await ask(withToken, '/metrics', { authorization: `Bearer ${token}` })).status).toBe(200);
   });
 
-  it('tells nothing to a page in a browser that was given a name for loopback', async () => {
+  it('refuses a web page that reaches it by another name for loopback', async () => {
     const server = await open();
     expect((await ask(server, '/status', { host: 'evil.example' })).status).toBe(421);
     expect((await ask(server, '/status', { host: 'localhost:9' })).status).toBe(200);
@@ -188,15 +188,15 @@ describe('the HTTP server', () => {
     '/toString',
     '/metrics%00',
     `/${'a'.repeat(4_000)}`,
-  ])('has no file and nothing else at %s', async (path) => {
+  ])('has nothing at %s', async (path) => {
     expect((await ask(await open(), path)).status).toBe(404);
   });
 
-  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('changes nothing by %s', async (method) => {
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('does not allow %s', async (method) => {
     expect((await ask(await open(), '/status', {}, method)).status).toBe(405);
   });
 
-  it('serves its pages, and nothing that a path leads to', async () => {
+  it('serves its pages, and no files', async () => {
     const server = await open();
     const paths = [
       '/../../../../etc/passwd',
@@ -217,7 +217,7 @@ describe('the HTTP server', () => {
     expect((await ask(server, '/livez')).status).toBe(200);
   });
 
-  it('closes the connection of who asks again before the answer', async () => {
+  it('closes the connection of a client that pipelines requests', async () => {
     const server = await open();
     const { port } = new URL(server.url);
     const socket = connect(Number(port), '127.0.0.1');
@@ -229,7 +229,7 @@ describe('the HTTP server', () => {
     expect(await ask(server, '/livez')).toMatchObject({ status: 200 });
   });
 
-  it('closes the connection of who speaks something else, and goes on', async () => {
+  it('closes the connection of a client that does not speak HTTP, and continues', async () => {
     const server = await open();
     const port = Number(new URL(server.url).port);
     for (const bytes of ['\0\0\0', 'GET', 'x'.repeat(100_000), 'GET / HTTP/9.9\r\n\r\n']) {
@@ -242,7 +242,7 @@ describe('the HTTP server', () => {
   });
 
   it.each(['0.0.0.0:0', '[::]:0', '10.1.2.3:0', '127.evil.example:0'])(
-    'does not open beyond loopback without a token: %s',
+    'does not listen beyond loopback without a token: %s',
     async (bind) => {
       await expect(open({ bind })).rejects.toThrow('anyone there could read it');
     },
@@ -260,7 +260,7 @@ describe('the HTTP server', () => {
     }
   });
 
-  it('opens beyond loopback with a token', async () => {
+  it('listens beyond loopback with a token', async () => {
     const server = await open({ bind: '0.0.0.0:0', token: 'x'.repeat(16) });
     expect((await ask(server, '/status')).status).toBe(401);
   });

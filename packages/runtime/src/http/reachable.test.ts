@@ -8,7 +8,7 @@ test.each([
   ['http://10.1.0.7:9090', 'tcp://10.0.0.7:7072', '10.1.0.7:9090'],
   ['http://127.0.0.1:9090', 'tcp://127.0.0.1:7072', '127.0.0.1:9090'],
   ['http://[::1]:9090', 'tcp://127.0.0.1:7072', '[::1]:9090'],
-])('the server %s of a process at %s is at %s', (url, endpoint, at) => {
+])('others reach the server %s of a process at %s at %s', (url, endpoint, at) => {
   expect(reachableAt(url, endpoint)).toBe(at);
 });
 

@@ -15,7 +15,7 @@ function readings(jobs: number, commitMs: number): Readings {
   };
 }
 
-test('what several schedulers of a process count adds up, and what they see alike does not', () => {
+test('counters of several schedulers in a process add up, and shared observations do not', () => {
   const both = together([readings(2, 3), readings(3, 9)]);
   const lines = exposition(both)
     .split('\n')
@@ -36,7 +36,7 @@ test('what several schedulers of a process count adds up, and what they see alik
   expect(exposition(together([readings(2, 3)]))).toEqual(exposition(readings(2, 3)));
 });
 
-test('of one that is no more what it has counted stays', () => {
+test('the counts of a removed machine stay', () => {
   expect(Object.keys(counted(readings(2, 3)))).toEqual([
     'goshawk_scheduler_jobs_accepted_total',
     'goshawk_journal_commit_seconds',

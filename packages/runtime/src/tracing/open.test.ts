@@ -38,7 +38,7 @@ describe('tracing', () => {
     ]);
   });
 
-  it('has ids that follow from what they are of, and differ', () => {
+  it('has distinct ids that are derived from job, task and attempt', () => {
     expect(traceIdOf('abcde-1')).toMatch(/^[0-9a-f]{32}$/);
     expect(traceIdOf('abcde-1')).toBe(traceIdOf('abcde-1'));
     const spans = [

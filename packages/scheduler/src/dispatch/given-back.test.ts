@@ -74,7 +74,7 @@ describe('probes that all workers decline', () => {
     ['one worker', [W1], 1],
     ['one worker, and many tasks', [W1], 20],
     ['two workers', [W1, W2], 3],
-  ] as const)('do not become more and more, though messages come twice: %s', (_, workers, tasks) => {
+  ] as const)('do not multiply if messages are duplicated: %s', (_, workers, tasks) => {
     for (let seed = 0; seed < 10; seed++) {
       const { most, sent } = underway(`given back ${seed}`, workers, tasks, 10 * LIVE_TIMINGS.retryMs);
       expect(most).toBeLessThan(30 + 20 * tasks);

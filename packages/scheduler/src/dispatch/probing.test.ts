@@ -78,7 +78,7 @@ it.each([
 it.each([
   ['are left where they are', false, 0],
   ['are taken back if more were sent where nothing was heard', true, WORKERS],
-])('where probes find out by themselves, those of a batch that is bound %s', (_title, again, takenBack) => {
+])('under lazy cancellation, probes of a fully bound batch %s', (_title, again, takenBack) => {
   const types: string[] = [];
   const prober = proberOf((_, { type }) => types.push(type), { cancel: 'lazy', probeDraw: 'distinct' });
   const job = jobOf({ tasks: { count: 10, run: { sleep: 1 } } });
