@@ -26,12 +26,7 @@ export interface JobWork {
   readonly pathsMs: Float64Array;
 }
 
-/** The dominant share of one task: its largest fraction of any resource of the cluster. */
-export function shareOf(demand: Vector, capacity: Vector): number {
-  return dominantShare(demand, capacity);
-}
-
-export function tasksLeft({ tasks, ended, running, waiting }: StageView): number {
+function tasksLeft({ tasks, ended, running, waiting }: StageView): number {
   return Math.max(waiting, tasks - ended - running);
 }
 
@@ -45,7 +40,7 @@ export function workLeft(job: JobView, beliefs: Beliefs, capacity: Vector, now: 
     const stage = stages[place]!;
     const left = tasksLeft(stage);
     const taskMs = beliefs.taskMs(stage, now);
-    if (left > 0) workMs += left * taskMs * shareOf(stage.demand, capacity);
+    if (left > 0) workMs += left * taskMs * dominantShare(stage.demand, capacity);
     if (left + stage.running > 0) pathsMs[place]! += taskMs;
     for (const before of stage.after) {
       const at = placeOf.get(before);

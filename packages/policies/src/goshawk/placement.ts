@@ -1,12 +1,14 @@
 import { type Millis, meetsWishes, type Vector } from '@goshawk/core';
 import { isCounted } from '../amounts.js';
 import type { JobView, PolicyContext, StageView, WorkerView } from '../contract.js';
-import { countIn, fitsNow, togetherOf } from '../fitting.js';
+import { fitsNow } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
 
 /** Weight of the fit against the order: a complete fit counts three times as much as the whole order. */
 const ALIGNMENT_WEIGHT = 3;
+/** Maximum number of stages among which the best task for a worker is chosen; equal needs beyond them are skipped. */
+export const CANDIDATES_MAX = 100;
 
 export interface Candidate {
   readonly stage: StageView;
@@ -38,16 +40,6 @@ export class Placement {
     return this.#free.find(stage, this.#context, admits);
   }
 
-  /** Whether all tasks of a gang have room, ignoring reservations. */
-  holds(stage: StageView): boolean {
-    let left = togetherOf(stage);
-    for (const worker of this.#free.for(stage)) {
-      if (fitsNow(stage, worker)) left -= worker.roomFor(stage.demand);
-      if (left <= 0) return true;
-    }
-    return false;
-  }
-
   /** Whether some worker has room, ignoring reservations. */
   hasRoom(stage: StageView): boolean {
     return this.#free.for(stage).some((worker) => fitsNow(stage, worker));
@@ -72,38 +64,6 @@ export class Placement {
       bestScore = score;
     }
     return best;
-  }
-
-  /**
-   * Workers for all tasks of a gang: those that its job prefers first, then those with room for most tasks.
-   *
-   * @param onlyPreferred exclude others
-   */
-  workersFor(stage: StageView, onlyPreferred: boolean, now: Millis): WorkerView[] | undefined {
-    const together = togetherOf(stage);
-    const { prefers } = stage.job;
-    const counts: { readonly worker: WorkerView; readonly count: number; readonly isPreferred: boolean }[] =
-      [];
-    for (const worker of this.#free.for(stage)) {
-      const isPreferred = meetsWishes(prefers, worker.attributes);
-      if ((onlyPreferred && !isPreferred) || !fitsNow(stage, worker)) continue;
-      if (!this.#reservations.admits(stage, worker, now)) continue;
-      const free = this.#reservations.roomFor(stage, worker, now);
-      const count = Math.min(worker.roomFor(stage.demand), countIn(stage, free, together));
-      if (count > 0) counts.push({ worker, count, isPreferred });
-    }
-    counts.sort(
-      (one, other) =>
-        Number(other.isPreferred) - Number(one.isPreferred) ||
-        other.count - one.count ||
-        one.worker.id - other.worker.id,
-    );
-    const workers: WorkerView[] = [];
-    for (const { worker, count } of counts) {
-      for (let task = 0; task < count && workers.length < together; task++) workers.push(worker);
-      if (workers.length === together) return workers;
-    }
-    return undefined;
   }
 }
 

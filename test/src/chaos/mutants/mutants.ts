@@ -334,8 +334,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'charged-to-the-wrong-user',
     what: 'what runs stays with nobody when its owner says whose it is',
-    file: 'policies/goshawk/goshawk',
-    find: 'this.#uncharge(run);\n            this.#charge(run);',
+    file: 'policies/goshawk/user-shares',
+    find: 'this.uncharge(run);\n        this.charge(run);',
     replace: '',
   },
   {
@@ -359,7 +359,7 @@ export const MUTANTS: readonly Mutant[] = [
     seed: 12,
     name: 'reservation-never-released',
     what: 'the place of a stage stays reserved when nothing of it waits any more',
-    file: 'policies/goshawk/goshawk',
+    file: 'policies/goshawk/queue',
     find: 'if (reservation !== undefined)\n            this.#reservations.drop(reservation);',
     replace: '',
   },

@@ -1,0 +1,56 @@
+import type { Millis } from '@goshawk/core';
+import type { WorkerView } from '../contract.js';
+import { fitsNow } from '../fitting.js';
+import { KINDS } from './kinds.js';
+import type { Limits } from './limits.js';
+import type { Needs } from './line.js';
+import { CANDIDATES_MAX } from './placement.js';
+import type { Waiting } from './waiting.js';
+
+/** Decides when needs that fit nowhere are tried again: when some worker has more room than before. */
+export class Blocked {
+  readonly #waiting: Waiting;
+  readonly #limits: Limits;
+  /** Workers that have more room than at the last plan. */
+  readonly #roomier = new Set<WorkerView>();
+
+  constructor(waiting: Waiting, limits: Limits) {
+    this.#waiting = waiting;
+    this.#limits = limits;
+  }
+
+  freed(worker: WorkerView): void {
+    this.#roomier.add(worker);
+  }
+
+  left(worker: WorkerView): void {
+    this.#roomier.delete(worker);
+  }
+
+  planned(): void {
+    this.#roomier.clear();
+  }
+
+  /**
+   * Retries blocked needs on workers that have more room: the first hundred in order.
+   *
+   * @returns whether there are more
+   */
+  retry(now: Millis): boolean {
+    if (this.#roomier.size === 0 || !this.#waiting.hasBlocked) return false;
+    const mayRun = this.#limits.runnableKinds(now);
+    const workers = [...this.#roomier].filter(({ open }) => open);
+    // The largest free amount of each resource at any of these workers.
+    const room: number[] = [];
+    for (const { free } of workers)
+      for (const [index, amount] of free.entries()) room[index] = Math.max(room[index] ?? 0, amount);
+    const fits = (needs: Needs): boolean => workers.some((worker) => fitsNow(needs, worker));
+    // A kind at its limit may run when the limit rises, which no change of room announces.
+    const heldBack = KINDS.filter((kind) => !mayRun.has(kind));
+    const held =
+      heldBack.length === 0 ? [] : this.#waiting.firstBlocked(heldBack, Number.POSITIVE_INFINITY, room, fits);
+    const first = this.#waiting.firstBlocked(mayRun, CANDIDATES_MAX, room, fits);
+    for (const { needs } of [...held, ...first]) this.#waiting.block(needs, false);
+    return first.length === CANDIDATES_MAX;
+  }
+}

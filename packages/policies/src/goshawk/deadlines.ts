@@ -1,0 +1,88 @@
+import type { Millis } from '@goshawk/core';
+import type { ClusterView, Draft, StageView } from '../contract.js';
+import { fitsNow, togetherOf } from '../fitting.js';
+import type { Reservations } from '../reservations.js';
+import type { Placement } from './placement.js';
+import { Preemption } from './preemption.js';
+import type { JobState, Queue } from './queue.js';
+import type { Starting } from './starting.js';
+
+/** Serves jobs that have reached their latest start, and preempts other tasks for them if necessary. */
+export class Deadlines {
+  readonly #queue: Queue;
+  readonly #reservations: Reservations;
+  readonly #placement: Placement;
+  readonly #starting: Starting;
+  readonly #preemption = new Preemption();
+
+  constructor(queue: Queue, reservations: Reservations, placement: Placement, starting: Starting) {
+    this.#queue = queue;
+    this.#reservations = reservations;
+    this.#placement = placement;
+    this.#starting = starting;
+  }
+
+  /** Starts jobs for which other tasks were preempted, as soon as those have ended. */
+  startHeld(draft: Draft, now: Millis): void {
+    for (const reservation of this.#reservations.all) {
+      const { stage, rooms, isForced } = reservation;
+      if (!isForced) continue;
+      if (togetherOf(stage) > 1) {
+        if (this.#starting.startTogether(stage, draft, now)) this.#reservations.drop(reservation);
+        continue;
+      }
+      for (const worker of rooms.keys()) {
+        while (fitsNow(stage, worker) && this.#starting.start(stage, worker, draft, now));
+      }
+    }
+  }
+
+  /** Serves jobs at their latest start before all others, preempting tasks if necessary. */
+  serve(cluster: ClusterView, draft: Draft, now: Millis): void {
+    const urgent: { readonly stage: StageView; readonly startAt: Millis }[] = [];
+    let next = Number.POSITIVE_INFINITY;
+    for (const [job, state] of this.#queue.due) {
+      const { latest } = state;
+      if (latest === undefined || state.isHopeless) continue;
+      if (now > latest.hopelessAt) {
+        this.#queue.placeJob(job, state, now);
+        this.#dropForced(state);
+      } else if (now >= latest.startAt)
+        for (const stage of state.waiting) urgent.push({ stage, startAt: latest.startAt });
+      else next = Math.min(next, latest.startAt);
+    }
+    if (next < Number.POSITIVE_INFINITY) draft.again(Math.max(now + 1, next));
+    urgent.sort((one, other) => one.startAt - other.startAt || one.stage.id - other.stage.id);
+    for (const { stage } of urgent) this.#startUrgent(stage, cluster, draft, now);
+  }
+
+  #dropForced({ waiting }: JobState): void {
+    for (const reservation of this.#reservations.all)
+      if (reservation.isForced && waiting.has(reservation.stage)) this.#reservations.drop(reservation);
+  }
+
+  #startUrgent(stage: StageView, cluster: ClusterView, draft: Draft, now: Millis): void {
+    if (togetherOf(stage) > 1) {
+      if (this.#starting.startTogether(stage, draft, now)) return;
+    } else {
+      while (stage.waiting > 0) {
+        const worker = this.#placement.workerFor(stage, now);
+        if (worker === undefined || !this.#queue.accepts(stage, worker, now)) break;
+        if (!this.#starting.start(stage, worker, draft, now)) break;
+      }
+      if (stage.waiting === 0) return;
+    }
+    const known = this.#reservations.of(stage);
+    if (known?.isForced) return;
+    const onlyPreferred = this.#queue.needsPreferred(stage, now);
+    const workers = [...cluster.workers];
+    const victimsFor = (tasks: number) =>
+      this.#preemption.victimsFor(stage, tasks, workers, this.#reservations, onlyPreferred, now);
+    const victims = victimsFor(stage.waiting) ?? (stage.gang ? undefined : victimsFor(1));
+    if (victims === undefined) return;
+    if (known !== undefined) this.#reservations.drop(known);
+    this.#preemption.preempted(victims.runs, now);
+    for (const run of victims.runs) draft.preempt(run);
+    this.#reservations.add(this.#reservations.forced(stage, victims.counts, now));
+  }
+}

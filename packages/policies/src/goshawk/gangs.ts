@@ -1,0 +1,58 @@
+import { type Millis, meetsWishes } from '@goshawk/core';
+import type { StageView, WorkerView } from '../contract.js';
+import { countIn, fitsNow, togetherOf } from '../fitting.js';
+import type { FreeWorkers } from '../free-workers.js';
+import type { Reservations } from '../reservations.js';
+
+/** Placement of gangs, whose tasks start together or not at all. */
+export class Gangs {
+  readonly #free: FreeWorkers;
+  readonly #reservations: Reservations;
+
+  constructor(free: FreeWorkers, reservations: Reservations) {
+    this.#free = free;
+    this.#reservations = reservations;
+  }
+
+  /** Whether all tasks have room, ignoring reservations. */
+  holds(stage: StageView): boolean {
+    let left = togetherOf(stage);
+    for (const worker of this.#free.for(stage)) {
+      if (fitsNow(stage, worker)) left -= worker.roomFor(stage.demand);
+      if (left <= 0) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Workers for all tasks: those that its job prefers first, then those with room for most tasks.
+   *
+   * @param onlyPreferred exclude others
+   */
+  workersFor(stage: StageView, onlyPreferred: boolean, now: Millis): WorkerView[] | undefined {
+    const together = togetherOf(stage);
+    const { prefers } = stage.job;
+    const counts: { readonly worker: WorkerView; readonly count: number; readonly isPreferred: boolean }[] =
+      [];
+    for (const worker of this.#free.for(stage)) {
+      const isPreferred = meetsWishes(prefers, worker.attributes);
+      if ((onlyPreferred && !isPreferred) || !fitsNow(stage, worker)) continue;
+      if (!this.#reservations.admits(stage, worker, now)) continue;
+      const free = this.#reservations.roomFor(stage, worker, now);
+      const count = Math.min(worker.roomFor(stage.demand), countIn(stage, free, together));
+      if (count > 0) counts.push({ worker, count, isPreferred });
+    }
+    counts.sort(
+      (one, other) =>
+        Number(other.isPreferred) - Number(one.isPreferred) ||
+        other.count - one.count ||
+        one.worker.id - other.worker.id,
+    );
+    const workers: WorkerView[] = [];
+    for (const { worker, count } of counts) {
+      for (let task = 0; task < count && workers.length < together; task++) workers.push(worker);
+      if (workers.length === together) return workers;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,150 @@
+import { CPU, type Millis, PER_CPU, reserveWindowMs, slotsIn } from '@goshawk/core';
+import type { PolicyContext, RunView, StageView, WorkerView } from '../contract.js';
+import type { FreeWorkers } from '../free-workers.js';
+import { classOf, earlyStageOf, KINDS, type Kind } from './kinds.js';
+import { LongLimit } from './reserve.js';
+import type { Waiting } from './waiting.js';
+
+/**
+ * A sampled job with at most this fraction of the reserve as tasks is small: it can do little harm while its pilots
+ * run.
+ */
+const SMALL = 1 / 3;
+/** Minimum interval of plans that only time triggers, for any cutoff. ms */
+const AGAIN_MIN_MS = 10;
+
+/** Kinds of running tasks not known to be short. Pilots count like the rest of their job. */
+type RunningKind = Exclude<Kind, 'pilots' | 'short'>;
+
+/** Decides which kinds of tasks may start now: all tasks not known to be short leave a reserve for short ones. */
+export class Limits {
+  readonly #context: PolicyContext;
+  readonly #waiting: Waiting;
+  readonly #free: FreeWorkers;
+  readonly #long: LongLimit;
+  /** Runs of jobs not known to be short, on open workers, by run id; and their totals by kind. */
+  readonly #counted: (RunningKind | undefined)[] = [];
+  readonly #running: Record<RunningKind, number> = { small: 0, long: 0, large: 0 };
+  /** Stages with runs that were counted before the class of their job was known. */
+  readonly #undecided = new Set<StageView>();
+  /** Number of one-CPU tasks that the cluster can run at a time. */
+  #units = 0;
+
+  constructor(context: PolicyContext, waiting: Waiting, free: FreeWorkers) {
+    this.#context = context;
+    this.#waiting = waiting;
+    this.#free = free;
+    this.#long = new LongLimit(context.reserve, reserveWindowMs(context));
+  }
+
+  get longRunning(): number {
+    return this.#running.long;
+  }
+
+  /** Maximum number of running long tasks. */
+  longLimit(now: Millis): number {
+    return this.#long.of(this.#units, now);
+  }
+
+  mayRun(kind: Kind, now: Millis): boolean {
+    if (kind === 'short') return true;
+    const limit = this.longLimit(now);
+    const { long, small, large } = this.#running;
+    if (kind === 'long') return long < limit;
+    if (kind === 'pilots') return long + small + large < this.#units - this.#long.lastSlot(this.#units);
+    if (long + small + large < limit) return true;
+    return kind === 'small' && small + Math.max(0, long - limit) < this.#units - limit;
+  }
+
+  runnableKinds(now: Millis): ReadonlySet<Kind> {
+    return new Set(KINDS.filter((kind) => this.mayRun(kind, now)));
+  }
+
+  kindOf(stage: StageView, now: Millis): Kind {
+    if (stage.part === 'pilots') return 'pilots';
+    if (stage.part !== 'early') return classOf(stage);
+    return stage.waiting <= SMALL * (this.#units - this.longLimit(now)) ? 'small' : 'large';
+  }
+
+  // ---- demand of short work
+
+  shortArrived(workMs: Millis, now: Millis): void {
+    this.#long.shortArrived(workMs, now);
+  }
+
+  /** A plan begins: the cutoff, and so the averaging window, may have changed. */
+  planBegins(now: Millis): void {
+    this.#long.averageOver(reserveWindowMs(this.#context), now);
+  }
+
+  /** @returns when to plan again because a limit may rise with time alone; undefined: never */
+  planEnds(now: Millis): Millis | undefined {
+    const { long, small, large } = this.#running;
+    this.#long.shortHave(Math.max(0, this.#units - this.#free.units - long - small - large), now);
+    const mayRise = this.#free.size > 0 && this.#long.risesWithTime(this.#units, now);
+    if (!mayRise || !this.#areBinding(now)) return undefined;
+    // The limit changes slowly, on the scale of cutoffs.
+    return now + Math.max(AGAIN_MIN_MS, Math.min(1_000, this.#context.cutoffMs / 100));
+  }
+
+  /** Whether some waiting tasks are above a limit. */
+  #areBinding(now: Millis): boolean {
+    return KINDS.some((kind) => {
+      if (this.mayRun(kind, now)) return false;
+      for (const { lines } of this.#waiting.users.values()) if (!lines[kind].isEmpty) return true;
+      return false;
+    });
+  }
+
+  // ---- running tasks
+
+  opened(worker: WorkerView, open: boolean): void {
+    this.#units += (open ? 1 : -1) * slotsIn(worker.capacity);
+    for (const run of worker.runs) {
+      if (open) this.count(run);
+      else this.uncount(run);
+    }
+  }
+
+  count(run: RunView): void {
+    const { stage, worker } = run;
+    if (!worker.open || this.#counted[run.id] !== undefined) return;
+    const early = earlyStageOf(stage);
+    const kind = early === undefined ? classOf(stage) : (this.#waiting.kindOf(early) ?? 'large');
+    if (early !== undefined) this.#undecided.add(early);
+    if (kind === 'short' || kind === 'pilots') return;
+    this.#counted[run.id] = kind;
+    this.#running[kind] += unitsOf(stage);
+  }
+
+  uncount(run: RunView): void {
+    const kind = this.#counted[run.id];
+    if (kind === undefined) return;
+    this.#counted[run.id] = undefined;
+    this.#running[kind] -= unitsOf(run.stage);
+  }
+
+  /** Counts a run again after its job has changed. */
+  recount(run: RunView): void {
+    const before = this.#counted[run.id];
+    if (before !== undefined && run.stage.part === 'early') return;
+    this.uncount(run);
+    this.count(run);
+  }
+
+  /** Counts the runs of the stage's job again if its class has become known. */
+  decided(stage: StageView): void {
+    if (stage.part !== 'early' && this.#undecided.delete(stage))
+      for (const run of stage.job.runs) this.recount(run);
+  }
+
+  gone(stage: StageView): void {
+    this.#undecided.delete(stage);
+  }
+}
+
+/** A task without CPUs counts as one of a CPU: it occupies a place. */
+export function unitsOf({ demand }: StageView): number {
+  const cpus = (demand[CPU] ?? 0) / PER_CPU;
+  return cpus > 0 ? cpus : 1;
+}
