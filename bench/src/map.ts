@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Cluster, connect } from '@goshawk/client';
+import { inPostgres } from '@goshawk/journal';
+import { PostgresServer } from '@goshawk/journal/testing';
 import { type BenchResult, printReport, result } from './bench-report.js';
 import { type Mapped, type Mapping, map } from './map/mapper.js';
 import { anonymousMebibytes } from './proc.js';
@@ -9,11 +11,13 @@ import { inTurns } from './rounds.js';
 import { Folder, note, readOptions } from './script.js';
 
 /**
- * Compares `map` with one job of as many tasks. Measures the memory of client and scheduler over many inputs of which
- * one in 1,000 fails, and the number of repeated calls if a client is killed midway and restarted with its key.
+ * Compares `map` with one job of as many tasks (`--rounds`). Measures the memory of client and scheduler over many inputs
+ * of which one in 1,000 fails (`--inputs`), and the number of repeated calls if a client is killed midway and restarted
+ * with its key (`--killed`). Journals are in a folder or in PostgreSQL (`--journal postgres`).
  */
 const COMPARED = 5_000;
 const FAIL_EVERY = 1_000;
+const TENTHS = 10;
 
 /** The module takes `ms`, notes its inputs in the file `calls`, and fails on some of them. */
 const moduleText = (calls: string, ms: number) => `import { appendFileSync } from 'node:fs';
@@ -72,18 +76,27 @@ async function overMany(mapping: Mapping, schedulerPid: number): Promise<BenchRe
           `scheduler ${seen.at(-1)!.scheduler.toFixed(0)} MiB`,
       );
   });
-  const peak = (of: (one: (typeof seen)[number]) => number, from: number, to: number) =>
-    Math.max(...seen.slice(Math.floor(seen.length * from), Math.ceil(seen.length * to)).map(of));
+  const peaks = (of: (one: (typeof seen)[number]) => number) =>
+    Array.from({ length: TENTHS }, (_, tenth) => {
+      const [first, end] = [(seen.length * tenth) / TENTHS, (seen.length * (tenth + 1)) / TENTHS];
+      return Math.max(...seen.slice(Math.floor(first), Math.max(Math.floor(first) + 1, end)).map(of));
+    });
   const name = `${mapping.inputs} inputs`;
   return [
     result(`${name}: values`, 'count', [last.values]),
     result(`${name}: errors`, 'count', [last.errors]),
     result(`${name}: wrong or twice`, 'count', [last.wrong]),
     result(`${name}: speed`, '1/s', [(1_000 * mapping.inputs) / last.ms]),
-    result(`${name}: client, first fifth`, 'MiB', [peak((one) => one.mebibytes, 0, 0.2)]),
-    result(`${name}: client, last fifth`, 'MiB', [peak((one) => one.mebibytes, 0.8, 1)]),
-    result(`${name}: scheduler, first fifth`, 'MiB', [peak((one) => one.scheduler, 0, 0.2)]),
-    result(`${name}: scheduler, last fifth`, 'MiB', [peak((one) => one.scheduler, 0.8, 1)]),
+    result(
+      `${name}: client, most in each tenth`,
+      'MiB',
+      peaks((one) => one.mebibytes),
+    ),
+    result(
+      `${name}: scheduler, most in each tenth`,
+      'MiB',
+      peaks((one) => one.scheduler),
+    ),
   ];
 }
 
@@ -100,11 +113,23 @@ async function killedMidway(mapping: Mapping, calls: string): Promise<BenchResul
   ];
 }
 
-const { inputs, killed, rounds, json } = readOptions({ inputs: 100_000, killed: 40_000, rounds: 3 });
+async function initiated(server: PostgresServer): Promise<string> {
+  const url = await server.createDatabase('map');
+  await (await inPostgres()).initStore(url);
+  return url;
+}
+
+const { inputs, killed, rounds, journal, json } = readOptions({
+  inputs: 100_000,
+  killed: 40_000,
+  rounds: 3,
+  journal: 'folder',
+});
 using folder = new Folder('map');
 const real = new RealCluster(folder.path);
+const server = journal === 'postgres' ? await PostgresServer.start() : undefined;
 try {
-  await real.start({});
+  await real.start({ schedulerArgs: server ? ['--journal', await initiated(server)] : [] });
   const scheduler = real.targets.find(({ role }) => role === 'scheduler')!.daemon.pid;
   const file = (name: string, calls: string, ms: number): string => {
     const path = join(folder.path, name);
@@ -130,4 +155,5 @@ try {
 } finally {
   for (const line of real.errors()) note(line);
   await real.daemons.stop();
+  await server?.remove();
 }

@@ -46,8 +46,11 @@ export interface Journal {
    * The records at opening time, each with its place: job by job, each beginning with its acceptance. Read
    * once, before appending.
    * @param onDamage called for each skipped record: damage costs one record, or its job, never others
+   * @returns places are undefined for records that cannot be recalled
    */
-  entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]>;
+  entries(
+    onDamage: (damaged: Damaged) => void,
+  ): Iterable<readonly [place: number | undefined, record: JobRecord]>;
   /**
    * Records a new owner of the journal, and returns when that is durable.
    *
@@ -56,14 +59,17 @@ export interface Journal {
   begin(self: string, skipped?: number): Promise<void>;
   /** Call it once, before anything is appended. */
   listen(listener: JournalListener): void;
-  /** @returns the record's place */
-  append(record: JobRecord): number;
+  /** @returns the record's place; undefined: it cannot be recalled, so callers must keep what they need */
+  append(record: JobRecord): number | undefined;
   /**
-   * The readable record of a job at a place, durable or pending; undefined without one. Journals that cannot
-   * be read synchronously have none: callers must keep what they need.
+   * The readable record of a job at a place, durable or pending; undefined without one. Journals that read nothing back
+   * have none.
    */
   readonly recall: ((job: JobNumber, place: number) => JobRecord | undefined) | undefined;
-  /** All records of a job, durable or pending, with their places; unreadable ones are omitted. */
+  /**
+   * All records of a job, durable or pending, with their places; unreadable ones are omitted. Undefined for journals
+   * that recall only the ends of attempts.
+   */
   readonly recallJob: ((job: JobNumber) => Iterable<readonly [place: number, record: JobRecord]>) | undefined;
   readonly state: JournalState;
   /** Time without a write while records are pending; 0 if none are. */

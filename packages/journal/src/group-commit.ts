@@ -108,21 +108,32 @@ export abstract class GroupCommit {
     this.listener = listener;
   }
 
-  /** @returns the record's place @throws InputError `record-too-large` if it cannot be encoded: nothing is appended then */
-  append(record: JobRecord): number {
+  /**
+   * @returns the record's place; undefined: it cannot be recalled
+   * @throws InputError `record-too-large` if it cannot be encoded: nothing is appended then
+   */
+  append(record: JobRecord): number | undefined {
+    return this.add(this.encoded(record)).place;
+  }
+
+  /** Encodes a record for the next place. @throws InputError `record-too-large`: the place stays free */
+  protected encoded(record: JobRecord): Entry {
     invariant(this.nextPlace !== undefined, 'the journal was written before it was read');
-    // Throws for a record that cannot be encoded, before it gets a place.
     const entry = encodedEntry(record, this.nextPlace);
-    const place = this.nextPlace++;
-    if (this.#isClosed) return place;
+    this.nextPlace++;
+    return entry;
+  }
+
+  protected add(entry: Entry): Entry {
+    if (this.#isClosed) return entry;
     if (this.appended === this.written) this.#waitsSince = this.#now();
     this.appended++;
-    if (this.state.kind === 'failed') return place;
+    if (this.state.kind === 'failed') return entry;
     this.#waiting.push(entry);
-    if (this.#isBusy) return place;
+    if (this.#isBusy) return entry;
     this.#isBusy = true;
     this.#pace.soon(() => void this.#commit());
-    return place;
+    return entry;
   }
 
   /** Time without a write while records are pending; 0 if none are. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JobRecord, JournalState } from '@goshawk/core';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Journal } from './contract.js';
 import { openLmdbJournal } from './lmdb-journal.js';
 import { Link, migrate, PostgresJournals, parseJournalUrl } from './postgres/index.js';
@@ -51,14 +51,16 @@ const PLACES: Record<string, () => Place> = {
       return made;
     });
     const open = new Set<PostgresJournals>();
+    const copyFolder = mkdtempSync(join(tmpdir(), 'goshawk-copies-'));
     return {
       open: async () => {
-        const journals = await PostgresJournals.open({ ...options, url: await url, name: 's1' });
+        const journals = await PostgresJournals.open({ ...options, url: await url, name: 's1', copyFolder });
         open.add(journals);
         return journals.own();
       },
       remove: async () => {
         for (const journals of open) await journals.close();
+        rmSync(copyFolder, { recursive: true });
       },
     };
   },
@@ -123,6 +125,29 @@ describe.each(KINDS)('a journal in %s', (kind) => {
     for (const record of records) journal.append(record);
     await journal.close();
   }
+
+  test('the ends of attempts are recalled, pending, durable and after reopening, until their job is forgotten', async () => {
+    const at = place();
+    const first = await opened(at);
+    const ends = [attempt(1, 0, 'one'), attempt(1, 1, { two: 2 })];
+    first.journal.append(accepted(1));
+    const places = ends.map((end) => first.journal.append(end)!);
+    const recalled = ({ recall }: Journal) => places.map((of) => recall!(1, of));
+    expect(recalled(first.journal)).toEqual(ends);
+    await first.ear.until(() => first.ear.count === 3);
+    expect(recalled(first.journal)).toEqual(ends);
+    expect(first.journal.recall!(2, places[0]!)).toBeUndefined();
+    await first.journal.close();
+    const journal = await at.open();
+    cleanUp.push(() => journal.close());
+    const read = Array.from(journal.entries(() => {}));
+    expect(read.flatMap(([of, { kind }]) => (kind === 'attempt' ? [of] : []))).toEqual(places);
+    expect(recalled(journal)).toEqual(ends);
+    const ear = new Ear(journal);
+    journal.append(forgotten(1));
+    await ear.until(() => ear.count === 1);
+    await vi.waitFor(() => expect(recalled(journal)).toEqual([undefined, undefined]));
+  });
 
   test('a new journal is empty, and has a permanent tag', async () => {
     const at = place();

@@ -92,7 +92,7 @@ test('a closing journal reports its last durable record, and then that nothing c
   const heard: unknown[] = [];
   journal.listen({ recorded: (count) => heard.push(count), stateChanged: () => {} });
   const place = journal.append(accepted(1));
-  await journal.close(() => heard.push(journal.recall?.(1, place)));
+  await journal.close(() => heard.push(journal.recall?.(1, place!)));
   expect(heard).toEqual([1, accepted(1)]);
 });
 

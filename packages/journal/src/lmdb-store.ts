@@ -1,4 +1,13 @@
-import fs, { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import fs, {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { type JobNumber, type JobRecord, makeFolder } from '@goshawk/core';
@@ -37,7 +46,8 @@ export class LmdbStore {
   readonly #records: Database<Buffer, Buffer>;
   readonly #inode: number;
 
-  private constructor(folder: string, file: string) {
+  /** @param isDurable commits are synced */
+  private constructor(folder: string, file: string, isDurable = true) {
     this.#folder = folder;
     // lmdb creates files with the umask's mode.
     closeSync(openSync(join(folder, file), 'a', 0o600));
@@ -45,6 +55,7 @@ export class LmdbStore {
       path: join(folder, file),
       noSubdir: true,
       overlappingSync: false,
+      noSync: !isDurable,
       // lmdb's own batching creates a promise that cannot be observed, so a failed commit would end the process.
       eventTurnBatching: false,
       maxDbs: 2,
@@ -63,6 +74,19 @@ export class LmdbStore {
       // The folder is private already; the file stays private when copied.
       chmodSync(join(folder, FILE), 0o600);
       return new LmdbStore(folder, FILE);
+    });
+  }
+
+  /** Opens a new store whose files have no names, so the system deletes them with this process. @throws JournalError */
+  static temporary(folder: string): LmdbStore {
+    return attempt(folder, () => {
+      makeFolder(fs, folder, 0o700);
+      const own = mkdtempSync(join(folder, 'recall-'));
+      try {
+        return new LmdbStore(own, FILE, false);
+      } finally {
+        rmSync(own, { recursive: true, force: true });
+      }
     });
   }
 

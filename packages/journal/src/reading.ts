@@ -20,7 +20,14 @@ export function* soundRecords(
   filed: Iterable<Filed>,
   onDamage: (damaged: Damaged) => void,
 ): Iterable<readonly [place: number, record: JobRecord]> {
-  for (const [place, record] of sound(filed, onDamage, decodeRecord)) yield [place, record];
+  for (const [place, record] of soundWithBytes(filed, onDamage)) yield [place, record];
+}
+
+export function soundWithBytes(
+  filed: Iterable<Filed>,
+  onDamage: (damaged: Damaged) => void,
+): Iterable<readonly [place: number, record: JobRecord, bytes: Buffer]> {
+  return sound(filed, onDamage, decodeRecord);
 }
 
 /** The same without decoding large records. */

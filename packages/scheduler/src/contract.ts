@@ -23,10 +23,10 @@ export type SchedulerTimer =
 
 export interface SchedulerEnvironment extends Environment<SchedulerTimer>, JobObserver {
   /**
-   * Appends a record that must outlive this process, and returns its journal position. The driver calls `recorded`
-   * when it is durable. Without this method jobs live as long as the process, and nothing waits.
+   * Appends a record that must outlive this process, and returns its journal position; undefined: it cannot be recalled. The
+   * driver calls `recorded` when it is durable. Without this method jobs live as long as the process, and nothing waits.
    */
-  record?(record: JobRecord): number;
+  record?(record: JobRecord): number | undefined;
   /** Reads the record of a job at a position, durable or not; undefined if it cannot be read. */
   recall?(job: JobNumber, place: number): JobRecord | undefined;
   /** Reads all records of a job, durable or not, starting with its acceptance. */

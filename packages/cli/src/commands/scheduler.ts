@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Context, defineCommand, type Resolved, VERSION } from '@goshawk/command';
 import { inFreeFolder, journalIn, keysFor, SCHEDULER_OPTIONS } from '@goshawk/command/cluster';
@@ -56,7 +56,7 @@ async function startIn(
     keys,
     name,
     central: options.centralUrl,
-    journal: url === undefined ? inFolder(folder) : { url, version: VERSION },
+    journal: url === undefined ? inFolder(folder) : { url, copyFolder: folder ?? tmpdir(), version: VERSION },
     estimatorStateFile: folder === undefined ? undefined : join(folder, 'learnt.json'),
     shadow: options.shadow === undefined ? [] : await estimatorsNamed(options.shadow),
     endedJobsMax: options.keepJobs,

@@ -4,7 +4,8 @@ import type { Journal, JournalMetrics } from '../contract.js';
 import { JournalError, TakenOver } from '../errors.js';
 import { type Entry, GroupCommit } from '../group-commit.js';
 import { checkIdentity, type Identity, newIdentity, succeededBy } from '../identity.js';
-import { type Damaged, type Filed, readAgain, soundRecords } from '../reading.js';
+import { type Damaged, type Filed, readAgain, soundWithBytes } from '../reading.js';
+import { RecallCopy } from '../recall-copy.js';
 import { FORMAT } from '../record-codec.js';
 import { type SentGroup, SentGroups } from '../sent-groups.js';
 import { byteaArray, int8Array } from './arrays.js';
@@ -22,6 +23,8 @@ interface PostgresOptions {
   readonly newTag: () => string;
   /** Version of Goshawk, for readers of the journal. */
   readonly version: string;
+  /** Folder on a local disk for copies of what is read back; undefined: nothing is. */
+  readonly copyFolder?: string | undefined;
 }
 
 export interface Row {
@@ -214,8 +217,11 @@ export class PostgresJournals {
     const { home, written } = row;
     const filed = await filedUnder(this.#link, row.tag);
     const opened = { home, identity, epoch, written: Number(written), filed };
-    const journal = new PostgresJournal(this.#link, opened, this.#options.version, async () => {
+    const { version, copyFolder } = this.#options;
+    const copy = copyFolder === undefined ? undefined : new RecallCopy(copyFolder);
+    const journal = new PostgresJournal(this.#link, opened, version, copy, async () => {
       this.#open.delete(journal);
+      await copy?.close();
       await this.#unlock(row.tag, epoch);
     });
     this.#open.add(journal);
@@ -296,14 +302,14 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
   readonly epoch: number;
   readonly previousIncarnations: readonly string[];
   readonly lastJob: number;
-  /** Not readable synchronously, so callers keep what they need. */
-  readonly recall = undefined;
+  readonly recall: Journal['recall'];
   readonly recallJob = undefined;
   /** Size of all journals at the last check. */
   bytes = 0;
   readonly #link: Link;
   readonly #identity: Identity;
   readonly #version: string;
+  readonly #copy: RecallCopy | undefined;
   readonly #closed: () => Promise<void>;
   readonly #groups: SentGroups;
   #filed: readonly Filed[];
@@ -312,6 +318,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     link: Link,
     { home, identity, epoch, filed, written }: Opened,
     version: string,
+    copy: RecallCopy | undefined,
     closed: () => Promise<void>,
   ) {
     super();
@@ -319,6 +326,8 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     this.#link = link;
     this.#identity = identity;
     this.#version = version;
+    this.#copy = copy;
+    this.recall = copy && ((job, place) => copy.recall(job, place));
     this.#closed = closed;
     this.#filed = filed;
     this.tag = identity.tag;
@@ -327,13 +336,33 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     this.lastJob = filed.reduce((last, [job]) => Math.max(last, job ?? 0), identity.lastJob);
     this.#groups = new SentGroups(written);
     this.nextPlace = filed.reduce((next, [, , place]) => Math.max(next, place + 1), 0);
+    // Ends whose copy could not be written would be lost to their readers, but the journal still has them.
+    copy?.listen({
+      recorded: () => {},
+      stateChanged: (state) => {
+        if (state.kind === 'failed') this.fail(new Error(`its local copy: ${state.message}`));
+      },
+    });
   }
 
-  /** Records are not cached. */
-  *entries(onDamage: (damaged: Damaged) => void): Iterable<readonly [place: number, record: JobRecord]> {
+  /** Ends of attempts are copied, and no record is kept in memory. */
+  *entries(
+    onDamage: (damaged: Damaged) => void,
+  ): Iterable<readonly [place: number | undefined, record: JobRecord]> {
     const filed = this.#filed;
     this.#filed = [];
-    yield* soundRecords(filed, onDamage);
+    for (const [place, record, bytes] of soundWithBytes(filed, onDamage))
+      yield [this.#copied(record, { job: record.job, place, bytes }), record];
+  }
+
+  override append(record: JobRecord): number | undefined {
+    return this.#copied(record, this.add(this.encoded(record)));
+  }
+
+  /** @returns the place of a record that can be recalled */
+  #copied({ kind }: JobRecord, entry: Entry): number | undefined {
+    if (this.#copy === undefined || (kind !== 'attempt' && kind !== 'forgotten')) return undefined;
+    return this.#copy.copy(entry) ? entry.place : undefined;
   }
 
   async begin(self: string, skipped = 0): Promise<void> {

@@ -9,7 +9,10 @@ import type { Enter } from '../driver/index.js';
 const LEFT_OUT_LOGGED_MAX = 20;
 
 /** Location of the jobs: in a folder on a local disk, for this scheduler alone, or in `postgres://…`, shared with others. */
-export type JournalPlace = ({ readonly folder: string } | { readonly url: string }) & {
+export type JournalPlace = (
+  | { readonly folder: string }
+  | { readonly url: string; readonly copyFolder?: string | undefined }
+) & {
   /** Goshawk version, recorded for readers of the journal. */
   readonly version: string;
 };
@@ -42,16 +45,15 @@ export async function openInFolder(folder: string, version: string, logger: Logg
 
 /** @throws JournalError if PostgreSQL cannot be reached or its schema has another version */
 export async function openShared(
-  url: string,
-  version: string,
+  place: Extract<JournalPlace, { readonly url: string }>,
   name: string,
   logger: Logger,
 ): Promise<PostgresJournals> {
   const { inPostgres } = await import('@goshawk/journal');
   const { PostgresJournals, parseJournalUrl, weakness } = await inPostgres();
-  const journals = await PostgresJournals.open({ url, version, name, newTag });
+  const journals = await PostgresJournals.open({ ...place, name, newTag });
   const { promise } = journals;
-  logger.info({ journal: parseJournalUrl(url).shown, ...promise }, 'the journals are in PostgreSQL');
+  logger.info({ journal: parseJournalUrl(place.url).shown, ...promise }, 'the journals are in PostgreSQL');
   const weak = weakness(promise);
   if (weak !== undefined) logger.warn({}, weak);
   return journals;
@@ -91,7 +93,6 @@ export class JournalPort<J extends Journal = Journal> {
   /** Skips damaged records, which the log names. */
   *#entries(): Inheritance['entries'] {
     let leftOut = 0;
-    const canRecall = this.journal.recall !== undefined;
     const entries = this.journal.entries(({ job, place, problem }) => {
       if (++leftOut > LEFT_OUT_LOGGED_MAX) return;
       this.#logger.error(
@@ -99,7 +100,7 @@ export class JournalPort<J extends Journal = Journal> {
         `a record is skipped: ${problem}`,
       );
     });
-    for (const [place, record] of entries) yield [canRecall ? place : undefined, record];
+    yield* entries;
     if (leftOut === 0) return;
     this.#logger.error({ leftOut }, 'records were skipped: `goshawk journal verify` lists damaged ones');
   }

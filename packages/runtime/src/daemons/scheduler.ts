@@ -115,7 +115,7 @@ async function openJournals({ journal: place, name, logger }: SchedulerOptions):
     const journal = await openInFolder(place.folder, place.version, logger);
     return { own: new JournalPort(journal, logger), shared: undefined };
   }
-  const shared = await openShared(place.url, place.version, name, logger);
+  const shared = await openShared(place, name, logger);
   try {
     const journal = await shared.own();
     const { tag, epoch, home } = journal;

@@ -1,0 +1,61 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { JobRecord } from '@goshawk/core';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { entryOf } from './group-commit.js';
+import { RecallCopy } from './recall-copy.js';
+import { attempt, forgotten } from './records.fixture.js';
+
+let folder: string;
+let copy: RecallCopy | undefined;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'goshawk-copy-'));
+});
+afterEach(async () => {
+  await copy?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const until = (met: () => void): Promise<void> => vi.waitFor(met, { timeout: 30_000 });
+
+test('a copy has no name, so nothing is left of a killed process', () => {
+  copy = new RecallCopy(join(folder, 'new'));
+  copy.copy(entryOf(attempt(1, 0, 'x'), 0));
+  expect(readdirSync(join(folder, 'new'))).toEqual([]);
+});
+
+test('without room nothing more is copied; pending records can be recalled, and room brings copying back', async () => {
+  let free = 0;
+  copy = new RecallCopy(folder, { freeBytes: () => free });
+  const record: JobRecord = attempt(1, 0, 'x');
+  expect(copy.copy(entryOf(record, 0))).toBe(true);
+  await until(() => expect(copy!.state.kind).toBe('stopped'));
+  expect(copy.copy(entryOf(attempt(1, 1, 'y'), 1))).toBe(false);
+  expect([copy.recall(1, 0), copy.recall(1, 1)]).toEqual([record, undefined]);
+  free = 1e12;
+  await until(() => expect(copy!.state.kind).toBe('open'));
+  expect(copy.recall(1, 0)).toEqual(record);
+  expect(copy.copy(entryOf(attempt(1, 1, 'y'), 1))).toBe(true);
+});
+
+test('a copy at its limit takes records again once enough jobs are forgotten', async () => {
+  copy = new RecallCopy(folder, { bytesMax: 1_000_000 });
+  const large = 'x'.repeat(100_000);
+  for (let task = 0; copy.copy(entryOf(attempt(1, task, large), task)); task++) {
+    const { written } = copy;
+    await until(() => expect(copy!.written > written || copy!.state.kind === 'stopped').toBe(true));
+    expect(task).toBeLessThan(20);
+  }
+  copy.copy(entryOf(forgotten(1), 100));
+  await until(() => expect(copy!.state.kind).toBe('open'));
+  expect(copy.recall(1, 0)).toBeUndefined();
+});
+
+test('thousands of records appended at once are all copied', async () => {
+  copy = new RecallCopy(folder);
+  const records = Array.from({ length: 10_000 }, (_, task) => attempt(1, task, task));
+  for (const [place, record] of records.entries()) copy.copy(entryOf(record, place));
+  await until(() => expect(copy!.written).toBe(records.length));
+  for (const place of [0, 4_095, 4_096, 9_999]) expect(copy.recall(1, place)).toEqual(records[place]);
+});

@@ -1,0 +1,79 @@
+import type { JobNumber, JobRecord } from '@goshawk/core';
+import { type Entry, GroupCommit } from './group-commit.js';
+import { LmdbStore } from './lmdb-store.js';
+import { readAgain } from './reading.js';
+import { type FreeBytes, freeBytesOf, ROOM_LIMITS } from './room.js';
+
+const MIB = 1024 * 1024;
+/** Size above which nothing more is copied. Bytes. */
+const COPY_BYTES_MAX = 512 * MIB;
+/** Maximum number of records in one transaction: each waits in memory with a promise. */
+const SLICE = 4_096;
+
+interface CopyOptions {
+  readonly bytesMax?: number;
+  readonly freeBytes?: FreeBytes;
+}
+
+/**
+ * A copy of the ends of attempts on the local disk, for journals that cannot be read synchronously. It is not durable, has no
+ * name, and ends with the process. Records beyond its limits are not copied, and stay in their owner's memory.
+ */
+export class RecallCopy extends GroupCommit {
+  readonly #folder: string;
+  readonly #store: LmdbStore;
+  readonly #bytesMax: number;
+  readonly #freeBytes: FreeBytes;
+  #writing: Promise<boolean> | undefined;
+
+  /** @throws JournalError */
+  constructor(folder: string, { bytesMax = COPY_BYTES_MAX, freeBytes = freeBytesOf }: CopyOptions = {}) {
+    super();
+    this.#folder = folder;
+    this.#store = LmdbStore.temporary(folder);
+    this.#bytesMax = bytesMax;
+    this.#freeBytes = freeBytes;
+  }
+
+  /** Copies the end of an attempt, or deletes all ends of a forgotten job. @returns whether it can be recalled */
+  copy(entry: Entry): boolean {
+    const isKept = entry.bytes !== undefined;
+    if (isKept && this.state.kind !== 'open') return false;
+    this.add(entry);
+    return isKept;
+  }
+
+  recall(job: JobNumber, place: number): JobRecord | undefined {
+    return readAgain(this.at(place) ?? this.#store.at(job, place), job);
+  }
+
+  protected async write(group: readonly Entry[]): Promise<'written' | 'no room'> {
+    const forgotten = new Set(group.flatMap(({ job, bytes }) => (bytes === undefined ? [job] : [])));
+    // Deletions come first: they may be what makes room.
+    const deletions = group.filter(({ bytes }) => bytes === undefined);
+    const kept = group.filter(({ job }) => !forgotten.has(job));
+    if (deletions.length > 0 && !(await this.#put(deletions))) return 'no room';
+    for (let first = 0; first < kept.length && !this.isEnding; first += SLICE) {
+      if (!this.#hasRoom || !(await this.#put(kept.slice(first, first + SLICE)))) return 'no room';
+    }
+    return 'written';
+  }
+
+  #put(entries: readonly Entry[]): Promise<boolean> {
+    this.#writing = this.#store.write(entries, undefined);
+    return this.#writing;
+  }
+
+  get #hasRoom(): boolean {
+    const isSmall = this.#store.sizes().usedBytes < this.#bytesMax;
+    return isSmall && this.#freeBytes(this.#folder) >= ROOM_LIMITS.fullBelow;
+  }
+
+  /** Nothing can be recalled afterwards. */
+  close(): Promise<void> {
+    return this.end(async () => {
+      await this.#writing?.catch(() => {});
+      await this.#store.close();
+    }, 0);
+  }
+}
