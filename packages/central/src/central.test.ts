@@ -521,7 +521,7 @@ test('where a job stands is answered about another user’s job as about none', 
 test('central repeats a drain request, or its end, until the worker confirms it', () => {
   const bench = new Bench();
   const asked = (on: boolean) =>
-    bench.receive(CLIENT, { type: 'drainWorker', request: 1, worker: `w${W1}`, on });
+    bench.receive(CLIENT, { type: 'drainWorker', request: 1, worker: `w${W1}`, on, deadlineMs: undefined });
   const repeated = () => {
     bench.take('drain');
     bench.receive(W1, { type: 'heartbeat', busy: 1, queued: 0 });
@@ -537,6 +537,30 @@ test('central repeats a drain request, or its end, until the worker confirms it'
   expect(repeated()).toEqual([false]);
   bench.register(W1, [], false);
   expect(repeated()).toEqual([]);
+});
+
+test('central repeats a drain whose deadline has passed while tasks still run', () => {
+  const bench = new Bench();
+  const asked = (on: boolean, deadlineMs?: number) => {
+    bench.receive(CLIENT, { type: 'drainWorker', request: 1, worker: `w${W1}`, on, deadlineMs });
+    return bench.take('drainState').at(-1)!.value.deadlineMs;
+  };
+  const repeated = (busy: number) => {
+    bench.take('drain');
+    bench.receive(W1, { type: 'heartbeat', busy, queued: 0 });
+    return bench.take('drain').map(({ deadlineMs }) => deadlineMs);
+  };
+  bench.register(W1);
+  expect(asked(true, 500)).toBe(500);
+  bench.register(W1, [], true);
+  bench.now += 400;
+  // A client that polls the state keeps the deadline.
+  expect(asked(true)).toBe(100);
+  expect(repeated(1)).toEqual([]);
+  bench.now += 100;
+  expect(repeated(1)).toEqual([0]);
+  expect(repeated(0)).toEqual([]);
+  expect(asked(false)).toBeUndefined();
 });
 
 test('a draining worker keeps draining under a new central', () => {

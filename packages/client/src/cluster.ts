@@ -4,6 +4,7 @@ import {
   type ClusterShares,
   type DrainAnswer,
   LIMITS,
+  type Millis,
   type TakeoverAnswer,
   type TaskResult,
 } from '@goshawk/core';
@@ -141,12 +142,19 @@ export class Cluster implements AsyncDisposable {
    * Drains a worker, or (`on` false) resumes it. Queued tasks move to other workers, and running ones finish; the reply does not
    * wait for that.
    *
+   * @param options.deadlineMs running tasks are stopped after this time and restart elsewhere, as attempts that do not
+   *   count against them. Default: they may finish
+   *
    * @throws InputError `unknown-worker`; UnreachableError if central is unavailable
    */
-  async drain(worker: string, on = true, options: CallOptions = {}): Promise<DrainAnswer> {
+  async drain(
+    worker: string,
+    on = true,
+    options: CallOptions & { readonly deadlineMs?: Millis | undefined } = {},
+  ): Promise<DrainAnswer> {
     const answer = await this.#session.requests.ask({
       what: `to drain ${worker}`,
-      build: (request) => ({ type: 'drainWorker', request, worker, on }),
+      build: (request) => ({ type: 'drainWorker', request, worker, on, deadlineMs: options.deadlineMs }),
       ...this.#toPresentCentral(),
       signal: options.signal,
     });

@@ -68,4 +68,4 @@ export { type Outlook, outlookOf, type StageOutlook } from './outlook.js';
 export { planJob, planJson } from './plan.js';
 export type { JobSubmission } from './submission.js';
 export { type Usage, type UsageOptions, usageJson } from './usage.js';
-export { silentSchedulers, workerJson, workersJson } from './workers-json.js';
+export { drainJson, silentSchedulers, workerJson, workersJson } from './workers-json.js';

@@ -1,4 +1,4 @@
-import { type LostWorker, seconds } from '@goshawk/core';
+import { type DrainAnswer, type LostWorker, seconds } from '@goshawk/core';
 import type { ClusterView, WorkerView } from './cluster-view.js';
 import { missingTitle } from './roster.js';
 
@@ -23,6 +23,12 @@ export function workersJson(view: ClusterView, part: Part, lost: readonly LostWo
     silent: silentSchedulers(view),
     warnings: view.warnings,
   };
+}
+
+/** `goshawk.drain/1`, the same over HTTP and with `--json`. */
+export function drainJson({ worker, state, running, deadlineMs }: DrainAnswer) {
+  const deadlineSeconds = deadlineMs === undefined ? null : seconds(deadlineMs);
+  return { schema: 'goshawk.drain/1' as const, worker, state, running, deadlineSeconds };
 }
 
 /** A worker of `goshawk.workers/1`. */

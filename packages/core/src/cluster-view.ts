@@ -128,6 +128,8 @@ export const drainState = view({
   state: choice(...WORKER_STATES),
   /** Tasks running on the worker. */
   running: count,
+  /** Time until running tasks are stopped, to restart elsewhere. Absent: no limit. */
+  deadlineMs: optional(ms),
 });
 export type DrainAnswer = NonNullable<(typeof drainState)['infer']>;
 

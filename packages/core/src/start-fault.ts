@@ -75,6 +75,7 @@ export function isExcused(outcome: Outcome): boolean {
 /** The worker was stopped, the task was preempted, or another task is at fault. */
 const EXCUSES: ReadonlySet<string> = new Set([
   'worker-stopped',
+  'worker-drained',
   'executor-closed',
   'preempted',
   LOST_BESIDE_ANOTHER,

@@ -1,5 +1,6 @@
 import {
   type Cluster,
+  drainJson,
   type JobHandle,
   planJob,
   planJson,
@@ -418,25 +419,34 @@ export const ROUTES: readonly Route[] = [
       };
     },
   }),
-  ...(['drain', 'undrain'] as const).map((verb) =>
-    route({
-      method: 'POST',
-      url: `/v1/workers/{name}/${verb}`,
-      role: 'operate',
-      does:
-        verb === 'drain'
-          ? 'Start no new tasks on a worker: running tasks finish, queued tasks move to other workers'
-          : 'Let a worker accept tasks again',
-      path: name,
-      body: nothing,
-      answer: shapes.drained,
-      errors: NO_WORKER,
-      handle: async ({ cluster }, { path, signal }) => {
-        const answer = await (await cluster()).drain(path.name, verb === 'drain', { signal });
-        return { schema: 'goshawk.drain/1', ...answer };
-      },
-    }),
-  ),
+  route({
+    method: 'POST',
+    url: '/v1/workers/{name}/drain',
+    role: 'operate',
+    does:
+      'Start no new tasks on a worker: queued tasks move to other workers, and running tasks finish. Those that still' +
+      ' run after `deadlineSeconds` are stopped and restart elsewhere.',
+    path: name,
+    body: shapes.drainOrder,
+    answer: shapes.drained,
+    errors: NO_WORKER,
+    handle: async ({ cluster }, { path, body: { deadlineSeconds }, signal }) => {
+      const deadlineMs = deadlineSeconds === undefined ? undefined : deadlineSeconds * 1_000;
+      return drainJson(await (await cluster()).drain(path.name, true, { deadlineMs, signal }));
+    },
+  }),
+  route({
+    method: 'POST',
+    url: '/v1/workers/{name}/undrain',
+    role: 'operate',
+    does: 'Let a worker accept tasks again',
+    path: name,
+    body: nothing,
+    answer: shapes.drained,
+    errors: NO_WORKER,
+    handle: async ({ cluster }, { path, signal }) =>
+      drainJson(await (await cluster()).drain(path.name, false, { signal })),
+  }),
   route({
     method: 'GET',
     url: '/v1/users',

@@ -1,6 +1,7 @@
 import {
   JOB_FATES,
   JOB_STATES,
+  LIMITS,
   PRIORITIES,
   STAGE_STATES,
   USAGE_GROUPS,
@@ -596,11 +597,18 @@ export const usage = z.object({
   silent: z.array(z.string()),
 });
 
+export const drainOrder = z.strictObject({
+  /** Running tasks are stopped after this time and restart elsewhere. Absent: they may finish. */
+  deadlineSeconds: seconds.max(LIMITS.durationMaxMs / 1_000).optional(),
+});
+
 export const drained = z.object({
   schema: z.literal('goshawk.drain/1'),
   worker: z.string(),
   state: z.enum(WORKER_STATES),
   running: count,
+  /** Seconds until running tasks are stopped; null: they may finish. */
+  deadlineSeconds: seconds.nullable(),
 });
 
 export const policy = z.object({

@@ -28,7 +28,9 @@ export type WorkerTimer =
   /** Report to central a slot that has been free for a while. */
   | 'pull'
   /** End the quarantine. */
-  | 'quarantine';
+  | 'quarantine'
+  /** The deadline of a drain has passed. */
+  | 'drain';
 
 /** A task for an executor to run. */
 export interface TaskOrder {

@@ -1,4 +1,4 @@
-import { type KillReason, type Millis, NOBODY } from '@goshawk/core';
+import { type KillReason, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
 import { giveBackKept } from './foreseeing.js';
 import { giveBackMembers } from './gang-members.js';
 import { giveBack } from './giving-back.js';
@@ -15,7 +15,14 @@ export function stop(w: WorkerParts, now: Millis): void {
   setDraining(w, true, now);
 }
 
-export function setDraining(w: WorkerParts, on: boolean, now: Millis): void {
+/** Central asks this worker to drain, with an optional deadline for running tasks, or to accept tasks again. */
+export function drainAsAsked(w: WorkerParts, { on, deadlineMs }: MessageOf<'drain'>, now: Millis): void {
+  if (!on) w.env.clearTimer('drain', 0);
+  else if (deadlineMs !== undefined) w.env.setTimer('drain', 0, now + deadlineMs);
+  setDraining(w, on, now);
+}
+
+function setDraining(w: WorkerParts, on: boolean, now: Millis): void {
   if (on === w.isDraining) {
     // The sender's view is outdated.
     register(w, now);

@@ -293,10 +293,29 @@ test('output is sent periodically, and its end with the report, every byte once 
 
 test('a worker confirms a repeated drain request, because central may not know its state', () => {
   const bench = new Bench().welcome();
-  bench.receive(CENTRAL, { type: 'drain', on: true });
+  bench.receive(CENTRAL, { type: 'drain', on: true, deadlineMs: undefined });
   expect(bench.take('register')).toMatchObject([{ draining: true }]);
-  bench.receive(CENTRAL, { type: 'drain', on: true });
+  bench.receive(CENTRAL, { type: 'drain', on: true, deadlineMs: undefined });
   expect(bench.take('register')).toMatchObject([{ draining: true }]);
+});
+
+test('tasks that still run at the deadline of a drain are stopped, unless the drain is undone before', () => {
+  const drained = (deadlineMs: number) => {
+    const bench = new Bench().welcome();
+    bench.probe(1);
+    bench.bind(bench.take('ask')[0]!.ask, 1);
+    bench.receive(CENTRAL, { type: 'drain', on: true, deadlineMs });
+    return bench;
+  };
+  const stopped = drained(1_000);
+  stopped.pass(999);
+  expect(stopped.kills).toEqual([]);
+  stopped.pass(1);
+  expect(stopped.kills).toEqual([{ slot: 0, reason: 'drained' }]);
+  const resumed = drained(1_000);
+  resumed.receive(CENTRAL, { type: 'drain', on: false, deadlineMs: undefined });
+  resumed.pass(2_000);
+  expect(resumed.kills).toEqual([]);
 });
 
 describe('a match', () => {
@@ -421,7 +440,7 @@ describe('a series of tiny tasks', () => {
     waited.probe(7);
     expect(asksAtEnd(waited)).toBe(false);
     const draining = begun();
-    draining.receive(CENTRAL, { type: 'drain', on: true });
+    draining.receive(CENTRAL, { type: 'drain', on: true, deadlineMs: undefined });
     expect(asksAtEnd(draining)).toBe(false);
   });
 
@@ -488,7 +507,7 @@ describe('a chunk: several tasks in answer to one question', () => {
     failed.end(0, { ...COMPLETED, kind: 'failed' });
     expect(givenBack(failed)).toEqual([2, 3]);
     const draining = begun().bench;
-    draining.receive(CENTRAL, { type: 'drain', on: true });
+    draining.receive(CENTRAL, { type: 'drain', on: true, deadlineMs: undefined });
     expect(givenBack(draining)).toEqual([2, 3]);
   });
 
@@ -723,7 +742,7 @@ describe('a member of a gang', () => {
 
   test('that has not started is returned when its worker drains or its owner restarts', () => {
     const drained = holding();
-    drained.receive(CENTRAL, { type: 'drain', on: true });
+    drained.receive(CENTRAL, { type: 'drain', on: true, deadlineMs: undefined });
     expect(drained.take('declined')).toHaveLength(1);
     const resumed = holding();
     resumed.receive(OWNER, { type: 'resume', previousIncarnations: [], audit: 0 });

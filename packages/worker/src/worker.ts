@@ -24,7 +24,7 @@ import {
   resumed,
   welcomed,
 } from './joining.js';
-import { giveBackAll, killAll, leave, sayIfDrained, setDraining, stop, takeAgain } from './lifecycle.js';
+import { drainAsAsked, giveBackAll, killAll, leave, sayIfDrained, stop, takeAgain } from './lifecycle.js';
 import { WorkerParts } from './parts.js';
 import { flush, print } from './printing.js';
 import { sweepQuestions } from './questions.js';
@@ -102,7 +102,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'peers':
         return peersChanged(this, from, message, now);
       case 'drain':
-        if (from === this.membership.central && !this.isStopping) setDraining(this, message.on, now);
+        if (from === this.membership.central && !this.isStopping) drainAsAsked(this, message, now);
         return;
       case 'readCounters':
         return this.env.send(from, { type: 'counters', request: message.request, value: this.#counted() });
@@ -135,6 +135,8 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'quarantine':
         if (this.knownHealth?.wake(now)) takeAgain(this, now);
         return;
+      case 'drain':
+        return killAll(this, 'drained');
     }
   }
 

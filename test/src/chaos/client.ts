@@ -65,6 +65,9 @@ export interface ClientWorld {
   tryAgain(order: Order): void;
 }
 
+/** Deadline of half of the drain requests. */
+const DRAIN_DEADLINE_MS: Millis = 2_000;
+
 type AskedOfJob = 'submit' | 'cancel' | 'cancelTasks' | 'watch' | 'results' | 'hold' | 'release' | 'append';
 
 type Asked =
@@ -298,7 +301,8 @@ export class Client implements Machine {
 
   #askDrain(worker: string, on: boolean): void {
     const request = this.#ask({ kind: 'drain', worker, on });
-    this.#env.send(this.#world.central, { type: 'drainWorker', request, worker, on });
+    const deadlineMs = on && request % 2 === 0 ? DRAIN_DEADLINE_MS : undefined;
+    this.#env.send(this.#world.central, { type: 'drainWorker', request, worker, on, deadlineMs });
   }
 
   // ---- what it hears

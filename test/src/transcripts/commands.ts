@@ -221,6 +221,7 @@ function operate(stage: Stage, worker: string, on: boolean): void {
     request: 1,
     worker,
     on,
+    deadlineMs: undefined,
   });
 }
 

@@ -112,8 +112,18 @@ function stateOf(worker: WorkerRecord): WorkerState {
 }
 
 /** The answer to a drain or undrain request. */
-export function describeDrain(worker: WorkerRecord): DrainAnswer {
-  return { worker: worker.name, state: stateOf(worker), running: worker.busy };
+export function describeDrain(worker: WorkerRecord, now: Millis): DrainAnswer {
+  const { name, busy } = worker;
+  return { worker: name, state: stateOf(worker), running: busy, deadlineMs: untilDeadline(worker, now) };
+}
+
+/** Tells a worker what its operator requested. */
+export function drainRequest(worker: WorkerRecord, now: Millis): MessageOf<'drain'> {
+  return { type: 'drain', on: worker.drainRequested, deadlineMs: untilDeadline(worker, now) };
+}
+
+function untilDeadline({ drainDeadline }: WorkerRecord, now: Millis): Millis | undefined {
+  return drainDeadline === undefined ? undefined : Math.max(0, drainDeadline - now);
 }
 
 /** The error for a scheduler whose jobs cannot be taken over. */

@@ -1,7 +1,14 @@
 import type { Address, JobNumber, MessageOf, Millis, Schedulers } from '@goshawk/core';
 import type { CentralCounters, CentralEnvironment, LossCause } from '../contract.js';
 import { AwayOwners } from './away-owners.js';
-import { describeDrain, listSchedulers, listWorkers, noSuchWorker, noTakeover } from './describing.js';
+import {
+  describeDrain,
+  drainRequest,
+  listSchedulers,
+  listWorkers,
+  noSuchWorker,
+  noTakeover,
+} from './describing.js';
 import { ExpectedSchedulers, type Remembered } from './expected-schedulers.js';
 import type { LearnedCutoff } from './learned-cutoff.js';
 import { Leases } from './leases.js';
@@ -356,8 +363,9 @@ export class Membership {
       const { heartbeatMs } = this.#cutoff.settings.timings;
       if ((worker.quarantine?.reportedAt ?? now) < now - heartbeatMs / 2) this.quarantine(from, '', now);
       // The drain request may have been lost. A worker that drains in order to stop continues to drain.
-      const { drainRequested, draining } = worker;
-      if (drainRequested !== draining) this.#env.send(from, { type: 'drain', on: drainRequested });
+      const { drainRequested, draining, drainDeadline } = worker;
+      if (drainRequested !== draining || (busy > 0 && drainDeadline !== undefined && drainDeadline <= now))
+        this.#env.send(from, drainRequest(worker, now));
     } else if (scheduler !== undefined) {
       scheduler.lastSeenAt = now;
       scheduler.jobs = busy;
@@ -381,10 +389,12 @@ export class Membership {
       this.#env.happened?.({ kind: 'worker-drains', worker: worker.name, on: message.on });
     worker.drainRequested = message.on;
     if (!message.on) worker.drained = false;
-    this.#env.send(worker.address, { type: 'drain', on: message.on });
+    if (!message.on) worker.drainDeadline = undefined;
+    else if (message.deadlineMs !== undefined) worker.drainDeadline = now + message.deadlineMs;
+    this.#env.send(worker.address, drainRequest(worker, now));
     this.#changed(worker, now);
     this.relabel(now);
-    this.#env.send(from, { type: 'drainState', request: message.request, value: describeDrain(worker) });
+    this.#env.send(from, { type: 'drainState', request: message.request, value: describeDrain(worker, now) });
   }
 
   /** Lets another scheduler take over the jobs of this one, whether it is present or not. */

@@ -230,7 +230,7 @@ test('each change of a member is reported once', () => {
   bench.enlist(A, 'a', 'x');
   bench.enlist(A, 'a', 'x');
   for (const reason of ['full', 'full', '', '']) bench.receive(W, { type: 'quarantine', reason });
-  bench.receive(CLIENT, { type: 'drainWorker', request: 1, worker: 'w', on: true });
+  bench.receive(CLIENT, { type: 'drainWorker', request: 1, worker: 'w', on: true, deadlineMs: undefined });
   for (let i = 0; i < 2; i++) bench.receive(W, { type: 'drained' });
   bench.receive(W, { type: 'leave' });
   bench.receive(A, { type: 'leave' });

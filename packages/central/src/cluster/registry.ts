@@ -32,6 +32,8 @@ export interface WorkerRecord {
   drained: boolean;
   /** The operator requested draining. */
   drainRequested: boolean;
+  /** When running tasks of the draining worker are stopped. Undefined: they may finish. */
+  drainDeadline: Millis | undefined;
   /** Reason for the quarantine, and when the worker last reported it. */
   quarantine: { readonly reason: string; readonly reportedAt: Millis } | undefined;
   lastSeenAt: Millis;
@@ -107,6 +109,7 @@ export class Registry {
       drained: false,
       // A worker that registers while draining received the request through the previous central.
       drainRequested: draining,
+      drainDeadline: undefined,
       quarantine: undefined,
       lastSeenAt: now,
       brokeAt: undefined,

@@ -43,6 +43,7 @@ class Pair {
       partition: 'general',
       countedAs: undefined,
       draining: false,
+      drainDeadline: undefined,
       drained: false,
       drainRequested: false,
       quarantine: undefined,

@@ -213,6 +213,27 @@ describe('the cluster over HTTP', () => {
     expect((await api('GET', '/v1/workers/w1')).body.counters).toMatchObject({ messages: expect.anything() });
   });
 
+  it('restarts elsewhere what still runs at the deadline of a drain', async () => {
+    const id = await submit({ tasks: [{ sleep: 300_000 }] });
+    const task = async () => (await api('GET', `/v1/jobs/${id}/tasks`)).body.tasks[0];
+    await expect.poll(async () => (await task()).state, { timeout: 60_000 }).toBe('running');
+    const { worker } = await task();
+    const drain = { deadlineSeconds: 0.2 };
+    expect((await api('POST', `/v1/workers/${worker}/drain`, drain)).body).toMatchObject({
+      deadlineSeconds: expect.any(Number),
+    });
+    await expect
+      .poll(async () => ((await task()).state === 'running' ? (await task()).worker : worker), {
+        timeout: 60_000,
+      })
+      .not.toBe(worker);
+    await expect
+      .poll(async () => (await api('GET', `/v1/workers/${worker}`)).body.state, { timeout: 60_000 })
+      .toBe('drained');
+    await api('POST', `/v1/workers/${worker}/undrain`);
+    await api('POST', `/v1/jobs/${id}/cancel`);
+  });
+
   it('has a policy, a predictor, an overview and a history', async () => {
     expect((await api('GET', '/v1/session')).body).toMatchObject({ cluster: cluster.url, role: 'operate' });
     expect((await api('GET', '/v1/policy')).body).toMatchObject({ policy: 'goshawk', cutoffSeconds: 10 });

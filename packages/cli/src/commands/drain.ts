@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Cluster, DrainAnswer } from '@goshawk/client';
+import { type Cluster, type DrainAnswer, drainJson } from '@goshawk/client';
 import { type Context, defineCommand, plain, startProgress, throwAll } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { counted, InputError } from '@goshawk/core';
+import { counted, formatDuration, InputError } from '@goshawk/core';
 
 /** Poll interval for a draining worker. ms */
 const POLL_MS = 200;
@@ -16,9 +16,16 @@ export const drainCommand = defineCommand({
   describe: 'start no new tasks on workers; running tasks finish, and waiting tasks move to other workers',
   examples: [
     ['goshawk drain w3 w4 --wait', 'drain two workers, and wait until no task runs on them'],
+    ['goshawk drain w3 --deadline 10m', 'restart elsewhere the tasks that still run after ten minutes'],
     ['goshawk drain w3 --undo', 'let the worker accept tasks again'],
   ],
   options: {
+    deadline: {
+      type: 'duration',
+      placeholder: 'TIME',
+      describe:
+        'tasks that still run after this time are stopped, and restart on other workers (default: no limit)',
+    },
     undo: { type: 'flag', flagOnly: true, describe: 'let the workers accept tasks again' },
     wait: { type: 'flag', flagOnly: true, describe: 'wait until no task runs on the workers' },
   },
@@ -26,15 +33,22 @@ export const drainCommand = defineCommand({
     if (options.undo && options.wait) {
       throw new InputError('usage', 'drain: --undo and --wait cannot be used together', 'use one of them');
     }
+    if (options.undo && options.deadline !== undefined) {
+      throw new InputError(
+        'usage',
+        'drain: --undo and --deadline cannot be used together',
+        'use one of them',
+      );
+    }
     await using cluster = await openCluster(context);
+    const deadlineMs = options.deadline;
     const signal = context.interrupted;
-    const show = (answer: DrainAnswer): void =>
-      context.show({ schema: 'goshawk.drain/1', ...answer }, () => sentence(answer));
+    const show = (answer: DrainAnswer): void => context.show(drainJson(answer), () => sentence(answer));
     const answers: DrainAnswer[] = [];
     const problems: unknown[] = [];
     for (const worker of new Set(words)) {
       try {
-        answers.push(await cluster.drain(worker, !options.undo, { signal }));
+        answers.push(await cluster.drain(worker, !options.undo, { deadlineMs, signal }));
       } catch (error) {
         signal.throwIfAborted();
         // The other workers are still drained.
@@ -86,13 +100,17 @@ async function untilDrained(context: Context, cluster: Cluster, first: DrainAnsw
   }
 }
 
-function sentence({ worker: name, state, running }: DrainAnswer): string {
+function sentence({ worker: name, state, running, deadlineMs }: DrainAnswer): string {
   const worker = plain(name);
   switch (state) {
     case 'active':
       return `${worker} takes work`;
     case 'draining':
-      return `${worker} is draining; ${counted(running, 'task')} still running`;
+      return `${worker} is draining; ${counted(running, 'task')} still running${
+        deadlineMs === undefined
+          ? ''
+          : `, to be stopped in ${formatDuration(deadlineMs)} and restarted elsewhere`
+      }`;
     case 'quarantined':
       return `${worker} is quarantined for a while: tasks cannot start there`;
     case 'drained':

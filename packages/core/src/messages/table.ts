@@ -207,6 +207,8 @@ export const MESSAGES = {
   ),
   drain: message('central', 'worker', 'Lost: retried with the next heartbeat’s acknowledgement.', {
     on: flag,
+    /** Tasks that still run after this time restart elsewhere. Absent: no limit. */
+    deadlineMs: optional(ms),
   }),
   drained: message(
     'worker',
@@ -505,6 +507,8 @@ export const MESSAGES = {
     request,
     worker: name,
     on: flag,
+    /** Tasks that still run after this time restart elsewhere. Absent: no limit, or the one requested before. */
+    deadlineMs: optional(ms),
   }),
   readCounters: message('client', ['central', 'scheduler', 'worker'], 'Retried until answered.', {
     request,

@@ -260,16 +260,36 @@ function historyOf({ events }: WorkerDetail): HTMLElement {
   );
 }
 
-function actionsOf({ name, state, busy, queued }: WorkerDetail): Action[] {
-  const to = (verb: string) => () => post(`/v1/workers/${encodeURIComponent(name)}/${verb}`);
+/** Seconds that running tasks keep when a worker is drained with a deadline. */
+const DEADLINE_SECONDS = 600;
+
+function actionsOf({ name, state, busy, queued, tasks }: WorkerDetail): Action[] {
+  const to = (verb: string, body?: unknown) => () =>
+    post(`/v1/workers/${encodeURIComponent(name)}/${verb}`, body);
   if (state !== 'active' && state !== 'quarantined') return [{ words: 'Resume', run: to('undrain') }];
-  const finish = busy === 0 ? 'Nothing runs there' : `${count(busy)} running will finish`;
+  const startedAt = tasks.map((task) => Date.parse(task.startedAt));
+  const longest =
+    startedAt.length === 0
+      ? ''
+      : ` (the longest has run ${duration(Math.max(0, Date.now() - Math.min(...startedAt)) / 1_000)})`;
+  const finish = busy === 0 ? 'Nothing runs there' : `${counted(busy, 'task')} running${longest}`;
   const moved = queued === 0 ? 'nothing is queued there' : `${count(queued)} queued will go to other workers`;
   return [
     {
       words: 'Drain…',
       run: to('drain'),
-      confirm: `Drain ${name}? It accepts no new tasks. ${finish}; ${moved}.`,
+      confirm: `Drain ${name}? It accepts no new tasks. ${finish}${busy === 0 ? '' : ' may finish'}; ${moved}.`,
     },
+    ...(busy === 0
+      ? []
+      : [
+          {
+            words: `Drain within ${duration(DEADLINE_SECONDS)}…`,
+            run: to('drain', { deadlineSeconds: DEADLINE_SECONDS }),
+            confirm:
+              `Drain ${name}? It accepts no new tasks. ${finish}: what has not ended after ` +
+              `${duration(DEADLINE_SECONDS)} restarts from the beginning on other workers; ${moved}.`,
+          },
+        ]),
   ];
 }

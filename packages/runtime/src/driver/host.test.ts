@@ -311,7 +311,7 @@ describe('a client with a personal key', () => {
       clientKeyOf: (party) => (party === PEER ? { name: 'ci', rights } : undefined),
     });
     const { machine } = add('central');
-    const drain = { type: 'drainWorker', request: 7, worker: 'w0', on: true } as const;
+    const drain = { type: 'drainWorker', request: 7, worker: 'w0', on: true, deadlineMs: undefined } as const;
     post.arrive(0, drain);
     expect(machine.seen).toHaveLength(2);
     expect(post.sent).toMatchObject([{ message: { type: 'refused', request: 7, code: 'not-allowed' } }]);

@@ -103,6 +103,7 @@ export const TASKS: readonly Behaviour[] = [
         ['cancelled', 'cancelled', 'cancelled'],
         ['timeout', 'timeout', 'timeout'],
         ['shutdown', 'lost', 'worker-stopped'],
+        ['drained', 'lost', 'worker-drained'],
       ] as const) {
         const one = stand.recorder(`w-${reason}`);
         one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
