@@ -205,7 +205,7 @@ export class Central implements Machine<CentralTimer> {
       case 'lease':
         return this.#members.endLeases(now);
       case 'publish':
-        return this.#members.publish();
+        return this.#members.publish(now);
       case 'plan':
         return this.#dispatcher.wake();
       case 'occupied':

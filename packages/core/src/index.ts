@@ -1,6 +1,7 @@
 export * from './address-numbers.js';
 export * from './assert.js';
 export * from './attributes.js';
+export * from './cgroup-limits.js';
 export {
   type Counters,
   type DrainAnswer,

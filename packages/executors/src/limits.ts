@@ -3,7 +3,9 @@
  * from the system.
  */
 
+import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
+import { cgroupLimits } from '@goshawk/core';
 
 /** Time between SIGTERM and SIGKILL when a run is killed. */
 export const GRACE_MS = 2_000;
@@ -29,10 +31,17 @@ export function moduleHeapMiB(allowedBytes: number): number {
   return Math.min(MODULE_HEAP_MIB_MAX, Math.max(MODULE_HEAP_MIB_MIN, half));
 }
 
-/** Returns the memory that this process may use: that of the machine, or the limit of its container. */
+/** Returns the memory that this process may use: that of the machine, or the least limit of its control groups. */
 export function allowedBytes(): number {
-  const constrained = process.constrainedMemory();
-  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  return Math.min(totalmem(), cgroupLimits(readText).memory);
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 /** Check interval for modules' memory outside of the heap. */

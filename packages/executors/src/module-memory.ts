@@ -11,6 +11,8 @@ export class ModuleMemory {
   readonly #running: () => readonly ThreadLink[];
   #timer: NodeJS.Timeout | undefined;
   #bytesBefore = 0;
+  /** Above it, a running module is ended. */
+  #processBytesMax = 0;
   #graceUntil = 0;
 
   /** @param heapMiBMax also the limit outside of the heap */
@@ -22,6 +24,7 @@ export class ModuleMemory {
   /** A module starts. */
   watch(): void {
     if (this.#timer !== undefined) return;
+    this.#processBytesMax = MEMORY_SHARE_MAX * allowedBytes();
     this.#bytesBefore = process.memoryUsage.rss();
     this.#timer = setInterval(() => this.#look(), MEMORY_LOOK_MS).unref();
   }
@@ -42,7 +45,7 @@ export class ModuleMemory {
     const now = performance.now();
     // Each may have a full heap, so anything beyond all of them is outside.
     const isOver = bytes - this.#bytesBefore > this.#bytesMax * (1 + running.length);
-    if (now < this.#graceUntil || !(isOver || bytes > MEMORY_SHARE_MAX * allowedBytes())) return;
+    if (now < this.#graceUntil || !(isOver || bytes > this.#processBytesMax)) return;
     const deaf = running.filter(({ isDeaf }) => isDeaf);
     if (deaf.length === 0) return;
     // The others were started while there was room.

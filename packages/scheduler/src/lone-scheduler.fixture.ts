@@ -82,6 +82,7 @@ export function joined(version: number, workers: readonly Address[], slots = 1):
     left: [],
     owners: [],
     ownersVersion: 0,
+    silentMs: undefined,
   };
 }
 

@@ -205,6 +205,7 @@ test('an update of another central is accepted even if its version is lower', ()
     left: [],
     owners: [],
     ownersVersion: 0,
+    silentMs: undefined,
   });
   bench.receive(other, {
     type: 'members',
@@ -214,6 +215,7 @@ test('an update of another central is accepted even if its version is lower', ()
     left: [W1],
     owners: [],
     ownersVersion: 0,
+    silentMs: undefined,
   });
   bench.submit({ tasks: [{ sleep: 1 }] });
   expect(bench.sentTo(W2)).toContain('probe');

@@ -91,8 +91,8 @@ export class Membership {
     this.#armLease(now);
   }
 
-  publish(): void {
-    this.#publisher.publish();
+  publish(now: Millis): void {
+    this.#publisher.publish(now);
   }
 
   /** Name of a worker; undefined if the scheduler already knows it. */
@@ -497,7 +497,7 @@ export class Membership {
         worker: worker.name,
         address: this.#env.nameOf(from),
       });
-      this.#removeWorker(worker, now);
+      this.#removeWorker(worker, now, now);
       this.relabel(now);
     }
     const scheduler = this.registry.schedulers.get(from);
@@ -553,14 +553,15 @@ export class Membership {
         ? `silent for ${Math.round(silentMs / 100) / 10} s, so its lease ended`
         : 'another process joined under its name';
     this.#lost.add({ name, address, cause: why, running: tasks, at: now });
-    this.#removeWorker(worker, now);
+    // A connection that broke shows the end of a process that was killed earlier than the lease does.
+    this.#removeWorker(worker, Math.max(worker.lastSeenAt, worker.brokeAt ?? 0), now);
   }
 
-  #removeWorker(worker: WorkerRecord, now: Millis): void {
+  #removeWorker(worker: WorkerRecord, heardAt: Millis, now: Millis): void {
     this.registry.removeWorker(worker);
     this.#partitions.remove(worker);
     this.#dispatcher.removeWorker(worker.address, now);
-    this.#publisher.left(worker.address);
+    this.#publisher.left(worker.address, heardAt);
     this.#publisher.publishSoon(now);
   }
 

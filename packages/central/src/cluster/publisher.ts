@@ -40,7 +40,8 @@ export class Publisher {
   /** Version of victims and schedulers for workers, kept apart so that thousands of workers can skip most changes. */
   #peersVersion = 1;
   readonly #changed = new Set<Address>();
-  readonly #left = new Set<Address>();
+  /** Workers that are gone, and when they were last heard. */
+  readonly #left = new Map<Address, Millis>();
   readonly #ownersLost = new Set<Address>();
   /** The latest lost parties, for those that missed the notice. */
   readonly #lostBefore = new Set<Address>();
@@ -109,10 +110,11 @@ export class Publisher {
     this.#changed.add(worker);
   }
 
-  left(worker: Address): void {
+  /** @param heardAt when it was last heard */
+  left(worker: Address, heardAt: Millis): void {
     this.#changed.delete(worker);
     this.#newcomers.delete(worker);
-    this.#left.add(worker);
+    this.#left.set(worker, heardAt);
   }
 
   ownerJoined(scheduler: Address): void {
@@ -182,7 +184,7 @@ export class Publisher {
     return heartbeatMs === 0 ? pauseMs : Math.min(pauseMs, Math.max(publishMs, PAUSE_MAX * heartbeatMs));
   }
 
-  publish(): void {
+  publish(now: Millis): void {
     this.#armed = false;
     const since = this.#version;
     const peersSince = this.#peersVersion;
@@ -201,7 +203,7 @@ export class Publisher {
           this.#env.send(scheduler, { type: 'remember', schedulers, workers: [] });
       }
       if (!isOwedOwners && !isNews) continue;
-      members[known] ??= this.#members(known);
+      members[known] ??= this.#members(known, now);
       this.#env.send(scheduler, members[known]);
     }
     this.#hasRemembered ||= schedulers !== undefined && schedulers.length > 0;
@@ -227,10 +229,14 @@ export class Publisher {
    *
    * @param since the version that they know; 0: none
    */
-  #members(since: number): MessageOf<'members'> {
-    const left = since === 0 ? [] : [...this.#left];
+  #members(since: number, now: Millis): MessageOf<'members'> {
+    const left = since === 0 ? [] : [...this.#left.keys()];
+    const silentMs =
+      left.length === 0
+        ? undefined
+        : left.map((worker) => Math.max(0, Math.round(now - this.#left.get(worker)!)));
     const changed = this.#workersSince(since).map(memberOf);
-    return { type: 'members', version: this.#version, since, changed, left, ...this.#owningKeys() };
+    return { type: 'members', version: this.#version, since, changed, left, ...this.#owningKeys(), silentMs };
   }
 
   /** A draining scheduler without jobs passes its keys to the others immediately. */
@@ -265,7 +271,7 @@ export class Publisher {
 
   #victims(since: number): Pick<MessageOf<'peers'>, 'joined' | 'left'> {
     const joined: Address[] = [];
-    const left = since === 0 ? [] : [...this.#left];
+    const left = since === 0 ? [] : [...this.#left.keys()];
     for (const { address, partition } of this.#workersSince(since)) {
       if (partition === 'general') joined.push(address);
       else if (since > 0) left.push(address);

@@ -14,7 +14,7 @@ import {
 } from '@goshawk/core';
 import type { ClusterKeys, KeyFile, RotationStep } from '@goshawk/transport';
 import { expandNames } from '../expand-names.js';
-import { admitted, keysFolder, readFolder, revokeKey, writeFolder } from './keys-folder.js';
+import { admitted, afterChange, keysFolder, readFolder, revokeKey, writeFolder } from './keys-folder.js';
 
 const TOKEN_BYTES = 32;
 /** Default rights of a client's key. */
@@ -307,8 +307,7 @@ function secret(
 }
 
 function announce(context: Context, folder: string, { step, name, file }: Made): void {
-  const admit =
-    'processes reload changed files of this folder within 2 s; copy them to those that read copies, central and schedulers first';
+  const admit = afterChange(folder);
   if (file !== undefined) return context.note(`${file} is the key of the ${step} ${name}; ${admit}`);
   if (step === 'revoked') return context.note(`the key of ${name} is revoked; ${admit}`);
   if (step === 'kept') return context.note(`the keys in ${folder} are kept`);

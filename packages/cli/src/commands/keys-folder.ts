@@ -48,6 +48,11 @@ export async function writeFolder(
   }
 }
 
+/** Tells what remains to be done after the files of a folder have changed. */
+export function afterChange(folder: string): string {
+  return `processes reload changed files of ${folder} within 2 s; copy them to those that read copies, central and schedulers first`;
+}
+
 /** Returns all individual keys, clients first. */
 export function admitted({
   central,

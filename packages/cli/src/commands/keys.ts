@@ -1,7 +1,7 @@
 import { type Column, defineCommand, painter, renderTable, wholeList } from '@goshawk/command';
 import { InputError, RIGHTS, ROLES } from '@goshawk/core';
 import type { ClusterKeys } from '@goshawk/transport';
-import { admitted, keysFolder, readFolder, revokeKey } from './keys-folder.js';
+import { admitted, afterChange, keysFolder, readFolder, revokeKey } from './keys-folder.js';
 
 const COLUMNS: readonly Column[] = [
   { title: 'key' },
@@ -35,9 +35,7 @@ export const keysCommand = defineCommand({
     const place = keysFolder(context, folder);
     await revokeKey(place, name);
     if (context.global.json) context.json({ schema: 'goshawk.keys-revoked/1', folder: place, name });
-    context.note(
-      `the key of ${name} is revoked; processes reload changed files of ${place} within 2 s; copy them to those that read copies, central and schedulers first`,
-    );
+    context.note(`the key of ${name} is revoked; ${afterChange(place)}`);
   },
 });
 

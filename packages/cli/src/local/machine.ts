@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
-import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { cgroupLimits } from '@goshawk/core';
 
 /** Resources of this machine that its processes may use. */
 interface Machine {
@@ -28,54 +28,6 @@ export async function detectMachine(environment: Variables): Promise<Machine> {
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
-
-/**
- * Returns the limits of the control groups of this process and of those that contain them; infinite without any.
- *
- * @param read returns the text of a file; undefined if there is none
- */
-export function cgroupLimits(read: (path: string) => string | undefined): {
-  readonly cpus: number;
-  readonly memory: number;
-} {
-  let [cpus, memory] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (const line of (read('/proc/self/cgroup') ?? '').split('\n')) {
-    const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
-    if (controllers === undefined || path === undefined) continue;
-    const isFirst = controllers !== '';
-    const names = controllers.split(',');
-    const root = join('/sys/fs/cgroup', isFirst ? controllers : '');
-    for (const folder of upwards(path).map((each) => join(root, each))) {
-      if (!isFirst || names.includes('cpu')) cpus = Math.min(cpus, cpusIn(read, folder, isFirst));
-      if (isFirst && !names.includes('memory')) continue;
-      const limit = Number.parseInt(
-        read(join(folder, isFirst ? 'memory.limit_in_bytes' : 'memory.max')) ?? '',
-        10,
-      );
-      if (limit > 0) memory = Math.min(memory, limit);
-    }
-  }
-  return { cpus, memory };
-}
-
-/** Returns the CPU quota of one control group. Version 1 has it in two files. */
-function cpusIn(read: (path: string) => string | undefined, folder: string, isFirst: boolean): number {
-  const [quota, period] = isFirst
-    ? [read(join(folder, 'cpu.cfs_quota_us')), read(join(folder, 'cpu.cfs_period_us'))]
-    : (read(join(folder, 'cpu.max')) ?? '').split(' ');
-  const cpus = Number.parseInt(quota ?? '', 10) / Number.parseInt(period ?? '', 10);
-  return cpus > 0 ? cpus : Number.POSITIVE_INFINITY;
-}
-
-/** Returns a folder and those that contain it. In a container, only the root may exist. */
-function upwards(path: string): string[] {
-  const folders = [path];
-  while (path !== '/' && path !== '.') {
-    path = dirname(path);
-    folders.push(path);
-  }
-  return folders;
-}
 
 function readText(path: string): string | undefined {
   try {

@@ -203,6 +203,8 @@ export const MESSAGES = {
       /** All schedulers that own keys, including disconnected ones that keep their jobs. */
       owners: list(record({ name, away: flag }), LIMITS.membersMax),
       ownersVersion: count,
+      /** How long ago each worker of `left` was last heard. ms */
+      silentMs: optional(list(count, LIMITS.membersMax)),
     },
   ),
   drain: message('central', 'worker', 'Lost: retried with the next heartbeat’s acknowledgement.', {

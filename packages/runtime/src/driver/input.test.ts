@@ -86,9 +86,10 @@ test('the line contains no long values', () => {
     left: [],
     owners: [],
     ownersVersion: 0,
+    silentMs: undefined,
   };
   expect(described(members)).toBe(
-    'members{version: 1, since: 0, changed: 2 entries, left: 0 entries, owners: 0 entries, ownersVersion: 0} from party-3',
+    'members{version: 1, since: 0, changed: 2 entries, left: 0 entries, owners: 0 entries, ownersVersion: 0, silentMs: none} from party-3',
   );
   const line = described({ type: 'cancelJob', request: 1, id: 'x'.repeat(200) });
   expect(line).toBe(`cancelJob{request: 1, id: "${'x'.repeat(79)}…"} from party-3`);

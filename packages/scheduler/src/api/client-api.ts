@@ -67,7 +67,7 @@ export class ClientApi {
         return this.#looking(from, message.request, now, () => this.#list(from, message));
       case 'readUsage':
         return this.#looking(from, message.request, now, () => {
-          const books = s.accounting.report(message, this.#onlyOf);
+          const books = s.accounting.report(message, this.#onlyOf, now);
           this.#budget.took(USAGE_COST);
           s.answers.answer(from, message.request, 'usageBooks', books);
         });

@@ -21,7 +21,7 @@ function worker(address: number, fields: Partial<Member> = {}): Member {
 function membersOf(workers: readonly Member[]): Members {
   const members = new Members();
   if (workers.length > 0) {
-    const who = { left: [], owners: [], ownersVersion: 0 };
+    const who = { left: [], owners: [], ownersVersion: 0, silentMs: undefined };
     members.apply({ type: 'members', version: 1, since: 0, changed: [...workers], ...who });
   }
   return members;

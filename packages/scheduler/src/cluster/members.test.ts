@@ -34,7 +34,16 @@ function news(
   changed: readonly Member[],
   left: readonly number[] = [],
 ): MessageOf<'members'> {
-  return { type: 'members', version, since, changed, left: left as Address[], owners: [], ownersVersion: 0 };
+  return {
+    type: 'members',
+    version,
+    since,
+    changed,
+    left: left as Address[],
+    owners: [],
+    ownersVersion: 0,
+    silentMs: undefined,
+  };
 }
 
 function membersOf(...list: Member[]): Members {

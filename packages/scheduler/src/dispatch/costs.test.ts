@@ -56,7 +56,7 @@ test('the cost of a lost worker depends only on its tasks', () => {
   scheduler.receive(CENTRAL, { type: 'matched', ...matched }, 1);
   const count = watched(job);
   const lose = (worker: Address, version: number): void => {
-    const change = { changed: [], left: [worker], owners: [], ownersVersion: 0 };
+    const change = { changed: [], left: [worker], owners: [], ownersVersion: 0, silentMs: undefined };
     scheduler.receive(CENTRAL, { type: 'members', version, since: version - 1, ...change }, 2);
   };
   lose(second, 2);
@@ -104,7 +104,16 @@ test('the cost of workers does not depend on earlier addresses', () => {
       capacity: { memory: 1 },
     }),
   );
-  members.apply({ type: 'members', version: 1, since: 0, changed, left: [], owners: [], ownersVersion: 0 });
+  members.apply({
+    type: 'members',
+    version: 1,
+    since: 0,
+    changed,
+    left: [],
+    owners: [],
+    ownersVersion: 0,
+    silentMs: undefined,
+  });
   let looked = 0;
   for (const _ of members.all()) looked++;
   expect([looked, members.size]).toEqual([50, 50]);

@@ -201,6 +201,7 @@ describe('a gang', () => {
       changed: [],
       owners: [],
       ownersVersion: 0,
+      silentMs: undefined,
     } as const;
     bench.receive(CENTRAL, { ...left, left: [W2] });
     expect(bench.take('cancelTask').map(({ to }) => to)).toEqual(expect.arrayContaining([W1, W3]));

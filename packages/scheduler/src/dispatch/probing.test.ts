@@ -30,6 +30,7 @@ function proberOf(
     left: [],
     owners: [],
     ownersVersion: 0,
+    silentMs: undefined,
   });
   const cluster = { members, policy: { ...DEFAULT_POLICY, ...policy } };
   const counters = { probesSent: 0, probesRecalled: 0 };

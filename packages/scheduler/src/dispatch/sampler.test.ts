@@ -235,6 +235,7 @@ describe('pilots without a result', () => {
       left: [worker(1)],
       owners: [],
       ownersVersion: 0,
+      silentMs: undefined,
     });
     expect(job.isUndecided).toBe(true);
     expect(bench.serve(3, job, PILOTS)).toBe(tasks[0]);

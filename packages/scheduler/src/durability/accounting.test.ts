@@ -88,6 +88,17 @@ test('a task that requests nothing counts one CPU, and its memory is unknown', (
   expect(usage(there)).toMatchObject([{ cpuMs: 1_000, memoryMs: 0, memoryUnknownMs: 1_000, gpuMs: 0 }]);
 });
 
+test('a task that requests only memory counts no CPU, as in scheduling', () => {
+  const there = bench();
+  const stages = [{ name: 'a', tasks: [{ sleep: 1 }], demand: { memory: 2 ** 30 } }];
+  there.accept({ user: 'ann', stages });
+  there.commit();
+  run(there, 1, 1_000);
+  const expected = [{ runMs: 1_000, cpuMs: 0, memoryMs: 1_000 }];
+  expect(usage(there)).toMatchObject(expected);
+  expect(usage(restarted(there))).toMatchObject(expected);
+});
+
 test('a run across midnight counts on both days, and as an attempt on the day of its end', () => {
   const there = bench();
   there.submit({ user: 'ann', tasks: [{ sleep: 1 }] });
@@ -146,20 +157,27 @@ test('a job counts for the project that its user had when it was accepted', () =
 });
 
 describe('an attempt on a lost worker', () => {
-  function lost() {
+  function lost(silentMs?: number[]) {
     const there = bench();
     there.submit({ user: 'ann', tasks: [{ sleep: 1 }] });
     there.commit();
     const task = there.ask(W1, 1)!;
     there.commit();
     there.now = 5_000;
-    there.receive(CENTRAL, { ...joined(2, []), since: 1, left: [W1] } as never);
+    there.receive(CENTRAL, { ...joined(2, []), since: 1, left: [W1], silentMs } as never);
     there.commit();
     return { there, task };
   }
 
   test('counts until the loss was noticed', () => {
     expect(usage(lost().there)).toMatchObject([{ attempts: 1, lost: 1, runMs: 5_000 }]);
+  });
+
+  test('counts until central last heard its worker, also after a restart', () => {
+    const { there } = lost([4_200]);
+    const expected = [{ attempts: 1, lost: 1, runMs: 800, cpuMs: 800 }];
+    expect(usage(there)).toMatchObject(expected);
+    expect(usage(restarted(there))).toMatchObject(expected);
   });
 
   test.each([3_000, 9_000])('counts with its real run time of %d ms once the worker reports it', (runMs) => {
@@ -233,6 +251,22 @@ test('the usage of a discarded journal is kept, and counts once even beside that
       [],
     ),
   ).toMatchObject([{ attempts: 1, runMs: 1_000 }]);
+});
+
+test('days older than 400 are dropped, also from the usage of discarded journals', () => {
+  const row = (day: number) => ({ ...NO_USAGE, day, user: 'ann', attempts: 1 });
+  const keeper = bench();
+  const book = (tag: string, ...rows: UsageRow[]) => ({ tag, epoch: 1, rows });
+  const books = [book('old', row(DAY0 - 1)), book('both', row(DAY0 - 1), row(DAY0 + 300))];
+  keeper.scheduler.keepUsage(books, () => {}, keeper.now);
+  keeper.commit();
+  expect(usage(keeper, [])).toMatchObject([{ attempts: 3 }]);
+  keeper.now += 399.5 * DAY;
+  const next = restarted(keeper);
+  for (const each of [keeper, next]) {
+    expect(usage(each, [])).toMatchObject([{ attempts: 1 }]);
+    expect(each.scheduler.usageBooks.map(({ tag, rows }) => [tag, rows.length])).toContainEqual(['both', 1]);
+  }
 });
 
 test('many job names do not grow the account without limit', () => {

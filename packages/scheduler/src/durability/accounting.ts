@@ -21,6 +21,7 @@ import {
   countAttempt,
   endOf,
   firstDayOf,
+  isTooOld,
   type JobUsage,
   partOf,
   UsageTable,
@@ -93,10 +94,21 @@ export class Accounting {
 
   #closePeriod(now: Millis): void {
     this.#since = now;
-    this.#total.trim(dayOf(now + this.#wallOffset.wallOffsetMs));
+    this.#trim(now);
     if (this.#ended.isEmpty) return;
     this.#ledger.usage({ period: this.#period++, rows: [...this.#ended.rows()] }, now);
     this.#ended.clear();
+  }
+
+  /** Drops days that are too old, here and in inherited books. */
+  #trim(now: Millis): void {
+    const today = dayOf(now + this.#wallOffset.wallOffsetMs);
+    this.#total.trim(today);
+    for (const [tag, book] of this.#inherited) {
+      const rows = book.rows.filter(({ day }) => !isTooOld(day!, today));
+      if (rows.length === 0) this.#inherited.delete(tag);
+      else if (rows.length < book.rows.length) this.#inherited.set(tag, { ...book, rows });
+    }
   }
 
   /** Replaces the estimate of an attempt by the report of its worker; undefined: it never started. */
@@ -177,7 +189,8 @@ export class Accounting {
   }
 
   /** @param onlyOf the only user whose usage is reported; undefined: any */
-  report({ by, ...filter }: MessageOf<'readUsage'>, onlyOf: string | undefined): UsageBook[] {
+  report({ by, ...filter }: MessageOf<'readUsage'>, onlyOf: string | undefined, now: Millis): UsageBook[] {
+    this.#trim(now);
     const reported = ({ rows, ...book }: { tag: string; epoch: number; rows: Iterable<UsageRow> }) => ({
       ...book,
       rows: groupedUsage(matching(rows, filter, onlyOf), by),

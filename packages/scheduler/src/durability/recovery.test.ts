@@ -189,6 +189,7 @@ describe('a restarted owner', () => {
       left: [],
       owners: [],
       ownersVersion: 0,
+      silentMs: undefined,
     });
     expect(bench.take()).toContainEqual({ type: 'resume', previousIncarnations: [FORMER], audit: 0 });
   });

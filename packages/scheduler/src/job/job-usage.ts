@@ -12,6 +12,7 @@ import {
   type StageSpec,
   startFault,
   type TaskIndex,
+  taken,
   type UsageRow,
 } from '@goshawk/core';
 import type { Stage } from './batch.js';
@@ -26,6 +27,7 @@ const NAMED_ROWS_MAX = 200;
 const ROWS_MAX = 2_000;
 
 const GIB = 2 ** 30;
+const ONE_CPU = { cpu: 1 };
 
 export type MutableRow = { -readonly [F in keyof UsageRow]: UsageRow[F] };
 export type Who = Pick<UsageRow, 'user' | 'project' | 'name'>;
@@ -67,8 +69,12 @@ export class UsageTable {
 
   /** Drops days that are too old. */
   trim(today: number): void {
-    for (const day of this.#days.keys()) if (day <= today - DAYS_MAX) this.#days.delete(day);
+    for (const day of this.#days.keys()) if (isTooOld(day, today)) this.#days.delete(day);
   }
+}
+
+export function isTooOld(day: number, today: number): boolean {
+  return day <= today - DAYS_MAX;
 }
 
 function rowIn(rows: Map<string, MutableRow>, key: string, about: Partial<UsageRow>): MutableRow {
@@ -166,7 +172,7 @@ export function endOf({
 export function addTime(sums: MutableRow, demand: StageSpec['demand'], ms: Millis): void {
   const memory = amountOf(demand, 'memory');
   sums.runMs += ms;
-  sums.cpuMs += (Object.hasOwn(demand, 'cpu') ? demand.cpu! : 1) * ms;
+  sums.cpuMs += amountOf(taken(demand, ONE_CPU), 'cpu') * ms;
   if (memory === 0) sums.memoryUnknownMs += ms;
   else sums.memoryMs += (memory / GIB) * ms;
   sums.gpuMs += amountOf(demand, GPU) * ms;

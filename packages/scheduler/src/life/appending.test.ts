@@ -153,6 +153,18 @@ describe('an open job', () => {
     expect(detail().tasks.total).toBe(0);
   });
 
+  test('accepts images only if it requires a container engine, since others could not run them', () => {
+    const tasks = {
+      common: undefined,
+      each: [{ sleep: 1 }, { exec: ['true'], image: 'alpine' }],
+      digest: '2',
+    };
+    expect(append(0, [], tasks)).toBe('bad-job');
+    open({ require: { container: 'docker' } }, 'other');
+    const job = { ...tasks, id: 's-2' };
+    expect(append(0, [], job)).toMatchObject({ tasks: 2 });
+  });
+
   test('survives a restart with its tasks, their results, and its position', () => {
     append(0, ['a', 'b', 'c']);
     run(value('A'));

@@ -1,4 +1,13 @@
-import { type Address, InputError, LIMITS, type MessageOf, type Millis, parseTasks } from '@goshawk/core';
+import {
+  type Address,
+  CONTAINER,
+  DOCKER,
+  InputError,
+  LIMITS,
+  type MessageOf,
+  type Millis,
+  parseTasks,
+} from '@goshawk/core';
 import type { Routing } from '../dispatch/routing.js';
 import { NOT_READY, type Refusal } from '../durability/ledger.js';
 import { heapBytes } from '../job/heap-bytes.js';
@@ -58,6 +67,10 @@ export class Appending {
       if (!(error instanceof InputError)) throw error;
       return { code: error.code, message: error.message, hint: error.hint };
     }
+    if (job.stages[0]!.spec.requires?.[CONTAINER] === undefined) {
+      const image = tasks.findIndex((task) => 'exec' in task && task.image !== undefined);
+      if (image >= 0) return needsEngine(image);
+    }
     const bytes = heapBytes(tasks);
     const overLimit = this.#s.quotas.refusalOfTasks(job.spec.user, tasks.length, bytes);
     if (tasks.length > 0 && overLimit !== undefined) return overLimit;
@@ -94,6 +107,15 @@ type Appended = MessageOf<'appended'>['value'];
 
 function standingOf({ taskCount: tasks, digest, isOpen, state }: Job): Appended {
   return { tasks, digest, closed: !isOpen, state };
+}
+
+/** The requirements of an open job are those of its submission. */
+function needsEngine(task: number): Refusal {
+  return {
+    code: 'bad-job',
+    message: `tasks[${task}]: an image needs workers with a container engine, which the open job does not require`,
+    hint: `submit the job with "require": {"${CONTAINER}": "${DOCKER}"}`,
+  };
 }
 
 function notOpen(message: string): Refusal {

@@ -100,7 +100,7 @@ export class ClusterNews {
     if (gone === undefined) return this.#s.env.send(from, { type: 'resync' });
     if (!ledger.isShared) this.#keys.onMembers(from, message, now);
     else this.#keys.listed(message);
-    this.#workersLost(gone, now);
+    this.#workersLost(gone, now, silences(message));
     const mayAskAgain = this.#s.recovery.workersJoined(message.changed, now);
     this.#restarting.startIfRecovered(now);
     if (mayAskAgain) this.#s.sweepTimer.arm(now);
@@ -109,18 +109,29 @@ export class ClusterNews {
     if (message.changed.length > 0) this.#routing.findForThoseThatProbe(now);
   }
 
-  #workersLost(addresses: readonly Address[], now: Millis): void {
+  #workersLost(
+    addresses: readonly Address[],
+    now: Millis,
+    silentMs: ReadonlyMap<Address, Millis> = NONE,
+  ): void {
     if (addresses.length === 0) return;
     const gone = new Set(addresses);
     this.#binder.forget(gone);
     for (const job of this.#s.jobs.active()) for (const batch of job.batches) batch.probes.drop(gone);
-    this.#lostWorkers.loseTasks(gone, now);
+    this.#lostWorkers.loseTasks(gone, silentMs, now);
     this.#s.unfit.lost(gone);
     for (const job of [...this.#s.jobs.active()]) this.#routing.findAll(job, now);
     this.#s.recovery.lost(gone);
     this.#restarting.startIfRecovered(now);
     this.#s.audit.lost(gone);
   }
+}
+
+const NONE: ReadonlyMap<Address, Millis> = new Map();
+
+/** How long central has not heard the workers that are gone. */
+function silences({ left, silentMs }: MessageOf<'members'>): ReadonlyMap<Address, Millis> {
+  return silentMs === undefined ? NONE : new Map(left.map((worker, at) => [worker, silentMs[at] ?? 0]));
 }
 
 /** Jobs on hold or with unfinished predecessors need no workers yet. */

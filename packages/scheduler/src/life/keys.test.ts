@@ -15,7 +15,16 @@ function members(present: readonly string[], away: readonly string[] = []): Mess
     ...present.map((name) => ({ name, away: false })),
     ...away.map((name) => ({ name, away: true })),
   ];
-  return { type: 'members', version: 1, since: 0, changed: [], left: [], owners, ownersVersion: 4 };
+  return {
+    type: 'members',
+    version: 1,
+    since: 0,
+    changed: [],
+    left: [],
+    owners,
+    ownersVersion: 4,
+    silentMs: undefined,
+  };
 }
 
 class Bench {
@@ -56,7 +65,7 @@ describe('keys', () => {
   test('a late older list has no effect', () => {
     const bench = new Bench();
     bench.keys.onMembers(CENTRAL, members(['a', 'b', 'c']), 0);
-    bench.keys.onMembers(CENTRAL, { ...members(['a']), ownersVersion: 1 }, 1);
+    bench.keys.onMembers(CENTRAL, { ...members(['a']), ownersVersion: 1, silentMs: undefined }, 1);
     expect(bench.codes).toEqual([undefined, 'other-scheduler', 'other-scheduler']);
     expect(bench.keys.version).toBe(4);
   });

@@ -19,8 +19,12 @@ export class LostWorkers {
     this.#abandoned = abandoned;
   }
 
-  /** Handles tasks of lost workers. A task that ran alone is blamed; otherwise all running tasks are. */
-  loseTasks(workers: ReadonlySet<Address>, now: Millis): void {
+  /**
+   * Handles tasks of lost workers. A task that ran alone is blamed; otherwise all running tasks are.
+   *
+   * @param silentMs how long ago the workers were last heard, if central has reported that
+   */
+  loseTasks(workers: ReadonlySet<Address>, silentMs: ReadonlyMap<Address, Millis>, now: Millis): void {
     const lost = tasksAt(workers, this.#s.jobs);
     const suspects = suspectsOf(lost, this.#s.cluster.timings.leaseMs, now);
     for (const { job, task, worker } of lost) {
@@ -36,7 +40,8 @@ export class LostWorkers {
       const isBeside = others !== undefined && !others.has(attemptKey(job.tasks.ref(task)));
       const gang = job.gangStageOf(task)?.gang;
       const outcome = gang?.broken ?? (isBeside ? LOST_BESIDE : LOST);
-      const runMs = now - job.tasks.startedAtOf(task);
+      // A killed worker reports no end; its last sign of life bounds the run.
+      const runMs = Math.max(0, now - job.tasks.startedAtOf(task) - (silentMs.get(worker) ?? 0));
       this.#abandoned.add(job, task, runMs, now);
       const end = { task, outcome, runMs, place: undefined };
       this.#endings.writeDown(job, end, now);

@@ -95,7 +95,8 @@ export function nextExpiry({ clients, members }: KeyRing): number {
 }
 
 /**
- * Returns whether a process may take this name in the cluster. A name that is that of an individual key belongs to this key alone.
+ * Returns whether a process may take this name in the cluster. A name in the list of an individual key belongs to this key alone;
+ * names that match patterns belong to the keys with these patterns.
  *
  * @param key the individual key of the process, if it has one
  */
@@ -104,9 +105,10 @@ export function permitsName({ members }: KeyRing, role: MemberRole, key: string 
     (member) => member.role === role && member.names.includes(name),
   );
   if (owners.length > 0) return owners.some((owner) => owner.name === key);
-  if (key === undefined) return true;
-  const own = members.get(key);
-  return own?.role === role && own.names.some((pattern) => matchesGlob(pattern, name));
+  const matching = [...members.values()].filter(
+    (member) => member.role === role && member.names.some((pattern) => matchesGlob(pattern, name)),
+  );
+  return key === undefined ? matching.length === 0 : matching.some((member) => member.name === key);
 }
 
 function expiryOf({ expires }: { readonly expires?: string | undefined }): number {

@@ -152,7 +152,7 @@ describe('the key of one worker', () => {
       expect([...keyRing(file, 'test').members.keys()]).toEqual(['s0']);
   });
 
-  test('permits its own names only, which no other key may take', () => {
+  test('permits its own names only, which no other key may take, not even a shared one', () => {
     const wide = addMember(made.files, { role: 'worker', name: 'pool', names: ['w*'] });
     const ring = keyRing(wide.files.central, 'test');
     const cases: [string | undefined, string, boolean][] = [
@@ -162,7 +162,8 @@ describe('the key of one worker', () => {
       ['pool', 'w7', false],
       ['pool', 'pool', false],
       [undefined, 'w7', false],
-      [undefined, 'w8', true],
+      [undefined, 'w8', false],
+      [undefined, 'x8', true],
       ['revoked', 'w8', false],
     ];
     for (const [key, name, isPermitted] of cases)
