@@ -39,8 +39,11 @@ class GoshawkBackend(ParallelBackendBase):
             future.add_done_callback(callback)
         return future
 
-    #: Name of `submit` in older versions of joblib.
-    apply_async = submit
+    def apply_async(self, func, callback=None):
+        """Is `submit` of joblib before 1.4, which takes the value with `get`."""
+        future = self.submit(func, callback)
+        future.get = future.result
+        return future
 
     def retrieve_result_callback(self, out):
         return out.result()

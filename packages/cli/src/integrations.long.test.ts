@@ -13,7 +13,8 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const GOSHAWK = join(ROOT, 'packages/cli/bin/goshawk.js');
 const INTEGRATIONS = join(ROOT, 'examples/integrations');
 const PROFILE = join(INTEGRATIONS, 'snakemake');
-const PYTHON = process.env.PYTHON ?? 'python3';
+/** Interpreters to look for packages in; Debian's packages are those of /usr/bin/python3. */
+const PYTHONS = [process.env.PYTHON ?? 'python3', '/usr/bin/python3'];
 
 let cluster: TestCluster;
 let environment: NodeJS.ProcessEnv;
@@ -171,24 +172,92 @@ describe.runIf(has('parallel', ['--version'], /GNU parallel/))('GNU parallel', (
   });
 });
 
-describe.runIf(has(PYTHON, ['-c', 'import joblib; print("here")'], /here/))('joblib', () => {
-  it('runs on the cluster, and raises exceptions of calls', async () => {
-    const cwd = await folderOf('joblib');
-    const script = `import joblib_goshawk
-from math import factorial, sqrt
-from joblib import Parallel, delayed, parallel_backend
+/** Returns the first interpreter that has a package. */
+function pythonWith(name: string): string | undefined {
+  return PYTHONS.find((python) => has(python, ['-c', `import ${name}; print("here")`], /^here$/m));
+}
 
-with parallel_backend("goshawk", n_jobs=-1):
-    print(Parallel()(delayed(factorial)(n) for n in range(6)))
+/** Runs the Python example under a heading of the README, with lines before and after it, and returns what it prints. */
+async function runExample(name: string, python: string, before: string, after = ''): Promise<string> {
+  const cwd = await folderOf(name);
+  const example = await codeOf(name, 'python');
+  await writeFile(join(cwd, 'script.py'), `${before}\n${example}\n${after}\n`);
+  const { stdout, stderr } = await run(cwd, python, ['script.py']);
+  return stdout === '' ? stderr : stdout;
+}
+
+async function codeOf(heading: string, language: string): Promise<string> {
+  const readme = await readFile(join(INTEGRATIONS, 'README.md'), 'utf8');
+  const section = readme.slice(readme.indexOf(`**${heading}`));
+  return section.split(`\`\`\`${language}\n`)[1]!.split('```')[0]!;
+}
+
+const joblib = pythonWith('joblib');
+describe.runIf(joblib !== undefined)('joblib', () => {
+  it('runs on the cluster, and raises exceptions of calls', async () => {
+    const failing = `
     try:
-        Parallel()(delayed(sqrt)(n) for n in (4, -1, 9))
-    except ValueError as error:
-        print("ValueError", error)
+        Parallel()(delayed(abs)(n) for n in (4, "x", 9))
+    except TypeError as error:
+        print("TypeError", error)`;
+    expect(await runExample('joblib', joblib!, '', failing)).toBe(
+      `[1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880]\nTypeError bad operand type for abs(): 'str'\n`,
+    );
+  });
+});
+
+const dask = pythonWith('distributed');
+describe.runIf(dask !== undefined)('Dask', () => {
+  it('computes on the cluster, and raises exceptions of tasks', async () => {
+    const failing = `
+    try:
+        dask.delayed(abs)("x").compute()
+    except TypeError as error:
+        print("TypeError", error)`;
+    expect(await runExample('Dask', dask!, '', failing)).toBe(
+      "409114\nTypeError bad operand type for abs(): 'str'\n",
+    );
+  });
+
+  it('has workers that are tasks of a job', async () => {
+    const cwd = await folderOf('dask-workers');
+    const [, submit] = (await codeOf('Dask', 'sh')).trim().split('\n');
+    const script = `import shlex, subprocess, sys
+from math import factorial
+from distributed import Client, LocalCluster
+
+if __name__ == "__main__":
+    with LocalCluster(n_workers=0, dashboard_address=None) as own, Client(own) as client:
+        words = shlex.split(sys.argv[1].replace("tcp://head:8786", own.scheduler_address).replace("20", "2"))
+        at = words.index("dask")
+        words[at : at + 2] = [sys.executable, "-m", "distributed.cli.dask_worker"]
+        job = subprocess.check_output(words, text=True).strip()
+        client.wait_for_workers(2)
+        print(sum(client.gather(client.map(factorial, range(6)))))
+        subprocess.run(["goshawk", "cancel", job], check=True, stdout=subprocess.DEVNULL)
 `;
     await writeFile(join(cwd, 'script.py'), script);
-    const { stdout, stderr } = await run(cwd, PYTHON, ['script.py']);
-    expect(stdout, stderr).toBe('[1, 1, 2, 6, 24, 120]\nValueError math domain error\n');
+    const { stdout, stderr } = await run(cwd, dask!, ['script.py', submit!]);
+    expect(stdout, stderr).toBe('154\n');
   });
+});
+
+it('Nextflow: processes run on the cluster, in their folder, with their exit codes', async () => {
+  const cwd = await folderOf('nextflow');
+  const [, list] = /process\.shell = \[(.*)\]/.exec(await codeOf('Nextflow', 'groovy'))!;
+  const shell = list!.split(',').map((word) => word.trim().replaceAll("'", ''));
+  // Nextflow writes the script of a process into its folder, and starts it with the shell and the path.
+  const start = async (script: string) => {
+    const file = join(cwd, '.command.sh');
+    await writeFile(file, `#!${shell.join(' ')}\n${script}\n`);
+    const [program, ...args] = shell as [string, ...string[]];
+    return run(cwd, program, [...args, file], { NXF_TASK: 'sample 1' });
+  };
+  const ended = await start('echo "$NXF_TASK" > out.txt; test -n "$GOSHAWK_TASK"; echo out; echo err >&2');
+  expect(ended).toMatchObject({ code: 0, stdout: 'out\n', stderr: 'err\n' });
+  expect(await readFile(join(cwd, 'out.txt'), 'utf8')).toBe('sample 1\n');
+  expect(await start('exit 140')).toMatchObject({ code: 140 });
+  expect(await start('echo $unset')).toMatchObject({ code: 1 });
 });
 
 it('a chain that cron starts twice, without an environment, runs once', async () => {

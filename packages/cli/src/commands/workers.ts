@@ -11,7 +11,7 @@ import {
 } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import {
-  BY_NAME,
+  compareNames,
   counted,
   formatAttributes,
   formatCount,
@@ -46,7 +46,7 @@ export const workersCommand = defineCommand({
     const view = await cluster.describe({ signal: context.interrupted });
     const matching = [...view.workers]
       .filter(({ state }) => options.state === undefined || state === options.state)
-      .sort((a, b) => BY_NAME.compare(a.name, b.name));
+      .sort((a, b) => compareNames(a.name, b.name));
     const { shown: workers, left, total, truncated, next } = partOf(matching, options);
     const silent = silentSchedulers(view);
     const lost = options.state === undefined || options.state === LOST ? view.lostWorkers : [];

@@ -1,7 +1,7 @@
 import type { Cluster } from '@goshawk/client';
 import { type Column, type Context, type Painter, painter, plain, renderTable } from '@goshawk/command';
 import {
-  BY_NAME,
+  compareNames,
   counted,
   formatCount,
   formatDuration,
@@ -121,7 +121,7 @@ async function bodyOf(
       if (last === undefined) return 'unknown: central has not answered yet';
       const fitting = last.view.workers
         .filter(({ name }) => name.includes(filter))
-        .sort((one, other) => BY_NAME.compare(one.name, other.name));
+        .sort((one, other) => compareNames(one.name, other.name));
       const cells = fitting.map(({ name, state, partition, slots, busy, queued }) => [
         plain(name),
         state,

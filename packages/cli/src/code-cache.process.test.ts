@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+const BIN = fileURLToPath(new URL('../bin/goshawk.js', import.meta.url));
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'goshawk-code-cache-'));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+function version(environment: NodeJS.ProcessEnv): string {
+  const { NODE_COMPILE_CACHE: _, XDG_CACHE_HOME: __, ...inherited } = process.env;
+  const env = { ...inherited, HOME: home, ...environment };
+  return execFileSync(process.execPath, [BIN, '--version'], { env, encoding: 'utf8' });
+}
+
+function cached(): Map<string, Buffer> {
+  const folder = join(home, '.cache/goshawk', `${process.version}-${process.arch}`);
+  return new Map(
+    readdirSync(folder).map((name) => [join(folder, name), readFileSync(join(folder, name))] as const),
+  );
+}
+
+it('the second call uses the code that the first one compiled', () => {
+  const first = version({});
+  const stored = cached();
+  expect(stored.size).toBeGreaterThan(0);
+  expect(version({})).toBe(first);
+  expect(cached()).toEqual(stored);
+});
+
+it('damaged code is compiled again', () => {
+  const first = version({});
+  const [[file, code]] = [...cached()] as [[string, Buffer]];
+  writeFileSync(file, code.subarray(0, 100));
+  expect(version({})).toBe(first);
+  expect(readFileSync(file).length).toBeGreaterThan(1_000);
+});
+
+it('a call without a folder for caches works', () => {
+  const expected = version({ HOME: '' });
+  writeFileSync(join(home, 'file'), '');
+  expect(version({ XDG_CACHE_HOME: join(home, 'file') })).toBe(expected);
+  expect(existsSync(join(home, '.cache'))).toBe(false);
+});
