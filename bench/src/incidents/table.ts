@@ -46,7 +46,7 @@ function partitioned(name: 'w1' | 's1', alert: string): Incident {
   return {
     name: `${role}-partitioned`,
     alert,
-    cause: new RegExp(`^${name}: .*"event":"central-silent"`),
+    cause: new RegExp(`^${name}: .*"event":"central-silent".*does not answer`),
     runbook: 'goshawk log --event central-silent',
     async build(site) {
       const [ofCentral, ofOne] = [await Cable.lay(site), await Cable.lay(site)];
@@ -69,24 +69,38 @@ function partitioned(name: 'w1' | 's1', alert: string): Incident {
   };
 }
 
-const WORKER_LOST = /"event":"worker-lost".*worker w1 is lost .*silent/;
-const SCHEDULER_LOST = /"event":"scheduler-lost".*scheduler s0 is lost .*silent/;
-const CENTRAL_SILENT = /"event":"central-silent"/;
+/** A new connection distinguishes a process that ended from one that hangs. */
+const lost = (role: string, name: string, why: string): RegExp =>
+  new RegExp(`"event":"${role}-lost".*${role} ${name} is lost .*silent for .*${why}`);
+const ENDED = 'its process has ended';
+const HANGS = 'no process responds: it hangs';
+const CENTRAL_ENDED = /"event":"central-silent".*its process has ended/;
+const CENTRAL_HUNG = /"event":"central-silent".*no process responds: it hangs/;
 
 /** Incidents that page an operator. */
 export const INCIDENTS: readonly Incident[] = [
-  dies({ name: 'w1', how: 'SIGKILL' }, 'GoshawkWorkersLost', WORKER_LOST, 'goshawk worker'),
-  dies({ name: 'w1', how: 'SIGSTOP' }, 'GoshawkWorkersLost', WORKER_LOST, 'goshawk worker'),
-  dies({ name: 's0', how: 'SIGKILL' }, 'GoshawkSchedulerAway', SCHEDULER_LOST, 'goshawk scheduler'),
-  dies({ name: 's0', how: 'SIGSTOP' }, 'GoshawkSchedulerAway', SCHEDULER_LOST, 'goshawk scheduler'),
-  dies({ name: 'central', how: 'SIGKILL' }, 'GoshawkCentralAway', CENTRAL_SILENT, 'goshawk central'),
-  dies({ name: 'central', how: 'SIGSTOP' }, 'GoshawkCentralAway', CENTRAL_SILENT, 'goshawk central'),
+  dies({ name: 'w1', how: 'SIGKILL' }, 'GoshawkWorkersLost', lost('worker', 'w1', ENDED), 'goshawk worker'),
+  dies({ name: 'w1', how: 'SIGSTOP' }, 'GoshawkWorkersLost', lost('worker', 'w1', HANGS), 'goshawk worker'),
+  dies(
+    { name: 's0', how: 'SIGKILL' },
+    'GoshawkSchedulerAway',
+    lost('scheduler', 's0', ENDED),
+    'goshawk scheduler',
+  ),
+  dies(
+    { name: 's0', how: 'SIGSTOP' },
+    'GoshawkSchedulerAway',
+    lost('scheduler', 's0', HANGS),
+    'goshawk scheduler',
+  ),
+  dies({ name: 'central', how: 'SIGKILL' }, 'GoshawkCentralAway', CENTRAL_ENDED, 'goshawk central'),
+  dies({ name: 'central', how: 'SIGSTOP' }, 'GoshawkCentralAway', CENTRAL_HUNG, 'goshawk central'),
   partitioned('w1', 'GoshawkWorkersLost'),
   partitioned('s1', 'GoshawkSchedulerAway'),
   {
     name: 'all-workers-killed',
     alert: 'GoshawkNoWorkers',
-    cause: WORKER_LOST,
+    cause: lost('worker', 'w1', ENDED),
     runbook: 'goshawk worker',
     async build(site) {
       await site.usual();

@@ -220,6 +220,11 @@ export class Central implements Machine<CentralTimer> {
     this.#dispatcher.solved(id, answer);
   }
 
+  /** Adds a finding of the driver to the cause of a loss, as `goshawk workers` shows it. */
+  explainLoss(worker: string, address: string, why: string): void {
+    this.#members.explainLoss(worker, address, why);
+  }
+
   /** The operator has changed the grants of users. */
   grant(grants: UserGrants): void {
     this.#wereLimited ||= this.#holdings.isLimited;

@@ -174,8 +174,8 @@ const shares = z.object({
 const takeover = z.object({
   schema: z.literal('goshawk.takeover/1'),
   scheduler: z.string(),
-  /** Number of unfinished jobs at its last heartbeat. */
-  jobs: count,
+  /** Number of unfinished jobs at its last heartbeat; null: unknown. */
+  jobs: count.nullable(),
   schedulers: count.optional(),
 });
 

@@ -135,8 +135,8 @@ export type DrainAnswer = NonNullable<(typeof drainState)['infer']>;
 
 export const takeover = view({
   scheduler: name,
-  /** Unfinished jobs, as of the last heartbeat. */
-  jobs: count,
+  /** Unfinished jobs, as of the last heartbeat; absent if they are unknown because central has not seen a scheduler. */
+  jobs: optional(count),
   /** Number of the requested schedulers whose jobs are being taken over. */
   schedulers: optional(count),
 });

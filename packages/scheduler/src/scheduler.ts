@@ -4,12 +4,10 @@ import {
   type JobSpec,
   type JournalState,
   type KeyHolder,
-  LIMITS,
   type Machine,
   type Message,
   type MessageOf,
   type Millis,
-  NOBODY,
   type PolicySettings,
   type UsageBook,
 } from '@goshawk/core';
@@ -259,9 +257,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** Reports all journals in the shared database to central, which looks for journals without owners. */
   seesJournals(journals: MessageOf<'journals'>['journals']): void {
-    const { central } = this.#parts.cluster;
-    const known = journals.slice(0, LIMITS.membersMax);
-    if (central !== NOBODY) this.#parts.env.send(central, { type: 'journals', journals: known });
+    this.#parts.cluster.seesJournals(journals);
   }
 
   /** The name of a worker, including lost ones. */

@@ -140,10 +140,10 @@ export class ExpectedSchedulers {
     return this.#unowned(now).flatMap(({ since, journal }) => (now - since >= UNOWNED_MS ? journal! : []));
   }
 
+  /** Owners have had time to join since central's start. Later, an owner joins before its journal has a record. */
   #unowned(now: Millis): Expected[] {
-    return [...this.#journals.values()].filter(
-      ({ since, journal }) => now - since >= this.#graceMs && !this.#isOwned(journal!.tag),
-    );
+    if (now - this.#startedAt < this.#graceMs) return [];
+    return [...this.#journals.values()].filter(({ journal }) => !this.#isOwned(journal!.tag));
   }
 
   /** Whether the owner is present, or disconnected and expected back. */

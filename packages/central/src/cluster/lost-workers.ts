@@ -15,6 +15,12 @@ export class LostWorkers {
     return this.#byName.has(name);
   }
 
+  /** Adds to the cause, unless another process has taken the name and was lost, too. */
+  explain(name: string, address: string, why: string): void {
+    const lost = this.#byName.get(name);
+    if (lost?.address === address) this.#byName.set(name, { ...lost, cause: `${lost.cause}; ${why}` });
+  }
+
   returned(name: string): void {
     this.#byName.delete(name);
   }

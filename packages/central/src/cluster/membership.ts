@@ -1,4 +1,11 @@
-import type { Address, JobNumber, MessageOf, Millis, Schedulers } from '@goshawk/core';
+import {
+  type Address,
+  formatDuration,
+  type JobNumber,
+  type MessageOf,
+  type Millis,
+  type Schedulers,
+} from '@goshawk/core';
 import type { CentralCounters, CentralEnvironment, LossCause } from '../contract.js';
 import { AwayOwners } from './away-owners.js';
 import {
@@ -146,6 +153,10 @@ export class Membership {
   ): MessageOf<'workerPage'>['value'] {
     const page = listWorkers(this.registry, from, (address) => this.#env.nameOf(address), longAt, now);
     return { ...page, lost: from === 0 ? this.#lost.list(now) : undefined };
+  }
+
+  explainLoss(worker: string, address: string, why: string): void {
+    this.#lost.explain(worker, address, why);
   }
 
   /** Number of recently lost workers that have not returned. */
@@ -409,7 +420,7 @@ export class Membership {
       return this.#env.send(from, {
         type: 'takeover',
         request,
-        value: { scheduler: name, jobs: 0, schedulers: unowned.length },
+        value: { scheduler: name, jobs: undefined, schedulers: unowned.length },
       });
     }
     if (gone === undefined || gone.epoch === 0) {
@@ -429,7 +440,7 @@ export class Membership {
     const unowned = this.expected.unowned(now);
     for (const { tag } of [...away, ...unowned]) this.#takeovers.want(tag);
     this.#takeovers.look(now);
-    const jobs = away.reduce((sum, gone) => sum + gone.jobs, 0);
+    const jobs = unowned.length > 0 ? undefined : away.reduce((sum, gone) => sum + gone.jobs, 0);
     const value = { scheduler: ALL, jobs, schedulers: away.length + unowned.length };
     this.#env.send(from, { type: 'takeover', request, value });
   }
@@ -550,7 +561,7 @@ export class Membership {
     this.#env.happened?.({ kind: 'worker-lost', worker: name, address, cause, silentMs, jobs, tasks });
     const why =
       cause === 'lease'
-        ? `silent for ${Math.round(silentMs / 100) / 10} s, so its lease ended`
+        ? `silent for ${formatDuration(silentMs)}, so its lease expired`
         : 'another process joined under its name';
     this.#lost.add({ name, address, cause: why, running: tasks, at: now });
     // A connection that broke shows the end of a process that was killed earlier than the lease does.

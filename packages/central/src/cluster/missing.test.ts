@@ -89,6 +89,10 @@ class Bench {
     for (const each of those) this.#alive.delete(each);
   }
 
+  explainLoss(worker: string, address: string, why: string): void {
+    this.#central.explainLoss(worker, address, why);
+  }
+
   sees(from: Address, ...names: string[]): void {
     const journals = names.map((name) => ({ name, tag: `tag-${name}`, epoch: 4 }));
     this.receive(from, { type: 'journals', journals });
@@ -161,6 +165,14 @@ test('the owner of a journal in a shared database is missed', () => {
   expect(bench.missing).toEqual([]);
 });
 
+test('the owner of a journal that is first seen long after the start is missing at once', () => {
+  const bench = new Bench();
+  bench.until(leaseMs);
+  bench.enlist(A, 'a', 'tag-a');
+  bench.sees(A, 'a', 'b');
+  expect(bench.missing).toMatchObject([{ name: 'b', shared: true }]);
+});
+
 test('only members may report journals', () => {
   const bench = new Bench();
   bench.sees(B, 'b');
@@ -176,7 +188,11 @@ test.each(['b', '*'])(
     bench.sees(A, 'a', 'b', 'c');
     bench.until(2 * leaseMs);
     bench.forget();
-    expect(bench.takeOver(name)).toMatchObject({ scheduler: name, schedulers: name === '*' ? 2 : 1 });
+    expect(bench.takeOver(name)).toEqual({
+      scheduler: name,
+      jobs: undefined,
+      schedulers: name === '*' ? 2 : 1,
+    });
     expect(bench.asked).toEqual(name === '*' ? ['tag-b', 'tag-c'] : ['tag-b']);
   },
 );
@@ -212,10 +228,13 @@ test('a lost worker is listed with its cause until it returns, for at most an ho
   bench.silence(W, W2);
   bench.until(heartbeatMs + 2 * leaseMs);
   expect(bench.lost.map(({ name }) => name).sort()).toEqual(['w1', 'w2']);
-  expect(bench.lost[0]!.cause).toMatch(/silent for .* lease ended/);
+  expect(bench.lost[0]!.cause).toMatch(/silent for .* lease expired$/);
   expect(bench.lost[0]).toMatchObject({ running: 1 });
   const lost = bench.events.filter(({ kind }) => kind === 'worker-lost');
   expect(lost).toMatchObject([{ cause: 'lease' }, { cause: 'lease' }]);
+  bench.explainLoss('w1', 'tcp://elsewhere:1!p/0', 'it was another process');
+  bench.explainLoss('w1', bench.lost.find(({ name }) => name === 'w1')!.address, 'it hangs');
+  expect(bench.lost.find(({ name }) => name === 'w1')!.cause).toMatch(/lease expired; it hangs$/);
   bench.register(W, 'w1');
   expect(bench.lost.map(({ name }) => name)).toEqual(['w2']);
   bench.silence(W);

@@ -29,10 +29,10 @@ export const takeoverCommand = defineCommand({
       );
     await using cluster = await openCluster(context);
     const answer = await cluster.takeOverFrom(words[0] ?? '*', { signal: context.interrupted });
-    const jobs = counted(answer.jobs, 'job');
-    const { schedulers = 1 } = answer;
-    context.show({ schema: 'goshawk.takeover/1', ...answer }, () => {
-      if (!all) return `another scheduler takes over ${jobs} of ${plain(answer.scheduler)}`;
+    const { jobs = null, schedulers = 1 } = answer;
+    context.show({ schema: 'goshawk.takeover/1', ...answer, jobs }, () => {
+      const known = jobs === null ? 'the jobs' : counted(jobs, 'job');
+      if (!all) return `another scheduler takes over ${known} of ${plain(answer.scheduler)}`;
       if (schedulers === 0) return 'no missing scheduler has a journal that other schedulers can read';
       return `other schedulers take over the jobs of ${counted(schedulers, 'scheduler')}`;
     });

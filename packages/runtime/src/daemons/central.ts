@@ -72,7 +72,9 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
           enter('solved', (_machine, now) => central.solved(id, answer, now));
         });
       },
-      happened: clusterLog(options.logger),
+      happened: clusterLog(options.logger, (worker, address, why) =>
+        enter('explain loss', () => central.explainLoss(worker, address, why)),
+      ),
       warnings: () => process.mailbox.disputedAddresses().map(disputeLine),
       policyFailed: tellFailures(options.logger, options.settings.policy.policy),
       ...ifThereIsAnother(process, options.logger),

@@ -1,15 +1,48 @@
 import type { ClusterEvent, LossCause } from '@goshawk/central';
 import { counted, formatDuration } from '@goshawk/core';
-import type { Logger } from '@goshawk/transport';
+import { type Logger, parsePartyName, parseProcessName } from '@goshawk/transport';
+import { whySilent } from './reception.js';
 import { StoryLog } from './story-log.js';
 
-/** Logs membership changes of the cluster in central's log. */
-export function clusterLog(logger: Logger): (event: ClusterEvent) => void {
+/** Addresses that are checked at a time: a storm is one cause, so a few suffice. */
+const CHECKED_MAX = 20;
+
+/**
+ * Logs membership changes of the cluster in central's log. The line of a loss waits for a connection to the lost process, which
+ * shows whether it has ended or hangs.
+ *
+ * @param explain receives the finding about a lost worker
+ */
+export function clusterLog(
+  logger: Logger,
+  explain: (worker: string, address: string, why: string) => void,
+  diagnose: (endpoint: string) => Promise<string> = whySilent,
+): (event: ClusterEvent) => void {
   const log = new StoryLog(logger);
-  return (event) => {
+  const checks = new Map<string, Promise<string>>();
+  const tell = (event: ClusterEvent, finding?: string): void => {
     const { kind, ...fields } = event;
     const rounded = 'silentMs' in fields ? { ...fields, silentMs: Math.round(fields.silentMs) } : fields;
-    log.tell(kind, rounded, lineOf(event), WARNINGS.has(kind) ? 'warn' : 'info');
+    const line = finding === undefined ? lineOf(event) : `${lineOf(event)}; ${finding}`;
+    log.tell(kind, rounded, line, WARNINGS.has(kind) ? 'warn' : 'info');
+  };
+  /** Members of one process share the check. */
+  const check = (address: string): Promise<string> | undefined => {
+    const { endpoint } = parseProcessName(parsePartyName(address).process)!;
+    const running = checks.get(endpoint);
+    if (running !== undefined || checks.size >= CHECKED_MAX) return running;
+    const made = diagnose(endpoint).finally(() => checks.delete(endpoint));
+    checks.set(endpoint, made);
+    return made;
+  };
+  return (event) => {
+    const isLoss = event.kind === 'worker-lost' || event.kind === 'scheduler-lost';
+    const checked = isLoss && event.cause === 'lease' ? check(event.address) : undefined;
+    if (checked === undefined) return tell(event);
+    void checked.then((finding) => {
+      tell(event, finding);
+      if (event.kind === 'worker-lost') explain(event.worker, event.address, finding);
+    });
   };
 }
 

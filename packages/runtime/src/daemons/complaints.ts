@@ -2,6 +2,7 @@ import type { Histogram } from '@goshawk/core';
 import type { Logger } from '@goshawk/transport';
 import type { JournalPort } from './journal-port.js';
 import { nowAndThen } from './now-and-then.js';
+import { whySilent } from './reception.js';
 
 const CENTRAL_LOOK_MS = 1_000;
 /** A busy machine delays answers: central is silent if so many looks in a row say so. */
@@ -15,7 +16,7 @@ interface Watched {
   readonly ended: Promise<unknown>;
 }
 
-/** Logs that central has gone silent, and that it answers again. */
+/** Logs that central has gone silent, with the likely cause, and that it answers again. */
 export function watchCentral(
   { logger, ended }: Watched,
   central: string,
@@ -23,11 +24,13 @@ export function watchCentral(
   consequence: string,
 ): void {
   let silentLooks = 0;
-  nowAndThen(CENTRAL_LOOK_MS, ended, () => {
+  nowAndThen(CENTRAL_LOOK_MS, ended, async () => {
     if (isSilent()) {
       if (++silentLooks !== SILENT_LOOKS) return;
+      const why = await whySilent(central);
       const fields = { event: 'central-silent', central };
-      return logger.warn(fields, `central at ${central} does not answer: ${consequence}`);
+      logger.warn(fields, `central at ${central} does not answer (${why}); ${consequence}`);
+      return;
     }
     if (silentLooks >= SILENT_LOOKS)
       logger.info({ event: 'central-heard', central }, 'central answers again');

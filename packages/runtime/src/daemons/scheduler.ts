@@ -288,14 +288,17 @@ function serve(parts: Parts, options: SchedulerOptions): Served {
   parseJobSpec({ tasks: [{ sleep: 0 }] });
   stateFile?.keep(() => machine.takeEstimatorStates());
   own?.serve(enter, (error) => process.fail(error));
-  if (shared !== undefined)
-    nowAndThen(JOURNALS_LOOK_MS, process.ended, () => {
+  if (shared !== undefined) {
+    const readJournals = (): void => {
       // The journal itself reports an unavailable database.
       shared.all().then(
         (all) => enter('journals', (scheduler) => scheduler.seesJournals(all)),
         () => {},
       );
-    });
+    };
+    readJournals();
+    nowAndThen(JOURNALS_LOOK_MS, process.ended, readJournals);
+  }
   logger.info({ endpoint, central: options.central }, 'scheduler is up');
   const watched = { logger, ended: process.ended };
   const isSilent = (): boolean => machine.isReady && machine.isCentralSilent(process.host.now());

@@ -2,6 +2,7 @@ import {
   type Address,
   type ClusterSettings,
   invariant,
+  LIMITS,
   type MessageOf,
   type Millis,
   NOBODY,
@@ -36,6 +37,8 @@ export class Cluster {
   #isCentralIdle = false;
   /** Schedulers remembered for the next central, which cannot know who was present. */
   #remembered: MessageOf<'remember'>['schedulers'] = [];
+  /** Journals in the shared database, as last read. */
+  #journals: MessageOf<'journals'>['journals'] | undefined;
 
   constructor(config: SchedulerConfig, env: SchedulerEnvironment) {
     this.#config = config;
@@ -128,7 +131,18 @@ export class Cluster {
     else this.#env.clearTimer('heartbeat', 0);
     if (isNew && this.#remembered.length > 0)
       this.#env.send(from, { type: 'remember', schedulers: this.#remembered, workers: [] });
+    if (isNew) this.#reportJournals();
     return isNew;
+  }
+
+  seesJournals(journals: MessageOf<'journals'>['journals']): void {
+    this.#journals = journals.slice(0, LIMITS.membersMax);
+    this.#reportJournals();
+  }
+
+  #reportJournals(): void {
+    if (this.#journals === undefined || this.#central === NOBODY) return;
+    this.#env.send(this.#central, { type: 'journals', journals: this.#journals });
   }
 
   remember(from: Address, { schedulers }: MessageOf<'remember'>): void {

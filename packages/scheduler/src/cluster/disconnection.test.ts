@@ -50,6 +50,17 @@ function setUp(holdsBack = () => false, preset: Preset = PRESETS.goshawk) {
 
 const HOUR_MS = 3_600_000;
 
+test('a new central receives the journals that were read before it started', () => {
+  const { scheduler, matching, take } = setUp();
+  const journals = [{ name: 'lost', tag: 'x', epoch: 3 }];
+  scheduler.seesJournals(journals);
+  expect(take('journals')).toMatchObject([{ to: CENTRAL, message: { journals } }]);
+  scheduler.receive(CENTRAL, matching, 1);
+  expect(take('journals')).toEqual([]);
+  scheduler.receive(SUCCESSOR, matching, 2);
+  expect(take('journals')).toMatchObject([{ to: SUCCESSOR, message: { journals } }]);
+});
+
 describe('when the connection to central breaks', () => {
   test('it probes for waiting and new short jobs immediately, and enlists again', () => {
     const { scheduler, take, submit } = setUp();

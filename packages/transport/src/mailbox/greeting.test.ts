@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { Router } from 'zeromq';
-import { greets } from './greeting.js';
+import { receptionAt } from './greeting.js';
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -18,13 +18,14 @@ async function listen(onConnection: (socket: Socket) => void): Promise<string> {
 test('a ZeroMQ socket greets', async () => {
   const router = new Router();
   await router.bind('tcp://127.0.0.1:*');
-  expect(await greets(router.lastEndpoint!, 5_000)).toBe(true);
+  expect(await receptionAt(router.lastEndpoint!, 5_000)).toBe('greeting');
   router.close();
 });
 
-test('who closes at once, says something else, says nothing or does not listen has not greeted', async () => {
-  expect(await greets(await listen((socket) => socket.destroy()), 5_000)).toBe(false);
-  expect(await greets(await listen((socket) => socket.write('HTTP/1.1 400')), 5_000)).toBe(false);
-  expect(await greets(await listen(() => {}), 50)).toBe(false);
-  expect(await greets('tcp://127.0.0.1:1', 5_000)).toBe(false);
+test('a listener that closes, sends something else or nothing, and an address without one differ', async () => {
+  expect(await receptionAt(await listen((socket) => socket.destroy()), 5_000)).toBe('closed');
+  expect(await receptionAt(await listen((socket) => socket.write('HTTP/1.1 400')), 5_000)).toBe('closed');
+  expect(await receptionAt(await listen(() => {}), 500)).toBe('silence');
+  expect(await receptionAt('tcp://127.0.0.1:1', 5_000)).toBe('refused');
+  expect(await receptionAt('tcp://no-such-host.invalid:1', 5_000)).toBe('unreachable');
 });

@@ -5,20 +5,30 @@ import { parseEndpoint } from './endpoint.js';
 const SIGNATURE = 0xff;
 
 /**
- * Returns whether a process that speaks our protocol listens at the endpoint: it sends a greeting at once. A proxy without a
- * backend, or the port of a starting container, accepts the connection and closes it without data.
+ * What a new connection to an endpoint meets: a process that speaks our protocol and sends its greeting at once; one that
+ * sends nothing, because it hangs; a connection closed without a greeting, as by a proxy without a backend; no listener; or
+ * no route.
  */
-export function greets(endpoint: string, timeoutMs: number): Promise<boolean> {
+export type Reception = 'greeting' | 'silence' | 'closed' | 'refused' | 'unreachable';
+
+/** Connects to an endpoint and reports what happens. */
+export function receptionAt(endpoint: string, timeoutMs: number): Promise<Reception> {
   const { host, port } = parseEndpoint(endpoint);
   return new Promise((resolve) => {
     const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port });
-    const settle = (hasGreeted: boolean): void => {
-      resolve(hasGreeted);
+    const settle = (reception: Reception): void => {
+      resolve(reception);
       socket.destroy();
     };
-    socket.setTimeout(timeoutMs, () => settle(false));
-    socket.once('data', (bytes) => settle(bytes[0] === SIGNATURE));
-    socket.once('error', () => settle(false));
-    socket.once('close', () => settle(false));
+    let isConnected = false;
+    socket.setTimeout(timeoutMs, () => settle(isConnected ? 'silence' : 'unreachable'));
+    socket.once('connect', () => {
+      isConnected = true;
+    });
+    socket.once('data', (bytes) => settle(bytes[0] === SIGNATURE ? 'greeting' : 'closed'));
+    socket.once('error', ({ code }: NodeJS.ErrnoException) =>
+      settle(code === 'ECONNREFUSED' ? 'refused' : isConnected ? 'closed' : 'unreachable'),
+    );
+    socket.once('close', () => settle('closed'));
   });
 }

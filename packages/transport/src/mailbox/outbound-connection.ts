@@ -2,7 +2,7 @@ import { Dealer, type Event } from 'zeromq';
 import type { Connection, Transmission } from './connection.js';
 import { hasHostName, parseEndpoint, resolveEndpoint } from './endpoint.js';
 import type { PackedFrame } from './frame.js';
-import { greets } from './greeting.js';
+import { receptionAt } from './greeting.js';
 import type { DialOption } from './identification.js';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
@@ -235,7 +235,7 @@ export class OutboundConnection implements Connection {
   /** A connection closed before the greeting means unknown keys or no process: a live process sends a greeting. */
   async #tellClosed(): Promise<void> {
     const { endpoint, limits } = this.#options;
-    const isThere = await greets(endpoint, limits.handshakeTimeoutMs);
+    const isThere = (await receptionAt(endpoint, limits.handshakeTimeoutMs)) === 'greeting';
     if (this.#refusals > 0 && !this.#isClosed) this.#tellRefused(isThere ? 'keyRefused' : 'closed');
   }
 

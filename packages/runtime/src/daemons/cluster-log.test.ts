@@ -1,0 +1,52 @@
+import type { ClusterEvent } from '@goshawk/central';
+import type { Logger } from '@goshawk/transport';
+import { expect, test } from 'vitest';
+import { clusterLog } from './cluster-log.js';
+
+function bench(diagnose: (endpoint: string) => Promise<string>) {
+  const lines: string[] = [];
+  const explained: string[] = [];
+  const tell = (_fields: object, message: string): void => void lines.push(message);
+  const logger = { info: tell, warn: tell } as unknown as Logger;
+  const log = clusterLog(
+    logger,
+    (worker, _address, why) => void explained.push(`${worker}: ${why}`),
+    diagnose,
+  );
+  return { lines, explained, log };
+}
+
+function lostWorker(worker: string, port: number): ClusterEvent {
+  const address = `tcp://10.0.0.1:${port}!w.x/0`;
+  return { kind: 'worker-lost', worker, address, cause: 'lease', silentMs: 5_200, jobs: ['ab-1'], tasks: 2 };
+}
+
+test('the line of a lost worker says what its address shows', async () => {
+  const { lines, explained, log } = bench(async (endpoint) => `${endpoint} refuses`);
+  log(lostWorker('w1', 1));
+  await expect
+    .poll(() => lines)
+    .toEqual([
+      'worker w1 is lost with 2 tasks: it was silent for 5.2 s, so its lease expired; tcp://10.0.0.1:1 refuses',
+    ]);
+  expect(explained).toEqual(['w1: tcp://10.0.0.1:1 refuses']);
+});
+
+test('many workers of one lost process cost one connection, and a storm a few', async () => {
+  const asked: string[] = [];
+  const { lines, explained, log } = bench(async (endpoint) => {
+    asked.push(endpoint);
+    return 'it hangs';
+  });
+  for (let i = 0; i < 10; i++) log(lostWorker(`w${i}`, 1));
+  for (let i = 0; i < 100; i++) log(lostWorker(`v${i}`, 2 + i));
+  await expect.poll(() => explained).toHaveLength(29);
+  await expect.poll(() => lines).toHaveLength(20);
+  expect(asked).toHaveLength(20);
+});
+
+test('a worker that was replaced is known to have ended', async () => {
+  const { lines, log } = bench(() => Promise.reject(new Error('must not be asked')));
+  log({ ...lostWorker('w1', 1), cause: 'replaced' } as ClusterEvent);
+  expect(lines).toEqual(['worker w1 is lost with 2 tasks: another process replaced it']);
+});

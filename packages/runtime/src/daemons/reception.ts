@@ -1,0 +1,18 @@
+import { type Reception, receptionAt } from '@goshawk/transport';
+
+/** A process that sends no greeting for this long hangs. ms */
+const PATIENCE_MS = 2_000;
+
+/** Tries to connect to a silent process. @returns the likely cause of its silence */
+export async function whySilent(endpoint: string): Promise<string> {
+  return DIAGNOSES[await receptionAt(endpoint, PATIENCE_MS)];
+}
+
+const DIAGNOSES: Readonly<Record<Reception, string>> = {
+  greeting:
+    'a process accepts connections there: it is too busy to respond, or only existing connections fail',
+  silence: 'connections there are accepted, but no process responds: it hangs',
+  closed: 'connections there are closed at once, as by a proxy without a backend: its process has ended',
+  refused: 'connections there are refused: its process has ended',
+  unreachable: 'its address cannot be reached: its machine or the network is down',
+};
