@@ -274,7 +274,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'bad-worker',
     alert: 'GoshawkWorkersQuarantined',
-    cause: /"event":"worker-quarantined".*bad/,
+    cause: /^bad: .*a task could not be started: the command ."the-tool." is not in this worker.s PATH/,
     runbook: 'goshawk drain',
     async build(site) {
       const bin = join(site.folder, 'bin');
@@ -304,7 +304,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'bad-program',
     alert: 'GoshawkTasksFail',
-    cause: /^s0: .*"event":"attempt-failed".*"code":"exit/,
+    cause: /^s0: .*"event":"attempt-failed".*on w[012]: failed .exit code 1/,
     runbook: 'goshawk jobs --state failed',
     async build(site) {
       await site.usual();

@@ -1,15 +1,15 @@
-import {
-  type Address,
-  type JobNumber,
-  type JobSpec,
-  type JournalState,
-  type KeyHolder,
-  type Machine,
-  type Message,
-  type MessageOf,
-  type Millis,
-  type PolicySettings,
-  type UsageBook,
+import type {
+  Address,
+  JobNumber,
+  JobSpec,
+  JournalState,
+  KeyHolder,
+  Machine,
+  Message,
+  MessageOf,
+  Millis,
+  PolicySettings,
+  UsageBook,
 } from '@goshawk/core';
 import { ClientApi } from './api/client-api.js';
 import { circumstancesOf, type SchedulerStanding, standingOf } from './api/snapshot.js';

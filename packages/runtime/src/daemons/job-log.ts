@@ -26,8 +26,9 @@ export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => 
     },
     attemptEnded(job, task, outcome, runMs) {
       if (outcome.kind === 'completed') return;
-      const fields = { ...attemptOf(job, task), ...endOf(outcome), ms: Math.round(runMs) };
-      log.tell(`attempt-${outcome.kind}`, fields, `attempt ${outcome.kind}`);
+      const attempt = attemptOf(job, task);
+      const fields = { ...attempt, ...endOf(outcome), ms: Math.round(runMs) };
+      log.tell(`attempt-${outcome.kind}`, fields, attemptLine(attempt, outcome));
     },
     jobEnded(job) {
       const { id, state, counts, acceptedAt, endedAt } = job;
@@ -36,13 +37,30 @@ export function jobLog(logger: Logger, workerOf: (job: Job, task: TaskIndex) => 
     },
   };
 
-  function attemptOf(job: Job, task: TaskIndex): object {
+  function attemptOf(job: Job, task: TaskIndex): LoggedAttempt {
     return { job: job.id, task, attempt: job.tasks.attemptOf(task), worker: workerOf(job, task) };
   }
 }
 
 function classOf({ class: of, classifiedBy, estimateMs }: Job): object {
   return { class: of, classifiedBy, ...(estimateMs !== undefined && { estimateMs: Math.round(estimateMs) }) };
+}
+
+interface LoggedAttempt {
+  readonly job: string;
+  readonly task: TaskIndex;
+  readonly attempt: number;
+  readonly worker: string;
+}
+
+/** One line with all names, so that it explains the failure on its own. */
+export function attemptLine(
+  { job, task, attempt, worker }: LoggedAttempt,
+  { kind, errorCode, exitCode, signal }: Outcome,
+): string {
+  const how = exitCode !== undefined ? `exit code ${exitCode}` : (signal ?? errorCode);
+  const where = `task ${task} of ${job}, attempt ${attempt} on ${worker}`;
+  return `${where}: ${kind}${how ? ` (${how})` : ''}`;
 }
 
 /** Omits the message, which may contain output of the task. */

@@ -32,7 +32,7 @@ import { RunTallies, workerReadings } from '../metrics/index.js';
 import { traceparentOfRun, traceRun } from '../tracing/index.js';
 import { watchCentral } from './complaints.js';
 import type { Daemon } from './daemon.js';
-import { endOf } from './job-log.js';
+import { attemptLine, endOf } from './job-log.js';
 import { NameTaken } from './name-taken.js';
 import { NotStarted } from './not-started.js';
 import {
@@ -194,7 +194,12 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
     const { jobId, task, attempt } = order;
     const fields = { worker, job: jobId, task, attempt, ...endOf(outcome), ms: Math.round(runMs) };
     if (outcome.kind === 'completed') logger.debug(fields, 'attempt completed');
-    else story.tell(`attempt-${outcome.kind}`, fields, `attempt ${outcome.kind}`);
+    else
+      story.tell(
+        `attempt-${outcome.kind}`,
+        fields,
+        attemptLine({ job: jobId, task, attempt, worker }, outcome),
+      );
   };
   const taken = names.map((name) => new NameTaken(name, logger));
   const workers: Hosted<Worker>[] = names.map((name, index) => {

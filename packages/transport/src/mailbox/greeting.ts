@@ -5,9 +5,8 @@ import { parseEndpoint } from './endpoint.js';
 const SIGNATURE = 0xff;
 
 /**
- * What a new connection to an endpoint meets: a process that speaks our protocol and sends its greeting at once; one that
- * sends nothing, because it hangs; a connection closed without a greeting, as by a proxy without a backend; no listener; or
- * no route.
+ * Result of a new connection: a process that speaks our protocol sends its greeting at once; a process that hangs sends
+ * nothing; a proxy without a backend closes the connection; nothing listens; or there is no route.
  */
 export type Reception = 'greeting' | 'silence' | 'closed' | 'refused' | 'unreachable';
 
