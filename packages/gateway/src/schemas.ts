@@ -518,6 +518,8 @@ export const stream = z.object({
       state: z.enum(SHOWN_STATES),
       /** Tasks in percent of the CPUs, at most 100, by bucket; null: unknown; -1: the worker was lost. */
       busy: z.array(z.number().nullable()),
+      /** The part of `busy` that `bars` does not show. */
+      hidden: z.array(z.number().nullable()),
     }),
   ),
   total: count,

@@ -1,5 +1,5 @@
 import type { Millis } from '@goshawk/core';
-import { BAR_STATES, BUCKET_MS, STREAM_MS } from './task-stream.js';
+import { BAR_STATES, type Bar, BUCKET_MS, STREAM_MS } from './task-stream.js';
 import type { ClusterWatch } from './watch.js';
 
 interface Window {
@@ -23,6 +23,8 @@ export function streamJson(
   const names = matching.slice(skip, skip + limit);
   const indexOf = new Map(names.map((name, index) => [name, index]));
   const { bars, total } = stream.barsOf(new Set(names), from, to);
+  const barsByWorker = new Map(names.map((name): [string, Bar[]] => [name, []]));
+  for (const bar of bars) barsByWorker.get(bar.worker)!.push(bar);
   const jobs = new Map<string, number>();
   const named: { id: string; name: string; user: string | null }[] = [];
   const tuples = bars.map((bar): [number, number, number, number, number, number, number] => {
@@ -53,7 +55,14 @@ export function streamJson(
     workers: names.map((name) => {
       const { view, state } = rows.get(name)!;
       const { slots, partition } = view;
-      return { name, slots, partition, state, busy: stream.loadOf(name, from, to) };
+      const busy = stream.loadOf(name, from, to);
+      const shown = mostShown(barsByWorker.get(name)!, from, busy.length);
+      const hidden = busy.map((percent, at) =>
+        percent === null || percent < 0
+          ? percent
+          : Math.max(0, percent - Math.round((100 * shown[at]!) / Math.max(1, slots))),
+      );
+      return { name, slots, partition, state, busy, hidden };
     }),
     total: matching.length,
     jobs: named,
@@ -62,6 +71,28 @@ export function streamJson(
     omitted: total - bars.length,
     reserved: stream.reserved(from, to),
   };
+}
+
+/** Maximum number of attempts of a worker that ran at one time, per bucket of the window. */
+function mostShown(bars: readonly Bar[], from: Millis, buckets: number): number[] {
+  const most = new Array<number>(buckets).fill(0);
+  const first = Math.floor(from / BUCKET_MS);
+  const changes = bars
+    .flatMap((bar): [Millis, number][] => [
+      [bar.from, 1],
+      [bar.to, -1],
+    ])
+    .sort(([one, up], [other, down]) => one - other || up - down);
+  let running = 0;
+  let reached = 0;
+  for (const [at, change] of changes) {
+    const bucket = Math.floor(at / BUCKET_MS) - first;
+    for (; reached <= Math.min(bucket, buckets - 1); reached++)
+      most[reached] = Math.max(most[reached]!, running);
+    running += change;
+    if (bucket >= 0 && bucket < buckets) most[bucket] = Math.max(most[bucket]!, running);
+  }
+  return most;
 }
 
 export function isoTime(at: Millis): string {

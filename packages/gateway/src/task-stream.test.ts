@@ -172,3 +172,28 @@ it('an answer has only the requested workers, by name, with the buckets of the w
   const past = streamJson({ stream, workers }, { ...asked, until: 0 }, START);
   expect(Date.parse(past.from)).toBe(START - STREAM_MS);
 });
+
+it('does not count an attempt that is shown as hidden load, after its end as well', () => {
+  const stream = new TaskStream();
+  const log = [
+    { task: 0, worker: 'w0', from: START, to: START + 12_000 },
+    { task: 1, worker: 'w1', from: START, to: START + 12_000 },
+  ];
+  const table = new WorkerTable();
+  for (const at of [START + 1_000, START + 11_000, START + 21_000]) {
+    const busy = at < START + 12_000 ? 1 : 0;
+    const view = viewOf([
+      { name: 'w0', slots: 2, busy },
+      { name: 'w1', slots: 2, busy: 2 * busy },
+    ]);
+    stream.look(view, undefined, at);
+    table.update(view.workers, at, at);
+    stream.take(detailOf(log, at, 60), at, at);
+  }
+  const window = { seconds: 25, worker: '', from: 0, limit: 10 };
+  const { workers } = streamJson({ stream, workers: table }, window, START + 25_000);
+  expect(workers.map(({ name, busy, hidden }) => [name, busy, hidden])).toEqual([
+    ['w0', [50, 50, 0], [0, 0, 0]],
+    ['w1', [100, 100, 0], [50, 50, 0]],
+  ]);
+});

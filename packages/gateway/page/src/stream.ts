@@ -324,11 +324,11 @@ export class StreamView {
       context.fillStyle = hatch;
       context.fillRect(left, STRIP - 2 - tall, wide, tall);
     });
-    workers.forEach(({ name, busy, partition, state }, row) => {
+    workers.forEach(({ name, hidden, partition, state }, row) => {
       const y = STRIP + row * this.#row;
       context.fillStyle = state === 'lost' ? colour('bad') : colour('text');
       context.fillText(name.length > 17 ? `${name.slice(0, 16)}…` : name, 0, y + this.#row / 2);
-      busy.forEach((percent, index) => {
+      hidden.forEach((percent, index) => {
         const [left, wide] = bucket(index);
         if (percent === null) return;
         context.fillStyle = percent < 0 ? colour('cell-lost') : colour('page');

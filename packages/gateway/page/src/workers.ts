@@ -34,7 +34,10 @@ export function showWorkers(place: Place): void {
   });
   room.append(grid.canvas);
   const legend = h('ul', { class: 'legend' });
-  const panel: Panel = { about: h('div', { 'aria-live': 'polite' }), actions: h('div', {}) };
+  const panel: Panel = {
+    about: h('div', { 'aria-live': 'polite' }),
+    actions: h('div', { class: 'actions' }),
+  };
   let sorted: Worker[] = [];
   root.append(
     h(
@@ -262,6 +265,7 @@ function historyOf({ events }: WorkerDetail): HTMLElement {
 
 /** Seconds that running tasks keep when a worker is drained with a deadline. */
 const DEADLINE_SECONDS = 600;
+const DEADLINE = '10 minutes';
 
 function actionsOf({ name, state, busy, queued, tasks }: WorkerDetail): Action[] {
   const to = (verb: string, body?: unknown) => () =>
@@ -284,11 +288,11 @@ function actionsOf({ name, state, busy, queued, tasks }: WorkerDetail): Action[]
       ? []
       : [
           {
-            words: `Drain within ${duration(DEADLINE_SECONDS)}…`,
+            words: `Drain within ${DEADLINE}…`,
             run: to('drain', { deadlineSeconds: DEADLINE_SECONDS }),
             confirm:
               `Drain ${name}? It accepts no new tasks. ${finish}: what has not ended after ` +
-              `${duration(DEADLINE_SECONDS)} restarts from the beginning on other workers; ${moved}.`,
+              `${DEADLINE} restarts from the beginning on other workers; ${moved}.`,
           },
         ]),
   ];
