@@ -65,9 +65,9 @@ export class Central implements Machine<CentralTimer> {
     this.#dispatcher = new Dispatcher(env, made, timings, {
       arrived: (tasks) => this.#shedding.arrived(tasks),
       nameIfUnknown: (owner, worker) => this.#members.nameIfUnknown(owner, worker),
-      preempts: ({ owner, number }, worker) => {
+      preempts: (job, worker) => {
         const name = this.#members.registry.workers.get(worker)?.name ?? '';
-        env.happened?.({ kind: 'task-preempted', job: this.#members.idOf(owner, number), worker: name });
+        env.happened?.({ kind: 'task-preempted', job: job.name, worker: name });
       },
     });
     if (config.users !== undefined) this.#grant(config.users);
@@ -126,9 +126,11 @@ export class Central implements Machine<CentralTimer> {
         return this.#occupied.schedulerJoined(now);
       case 'leave':
         return this.#members.left(from, now);
-      case 'holdings':
+      case 'holdings': {
         if (this.#isUnregistered(from)) return;
-        return this.#holdings.heard(from, message.users);
+        const tag = this.#members.registry.schedulers.members.get(from)?.tag;
+        return tag === undefined ? undefined : this.#holdings.heard(tag, message.users);
+      }
       case 'drained':
         return this.#members.drained(from);
       case 'quarantine':
@@ -188,12 +190,7 @@ export class Central implements Machine<CentralTimer> {
         return this.#explain(from, message.request, isForeign ? undefined : job, now);
       }
       case 'describeShares':
-        return this.#answer(
-          from,
-          message.request,
-          'shares',
-          this.#dispatcher.shares(({ owner, number }) => this.#members.idOf(owner, number)),
-        );
+        return this.#answer(from, message.request, 'shares', this.#dispatcher.shares());
       default:
         // A message for another role.
         return;
@@ -230,7 +227,7 @@ export class Central implements Machine<CentralTimer> {
     this.#wereLimited ||= this.#holdings.isLimited;
     this.#grant(grants);
     if (this.#wereLimited || this.#holdings.isLimited)
-      for (const scheduler of this.#members.registry.schedulers.keys()) this.#sendLimits(scheduler);
+      for (const scheduler of this.#members.registry.schedulers.members.keys()) this.#sendLimits(scheduler);
   }
 
   #grant(grants: UserGrants): void {
@@ -239,16 +236,15 @@ export class Central implements Machine<CentralTimer> {
   }
 
   #tellLimits(to: Address): void {
-    const isNews = this.#holdings.isLimited || this.#wereLimited;
-    if (isNews && this.#members.registry.schedulers.has(to)) this.#sendLimits(to);
+    if (this.#holdings.isLimited || this.#wereLimited) this.#sendLimits(to);
   }
 
   #sendLimits(to: Address): void {
     const { schedulers } = this.#members.registry;
-    this.#env.send(
-      to,
-      this.#holdings.limitsFor(to, (each) => schedulers.has(each)),
-    );
+    const tag = schedulers.members.get(to)?.tag;
+    if (tag === undefined) return;
+    const hasJobs = (each: string): boolean => schedulers.tagged(each) !== undefined;
+    this.#env.send(to, this.#holdings.limitsFor(tag, hasJobs));
   }
 
   /** Central matches short jobs if it is not overloaded, or if limits on running tasks require it. */
@@ -293,12 +289,13 @@ export class Central implements Machine<CentralTimer> {
   /** A snapshot for metrics: a few steps per worker. */
   standing(now: Millis): CentralStanding {
     const missing = this.#members.expected.missing(now);
-    const shared = [...this.#members.away.all()].filter(({ epoch }) => epoch > 0).length;
+    const { members, away } = this.#members.registry.schedulers;
+    const shared = away.filter(({ epoch }) => epoch > 0).length;
     return {
       workers: countWorkers(this.#members.registry.workers.values()),
       lostWorkers: this.#members.lostWorkers(now),
-      schedulers: this.#members.registry.schedulers.size,
-      schedulersAway: this.#members.away.count,
+      schedulers: members.size,
+      schedulersAway: away.length,
       schedulersMissing: missing.length,
       unownedJournals: shared + missing.filter((each) => each.shared).length,
       placedTasks: this.placedTasks,
@@ -311,7 +308,7 @@ export class Central implements Machine<CentralTimer> {
 
   /** HTTP addresses of all processes. */
   get scrapeTargets(): readonly ScrapeTarget[] {
-    return scrapeTargetsOf(this.#members.registry, this.#members.away);
+    return scrapeTargetsOf(this.#members.registry);
   }
 
   /** Number of slots reserved for matches in flight. */

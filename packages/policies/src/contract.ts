@@ -86,9 +86,10 @@ export type RunEnd = 'done' | 'declined' | 'lost' | 'preempted';
 export interface JobView {
   /** Small and dense; reused after `gone` has been heard. */
   readonly id: number;
-  readonly owner: Address;
   /** Number of the job at its owner. */
   readonly number: number;
+  /** Id of the job; only its number until its owner has enlisted. */
+  readonly name: string;
   /** When its owner accepted it, on central's clock. */
   readonly arrivedAt: Millis;
   /** Empty: unknown user. */

@@ -54,7 +54,7 @@ export class WorkConservation {
     for (const [{ job, index, demand, waiting }, from] of this.#since) {
       if (now - from <= this.#graceMs) continue;
       return (
-        `idle: ${waiting} tasks of stage ${index} of job ${job.number} of scheduler ${job.owner} wait, and need ${demand.join()}; ` +
+        `idle: ${waiting} tasks of stage ${index} of job ${job.name} wait, and need ${demand.join()}; ` +
         `there has been room for ${now - from} ms`
       );
     }

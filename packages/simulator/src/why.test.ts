@@ -211,7 +211,7 @@ function causeIn({ explained, line }: ReturnType<Situation['why']>): string | un
 function remove(there: Situation, job: Job, cause: string, situation: string): void {
   const stage = job.stages.find(({ unfinished, blockers }) => unfinished > 0 && blockers === 0)!.spec;
   const others = (other: Job): boolean => other !== job;
-  const reserved = /reserved for job (\d+) of scheduler \d+|reserved for job (\d+)/.exec(cause);
+  const reserved = /reserved for job (?:\S+-)?(\d+)/.exec(cause);
   const user = job.spec.user!;
   if (cause === 'held' || cause === 'begin') return there.release(job);
   if (cause.startsWith('required')) return there.addWorker({ rack: 'r1', ...stage.requires });

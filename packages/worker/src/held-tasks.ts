@@ -61,26 +61,21 @@ export function handOver(w: WorkerState, owner: Address, audit: number, now: Mil
 }
 
 /**
- * Moves entries of an owner's previous incarnations to the current one.
- *
- * @returns whether central placed any of them
+ * The owner has this address from now on: its running tasks and unconfirmed reports are addressed to it. Central knows
+ * former addresses too, so it need not hear of the change.
  */
-export function readdress(
+export function rehome(
   w: WorkerState,
   owner: Address,
   previousIncarnations: readonly Address[],
   now: Millis,
-): boolean {
-  let wasPlaced = false;
-  for (const former of previousIncarnations) w.reports.readdress(former, owner, now);
+): void {
+  for (const former of previousIncarnations) w.reports.rehome(former, owner, now);
   const { owner: owners } = w.memory.slots;
   for (const slot of w.slots.running()) {
     const row = w.slots.rowOf(slot);
-    if (owners[row] === owner || !previousIncarnations.includes(owners[row] as Address)) continue;
-    owners[row] = owner;
-    wasPlaced ||= w.slots.entryAt(slot)!.placed !== undefined;
+    if (previousIncarnations.includes(owners[row] as Address)) owners[row] = owner;
   }
-  return wasPlaced;
 }
 
 /** Kills the running tasks of a lost owner, because no party would take their results. */

@@ -2,7 +2,7 @@ import { type Address, findsWork, type MessageOf, type Millis, NOBODY, patienceM
 import { giveBackKept } from './foreseeing.js';
 import { giveBackMembers } from './gang-members.js';
 import { giveBack } from './giving-back.js';
-import { handOver, orphanTasksOf, readdress } from './held-tasks.js';
+import { handOver, orphanTasksOf, rehome } from './held-tasks.js';
 import { noticeGap, sayIfDrained } from './lifecycle.js';
 import { nextBeat } from './membership.js';
 import type { WorkerParts } from './parts.js';
@@ -132,8 +132,7 @@ export function resumed(
     dropWaiting(w, former, now);
   }
   serveOrFind(w, now);
-  // Central records placed tasks by owner.
-  if (readdress(w, owner, previousIncarnations, now)) register(w, now);
+  rehome(w, owner, previousIncarnations, now);
   // A restarted owner does not know which gang members were ready.
   if (audit === 0 && giveBackMembers(w, (each) => each === owner)) serveOrFind(w, now);
   handOver(w, owner, audit, now);

@@ -35,7 +35,7 @@ test('a report is dropped after a quarter of an hour without its owner', () => {
 test('a takeover restarts the time for which a report is kept', () => {
   const reports = new Reports();
   reports.keep(OWNER, report(1), 0);
-  reports.readdress(OWNER, SUCCESSOR, 9 * MINUTE_MS);
+  reports.rehome(OWNER, SUCCESSOR, 9 * MINUTE_MS);
   expect(sentTo(reports, 20 * MINUTE_MS)).toEqual([SUCCESSOR]);
 });
 

@@ -60,7 +60,7 @@ export class Reports {
   }
 
   /** Moves the reports to a new incarnation of the owner. */
-  readdress(from: Address, to: Address, now: Millis): void {
+  rehome(from: Address, to: Address, now: Millis): void {
     for (const report of this.#unconfirmed.values()) {
       if (report.owner !== from) continue;
       report.owner = to;

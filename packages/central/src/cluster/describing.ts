@@ -11,13 +11,12 @@ import {
   type WorkerState,
 } from '@goshawk/core';
 import type { CountedWorkers, ScrapeTarget } from '../contract.js';
-import type { AwayOwners } from './away-owners.js';
-import { isActive, type Registry, type SchedulerRecord, type WorkerRecord } from './registry.js';
+import { isActive, type Registry, type WorkerRecord } from './registry.js';
+import type { SchedulerRecord, Schedulers as SchedulerTable } from './schedulers.js';
 
 /** Lists job owners for clients. */
 export function listSchedulers(
-  registry: Registry,
-  away: AwayOwners,
+  schedulers: SchedulerTable,
   isListed: (present: Address) => boolean,
   nameOf: (address: Address) => string,
   now: Millis,
@@ -37,8 +36,8 @@ export function listSchedulers(
       adopted,
     };
   };
-  const present = [...registry.schedulers.values()].filter(({ address }) => isListed(address));
-  return { present: present.map(view), away: [...away.all()].map(view) };
+  const present = [...schedulers.members.values()].filter(({ address }) => isListed(address));
+  return { present: present.map(view), away: schedulers.away.map(view) };
 }
 
 /**
@@ -80,15 +79,12 @@ export function listWorkers(
  * Lists HTTP addresses, including those of disconnected schedulers, so that monitoring notices their absence. Workers
  * of one process share a server.
  */
-export function scrapeTargetsOf(registry: Registry, away: AwayOwners): ScrapeTarget[] {
+export function scrapeTargetsOf(registry: Registry): ScrapeTarget[] {
   const at = (parties: Iterable<{ readonly http: string | undefined }>, role: Role): ScrapeTarget[] => {
     const places = new Set(Array.from(parties, ({ http }) => http));
     return [...places].flatMap((place) => (place === undefined ? [] : { role, at: place }));
   };
-  return [
-    ...at([...registry.schedulers.values(), ...away.all()], 'scheduler'),
-    ...at(registry.workers.values(), 'worker'),
-  ];
+  return [...at(registry.schedulers.all, 'scheduler'), ...at(registry.workers.values(), 'worker')];
 }
 
 /** Number of workers by partition and state. */

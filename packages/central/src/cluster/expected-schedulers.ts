@@ -1,6 +1,5 @@
 import type { Address, MessageOf, Millis, MissingScheduler } from '@goshawk/core';
-import type { AwayOwners } from './away-owners.js';
-import type { Registry, SchedulerRecord } from './registry.js';
+import type { SchedulerRecord, Schedulers } from './schedulers.js';
 
 type SharedJournal = MessageOf<'journals'>['journals'][number];
 
@@ -27,8 +26,7 @@ const UNOWNED_MS = 5 * 60_000;
  * from the previous central, and owners of journals seen in their database. Central stores nothing across a restart.
  */
 export class ExpectedSchedulers {
-  readonly #registry: Registry;
-  readonly #away: AwayOwners;
+  readonly #schedulers: Schedulers;
   readonly #graceMs: Millis;
   readonly #named: readonly string[];
   /** Journals by tag. */
@@ -40,9 +38,8 @@ export class ExpectedSchedulers {
   #startedAt: Millis = 0;
 
   /** @param graceMs time after the start before a scheduler counts as missing: a lease */
-  constructor(registry: Registry, away: AwayOwners, named: readonly string[], graceMs: Millis) {
-    this.#registry = registry;
-    this.#away = away;
+  constructor(schedulers: Schedulers, named: readonly string[], graceMs: Millis) {
+    this.#schedulers = schedulers;
     this.#named = named;
     this.#graceMs = graceMs;
   }
@@ -148,10 +145,10 @@ export class ExpectedSchedulers {
 
   /** Whether the owner is present, or disconnected and expected back. */
   #isOwned(tag: string): boolean {
-    return this.#registry.schedulerTagged(tag) !== undefined || this.#away.tagged(tag) !== undefined;
+    return this.#schedulers.tagged(tag) !== undefined;
   }
 
   #isKnown(name: string): boolean {
-    return this.#registry.schedulerNamed(name) !== undefined || this.#away.named(name) !== undefined;
+    return this.#schedulers.named(name) !== undefined;
   }
 }

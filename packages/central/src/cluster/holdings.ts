@@ -1,5 +1,4 @@
 import {
-  type Address,
   grantOf,
   LIMITS,
   type MessageOf,
@@ -15,7 +14,8 @@ type Holder = MessageOf<'limits'>['holders'][number];
 export class Holdings {
   #grants: UserGrants = new Map();
   #holders: readonly Holder[] = [];
-  readonly #byScheduler = new Map<Address, readonly Held[]>();
+  /** By the tags of the schedulers, so that a restart or a takeover keeps them. */
+  readonly #byTag = new Map<string, readonly Held[]>();
   /** Whether any user has a limit. */
   isLimited = false;
 
@@ -30,16 +30,16 @@ export class Holdings {
     }));
   }
 
-  heard(from: Address, users: readonly Held[]): void {
-    this.#byScheduler.set(from, users);
+  heard(tag: string, users: readonly Held[]): void {
+    this.#byTag.set(tag, users);
   }
 
-  /** @param isThere whether a scheduler is still a member */
-  limitsFor(scheduler: Address, isThere: (scheduler: Address) => boolean): MessageOf<'limits'> {
+  /** @param hasJobs whether the scheduler of a tag is a member, or away with its jobs */
+  limitsFor(tag: string, hasJobs: (tag: string) => boolean): MessageOf<'limits'> {
     const sums = new Map<string, { waiting: number; journal: number }>();
-    for (const [other, users] of this.#byScheduler) {
-      if (!isThere(other)) this.#byScheduler.delete(other);
-      else if (other !== scheduler)
+    for (const [other, users] of this.#byTag) {
+      if (!hasJobs(other)) this.#byTag.delete(other);
+      else if (other !== tag)
         for (const { user, waiting, journal } of users) {
           add(sums, user, waiting, journal);
           const { project } = grantOf(this.#grants, user);

@@ -1,6 +1,6 @@
 import type { Millis, Timings } from '@goshawk/core';
-import type { AwayOwners } from './away-owners.js';
-import type { Registry, SchedulerRecord, WorkerRecord } from './registry.js';
+import type { Registry, WorkerRecord } from './registry.js';
+import type { SchedulerRecord } from './schedulers.js';
 
 interface EndedLeases {
   readonly workers: readonly WorkerRecord[];
@@ -20,16 +20,14 @@ interface Heard {
  */
 export class Leases {
   readonly #registry: Registry;
-  readonly #away: AwayOwners;
   readonly #timings: Timings;
   #startedAt: Millis = 0;
   #dueAt: Millis = 0;
   /** Leases count from this time at the earliest. */
   #since: Millis = Number.NEGATIVE_INFINITY;
 
-  constructor(registry: Registry, away: AwayOwners, timings: Timings) {
+  constructor(registry: Registry, timings: Timings) {
     this.#registry = registry;
-    this.#away = away;
     this.#timings = timings;
   }
 
@@ -52,11 +50,9 @@ export class Leases {
     const { heartbeatMs } = this.#timings;
     if (heartbeatMs === 0) return undefined;
     this.#dueAt = now + heartbeatMs;
-    for (const schedulers of [this.#registry.schedulers.values(), this.#away.all()]) {
-      for (const scheduler of schedulers) {
-        const endsAt = this.endsAt(scheduler);
-        if (endsAt > now && endsAt < this.#dueAt) this.#dueAt = endsAt;
-      }
+    for (const scheduler of this.#registry.schedulers.all) {
+      const endsAt = this.endsAt(scheduler);
+      if (endsAt > now && endsAt < this.#dueAt) this.#dueAt = endsAt;
     }
     return this.#dueAt;
   }
@@ -76,13 +72,13 @@ export class Leases {
     const lateMs = now - this.#dueAt;
     if (lateMs > leaseMs / 2) {
       this.#since = now;
-      this.#away.overslept(lateMs);
+      this.#registry.schedulers.overslept(lateMs);
     }
     const hasEnded = (party: Heard): boolean => now >= this.endsAt(party);
     return {
       workers: [...this.#registry.workers.values()].filter(hasEnded),
-      schedulers: [...this.#registry.schedulers.values()].filter(hasEnded),
-      givenUp: this.#away.giveUp(now),
+      schedulers: [...this.#registry.schedulers.members.values()].filter(hasEnded),
+      givenUp: this.#registry.schedulers.giveUp(now),
     };
   }
 }

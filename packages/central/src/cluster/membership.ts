@@ -1,13 +1,5 @@
-import {
-  type Address,
-  formatDuration,
-  type JobNumber,
-  type MessageOf,
-  type Millis,
-  type Schedulers,
-} from '@goshawk/core';
+import { type Address, formatDuration, type MessageOf, type Millis, type Schedulers } from '@goshawk/core';
 import type { CentralCounters, CentralEnvironment, LossCause } from '../contract.js';
-import { AwayOwners } from './away-owners.js';
 import {
   describeDrain,
   drainRequest,
@@ -23,7 +15,8 @@ import { LostWorkers } from './lost-workers.js';
 import { NameConflicts } from './name-conflicts.js';
 import { Partitions } from './partitions.js';
 import { Publisher } from './publisher.js';
-import { isActive, Registry, type SchedulerRecord, type WorkerRecord } from './registry.js';
+import { isActive, Registry, type WorkerRecord } from './registry.js';
+import type { SchedulerRecord } from './schedulers.js';
 import { Takeovers } from './takeovers.js';
 
 /** The books of members' runs. */
@@ -34,10 +27,10 @@ interface DispatcherPort {
   removeWorker(worker: Address, now: Millis): void;
   withdrawAll(owner: Address, now: Millis): void;
   removeOwner(owner: Address, now: Millis): void;
-  /** The owner is a later incarnation of these. */
-  rehome(owner: Address, formers: readonly Address[], now: Millis): void;
-  /** Jobs that run at the worker. */
-  jobsAt(worker: Address): readonly { readonly owner: Address; readonly number: JobNumber }[];
+  /** The scheduler of the tag has this address from now on. */
+  rehome(tag: string, address: Address, formers: readonly Address[], now: Millis): void;
+  /** Jobs that run at the worker, one entry per task. */
+  jobsAt(worker: Address): readonly { readonly name: string }[];
   /** No scheduler will continue the jobs of the owner. */
   forgetOwner(owner: Address): void;
 }
@@ -50,7 +43,6 @@ const ALL = '*';
 /** Membership of the cluster: parties join, send heartbeats, and leave or are lost; the others are notified. */
 export class Membership {
   readonly registry = new Registry();
-  readonly away = new AwayOwners();
   readonly expected: ExpectedSchedulers;
   readonly #lost = new LostWorkers();
   readonly #cutoff: LearnedCutoff;
@@ -83,12 +75,12 @@ export class Membership {
     this.#counters = counters;
     this.#dispatcher = dispatcher;
     const { policy, timings } = cutoff.settings;
-    this.#publisher = new Publisher(env, this.registry, this.away, cutoff.settings, () => this.#remembered());
-    this.#leases = new Leases(this.registry, this.away, timings);
+    this.#publisher = new Publisher(env, this.registry, cutoff.settings, () => this.#remembered());
+    this.#leases = new Leases(this.registry, timings);
     this.#names = new NameConflicts(env, this.#leases, timings.heartbeatMs);
-    this.expected = new ExpectedSchedulers(this.registry, this.away, expected, timings.leaseMs);
-    const owners = { registry: this.registry, away: this.away, expected: this.expected };
-    this.#takeovers = new Takeovers(env, owners, this.#leases, timings.leaseMs);
+    const { schedulers } = this.registry;
+    this.expected = new ExpectedSchedulers(schedulers, expected, timings.leaseMs);
+    this.#takeovers = new Takeovers(env, schedulers, this.expected, this.#leases, timings.leaseMs);
     this.#partitions = new Partitions(policy, (worker) => dispatcher.isBusy(worker));
   }
 
@@ -109,7 +101,7 @@ export class Membership {
   }
 
   has(party: Address): boolean {
-    return this.registry.workers.has(party) || this.registry.schedulers.has(party);
+    return this.registry.workers.has(party) || this.registry.schedulers.members.has(party);
   }
 
   /** Parties from before central's start have had time to register. */
@@ -124,7 +116,7 @@ export class Membership {
   schedulers(now: Millis): Schedulers {
     const nameOf = (address: Address): string => this.#env.nameOf(address);
     const isListed = (address: Address): boolean => this.#publisher.hasNotified(address);
-    const lists = listSchedulers(this.registry, this.away, isListed, nameOf, now);
+    const lists = listSchedulers(this.registry.schedulers, isListed, nameOf, now);
     return {
       ...lists,
       complete: this.haveAllReported(now),
@@ -135,9 +127,9 @@ export class Membership {
 
   /** Returns the current owner of a tag's jobs. */
   ownerOf(tag: string, now: Millis): Omit<MessageOf<'ownerIs'>, 'type'> {
-    const owner = this.registry.schedulerTagged(tag)?.address;
-    const isAway = this.away.tagged(tag) !== undefined;
-    return { tag, owner, gone: owner === undefined && !isAway && this.haveAllReported(now) };
+    const { schedulers } = this.registry;
+    const gone = schedulers.tagged(tag) === undefined && this.haveAllReported(now);
+    return { tag, owner: schedulers.memberTagged(tag)?.address, gone };
   }
 
   /**
@@ -166,16 +158,9 @@ export class Membership {
 
   /** A scheduler by its full name. */
   schedulerAt(fullName: string): Address | undefined {
-    for (const address of this.registry.schedulers.keys())
+    for (const address of this.registry.schedulers.members.keys())
       if (this.#env.nameOf(address) === fullName) return address;
     return undefined;
-  }
-
-  /** Id of a job at its owner; a job that was taken over keeps the tag of its first owner. */
-  idOf(owner: Address, number: JobNumber): string {
-    const known = this.registry.schedulers.get(owner);
-    const of = known ?? [...this.away.all()].find(({ address }) => address === owner);
-    return of === undefined ? `${this.#env.nameOf(owner)} ${number}` : `${of.tag}-${number}`;
   }
 
   checkInvariants(): void {
@@ -230,32 +215,32 @@ export class Membership {
   enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
     if (this.#takeovers.refuses(from, message)) return;
     const { name, tag, epoch, durable, draining } = message;
-    const holder = this.#other(this.registry.schedulerTagged(tag), from);
+    const { schedulers } = this.registry;
+    const holder = this.#other(schedulers.memberTagged(tag), from);
     // A later epoch was claimed in the shared journal. With equal epochs, two live schedulers have copies of one
     // journal.
     if (holder !== undefined && epoch <= holder.epoch && this.#names.refuses(from, holder, now, tag)) return;
-    const namesake = this.#other(this.registry.schedulerNamed(name), from);
+    const namesake = this.#other(schedulers.memberNamed(name), from);
     const isTaken = namesake !== undefined && namesake !== holder;
     if (isTaken && this.#names.refuses(from, namesake, now)) return;
     this.#lookBehind(from, message);
-    const hadIt = holder ?? this.away.tagged(tag);
-    if (holder !== undefined) this.#schedulerLost(holder.address, 'replaced', now);
-    if (isTaken) this.#schedulerLost(namesake.address, 'replaced', now);
-    const wasAway = this.away.tagged(tag) !== undefined;
-    for (const { address } of this.away.returned(tag, name)) this.#ownerLost(address);
-    const known = this.registry.schedulers.get(from);
+    const hadIt = schedulers.tagged(tag);
+    if (holder !== undefined) this.#schedulerLost(holder, 'replaced', now);
+    if (isTaken) this.#schedulerLost(namesake, 'replaced', now);
+    for (const { address } of schedulers.replaced(tag, name)) this.#ownerLost(address);
+    const known = schedulers.members.get(from);
     if (known?.durable !== durable || known.draining !== draining) this.#publisher.ownersChanged();
     if (known === undefined) {
       this.#publisher.ownerJoined(from);
-      if (epoch === 0 && !wasAway) this.#publisher.takesKeys(from);
+      if (epoch === 0 && schedulers.tagged(tag) === undefined) this.#publisher.takesKeys(from);
     }
     // After a disconnection the scheduler repeats its needs, which omit jobs that ended meanwhile. A scheduler that
     // only reports draining does not.
     const isReturn = known !== undefined && known.draining === draining && known.durable === durable;
     if (isReturn) this.#dispatcher.withdrawAll(from, now);
-    this.registry.enlist(from, message, now);
+    schedulers.rehome(from, message, now);
     this.#tellOfScheduler(from, message, known, hadIt);
-    this.#rehome(from, message.previousIncarnations, now);
+    this.#dispatcher.rehome(tag, from, message.previousIncarnations, now);
     this.welcome(from);
     this.#publisher.newcomer(from);
     this.#publisher.publishSoon(now);
@@ -280,18 +265,12 @@ export class Membership {
     return scheduler?.address === from ? undefined : scheduler;
   }
 
-  /** A scheduler that is present has no next incarnation. */
-  #rehome(from: Address, previousIncarnations: readonly Address[], now: Millis): void {
-    const formers = previousIncarnations.filter((former) => !this.registry.schedulers.has(former));
-    this.#dispatcher.rehome(from, formers, now);
-  }
-
   /**
    * A scheduler with the same journal knows its previous incarnations, unless the journal was reset to an earlier
    * state.
    */
   #lookBehind(from: Address, { name, tag, previousIncarnations }: MessageOf<'enlist'>): void {
-    const known = this.registry.schedulerTagged(tag) ?? this.away.tagged(tag);
+    const known = this.registry.schedulers.tagged(tag);
     const last = known?.address ?? this.expected.lastAddressOf(tag);
     if (last === undefined || last === from || previousIncarnations.includes(last)) return;
     this.#env.journalWentBack?.(name);
@@ -299,7 +278,7 @@ export class Membership {
 
   /** Schedulers with local journals; no one else knows of their jobs. */
   #remembered(): Remembered[] {
-    const known = [...this.registry.schedulers.values(), ...this.away.all()]
+    const known = this.registry.schedulers.all
       .filter(({ durable, epoch, adopted }) => durable && epoch === 0 && !adopted)
       .map(({ name, tag, address }) => ({ name, tag, address }));
     const tags = new Set(known.map(({ tag }) => tag));
@@ -309,9 +288,9 @@ export class Membership {
 
   /** A scheduler reports parties that it knows from the previous central. */
   remembers(from: Address, { schedulers, workers }: MessageOf<'remember'>, now: Millis): void {
-    if (!this.registry.schedulers.has(from)) return;
+    if (!this.registry.schedulers.members.has(from)) return;
     for (const scheduler of schedulers) {
-      const present = this.registry.schedulerTagged(scheduler.tag);
+      const present = this.registry.schedulers.memberTagged(scheduler.tag);
       if (present === undefined) this.expected.remembers(scheduler);
       else if (this.#isOlder(present, scheduler.address)) this.#env.journalWentBack?.(present.name);
     }
@@ -345,7 +324,7 @@ export class Membership {
   /** Sends the changed settings to all parties. */
   welcomeAll(): void {
     for (const worker of this.registry.workers.keys()) this.welcome(worker);
-    for (const scheduler of this.registry.schedulers.keys()) this.welcome(scheduler);
+    for (const scheduler of this.registry.schedulers.members.keys()) this.welcome(scheduler);
   }
 
   /** The party has missed an update. */
@@ -358,14 +337,14 @@ export class Membership {
 
   /** Its connection broke, so another party may take its name or journal before its lease ends. */
   disconnected(from: Address, now: Millis): void {
-    const party = this.registry.workers.get(from) ?? this.registry.schedulers.get(from);
+    const party = this.registry.workers.get(from) ?? this.registry.schedulers.members.get(from);
     if (party !== undefined) party.brokeAt = now;
   }
 
   /** Records a heartbeat of a member. @returns the record of a worker */
   heard(from: Address, { busy, queued }: MessageOf<'heartbeat'>, now: Millis): WorkerRecord | undefined {
     const worker = this.registry.workers.get(from);
-    const scheduler = this.registry.schedulers.get(from);
+    const scheduler = this.registry.schedulers.members.get(from);
     if (worker !== undefined) {
       worker.lastSeenAt = now;
       worker.busy = busy;
@@ -411,9 +390,9 @@ export class Membership {
   /** Lets another scheduler take over the jobs of this one, whether it is present or not. */
   takeOver(from: Address, { request, scheduler: name }: MessageOf<'takeOverFrom'>, now: Millis): void {
     if (name === ALL) return this.#takeAllOver(from, request, now);
-    const present = this.registry.schedulerNamed(name);
+    const present = this.registry.schedulers.memberNamed(name);
     const unowned = this.expected.unowned(now).filter((journal) => journal.name === name);
-    const gone = present ?? this.away.named(name);
+    const gone = this.registry.schedulers.named(name);
     if (gone === undefined && unowned.length > 0) {
       for (const { tag } of unowned) this.#takeovers.want(tag);
       this.#takeovers.look(now);
@@ -428,7 +407,7 @@ export class Membership {
       return this.#env.send(from, noTakeover(request, name, gone !== undefined || isMissing));
     }
     this.#takeovers.want(gone.tag);
-    if (present !== undefined) this.#schedulerLost(present.address, 'takeover', now);
+    if (present !== undefined) this.#schedulerLost(present, 'takeover', now);
     this.#takeovers.look(now);
     const value = { scheduler: name, jobs: gone.jobs, schedulers: 1 };
     this.#env.send(from, { type: 'takeover', request, value });
@@ -436,7 +415,7 @@ export class Membership {
 
   /** Gives all shared journals without an owner to other schedulers. */
   #takeAllOver(from: Address, request: number, now: Millis): void {
-    const away = [...this.away.all()].filter(({ epoch }) => epoch > 0);
+    const away = this.registry.schedulers.away.filter(({ epoch }) => epoch > 0);
     const unowned = this.expected.unowned(now);
     for (const { tag } of [...away, ...unowned]) this.#takeovers.want(tag);
     this.#takeovers.look(now);
@@ -447,7 +426,7 @@ export class Membership {
 
   /** Records the journals that a scheduler sees in the shared database. */
   seesJournals(from: Address, { journals }: MessageOf<'journals'>, now: Millis): void {
-    if (this.registry.schedulers.has(from)) this.expected.sees(journals, now);
+    if (this.registry.schedulers.members.has(from)) this.expected.sees(journals, now);
   }
 
   drained(from: Address): void {
@@ -511,18 +490,18 @@ export class Membership {
       this.#removeWorker(worker, now, now);
       this.relabel(now);
     }
-    const scheduler = this.registry.schedulers.get(from);
+    const scheduler = this.registry.schedulers.members.get(from);
     if (scheduler === undefined) return;
     const { name, tag, jobs } = scheduler;
     this.#env.happened?.({ kind: 'scheduler-left', scheduler: name, tag, jobs });
-    this.#removeScheduler(from, now);
+    this.#removeScheduler(scheduler, now);
   }
 
   endLeases(now: Millis): void {
     const { workers, schedulers, givenUp } = this.#leases.ended(now);
     for (const worker of workers) this.#workerLost(worker, 'lease', now);
     if (workers.length > 0) this.relabel(now);
-    for (const { address } of schedulers) this.#schedulerLost(address, 'lease', now);
+    for (const scheduler of schedulers) this.#schedulerLost(scheduler, 'lease', now);
     this.#takeovers.look(now);
     this.#tellOfMissing(now);
     for (const scheduler of givenUp) {
@@ -556,7 +535,7 @@ export class Membership {
     const address = this.#env.nameOf(worker.address);
     const silentMs = now - worker.lastSeenAt;
     const ran = this.#dispatcher.jobsAt(worker.address);
-    const jobs = [...new Set(ran.map(({ owner, number }) => this.idOf(owner, number)))].slice(0, JOBS_NAMED);
+    const jobs = [...new Set(ran.map(({ name: job }) => job))].slice(0, JOBS_NAMED);
     const tasks = Math.max(worker.busy, ran.length);
     this.#env.happened?.({ kind: 'worker-lost', worker: name, address, cause, silentMs, jobs, tasks });
     const why =
@@ -576,33 +555,22 @@ export class Membership {
     this.#publisher.publishSoon(now);
   }
 
-  #schedulerLost(address: Address, cause: LossCause, now: Millis): void {
+  #schedulerLost(lost: SchedulerRecord, cause: LossCause, now: Millis): void {
+    const { name: scheduler, tag, jobs } = lost;
+    const address = this.#env.nameOf(lost.address);
+    const silentMs = now - lost.lastSeenAt;
     this.#counters.schedulersLost++;
-    const lost = this.registry.schedulers.get(address);
-    if (lost !== undefined)
-      this.#env.happened?.({
-        kind: 'scheduler-lost',
-        scheduler: lost.name,
-        tag: lost.tag,
-        address: this.#env.nameOf(address),
-        cause,
-        silentMs: now - lost.lastSeenAt,
-        jobs: lost.jobs,
-      });
-    this.#removeScheduler(address, now);
+    this.#env.happened?.({ kind: 'scheduler-lost', scheduler, tag, address, cause, silentMs, jobs });
+    this.#removeScheduler(lost, now);
   }
 
-  #removeScheduler(address: Address, now: Millis): void {
-    const scheduler = this.registry.schedulers.get(address);
-    this.registry.removeScheduler(address);
+  #removeScheduler(scheduler: SchedulerRecord, now: Millis): void {
+    const { address, durable } = scheduler;
+    this.registry.schedulers.leave(scheduler, now);
     this.#publisher.ownersChanged();
     this.#dispatcher.removeOwner(address, now);
-    if (scheduler?.durable) {
-      this.away.left(scheduler, now);
-      this.#publisher.ownerAway(address);
-    } else {
-      this.#ownerLost(address);
-    }
+    if (durable) this.#publisher.ownerAway(address);
+    else this.#ownerLost(address);
     this.#publisher.publishSoon(now);
   }
 

@@ -7,7 +7,6 @@ import {
   maySeek,
   type Timings,
 } from '@goshawk/core';
-import type { AwayOwners } from './away-owners.js';
 import { memberOf, type Registry, type WorkerRecord } from './registry.js';
 
 /** Number of parties up to which each membership change is published immediately. */
@@ -30,7 +29,6 @@ const NO_VICTIMS: Pick<MessageOf<'peers'>, 'joined' | 'left'> = { joined: [], le
 export class Publisher {
   readonly #env: Environment<'publish'>;
   readonly #registry: Registry;
-  readonly #away: AwayOwners;
   /** Workers know the schedulers, so that they can ask for tasks. */
   readonly #publishesOwners: boolean;
   /** Workers know each other if they may steal; otherwise lists of thousands would be useless. */
@@ -63,14 +61,12 @@ export class Publisher {
   constructor(
     env: Environment<'publish'>,
     registry: Registry,
-    away: AwayOwners,
     { policy, timings }: ClusterSettings,
     remembered: () => MessageOf<'remember'>['schedulers'],
   ) {
     this.#remembered = remembered;
     this.#env = env;
     this.#registry = registry;
-    this.#away = away;
     this.#publishesOwners = maySeek(policy.preset);
     this.#publishesVictims = policy.preset.stealing;
     this.#timings = timings;
@@ -92,7 +88,9 @@ export class Publisher {
 
   /** Whether the party is about to get the complete list anyway. */
   owes(party: Address): boolean {
-    return this.#newcomers.has(party) || (this.#hasOtherOwners && this.#registry.schedulers.has(party));
+    return (
+      this.#newcomers.has(party) || (this.#hasOtherOwners && this.#registry.schedulers.members.has(party))
+    );
   }
 
   #hasChanges(): boolean {
@@ -179,7 +177,7 @@ export class Publisher {
    */
   #pauseMs(): Millis {
     const { publishMs, heartbeatMs } = this.#timings;
-    const parties = this.#registry.workers.size + this.#registry.schedulers.size;
+    const parties = this.#registry.workers.size + this.#registry.schedulers.members.size;
     const pauseMs = publishMs * Math.max(1, parties / TOLD_A_PAUSE);
     return heartbeatMs === 0 ? pauseMs : Math.min(pauseMs, Math.max(publishMs, PAUSE_MAX * heartbeatMs));
   }
@@ -194,7 +192,7 @@ export class Publisher {
     // Created for the first receiver and shared by all; receivers do not modify it.
     const members: Record<number, MessageOf<'members'>> = {};
     let schedulers: MessageOf<'remember'>['schedulers'] | undefined;
-    for (const scheduler of this.#registry.schedulers.keys()) {
+    for (const scheduler of this.#registry.schedulers.members.keys()) {
       const known = this.#newcomers.has(scheduler) ? 0 : since;
       const isOwedOwners = known === 0 || this.#hasOtherOwners;
       if (isOwedOwners) {
@@ -241,12 +239,12 @@ export class Publisher {
 
   /** A draining scheduler without jobs passes its keys to the others immediately. */
   #owningKeys(): Pick<MessageOf<'members'>, 'owners' | 'ownersVersion'> {
-    const present = [...this.#registry.schedulers.values()].filter(
+    const present = [...this.#registry.schedulers.members.values()].filter(
       ({ draining, durable }) => !draining || durable,
     );
     const owners = [
       ...present.map(({ name }) => ({ name, away: false })),
-      ...[...this.#away.all()].map(({ name }) => ({ name, away: true })),
+      ...this.#registry.schedulers.away.map(({ name }) => ({ name, away: true })),
     ];
     return { owners, ownersVersion: this.#ownersVersion };
   }
@@ -257,7 +255,7 @@ export class Publisher {
    * @param since the version that they know; 0: none
    */
   #peers(since: number): MessageOf<'peers'> {
-    const all = this.#publishesOwners ? this.#registry.schedulers.keys() : [];
+    const all = this.#publishesOwners ? this.#registry.schedulers.members.keys() : [];
     return {
       type: 'peers',
       version: this.#peersVersion,

@@ -8,6 +8,7 @@ import {
   type Resources,
   slotsOf,
 } from '@goshawk/core';
+import { Schedulers } from './schedulers.js';
 
 /** Group in which a worker is counted: its partition, or `inactive` if it accepts no work. */
 export type CountedAs = 'inactive' | 'general' | 'short';
@@ -45,44 +46,17 @@ export interface WorkerRecord {
   readonly http: string | undefined;
 }
 
-export interface SchedulerRecord {
-  readonly address: Address;
-  readonly name: string;
-  readonly tag: string;
-  readonly endpoint: string;
-  /** The scheduler keeps a journal, so its jobs survive a crash. */
-  readonly durable: boolean;
-  /** It accepts no new jobs. */
-  readonly draining: boolean;
-  /** See WorkerRecord. */
-  readonly http: string | undefined;
-  /** Epoch of its journal; 0: no takeover. */
-  readonly epoch: number;
-  /** It has taken over the jobs of a lost scheduler, and accepts no others. */
-  readonly adopted: boolean;
-  /** Previous incarnations in its journal. */
-  readonly previousIncarnations: readonly Address[];
-  lastSeenAt: Millis;
-  /** See WorkerRecord. */
-  brokeAt: Millis | undefined;
-  jobs: number;
-  waiting: number;
-}
-
-/** The parties of the cluster in the order in which they joined. */
+/** The parties of the cluster. */
 export class Registry {
+  readonly schedulers = new Schedulers();
+  /** Workers in the order in which they joined. */
   readonly #workers = new Map<Address, WorkerRecord>();
-  readonly #schedulers = new Map<Address, SchedulerRecord>();
   /** Index by name; a scan would be too slow when thousands of workers register at once. */
   readonly #workerNames = new Map<string, WorkerRecord>();
   readonly #freePlaces: number[] = [];
 
   get workers(): ReadonlyMap<Address, WorkerRecord> {
     return this.#workers;
-  }
-
-  get schedulers(): ReadonlyMap<Address, SchedulerRecord> {
-    return this.#schedulers;
   }
 
   /** Number of rows; every row number is smaller. */
@@ -130,35 +104,8 @@ export class Registry {
     if (this.#workerNames.get(name)?.address === address) this.#workerNames.delete(name);
   }
 
-  enlist(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
-    const { type: _, ...said } = message;
-    this.#schedulers.set(from, {
-      ...said,
-      address: from,
-      lastSeenAt: now,
-      brokeAt: undefined,
-      jobs: 0,
-      waiting: 0,
-    });
-  }
-
-  removeScheduler(address: Address): void {
-    this.#schedulers.delete(address);
-  }
-
   workerNamed(name: string): WorkerRecord | undefined {
     return this.#workerNames.get(name);
-  }
-
-  schedulerNamed(name: string): SchedulerRecord | undefined {
-    for (const scheduler of this.#schedulers.values()) if (scheduler.name === name) return scheduler;
-    return undefined;
-  }
-
-  /** Returns the scheduler that owns the tag's jobs. */
-  schedulerTagged(tag: string): SchedulerRecord | undefined {
-    for (const scheduler of this.#schedulers.values()) if (scheduler.tag === tag) return scheduler;
-    return undefined;
   }
 }
 

@@ -68,7 +68,8 @@ export class Rivals {
     const since = now - this.#config.settings.timings.leaseMs;
     let followers = 0;
     for (const { lastSeenAt } of this.#registry.workers.values()) if (lastSeenAt >= since) followers++;
-    for (const { lastSeenAt } of this.#registry.schedulers.values()) if (lastSeenAt >= since) followers++;
+    for (const { lastSeenAt } of this.#registry.schedulers.members.values())
+      if (lastSeenAt >= since) followers++;
     return followers;
   }
 }

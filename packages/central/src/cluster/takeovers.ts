@@ -1,20 +1,12 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
 import type { CentralEnvironment } from '../contract.js';
-import type { AwayOwners } from './away-owners.js';
 import type { ExpectedSchedulers } from './expected-schedulers.js';
 import type { Leases } from './leases.js';
-import type { Registry, SchedulerRecord } from './registry.js';
+import type { SchedulerRecord, Schedulers } from './schedulers.js';
 
 interface Asked {
   readonly whom: Address;
   readonly at: Millis;
-}
-
-/** Actual or intended owners of jobs. */
-interface Owners {
-  readonly registry: Registry;
-  readonly away: AwayOwners;
-  readonly expected: ExpectedSchedulers;
 }
 
 /**
@@ -24,8 +16,7 @@ interface Owners {
  */
 export class Takeovers {
   readonly #env: Pick<CentralEnvironment, 'send' | 'happened'>;
-  readonly #registry: Registry;
-  readonly #away: AwayOwners;
+  readonly #schedulers: Schedulers;
   readonly #expected: ExpectedSchedulers;
   readonly #leases: Leases;
   readonly #leaseMs: Millis;
@@ -37,13 +28,13 @@ export class Takeovers {
 
   constructor(
     env: Pick<CentralEnvironment, 'send' | 'happened'>,
-    { registry, away, expected }: Owners,
+    schedulers: Schedulers,
+    expected: ExpectedSchedulers,
     leases: Leases,
     leaseMs: Millis,
   ) {
     this.#env = env;
-    this.#registry = registry;
-    this.#away = away;
+    this.#schedulers = schedulers;
     this.#expected = expected;
     this.#leases = leases;
     this.#leaseMs = leaseMs;
@@ -70,7 +61,7 @@ export class Takeovers {
 
   /** Asks a scheduler to take over from each one whose lease has ended, and repeats the request until it is done. */
   look(now: Millis): void {
-    const due = [...this.#away.all()].filter((gone) => {
+    const due = this.#schedulers.away.filter((gone) => {
       const isDue = this.#wanted.has(gone.tag) || now >= this.#leases.endsAt(gone);
       return gone.epoch > 0 && isDue;
     });
@@ -89,8 +80,8 @@ export class Takeovers {
   ): void {
     const before = this.#asked.get(tag);
     const isAsked =
-      before !== undefined && now - before.at <= this.#leaseMs && this.#registry.schedulers.has(before.whom);
-    const whom = isAsked ? this.#registry.schedulers.get(before.whom) : this.#leastLoaded();
+      before !== undefined && now - before.at <= this.#leaseMs && this.#schedulers.members.has(before.whom);
+    const whom = isAsked ? this.#schedulers.members.get(before.whom) : this.#leastLoaded();
     if (whom === undefined) return;
     if (!isAsked) {
       this.#asked.set(tag, { whom: whom.address, at: now });
@@ -104,10 +95,10 @@ export class Takeovers {
   /** Counts jobs that its process has already taken over. */
   #leastLoaded(): SchedulerRecord | undefined {
     const load = new Map<string, number>();
-    for (const { endpoint, jobs } of this.#registry.schedulers.values())
+    for (const { endpoint, jobs } of this.#schedulers.members.values())
       load.set(endpoint, (load.get(endpoint) ?? 0) + jobs);
     let least: SchedulerRecord | undefined;
-    for (const scheduler of this.#registry.schedulers.values()) {
+    for (const scheduler of this.#schedulers.members.values()) {
       if (scheduler.epoch === 0 || scheduler.adopted || scheduler.draining) continue;
       if (least === undefined || load.get(scheduler.endpoint)! < load.get(least.endpoint)!) least = scheduler;
     }

@@ -632,10 +632,11 @@ describe('a restarted owner', () => {
 
   function restarted() {
     const bench = new Bench(2);
+    bench.dispatcher.rehome('t', OWNER, [], bench.now);
     bench.need(1, { tasks: 2 });
     for (const at of [0, 1]) bench.pull(at, { heard: [1], free: 0, runs: [1] });
     bench.dispatcher.removeOwner(OWNER, bench.now);
-    bench.dispatcher.rehome(NEXT, [OWNER], bench.now);
+    bench.dispatcher.rehome('t', NEXT, [OWNER], bench.now);
     bench.sent.length = 0;
     return bench;
   }
@@ -643,7 +644,7 @@ describe('a restarted owner', () => {
   test('has its job once, with its running tasks', () => {
     const bench = restarted();
     bench.need(1, { tasks: 3, jobTasks: 5 }, NEXT);
-    expect([...bench.dispatcher.books.jobs].map(({ owner, running }) => [owner, running])).toEqual([
+    expect([...bench.dispatcher.books.jobs].map(({ owner, running }) => [owner.address, running])).toEqual([
       [NEXT, 2],
     ]);
   });
@@ -659,17 +660,61 @@ describe('a restarted owner', () => {
   test('gets runs that a worker reports under a former incarnation, before or after it joins', () => {
     const bench = new Bench(2);
     bench.found(0, [{ owner: OWNER, job: 4, match: 1 }]);
-    bench.dispatcher.rehome(NEXT, [OWNER], bench.now);
+    bench.dispatcher.rehome('t', NEXT, [OWNER], bench.now);
     bench.found(1, [{ owner: OWNER, job: 4, match: 1 }]);
-    expect([bench.running(4, NEXT), bench.dispatcher.books.job(NEXT, 4)?.owner]).toEqual([2, NEXT]);
+    expect([bench.running(4, NEXT), bench.dispatcher.books.job(NEXT, 4)?.owner.address]).toEqual([2, NEXT]);
   });
+
+  test('has one job if workers report its tasks under two of its addresses', () => {
+    const bench = new Bench(2);
+    bench.found(0, [{ owner: OWNER, job: 4, match: 1 }]);
+    bench.found(1, [{ owner: NEXT, job: 4, match: 1 }]);
+    bench.dispatcher.rehome('t', NEXT, [OWNER], bench.now);
+    bench.settle();
+    expect([...bench.dispatcher.books.jobs].map(({ name, running }) => [name, running])).toEqual([
+      ['t-4', 2],
+    ]);
+    for (const at of [0, 1]) bench.pull(at, { heard: [1], free: 1 });
+    expect(bench.running(4, NEXT)).toBe(0);
+  });
+
+  test.each([OWNER, NEXT])(
+    'has no placed task left once a worker reports its end, by the address %i',
+    (owner) => {
+      const bench = new Bench(1, 1, 'hawk');
+      bench.dispatcher.rehome('t', OWNER, [], bench.now);
+      bench.dispatcher.place(
+        OWNER,
+        {
+          type: 'place',
+          job: 1,
+          stage: 0,
+          long: true,
+          tasks: [{ task: 0, attempt: 1 }],
+          estimateMs: 9_000,
+          demand: NO_RESOURCES,
+          requires: undefined,
+        },
+        bench.now,
+      );
+      bench.settle();
+      expect(bench.dispatcher.placedTasks).toBe(1);
+      bench.dispatcher.removeOwner(OWNER, bench.now);
+      bench.dispatcher.rehome('t', NEXT, [OWNER], bench.now);
+      const ended = { type: 'placementEnded', owner, job: 1, task: 0, attempt: 1 } as const;
+      bench.dispatcher.placementEnded(0 as Address, ended, bench.now);
+      expect(bench.dispatcher.placedTasks).toBe(0);
+    },
+  );
 
   test('keeps its job if a former incarnation has another job with that number', () => {
     const bench = new Bench(2);
     bench.need(1, {}, NEXT);
     bench.need(1, {}, OWNER);
-    bench.dispatcher.rehome(NEXT, [OWNER], bench.now);
+    bench.dispatcher.rehome('t', NEXT, [OWNER], bench.now);
     bench.settle();
-    expect([...bench.dispatcher.books.jobs].map(({ owner, number }) => [owner, number])).toEqual([[NEXT, 1]]);
+    expect([...bench.dispatcher.books.jobs].map(({ owner, number }) => [owner.address, number])).toEqual([
+      [NEXT, 1],
+    ]);
   });
 });

@@ -256,7 +256,7 @@ export class Dispatcher {
   /** The owner has no task (left) for the match. */
   unused(owner: Address, { worker, match }: MessageOf<'unused'>, now: Millis): void {
     const run = this.books.worker(worker)?.runOf(match);
-    if (run === undefined || run.isConfirmed || run.stage.job.owner !== owner) return;
+    if (run === undefined || run.isConfirmed || run.stage.job.owner.address !== owner) return;
     this.#end(run, 'declined', now);
   }
 
@@ -373,9 +373,9 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** The owner is a later incarnation of these, and continues their jobs. */
-  rehome(owner: Address, formers: readonly Address[], now: Millis): void {
-    this.books.rehome(owner, formers, now);
+  /** The scheduler of the tag has this address from now on; see `ClusterBooks.rehome`. */
+  rehome(tag: string, address: Address, formers: readonly Address[], now: Millis): void {
+    this.books.rehome(tag, address, formers, now);
   }
 
   /** No scheduler will continue the jobs of the owner. */
@@ -431,13 +431,9 @@ export class Dispatcher {
     return startable(waiting, this.#policy, this.books, now);
   }
 
-  /**
-   * Returns actual and fair shares.
-   *
-   * @param idOf the owner's id of a job
-   */
-  shares(idOf: (job: BookedJob) => string): ClusterShares {
-    return sharesOf(this.books, this.#policy, idOf);
+  /** Returns actual and fair shares. */
+  shares(): ClusterShares {
+    return sharesOf(this.books, this.#policy);
   }
 
   /**
@@ -497,8 +493,8 @@ export class Dispatcher {
   #match({ job, index }: BookedStage, runs: readonly BookedRun[]): void {
     const workers = runs.map((run) => ({ worker: run.worker.address, match: this.#number(run) }));
     const noneWaiting = this.books.waitingTasks === 0 || undefined;
-    const newcomers = this.#newcomers(job.owner, runs);
-    this.#env.send(job.owner, {
+    const newcomers = this.#newcomers(job.owner.address, runs);
+    this.#env.send(job.owner.address, {
       type: 'matched',
       job: job.number,
       stage: index,
@@ -537,7 +533,8 @@ export class Dispatcher {
     run.askedAt = now;
     const { job } = run.stage;
     const { address } = run.worker;
-    this.#env.send(job.owner, { type: 'preempt', job: job.number, worker: address, match: run.match });
+    const to = job.owner.address;
+    this.#env.send(to, { type: 'preempt', job: job.number, worker: address, match: run.match });
   }
 
   /** Number of matches in flight to the owner of a stage, if they are recent. */
@@ -551,7 +548,7 @@ export class Dispatcher {
     if (this.#lostAfterMs === 0 || now - run.askedAt < this.#lostAfterMs) return;
     run.askedAt = now;
     const { job } = run.stage;
-    this.#env.send(job.owner, {
+    this.#env.send(job.owner.address, {
       type: 'checkMatch',
       job: job.number,
       worker: run.worker.address,

@@ -46,6 +46,6 @@ export class OccupiedNews {
     const bits = this.#occupied.changed(this.#source, this.#registry.places);
     if (bits === undefined) return;
     const message: Message = { type: 'occupied', bits };
-    for (const scheduler of this.#registry.schedulers.keys()) this.#env.send(scheduler, message);
+    for (const scheduler of this.#registry.schedulers.members.keys()) this.#env.send(scheduler, message);
   }
 }

@@ -132,7 +132,8 @@ export class Placements {
   }
 
   #send(job: BookedJob, runs: readonly BookedRun[]): void {
-    const { owner, number, long } = job;
+    const { number, long } = job;
+    const owner = job.owner.address;
     const at: MessageOf<'placed'>['at'][number][] = [];
     for (const run of runs) {
       const { index, estimateMs, demand: vector } = run.stage;

@@ -13,6 +13,7 @@ function books(): ClusterBooks {
   const made = new ClusterBooks();
   const worker = made.addWorker(1 as Address, made.names.capacityOf(4, { cpu: 8 }));
   made.setOpen(worker, true);
+  made.rehome('t', OWNER, [], 0);
   for (const [job, user] of ['ann', 'ben'].entries()) {
     const booked = made.declare(OWNER, job, { arrivedAt: 0, user, tasks: 3 });
     const stage = made.stage(booked, 0, { demand: made.names.demandOf({ cpu: 2 }), estimateMs: 1_000 });
@@ -26,7 +27,7 @@ test('shares list jobs by allocation, with the fair share from the policy', () =
   const made = books();
   const policy = makePolicy('drf', {}, CONTEXT);
   policy.heard(made.takeNews(), 0);
-  const { by, capacity, jobs, total } = sharesOf(made, policy, ({ number }) => `t-${number}`);
+  const { by, capacity, jobs, total } = sharesOf(made, policy);
   expect({ by, capacity, total }).toEqual({ by: 'job', capacity: { slot: 4, cpu: 8 }, total: 2 });
   expect(jobs).toEqual([
     {
@@ -47,7 +48,7 @@ test('a policy without shares reports no fair shares', () => {
   const made = books();
   const policy = makePolicy('gs', {}, CONTEXT);
   policy.heard(made.takeNews(), 0);
-  const { by, jobs } = sharesOf(made, policy, ({ number }) => `t-${number}`);
+  const { by, jobs } = sharesOf(made, policy);
   expect(by).toBeUndefined();
   expect(jobs.every(({ due }) => due === undefined)).toBe(true);
 });

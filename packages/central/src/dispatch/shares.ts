@@ -9,14 +9,9 @@ import {
   slotsIn,
   type Vector,
 } from '@goshawk/core';
-import type { BookedJob, CentralPolicy, ClusterBooks } from '@goshawk/policies';
+import type { CentralPolicy, ClusterBooks } from '@goshawk/policies';
 
-/** @param idOf the owner's id of a job */
-export function sharesOf(
-  books: ClusterBooks,
-  policy: CentralPolicy,
-  idOf: (job: BookedJob) => string,
-): ClusterShares {
+export function sharesOf(books: ClusterBooks, policy: CentralPolicy): ClusterShares {
   const shares = policy.shares?.(books);
   // Tasks that share CPUs are limited by CPUs, not by slots.
   const hasSlots = (books.capacity[SLOT] ?? 0) <= slotsIn(books.capacity);
@@ -34,7 +29,7 @@ export function sharesOf(
     }
     const due = shares?.dueTo(job);
     return {
-      id: idOf(job),
+      id: job.name,
       user: job.user,
       weight: job.weight,
       running: job.running,

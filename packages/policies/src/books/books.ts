@@ -20,6 +20,7 @@ import type { Attributes, ClusterView, News, RunEnd } from '../contract.js';
 import { fitsEver, hasRoom } from '../fitting.js';
 import {
   BookedJob,
+  BookedOwner,
   BookedRun,
   type BookedStage,
   BookedWorker,
@@ -40,9 +41,10 @@ export class ClusterBooks implements ClusterView {
   longChanges = 0;
   readonly #workers = new Map<Address, BookedWorker>();
   readonly #byId: (BookedWorker | undefined)[] = [];
-  readonly #jobs = new Map<Address, Map<number, BookedJob>>();
-  /** Current incarnation of owners to which workers may still refer by an earlier one. */
-  readonly #presentOwners = new Map<Address, Address>();
+  /** Owners by all of their addresses. */
+  readonly #owners = new Map<Address, BookedOwner>();
+  readonly #ownersByTag = new Map<string, BookedOwner>();
+  readonly #ownersWithJobs = new Set<BookedOwner>();
   #grants: UserGrants = new Map();
   readonly #byUser = new Map<string, Set<BookedJob>>();
   readonly #limits = new RunningLimits(this.names);
@@ -67,7 +69,7 @@ export class ClusterBooks implements ClusterView {
   }
 
   get jobs(): Iterable<BookedJob> {
-    return [...this.#jobs.values()].flatMap((ofOwner) => [...ofOwner.values()]);
+    return [...this.#ownersWithJobs].flatMap(({ jobs }) => [...jobs.values()]);
   }
 
   /** Tasks that may start and have no worker. */
@@ -136,71 +138,113 @@ export class ClusterBooks implements ClusterView {
     if (less) this.#shrank(worker);
   }
 
-  // ---- jobs
-
-  job(owner: Address, number: JobNumber): BookedJob | undefined {
-    return this.#jobs.get(this.#presentOwner(owner))?.get(number);
-  }
-
-  jobsOf(owner: Address): Iterable<BookedJob> {
-    return this.#jobs.get(this.#presentOwner(owner))?.values() ?? [];
-  }
+  // ---- owners
 
   /**
-   * The owner has restarted: its jobs and runs move to the new address. Former addresses, which some workers may
-   * still use, are aliases of the new one from now on.
+   * The scheduler of the tag has this address from now on: it has enlisted for the first time, has restarted, or another
+   * has taken over its journal.
+   *
+   * @param formers earlier addresses, which workers may still use
    */
-  rehome(owner: Address, formers: readonly Address[], now: Millis): void {
-    for (const [former, present] of this.#presentOwners)
-      if (present === owner || formers.includes(present)) this.#presentOwners.delete(former);
-    for (const former of formers) {
-      if (former === owner) continue;
-      for (const job of [...(this.#jobs.get(former)?.values() ?? [])]) this.#move(job, owner, now);
-      this.#presentOwners.set(former, owner);
+  rehome(tag: string, address: Address, formers: readonly Address[], now: Millis): void {
+    const owner = this.#ownersByTag.get(tag) ?? this.#ownerAt(address);
+    const isMoved = owner.address !== address;
+    const addresses = new Set([address, ...formers.filter((each) => this.#mayBe(each, tag))]);
+    for (const each of owner.addresses) if (!addresses.has(each)) this.#owners.delete(each);
+    for (const each of addresses) {
+      const other = this.#owners.get(each);
+      this.#owners.set(each, owner);
+      if (other !== undefined && other !== owner) this.#merge(other, owner, now);
     }
-    this.#presentOwners.delete(owner);
+    owner.tag = tag;
+    owner.isExpected = true;
+    owner.addresses = [...addresses];
+    this.#ownersByTag.set(tag, owner);
+    // Each incarnation counts its matches from 0.
+    for (const job of isMoved ? owner.jobs.values() : [])
+      for (const stage of job.allStages) stage.matches = 0;
   }
 
   /** The owner is lost for good, and no other scheduler continues its jobs. */
-  forgetOwner(owner: Address): void {
-    for (const [former, present] of this.#presentOwners)
-      if (present === owner) this.#presentOwners.delete(former);
+  forgetOwner(address: Address): void {
+    const owner = this.#owners.get(address);
+    if (owner === undefined) return;
+    owner.isExpected = false;
+    this.#dropIfUnused(owner);
   }
 
-  #move(job: BookedJob, owner: Address, now: Millis): void {
-    const ofOwner = this.#jobsBy(owner);
-    // If two incarnations have different jobs with the same number, the current incarnation's job counts.
-    if (ofOwner.has(job.number)) {
-      this.withdraw(job, now);
-      for (const run of [...job.runs]) this.end(run, 'lost', now);
-      return;
+  /** A scheduler that another tag has enlisted at the address keeps it. */
+  #mayBe(address: Address, tag: string): boolean {
+    const known = this.#owners.get(address)?.tag;
+    return known === undefined || known === tag;
+  }
+
+  /** Workers reported jobs of the owner under an address from before it enlisted. */
+  #merge(other: BookedOwner, owner: BookedOwner, now: Millis): void {
+    for (const job of [...other.jobs.values()]) {
+      const known = owner.jobs.get(job.number);
+      if (known === undefined) {
+        this.#disown(job);
+        this.#own(owner, job);
+      } else {
+        this.withdraw(job, now);
+        for (const run of [...job.runs]) this.#reassign(run, known, now);
+      }
     }
-    const ofFormer = this.#jobs.get(job.owner)!;
-    ofFormer.delete(job.number);
-    if (ofFormer.size === 0) this.#jobs.delete(job.owner);
+  }
+
+  /** Records the run as one of another record of its job. */
+  #reassign(run: BookedRun, job: BookedJob, now: Millis): void {
+    const { worker, startedAt, named, isQueued, match } = run;
+    const stage = this.stage(job, run.stage.index, { demand: run.stage.demand });
+    this.end(run, 'lost', now);
+    if (named !== undefined && job.runOf(named.task) !== undefined) return;
+    if (isQueued) return void this.findQueued(stage, worker, now, named!);
+    const found = this.find(stage, worker, startedAt, named);
+    if (found !== undefined) found.match = match;
+  }
+
+  #ownerAt(address: Address): BookedOwner {
+    const known = this.#owners.get(address);
+    if (known !== undefined) return known;
+    const owner = new BookedOwner(address);
+    this.#owners.set(address, owner);
+    return owner;
+  }
+
+  #own(owner: BookedOwner, job: BookedJob): void {
     job.owner = owner;
-    // Each incarnation counts its matches from 0.
-    for (const stage of job.allStages) stage.matches = 0;
-    ofOwner.set(job.number, job);
+    owner.jobs.set(job.number, job);
+    this.#ownersWithJobs.add(owner);
   }
 
-  #jobsBy(owner: Address): Map<number, BookedJob> {
-    let ofOwner = this.#jobs.get(owner);
-    if (ofOwner === undefined) {
-      ofOwner = new Map();
-      this.#jobs.set(owner, ofOwner);
-    }
-    return ofOwner;
+  #disown({ owner, number }: BookedJob): void {
+    owner.jobs.delete(number);
+    if (owner.jobs.size > 0) return;
+    this.#ownersWithJobs.delete(owner);
+    this.#dropIfUnused(owner);
   }
 
-  #presentOwner(owner: Address): Address {
-    return this.#presentOwners.size === 0 ? owner : (this.#presentOwners.get(owner) ?? owner);
+  #dropIfUnused(owner: BookedOwner): void {
+    if (owner.isExpected || owner.jobs.size > 0) return;
+    if (owner.tag !== undefined) this.#ownersByTag.delete(owner.tag);
+    for (const address of owner.addresses)
+      if (this.#owners.get(address) === owner) this.#owners.delete(address);
+  }
+
+  // ---- jobs
+
+  job(owner: Address, number: JobNumber): BookedJob | undefined {
+    return this.#owners.get(owner)?.jobs.get(number);
+  }
+
+  jobsOf(owner: Address): Iterable<BookedJob> {
+    return this.#owners.get(owner)?.jobs.values() ?? [];
   }
 
   /** Creates or updates the job. */
   declare(by: Address, number: JobNumber, facts: JobFacts): BookedJob {
-    const owner = this.#presentOwner(by);
-    const known = this.job(owner, number);
+    const known = this.job(by, number);
     if (known !== undefined) {
       const { long, user } = known;
       const isNew = known.learn(facts);
@@ -214,9 +258,10 @@ export class ClusterBooks implements ClusterView {
       if (facts.user !== undefined) this.#limits.came(known);
       return known;
     }
+    const owner = this.#ownerAt(by);
     const job = new BookedJob(this.#ids.job.take(), owner, number, facts);
     this.#weigh(job, facts);
-    this.#jobsBy(owner).set(number, job);
+    this.#own(owner, job);
     this.#limits.came(job);
     this.#comes(job);
     this.#tellOfJob({ kind: 'arrived', job });
@@ -361,10 +406,8 @@ export class ClusterBooks implements ClusterView {
 
   /** Deletes a job without waiting or running tasks, unless its owner has declared it. */
   forgetIfOver(job: BookedJob): void {
-    if (!job.isOver || this.job(job.owner, job.number) !== job) return;
-    const ofOwner = this.#jobs.get(job.owner)!;
-    ofOwner.delete(job.number);
-    if (ofOwner.size === 0) this.#jobs.delete(job.owner);
+    if (!job.isOver || job.owner.jobs.get(job.number) !== job) return;
+    this.#disown(job);
     this.#limits.gone(job);
     this.#leaves(job);
     this.#leaving.push(() => {

@@ -51,10 +51,31 @@ export interface StageFacts {
   readonly gang?: boolean;
 }
 
+/**
+ * A scheduler that owns jobs. Its tag identifies it, and with a job's number the job; a restart or a takeover changes
+ * only its addresses.
+ */
+export class BookedOwner {
+  /** Absent until it enlists: workers may report its tasks earlier. */
+  tag: string | undefined;
+  /** Central expects messages from it: it is a member, or away. */
+  isExpected = false;
+  /** The current address, then former ones that workers may still use. */
+  addresses: readonly Address[];
+  readonly jobs = new Map<JobNumber, BookedJob>();
+
+  constructor(address: Address) {
+    this.addresses = [address];
+  }
+
+  get address(): Address {
+    return this.addresses[0]!;
+  }
+}
+
 export class BookedJob implements JobView {
   readonly id: number;
-  /** The current incarnation of its owner. */
-  owner: Address;
+  owner: BookedOwner;
   readonly number: JobNumber;
   arrivedAt: Millis;
   user = '';
@@ -82,12 +103,17 @@ export class BookedJob implements JobView {
   /** Stages by index at the owner, including pilots. */
   readonly #byIndex = new Map<number, BookedStage>();
 
-  constructor(id: number, owner: Address, number: JobNumber, facts: JobFacts) {
+  constructor(id: number, owner: BookedOwner, number: JobNumber, facts: JobFacts) {
     this.id = id;
     this.owner = owner;
     this.number = number;
     this.arrivedAt = facts.arrivedAt;
     this.learn(facts);
+  }
+
+  get name(): string {
+    const { tag } = this.owner;
+    return tag === undefined ? String(this.number) : `${tag}-${this.number}`;
   }
 
   get running(): number {

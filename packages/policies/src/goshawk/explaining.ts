@@ -95,7 +95,7 @@ function reservedFor(stage: StageView, able: readonly WorkerView[], facts: Facts
   }
   if (holder === undefined) return undefined;
   const { job } = holder.stage;
-  return `what is free is reserved for job ${job.number} of scheduler ${job.owner}, which starts ${inTime(holder, now)}`;
+  return `what is free is reserved for job ${job.name}, which starts ${inTime(holder, now)}`;
 }
 
 function inTime({ at }: Reservation, now: Millis): string {

@@ -159,8 +159,7 @@ describe('the order of due times', () => {
     const bench = cluster(1);
     bench.need(9, {});
     bench.need(1, { estimateMs: 200 });
-    const { owner } = bench.stage(1).job;
-    const job = bench.books.declare(owner, 2, { arrivedAt: 0 });
+    const job = bench.books.declare(OWNER, 2, { arrivedAt: 0 });
     const unheard = bench.books.stage(job, 0, { tasks: 1, demand: bench.stage(1).demand });
     bench.books.setWaiting(unheard, 1, 0);
     const line = bench.policy.line!(0);
@@ -789,7 +788,7 @@ describe('why', () => {
     bench.need(1, { demand: { cpu: 3 }, estimateMs: 100 });
     bench.now = 200 * SECOND;
     bench.need(2, { demand: { cpu: 2 }, estimateMs: 90_000 });
-    expect(why(bench, 2)).toContain('reserved for job 1 of scheduler');
+    expect(why(bench, 2)).toContain('reserved for job 1,');
     bench.withdraw(1);
     expect(bench.count(2)).toBe(1);
   });

@@ -98,8 +98,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'resync-ignored',
     what: 'a worker does not hand over what it holds to an owner that was started again',
     file: 'worker/joining',
-    find: 'if (readdress(w, owner, previousIncarnations, now))',
-    replace: 'if (false)',
+    find: 'rehome(w, owner, previousIncarnations, now);',
+    replace: '',
   },
   {
     name: 'match-lost-for-ever',

@@ -54,7 +54,7 @@ test('shares are equal, and follow weights and users', () => {
   expect(dueOf(1)).toEqual([4, 2_000]);
   expect(dueOf(2)).toEqual([4, 2_000]);
   const { books } = made;
-  books.declare(made.stage(1).job.owner, 1, { arrivedAt: 0, weight: 3 });
+  books.declare(made.stage(1).job.owner.address, 1, { arrivedAt: 0, weight: 3 });
   made.settle();
   expect(dueOf(1)).toEqual([6, 3_000]);
 });

@@ -18,7 +18,7 @@ export function tooLarge(demand: Vector, { resources, open }: Facts): PolicyExpl
 }
 
 export function blockedBy({ job, demand }: StageView, { resources }: Facts): PolicyExplanation {
-  const head = `job ${job.number} of scheduler ${job.owner}`;
+  const head = `job ${job.name}`;
   return {
     reason: 'matching',
     sentence: `first come, first served: ${head} is first and needs ${amounts(demand, resources)}, which no worker has free`,

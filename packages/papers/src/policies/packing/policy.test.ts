@@ -243,7 +243,7 @@ test('explains what a task waits for', () => {
     return cluster.explain(stage);
   });
   expect(sentences).toEqual([
-    'first come, first served: job 1 of scheduler 1 is first and needs cpu 2, which no worker has free',
+    'first come, first served: job 1 is first and needs cpu 2, which no worker has free',
     'each task needs cpu 2; the largest free amount at a worker is cpu 1',
     '3 tasks of more than 1/3, at most 1/2 of a worker wait for a worker configured for that size; 0 are, and are full; an empty worker chooses a new configuration',
     'each task needs cpu 2; the largest free amount at a worker is cpu 1',

@@ -1,0 +1,79 @@
+import {
+  type Address,
+  DEFAULT_POLICY,
+  LIVE_TIMINGS,
+  type Message,
+  type MessageOf,
+  type Millis,
+} from '@goshawk/core';
+import { expect, test } from 'vitest';
+import { Central } from '../central.js';
+
+const [A, B, RESTARTED] = [1, 2, 3] as [Address, Address, Address];
+
+/** A cluster in which ann has at most 10 waiting tasks. */
+class Bench {
+  readonly #central: Central;
+  #sent: { to: Address; message: Message }[] = [];
+
+  constructor() {
+    const users = new Map([['ann', { weight: 1, limits: { waiting: 10 } }]]);
+    const settings = { policy: DEFAULT_POLICY, timings: LIVE_TIMINGS };
+    this.#central = new Central(
+      { name: 'central', self: 9 as Address, settings, users },
+      {
+        random: () => 0.5,
+        send: (to, message) => void this.#sent.push({ to, message }),
+        setTimer() {},
+        clearTimer() {},
+        nameOf: (address) => `tcp://host${address}:1!s/0`,
+      },
+    );
+    this.#central.start(0);
+    for (const each of [A, B]) this.enlist(each, `t${each}`);
+  }
+
+  enlist(from: Address, tag: string, previousIncarnations: Address[] = [], epoch = 0): void {
+    const more = { epoch, adopted: false, durable: true, draining: false, http: undefined, endpoint: '' };
+    const enlist = { type: 'enlist', name: `s-${tag}`, tag, previousIncarnations, ...more } as const;
+    this.#central.receive(from, enlist, 0);
+  }
+
+  reports(from: Address, waiting: number): void {
+    this.#central.receive(from, { type: 'holdings', users: [{ user: 'ann', waiting, journal: 0 }] }, 0);
+  }
+
+  leaves(from: Address): void {
+    this.#central.receive(from, { type: 'leave' }, 0);
+  }
+
+  /** Waiting tasks of ann at other schedulers, as reported to one. */
+  elsewhere(to: Address, now: Millis): number {
+    this.#sent = [];
+    this.#central.receive(to, { type: 'heartbeat', busy: 0, queued: 0 }, now);
+    const limits = this.#sent.find((sent) => sent.to === to && sent.message.type === 'limits');
+    return (
+      (limits!.message as MessageOf<'limits'>).elsewhere.find(({ user }) => user === 'ann')?.waiting ?? 0
+    );
+  }
+}
+
+test('the usage at a scheduler that is away still counts', () => {
+  const bench = new Bench();
+  bench.reports(A, 7);
+  bench.leaves(A);
+  expect(bench.elsewhere(B, 100)).toBe(7);
+});
+
+test.each([
+  ['restarted', 0],
+  ['taken over', 2],
+])('the usage at a scheduler that was %s counts once, and not against itself', (_how, epoch) => {
+  const bench = new Bench();
+  bench.reports(A, 7);
+  bench.leaves(A);
+  bench.enlist(RESTARTED, 't1', [A], epoch);
+  expect([bench.elsewhere(B, 100), bench.elsewhere(RESTARTED, 100)]).toEqual([7, 0]);
+  bench.reports(RESTARTED, 6);
+  expect(bench.elsewhere(B, 200)).toBe(6);
+});

@@ -1,0 +1,120 @@
+import type { Address, MessageOf, Millis } from '@goshawk/core';
+
+/** A scheduler whose journal only it can read is given up after this time. ms */
+const GIVEN_UP_MS = 10 * 60_000;
+
+/** The owner of a tag's jobs; its address changes when it restarts or when another takes over its journal. */
+export interface SchedulerRecord {
+  readonly address: Address;
+  readonly name: string;
+  readonly tag: string;
+  readonly endpoint: string;
+  /** The scheduler keeps a journal, so its jobs survive a crash. */
+  readonly durable: boolean;
+  /** It accepts no new jobs. */
+  readonly draining: boolean;
+  /** See WorkerRecord. */
+  readonly http: string | undefined;
+  /** Epoch of its journal; 0: no takeover. */
+  readonly epoch: number;
+  /** It has taken over the jobs of a lost scheduler, and accepts no others. */
+  readonly adopted: boolean;
+  /** Previous incarnations in its journal. */
+  readonly previousIncarnations: readonly Address[];
+  lastSeenAt: Millis;
+  /** See WorkerRecord. */
+  brokeAt: Millis | undefined;
+  jobs: number;
+  waiting: number;
+  /** When it left without its jobs; undefined: it is a member. */
+  awaySince: Millis | undefined;
+}
+
+/**
+ * Schedulers by the tag of their jobs: members, and disconnected ones that keep a journal. The tasks of the latter
+ * continue meanwhile, and their keys stay theirs.
+ */
+export class Schedulers {
+  readonly #byTag = new Map<string, SchedulerRecord>();
+  /** Index of the members. */
+  readonly #members = new Map<Address, SchedulerRecord>();
+
+  /** Members in the order in which they joined. */
+  get members(): ReadonlyMap<Address, SchedulerRecord> {
+    return this.#members;
+  }
+
+  /** Disconnected schedulers, the first to leave first. */
+  get away(): readonly SchedulerRecord[] {
+    return [...this.#byTag.values()].filter(({ awaySince }) => awaySince !== undefined);
+  }
+
+  /** Members, then disconnected schedulers. */
+  get all(): readonly SchedulerRecord[] {
+    return [...this.#members.values(), ...this.away];
+  }
+
+  /** Returns the owner of the tag's jobs, present or away. */
+  tagged(tag: string): SchedulerRecord | undefined {
+    return this.#byTag.get(tag);
+  }
+
+  memberTagged(tag: string): SchedulerRecord | undefined {
+    const known = this.#byTag.get(tag);
+    return known?.awaySince === undefined ? known : undefined;
+  }
+
+  memberNamed(name: string): SchedulerRecord | undefined {
+    for (const scheduler of this.#members.values()) if (scheduler.name === name) return scheduler;
+    return undefined;
+  }
+
+  /** Returns the scheduler of the name: a member, or else one that is away. */
+  named(name: string): SchedulerRecord | undefined {
+    return this.all.find((scheduler) => scheduler.name === name);
+  }
+
+  /** The scheduler of the tag is a member at this address from now on. */
+  rehome(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
+    const { type: _, ...said } = message;
+    const heard = { lastSeenAt: now, brokeAt: undefined, jobs: 0, waiting: 0, awaySince: undefined };
+    const scheduler = { ...said, ...heard, address: from };
+    const before = this.#members.get(from);
+    if (before !== undefined) this.#byTag.delete(before.tag);
+    this.#members.set(from, scheduler);
+    this.#byTag.set(message.tag, scheduler);
+  }
+
+  /** The member has left or is lost. Only one with a journal is away, and may return. */
+  leave(scheduler: SchedulerRecord, now: Millis): void {
+    this.#members.delete(scheduler.address);
+    this.#byTag.delete(scheduler.tag);
+    if (!scheduler.durable) return;
+    scheduler.awaySince = now;
+    this.#byTag.set(scheduler.tag, scheduler);
+  }
+
+  /**
+   * Removes disconnected schedulers that will not return, because their name belongs to one with other jobs. If others
+   * can take over its jobs, the name does not identify a scheduler.
+   */
+  replaced(tag: string, name: string): readonly SchedulerRecord[] {
+    return this.#remove((each) => each.tag !== tag && each.name === name && each.epoch === 0);
+  }
+
+  /** Removes schedulers that have been away too long; a journal that others can read may always find a new owner. */
+  giveUp(now: Millis): readonly SchedulerRecord[] {
+    return this.#remove(({ epoch, awaySince }) => epoch === 0 && now - awaySince! > GIVEN_UP_MS);
+  }
+
+  /** Central was suspended and could not see returns, so that time does not count. */
+  overslept(ms: Millis): void {
+    for (const away of this.away) away.awaySince! += ms;
+  }
+
+  #remove(matches: (away: SchedulerRecord) => boolean): readonly SchedulerRecord[] {
+    const removed = this.away.filter(matches);
+    for (const { tag } of removed) this.#byTag.delete(tag);
+    return removed;
+  }
+}
