@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Address, Message } from '@goshawk/core';
+import { type Address, MESSAGE_TYPES, type Message, rightsFor } from '@goshawk/core';
 import { recordingLogger } from '@goshawk/transport/testing';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Audit, type AuditEntry } from './audit.js';
@@ -89,10 +89,38 @@ describe('an audit log', () => {
     expect(written).toMatchObject([{ action: 'describeShares', outcome: 'refused', code: 'not-allowed' }]);
   });
 
+  it('has every request that needs the right to submit or to operate', () => {
+    const changing = MESSAGE_TYPES.filter((type) =>
+      rightsFor(type).some((right) => right === 'submit' || right === 'operate'),
+    );
+    expect(changing.length).toBeGreaterThan(7);
+    for (const type of changing) {
+      audit.asked(CLIENT, { type, request: 6 } as unknown as Message);
+      audit.answered(CLIENT, { type: 'anything', request: 6 } as unknown as Message, 'x');
+    }
+    expect(written.length).toBe(changing.length);
+  });
+
   it.each([
     [
       { type: 'cancelJob', request: 4, id: 's-1' },
       { action: 'cancel', job: 's-1' },
+    ],
+    [
+      { type: 'cancelTasks', request: 4, id: 's-1', tasks: [] },
+      { action: 'cancel', job: 's-1' },
+    ],
+    [
+      { type: 'cancelJobs', request: 4, user: 'ann' },
+      { action: 'cancel', user: 'ann' },
+    ],
+    [
+      { type: 'appendTasks', request: 4, id: 's-1' },
+      { action: 'append', job: 's-1' },
+    ],
+    [
+      { type: 'updateJob', request: 4, id: 's-1', held: true },
+      { action: 'update', job: 's-1' },
     ],
     [
       { type: 'retryJob', request: 4, id: 's-1', key: 'r' },

@@ -1,0 +1,128 @@
+import {
+  DEFAULT_POLICY,
+  parseJobSpec,
+  RELIABLE_TIMINGS,
+  type UserGrant,
+  type UserGrants,
+} from '@goshawk/core';
+import { presetNamed } from '@goshawk/policies';
+import { expect, test } from 'vitest';
+import { type SimulatedEnd, Simulation } from './simulation.js';
+
+/** Shares are measured between these times, in which all users with a backlog have tasks waiting. ms */
+const [FROM, UNTIL] = [60_000, 260_000];
+const WORKERS = 40;
+const CPUS = 2;
+
+/** Users whose tasks always wait, with their weights. */
+const BACKLOGS: Readonly<Record<string, number>> = { wide: 1, double: 2, triple: 3, flood: 1, long: 1 };
+/** Limits that keep other users below their shares. */
+const GRANTS: UserGrants = new Map<string, UserGrant>([
+  ...Object.entries(BACKLOGS).map(([user, weight]) => [user, { weight }] as [string, UserGrant]),
+  ['tasks', { weight: 4, limits: { running: 3 } }],
+  ['cores', { weight: 4, limits: { cpus: 4 } }],
+  ['memory', { weight: 4, limits: { memory: 2 * 2 ** 30 } }],
+]);
+
+interface Submission {
+  readonly submitMs: number;
+  readonly spec: ReturnType<typeof parseJobSpec>;
+}
+
+function submission(
+  user: string,
+  submitMs: number,
+  count: number,
+  sleep: number,
+  more: object = {},
+): Submission {
+  return {
+    submitMs,
+    spec: parseJobSpec({ user, estimate: sleep, tasks: { count, run: { sleep } }, ...more }),
+  };
+}
+
+/** Jobs of two users who need little, all over the time. */
+function modest(): Submission[] {
+  return Array.from({ length: 42 }, (_, i) => [
+    submission('modest', 5_000 + i * 6_000, 1, 500),
+    submission('frugal', 7_000 + i * 6_000, 2, 1_000),
+  ]).flat();
+}
+
+function greedy(): Submission[] {
+  return [
+    submission('wide', 0, 1_400, 2_000),
+    submission('double', 0, 2_800, 2_000),
+    submission('triple', 0, 4_200, 2_000),
+    ...Array.from({ length: 1_000 }, (_, i) => submission('flood', i * 10, 2, 1_500)),
+    ...Array.from({ length: 20 }, (_, i) => submission('long', i, 8, 20_000)),
+    submission('tasks', 0, 900, 1_000),
+    submission('cores', 0, 320, 2_000, { demand: { cpu: 2 } }),
+    submission('memory', 0, 600, 1_000, { demand: { cpu: 1, memory: '1GiB' } }),
+  ];
+}
+
+async function run(jobs: readonly Submission[]): Promise<SimulatedEnd<Submission>[]> {
+  const simulation = new Simulation<Submission>({
+    workers: WORKERS,
+    slots: CPUS,
+    capacity: { cpu: CPUS, memory: 8 * 2 ** 30 },
+    schedulers: 2,
+    users: GRANTS,
+    settings: {
+      policy: { ...DEFAULT_POLICY, policy: 'goshawk', preset: presetNamed('goshawk') },
+      timings: RELIABLE_TIMINGS,
+    },
+    seed: 1,
+    network: { kind: 'constant', delayMs: 0.5 },
+  });
+  const sorted = jobs.toSorted((one, other) => one.submitMs - other.submitMs);
+  const ends: SimulatedEnd<Submission>[] = [];
+  for await (const batch of simulation.run(sorted)) ends.push(...batch);
+  return ends;
+}
+
+/** Seconds × CPUs of the user between two times. */
+function used(ends: readonly SimulatedEnd<Submission>[], user: string): number {
+  let ms = 0;
+  for (const { job, startsMs, runsMs } of ends) {
+    if (job.spec.user !== user) continue;
+    const cpus = job.spec.stages[0]!.demand.cpu ?? 1;
+    startsMs.forEach((start, task) => {
+      if (start >= 0)
+        ms += cpus * Math.max(0, Math.min(UNTIL, start + runsMs[task]!) - Math.max(FROM, start));
+    });
+  }
+  return ms / 1_000;
+}
+
+/** The longest time from submission to the first start, by user. */
+function waits(ends: readonly SimulatedEnd<Submission>[], user: string): number {
+  return Math.max(
+    ...ends
+      .filter(({ job }) => job.spec.user === user)
+      .map(({ job, startsMs }) => Math.max(...startsMs) - job.submitMs),
+  );
+}
+
+test('ten users with limits and backlogs get their shares, and modest ones do not wait for them', async () => {
+  const alone = await run(modest());
+  const ends = await run([...modest(), ...greedy()]);
+  const seconds = (UNTIL - FROM) / 1_000;
+  const byUser = Object.fromEntries(
+    [...GRANTS.keys(), 'modest', 'frugal'].map((user) => [user, used(ends, user) / seconds]),
+  );
+  const total = Object.keys(BACKLOGS).reduce((sum, user) => sum + byUser[user]!, 0);
+  const weights = Object.values(BACKLOGS).reduce((sum, weight) => sum + weight, 0);
+  for (const [user, weight] of Object.entries(BACKLOGS)) {
+    const share = byUser[user]! / total / (weight / weights);
+    expect([user, Math.abs(share - 1) < 0.05 ? 'fair' : share]).toEqual([user, 'fair']);
+  }
+  // Unused CPUs would also make shares fair.
+  expect(Object.values(byUser).reduce((sum, cpus) => sum + cpus, 0)).toBeGreaterThan(0.97 * WORKERS * CPUS);
+  expect(byUser.tasks).toBeLessThanOrEqual(3);
+  expect(byUser.cores).toBeLessThanOrEqual(4);
+  expect(byUser.memory).toBeLessThanOrEqual(2);
+  for (const user of ['modest', 'frugal']) expect(waits(ends, user) - waits(alone, user)).toBeLessThan(2_000);
+});
