@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { inTurns } from './rounds.js';
 
-test('each way is measured once a round, and each round begins with another', async () => {
+test('each variant is measured once per round, and each round begins with another one', async () => {
   const order: string[] = [];
   const measured = await inTurns(['a', 'b', 'c'], 2, (way, round) => order.push(`${way}${round}`));
   expect(order).toEqual(['a0', 'b0', 'c0', 'b1', 'c1', 'a1']);

@@ -15,12 +15,12 @@ function given(...args: string[]): void {
 describe('options', () => {
   const defaults = { runs: 3, sizes: [1, 2], names: ['a'], policy: 'hawk', keep: undefined, live: true };
 
-  test('are their defaults where nothing is given', () => {
+  test('have their defaults if not given', () => {
     given();
     expect(readOptions(defaults)).toEqual({ ...defaults, json: false, positionals: [] });
   });
 
-  test('are read by the kinds of their defaults', () => {
+  test('are parsed by the types of their defaults', () => {
     given(
       '--runs',
       '0.5',

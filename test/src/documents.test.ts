@@ -50,7 +50,7 @@ describe.each(documents)('%s', (path) => {
   });
 });
 
-test('documents, images and folders that anything names are there', () => {
+test('all named documents, images and folders exist', () => {
   const wrong = files.flatMap((path) => {
     // The changelog may mention files that no longer exist.
     if (path === 'CHANGELOG.md' || /\.(png|gz|golden\.txt)$/.test(path)) return [];
@@ -61,7 +61,7 @@ test('documents, images and folders that anything names are there', () => {
   expect(wrong).toEqual([]);
 });
 
-test('every image is shown', () => {
+test('every image is used', () => {
   const shown = documents.map(textOf).join('\n');
   const images = files.filter((path) => path.startsWith('docs/images/'));
   expect(images.filter((path) => !shown.includes(path.replace('docs/', '')))).toEqual([]);

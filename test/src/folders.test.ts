@@ -11,14 +11,14 @@ test.each([
   ['absolute', join(root, 'a/b/c')],
   ['relative', relative(process.cwd(), join(root, 'd/e'))],
   ['ends with a slash', `${join(root, 'f/g')}/`],
-])('makes a folder and those above it, or finds it: %s', (_, path) => {
+])('creates a folder and its ancestors, or finds it: %s', (_, path) => {
   for (const _ of ['made', 'found']) {
     makeFolder(fs, path, 0o700);
     for (const folder of [path, join(path, '..')]) expect(statSync(folder).mode & 0o777).toBe(0o700);
   }
 });
 
-test('says why it cannot, and makes nothing below', () => {
+test('reports why it cannot create a folder, and creates nothing below', () => {
   const file = join(root, 'file');
   writeFileSync(file, '');
   expect(() => makeFolder(fs, join(file, 'below'))).toThrow(/^ENOTDIR.*below'$/);

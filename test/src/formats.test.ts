@@ -20,7 +20,7 @@ const sources = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '
   .split('\0')
   .filter((path) => /^packages\/[a-z]+\/src\/.*\.ts$/.test(path) && !/\.(test|fixture)\.ts$/.test(path));
 
-test('every format that the sources name is published, or internal for a reason', async () => {
+test('every format in the sources is published, or internal for a reason', async () => {
   const { stdout } = await runHere(['schema']);
   const published = stdout.trim().split('\n');
   const named = new Set(

@@ -216,7 +216,7 @@ describe('imports', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('of the kit for commands are core alone, but for its doors to clusters and policies', () => {
+  test('of the command package are only core, except in its cluster and policy folders', () => {
     const wrong = sources.flatMap((source) => {
       const { path } = source;
       if (source.isTest || packageOf(path) !== 'command') return [];
@@ -228,7 +228,7 @@ describe('imports', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('between packages go through their front door', () => {
+  test('between packages use only their exports', () => {
     const wrong = sources.flatMap((source) =>
       importsOf(source).flatMap(({ specifier, line }) => {
         if (!specifier.startsWith('.')) {
@@ -269,7 +269,7 @@ describe('imports', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('of scripts, which nobody compiles, name what is there', async () => {
+  test('of scripts, which are not compiled, name existing exports', async () => {
     const imports = /^import \{([^}]+)\} from '(@goshawk\/[^']+|\.\.\/dist\/[^']+)'/gm;
     const missing: string[] = [];
     for (const path of tracked('*.mjs', '*.js')) {
@@ -333,7 +333,7 @@ test('node:http is taken by process.getBuiltinModule: with Node 24 an import loa
   expect(wrong).toEqual([]);
 });
 
-test('private members are private at run time as well', () => {
+test('private members are also private at run time', () => {
   const wrong = sources.flatMap(({ path, text }) => {
     const found = /\n\s+private (?!constructor)[^\n]*/.exec(text);
     return found === null ? [] : [`${path}: ${found[0].trim()}; use #`];
@@ -341,7 +341,7 @@ test('private members are private at run time as well', () => {
   expect(wrong).toEqual([]);
 });
 
-test('a log line has the name and role of its process once', () => {
+test('a log line contains the name and role of its process only once', () => {
   const line = /[lL]og(ger)?\.(debug|info|warn|error|fatal)\(\s*\{(|[^}]*,)\s*(name|role)\b\s*[,:}]/;
   const doubled = sources.flatMap(({ path, text, isTest }) =>
     !isTest && path.startsWith('packages/') && line.test(text) ? [`${path}: ${line.exec(text)![0]}`] : [],
@@ -349,7 +349,7 @@ test('a log line has the name and role of its process once', () => {
   expect(doubled).toEqual([]);
 });
 
-test('no test replaces a module, which the files after it in the same process would have too', () => {
+test('no test replaces a module, because later test files in the same process would get it too', () => {
   const wrong = sources.flatMap(({ path, text }) =>
     /\bvi\.(do)?mock\(/i.test(text) ? [`${path}: spy on what it exports`] : [],
   );
@@ -357,7 +357,7 @@ test('no test replaces a module, which the files after it in the same process wo
 });
 
 describe('pure packages', () => {
-  test('name no clock, no chance, no socket and no promise', () => {
+  test('use no clock, randomness, socket or promise', () => {
     const wrong = sources.flatMap(({ path, text, isTest }) => {
       if (isTest || !PURE.includes(packageOf(path) ?? '')) return [];
       return codeOf(text)

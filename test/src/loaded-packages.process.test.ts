@@ -72,7 +72,7 @@ const own = (packages: readonly string[]) =>
   packages.filter((name) => name.startsWith('@goshawk/')).map((name) => name.slice('@goshawk/'.length));
 const onDemand = (packages: readonly string[]) => packages.filter((name) => ON_DEMAND.test(name));
 
-test('a cluster loads no package of research, no solver and no tracing', async () => {
+test('a cluster loads no research packages, no solver and no tracing', async () => {
   const { packages: central, result: others } = await run([...CENTRAL, 'goshawk'], async (log) => {
     const endpoint = /"endpoint":"([^"]+)"/.exec(log)![1]!;
     const joins = ['--central-url', endpoint];

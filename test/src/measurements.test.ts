@@ -18,7 +18,7 @@ test('docs/MEASUREMENTS.md matches the data (UPDATE_GOLDEN=1 writes it)', () => 
   check(PAGE, measurementsPage(measurements));
 });
 
-test('tables of measurements in other documents are those of the data (UPDATE_GOLDEN=1 writes them)', () => {
+test('tables of measurements in other documents match the data (UPDATE_GOLDEN=1 writes them)', () => {
   const paths = execFileSync('git', ['ls-files', '*.md'], { cwd: ROOT, encoding: 'utf8' })
     .trim()
     .split('\n')

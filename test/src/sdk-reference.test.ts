@@ -14,7 +14,7 @@ test('docs/SDK.md matches the declarations (UPDATE_GOLDEN=1 writes it)', () => {
   else expect(readFileSync(PATH, 'utf8')).toBe(page);
 });
 
-test('all that the client exports is in it', () => {
+test('it contains all exports of the client', () => {
   expect(exportedNames()).toEqual(expect.arrayContaining(Object.keys(client)));
   expect(sdkReference()).toContain(
     '- `submit<Value = unknown>(job: JobSubmission, options: CallOptions = {})',

@@ -141,6 +141,7 @@ function docAbove(lines: readonly string[], at: number): string {
     .map((line) => line.replace(/\s*\*\/\s*$/, '').replace(/^\s*\/?\*+ ?/, ''))
     .join(' ')
     .replace(/\s+/g, ' ')
+    .replace(/([^.:;\s])\s*@throws/g, '$1. Throws:')
     .replace(/@throws/g, 'Throws:')
     .replace(/@returns/g, 'Returns:')
     .replace(/@typeParam (\w+)/g, '`$1`:')

@@ -15,7 +15,7 @@ describe('durable jobs', () => {
     expect(report.accepted).toBeGreaterThanOrEqual(6);
   });
 
-  test('of two clients that submit one key at once both get the same job', async () => {
+  test('two clients that submit the same key at once get the same job', async () => {
     await daemons.startScheduler('one');
     await daemons.startScheduler('two');
     expect(await oneKeyTwoClients(daemons, 25)).toEqual({ keys: 25, doubled: [] });
@@ -65,7 +65,7 @@ describe('durable jobs', () => {
     expect((await job.wait()).state).toBe('cancelled');
   });
 
-  test('results are there after a crash', async () => {
+  test('results are available after a crash', async () => {
     const scheduler = await daemons.startScheduler('durable');
     await using client = await daemons.connect();
     const job = await client.submit<number>({

@@ -31,7 +31,7 @@ const WORKERS: Recording = {
 };
 
 describe('both ends of a message', () => {
-  test('are found by the order of the mail between two parties', () => {
+  test('are paired by the order of messages between two parties', () => {
     const travelled = pairUp([SCHEDULER, WORKERS]);
     expect(travelled.map(({ type, delayMs, sameProcess }) => [type, delayMs, sameProcess])).toEqual([
       ['ask', 1, false],
@@ -43,7 +43,7 @@ describe('both ends of a message', () => {
     expect(travelled.map(({ handlingMs }) => handlingMs)).toEqual([0.25, 0.1, 0.1, 0.5, 0.1]);
   });
 
-  test('that do not fit say that something was lost', () => {
+  test('that do not match mean that a message was lost', () => {
     const [, ...rest] = [SCHEDULER, { ...WORKERS, sent: WORKERS.sent.slice(4) }];
     expect(() => pairUp([SCHEDULER, ...rest])).toThrow('message 0 of w/0 s/0 was lost: measure again');
   });
@@ -58,7 +58,7 @@ describe('both ends of a message', () => {
   });
 });
 
-test('the work is from the first submission to the end of the last task', () => {
+test('the work lasts from the first submission to the end of the last task', () => {
   const at = (type: MessageType, sentAt: number) => ({
     type,
     sentAt,
@@ -134,7 +134,7 @@ test('the measurements form a profile for the simulator, phase by phase', () => 
   });
 });
 
-test('the news of an end is what an owner says in the step in which it hears of it', () => {
+test('the news of an end is sent by the owner in the step that handles the end', () => {
   const [client, owner, worker] = [0, 1, 2];
   const seen = (sent: number[][], handled: number[][]): Recording => ({
     ...NOTHING,

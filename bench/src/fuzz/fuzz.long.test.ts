@@ -7,7 +7,7 @@ describe.each([
   ['with keys', true],
   ['without', false],
 ])('a cluster %s', (_, hasKeys) => {
-  test('outlives whatever is sent to it, and serves others meanwhile', async () => {
+  test('survives all inputs, and serves other clients meanwhile', async () => {
     const { crashed, jobs, inputs, refused } = await fuzz({
       seed: 5,
       inputs: INPUTS,

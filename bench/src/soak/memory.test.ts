@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { MemoryWatch } from './memory.js';
 
-test('a process that is gone is left out', () => {
+test('an ended process is omitted', () => {
   const watch = new MemoryWatch();
   const self = { group: 'self', pid: process.pid };
   for (const atMs of [0, 1_000]) watch.sample(atMs, [self, { group: 'gone', pid: 2 ** 30 }]);

@@ -35,7 +35,7 @@ async function isIn(job: JobHandle, state: string): Promise<void> {
 
 describe.runIf(isPostgresThere())('a scheduler that takes over the jobs of another', () => {
   test.each(['taken over from', 'killed'] as const)(
-    'that is %s knows retries, holds, stages, appended tasks and what is to begin later',
+    'that is %s keeps retries, holds, stages, appended tasks and later begin times',
     async (how) => {
       const folder = mkdtempSync(join(tmpdir(), 'goshawk-takeover-'));
       const server = await PostgresServer.start();

@@ -52,7 +52,7 @@ describe.runIf(isThere)('schedulers that share a journal', () => {
     expect(accepted).toBeGreaterThan(0);
   });
 
-  test('go on with what runs while PostgreSQL is away, and by themselves when it is back', async () => {
+  test('continue running tasks while PostgreSQL is down, and recover when it is back', async () => {
     const report = await outage(join(folder, 'outage'), 8_000, note);
     expect(report).toMatchObject({ lost: [], notCompleted: [], doubled: [], reruns: 0 });
     for (const refusal of report.refusals) expect(refusal).toMatch(/^journal-unavailable: .*does not answer/);

@@ -280,7 +280,7 @@ describe('a cluster in which each process has its own key', () => {
     expect(ends).toContainEqual(expect.objectContaining({ attempt: 1, state: 'completed' }));
   });
 
-  it('a process with another role’s key, or another worker’s, is nobody', async () => {
+  it('a process with the key of another role or of another worker is rejected', async () => {
     const url = await ownKeys();
     const key = (file: string) => own(file);
     for (const [args, problem] of [
@@ -321,13 +321,13 @@ describe('goshawk up --secure', () => {
       { cwd: folder },
     );
     running.push(up);
-    const told = JSON.parse(await up.firstLine) as { cluster: string; keys: string };
-    expect(told.keys).toBe(join(folder, 'data', 'keys'));
-    expect((await stat(join(told.keys, 'client.key'))).mode & 0o777).toBe(0o600);
-    for (const where of [[], ['--cluster', told.cluster]]) {
+    const printed = JSON.parse(await up.firstLine) as { cluster: string; keys: string };
+    expect(printed.keys).toBe(join(folder, 'data', 'keys'));
+    expect((await stat(join(printed.keys, 'client.key'))).mode & 0o777).toBe(0o600);
+    for (const where of [[], ['--cluster', printed.cluster]]) {
       expect((await goshawk('submit', ...where, '--sleep', '1ms', '--wait')).exitCode).toBe(0);
     }
-    const stranger = await runGoshawk(['jobs', '--cluster', told.cluster], {
+    const stranger = await runGoshawk(['jobs', '--cluster', printed.cluster], {
       XDG_STATE_HOME: '/nonexistent',
     });
     expect(stranger.exitCode).toBe(3);

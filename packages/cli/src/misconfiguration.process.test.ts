@@ -104,7 +104,7 @@ describe('a daemon exits with one line and code 2', () => {
       'a file of users that is not there',
       ['up', '--users', '/tmp/nobody.json'],
       {},
-      /--users: cannot read \/tmp\/nobody.json: there is no such file; give a file of users/,
+      /--users: cannot read \/tmp\/nobody.json: there is no such file; pass a file of users/,
     ],
     [
       'shares that the policy does not give out',

@@ -73,7 +73,7 @@ beforeAll(async () => {
   cluster = await TestCluster.start([
     ...['--workers', '2', '--schedulers', '1', '--dashboard', '--http', http],
     ...['--shadow', 'history', '--audit-log', join(own, 'audit.jsonl')],
-    ...['--notify-command', `cat >> ${join(own, 'told.jsonl')}`],
+    ...['--notify-command', `cat >> ${join(own, 'notified.jsonl')}`],
   ]);
   completed = (await idOf('--tasks', '2', '--', 'echo', 'hello')).trim();
   failed = await idOf('--tasks', '2', '--', 'sh', '-c', 'echo no >&2; exit 3');
@@ -191,7 +191,7 @@ describe('an output fits its schema', () => {
 
   it('goshawk.notification/1 of each line that --notify-command gets', async () => {
     const notificationLines = async () =>
-      (await readFile(join(own, 'told.jsonl'), 'utf8')).trim().split('\n');
+      (await readFile(join(own, 'notified.jsonl'), 'utf8')).trim().split('\n');
     await expect.poll(async () => (await notificationLines().catch(() => [])).length).toBeGreaterThan(2);
     for (const line of await notificationLines())
       await expectToFit(JSON.parse(line) as Record<string, unknown>, 'goshawk.notification/1');

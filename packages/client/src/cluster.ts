@@ -101,13 +101,14 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Returns actual and fair shares of jobs. Under policies without shares central does not know the users: their schedulers do.
+   * Returns actual and fair shares of jobs. Under policies without shares the schedulers provide the users, because
+   * central does not know them.
    * @throws UnreachableError if central is unavailable
    */
   async shares(options: CallOptions = {}): Promise<ClusterShares> {
     const { value } = await askCentral(
       this.#session,
-      { what: 'who has what', build: (request) => ({ type: 'describeShares', request }) },
+      { what: 'for shares of the cluster', build: (request) => ({ type: 'describeShares', request }) },
       options,
     );
     if (value.jobs.every(({ user }) => user !== '')) return value;

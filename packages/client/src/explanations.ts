@@ -17,12 +17,12 @@ export async function clusterWaiting(session: Session, options: CallOptions): Pr
   const [{ answers, silent }, line] = await Promise.all([
     askSchedulers(
       session,
-      { what: 'for what waits there', build: (request) => ({ type: 'explainWaiting', request }) },
+      { what: 'for its waiting tasks', build: (request) => ({ type: 'explainWaiting', request }) },
       options,
     ),
     ifCentralAnswers(
       session,
-      { what: 'what waits for workers', build: (request) => ({ type: 'explainLine', request }) },
+      { what: 'for waiting tasks', build: (request) => ({ type: 'explainLine', request }) },
       options,
     ),
   ]);
@@ -36,7 +36,7 @@ export async function lineOf(
   options: CallOptions,
 ): Promise<CentralLine | undefined> {
   const order: Ask<'explainNeed'> = {
-    what: 'where a job stands',
+    what: 'for the position of a job',
     build: (request) => ({ type: 'explainNeed', request, owner, job }),
   };
   return (await ifCentralAnswers(session, order, options))?.value;

@@ -31,7 +31,7 @@ export interface JobsOptions extends CallOptions {
   readonly name?: string | undefined;
   /** Excludes jobs that ended earlier. Wall clock, ms since 1970. */
   readonly since?: Millis | undefined;
-  /** All retained ended jobs, rather than the last ten. Default: with `from` or `after`. */
+  /** All retained ended jobs, rather than the last ten. Default: true with `from` or `after`. */
   readonly all?: boolean | undefined;
   /** Number of jobs to skip, to continue a truncated list: its `next`. */
   readonly from?: number | undefined;

@@ -98,6 +98,6 @@ async function readPage(
     { signal },
   );
   const page = answer.value;
-  if (page.next < cursor) throw badAnswer(answer.peer, 'output further on');
+  if (page.next < cursor) throw badAnswer(answer.peer, 'more output');
   return page;
 }

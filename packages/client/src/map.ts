@@ -123,7 +123,7 @@ class MapRun<Input> {
   /** Number of inputs read, inputs appended, results received, and results read. */
   #taken = 0;
   #appended = 0;
-  readonly #came = new Marks();
+  readonly #received = new Marks();
   #read = 0;
   /** Sizes of this run's inputs whose results were not read, by index. */
   readonly #sizes = new Map<number, number>();
@@ -243,7 +243,7 @@ class MapRun<Input> {
 
   /** Waits for more inputs while enough tasks are queued. */
   async #gather(): Promise<void> {
-    const out = this.#appended - this.#came.count;
+    const out = this.#appended - this.#received.count;
     const isEnough = () => this.#gathered.length >= out * FEW || this.#hasAll || this.#lastly !== undefined;
     if (isEnough()) return;
     let isLate = false;
@@ -289,7 +289,7 @@ class MapRun<Input> {
       digest: textOf(digest),
       close,
       // A client that resumes with the key rereads all inputs.
-      taken: digest === undefined ? this.#came.upTo : 0,
+      taken: digest === undefined ? this.#received.upTo : 0,
     };
   }
 
@@ -297,7 +297,7 @@ class MapRun<Input> {
     const { order = 'index', inFlight = IN_FLIGHT } = this.#options;
     for await (const result of job.results({ order, signal: this.#until })) {
       // A retried task appears again.
-      if (!this.#came.add(result.index)) continue;
+      if (!this.#received.add(result.index)) continue;
       this.#results.push(result);
       this.#wake();
       // An earlier run may have left more of them than fit into memory.

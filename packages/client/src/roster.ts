@@ -335,7 +335,7 @@ function parseParty(name: string): { endpoint: string; incarnation: string; inde
 function centralUnknown(seeds: readonly string[]): UnreachableError {
   return new UnreachableError(
     'unreachable',
-    `${seeds.join(', ')} has no address of central`,
+    `${seeds.join(', ')} does not know the address of central`,
     'pass the endpoint of central itself',
   );
 }

@@ -65,7 +65,7 @@ export async function submit(
     const choice = new Choice(session, key, unwilling);
     try {
       const answer = await session.requests.ask({
-        what: 'to take a job',
+        what: 'to accept a job',
         build: (request) => {
           note();
           mayHaveIt = true;
@@ -178,7 +178,7 @@ function mayBeTaken(cause: GoshawkError, key: string | undefined): UnreachableEr
     cause.code,
     `${cause.message}; it may have accepted the job`,
     key === undefined
-      ? '`goshawk jobs` shows once it is back; with --key, submitting again does not create a second job'
+      ? 'once it is back, `goshawk jobs` shows whether it did; with --key, submitting again does not create a second job'
       : 'submit it again with the same key once it is back: this does not create a second job',
     { cause },
   );
@@ -188,7 +188,7 @@ function wentAway(peer: string): UnreachableError {
   return new UnreachableError(
     'owner-away',
     `${peer} stopped responding; it may have accepted the job`,
-    '`goshawk jobs` shows once it is back; with --key, submitting again does not create a second job',
+    'once it is back, `goshawk jobs` shows whether it did; with --key, submitting again does not create a second job',
   );
 }
 

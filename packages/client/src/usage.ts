@@ -14,7 +14,7 @@ import {
 import type { CallOptions } from './options.js';
 import { askSchedulers, type Session } from './session.js';
 
-/** Days are numbers since 1970-01-01 in UTC, both included. */
+/** Days are counted from 1970-01-01 (UTC), and both are included. */
 export interface UsageOptions extends CallOptions, UsageFilter {
   /** Default: by user. */
   readonly by?: readonly UsageGroup[] | undefined;
@@ -25,7 +25,7 @@ export interface Usage {
   readonly by: readonly UsageGroup[];
   readonly since: number | undefined;
   readonly until: number | undefined;
-  /** In order of days, if these are distinguished, and then of the use of CPUs, largest first. */
+  /** Sorted by day, if grouped by day, and then by CPU usage, largest first. */
   readonly rows: readonly UsageRow[];
   readonly totals: UsageSums;
   /** Schedulers that did not answer, and whose jobs are missing. */

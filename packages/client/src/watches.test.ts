@@ -31,7 +31,7 @@ const ended = { kind: 'ended', job: detail('t-1') };
 
 /** Watches job t-1 and records its news. */
 function watch(options: { onSilence?: () => void; timings?: ConnectOptions } = {}) {
-  const told = { progress: [] as JobSummary[], ended: [] as EndedEvent[], failed: [] as GoshawkError[] };
+  const reported = { progress: [] as JobSummary[], ended: [] as EndedEvent[], failed: [] as GoshawkError[] };
   let stop = (): void => {};
   const over = new Promise<void>((resolve) => {
     stop = watchJob(
@@ -43,19 +43,19 @@ function watch(options: { onSilence?: () => void; timings?: ConnectOptions } = {
         onSilence: options.onSilence ?? (() => {}),
       },
       {
-        progress: (job) => told.progress.push(job),
+        progress: (job) => reported.progress.push(job),
         ended: (event) => {
-          told.ended.push(event);
+          reported.ended.push(event);
           resolve();
         },
         failed: (error) => {
-          told.failed.push(error);
+          reported.failed.push(error);
           resolve();
         },
       },
     );
   });
-  return { told, over, stop: () => stop() };
+  return { reported, over, stop: () => stop() };
 }
 
 describe('a watch', () => {
@@ -68,9 +68,9 @@ describe('a watch', () => {
       event(ended);
       event(progress);
     };
-    const { told, over } = watch();
+    const { reported, over } = watch();
     await over;
-    expect(told).toMatchObject({ progress: [{}, {}], ended: [{ kind: 'ended' }], failed: [] });
+    expect(reported).toMatchObject({ progress: [{}, {}], ended: [{ kind: 'ended' }], failed: [] });
   });
 
   test('subscribes again until it gets an answer', async () => {
@@ -78,17 +78,17 @@ describe('a watch', () => {
       if (times === 3) event(ended);
     };
     let silences = 0;
-    const { over, told } = watch({ onSilence: () => silences++ });
+    const { over, reported } = watch({ onSilence: () => silences++ });
     await over;
-    expect(told.ended).toHaveLength(1);
+    expect(reported.ended).toHaveLength(1);
     expect(silences).toBeGreaterThanOrEqual(2);
   });
 
   test('sends keepalives with one number, and learns by them of an end whose message was lost', async () => {
     peer.script = (_message, { event }, times) => event(times < 4 ? progress : ended);
-    const { over, told } = watch();
+    const { over, reported } = watch();
     await over;
-    expect(told.progress).toHaveLength(3);
+    expect(reported.progress).toHaveLength(3);
     expect(new Set(peer.of('watchJob').map(({ request }) => request)).size).toBe(1);
   });
 
@@ -97,54 +97,54 @@ describe('a watch', () => {
       if (times === 1) event(progress);
       if (times === 5) event(ended);
     };
-    const { over, told } = watch();
+    const { over, reported } = watch();
     await over;
-    expect(told).toMatchObject({ ended: [{}], failed: [] });
+    expect(reported).toMatchObject({ ended: [{}], failed: [] });
   });
 
   test('fails if the owner is silent for too long, and says so', async () => {
     peer.script = (_message, { event }, times) => {
       if (times === 1) event(progress);
     };
-    const { over, told } = watch({ timings: IMPATIENT });
+    const { over, reported } = watch({ timings: IMPATIENT });
     await over;
-    expect(told.failed[0]).toMatchObject({ name: 'UnreachableError', code: 'owner-gone' });
-    expect(told.failed[0]!.message).toMatch(
+    expect(reported.failed[0]).toMatchObject({ name: 'UnreachableError', code: 'owner-gone' });
+    expect(reported.failed[0]!.message).toMatch(
       /^no updates about t-1: no answer from scheduler s, which owns it, for /,
     );
   });
 
   test('fails if the job does not exist', async () => {
     peer.script = (_message, { refuse }) => refuse('unknown-job', 'there is no job t-1');
-    const { over, told } = watch();
+    const { over, reported } = watch();
     await over;
-    expect(told.failed).toMatchObject([{ code: 'unknown-job', message: 'there is no job t-1' }]);
+    expect(reported.failed).toMatchObject([{ code: 'unknown-job', message: 'there is no job t-1' }]);
   });
 
   test('fails on an invalid update', async () => {
     peer.script = (_message, { garble }) => garble({ kind: 'ended' });
-    const { over, told } = watch();
+    const { over, reported } = watch();
     await over;
-    expect(told.failed).toMatchObject([{ code: 'bad-answer' }]);
+    expect(reported.failed).toMatchObject([{ code: 'bad-answer' }]);
   });
 
   test('that is stopped unsubscribes, and reports nothing more', async () => {
     peer.script = (_message, { event }) => event(progress);
-    const { told, stop } = watch();
+    const { reported, stop } = watch();
     const { request } = await peer.hears('watchJob');
     stop();
     stop();
     expect((await peer.hears('unwatch')).request).toBe(request);
-    expect(told.ended).toEqual([]);
+    expect(reported.ended).toEqual([]);
     expect(peer.of('unwatch')).toHaveLength(1);
   });
 
   test('unsubscribes when its connection is closed', async () => {
-    const { over, told } = watch();
+    const { over, reported } = watch();
     await peer.hears('watchJob');
     await connection.close();
     await over;
-    expect(told.failed).toMatchObject([{ code: 'closed' }]);
+    expect(reported.failed).toMatchObject([{ code: 'closed' }]);
     await peer.hears('unwatch');
   });
 });

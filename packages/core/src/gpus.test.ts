@@ -75,9 +75,9 @@ describe('GPUs', () => {
           });
         }
         if (used.some((share) => share > GPU_PARTS)) expect.fail(`seed ${seed}, step ${step}: ${used}`);
-        const told = gpusOf(count);
-        told.setFree(gpus.room, gpus.parts);
-        if (told.room !== gpus.room) expect.fail(`seed ${seed}: ${told.room}, not ${gpus.room}`);
+        const received = gpusOf(count);
+        received.setFree(gpus.room, gpus.parts);
+        if (received.room !== gpus.room) expect.fail(`seed ${seed}: ${received.room}, not ${gpus.room}`);
       }
     }
   });

@@ -1,7 +1,7 @@
 import { InputError } from './errors.js';
 import { LIMITS } from './limits.js';
 
-/** Tasks `first` to `last` of a job, both included. */
+/** Tasks from `first` to `last`, inclusively. */
 export interface TaskRange {
   readonly first: number;
   readonly last: number;

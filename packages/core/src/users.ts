@@ -67,7 +67,7 @@ export function parseUsers(text: string, source: string): UserGrants {
       reader.fail(
         at,
         `more than ${LIMITS.usersListedMax} users are listed`,
-        'use "*" for users who are alike',
+        'use "*" for users with equal settings',
       );
     grants.set(user, readGrant(reader, user));
   });

@@ -55,7 +55,7 @@ const WORK = `
   };
   export const environment = () => { const seen = { ...process.env }; process.env.LEFT = 'behind'; return seen; };
   export const eats = () => { const all = []; for (;;) all.push({ all: [all.length] }); };
-  export const told = (_, { job, index, attempt, log, progress }) => {
+  export const informed = (_, { job, index, attempt, log, progress }) => {
     log('line');
     return { job, index, attempt };
   };
@@ -128,7 +128,7 @@ describe('a module task', () => {
 
   it('receives its job, index and attempt, and logs lines of output', async () => {
     const env = { GOSHAWK_JOB: 'a-1', GOSHAWK_TASK: '7', GOSHAWK_ATTEMPT: '2' };
-    const { outcome, sink } = await outcomeOf(executors, call('told'), { env });
+    const { outcome, sink } = await outcomeOf(executors, call('informed'), { env });
     expect(outcome).toEqual({ kind: 'completed', value: { job: 'a-1', index: 7, attempt: 2 } });
     expect(sink.text('stdout')).toBe('line\n');
   });

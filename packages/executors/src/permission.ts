@@ -70,7 +70,7 @@ export class Gate {
     if (this.#modules === true) return { payload };
     if (this.#modules === false) return { refusal: 'this worker does not run module tasks' };
     const path = modulePath(payload);
-    // The real path, so that neither `..` nor a link escapes a listed folder.
+    // Compare real paths, so that neither `..` nor a link escapes a listed folder.
     const real = realPathOf(path);
     if (real === undefined)
       return { refusal: `this worker runs only listed modules, and ${path} does not exist` };

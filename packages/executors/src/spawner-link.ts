@@ -58,7 +58,7 @@ interface ExecExecutorOptions {
   readonly containers?: Containers | undefined;
 }
 
-const NO_IMAGES_APART = 'this worker keeps tasks apart (--run-as), and does not run images';
+const NO_IMAGES_APART = 'this worker isolates tasks (--run-as) and does not run images';
 const NO_ENGINE = 'this worker has no Docker, or may not use it';
 
 /** Calls `forget` when the engine did not start the container, as when the image was removed. */

@@ -80,7 +80,7 @@ function begin(run: number, body: Buffer): void {
     try {
       recordEngine(settings.recordFile, container.program);
     } catch (error) {
-      console.error(`goshawk: cannot record that there are containers: ${(error as Error).message}`);
+      console.error(`goshawk: cannot record running containers: ${(error as Error).message}`);
     }
   }
   const engine = container && { ...container, name: containerName(settings.recordId, run) };

@@ -48,13 +48,13 @@ export async function* lines(
     if (isShown(first)) yield textOf(first, format);
     let next = rest.next();
     for (;;) {
-      const came = await within(next, LIMITS.streamBeatMs);
-      if (came?.done) return;
-      if (came === undefined) {
+      const result = await within(next, LIMITS.streamBeatMs);
+      if (result?.done) return;
+      if (result === undefined) {
         if (format === 'events') yield ': still here\n\n';
         continue;
       }
-      if (isShown(came.value)) yield textOf(came.value, format);
+      if (isShown(result.value)) yield textOf(result.value, format);
       next = rest.next();
     }
   } finally {

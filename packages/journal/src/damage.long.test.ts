@@ -71,7 +71,7 @@ const SEEDS = Number(process.env.GOSHAWK_DAMAGE_SEEDS ?? 64);
 
 describe('a damaged journal', () => {
   test.each(Array.from({ length: SEEDS / 8 }, (_, i) => i * 8))(
-    'is told of, repaired, and never ends a process (seeds from %i)',
+    'is reported, repaired, and never ends a process (seeds from %i)',
     async (first) => {
       for (let seed = first; seed < first + 8; seed++) {
         const { folder, file, how } = await damagedBy(seed);

@@ -22,11 +22,11 @@ test('a killed reader does not make the file grow forever', async () => {
   expect(recordsOf(journal)).toEqual([]);
   await journal.begin('tcp://127.0.0.1:1!s.one/0');
   let recorded = 0;
-  let told = () => {};
+  let opened = () => {};
   journal.listen({
     recorded: (count) => {
       recorded = count;
-      told();
+      opened();
     },
     stateChanged: () => {},
   });
@@ -42,7 +42,7 @@ test('a killed reader does not make the file grow forever', async () => {
       const { recordsAppended } = journal.metrics();
       while (recorded < recordsAppended) {
         await new Promise<void>((resolve) => {
-          told = resolve;
+          opened = resolve;
         });
       }
     }

@@ -44,7 +44,7 @@ export function checkIdentity(value: unknown, where: string): Identity {
   if (typeof given?.format === 'number' && given.format > FORMAT) {
     throw new JournalError(
       'journal-newer',
-      `the journal in ${where} was written by goshawk ${given.version ?? 'by a later version'} in format ${given.format}; this one reads formats up to ${FORMAT}`,
+      `the journal in ${where} was written by goshawk ${given.version ?? 'by a later version'} in format ${given.format}; this version reads formats up to ${FORMAT}`,
       'use that version or a later one',
     );
   }

@@ -62,7 +62,7 @@ describe('versions', () => {
     const error = await openHere().catch((thrown: Error) => thrown);
     expect(error).toMatchObject({
       code: 'journal-newer',
-      message: `the journal in ${folder} was written by goshawk 9.0.0 in format ${FORMAT + 1}; this one reads formats up to ${FORMAT}`,
+      message: `the journal in ${folder} was written by goshawk 9.0.0 in format ${FORMAT + 1}; this version reads formats up to ${FORMAT}`,
       hint: 'use that version or a later one',
     });
   });

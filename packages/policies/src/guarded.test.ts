@@ -104,9 +104,9 @@ describe('what it reports is validated:', () => {
 
   it('counts, of tasks and workers', () => {
     const line = { kindOf: () => 'planned' as const, comesBefore: () => false, keptFor: () => 1.5 };
-    const told = saying({ line: () => ({ ...line, longRunning: -1, longLimit: Number.NaN }) }).line!(0);
+    const guarded = saying({ line: () => ({ ...line, longRunning: -1, longLimit: Number.NaN }) }).line!(0);
     const { stage } = firstOf(booksWith(1));
-    expect([told.keptFor(stage), told.longRunning, told.longLimit]).toEqual([0, 0, 0]);
+    expect([guarded.keptFor(stage), guarded.longRunning, guarded.longLimit]).toEqual([0, 0, 0]);
   });
 
   it('sentences of bounded length', () => {
@@ -119,7 +119,7 @@ describe('what it reports is validated:', () => {
   it('shares of what there is', () => {
     const books = booksWith(1);
     const [job] = books.jobs;
-    for (const [due, told] of [
+    for (const [due, guarded] of [
       [
         [1, 2, 3],
         [1, 2],
@@ -127,7 +127,7 @@ describe('what it reports is validated:', () => {
       [[Number.NaN], []],
     ] as const) {
       const shares = saying({ shares: () => ({ by: 'team' as 'job', dueTo: () => due }) }).shares!(books);
-      expect([shares.by, shares.dueTo(job!)]).toEqual(['job', told]);
+      expect([shares.by, shares.dueTo(job!)]).toEqual(['job', guarded]);
     }
   });
 });

@@ -70,7 +70,7 @@ export const ESTIMATORS = {
     make: (_argument, settings) => new HistoryEstimator('3sigma', settings, inverseSquareEstimate),
   },
   '3sigma-tl': {
-    title: 'the same, with priority for jobs of few tasks as with pilot (a baseline of SLearn)',
+    title: 'as 3sigma, with priority for jobs of few tasks as with pilot (a baseline of SLearn)',
     make: (_argument, settings) =>
       new HistoryEstimator('3sigma-tl', settings, inverseSquareEstimate, settings.thinLimit),
   },

@@ -57,7 +57,7 @@ export class Guarded implements Estimator {
         if (isComplete(evidence)) return 'does not decide although all pilots have ended';
         return verdict.againInMs >= LEAST_WAIT_MS
           ? undefined
-          : `wants to be asked again after ${verdict.againInMs} ms`;
+          : `requests the next call after ${verdict.againInMs} ms`;
       },
       () => (isComplete(evidence) ? plainVerdict(evidence) : NEVER),
     );

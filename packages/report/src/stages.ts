@@ -72,7 +72,7 @@ export class StageTally {
   }
 
   #fairness(): FairnessResults {
-    // A run of decades has wider windows rather than more of them.
+    // Very long runs have wider windows instead of more windows.
     const factor = Math.max(1, Math.ceil(this.#until / this.#windowSeconds / WINDOWS_MAX));
     const windowSeconds = factor * this.#windowSeconds;
     const weights = new Weights(this.#jobs);
@@ -280,7 +280,7 @@ class Weights {
     for (let at = from; at < to; ) {
       let depth = 0;
       let is = this.#lesser(0, at, needs);
-      // The range is as wide as its alignment and the end allow, with the same lesser value throughout.
+      // Take the widest aligned range before the end in which the same value is the lesser one.
       while ((at >> depth) % 2 === 0 && at + 2 ** (depth + 1) <= to) {
         const wider = this.#lesser(depth + 1, at >> (depth + 1), needs);
         if (wider === undefined) break;
@@ -325,8 +325,8 @@ class Windows {
   }
 
   /**
-   * Adds a value to the windows before `to`.
-   * @param to not among them
+   * Adds a value to the windows from `from` up to `to`, exclusively.
+   *
    */
   addAll(from: number, to: number, value: number): void {
     if (to <= from) return;

@@ -326,7 +326,7 @@ describe('clients', () => {
     expect(bench.request({ ...submit, request: 3, spec: other })).toMatchObject({ code: 'key-conflict' });
   });
 
-  test('requests about all jobs have a time budget, and excess requests are told when to retry', () => {
+  test('requests about all jobs have a time budget, and excess requests get a retry time', () => {
     const bench = new Bench();
     bench.members(W1);
     for (let i = 0; i < 1_000; i++) bench.submit({ tasks: [{ sleep: 1 }] });

@@ -177,7 +177,7 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
       await writeFile(join(folder, 'job_events', `${PART}.gz`), 'none');
       return folder;
     },
-    /^\/job_events: part 0 is there twice, plain and gzipped; /,
+    /^\/job_events: part 0 exists twice, plain and gzipped; /,
   ],
   [
     'the folder of one table',

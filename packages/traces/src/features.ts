@@ -24,7 +24,11 @@ export async function readSideFile(file: string): Promise<SideFile> {
   for await (const row of readHeadedCsv(file, ['line'])) {
     const line = row.required('line');
     if (byLine.has(line)) {
-      throw new WorkloadError(`line ${line} of the trace has two rows here`, 'remove one of them', row);
+      throw new WorkloadError(
+        `this file has two rows for line ${line} of the trace`,
+        'remove one of them',
+        row,
+      );
     }
     byLine.set(line, { ...featuresOf(row), tasks: row.amount('tasks') });
   }

@@ -22,7 +22,7 @@ function watch<T>(name: string): T[] {
 }
 
 describe('the diagnostics channels', () => {
-  test('tell of each message at both of its ends, by names that both know', async () => {
+  test('publish each message at sender and receiver, with the same names', async () => {
     const sent = watch<MessageSent>('goshawk.message.sent');
     const handled = watch<MessageHandled>('goshawk.message.handled');
     const [a, b] = [await mailboxes.open(), await mailboxes.open()];
@@ -39,7 +39,7 @@ describe('the diagnostics channels', () => {
     expect(handled[0]!.startedAt).toBeLessThanOrEqual(performance.now());
   });
 
-  test('tell of a message whose handler throws, and deliver what follows', async () => {
+  test('publish a message whose handler throws, and deliver later ones', async () => {
     const handled = watch<MessageHandled>('goshawk.message.handled');
     const b = await mailboxes.open();
     b.register(0, () => {

@@ -15,12 +15,12 @@ export function checkWorker({ queue, slots, takesWork, knownAhead: ahead, knownC
     const kept = ahead.kept.length;
     invariant(ahead.open >= 0, () => `${kept} tasks are kept for ${ahead.announcedCount} slots`);
     invariant(kept === 0 || slots.idleCount === 0, 'a slot is idle and a task is kept for one');
-    invariant(takesWork || kept === 0, 'a worker that takes nothing keeps tasks');
+    invariant(takesWork || kept === 0, 'a worker that accepts no tasks keeps some');
   }
   for (const [ask, { owner }] of knownChunks?.firsts() ?? [])
     invariant(
       takesWork && slots.indexOfAnswered(owner, ask) >= 0,
       () => `a chunk waits behind a slot that does not run: question ${ask}`,
     );
-  invariant(takesWork || queue.isEmpty, 'a worker that takes nothing holds entries');
+  invariant(takesWork || queue.isEmpty, 'a worker that accepts no tasks has entries');
 }

@@ -14,12 +14,12 @@ test('every byte is emitted once, in order within its stream, and adjacent outpu
     fc.property(fc.array(printed, { maxLength: 60 }), (steps) => {
       const buffer = new OutputBuffer();
       const went = { stdout: [] as number[], stderr: [] as number[] };
-      const came = { stdout: [] as number[], stderr: [] as number[] };
+      const received = { stdout: [] as number[], stderr: [] as number[] };
       let sent = 0;
       const take = () => {
         const chunks = buffer.take();
         chunks.forEach(({ stream, bytes }, i) => {
-          came[stream].push(...bytes);
+          received[stream].push(...bytes);
           sent += bytes.length;
           expect(chunks[i - 1]?.stream).not.toBe(stream);
         });
@@ -33,7 +33,7 @@ test('every byte is emitted once, in order within its stream, and adjacent outpu
         if (takesNow || buffer.isFull) take();
       }
       take();
-      expect(came).toEqual(went);
+      expect(received).toEqual(went);
     }),
     { numRuns: 300 },
   );

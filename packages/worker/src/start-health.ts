@@ -64,7 +64,7 @@ export class StartHealth {
 
   /** The task in the slot has lost workers before: no other task starts for this long. @returns as `ended` */
   runsApart(slot: number, jobId: string, task: TaskIndex, forMs: Millis, now: Millis): boolean {
-    const reason = `runs task ${task} of ${jobId} by itself: workers that ran it before were lost`;
+    const reason = `runs task ${task} of ${jobId} alone, because workers that ran it before were lost`;
     if (!this.#quarantine(reason, forMs, now)) return false;
     this.#apart = slot;
     return true;

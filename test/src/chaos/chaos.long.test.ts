@@ -12,7 +12,7 @@ const PARTS = 10;
 const FRESH = Number(process.env.FRESH_SEEDS ?? Date.now() % 2 ** 32);
 const FRESH_SEEDS = 50;
 
-describe('whatever goes wrong, what was promised is kept', () => {
+describe('invariants hold under all faults', () => {
   test.each(Array.from({ length: PARTS }, (_, part) => part))(
     `in clusters of seeds ${SEEDS / PARTS} × %s and on`,
     async (part) => {
@@ -35,14 +35,14 @@ describe('whatever goes wrong, what was promised is kept', () => {
     },
   );
 
-  test('where nothing goes wrong but delays', async () => {
+  test('without faults, only with delays', async () => {
     for (let seed = 0; seed < CALM_SEEDS; seed++) {
       const { complaints } = await play(drawPlan(`${CALM}${seed}`));
       expect(complaints, `play it again: npm run chaos -- --calm --seed ${seed}`).toEqual([]);
     }
   });
 
-  test('in clusters of seeds that nobody has played', async () => {
+  test('in clusters of new seeds', async () => {
     for (let seed = FRESH; seed < FRESH + FRESH_SEEDS; seed++) {
       const { complaints } = await play(drawPlan(String(seed)));
       expect(complaints, `play it again: npm run chaos -- --seed ${seed}`).toEqual([]);
@@ -59,7 +59,7 @@ describe('whatever goes wrong, what was promised is kept', () => {
   });
 });
 
-describe('what has broken something once', () => {
+describe('recorded failures do not return', () => {
   test.each(knownNames())('%s', async (name) => {
     const { plan, open } = readKnown(name);
     const { complaints } = await play(plan);

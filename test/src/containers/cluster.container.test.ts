@@ -70,7 +70,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of containers'), () => {
     'is cut off for a while': (name) => cluster.disconnect(name),
   };
   test.for(['scheduler0', 'worker0'])(
-    '%s ends when its address is another one, and is found there when it is started again',
+    '%s exits when its address changes, and is found at the new one after a restart',
     async (name) => {
       const job = await client.submit({ tasks: { count: 40, run: { sleep: 150 } } });
       expect(await cluster.move(name)).toBe(1);
@@ -84,7 +84,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of containers'), () => {
     Object.keys(FAULTS).map((fault) => [name, fault] as const),
   );
 
-  test.for(CASES)('%s %s: the others go on, and every job comes to its end', async ([name, fault]) => {
+  test.for(CASES)('%s %s: the others continue, and every job ends', async ([name, fault]) => {
     const jobs = await Promise.all(
       Array.from({ length: 6 }, () => client.submit({ tasks: { count: 10, run: { sleep: 150 } } })),
     );

@@ -113,7 +113,7 @@ describe.skipIf(missing !== undefined)(named('docker-compose.yml'), () => {
     await project.known(1, 1);
   });
 
-  test('leaves the files of keys alone when a command runs inside, so that no daemon reads them anew', async () => {
+  test('does not rewrite key files when a command runs inside, so that no daemon reloads them', async () => {
     await using project = new ComposeProject({ GOSHAWK_WORKERS: '1', GOSHAWK_SCHEDULERS: '1' });
     await project.must('up', '--detach');
     await project.known(1, 1);

@@ -19,7 +19,7 @@ async function inspected(name: string): Promise<Inspected> {
 const MIB = 1024 * 1024;
 
 describe.skipIf(missing !== undefined)(named('the image'), () => {
-  test('is the command, for a user without rights, and says what it is', async () => {
+  test('runs the command as an unprivileged user, and has a description', async () => {
     const { Config } = await inspected(image);
     expect(Config).toMatchObject({ User: '1000:1000', Entrypoint: ['goshawk'] });
     expect(Config.Labels).toMatchObject({ 'org.opencontainers.image.licenses': 'Apache-2.0' });

@@ -35,7 +35,7 @@ const CASES: readonly (readonly [
   ],
 ];
 
-describe.skipIf(missing !== undefined)(named('a container that was told wrongly'), () => {
+describe.skipIf(missing !== undefined)(named('a misconfigured container'), () => {
   test.concurrent.for(CASES)('ends with one clear line: %s', async ([, role, settings, says]) => {
     const variables = Object.entries(settings).map(([name, value]) => [`GOSHAWK_${name}`, value]);
     const { code, output } = await runToEnd([image, role], Object.fromEntries(variables));

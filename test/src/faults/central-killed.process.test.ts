@@ -20,7 +20,7 @@ function tasksOf(name: string, count: number) {
   return { count, run: { exec: ['sh', '-c', script], cwd: daemons.folder } };
 }
 
-test('a central that is killed under load has the books of the one before once its workers are back, and nothing starts twice', async () => {
+test('a central that is killed under load recovers the books of its predecessor from its workers, and nothing starts twice', async () => {
   const central = await daemons.startCentral(POLICY);
   await daemons.startScheduler('s');
   const workers = { workers: WORKERS, workersPerProcess: WORKERS / PROCESSES };

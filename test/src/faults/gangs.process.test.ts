@@ -56,7 +56,7 @@ function expectWhole(name: string, tasks: number): void {
   }
 }
 
-test('the solver, central and the scheduler are killed: every gang ends, none runs in part, the reasons are said', async () => {
+test('the solver, central and the scheduler are killed: every gang ends, none runs in part, and the reasons are reported', async () => {
   const central = await startCentral();
   const scheduler = await daemons.startScheduler('s');
   await daemons.startWorkers({ workers: SLOTS, workersPerProcess: SLOTS });

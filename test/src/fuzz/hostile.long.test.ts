@@ -6,7 +6,7 @@ const SEEDS = Number(process.env.FUZZ_SEEDS ?? 60);
 /** FUZZ_SEED='client 7' plays one run again. */
 const ONE_SEED = process.env.FUZZ_SEED;
 
-describe('nothing that one says makes a machine throw or contradict itself', () => {
+describe('no message makes a machine throw or become inconsistent', () => {
   test.each(['client', 'worker', 'scheduler', 'central'] as const)(
     `not a %s (${SEEDS} seeds)`,
     { timeout: 1_000 * SEEDS },

@@ -38,11 +38,11 @@ describe.skipIf(whyNot !== undefined)(title, () => {
     expect(await wrongTypes(examples)).toEqual([]);
   });
 
-  it('have no field that Kubernetes does not know', async () => {
+  it('have no unknown field', async () => {
     expect(await unknownFields(everything)).toEqual([]);
   });
 
-  it('are told from wrong ones by these checks', async () => {
+  it('are distinguished from invalid ones by these checks', async () => {
     const service = everything.find(({ kind }) => kind === 'Service')!;
     const mistyped = { ...service, spec: { ...service.spec, ports: [{ port: 'seventy' }] } };
     const misspelt = { ...service, spec: { ...service.spec, publishNotReadyAdresses: true } };
@@ -112,7 +112,7 @@ describe.skipIf(whyNot !== undefined)(`pods ${whyNot === undefined ? '' : skippe
     },
   );
 
-  it.each(pods)('of %s say what they need and what they may use', (_name, pod) => {
+  it.each(pods)('of %s have resource requests and limits', (_name, pod) => {
     for (const { resources } of containersOf(pod)) {
       for (const amounts of [resources?.requests, resources?.limits]) {
         expect(Object.keys(amounts ?? {}).sort()).toEqual(['cpu', 'memory']);
@@ -120,7 +120,7 @@ describe.skipIf(whyNot !== undefined)(`pods ${whyNot === undefined ? '' : skippe
     }
   });
 
-  it.each(pods)('of %s mount the keys of their role only, for their group', (_name, pod) => {
+  it.each(pods)('of %s mount only the keys of their role, readable by their group', (_name, pod) => {
     const command = mainOf(pod).args![0]!;
     const role = isClient(pod) ? 'client' : command;
     const secrets = (pod.volumes ?? []).flatMap(({ secret }) => secret ?? []);
@@ -128,7 +128,7 @@ describe.skipIf(whyNot !== undefined)(`pods ${whyNot === undefined ? '' : skippe
     expect(keys).toEqual([{ secretName: `goshawk-${role}-key`, defaultMode: 0o440 }]);
   });
 
-  it.each(pods)('of %s mount what there is', (_name, pod, { spec }) => {
+  it.each(pods)('of %s mount only existing volumes', (_name, pod, { spec }) => {
     const claims = (spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata.name);
     const there = [...(pod.volumes ?? []).map(({ name }) => name), ...claims];
     for (const { volumeMounts = [] } of containersOf(pod)) {
@@ -138,7 +138,7 @@ describe.skipIf(whyNot !== undefined)(`pods ${whyNot === undefined ? '' : skippe
 
   const daemons = pods.filter(([, pod]) => !isClient(pod));
 
-  it.each(daemons)('of %s are probed at a port that they have', (_name, pod) => {
+  it.each(daemons)('of %s are probed at one of their ports', (_name, pod) => {
     for (const { startupProbe, livenessProbe, readinessProbe, ports = [] } of containersOf(pod)) {
       expect(startupProbe?.httpGet?.path).toBe('/livez');
       expect(livenessProbe?.httpGet?.path).toBe('/livez');
@@ -149,18 +149,18 @@ describe.skipIf(whyNot !== undefined)(`pods ${whyNot === undefined ? '' : skippe
     }
   });
 
-  it.each(daemons)('of %s are of those that it selects', (_name, _pod, { spec }) => {
+  it.each(daemons)('of %s match its selector', (_name, _pod, { spec }) => {
     expect(selects(spec.selector, spec.template.metadata.labels)).toBe(true);
   });
 
-  it.each(overlays)('of %s have settings that their role knows, and takes', (_target, manifests) => {
+  it.each(overlays)('of %s have valid settings of their role', (_target, manifests) => {
     for (const { spec } of workloadsOf(manifests)) {
       const container = mainOf(spec.template.spec);
       expect(settingsFrom(container, manifests)).toEqual([]);
     }
   });
 
-  it.each(overlays)('of %s end before Kubernetes kills them', (_target, manifests) => {
+  it.each(overlays)('of %s exit before Kubernetes kills them', (_target, manifests) => {
     for (const { spec } of workloadsOf(manifests)) {
       const pod = spec.template.spec;
       const config = configOf(mainOf(pod), manifests);
@@ -169,7 +169,7 @@ describe.skipIf(whyNot !== undefined)(`pods ${whyNot === undefined ? '' : skippe
     }
   });
 
-  it('have settings that no role knows found by these checks', () => {
+  it('with unknown settings are detected by these checks', () => {
     const [, manifests] = overlays[0]!;
     const worker = mainOf(
       workloadsOf(manifests).find(({ kind }) => kind === 'DaemonSet')!.spec.template.spec,
@@ -218,7 +218,7 @@ describe.skipIf(whyNot !== undefined)(`what belongs together ${whyNot === undefi
     expect(lost).toEqual([]);
   });
 
-  it('lets both ends of every connection have it that there is a message for, and of no other', () => {
+  it('permits at both ends exactly the connections that messages need', () => {
     const policies = built.get('overlays/production')!.filter(({ kind }) => kind === 'NetworkPolicy');
     const egress = policies.flatMap((policy) => connections(policy, 'egress'));
     const ingress = policies.flatMap((policy) => connections(policy, 'ingress'));
@@ -226,7 +226,7 @@ describe.skipIf(whyNot !== undefined)(`what belongs together ${whyNot === undefi
     expect([...new Set(egress)]).toEqual(dialled());
   });
 
-  it('has the jobs of schedulers in PostgreSQL by the overlay for that, and lets nobody else go there', () => {
+  it('stores jobs in PostgreSQL with the overlay for that, and gives only schedulers access to it', () => {
     const manifests = built.get('overlays/postgres')!;
     const workloads = workloadsOf(manifests);
     const asked = workloads.flatMap(({ spec }) =>
@@ -256,7 +256,7 @@ describe.skipIf(whyNot !== undefined)(`what belongs together ${whyNot === undefi
     expect(allowed.map(({ spec }) => nameOfRole(spec))).toEqual(['scheduler']);
   });
 
-  it('has a page by the overlay for that, which asks for tokens and is probed where it listens', () => {
+  it('has a page with the overlay for that, which requires tokens and is probed at its port', () => {
     const manifests = built.get('overlays/dashboard')!;
     const page = workloadsOf(manifests).find(({ spec }) => nameOfRole(spec) === 'dashboard')!;
     const { env = [], ports = [], livenessProbe, readinessProbe } = mainOf(page.spec.template.spec);
@@ -270,7 +270,7 @@ describe.skipIf(whyNot !== undefined)(`what belongs together ${whyNot === undefi
     expect(secret).toEqual({ secretName: 'goshawk-dashboard', defaultMode: 0o440 });
   });
 
-  it('may set the size of the pool that it is told of, whose workers are called as their pods, and no more', () => {
+  it('may only set the size of its pool, whose workers are named after their pods', () => {
     const manifests = built.get('overlays/autoscale')!;
     const scaler = workloadsOf(manifests).find(({ spec }) => nameOfRole(spec) === 'autoscale')!.spec.template
       .spec;
@@ -296,7 +296,7 @@ describe.skipIf(whyNot !== undefined)(`what belongs together ${whyNot === undefi
     ]);
   });
 
-  it('has the priority classes and the services that pods name', () => {
+  it('has the priority classes and services of all pods', () => {
     const manifests = built.get('overlays/autoscale')!;
     const classes = manifests
       .filter(({ kind }) => kind === 'PriorityClass')

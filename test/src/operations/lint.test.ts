@@ -63,7 +63,7 @@ describe('the lint of metrics', () => {
     'goshawk_ready 1',
     '# HELP goshawk_ready R.\n# TYPE other gauge\n',
     '# HELP goshawk_ready R.\n???\n',
-  ])('takes no text that is none of the format: %j', (text) => {
+  ])('refuses text in another format: %j', (text) => {
     expect(() => families(text)).toThrow();
   });
 });

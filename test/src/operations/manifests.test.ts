@@ -24,7 +24,7 @@ const { services } = parseYaml(readFileSync(join(ROOT, 'docker-compose.yml'), 'u
 };
 
 describe.each(Object.entries(services))('the Compose service %s', (_, service) => {
-  it('has a limit on processes, and nothing of the host', () => {
+  it('has a limit on processes, and no access to the host', () => {
     expect(service.deploy?.resources.limits.pids ?? service.pids_limit).toBeGreaterThan(0);
     expect(service.privileged ?? false).toBe(false);
     expect(service.pid).toBeUndefined();
@@ -40,7 +40,7 @@ describe.each(Object.entries(services))('the Compose service %s', (_, service) =
     });
 });
 
-it('Compose services of our own image have no privileges', () => {
+it('Compose services of our image have no privileges', () => {
   for (const [name, { image, cap_drop }] of Object.entries(services))
     if (image?.includes('goshawk')) expect([name, cap_drop]).toEqual([name, ['ALL']]);
 });
@@ -92,7 +92,7 @@ function podsIn(...folders: string[]): [string, PodSpec][] {
 const PODS = ['k8s/base', 'k8s/components', 'k8s/pools'];
 
 describe.each(podsIn(...PODS))('the Kubernetes pods of %s', (_, pod) => {
-  it('run as an ordinary user, with seccomp, and see nothing of the node', () => {
+  it('run as an ordinary user, with seccomp, and without access to the node', () => {
     expect(pod.securityContext).toMatchObject({
       runAsNonRoot: true,
       seccompProfile: { type: 'RuntimeDefault' },
@@ -109,12 +109,12 @@ describe.each(podsIn(...PODS))('the Kubernetes pods of %s', (_, pod) => {
       });
   });
 
-  it('have a token of Kubernetes only with an account of their own', () => {
+  it('have a Kubernetes token only with a separate account', () => {
     if (pod.automountServiceAccountToken !== false) expect(pod.serviceAccountName).toBeDefined();
   });
 });
 
-it('Kubernetes workloads take the security settings of the shared pod, or have their own', () => {
+it('Kubernetes workloads use the security settings of the shared pod, or separate ones', () => {
   for (const folder of ['base/central', 'base/scheduler', 'base/worker', 'pools/elastic'])
     expect(readFileSync(join(ROOT, 'k8s', folder, 'kustomization.yaml'), 'utf8')).toContain(
       '../../components/pod',

@@ -12,7 +12,7 @@ const BYTES = 250_000;
 /** Number of one-task jobs submitted at a time. */
 const TOGETHER = 200;
 
-it('a scheduler takes results of three times its heap, gives them back, and starts again with that heap', async () => {
+it('a scheduler accepts results of three times its heap, returns them, and restarts with that heap', async () => {
   const module = join(daemons.folder, 'big.mjs');
   await writeFile(module, `export default (task) => String(task).padEnd(${BYTES}, 'x');`);
   await daemons.startCentral();
@@ -32,7 +32,7 @@ it('a scheduler takes results of three times its heap, gives them back, and star
   });
 }, 180_000);
 
-it('a job of before sixteen thousand others is still there, though they are more than the heap would hold', async () => {
+it('a job is still available after sixteen thousand others, which exceed the heap', async () => {
   const module = join(daemons.folder, 'same.mjs');
   await writeFile(module, 'export default (input) => input;');
   await daemons.startCentral();

@@ -68,7 +68,7 @@ describe.each(ROLES)('/metrics of a %s', (role) => {
     expect(lint(familiesOf(role))).toEqual([]);
   });
 
-  it('has all that the catalogue says of this role, and nothing of others', () => {
+  it('has all metrics of this role in the catalogue, and no others', () => {
     const expected = Object.entries<MetricSpec>(METRICS)
       .filter(([, { of }]) => (typeof of === 'string' ? role === 'scheduler' : of.includes(role)))
       .map(([name]) => name);
@@ -85,7 +85,7 @@ describe.each(ROLES)('/metrics of a %s', (role) => {
   });
 });
 
-describe('what was done', () => {
+describe('completed work', () => {
   it('is counted by class and outcome', () => {
     const ended = 'goshawk_scheduler_tasks_ended_total';
     expect(readingOf('scheduler', ended, { class: 'short', outcome: 'completed' })).toBe(20);
@@ -111,12 +111,12 @@ describe('what was done', () => {
     expect(readingOf('scheduler', 'goshawk_journal_commit_seconds_count')).toBeGreaterThan(0);
   });
 
-  it('goes on: timers tell how late the event loop is', async () => {
+  it('continues: timers report the event loop delay', async () => {
     for (const role of ROLES)
       await expect.poll(() => metricsOf(role)).toMatch(/^goshawk_event_loop_delay_seconds_count [1-9]/m);
   });
 
-  it('leaves nothing waiting, and workers that are there', () => {
+  it('leaves nothing waiting, and present workers', () => {
     const waiting = familiesOf('scheduler').find(({ name }) => name === 'goshawk_waiting_tasks')!.series;
     // Each reason has one row for short tasks and one for long tasks.
     expect(waiting).toHaveLength(2 * WAITING_REASONS.length);

@@ -85,7 +85,7 @@ describe('alerts and dashboard', () => {
     }
   });
 
-  it.each(expressions)('%s takes rates of counters only: %s', (_, expr) => {
+  it.each(expressions)('%s uses rates only of counters: %s', (_, expr) => {
     for (const [, name] of expr.matchAll(/(?:rate|increase)\(\s*(goshawk_[a-z_]+)/g)) {
       expect(specOf(name!)?.kind).not.toBe('gauge');
     }
@@ -115,7 +115,7 @@ describe('alerts and dashboard', () => {
     }
   });
 
-  it('are of names and summaries that differ', () => {
+  it('have unique names and summaries', () => {
     const names = rules.map(({ alert }) => alert);
     expect(new Set(names).size).toBe(names.length);
     for (const { alert, labels, annotations } of rules) {
@@ -135,7 +135,7 @@ describe('alerts and dashboard', () => {
     }
   });
 
-  it('has variables that are defined, of metrics that exist, and each of them is used', () => {
+  it('has defined variables of existing metrics, and uses each of them', () => {
     const text = JSON.stringify(dashboard.panels) + variables.map(({ query }) => query).join();
     const used = new Set([...text.matchAll(/\$(?!__)(\w+)/g)].map(([, name]) => name));
     expect([...used].sort()).toEqual(variables.map(({ name }) => name).sort());
@@ -143,7 +143,7 @@ describe('alerts and dashboard', () => {
       for (const { name } of namedIn(query)) expect(specOf(name), name).toBeDefined();
   });
 
-  it('says of every panel what it shows, and has thresholds, a list of alerts and their annotations', () => {
+  it('describes every panel, and has thresholds, a list of alerts and their annotations', () => {
     const shown = dashboard.panels.filter(({ type }) => type !== 'row');
     for (const { title, description = '' } of shown) expect(description.length, title).toBeGreaterThan(10);
     expect(shown.filter(({ type }) => type === 'alertlist')).toHaveLength(1);
@@ -153,13 +153,13 @@ describe('alerts and dashboard', () => {
     ]);
   });
 
-  it('has panels that are numbered once, within the width', () => {
+  it('has panels with unique ids, within the width', () => {
     const ids = dashboard.panels.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     for (const { gridPos } of dashboard.panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
   });
 
-  it('are found by what is provisioned', () => {
+  it('are found by the provisioning', () => {
     const source = parse(read('grafana/provisioning/datasources/prometheus.yml')) as {
       datasources: { uid: string }[];
     };

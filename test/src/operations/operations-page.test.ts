@@ -15,7 +15,7 @@ interface Rule {
 }
 
 describe('docs/METRICS.md', () => {
-  it('has the metrics that the code has (UPDATE_GOLDEN=1 writes it)', () => {
+  it('has the metrics of the code (UPDATE_GOLDEN=1 writes it)', () => {
     if (process.env.UPDATE_GOLDEN === '1') writeFileSync(METRICS, metricsReference());
     else expect(readFileSync(METRICS, 'utf8')).toBe(metricsReference());
   });

@@ -85,7 +85,7 @@ function expectToHang(trace: readonly ReceivedSpan[]): void {
 }
 
 describe('a job', () => {
-  it('that central places is one trace through scheduler, central and worker', async () => {
+  it('that central places has one trace through scheduler, central and worker', async () => {
     await using cluster = await connect(
       await startCluster(['--policy', 'hawk', '--cutoff', '1', '--estimator', 'given']),
     );
@@ -130,7 +130,7 @@ describe('a job', () => {
     }
   });
 
-  it('whose pilots tell what it is, and whose workers central finds, is one as well', async () => {
+  it('that is classified by its pilots and matched by central has one trace, too', async () => {
     await using cluster = await connect(
       await startCluster(['--policy', 'goshawk', '--estimator', 'pilot', '--cutoff', '1']),
     );
@@ -151,7 +151,7 @@ describe('a job', () => {
     expect(classify.to - classify.from).toBeGreaterThan(15);
   });
 
-  it('whose task fails shows each attempt, and that the second one waited from the end of the first', async () => {
+  it('whose task fails shows each attempt, and that the second one waited since the end of the first', async () => {
     await using cluster = await connect(await startCluster(['--policy', 'sparrow']));
     const job = await cluster.submit({ tasks: [{ exec: ['false'] }], retries: 1 });
     await job.wait();

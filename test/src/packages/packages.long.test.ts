@@ -87,7 +87,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }));
 
-describe('packages as they are published', () => {
+describe('published packages', () => {
   test('ship no tests and nothing that only tests use', async () => {
     const home = join(folder, 'unpacked');
     for (const name of PACKAGES) {

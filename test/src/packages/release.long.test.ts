@@ -77,7 +77,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }));
 
-test('a release has checksums that fit and a bill of materials', async () => {
+test('a release has correct checksums and a bill of materials', async () => {
   expect(readdirSync(release).length).toBeGreaterThanOrEqual(6);
   await run(release, 'sha256sum', '--check', '--strict', 'SHA256SUMS');
   const sbom = JSON.parse(readFileSync(join(release, `goshawk-${VERSION}.cdx.json`), 'utf8'));

@@ -126,15 +126,15 @@ describe('against a real cluster', () => {
     const job = await cluster.submit<number>({
       tasks: Array.from({ length: 40 }, (_, input) => ({ module, input })),
     });
-    const came = new Map<number, number | null>();
+    const received = new Map<number, number | null>();
     for await (const { index, value } of job.eachResult({ order: 'completed' })) {
-      expect(came.has(index)).toBe(false);
-      came.set(index, value);
+      expect(received.has(index)).toBe(false);
+      received.set(index, value);
     }
     const results = await job.results();
     expect(results.map(({ index }) => index)).toEqual([...Array(40).keys()]);
     for (const { index, state, value, error, attempt } of results) {
-      expect(came.get(index)).toBe(value);
+      expect(received.get(index)).toBe(value);
       expect([state, attempt]).toEqual([index % 3 === 0 ? 'failed' : 'completed', 1]);
       if (state === 'completed') expect([value, error]).toEqual([index * index, null]);
       else expect(error?.message).toContain(`three divides ${index}`);
@@ -151,7 +151,7 @@ describe('against a real cluster', () => {
     expect(error.values[6]).toBeUndefined();
   });
 
-  test('a stage is given the values of earlier ones: a module by its context, a command as a file', async () => {
+  test('a stage gets the values of earlier ones: a module from its context, a command from a file', async () => {
     const module = join(folder, 'stages.mjs');
     await writeFile(
       module,
@@ -316,7 +316,7 @@ describe('against a real cluster', () => {
     await Promise.all(jobs.filter(({ id }) => !id.startsWith(`${tag}-`)).map((job) => job.cancel()));
   });
 
-  test('short jobs go on while central is away', async () => {
+  test('short jobs continue while central is down', async () => {
     // Central has detected every departure so far; no process detects departures after central stops.
     expect((await cluster.describe()).schedulers).toHaveLength(schedulers.length);
     await central.stop();

@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('a cluster learns its cutoff from jobs that complete, and knows it after central was started again', async () => {
+test('a cluster learns its cutoff from completed jobs, and knows it after a restart of central', async () => {
   folder = await mkdtemp(join(tmpdir(), 'goshawk-cutoff-'));
   const started = (daemon: Daemon): Daemon => {
     running.add(daemon);

@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('a scheduler that is started again knows how long jobs like these take', async () => {
+test('a restarted scheduler knows the run times of similar jobs', async () => {
   folder = await mkdtemp(join(tmpdir(), 'goshawk-learning-'));
   const estimatorStateFile = join(folder, 'learnt.json');
   const central = await startCentral({ ...common, settings: SETTINGS });

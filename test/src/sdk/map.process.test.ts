@@ -60,7 +60,7 @@ function* numbers(count: number, note?: string) {
   for (let n = 0; n < count; n++) yield { n, note };
 }
 
-test('a map of thousands of inputs is one job, and survives those that fail', async () => {
+test('a map of thousands of inputs is one job, and survives failed inputs', async () => {
   const results: TaskResult<number>[] = [];
   const options = { name: 'many', onError: 'collect', order: 'completed' } as const;
   for await (const result of cluster.map<object, number>({ module }, numbers(3_000), options))

@@ -16,7 +16,7 @@ const { heartbeatMs, publishMs } = LIVE_TIMINGS;
 
 /** A central whose published messages the test observes. */
 class Bench {
-  readonly told: { readonly to: Address; readonly message: Message; readonly at: Millis }[] = [];
+  readonly sent: { readonly to: Address; readonly message: Message; readonly at: Millis }[] = [];
   readonly #central: Central;
   #publishAt: Millis | undefined;
   now = 0;
@@ -27,7 +27,7 @@ class Bench {
       { name: 'central', self: 0 as Address, settings },
       {
         random: () => 0.5,
-        send: (to, message) => void this.told.push({ to, message, at: this.now }),
+        send: (to, message) => void this.sent.push({ to, message, at: this.now }),
         setTimer: (timer, _key, at) => {
           if (timer === 'publish') this.#publishAt = at;
         },
@@ -74,7 +74,7 @@ class Bench {
   }
 
   get peers() {
-    return this.told.filter(({ message }) => message.type === 'peers');
+    return this.sent.filter(({ message }) => message.type === 'peers');
   }
 }
 
@@ -132,7 +132,7 @@ test('a change is published within half a heartbeat in clusters of any size', ()
 test('heartbeats are answered meanwhile, except to members about to get the complete list', () => {
   const bench = restarted(1_000);
   const answered = () =>
-    bench.told.filter(({ message }) => message.type === 'heartbeatAck').map(({ to }) => to);
+    bench.sent.filter(({ message }) => message.type === 'heartbeatAck').map(({ to }) => to);
   bench.register(1_000);
   bench.heartbeat(0);
   bench.heartbeat(1_000);
@@ -150,7 +150,7 @@ test('a worker that missed a loss learns it from the complete list', () => {
   bench.runTo(heartbeatMs);
   bench.leave(scheduler);
   bench.runTo(2 * heartbeatMs);
-  bench.told.length = 0;
+  bench.sent.length = 0;
   bench.resync(0);
   bench.runTo(3 * heartbeatMs);
   expect(bench.peers.map(({ to, message }) => [to, message])).toMatchObject([
@@ -169,7 +169,7 @@ test.each([0, 2 * publishMs])(
     bench.leave(scheduler);
     bench.runTo(heartbeatMs + ms);
     bench.enlist(scheduler);
-    if (ms > 0) bench.told.length = 0;
+    if (ms > 0) bench.sent.length = 0;
     bench.resync(0);
     bench.runTo(3 * heartbeatMs);
     expect(
@@ -182,14 +182,14 @@ test('workers that do not steal neither receive nor request lists of each other'
   const bench = new Bench(PRESETS.goshawk);
   for (let worker = 0; worker < 50; worker++) bench.register(worker);
   bench.runTo(heartbeatMs);
-  bench.told.length = 0;
+  bench.sent.length = 0;
   bench.register(50);
   bench.runTo(2 * heartbeatMs);
   expect(bench.peers.map(({ to }) => to)).toEqual([51]);
   const version = (bench.peers[0]!.message as { version: number }).version;
   bench.heartbeat(0);
   bench.heartbeat(50);
-  const acks = bench.told.flatMap(({ message }) => (message.type === 'heartbeatAck' ? message.version : []));
+  const acks = bench.sent.flatMap(({ message }) => (message.type === 'heartbeatAck' ? message.version : []));
   expect(acks).toEqual([version, version]);
   bench.enlist(200 as Address);
   bench.leave(200 as Address);

@@ -97,7 +97,7 @@ class Bench {
     this.receive(W, { type: 'pull', heard, free, runs, ...rest });
   }
 
-  told<T extends Message['type']>(type: T): { to: Address; message: MessageOf<T> }[] {
+  sentOf<T extends Message['type']>(type: T): { to: Address; message: MessageOf<T> }[] {
     return this.#said.splice(0).filter(({ message }) => message.type === type) as never;
   }
 
@@ -114,7 +114,7 @@ test('a job of a restarted scheduler counts once, with its running tasks', () =>
   bench.enlist(NEW, [OLD]);
   bench.declare(NEW, 1, undefined);
   bench.receive(CLIENT, { type: 'describeShares', request: 5 });
-  const [shares] = bench.told('shares');
+  const [shares] = bench.sentOf('shares');
   expect(shares!.message.value.jobs).toMatchObject([{ id: 't-1', running: 1 }]);
 });
 
@@ -122,11 +122,11 @@ test('a run from before its scheduler restarted is preempted at the new incarnat
   const bench = new Bench();
   bench.enlist(NEW, [OLD]);
   bench.declare(NEW, 1, undefined);
-  bench.told('preempt');
+  bench.sentOf('preempt');
   bench.declare(NEW, 2, 120_000);
   bench.need(NEW, 2);
   for (let turn = 0; turn < 12; turn++) bench.plan();
-  const preempts = bench.told('preempt');
+  const preempts = bench.sentOf('preempt');
   expect(preempts.length).toBeGreaterThan(0);
   for (const { to, message } of preempts) {
     expect(to).toBe(NEW);
@@ -144,11 +144,11 @@ test.each([
     const bench = new Bench();
     bench.enlist(NEW, [OLD]);
     bench.declare(NEW, 1, undefined);
-    bench.told('notRegistered');
+    bench.sentOf('notRegistered');
     bench.receive(OLD, message as Message);
-    expect(bench.told('notRegistered').map(({ to }) => to)).toEqual([OLD]);
+    expect(bench.sentOf('notRegistered').map(({ to }) => to)).toEqual([OLD]);
     bench.receive(CLIENT, { type: 'describeShares', request: 5 });
-    expect(bench.told('shares')[0]!.message.value.jobs).toMatchObject([{ id: 't-1', running: 1 }]);
+    expect(bench.sentOf('shares')[0]!.message.value.jobs).toMatchObject([{ id: 't-1', running: 1 }]);
   },
 );
 
@@ -157,5 +157,5 @@ test('a scheduler that is alive has no next incarnation', () => {
   const more = { epoch: 0, adopted: false, durable: true, draining: false, http: undefined, endpoint: '' };
   bench.receive(NEW, { type: 'enlist', name: 'z', tag: 'z', previousIncarnations: [OLD], ...more });
   bench.receive(CLIENT, { type: 'describeShares', request: 5 });
-  expect(bench.told('shares')[0]!.message.value.jobs.map(({ id }) => id)).toEqual(['t-1']);
+  expect(bench.sentOf('shares')[0]!.message.value.jobs.map(({ id }) => id)).toEqual(['t-1']);
 });

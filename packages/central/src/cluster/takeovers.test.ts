@@ -99,7 +99,7 @@ class Bench {
     return asked;
   }
 
-  told(to: Address): Message[] {
+  sentTo(to: Address): Message[] {
     return this.#said.splice(0).flatMap((said) => (said.to === to ? said.message : []));
   }
 
@@ -145,9 +145,9 @@ describe('the jobs of a lost scheduler', () => {
     const bench = new Bench();
     for (const scheduler of [A, B]) bench.enlist(scheduler);
     bench.enlist(B, 2, 'tag1');
-    bench.told(A);
+    bench.sentTo(A);
     bench.enlist(A);
-    expect(bench.told(A)).toEqual([{ type: 'superseded', epoch: 2 }]);
+    expect(bench.sentTo(A)).toEqual([{ type: 'superseded', epoch: 2 }]);
   });
 
   test.each([5, 11, 60])('are kept for a new owner even after %i minutes', (minutes) => {
@@ -164,7 +164,7 @@ describe('the jobs of a lost scheduler', () => {
     bench.until(leaseMs + minutes * 60_000 + 2 * heartbeatMs);
     expect(bench.asked()).toMatchObject([{ to: C, of: 'tag2' }]);
     bench.want('s2');
-    expect(bench.told(C)).toContainEqual(
+    expect(bench.sentTo(C)).toContainEqual(
       expect.objectContaining({ type: 'takeover', value: { scheduler: 's2', jobs: 50, schedulers: 1 } }),
     );
   });

@@ -406,15 +406,15 @@ describe('a job that its owner declares', () => {
   test('has not changed when it is repeated, with any delay', () => {
     const policy = new Preempting();
     const bench = new Bench(1, 1, policy);
-    const told = { deadlineMs: 2_000, stages: [{ ...stage, distribution: [{ from: 1, to: 2, p: 1 }] }] };
-    declare(bench, 1, told);
+    const declared = { deadlineMs: 2_000, stages: [{ ...stage, distribution: [{ from: 1, to: 2, p: 1 }] }] };
+    declare(bench, 1, declared);
     policy.news.length = 0;
     bench.now = 530;
-    declare(bench, 1, { ...JSON.parse(JSON.stringify(told)), ageMs: 500 });
+    declare(bench, 1, { ...JSON.parse(JSON.stringify(declared)), ageMs: 500 });
     expect(policy.news).toEqual([]);
     expect(bench.dispatcher.books.job(OWNER, 1)!.deadlineAt).toBe(2_000);
     declare(bench, 1, {
-      ...told,
+      ...declared,
       ageMs: 500,
       stages: [{ ...stage, distribution: [{ from: 1, to: 3, p: 1 }] }],
     });

@@ -31,8 +31,8 @@ export class Occupied {
       for (const { stage } of runs) if (stage.job.long) long++;
       if (long >= slotsIn(capacity)) bits[place >> 3]! |= 1 << (place & 7);
     }
-    const isNewsTo = (told: Uint8Array): boolean => {
-      const changes = differences(bits, told);
+    const isNewsTo = (published: Uint8Array): boolean => {
+      const changes = differences(bits, published);
       return changes > 0 && changes >= TOLD_FROM * places;
     };
     if (!isNewsTo(this.#published) && !(this.#hasNewcomer && isNewsTo(NOBODY_OCCUPIED))) return undefined;

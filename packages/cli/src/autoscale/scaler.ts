@@ -50,7 +50,7 @@ export interface Orders {
   /** Workers to drain, and workers whose drain to undo. */
   readonly drain: readonly string[];
   readonly undo: readonly string[];
-  /** Members to stop, which have nothing to do any more or never had. */
+  /** Members to stop, which are drained or never joined. */
   readonly end: readonly Member[];
   /** Members that ended before their workers joined. */
   readonly failed: readonly string[];
@@ -167,7 +167,7 @@ export class Scaler {
 
   /**
    * Returns the number of tasks that also waited at the last check and, at the current rate, will still wait
-   * when a worker can be ready. Tasks that a joining worker takes are no trend.
+   * when a worker can be ready. Tasks that a newly joined worker takes do not count as a trend.
    */
   #lasting(waiting: number | undefined, busy: number, now: Millis): number {
     if (waiting === undefined) return 0;

@@ -43,7 +43,7 @@ export const autoscaleSlurmCommand = defineCommand({
   describe:
     'run workers in Slurm allocations, as many as waiting tasks need; drain workers before ending them',
   examples: [
-    ['goshawk autoscale slurm --max 20 --cpus 8', 'allocations of eight CPUs'],
+    ['goshawk autoscale slurm --max 20 --cpus 8', 'run workers in allocations of eight CPUs'],
     [
       'goshawk autoscale slurm --max 20 -- --partition short --time 4:00:00 --mem 16G',
       'pass additional arguments to sbatch',

@@ -26,7 +26,7 @@ export const cancelCommand = defineCommand({
       'goshawk cancel $id/train',
       'cancel the tasks of a stage; $id/train/7-20 is an error if these tasks belong to another stage',
     ],
-    ["goshawk cancel --user $USER --name 'etl-*'", 'all jobs that fit both'],
+    ["goshawk cancel --user $USER --name 'etl-*'", 'cancel all jobs that match both'],
   ],
   options: {
     user: { type: 'text', value: 'NAME', flagOnly: true, describe: 'jobs of this user' },

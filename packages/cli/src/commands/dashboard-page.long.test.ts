@@ -291,7 +291,7 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByRole('link', { name: /^failed 1$/ }).waitFor();
     await field.fill('color:red');
     await field.press('Enter');
-    await page.getByText('there is no color: in a query of jobs').waitFor();
+    await page.getByText('"color:" is not a filter of jobs').waitFor();
   });
 
   it('shows one error for an unknown job', async () => {

@@ -38,10 +38,13 @@ export const keygenCommand = defineCommand({
       'create central.key, scheduler.key, worker.key, client.key and http.token in keys/',
     ],
     ['goshawk keygen keys --rotate', 'take the next of the three rotation steps'],
-    ['goshawk keygen worker w7 keys', 'keys/worker.w7.key, which only the worker w7 uses'],
+    ['goshawk keygen worker w7 keys', 'create keys/worker.w7.key, which only the worker w7 uses'],
     ['goshawk keygen client ci keys --rights submit,read-own --expires 30d', 'keys/client.ci.key'],
     ['goshawk keys revoke w7 keys', 'revoke a key'],
-    ['goshawk keygen keys --if-missing --kubernetes | kubectl apply -f -', 'as Kubernetes Secrets'],
+    [
+      'goshawk keygen keys --if-missing --kubernetes | kubectl apply -f -',
+      'print the keys as Kubernetes Secrets',
+    ],
   ],
   options: {
     rotate: { type: 'flag', flagOnly: true, describe: 'take the next step of a key rotation' },

@@ -11,7 +11,7 @@ export const planCommand = defineCommand({
   name: 'plan',
   words: '[FILE.json | -- CMD ARG…]',
   describe:
-    'predict the class, eligible workers and start time of a job without submitting it; accept the arguments of submit; exit with 1 if no worker can run the job now',
+    'predict the class, eligible workers and start time of a job without submitting it; takes the arguments of submit; exit with 1 if no worker can run the job now',
   examples: [
     ['goshawk plan --tasks 100 --estimate 2s --cpus 4 -- ./simulate', 'predict when the job would start'],
     ['goshawk plan job.json && goshawk submit job.json', 'submit only if the job can run now'],
@@ -68,13 +68,13 @@ function fittingLine(stage: StageOutlook): string {
   const of = name === 'tasks' ? '' : `${plain(name)} (${counted(tasks, 'task')}): `;
   const has = requires === undefined ? [] : [`have ${plain(formatAttributes(requires))}`];
   const all = [...has, ...(needs.length === 0 ? [] : [`have room for ${needs.join(', ')}`])];
-  const room = all.length === 0 ? 'may run a task of it' : all.join(', and ');
-  const used = partition === undefined ? '' : ` of the ${partition} partition, which it uses,`;
+  const room = all.length === 0 ? 'can run one of its tasks' : all.join(', and ');
+  const used = partition === undefined ? '' : ` of the ${partition} partition, which the job uses,`;
   return `${of}${formatCount(fitting)} of ${formatCount(workers)}${used} ${room}`;
 }
 
 function unestimated({ unknown, tasks }: Outlook['ahead']): string {
-  if (unknown === 0) return 'those that run take';
+  if (unknown === 0) return 'running tasks take';
   if (unknown === tasks) return tasks === 1 ? 'it takes' : 'they take';
   return `${formatCount(unknown)} of them ${unknown === 1 ? 'takes' : 'take'}`;
 }

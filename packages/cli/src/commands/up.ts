@@ -199,7 +199,7 @@ async function serve(context: Context, started: Started): Promise<void> {
     await whenAborted(context.interrupted);
     const first = await unfinished(cluster.url, keys);
     context.note(
-      `draining: no new jobs are accepted, ${first} finishes (Ctrl-C again stops now; unfinished jobs resume at the next \`up\` here)`,
+      `draining: no new jobs are accepted; ${first} (Ctrl-C again stops now; unfinished jobs resume at the next \`up\` here)`,
     );
     await cluster.drain();
   } catch (error) {
@@ -227,9 +227,9 @@ async function unfinished(url: string, keys: string | undefined): Promise<string
       'task',
     );
     const waits = sumOf(waiting, ({ tasks }) => tasks);
-    return `what runs (${runs}) or waits (${counted(waits, 'task')})`;
+    return `running work (${runs}) and ${counted(waits, 'waiting task')} finish`;
   } catch {
-    return 'what runs or waits';
+    return 'running and waiting tasks finish';
   }
 }
 

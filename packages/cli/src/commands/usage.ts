@@ -24,9 +24,9 @@ const UNKNOWN = 'unknown';
 export const usageCommand = defineCommand({
   name: 'usage',
   describe:
-    'sum requested CPUs, memory and GPUs × run time of ended attempts, with waits and failures, by user, project, job name or day',
+    'show the resource usage of ended attempts (requested CPUs, memory and GPUs × run time), with waits and failures, by user, project, job name or day',
   examples: [
-    ['goshawk usage --since 30d', 'by user, in the last 30 days'],
+    ['goshawk usage --since 30d', 'show usage by user for the last 30 days'],
     ['goshawk usage --by day,user --project lab --csv > usage.csv', 'for a spreadsheet'],
   ],
   options: {
@@ -36,15 +36,15 @@ export const usageCommand = defineCommand({
       flagOnly: true,
       default: 'user',
       suggests: USAGE_GROUPS,
-      describe: `one line for each: ${USAGE_GROUPS.join(', ')}, comma-separated`,
+      describe: `group by: ${USAGE_GROUPS.join(', ')}, comma-separated`,
     },
     since: {
       type: 'text',
       value: 'DAY',
       flagOnly: true,
-      describe: 'first day in UTC, such as 2026-11-26, or a time ago, such as 7d',
+      describe: 'first day (UTC), such as 2026-11-26, or how long ago, such as 7d',
     },
-    until: { type: 'text', value: 'DAY', flagOnly: true, describe: 'last day, which is included' },
+    until: { type: 'text', value: 'DAY', flagOnly: true, describe: 'last day, inclusive' },
     user: { type: 'text', value: 'NAME', flagOnly: true, describe: 'only jobs of this user' },
     project: { type: 'text', value: 'NAME', flagOnly: true, describe: 'only jobs of this project' },
     name: { type: 'text', value: 'NAME', flagOnly: true, describe: 'only jobs with this name' },

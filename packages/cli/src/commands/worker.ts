@@ -12,9 +12,12 @@ export const workerCommand = defineCommand({
   name: 'worker',
   describe: 'run one or more workers, which execute tasks',
   examples: [
-    ['goshawk worker --central-url tcp://127.0.0.1:7070', 'one worker with the resources of this machine'],
-    ['goshawk worker --cpus 4 --memory 16GiB --gpus 1', 'one worker with these'],
-    ['goshawk worker --workers 25 --cpus 1 --memory 8GiB', 'twenty-five workers in one process'],
+    [
+      'goshawk worker --central-url tcp://127.0.0.1:7070',
+      'run one worker with the resources of this machine',
+    ],
+    ['goshawk worker --cpus 4 --memory 16GiB --gpus 1', 'run one worker with these resources'],
+    ['goshawk worker --workers 25 --cpus 1 --memory 8GiB', 'run twenty-five workers in one process'],
   ],
   options: WORKER_OPTIONS,
   async run(context, options) {

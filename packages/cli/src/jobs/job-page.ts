@@ -137,7 +137,7 @@ function submission(job: JobDetail, now: Millis): string {
 function holdLine({ id, held, beginAt, state }: JobDetail, now: Millis): string | undefined {
   if (isFinal(state)) return undefined;
   const release = `\`goshawk release ${id}\``;
-  if (held === true) return `until ${release}; running tasks go on`;
+  if (held === true) return `until ${release}; running tasks continue`;
   if (beginAt === undefined) return undefined;
   return `until ${localTime(beginAt)}, in ${formatDuration(Math.max(0, beginAt - now))}; ${release} starts it now`;
 }

@@ -19,10 +19,10 @@ test('submit --notify posts a signed notification, and --notify-command runs for
   const folder = mkdtempSync(join(tmpdir(), 'goshawk-notify-'));
   const secret = join(folder, 'secret');
   writeFileSync(secret, 'of this test\n', { mode: 0o600 });
-  const told = join(folder, 'told');
+  const notified = join(folder, 'notified');
   const up = await TestCluster.start([
     ...['--workers', '1', '--schedulers', '1', '--notify-hosts', '127.0.0.1', '--notify-secret-file', secret],
-    ...['--notify-command', `cat >> ${told}`],
+    ...['--notify-command', `cat >> ${notified}`],
   ]);
   try {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -47,7 +47,7 @@ test('submit --notify posts a signed notification, and --notify-command runs for
     expect(signature).toBe(signatureOf('of this test', time, body));
     const states = () => {
       try {
-        const lines = readFileSync(told, 'utf8').trimEnd().split('\n');
+        const lines = readFileSync(notified, 'utf8').trimEnd().split('\n');
         return lines.map((line) => JSON.parse(line).state).sort();
       } catch {
         return [];

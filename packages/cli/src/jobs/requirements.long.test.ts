@@ -111,7 +111,7 @@ it('a long job learns at once that only workers of the short partition match, an
     await expect.poll(async () => (await shorts()).length, { timeout: 60_000 }).toBe(1);
     const [short] = await shorts();
     const rack = `rack=${short!.attributes.rack}`;
-    const only = `only workers of the short partition have ${rack} (${short!.name}), and the job uses the general one`;
+    const only = `only workers of the short partition have ${rack} (${short!.name}), but the job uses the general partition`;
     const asked = await up.goshawk(['submit', '--sleep', '1ms', '--estimate', '1h', '--require', rack]);
     expect(asked.exitCode, asked.stderr).toBe(0);
     expect(asked.stderr).toContain(only);

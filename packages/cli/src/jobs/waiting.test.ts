@@ -55,14 +55,14 @@ describe('waiting for jobs', () => {
   it('ends when all have ended, and reports them in that order', async () => {
     const { context } = recordingContext();
     const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
-    const told: JobDetail[] = [];
-    const waiting = waitForJobs(context, [a.handle, b.handle], { ended: (job) => told.push(job) });
+    const reported: JobDetail[] = [];
+    const waiting = waitForJobs(context, [a.handle, b.handle], { ended: (job) => reported.push(job) });
     b.ends();
     a.progresses({ running: 2 });
     a.ends({ state: 'failed' });
     const ended = await waiting;
     expect(ids(ended)).toEqual(['b-1', 'a-1']);
-    expect(ids(told)).toEqual(['b-1', 'a-1']);
+    expect(ids(reported)).toEqual(['b-1', 'a-1']);
     expect(exitCodeOf(ended)).toBe(1);
   });
 
@@ -77,13 +77,13 @@ describe('waiting for jobs', () => {
   it('reports the job that ended first with `any`, regardless of the order of events', async () => {
     const { context } = recordingContext();
     const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
-    const told: JobDetail[] = [];
-    const request = { any: true, ended: (job: JobDetail) => void told.push(job) };
+    const reported: JobDetail[] = [];
+    const request = { any: true, ended: (job: JobDetail) => void reported.push(job) };
     const waiting = waitForJobs(context, [a.handle, b.handle], request);
     a.hasEnded({ endedMs: 1_000 });
     b.ends({ state: 'failed', endedMs: 30_000 });
     expect(ids(await waiting)).toEqual(['a-1']);
-    expect(ids(told)).toEqual(['a-1']);
+    expect(ids(reported)).toEqual(['a-1']);
     expect(exitCodeOf(await waiting)).toBe(0);
   });
 
@@ -91,12 +91,12 @@ describe('waiting for jobs', () => {
     const { context } = recordingContext();
     const [a, b] = [fakeJob('a-1'), fakeJob('b-1')];
     a.ends();
-    const told: JobDetail[] = [];
-    const request = { timeoutMs: 20, ended: (job: JobDetail) => void told.push(job) };
+    const reported: JobDetail[] = [];
+    const request = { timeoutMs: 20, ended: (job: JobDetail) => void reported.push(job) };
     const error = await waitForJobs(context, [a.handle, b.handle], request).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(WaitTimeoutError);
     expect(error.message).toBe('b-1 has not ended within 20 ms; the job continues');
-    expect(ids(told)).toEqual(['a-1']);
+    expect(ids(reported)).toEqual(['a-1']);
   });
 
   it('fails at once for an unknown job', async () => {

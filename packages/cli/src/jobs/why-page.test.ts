@@ -68,9 +68,11 @@ it('shows bounds of the next start, from earlier waits', () => {
   const explained = waits({ jobs: 1, tasks: 28, workMs: 28_000 });
   const [need] = explained.central!.needs;
   const starts = { p10: 2_000, p50: 5_000, p90: 20_000, waits: 256 };
-  const told = { ...explained, central: { ...explained.central!, needs: [{ ...need!, starts }] } };
-  expect(page(told)).toContain('the next starts in 5 s, 2 s to 20 s in 8 of 10 cases (256 earlier waits)');
-  expect(whyJson(told, background.cutoff, 0)).toMatchObject({
+  const answered = { ...explained, central: { ...explained.central!, needs: [{ ...need!, starts }] } };
+  expect(page(answered)).toContain(
+    'the next starts in 5 s, 2 s to 20 s in 8 of 10 cases (256 earlier waits)',
+  );
+  expect(whyJson(answered, background.cutoff, 0)).toMatchObject({
     line: { needs: [{ startsInSeconds: { p10: 2, p50: 5, p90: 20, waits: 256 } }] },
   });
 });
@@ -79,22 +81,25 @@ it('shows the explanation of the policy, if it has one', () => {
   const explained = waits({ jobs: 1, tasks: 28, workMs: 0 });
   const [need] = explained.central!.needs;
   const why = 'each task needs cpu 2; the largest room left at a worker is cpu 1';
-  const told = { ...explained, central: { ...explained.central!, needs: [{ ...need!, why }] } };
-  expect(page(told)).toContain(`at central: ${why}`);
-  expect(whyJson(told, background.cutoff, 0)).toMatchObject({ line: { needs: [{ why }] } });
+  const answered = { ...explained, central: { ...explained.central!, needs: [{ ...need!, why }] } };
+  expect(page(answered)).toContain(`at central: ${why}`);
+  expect(whyJson(answered, background.cutoff, 0)).toMatchObject({ line: { needs: [{ why }] } });
 });
 
 it('shows where the policy plans to start the job, and in JSON when', () => {
   const explained = waits({ jobs: 1, tasks: 28, workMs: 28_000 });
   const [need] = explained.central!.needs;
   const plan = { why: 'its gang fits at the next slot', expected: { inMs: 12_000, where: 'rack-1' } };
-  const told = { ...explained, central: { ...explained.central!, needs: [{ ...need!, ...plan }] } };
-  expect(page(told)).toContain('its gang fits at the next slot; planned for rack-1');
-  expect(whyJson(told, background.cutoff, 0)).toMatchObject({ line: { needs: [{ expectedSeconds: 12 }] } });
+  const answered = { ...explained, central: { ...explained.central!, needs: [{ ...need!, ...plan }] } };
+  expect(page(answered)).toContain('its gang fits at the next slot; planned for rack-1');
+  expect(whyJson(answered, background.cutoff, 0)).toMatchObject({
+    line: { needs: [{ expectedSeconds: 12 }] },
+  });
 });
 
 it('shows missing attributes of eligible workers, where they exist, and what to do', () => {
-  const missing = 'only workers of the short partition have zone=eu (w1), and the job uses the general one';
+  const missing =
+    'only workers of the short partition have zone=eu (w1), but the job uses the general partition';
   const explained = waits({ jobs: 0, tasks: 0, workMs: 0 });
   const requires = [{ name: 'zone', value: 'eu' }];
   const waiting = [{ ...explained.waiting[0]!, reason: 'placing' as const, requires, missing }];

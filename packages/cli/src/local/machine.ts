@@ -17,7 +17,10 @@ interface Machine {
 /** Time limit of nvidia-smi, which hangs if a driver is broken. ms */
 const NVIDIA_SMI_MS = 10_000;
 
-/** Returns what this process may use: limits of its container, its CPU affinity and CUDA_VISIBLE_DEVICES count. */
+/**
+ * Returns the resources that this process may use, within its container's limits, its CPU affinity and
+ * CUDA_VISIBLE_DEVICES.
+ */
 export async function detectMachine(environment: Variables): Promise<Machine> {
   const limits = cgroupLimits(readText);
   return {
@@ -58,7 +61,7 @@ function deviceCount(): number {
   }
 }
 
-/** Devices have other names in some virtual machines. Without the program there are no GPUs. */
+/** Counts GPUs with nvidia-smi, because devices have other names in some virtual machines; 0 if it is not installed. */
 async function countBySmi(path: string | undefined): Promise<number> {
   try {
     const { stdout } = await promisify(execFile)('nvidia-smi', ['-L'], {

@@ -34,7 +34,7 @@ function parseRange(part: string, text: string): Range {
     throw new InputError(
       'bad-array',
       `--array: ${JSON.stringify(part)} in ${JSON.stringify(text)} is not a range of whole numbers`,
-      'write 1-100, 1-100:2 (every second one) or 1,3,7-9',
+      'write 1-100, 1-100:2 (every second number) or 1,3,7-9',
     );
   }
   const first = Number(match[1]);

@@ -65,7 +65,7 @@ describe('--export-env', () => {
 
   it('rejects an unset variable, and applies only to commands', async () => {
     await expect(envOf({ exportEnv: 'CC,NO' })).rejects.toThrow('--export-env: the variable "NO" is not set');
-    await expect(job({ sleep: '1s', exportEnv: '' })).rejects.toThrow('--export-env goes with a command');
+    await expect(job({ sleep: '1s', exportEnv: '' })).rejects.toThrow('--export-env requires a command');
   });
 });
 
@@ -264,7 +264,7 @@ describe('--each-line', () => {
       { command: ['x', '{}'], files: { f: Uint8Array.of(0x61, 0x0a, 0xff) } },
       'line 2 of f is not valid UTF-8',
     ],
-    [{ command: ['x', '{}'], files: { f: 'a\0\n' } }, 'line 1 of f holds a NUL byte'],
+    [{ command: ['x', '{}'], files: { f: 'a\0\n' } }, 'line 1 of f contains a NUL byte'],
     [{ command: ['x', '{}'], files: { f: 'x'.repeat(131_073) } }, 'line 1 of f is too long'],
     [{ module: 'm', files: { f: Uint8Array.of(0xff) } }, 'line 1 of f is not valid UTF-8'],
     [{ command: ['x'], files: { f: '' } }, '--each-line: f has no lines'],
@@ -429,12 +429,12 @@ describe('a contradiction', () => {
     [{ sleep: '1s', command: ['x'] }, 'a command and --sleep cannot be used together'],
     [{ sleep: '1s', module: 'm' }, '--sleep and --module cannot be used together'],
     [{ words: ['echo', 'hi'] }, '"hi" is not expected'],
-    [{ sleep: '1s', array: '1-3' }, '--array goes with a command or --module, not with --sleep'],
-    [{ sleep: '1s', shell: true }, '--shell goes with a command, not with --sleep'],
-    [{ sleep: '1s', cwd: '/' }, '--cwd goes with a command or --module or a job file, not with --sleep'],
-    [{ words: ['a.json'], tasks: '3' }, '--tasks goes with'],
-    [{ words: ['a.json'], env: ['A=b'] }, '--env goes with a command, not with a job file'],
-    [{ command: ['x'], input: '1' }, '--input goes with --module, not with a command'],
+    [{ sleep: '1s', array: '1-3' }, '--array requires a command or --module, not --sleep'],
+    [{ sleep: '1s', shell: true }, '--shell requires a command, not --sleep'],
+    [{ sleep: '1s', cwd: '/' }, '--cwd requires a command or --module or a job file, not --sleep'],
+    [{ words: ['a.json'], tasks: '3' }, '--tasks requires'],
+    [{ words: ['a.json'], env: ['A=b'] }, '--env requires a command, not a job file'],
+    [{ command: ['x'], input: '1' }, '--input requires --module, not a command'],
     [{ command: ['x'], tasks: '2', array: '1-2' }, '--tasks and --array cannot be used together'],
     [{ command: ['x'], eachLine: 'f', stdin: 'g' }, '--each-line and --stdin cannot be used together'],
     [{ module: 'm', array: '1', input: '1' }, '--array and --input cannot be used together'],

@@ -145,5 +145,5 @@ function attributesIn(
   option: '--require' | '--prefer',
   example: string,
 ): Record<string, string[]> {
-  return Object.fromEntries(valueListsIn(texts, { option, hint: `such as ${example}, if either will do` }));
+  return Object.fromEntries(valueListsIn(texts, { option, hint: `such as ${example} for alternatives` }));
 }

@@ -270,7 +270,7 @@ const AFTERWARDS = {
     flagOnly: true,
     rare: true,
     describe:
-      '--logs: prefix each line with its task id, live; auto: on a terminal, for jobs of several tasks',
+      'with --logs: prefix each line with its task id and print it live; auto: for jobs of several tasks on a terminal',
   },
   results: {
     type: 'flag',
@@ -282,7 +282,7 @@ const AFTERWARDS = {
 const IGNORED = Object.fromEntries(
   Object.entries(AFTERWARDS).map(([name, spec]) => [
     name,
-    { ...spec, rare: true, describe: 'ignored; an option of submit' },
+    { ...spec, rare: true, describe: 'ignored; accepted because submit accepts it' },
   ]),
 ) as unknown as typeof AFTERWARDS;
 

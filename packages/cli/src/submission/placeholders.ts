@@ -30,7 +30,7 @@ export function hasForeignPlaceholder(text: string, share: Share, params: readon
  * @param use position of the text, for errors
  * @throws InputError if a value is not text, does not exist, or makes the text too long
  */
-export function filledIn(text: string, share: Share, use = 'stand in an argument'): string {
+export function filledIn(text: string, share: Share, use = 'be part of an argument'): string {
   if (!text.includes('{')) return text;
   const filled = text.replaceAll(PLACEHOLDER, (whole, escaped: string | undefined, name: string) => {
     if (escaped !== undefined) return isName(escaped, share) ? `{${escaped}}` : whole;

@@ -41,6 +41,6 @@ describe('text of a line', () => {
 
   it('is missing if the bytes are not UTF-8, or cannot be passed to a process', () => {
     expect(textOf(Uint8Array.of(0x66, 0xff, 0x0a))).toEqual({ problem: 'is not valid UTF-8' });
-    expect(textOf(bytes('a\0b\n'))).toEqual({ problem: 'holds a NUL byte' });
+    expect(textOf(bytes('a\0b\n'))).toEqual({ problem: 'contains a NUL byte' });
   });
 });

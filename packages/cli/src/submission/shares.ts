@@ -178,7 +178,7 @@ function withoutMark(line: Uint8Array): Uint8Array {
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Reason why a line cannot be an argument or a variable. */
-type NoText = 'is not valid UTF-8' | 'holds a NUL byte';
+type NoText = 'is not valid UTF-8' | 'contains a NUL byte';
 
 /** Returns the line without its LF or CRLF as text for a process, or the reason why it cannot be one. */
 export function textOf(line: Uint8Array): { readonly text: string } | { readonly problem: NoText } {
@@ -186,7 +186,7 @@ export function textOf(line: Uint8Array): { readonly text: string } | { readonly
   const end = line.length - (hasNewline ? (line.at(-2) === RETURN ? 2 : 1) : 0);
   try {
     const text = UTF_8.decode(line.subarray(0, end));
-    return text.includes('\0') ? { problem: 'holds a NUL byte' } : { text };
+    return text.includes('\0') ? { problem: 'contains a NUL byte' } : { text };
   } catch {
     return { problem: 'is not valid UTF-8' };
   }

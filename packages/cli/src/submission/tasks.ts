@@ -146,8 +146,8 @@ function commandWith(command: ExecPayload, share: Share): ExecPayload {
     ...(variable === undefined ? {} : { env: { ...command.env, ...variable } }),
     ...present({
       stdin: share.stdin,
-      stdout: stdout && filledIn(stdout, share, 'stand in a path'),
-      stderr: stderr && filledIn(stderr, share, 'stand in a path'),
+      stdout: stdout && filledIn(stdout, share, 'be part of a path'),
+      stderr: stderr && filledIn(stderr, share, 'be part of a path'),
     }),
   };
 }

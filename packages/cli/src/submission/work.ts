@@ -75,7 +75,7 @@ function checkOptions(options: SubmitOptions, kind: Work['kind']): void {
   for (const [name, kinds] of Object.entries(GOES_WITH) as [keyof typeof GOES_WITH, readonly string[]][]) {
     if (!isGiven(options[name]) || kinds.includes(kind)) continue;
     const allowed = kinds.map((each) => CALLED[each as Work['kind']]).join(' or ');
-    throw new InputError('usage', `submit: ${flagOf(name)} goes with ${allowed}, not with ${CALLED[kind]}`);
+    throw new InputError('usage', `submit: ${flagOf(name)} requires ${allowed}, not ${CALLED[kind]}`);
   }
   for (const group of EXCLUDE_EACH_OTHER) {
     const given = group.filter((name) => isGiven(options[name]));

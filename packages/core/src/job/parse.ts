@@ -38,7 +38,7 @@ export function parseJobSpec(input: unknown, source = 'job'): JobSpec {
   checkOutputFiles(stages, source);
   for (const stage of stages) checkGang(stage, job.maxRunning, source);
   if (job.open !== undefined && stages.some(({ gang }) => gang))
-    throw new InputError('bad-job', `${source}: an open job, to which tasks are appended, is no gang`);
+    throw new InputError('bad-job', `${source}: an open job, to which tasks are appended, cannot be a gang`);
   return {
     name: job.name,
     user: job.user,
@@ -115,7 +115,7 @@ function checkGang(
   throw new InputError(
     'bad-job',
     `${source}: the ${count} tasks of stage "${name}" start together, and ${limit}`,
-    most === maxRunning ? 'leave maxRunning out, or "gang"' : 'use fewer tasks, or leave "gang" out',
+    most === maxRunning ? 'omit "maxRunning" or "gang"' : 'use fewer tasks, or omit "gang"',
   );
 }
 

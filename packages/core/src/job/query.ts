@@ -41,7 +41,7 @@ export function parseJobQuery(text: string, now: Millis): JobQuery {
     else if (key === 'id') query.id = value;
     else if (key === 'state') query.states = value.split(',').flatMap(statesNamed);
     else if (key === 'since') query.since = Math.max(0, now - parseDuration(value, 'since'));
-    else throw badQuery(`there is no ${key}: in a query of jobs`);
+    else throw badQuery(`"${key}:" is not a filter of jobs`);
   }
   return query;
 }

@@ -10,7 +10,7 @@ export interface TaskContext<Signal> {
   readonly index: number;
   /** Number of this attempt, from 1. */
   readonly attempt: number;
-  /** GPUs assigned to the task until it ends, as the worker names them: indices, from 0. */
+  /** GPUs assigned to the task until it ends, by the worker's names for them: indices from 0. */
   readonly gpus: readonly string[];
   /**
    * Return values of the tasks of an earlier stage, in task order, if this stage names it in `inputs`; null

@@ -6,7 +6,7 @@ const PHASE_WORDS: Readonly<Record<Why['waited'][number]['phase'], string>> = {
   stage: 'earlier stages',
   pilots: 'pilots measure the run time',
   worker: 'a free worker',
-  held: 'held, or not begun',
+  held: 'on hold, or not begun',
   retry: 'failed attempts',
 };
 

@@ -100,7 +100,7 @@ describe('a simulated policy', () => {
     const args = ['google-like:jobs=50,seed=5', '--policy', 'sparrow', '--vary', 'workers=300,400'];
     const { stderr } = await runHere(['simulate', ...args, '--vary', 'cutoff=1s,2s', '--parallel', '1']);
     expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(
-      /on 300 workers, offered load \S+ \/ 400 workers, offered load \S+; long from a mean task time of 1 s \/ 2 s on/,
+      /on 300 workers, offered load \S+ \/ 400 workers, offered load \S+; cutoff 1 s \/ 2 s of mean task time/,
     );
   });
 });

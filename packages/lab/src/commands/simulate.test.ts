@@ -399,8 +399,8 @@ describe('a simulated job', () => {
     // Central places long jobs only.
     const placed = async (estimator: string) => {
       const trace = await traceOf({ ...staged, estimateSeconds: 500 });
-      const told = ['--policy', 'hawk', '--cutoff', '100', '--estimator', estimator];
-      const { runs } = await simulate(trace, '--workers', '20', ...told);
+      const given = ['--policy', 'hawk', '--cutoff', '100', '--estimator', estimator];
+      const { runs } = await simulate(trace, '--workers', '20', ...given);
       return runs[0]!.messages.byType.place ?? 0;
     };
     expect(await placed('oracle')).toBe(0);

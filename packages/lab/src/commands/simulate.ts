@@ -91,7 +91,7 @@ function announce(
   );
   context.note(
     `${record.name}: ${counted(record.jobs, 'job')} of ${counted(record.tasks, 'task')} on ${eachOf(sizes)}; ` +
-      `long from a mean task time of ${eachOf(cutoffs)} on`,
+      `cutoff ${eachOf(cutoffs)} of mean task time`,
   );
   for (const line of formatTally(tallied)) context.note(line);
   const notes = requests.flatMap(({ policy, workers }) => [

@@ -56,7 +56,7 @@ const OPTIONS = {
     value: 'NAMES',
     suggests: POLICY_OPTIONS.policy.suggests,
     describe:
-      'policies to simulate, each with its own settings: hawk,hawk:no-stealing (default: the policy that ran)',
+      'policies to simulate, each with optional settings: hawk,hawk:no-stealing (default: the policy that ran)',
   },
   estimator: {
     type: 'text',

@@ -17,20 +17,20 @@ it("estimates each stage and uses the submitters' estimates only on request", ()
     { name: 'map', after: [], tasks: 1, estimateSeconds: 7 },
     { name: 'reduce', after: [0], tasks: 1 },
   ];
-  const told = (estimator: string) =>
+  const submitted = (estimator: string) =>
     submissionEstimates(
       estimator,
       1,
     )({ ...job, stages }).job.stages!.map(({ estimateSeconds }) => estimateSeconds);
-  expect(told('given')).toEqual([7, undefined]);
-  expect(told('oracle')).toEqual([0.1, 0.3]);
-  expect(told('pilot')).toEqual([undefined, undefined]);
+  expect(submitted('given')).toEqual([7, undefined]);
+  expect(submitted('oracle')).toEqual([0.1, 0.3]);
+  expect(submitted('pilot')).toEqual([undefined, undefined]);
 });
 
 it('draws noise uniformly between its bounds, reproducibly for a seed', () => {
   const draws = (seed: number) => {
-    const told = submissionEstimates('noisy:0.1-1.9', seed);
-    return Array.from({ length: 2_000 }, () => told(job).estimateMs!);
+    const submitted = submissionEstimates('noisy:0.1-1.9', seed);
+    return Array.from({ length: 2_000 }, () => submitted(job).estimateMs!);
   };
   expect(draws(1)).toEqual(draws(1));
   expect(draws(1)).not.toEqual(draws(2));

@@ -13,7 +13,7 @@ export const REPLAY_OPTIONS = {
     value: 'NAMES',
     suggests: POLICY_NAMES,
     describe:
-      'policies to compare; the first is the baseline, and each can have its own settings: hawk,hawk:no-stealing (default: goshawk,hawk,sparrow)',
+      'policies to compare, each with optional settings: hawk,hawk:no-stealing; the first is the baseline (default: goshawk,hawk,sparrow)',
   },
   vary: VARY_OPTION,
   workers: { type: 'count', default: 100, min: 1, max: 10_000, describe: 'workers of the cluster' },

@@ -136,7 +136,7 @@ async function makePlan(
   if (options.saveJobs !== undefined) {
     const file = resolve(context.cwd, options.saveJobs);
     await writeTrace(file, formatToWrite(file), plan.jobs.map(traceJob));
-    context.note(`the jobs as they are run are in ${options.saveJobs}`);
+    context.note(`the scaled jobs are in ${options.saveJobs}`);
   }
   return plan;
 }

@@ -30,7 +30,7 @@ describe('text before a run', () => {
     const lines = planLines(plan, { load: 0.9, workers: 100 }, settings);
     expect(lines).toEqual([
       expect.stringMatching(/^motivation:jobs=200,.*: 100 of 200 jobs with [\d,]+ tasks$/),
-      'durations divided by 1,000; tasks of a job divided by 10, each that much longer',
+      'durations divided by 1,000; jobs have 10 times fewer tasks, each that much longer',
       expect.stringMatching(/^submitted over .* for a load of 90%; a policy takes about .*$/),
       expect.stringMatching(
         new RegExp(
@@ -46,7 +46,7 @@ describe('text before a run', () => {
     expect(misfitLines(plan, { ...settings, cutoffMs: fitting })).toEqual([]);
     const [line, ...more] = misfitLines(plan, { ...settings, cutoffMs: 1e9 });
     expect(line).toMatch(
-      /^the cluster’s cutoff of .* is above all jobs; that of the workload, .* are not comparable /,
+      /^the cluster’s cutoff of .* exceeds the mean task time of all jobs; that of the workload, .* are not comparable /,
     );
     expect(more).toEqual([]);
     const longer = { ...plan, facts: { ...plan.facts, meanP90Ms: 1e9 } };

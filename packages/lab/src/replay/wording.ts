@@ -7,7 +7,7 @@ import type { Progress } from './submitter.js';
 export function scaleLine({ fit }: ReplayPlan): string {
   const tasks =
     fit.taskFactor < 1
-      ? `; tasks of a job divided by ${number(1 / fit.taskFactor)}, each that much longer`
+      ? `; jobs have ${number(1 / fit.taskFactor)} times fewer tasks, each that much longer`
       : '';
   return `durations divided by ${number(fit.divisor)}${tasks}`;
 }
@@ -53,11 +53,13 @@ export function misfitLines({ jobs, facts }: ReplayPlan, { cutoffMs }: PolicySet
   if (here * MISFIT >= fitting && here <= fitting * MISFIT) return [];
   const cutoff = formatDuration(cutoffMs);
   const which =
-    here === 0 ? 'is above all jobs' : `makes ${formatCount(here)} of ${formatCount(jobs.length)} jobs long`;
+    here === 0
+      ? 'exceeds the mean task time of all jobs'
+      : `makes ${formatCount(here)} of ${formatCount(jobs.length)} jobs long`;
   return [
     `the cluster’s cutoff of ${cutoff} ${which}; that of the workload, ${formatDuration(facts.meanP90Ms)}, would make ${formatCount(fitting)} long. ` +
       `Times of short and long jobs are not comparable with a replay on separate clusters; ` +
-      `a cluster with --cutoff ${Number((facts.meanP90Ms / 1_000).toPrecision(2))} fits`,
+      `use a cluster with --cutoff ${Number((facts.meanP90Ms / 1_000).toPrecision(2))}`,
   ];
 }
 

@@ -26,7 +26,7 @@ export const REFERENCES: Readonly<Record<string, Reference>> = {
   },
   omniscient: {
     about:
-      'goshawk with known run times and no network delay, regardless of the estimator (not a usable policy, but a bound on the gain from better estimates and a faster network)',
+      'goshawk with known run times and no network delay, whatever the estimator; it shows how much better estimates and a faster network could gain',
     shape: (options) => ({
       ...options,
       estimator: 'oracle',

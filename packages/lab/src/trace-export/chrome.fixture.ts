@@ -8,7 +8,7 @@ export function brokenRules(file: unknown): string[] {
     traceEvents?: unknown;
     displayTimeUnit?: unknown;
   };
-  if (!Array.isArray(traceEvents)) return ['traceEvents is no list'];
+  if (!Array.isArray(traceEvents)) return ['traceEvents is not a list'];
   if (!['ms', 'ns'].includes(displayTimeUnit as string)) broken.push(`displayTimeUnit: ${displayTimeUnit}`);
   const open = new Map<string, number>();
   const rows = new Map<string, { ts: number; end: number }[]>();

@@ -20,7 +20,7 @@ interface CaseLine {
 export function checkFile(file: string, text: string): CaseLine[] {
   const content = parsed(file, text);
   const kind = CASE_KINDS.find((one) => one.accepts(content));
-  if (kind === undefined) throw new TypeError(`${file}: no kind of cases has these fields`);
+  if (kind === undefined) throw new TypeError(`${file}: these fields match no kind of cases`);
   let checked: CheckedCase[];
   try {
     checked = [...kind.check(content)];

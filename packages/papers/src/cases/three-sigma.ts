@@ -44,8 +44,8 @@ const PLAN: CaseKind = {
  */
 function inWordsOf(expected: CaseContent, got: CaseContent): CaseContent {
   const starts = Object.entries(got.starts).map(([id, start]) => {
-    const told = expected.starts[id];
-    return [id, (start as CaseContent | null)?.start === DEFERRED && told?.start == null ? told : start];
+    const given = expected.starts[id];
+    return [id, (start as CaseContent | null)?.start === DEFERRED && given?.start == null ? given : start];
   });
   const shown: CaseContent = { ...got, starts: Object.fromEntries(starts) };
   return Object.fromEntries(Object.keys(expected).map((key) => [key, shown[key]]));

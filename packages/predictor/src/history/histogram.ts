@@ -31,7 +31,7 @@ export class Histogram {
 
   /** @param binsMax at least two */
   constructor(binsMax: number = BINS_MAX) {
-    invariant(binsMax >= 2, `a histogram of ${binsMax} bins tells nothing`);
+    invariant(binsMax >= 2, `a histogram of ${binsMax} bins is useless: at least one is needed`);
     this.#binsMax = binsMax;
   }
 

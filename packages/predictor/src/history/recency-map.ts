@@ -21,7 +21,7 @@ export class RecencyMap<V> implements Iterable<readonly [number, V]> {
 
   /** @param sizeMax at least one */
   constructor(sizeMax: number) {
-    invariant(sizeMax >= 1, `a map of ${sizeMax} values holds nothing`);
+    invariant(sizeMax >= 1, `a map of ${sizeMax} values is useless: at least one is needed`);
     this.#sizeMax = sizeMax;
   }
 

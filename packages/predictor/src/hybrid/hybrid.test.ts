@@ -67,7 +67,7 @@ describe('hybrid', () => {
       const verdict = hybrid.weigh(job, hybrid.judge(job) as SamplePlan, pilotsOf(1_300), CUTOFF_MS);
       return verdict.kind === 'decided' ? verdict.estimate.by : undefined;
     };
-    expect(said({ ...wide, user: 'bob' })).toBe('1 pilot, and jobs that ended lately');
+    expect(said({ ...wide, user: 'bob' })).toBe('1 pilot, and recently ended jobs');
     expect(said(wide)).toBe('1 pilot and history');
   });
 

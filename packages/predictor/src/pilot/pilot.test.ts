@@ -137,7 +137,7 @@ describe('the verdict of pilots', () => {
     test('move a job that looks unusual towards the others', () => {
       const verdict = said({ pilots: 1, runsMs: [300] });
       if (verdict.kind !== 'decided') throw new Error('no decision');
-      expect(verdict.estimate.by).toBe('1 pilot, and jobs that ended lately');
+      expect(verdict.estimate.by).toBe('1 pilot, and recently ended jobs');
       expect(verdict.estimate.meanMs).toBeGreaterThan(100);
       expect(verdict.estimate.meanMs).toBeLessThan(120);
     });

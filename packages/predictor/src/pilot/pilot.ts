@@ -59,7 +59,7 @@ export class Pilot implements Estimator {
     const meanMs = this.#population.weigh(estimate.meanMs, pilots);
     // Most jobs are short, so they say little about a job that is long anyway.
     if (meanMs === estimate.meanMs || meanMs >= cutoffMs) return verdict;
-    return { kind: 'decided', estimate: { meanMs, by: `${estimate.by}, and jobs that ended lately` } };
+    return { kind: 'decided', estimate: { meanMs, by: `${estimate.by}, and recently ended jobs` } };
   }
 
   /** Judges by the pilots alone. */
@@ -103,7 +103,7 @@ export class Pilot implements Estimator {
 
   #guess(): Estimate | undefined {
     const { typicalMs } = this.#population;
-    return typicalMs === undefined ? undefined : { meanMs: typicalMs, by: 'jobs that ended lately' };
+    return typicalMs === undefined ? undefined : { meanMs: typicalMs, by: 'recently ended jobs' };
   }
 }
 

@@ -40,7 +40,7 @@ export class AuditFile {
       throw new InputError(
         'bad-audit-log',
         `cannot write the audit log ${path}: ${(error as Error).message}`,
-        'give another file with --audit-log',
+        'choose another file with --audit-log',
         { cause: error },
       );
     }

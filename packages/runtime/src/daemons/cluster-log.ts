@@ -94,7 +94,7 @@ function lineOf(event: ClusterEvent): string {
     case 'cutoff-changed':
       return `the cutoff for long jobs is now ${formatDuration(event.toMs)}; it was ${formatDuration(event.fromMs)}`;
     case 'task-preempted':
-      return `a task of ${event.job} is preempted at ${event.worker}: the policy needs its room`;
+      return `a task of ${event.job} is preempted at ${event.worker}: the policy needs its resources`;
   }
 }
 

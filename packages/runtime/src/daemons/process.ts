@@ -228,7 +228,7 @@ function followKeys(
       known = individual;
       logger.info(
         { event: 'keys-changed', path: ring.path, generations: ring.generations.length, individual },
-        'keys were read anew',
+        'keys were reloaded',
       );
     },
     (problem) =>

@@ -19,7 +19,7 @@ export function readUsersFile(path: string): UsersFile {
     throw new InputError(
       'bad-users',
       `--users: cannot read ${path}: ${whyUnread(error)}`,
-      'give a file of users',
+      'pass a file of users',
       { cause: error },
     );
   }
@@ -36,7 +36,7 @@ export function followUsersFile(
     try {
       const { grants } = readUsersFile(path);
       apply(grants);
-      logger.info({ path, users: grants.size }, 'users were read anew');
+      logger.info({ path, users: grants.size }, 'users were reloaded');
     } catch (error) {
       const { message, hint } = error as InputError;
       logger.error({ problem: message, hint }, 'the users are unchanged: the file is invalid');

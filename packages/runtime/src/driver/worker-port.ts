@@ -129,8 +129,8 @@ class WorkerPort {
         ),
       ended: (outcome, runMs, maxRssBytes) => {
         const end = returns ? withResult(outcome, resultFile(current.folder!)) : outcome;
-        const told = taskOutcome(end);
-        this.#ended(slot, order, current, maxRssBytes ? { ...told, maxRssBytes } : told, runMs);
+        const reported = taskOutcome(end);
+        this.#ended(slot, order, current, maxRssBytes ? { ...reported, maxRssBytes } : reported, runMs);
       },
     });
   }

@@ -108,7 +108,7 @@ export async function openHttpServer(
   } catch (error) {
     server.close();
     const message = `cannot write the HTTP port file: ${(error as Error).message}`;
-    throw new InputError('bad-port-file', message, 'give another file with --http-port-file', {
+    throw new InputError('bad-port-file', message, 'choose another file with --http-port-file', {
       cause: error,
     });
   }

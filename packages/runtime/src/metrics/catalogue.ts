@@ -97,7 +97,7 @@ export const METRICS = {
       'How often all connections were closed because one exceeded its memory limit.',
     ),
     goshawk_mailbox_refused_total: counter(
-      'Frames refused on arrival; otherVersion: of a process that speaks another protocol version.',
+      'Frames refused on arrival; otherVersion: from a process with another protocol version.',
       { reason: REFUSAL_REASONS },
     ),
     goshawk_connections_rejected_total: counter(

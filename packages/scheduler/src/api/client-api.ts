@@ -154,7 +154,11 @@ export class ClientApi {
       const message = `${id} ${end}; its results were dropped ${seconds} s later, because jobs take more memory than this scheduler has for them`;
       return { code: 'forgotten-job', message, hint: DROPPED_HINT };
     }
-    return { code: 'forgotten-job', message: `${id} ${end}, and was forgotten since`, hint: FORGOTTEN_HINT };
+    return {
+      code: 'forgotten-job',
+      message: `${id} ${end}, and has been deleted since`,
+      hint: FORGOTTEN_HINT,
+    };
   }
 
   #describe(from: Address, { request, spec }: MessageOf<'describeJob'>, job: Job, now: Millis): void {
@@ -264,7 +268,7 @@ export class ClientApi {
 const NOTHING: Weight = { values: 0, bytes: 0 };
 
 const FORGOTTEN_HINT =
-  'read results when a job ends; --keep-jobs and --keep of its scheduler say how many are kept, and how long';
+  'read results when a job ends; --keep-jobs and --keep of its scheduler set how many are kept, and for how long';
 
 const DROPPED_HINT =
   'read results when a job ends; with a larger heap (--max-old-space-size), or a journal (--data-folder), a scheduler keeps more';

@@ -105,8 +105,8 @@ describe('why tasks wait', () => {
             if (task < 3 && state !== TaskState.blocked) job.set(task, state);
           });
           const { waiting, running } = standingOf([job], USUAL, 0);
-          const told = Object.values(waiting.short).reduce((sum, tasks) => sum + tasks, 0);
-          expect(told).toBe(job.counts.waiting);
+          const explained = Object.values(waiting.short).reduce((sum, tasks) => sum + tasks, 0);
+          expect(explained).toBe(job.counts.waiting);
           expect(running.short).toBe(job.counts.running);
         },
       ),

@@ -90,7 +90,7 @@ function describeMissing(
   }
   const other = scope === 'short' ? 'general' : 'short';
   const size = scope === 'short' ? 'larger' : 'smaller';
-  return `only workers of the ${other} partition have ${what} (${namesOf(large)}), and the job uses the ${scope} one: it waits until a worker there has it; give it to more workers, or make the short partition ${size} (--short-partition)`;
+  return `only workers of the ${other} partition have ${what} (${namesOf(large)}), but the job uses the ${scope} partition and waits until one of its workers has it; add the attribute to more workers, or make the short partition ${size} (--short-partition)`;
 }
 
 /**

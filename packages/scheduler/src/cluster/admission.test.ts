@@ -119,7 +119,7 @@ describe('a requirement', () => {
     return whatIsMissing(parseJobSpec(input), policy, membersOf(of));
   };
   const only =
-    'only workers of the short partition have zone=eu (w1), and the job uses the general one: it waits until a worker there has it; give it to more workers, or make the short partition smaller (--short-partition)';
+    'only workers of the short partition have zone=eu (w1), but the job uses the general partition and waits until one of its workers has it; add the attribute to more workers, or make the short partition smaller (--short-partition)';
 
   test('that only the other partition meets is named, with that partition and a remedy', () => {
     expect(missing({ require: { zone: 'eu' }, estimate: '1h' })).toBe(only);

@@ -7,11 +7,11 @@ const POLICY = { ...DEFAULT_POLICY, cutoffMs: 10_000 };
 
 /** Messages sent, and the last timer. */
 function bench(jobLengths?: unknown) {
-  const told: [Address, Message][] = [];
+  const sent: [Address, Message][] = [];
   const timers: number[] = [];
   const env = {
     random: () => 0.5,
-    send: (to: Address, message: Message) => told.push([to, message]),
+    send: (to: Address, message: Message) => sent.push([to, message]),
     setTimer: (_: string, __: number, at: number) => timers.push(at),
     clearTimer() {},
     nameOf: () => '',
@@ -19,10 +19,10 @@ function bench(jobLengths?: unknown) {
     drained() {},
   };
   const usage = new Usage(env, jobLengths);
-  return { usage, told, timers };
+  return { usage, sent, timers };
 }
 
-const came = (arrivedMs: unknown) => ({
+const arrived = (arrivedMs: unknown) => ({
   type: 'usage',
   shortMs: 0,
   longMs: 0,
@@ -33,38 +33,38 @@ const came = (arrivedMs: unknown) => ({
 
 describe('short work that arrived', () => {
   test('is reported at intervals if central does not learn of it otherwise', () => {
-    const { usage, told, timers } = bench();
+    const { usage, sent, timers } = bench();
     usage.startAnew(CENTRAL, POLICY, 0);
     usage.shortArrived(300, 1, false, 1_000);
     usage.shortArrived(200, 1, false, 2_000);
     usage.shortArrived(5_000, 1, true, 2_000);
     expect(timers).toEqual([11_000]);
     usage.tell(CENTRAL, 11_000);
-    expect(told).toEqual([[CENTRAL, came(500)]]);
+    expect(sent).toEqual([[CENTRAL, arrived(500)]]);
     expect(timers).toEqual([11_000]);
   });
 
   test('is reported once there is a central, and to another one with all recent work', () => {
-    const { usage, told } = bench();
+    const { usage, sent } = bench();
     usage.startAnew(CENTRAL, POLICY, 0);
     usage.shortArrived(1_000, 1, true, 0);
     usage.shortArrived(500, 1, false, 40_000);
     usage.tell(NOBODY, 50_000);
-    expect(told).toEqual([]);
+    expect(sent).toEqual([]);
     usage.startAnew(ANOTHER, POLICY, 80_000);
-    expect(told).toEqual([[ANOTHER, came(expect.closeTo(1_000 / Math.E ** 2 + 500 / Math.E))]]);
+    expect(sent).toEqual([[ANOTHER, arrived(expect.closeTo(1_000 / Math.E ** 2 + 500 / Math.E))]]);
     usage.tell(ANOTHER, 90_000);
-    expect(told).toHaveLength(1);
+    expect(sent).toHaveLength(1);
   });
 
   test('is reported once to a central that welcomes this scheduler again', () => {
-    const { usage, told } = bench();
+    const { usage, sent } = bench();
     usage.startAnew(CENTRAL, POLICY, 0);
     usage.shortArrived(1_000, 1, true, 0);
     usage.shortArrived(500, 1, false, 0);
     usage.startAnew(CENTRAL, POLICY, 5_000);
     usage.startAnew(CENTRAL, POLICY, 6_000);
-    expect(told).toEqual([[CENTRAL, came(500)]]);
+    expect(sent).toEqual([[CENTRAL, arrived(500)]]);
   });
 
   test('is reported within a second if central needs it to resume matching', () => {
@@ -77,27 +77,27 @@ describe('short work that arrived', () => {
   });
 
   test('is not reported if the reserve is fixed', () => {
-    const { usage, told, timers } = bench();
+    const { usage, sent, timers } = bench();
     usage.startAnew(CENTRAL, { ...POLICY, reserve: 0.1 }, 0);
     usage.shortArrived(1_000, 1, false, 0);
     usage.startAnew(ANOTHER, { ...POLICY, reserve: 0.1 }, 5_000);
-    expect([told, timers]).toEqual([[], []]);
+    expect([sent, timers]).toEqual([[], []]);
   });
 });
 
 test('run times are reported while the partition depends on them', () => {
-  const { usage, told, timers } = bench();
+  const { usage, sent, timers } = bench();
   usage.startAnew(CENTRAL, { ...POLICY, shortPartition: 'auto' }, 0);
   usage.worked(false, 3);
   usage.worked(true, 40);
   usage.tell(CENTRAL, 10_000);
   usage.tell(CENTRAL, 20_000);
-  expect(told).toEqual([[CENTRAL, { ...came(0), shortMs: 3, longMs: 40 }]]);
+  expect(sent).toEqual([[CENTRAL, { ...arrived(0), shortMs: 3, longMs: 40 }]]);
   expect(timers).toEqual([10_000, 20_000, 30_000]);
 });
 
 test('completed jobs are reported if the cutoff is learned, and all of them to another central', () => {
-  const { usage, told } = bench();
+  const { usage, sent } = bench();
   const LEARNED = { ...POLICY, cutoffJobs: 0 };
   usage.startAnew(CENTRAL, POLICY, 0);
   usage.jobCompleted(Float64Array.of(9), 0);
@@ -111,9 +111,9 @@ test('completed jobs are reported if the cutoff is learned, and all of them to a
     { length: 0, jobs: 1, workMs: 1 },
     { length: 40, jobs: 1, workMs: 2_048 },
   ];
-  expect(told).toEqual([
-    [CENTRAL, { ...came(0), completed: [long] }],
-    [ANOTHER, { ...came(0), completed: [short, long] }],
+  expect(sent).toEqual([
+    [CENTRAL, { ...arrived(0), completed: [long] }],
+    [ANOTHER, { ...arrived(0), completed: [short, long] }],
   ]);
 });
 
@@ -122,23 +122,23 @@ describe('jobs of an earlier incarnation', () => {
   const jobs = [{ length: 40, jobs: 120, workMs: 122_880 }];
 
   test('are reported to a central without a learned cutoff, and kept with later ones', () => {
-    const { usage, told } = bench(jobs);
+    const { usage, sent } = bench(jobs);
     usage.startAnew(CENTRAL, LEARNS, 0);
-    expect(told).toEqual([[CENTRAL, { ...came(0), completed: jobs }]]);
+    expect(sent).toEqual([[CENTRAL, { ...arrived(0), completed: jobs }]]);
     usage.jobCompleted(Float64Array.of(1_024), 0);
     expect(usage.jobLengths).toEqual([{ length: 40, jobs: 121, workMs: 123_904 }]);
   });
 
   test.each([
     ['has learned one', 120],
-    ['was told one', null],
+    ['was sent one', null],
   ])('are not reported to a central that %s', (_, cutoffJobs) => {
-    const { usage, told } = bench(jobs);
+    const { usage, sent } = bench(jobs);
     usage.startAnew(CENTRAL, { ...POLICY, cutoffJobs }, 0);
-    expect(told).toEqual([]);
+    expect(sent).toEqual([]);
     // The old central is gone, with its knowledge.
     usage.startAnew(ANOTHER, LEARNS, 0);
-    expect(told).toEqual([[ANOTHER, { ...came(0), completed: jobs }]]);
+    expect(sent).toEqual([[ANOTHER, { ...arrived(0), completed: jobs }]]);
   });
 
   test.each([undefined, null, 'jobs', [null], [{ length: 0.5, jobs: 1, workMs: 1 }], [{ length: 1 }]])(

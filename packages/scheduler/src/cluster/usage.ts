@@ -138,8 +138,8 @@ export class Usage {
 
   #send(central: Address, done: Pick<MessageOf<'usage'>, 'shortMs' | 'longMs'>): void {
     const completed = this.#unreported.counts();
-    const came = { arrivedMs: this.#arrivedMs, arrivedTasks: this.#arrivedTasks };
-    this.#env.send(central, { type: 'usage', ...done, ...came, completed });
+    const arrived = { arrivedMs: this.#arrivedMs, arrivedTasks: this.#arrivedTasks };
+    this.#env.send(central, { type: 'usage', ...done, ...arrived, completed });
     if (completed.length > 0) this.#unreported = new JobLengths();
     this.#arrivedMs = 0;
     this.#arrivedTasks = 0;

@@ -14,7 +14,7 @@ export class IdleHints {
     return this.#workers.size;
   }
 
-  /** Length of the order, including used hints. */
+  /** Number of hints in the stack, including used ones. */
   get entries(): number {
     return this.#stack.length;
   }
@@ -38,7 +38,7 @@ export class IdleHints {
     this.#stack = [];
   }
 
-  /** Uses up to `count` hints of suitable workers; unsuitable ones met on the way are dropped. */
+  /** Uses up to `count` hints of suitable workers, and drops unsuitable ones that it encounters. */
   take(count: number, suits: (worker: Address) => boolean): Address[] {
     const taken: Address[] = [];
     while (taken.length < count) {
@@ -58,5 +58,5 @@ export class IdleHints {
   }
 }
 
-/** Number of used hints tolerated in the order, in addition to the number of unused ones. */
+/** Maximum number of used hints in the stack, beyond the number of unused ones. */
 const STALE_MAX = 1_024;

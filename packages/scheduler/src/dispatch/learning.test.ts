@@ -121,12 +121,12 @@ describe('a scheduler’s history of run times', () => {
         else bench.receive(W1, { type: 'holding', tasks: [], audit: 0 });
         bench.commit();
         const sent = bench.take().filter((message) => message.type === 'need');
-        const told = sent.map(({ stage, part, estimateMs }) => ({ stage, part, estimateMs }));
-        return { bench, told };
+        const estimated = sent.map(({ stage, part, estimateMs }) => ({ stage, part, estimateMs }));
+        return { bench, estimated };
       };
-      const { bench, told } = needs();
-      expect(Math.max(...told.map(({ estimateMs }) => estimateMs))).toBeGreaterThan(0);
-      expect(new Set(needs(bench).told)).toEqual(new Set(told));
+      const { bench, estimated } = needs();
+      expect(Math.max(...estimated.map(({ estimateMs }) => estimateMs))).toBeGreaterThan(0);
+      expect(new Set(needs(bench).estimated)).toEqual(new Set(estimated));
     });
   });
 
@@ -167,9 +167,9 @@ describe('a scheduler’s history of run times', () => {
     });
     const [run] = bench.take().filter((message) => message.type === 'run');
     bench.end(W1, run!);
-    const told = believed(bench);
-    expect(told).not.toEqual(guessed);
-    expect(afterRestart(bench)).toEqual(told);
+    const estimated = believed(bench);
+    expect(estimated).not.toEqual(guessed);
+    expect(afterRestart(bench)).toEqual(estimated);
   });
 
   test('of a newer version is reported and ignored', () => {

@@ -42,9 +42,9 @@ test('central gets an update if far fewer tasks wait because workers sought them
 
 /** A job whose first task central has matched with a worker, and the scheduler's messages to central. */
 function matched(spec: JobInput) {
-  const told: Message[] = [];
+  const sent: Message[] = [];
   const send = (to: unknown, message: Message): void => {
-    if (to === CENTRAL) told.push(message);
+    if (to === CENTRAL) sent.push(message);
   };
   const scheduler = loneScheduler({}, { send });
   scheduler.start(0);
@@ -57,8 +57,8 @@ function matched(spec: JobInput) {
     { type: 'matched', job: job.number, stage: 0, workers, noneWaiting: undefined, newcomers: undefined },
     0,
   );
-  told.splice(0);
-  return { scheduler, job, told };
+  sent.splice(0);
+  return { scheduler, job, sent };
 }
 
 /** Types of the messages to central about a job with these options, one task of which is accepted. */
@@ -86,7 +86,7 @@ test('the need of a plain job describes it, and a job with options is declared b
 });
 
 test('central finds no workers for tasks that end with their job at the time limit', () => {
-  const { scheduler, job, told } = matched({
+  const { scheduler, job, sent } = matched({
     tasks: { count: 100, run: { sleep: 10 } },
     estimate: 10,
     timeLimit: '1m',
@@ -94,11 +94,11 @@ test('central finds no workers for tasks that end with their job at the time lim
   });
   scheduler.wake('timeLimit', job.number, 60_000);
   expect(job.state).toBe('failed');
-  expect(told).toEqual([{ type: 'withdraw', job: job.number }]);
+  expect(sent).toEqual([{ type: 'withdraw', job: job.number }]);
 });
 
 test('central finds no workers for tasks that fail like one that cannot start', () => {
-  const { scheduler, job, told } = matched({
+  const { scheduler, job, sent } = matched({
     tasks: { count: 100, run: { exec: ['a-command'] } },
     estimate: 10,
   });
@@ -106,7 +106,7 @@ test('central finds no workers for tasks that fail like one that cannot start', 
   const of = { report: 1, job: job.number, task: 0, attempt: 1, outcome, runMs: 0, ask: 0 };
   scheduler.receive(W1, { type: 'ended', output: [], outputBytes: 0, ...of }, 1);
   expect(job.state).toBe('failed');
-  expect(told).toEqual([{ type: 'withdraw', job: job.number }]);
+  expect(sent).toEqual([{ type: 'withdraw', job: job.number }]);
 });
 
 test('unchanged needs are repeated at growing intervals, which a change resets', () => {

@@ -67,7 +67,7 @@ export class Offers {
   checkInvariants(): void {
     for (const id of this.#heap.ids()) {
       const { job } = this.#offers[id]!;
-      invariant(!job.hasEnded && !job.cancelling, () => `tasks of ${job.id} are offered, which is over`);
+      invariant(!job.hasEnded && !job.cancelling, () => `tasks of ${job.id} are offered, which has ended`);
     }
   }
 

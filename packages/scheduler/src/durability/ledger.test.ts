@@ -379,7 +379,7 @@ test('a reclassification is sent after its task, which may wait for the disk', (
   bench.ask(W1, 1, 1);
   bench.end(W1, second);
   bench.commit();
-  const told = bench.take().map(({ type }) => type);
-  expect(told.indexOf('nowLong')).toBeGreaterThan(told.indexOf('run'));
-  expect(told).toContain('run');
+  const types = bench.take().map(({ type }) => type);
+  expect(types.indexOf('nowLong')).toBeGreaterThan(types.indexOf('run'));
+  expect(types).toContain('run');
 });

@@ -97,15 +97,15 @@ export class Quotas {
       if (waiting !== undefined && tasks > 0 && has.waiting + tasks > waiting)
         return {
           code: 'over-limit',
-          message: `${title} may have ${waiting} waiting tasks, has ${has.waiting}, and this adds ${tasks}`,
+          message: `${title} may have ${waiting} waiting tasks and has ${has.waiting}; this request adds ${tasks}`,
           hint:
             tasks > waiting ? 'submit fewer tasks' : 'wait until some have started, or submit fewer tasks',
         };
       if (journal !== undefined && has.journal + bytes > journal)
         return {
           code: 'over-limit',
-          message: `${title} may have ${formatBytes(journal)} in journals, has ${formatBytes(has.journal)}, and this adds ${formatBytes(bytes)}`,
-          hint: 'jobs count until they are forgotten after their end; submit less, or ask the operator for more',
+          message: `${title} may have ${formatBytes(journal)} in journals and has ${formatBytes(has.journal)}; this request adds ${formatBytes(bytes)}`,
+          hint: 'ended jobs count until they are deleted; submit less, or ask the operator for more',
         };
     }
     return undefined;

@@ -136,7 +136,7 @@ export class WaitingTasks {
   has(batch: Batch, mayGo: (task: TaskIndex) => boolean): boolean {
     const pilots = this.#sample?.pilots;
     const returned = batch === pilots ? pilots.queue : batch.stage.returned;
-    const came = returned.filter((task) => this.#tasks.states[task] === TaskState.waiting);
-    return came.some(mayGo) || new Set(came).size < batch.waiting;
+    const returning = returned.filter((task) => this.#tasks.states[task] === TaskState.waiting);
+    return returning.some(mayGo) || new Set(returning).size < batch.waiting;
   }
 }

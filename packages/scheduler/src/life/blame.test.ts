@@ -98,11 +98,11 @@ describe('a worker that fails tasks that complete elsewhere', () => {
 
   test('is not notified about tasks that no other worker can run', () => {
     const bench = new DurableBench();
-    const told = joined(1, [W1, W2], 4) as MessageOf<'members'>;
-    const changed = told.changed.map((member) =>
+    const sent = joined(1, [W1, W2], 4) as MessageOf<'members'>;
+    const changed = sent.changed.map((member) =>
       member.address === W1 ? { ...member, attributes: [{ name: 'gpu', value: 'a100' }] } : member,
     );
-    bench.receive(CENTRAL, { ...told, changed });
+    bench.receive(CENTRAL, { ...sent, changed });
     bench.submit({
       stages: [
         { name: 'first', tasks: { count: 20, run: { sleep: 1 } } },
@@ -141,11 +141,11 @@ describe('a worker that fails the first attempts of many small jobs, which compl
 
   test('is notified after five of them', () => {
     const bench = submitted(1, 0, W1, W2);
-    const told = Array.from({ length: 5 }, (_, place) => job(bench, place + 2, true));
-    expect(told.flat()).toEqual([
+    const sent = Array.from({ length: 5 }, (_, place) => job(bench, place + 2, true));
+    expect(sent.flat()).toEqual([
       { type: 'unfit', reason: 'tasks fail here but complete elsewhere, including one of s-6' },
     ]);
-    expect(told[4]).toHaveLength(1);
+    expect(sent[4]).toHaveLength(1);
   });
 
   test('is not notified if it is the last one that accepts work', () => {
@@ -154,9 +154,9 @@ describe('a worker that fails the first attempts of many small jobs, which compl
     bench.submit({ tasks: [{ exec: ['x'] }] }, 'last', 6);
     bench.end(W1, ask(bench, W1, 6)!, notThere);
     const again = ask(bench, W2, 6)!;
-    const told = joined(2, [W2], 4) as MessageOf<'members'>;
-    const changed = told.changed.map((member) => ({ ...member, draining: true }));
-    bench.receive(CENTRAL, { ...told, since: 1, changed });
+    const sent = joined(2, [W2], 4) as MessageOf<'members'>;
+    const changed = sent.changed.map((member) => ({ ...member, draining: true }));
+    bench.receive(CENTRAL, { ...sent, since: 1, changed });
     bench.take();
     bench.end(W2, again, COMPLETED);
     expect(unfit(bench)).toEqual([]);

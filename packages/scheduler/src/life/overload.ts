@@ -67,7 +67,7 @@ export class Overload implements JobListener {
     if (activeBytes >= activeBytesMax) {
       return this.#refuse(
         'memory',
-        `jobs that have not ended, and keys of those that lately have, take ${mebibytes(activeBytes)} of this scheduler’s memory, which is all it has for them`,
+        `active jobs and the keys of recently ended ones use ${mebibytes(activeBytes)} of this scheduler’s memory, their limit`,
       );
     }
     return undefined;
@@ -87,11 +87,11 @@ export class Overload implements JobListener {
     }
     if (activeBytes + bytes > activeBytesMax) {
       const room = mebibytes(Math.max(0, activeBytesMax - activeBytes));
-      return this.#refuse('memory', `${size}, and ${room} are free; others have not ended`);
+      return this.#refuse('memory', `${size}, and active jobs leave ${room} free`);
     }
     if (this.#jobs.hasRoomFor(user, bytes)) return undefined;
-    const whose = user ?? 'nobody in particular';
-    const message = `${size}; jobs of ${whose} have their share of it, and ended jobs of others are kept a while`;
+    const whose = user ?? 'users without a name';
+    const message = `${size}; jobs of ${whose} use their share, and recently ended jobs of other users are kept`;
     return this.#refuse('memory', message);
   }
 
@@ -104,7 +104,7 @@ export class Overload implements JobListener {
   refusalOf(user: string | undefined, tasks: number): Refusal | undefined {
     const { activeJobsPerUserMax, userWaitingTasksMax } = this.#limits;
     const { jobs, waiting } = this.#jobs.activeOf(user);
-    const whose = user ?? 'nobody in particular';
+    const whose = user ?? 'users without a name';
     if (jobs >= activeJobsPerUserMax)
       return this.#refuse('user', `${jobs} jobs of ${whose} are active, which is the limit here`);
     if (waiting + tasks <= userWaitingTasksMax) return undefined;
@@ -122,7 +122,7 @@ export class Overload implements JobListener {
     if (this.#jobs.activeBytes >= activeBytesMax) return this.refusal();
     const { waiting } = this.#jobs.activeOf(user);
     if (tasks === 0 || waiting + tasks <= userWaitingTasksMax) return undefined;
-    const whose = user ?? 'nobody in particular';
+    const whose = user ?? 'users without a name';
     const quota = `at most ${userWaitingTasksMax} tasks of one user may wait at a scheduler`;
     return this.#refuse(
       'user',

@@ -78,7 +78,7 @@ function sent<T extends 'awaitJobs' | 'seekOwner' | 'probe' | 'jobFates'>(type: 
   return bench.take().filter((message) => message.type === type) as unknown as MessageOf<T>[];
 }
 
-function told(id: string, state: MessageOf<'jobFates'>['fates'][number]['state'], from = OTHER): void {
+function reportFate(id: string, state: MessageOf<'jobFates'>['fates'][number]['state'], from = OTHER): void {
   bench.receive(from, { type: 'jobFates', fates: [{ id, state, tasks: 10, ended: 4 }] });
   bench.commit();
 }
@@ -279,10 +279,10 @@ describe('a job with a predecessor at another scheduler', () => {
     expect(sent('seekOwner')).toMatchObject([{ tag: 'x1' }]);
     ownerIs(OTHER);
     expect(sent('awaitJobs')).toMatchObject([{ ids: ['x1-7'] }]);
-    told('x1-7', 'running');
+    reportFate('x1-7', 'running');
     expect(why(held).after).toEqual([{ id: 'x1-7', state: 'running', tasks: 10, ended: 4, ok: true }]);
-    told('x1-7', 'completed');
-    told('x1-7', 'failed');
+    reportFate('x1-7', 'completed');
+    reportFate('x1-7', 'failed');
     run(1);
     expect(detail(held).state).toBe('completed');
     bench.now += 60_000;
@@ -303,7 +303,7 @@ describe('a job with a predecessor at another scheduler', () => {
     expect(asked.length).toBeLessThan(9);
     ownerIs(SUCCESSOR);
     expect(sent('awaitJobs')).toHaveLength(1);
-    told('x1-7', 'failed', SUCCESSOR);
+    reportFate('x1-7', 'failed', SUCCESSOR);
     run(1);
     expect(detail('s-1').state).toBe('completed');
   });
@@ -333,7 +333,7 @@ describe('a job with a predecessor at another scheduler', () => {
     bench.take();
     ownerIs(OTHER);
     expect(sent('awaitJobs').map(({ ids }) => ids.length)).toEqual([10_000]);
-    told('x1-5000', 'completed');
+    reportFate('x1-5000', 'completed');
     run(5_000);
     expect(bench.scheduler.activeJobs).toBe(9_999);
   });

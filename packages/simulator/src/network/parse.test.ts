@@ -85,9 +85,9 @@ describe('errors are one line', () => {
     ['no schema', {}, 'schema is missing, not "goshawk.delays/1"'],
     ['another schema', { ...PROFILE, schema: 'x/2' }, 'schema is "x/2", not "goshawk.delays/1"'],
     ['no workers', { ...PROFILE, workersPerProcess: 0 }, 'workersPerProcess is not a whole number above 0'],
-    ['no phases', { ...PROFILE, phases: [] }, 'phases is no list of phases'],
+    ['no phases', { ...PROFILE, phases: [] }, 'phases is not a list of phases'],
     ['a phase that is none', { ...PROFILE, phases: [7] }, 'phases[0] is not an object'],
-    ['a phase of no time', withPhase({ fromMs: null }), 'phases[0].fromMs is no time'],
+    ['a phase of no time', withPhase({ fromMs: null }), 'phases[0].fromMs is not a time'],
     ['no phase at the beginning', withPhase({ fromMs: 5 }), 'phases[0].fromMs is 5, not 0'],
     [
       'phases that overlap',
@@ -95,7 +95,7 @@ describe('errors are one line', () => {
       'phases[1].fromMs, 0, is not after that of the phase before',
     ],
     ['no messages', withPhase({ messages: [] }), 'no phase has messages'],
-    ['messages that are no list', withPhase({ messages: {} }), 'phases[0].messages is no list'],
+    ['messages that are no list', withPhase({ messages: {} }), 'phases[0].messages is not a list'],
     ['a message that is none', withPhase({ messages: [7] }), 'phases[0].messages[0] is not an object'],
     ['an unknown message', withMessage({ type: 'rob' }), '.messages[1].type: no message is called "rob"'],
     [
@@ -104,8 +104,8 @@ describe('errors are one line', () => {
       '.messages[1].sameProcess is neither true nor false',
     ],
     ['nothing measured', withMessage({ ms: [] }), '.messages[1].ms is empty'],
-    ['text for a number', withMessage({ ms: ['1'] }), '.messages[1].ms holds "1", which is no time'],
-    ['a negative time', withPhase({ newsMs: [-1] }), 'phases[0].newsMs holds -1, which is no time'],
+    ['text for a number', withMessage({ ms: ['1'] }), '.messages[1].ms holds "1", which is not a time'],
+    ['a negative time', withPhase({ newsMs: [-1] }), 'phases[0].newsMs holds -1, which is not a time'],
     ['disorder', withPhase({ timerLateMs: [2, 1] }), '.timerLateMs is not in ascending order: 1 after 2'],
     ['a list left out', withPhase({ sleepLateMs: undefined }), '.sleepLateMs is not a list of numbers'],
   ])('a file with %s', (_, file, message) => {

@@ -65,5 +65,4 @@ function parseJson(text: string, file: string): unknown {
 
 const DELAY_MS_MAX = 100;
 
-const FORMS =
-  'write 0.5ms, normal:0.5ms,0.1ms (mean, deviation, and least if you like) or measured:FILE.json';
+const FORMS = 'write 0.5ms, normal:0.5ms,0.1ms (mean, deviation, optionally minimum) or measured:FILE.json';

@@ -72,7 +72,7 @@ export function checkProfile(value: unknown, what: string): MeasuredProfile {
   if (!Number.isSafeInteger(workersPerProcess) || (workersPerProcess as number) < 1) {
     refuse('workersPerProcess is not a whole number above 0');
   }
-  if (!Array.isArray(phases) || phases.length === 0) return refuse('phases is no list of phases');
+  if (!Array.isArray(phases) || phases.length === 0) return refuse('phases is not a list of phases');
   let before = Number.NEGATIVE_INFINITY;
   phases.forEach((phase: unknown, i) => {
     const problem = problemOfPhase(phase, before);
@@ -89,9 +89,9 @@ function problemOfPhase(value: unknown, before: Millis): string | undefined {
   const phase = recordOf(value);
   if (phase === undefined) return ' is not an object';
   const { fromMs, messages } = phase;
-  if (typeof fromMs !== 'number' || !Number.isFinite(fromMs)) return '.fromMs is no time';
+  if (typeof fromMs !== 'number' || !Number.isFinite(fromMs)) return '.fromMs is not a time';
   if (fromMs <= before) return `.fromMs, ${fromMs}, is not after that of the phase before`;
-  if (!Array.isArray(messages)) return '.messages is no list';
+  if (!Array.isArray(messages)) return '.messages is not a list';
   for (const [i, message] of messages.entries()) {
     const problem = problemOfMessage(message);
     if (problem !== undefined) return `.messages[${i}]${problem}`;
@@ -121,7 +121,7 @@ function problemOfDistribution(values: unknown): string | undefined {
   let before = 0;
   for (const value of values as unknown[]) {
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) {
-      return `holds ${JSON.stringify(value)}, which is no time`;
+      return `holds ${JSON.stringify(value)}, which is not a time`;
     }
     if (value < before) return `is not in ascending order: ${value} after ${before}`;
     before = value;

@@ -134,7 +134,7 @@ describe('the Standard Workload Format', () => {
       },
     ]);
     expect(tally).toEqual([
-      '1  jobs of several processors: tasks that may start one by one, though the job started at once',
+      '1  jobs with several processors: read as tasks that may start one by one, although the job started at once',
       '1  jobs without a run time or processors, which never ran: omitted',
       '2  ignored columns: group, queue',
     ]);

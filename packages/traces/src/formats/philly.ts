@@ -55,7 +55,8 @@ async function* readPhilly(file: string, tally = new Tally()): AsyncGenerator<Pa
       continue;
     }
     tally.add({ code: 'attempts-before-last', what: 'attempts before the last of a job: omitted' }, last);
-    if (gpus > 1) tally.add({ code: 'gangs', what: 'jobs of several GPUs: tasks that may start one by one' });
+    if (gpus > 1)
+      tally.add({ code: 'gangs', what: 'jobs with several GPUs: read as tasks that may start one by one' });
     packer.roomFor(gpus).fill(end - start);
     const text = (key: string): string | undefined =>
       job[key] === undefined || job[key] === null

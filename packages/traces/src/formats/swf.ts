@@ -51,7 +51,7 @@ const COUNTS = {
   },
   gangs: {
     code: 'gangs',
-    what: 'jobs of several processors: tasks that may start one by one, though the job started at once',
+    what: 'jobs with several processors: read as tasks that may start one by one, although the job started at once',
   },
 } as const satisfies Readonly<Record<string, Countable>>;
 

@@ -132,7 +132,7 @@ class JobClass {
   }
 }
 
-/** Draws the tasks of a job of known run time: as many as similar jobs have, within bounds. */
+/** Draws the tasks of a job with a given mean run time. Their number is typical of similar jobs, within bounds. */
 export class GoogleLikeTasks {
   readonly #short: JobClass;
   readonly #long: JobClass;

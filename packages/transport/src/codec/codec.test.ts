@@ -81,7 +81,7 @@ function altered(message: Message, field: string, value: unknown): unknown[] {
   return bodyOf(message).with(placeOf(message.type, field), value);
 }
 
-describe('what was encoded is decoded to the same', () => {
+describe('encoded messages survive the round trip', () => {
   test.each(MESSAGE_TYPES)('%s', (type) => {
     const declared = ['type', ...Object.keys(MESSAGES[type].fields)];
     fc.assert(
@@ -94,7 +94,7 @@ describe('what was encoded is decoded to the same', () => {
     );
   });
 
-  test('a share of a job that goes by the name of its party, longer than an id', () => {
+  test('a share of a job with the name of its party, which is longer than an id', () => {
     const share = {
       id: `${'x'.repeat(300)} 7`,
       user: '',
@@ -109,7 +109,7 @@ describe('what was encoded is decoded to the same', () => {
     expect(codec.decode(bodyOf(message))).toEqual(message);
   });
 
-  test('a body is the code and the fields in their order, addresses by name and choices by number', () => {
+  test('a body contains the code and the fields in order, with addresses as names and choices as numbers', () => {
     expect(codec.encode({ ...probe, demand: NO_RESOURCES })).toEqual([
       codeOf('probe'),
       1,
@@ -130,13 +130,13 @@ describe('what was encoded is decoded to the same', () => {
     expect(codec.encode(moved)).toEqual([codeOf('moved'), 1, 0, `${PROCESS}/1`, 3]);
   });
 
-  test('no resources are the one object that machines compare with', () => {
+  test('empty resources are decoded to the shared object that machines compare with', () => {
     const decoded = codec.decode(bodyOf({ ...probe, demand: {} })) as MessageOf<'probe'>;
     expect(decoded.demand).toBe(NO_RESOURCES);
     expect(fits(decoded.demand, {})).toBe(true);
   });
 
-  test('bytes share no memory with what was received, and are no Buffers', () => {
+  test('decoded bytes share no memory with the frame, and are not Buffers', () => {
     const output: Message = {
       type: 'output',
       job: 1,
@@ -157,7 +157,7 @@ describe('what was encoded is decoded to the same', () => {
   });
 });
 
-describe('whatever the codec lets through fits into a frame', () => {
+describe('everything that the codec accepts fits into a frame', () => {
   /** The open value that lies deepest in its message. */
   const endedWith = (value: unknown): Message => ({
     type: 'ended',
@@ -178,7 +178,7 @@ describe('whatever the codec lets through fits into a frame', () => {
     expect(codec.decode(bodyOf(endedWith(nested)))).toEqual(endedWith(nested));
   });
 
-  test('the value of most parts', () => {
+  test('the value with the most parts', () => {
     const parts = Object.fromEntries(Array.from({ length: OPEN_NODES_MAX / 2 - 1 }, (_, i) => [i, 0]));
     const decoded = codec.decode(bodyOf(endedWith(parts))) as MessageOf<'ended'>;
     expect(Object.keys(decoded.outcome.value as object)).toHaveLength(OPEN_NODES_MAX / 2 - 1);
@@ -194,14 +194,14 @@ describe('a peer of another version', () => {
     expect(codec.decode([...bodyOf(heartbeat), 'new', { field: 1 }])).toEqual(heartbeat);
   });
 
-  test('that leaves out what must be there is refused', () => {
+  test('that omits a required field is refused', () => {
     expect(() => codec.decode(bodyOf(heartbeat).slice(0, -1))).toThrow(
       new DecodeError('heartbeat.queued', 'expected a whole number of at least 0, got nothing'),
     );
   });
 });
 
-describe('what a peer may not send', () => {
+describe('invalid data from a peer', () => {
   const endedWith = (field: string, value: unknown): unknown[] => {
     const body = bodyOf({
       type: 'ended',
@@ -326,7 +326,7 @@ describe('what a peer may not send', () => {
       endedWith('output', new Array(65).fill([0, new Uint8Array()])),
       'ended.output: 65 entries are more than 64',
     ],
-    ['a party without a name', [codeOf('moved'), 1, 0, '', 3], 'moved.to: this is no name of a party'],
+    ['a party without a name', [codeOf('moved'), 1, 0, '', 3], 'moved.to: this is not the name of a party'],
     [
       'a date',
       [codeOf('submit'), 1, 'key', [{ at: [new Date(0)] }]],
@@ -352,7 +352,7 @@ describe('what a peer may not send', () => {
     expect(() => codec.decode(body)).toThrow(line);
   });
 
-  test('a value that is nested without end', () => {
+  test('a value that is nested too deeply', () => {
     let nested: unknown = 1;
     for (let i = 0; i < OPEN_DEPTH_MAX; i++) nested = [nested];
     expect((codec.decode([codeOf('submit'), 1, 'key', [nested]]) as MessageOf<'submit'>).spec).toBe(nested);
@@ -364,14 +364,14 @@ describe('what a peer may not send', () => {
     expect(() => codec.decode([codeOf('submit'), 1, 'key', [circle]])).toThrow(DecodeError);
   });
 
-  test('a value of more parts than a frame may have', () => {
+  test('a value with more parts than a frame may contain', () => {
     const flat = new Array(OPEN_NODES_MAX).fill(0);
     expect(() => codec.decode([codeOf('submit'), 1, 'key', [flat]])).toThrow(
       `more than ${OPEN_NODES_MAX} values`,
     );
   });
 
-  test('anything at all is either understood or a DecodeError', () => {
+  test('any input is either decoded or a DecodeError', () => {
     const junk = fc.anything({
       withBigInt: true,
       withDate: true,
@@ -433,14 +433,14 @@ function mutate(body: unknown[], place: number, how: string, value: unknown): vo
   else list.push(...list.splice(at, 1));
 }
 
-describe('who may send what to whom', () => {
-  test('a message on its declared way is taken', () => {
+describe('permitted senders and receivers', () => {
+  test('a message in its declared direction is accepted', () => {
     expect(codec.decode(bodyOf(heartbeat), 'worker', 'central')).toEqual(heartbeat);
     expect(codec.decode(bodyOf(heartbeat), 'scheduler', 'central')).toEqual(heartbeat);
     expect(codec.decode(bodyOf(heartbeat), undefined, 'central')).toEqual(heartbeat);
   });
 
-  test('any other way is refused, before its fields are looked at', () => {
+  test('any other direction is refused before its fields are checked', () => {
     expect(() => codec.decode([codeOf('run'), 'rubbish'], 'client', 'worker')).toThrow(
       new DecodeError('run', 'a client may not send it, only a scheduler'),
     );
@@ -453,7 +453,7 @@ describe('who may send what to whom', () => {
   });
 });
 
-describe('what a machine of ours may not send', () => {
+describe('invalid messages of our machines', () => {
   test.each<[string, Message, string]>([
     ['a number that is none', { ...run, timeoutMs: Number.NaN }, 'run.timeoutMs: expected a number, got NaN'],
     [

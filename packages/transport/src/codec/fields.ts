@@ -98,7 +98,7 @@ function compileAddress(names: AddressNames): FieldCodec {
       try {
         return names.intern(wire);
       } catch {
-        throw new Misfit('this is no name of a party');
+        throw new Misfit('this is not the name of a party');
       }
     },
   };

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { openProblem } from './open.js';
 
-describe('what may travel without being declared', () => {
-  test('what JSON can say, nothing at all, and bytes', () => {
+describe('undeclared values in messages', () => {
+  test('JSON values, undefined and bytes are permitted', () => {
     const value = { a: [1, 'x', null, true, undefined], b: new Uint8Array(2), c: Object.create(null) };
     expect(openProblem(value)).toBeUndefined();
     expect(openProblem(undefined)).toBeUndefined();
   });
 
-  test('anything else is told with the place where it is', () => {
+  test('anything else is refused with its path', () => {
     expect(openProblem({ rows: [{ at: new Date(0) }] })).toBe(
       'rows[0].at: expected a JSON-like value, got an object',
     );
@@ -19,7 +19,7 @@ describe('what may travel without being declared', () => {
     );
   });
 
-  test('a check changes nothing', () => {
+  test('a check does not modify the value', () => {
     const bytes = new Uint8Array([1]);
     const value = [bytes];
     expect(openProblem(value)).toBeUndefined();

@@ -25,7 +25,7 @@ export function decodeResources(wire: unknown): Resources {
     const name: unknown = wire[i];
     if (typeof name !== 'string') misfit('the name of a resource', name);
     checkResource(name, wire[i + 1]);
-    if (Object.hasOwn(resources, name)) throw new Misfit('is there twice').under(`.${name}`);
+    if (Object.hasOwn(resources, name)) throw new Misfit('appears twice').under(`.${name}`);
     resources[name] = wire[i + 1];
   }
   return resources;

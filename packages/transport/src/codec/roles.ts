@@ -17,7 +17,7 @@ export function roleProblem(code: number, from: Role | undefined, to: Role | und
     return `a ${from} may not send it, only a ${ways.from.join(' or a ')}`;
   }
   if (to !== undefined && !ways.to.includes(to)) {
-    return `a ${to} may not be sent it, only a ${ways.to.join(' or a ')}`;
+    return `it may not be sent to a ${to}, only to a ${ways.to.join(' or a ')}`;
   }
   return undefined;
 }

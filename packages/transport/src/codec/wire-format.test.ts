@@ -9,7 +9,7 @@ const HEADER = `# Codes and fields of every message, in the order in which they 
 # changes here needs a new PROTOCOL_VERSION. After a change that is meant, run this test with UPDATE_GOLDEN=1.
 `;
 
-test('the wire format is the one that processes out there speak', () => {
+test('the wire format has not changed', () => {
   const current = HEADER + wireFormat();
   if (process.env.UPDATE_GOLDEN === '1') writeFileSync(golden, current);
   expect(current).toBe(readFileSync(golden, 'utf8'));

@@ -91,7 +91,7 @@ export function parseKeyFile(text: string, source: string): KeyFile {
   const file = object(value, source, 'it');
   if (file.schema !== KEY_SCHEMA) throw badKeys(source, `its schema is not ${KEY_SCHEMA}`);
   const role = ROLES.find((known) => known === file.role);
-  if (role === undefined) throw badKeys(source, `its role is none of ${ROLES.join(', ')}`);
+  if (role === undefined) throw badKeys(source, `its role is not one of ${ROLES.join(', ')}`);
   const { generations } = file;
   if (!Array.isArray(generations) || generations.length < 1 || generations.length > GENERATIONS_MAX) {
     throw badKeys(source, `it needs one or ${GENERATIONS_MAX} generations of keys`);

@@ -41,10 +41,10 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe('a client’s own key', () => {
+describe('the individual key of a client', () => {
   const submitter = { name: 'ci', rights: ['submit', 'read-own'] } as const;
 
-  test('is in a file of its own; processes that listen know it, and the rights that it has', () => {
+  test('has a separate file; listening processes know it and its rights', () => {
     const { files, client } = addClient(generateKeys(), submitter);
     writeKeyFolder(folder, files, [client]);
     expect(readKeyFolder(folder)).toStrictEqual(files);
@@ -62,7 +62,7 @@ describe('a client’s own key', () => {
     expect(readKeys({ path: folder }, 'client')!.clients.size).toBe(0);
   });
 
-  test('stays what it is while the cluster’s are rotated', () => {
+  test('is unchanged while the keys of the cluster are rotated', () => {
     let { files, client } = addClient(generateKeys(), submitter);
     for (let step = 0; step < 3; step++) {
       files = rotate(files).files;
@@ -77,7 +77,7 @@ describe('a client’s own key', () => {
     }
   });
 
-  test('is worth nothing when it was revoked or replaced, and so is the one for all', () => {
+  test('is invalid once it is revoked or replaced, and so is the shared key', () => {
     const { files, client } = addClient(generateKeys(), submitter);
     expect(removeKey(files, 'nobody')).toBeUndefined();
     expect(removeKey(files, 'ci')!.central.clients).toEqual([]);
@@ -99,7 +99,7 @@ describe('a client’s own key', () => {
     [{ clients: [{ name: 'ci', rights: [], curve: 'x', sign: 'y' }] }, /the keys of ci/],
     [{ clients: 7 }, /its clients are not a list/],
     [{ name: 'CI' }, /its name is not a valid name of a key/],
-  ])('that is none is told in one line: %j', (wrong, line) => {
+  ])('that is invalid is refused in one line: %j', (wrong, line) => {
     const text = JSON.stringify({ ...generateKeys().central, ...wrong });
     expect(() => readKeys({ text }, 'central')).toThrow(line);
   });
@@ -152,7 +152,7 @@ describe('the key of one worker', () => {
       expect([...keyRing(file, 'test').members.keys()]).toEqual(['s0']);
   });
 
-  test('permits its own names only, which no other key may take, not even a shared one', () => {
+  test('permits only its names, which no other key may use, not even a shared one', () => {
     const wide = addMember(made.files, { role: 'worker', name: 'pool', names: ['w*'] });
     const ring = keyRing(wide.files.central, 'test');
     const cases: [string | undefined, string, boolean][] = [
@@ -184,7 +184,7 @@ describe('the key of one worker', () => {
     expect(() => readKeys({ text }, 'worker')).toThrow(line);
   });
 
-  test('that has expired is admitted no longer, also by processes that run', () => {
+  test('that has expired is refused, even by running processes', () => {
     const at = Date.parse('2030-01-01T00:00:00.000Z');
     const key = { role: 'worker', name: 'w7', expires: new Date(at).toISOString() } as const;
     const { files, member } = addMember(generateKeys(), key);
@@ -213,7 +213,7 @@ describe('the key of one worker', () => {
 });
 
 describe('key files', () => {
-  test('come back as they were written, for the owner’s eyes only', () => {
+  test('survive the round trip, and only their owner can read them', () => {
     const keys = generateKeys();
     writeKeyFolder(folder, keys);
     expect(readKeyFolder(folder)).toStrictEqual(keys);
@@ -224,7 +224,7 @@ describe('key files', () => {
     }
   });
 
-  test('hold the secrets of their own role only', () => {
+  test('contain only the secrets of their role', () => {
     const keys = generateKeys();
     const secrets = (role: keyof typeof keys) => Object.values(keys[role].generations[0]!.secret);
     for (const role of ROLES) {
@@ -236,7 +236,7 @@ describe('key files', () => {
   });
 
   test.each([0o644, 0o660, 0o602, 0o601, 0o610, 0o640, 0o440])(
-    'that others may use are refused: mode %o',
+    'that other users can access are refused: mode %o',
     (mode) => {
       writeKeyFolder(folder, generateKeys());
       chmodSync(join(folder, 'worker.key'), mode);
@@ -246,7 +246,7 @@ describe('key files', () => {
     },
   );
 
-  test('of root, as Kubernetes hands them to a pod, may be read by the group, and not written', () => {
+  test('owned by root, as in a Kubernetes pod, may be readable by the group, but not writable', () => {
     const user = vi.spyOn(process, 'getuid').mockReturnValue(1_000);
     expect(() => checkOwner('/keys/worker.key', { mode: 0o100440, uid: 0 })).not.toThrow();
     expect(() => checkOwner('/keys/worker.key', { mode: 0o100460, uid: 0 })).toThrow(
@@ -259,7 +259,7 @@ describe('key files', () => {
     user.mockRestore();
   });
 
-  test('are not made in a folder that other users can write to, and follow no file that was there before', () => {
+  test('are not created in a folder that other users can write to, and follow no existing link', () => {
     const shared = join(folder, 'shared');
     mkdirSync(shared);
     chmodSync(shared, 0o777);
@@ -280,13 +280,13 @@ describe('key files', () => {
     );
   });
 
-  test('of two clusters do not go together', () => {
+  test('of two clusters do not match', () => {
     const [one, other] = [generateKeys(), generateKeys()];
     writeKeyFolder(folder, { ...one, worker: other.worker });
     expect(() => readKeyFolder(folder)).toThrow('do not belong together');
   });
 
-  test('that were tampered with are refused, and what they say is not repeated', () => {
+  test('that were modified are refused without repeating their content', () => {
     const keys = generateKeys();
     const [generation] = keys.worker.generations;
     const path = join(folder, 'worker.key');
@@ -315,13 +315,13 @@ describe('key files', () => {
     expect(() => readKeys({ path }, 'worker')).toThrow('it is not JSON');
   });
 
-  test('that are not there are an error, and no source is none', () => {
+  test('that do not exist are an error, and no source means no keys', () => {
     expect(() => readKeys({ path: join(folder, 'nowhere') }, 'worker')).toThrow('cannot read the key file');
     expect(readKeys({}, 'worker')).toBeUndefined();
   });
 });
 
-test('Z85 and public keys are ZeroMQ’s own', () => {
+test('Z85 and public keys equal those of ZeroMQ', () => {
   for (let i = 0; i < 100; i++) {
     const { publicKey, secretKey } = curveKeyPair();
     const secret = unZ85(secretKey);
@@ -340,7 +340,7 @@ function unZ85(text: string): Buffer {
   return bytes;
 }
 
-test('keys that were replaced between their reading and the first look at their file are read anew, and once', () => {
+test('keys replaced between reading and the first check of their file are reloaded once', () => {
   const files = generateKeys();
   writeKeyFolder(folder, files);
   const ring = readKeys({ path: folder }, 'client')!;

@@ -17,19 +17,19 @@ const MACHINE: Interfaces = {
   usb0: [at('169.254.7.7')],
 };
 
-test('every interface is the one address of the machine, without loopback and what means nothing beyond a link', () => {
+test('the wildcard address becomes the only address of the machine, except loopback and link-local ones', () => {
   expect(reachableAt('tcp://0.0.0.0:7070', MACHINE)).toBe('tcp://172.18.0.4:7070');
   expect(reachableAt('tcp://*:0', MACHINE)).toBe('tcp://172.18.0.4:0');
   expect(reachableAt('tcp://[::]:7070', MACHINE)).toBe('tcp://[fd00::4]:7070');
 });
 
-test('any other endpoint stays what it is', () => {
+test('any other endpoint is unchanged', () => {
   for (const text of ['tcp://central:7070', 'tcp://10.0.0.1:0']) {
     expect(reachableAt(text, MACHINE)).toBe(text);
   }
 });
 
-test('on a machine with several addresses, or none, it has to be said', () => {
+test('on a machine with several addresses, or none, it must be given', () => {
   const several = (): string => reachableAt('tcp://0.0.0.0:7070', { ...MACHINE, eth1: [at('10.0.0.4')] });
   expect(several).toThrow(InvalidEndpointError);
   expect(several).toThrow(
@@ -38,13 +38,13 @@ test('on a machine with several addresses, or none, it has to be said', () => {
   expect(() => reachableAt('tcp://0.0.0.0:7070', {})).toThrow(/this machine has no address beyond loopback/);
 });
 
-test('a machine has moved when it has another address in place of the one that was told', () => {
+test('a machine has moved if another address has replaced the advertised one', () => {
   const moved: Interfaces = { lo: MACHINE.lo, eth1: [at('10.0.0.4'), at('fd00::9')] };
   expect(movedTo('tcp://172.18.0.4:7070', moved)).toBe('10.0.0.4');
   expect(movedTo('tcp://[fd00::4]:7070', moved)).toBe('fd00::9');
 });
 
-test('it has not while it has the address, beside others or not, and while it has none', () => {
+test('a machine has not moved while it still has the address, or has none', () => {
   expect(movedTo('tcp://172.18.0.4:7070', MACHINE)).toBeUndefined();
   expect(movedTo('tcp://172.18.0.4:7070', { ...MACHINE, eth1: [at('10.0.0.4')] })).toBeUndefined();
   expect(movedTo('tcp://172.18.0.4:7070', { lo: MACHINE.lo })).toBeUndefined();

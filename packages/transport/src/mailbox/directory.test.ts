@@ -7,7 +7,7 @@ import { InvalidPartyNameError } from './errors.js';
 const party = (host: number, index: number) => `tcp://host${host}:7000!inc/${index}`;
 
 describe('a directory', () => {
-  test('gives one address for a name, and the name for the address', () => {
+  test('maps a name to one address and back', () => {
     const directory = new Directory();
     const address = directory.intern(party(1, 2));
     expect(directory.intern(party(1, 2))).toBe(address);
@@ -16,7 +16,7 @@ describe('a directory', () => {
     expect(directory.size).toBe(2);
   });
 
-  test('finds without giving an address', () => {
+  test('looks up names without assigning addresses', () => {
     const directory = new Directory();
     expect(directory.find(party(1, 0))).toBeUndefined();
     const address = directory.intern(party(1, 0));
@@ -24,12 +24,12 @@ describe('a directory', () => {
     expect(directory.find(party(1, 1))).toBeUndefined();
   });
 
-  test('refuses what is no name', () => {
+  test('refuses invalid names', () => {
     expect(() => new Directory().intern('somebody')).toThrow(InvalidPartyNameError);
     expect(new Directory().process('somebody')).toBeUndefined();
   });
 
-  test('an address that was forgotten names nobody, and is not given again', () => {
+  test('a forgotten address has no name, and is not reused', () => {
     const directory = new Directory();
     const address = directory.intern(party(1, 0));
     directory.forget(address);
@@ -39,7 +39,7 @@ describe('a directory', () => {
     expect(directory.intern(party(1, 0))).not.toBe(address);
   });
 
-  test('when full, forgets the processes longest neither heard from nor spoken to', () => {
+  test('when full, forgets the processes with the oldest traffic', () => {
     const directory = new Directory(16);
     const addresses = Array.from({ length: 16 }, (_, host) => directory.intern(party(host, 0)));
     directory.process('tcp://host0:7000!inc');
@@ -52,7 +52,7 @@ describe('a directory', () => {
     expect(directory.size).toBe(addresses.length);
   });
 
-  test('when full, forgets clients before those with whom machines go on, and itself never', () => {
+  test('when full, forgets clients first, and never itself', () => {
     const directory = new Directory(16);
     const self = directory.intern(party(0, 0));
     directory.keep('tcp://host0:7000!inc');
@@ -64,7 +64,7 @@ describe('a directory', () => {
     expect(directory.size).toBeLessThanOrEqual(16);
   });
 
-  test('when full, forgets nothing of a client whose mail it is read for', () => {
+  test('when full, does not forget a client whose mail is being read', () => {
     const directory = new Directory(16);
     const client = directory.process('client:c!inc') as KnownProcess;
     const first = directory.internParty(client, 0);
@@ -86,7 +86,7 @@ describe('a directory', () => {
     expect(() => new Directory(1)).toThrow(RangeError);
   });
 
-  test('after any calls, names and addresses that are known map to each other', () => {
+  test('known names and addresses map to each other after any calls', () => {
     const call = fc.record({
       host: fc.nat(12),
       index: fc.nat(3),

@@ -20,15 +20,15 @@ describe('endpoints', () => {
     'ipc:///tmp/x.sock',
     'tcp://$(POD_IP):7072',
     'tcp://a b:1',
-  ])('%j is refused with what is expected', (text) => {
+  ])('%j is refused with the expected format', (text) => {
     expect(() => parseEndpoint(text)).toThrow(/is not an endpoint: expected tcp:\/\/HOST:PORT/);
   });
 
-  test('a port beyond the last is refused; ZeroMQ would take another instead', () => {
+  test('a port that is too large is refused, because ZeroMQ would use another one', () => {
     expect(() => parseEndpoint('tcp://127.0.0.1:65536')).toThrow(InvalidEndpointError);
   });
 
-  test('tell hosts with a name from addresses and from every interface', () => {
+  test('are classified as host name, address or wildcard', () => {
     expect(
       ['tcp://a:1', 'tcp://127.0.0.1:1', 'tcp://[::1]:1', 'tcp://*:1'].map(parseEndpoint).map(hasHostName),
     ).toStrictEqual([true, false, false, false]);
@@ -43,7 +43,7 @@ describe('endpoints', () => {
     expect(formatTcp('::1', 7000)).toBe('tcp://[::1]:7000');
   });
 
-  test('a host without an address is an error of one clear line', async () => {
+  test('a host without an address is an error of one line', async () => {
     const failure = await resolveEndpoint('tcp://nowhere.invalid:7000').catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(UnresolvableHostError);
     expect((failure as Error).message).toBe(

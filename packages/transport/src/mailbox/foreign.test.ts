@@ -36,7 +36,7 @@ describe.each([
     ['version 1 of ZeroMQ’s protocol', Buffer.from('01000101', 'hex')],
     ['version 2', Buffer.from('ff00000000000000017f01050000', 'hex')],
     ['HTTP', 'GET / HTTP/1.1\r\n\r\n'],
-  ])('who speaks %s is cut and counted, and others are served', async (_, greeting) => {
+  ])('a peer that speaks %s is disconnected and counted, and others are served', async (_, greeting) => {
     const central = await mailboxes.open({ ...ringOf('central'), limits: { handshakeTimeoutMs: 1_000 } });
     const client = await mailboxes.openClient(ringOf('client'));
     const inbox = new Inbox(central);
@@ -50,7 +50,7 @@ describe.each([
   });
 });
 
-test('who leaves while another has not said anything is not counted', async () => {
+test('a peer that disconnects while another one is silent is not counted', async () => {
   // Time enough for the client to shake hands on a machine that has much to do.
   const central = await mailboxes.open({ limits: { handshakeTimeoutMs: 2_500 } });
   const { rejections } = central.counters;
@@ -67,7 +67,7 @@ test('who leaves while another has not said anything is not counted', async () =
   expect(rejections.malformed).toBe(2);
 });
 
-test('of two mailboxes of one process one may have keys', async () => {
+test('one of two mailboxes of a process may have keys', async () => {
   const keyless = await mailboxes.open();
   const keyed = await mailboxes.open({ keys: keyRing(keys.central, 'test'), incarnation: 'c.one' });
   const inboxes = [new Inbox(keyless), new Inbox(keyed)];

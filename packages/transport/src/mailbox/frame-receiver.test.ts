@@ -46,7 +46,7 @@ function refusals({ refused }: MailboxCounters): number {
 }
 
 describe('the receiver', () => {
-  test('delivers what is sound, with the name of the sender', () => {
+  test('delivers valid messages with the name of the sender', () => {
     const { arrive, delivered, counters } = openReceiver();
     const frame = soundFrame('me', 2);
     expect(arrive(frame)).toBe(2);
@@ -57,7 +57,7 @@ describe('the receiver', () => {
     expect(counters.received).toStrictEqual({ messages: 2, frames: 1, bytes: frame.length });
   });
 
-  test('delivers nothing of a frame of which one message is not sound', () => {
+  test('delivers nothing of a frame with an invalid message', () => {
     const { arrive, delivered, counters } = openReceiver();
     const frame = soundFrame('me', 2);
     frame[frame.length - 1] = 0xc1;
@@ -72,7 +72,7 @@ describe('the receiver', () => {
     ['\u0000\u0001\u0002', 'unknownSender'],
     ['tcp://peer:7000!*', 'unknownSender'],
     [`tcp://${'p'.repeat(300)}:1!x`, 'unknownSender'],
-  ] as const)('refuses a sender that calls itself %j, and remembers nothing of it', (name, reason) => {
+  ] as const)('refuses a sender named %j, and stores nothing about it', (name, reason) => {
     const { arrive, counters, directory, logger } = openReceiver();
     arrive(soundFrame(), name);
     expect(counters.refused[reason]).toBe(1);
@@ -88,14 +88,14 @@ describe('the receiver', () => {
     expect(delivered).toHaveLength(1);
   });
 
-  test('takes replies only with the name of who sent them', () => {
+  test('accepts replies only with the name of their sender', () => {
     const { receiver, counters } = openReceiver();
     receiver.acceptReply('tcp://server:7000', [soundFrame()]);
     receiver.acceptReply('tcp://server:7000', []);
     expect(counters.refused).toMatchObject({ unknownSender: 1, malformed: 1 });
   });
 
-  test('logs one line for a peer that sends rubbish a thousand times', () => {
+  test('logs one line for a peer that sends garbage a thousand times', () => {
     const { arrive, counters, logger } = openReceiver();
     for (let i = 0; i < 1_000; i++) arrive(Buffer.from('rubbish'));
     expect(counters.refused.malformed).toBe(1_000);
@@ -103,7 +103,7 @@ describe('the receiver', () => {
     expect(logger.lines[0]?.message).toMatch(`dropped a frame from ${PEER}: `);
   });
 
-  test('is not closed by a handler that forgets the sender of what follows', () => {
+  test('is not closed by a handler that forgets the sender of later messages', () => {
     const { receiver, directory, arrive } = openReceiver();
     const names: unknown[] = [];
     receiver.unregister(0);
@@ -117,7 +117,7 @@ describe('the receiver', () => {
     expect(directory.size).toBe(0);
   });
 
-  test('lets nothing in once it is closed', () => {
+  test('delivers nothing once it is closed', () => {
     const { receiver, arrive, delivered, counters } = openReceiver();
     receiver.close();
     arrive(soundFrame());
@@ -151,7 +151,7 @@ describe('ten thousand hostile frames', () => {
     expect(directory.size).toBe(1);
   });
 
-  test('of a sound start and a random body', () => {
+  test('with a valid head and a random body', () => {
     // The body of the one message is the last byte.
     const start = packFrame('me', [[0, 0, []]]).subarray(0, -1);
     const mail = fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.concat([start, bytes]));
@@ -159,7 +159,7 @@ describe('ten thousand hostile frames', () => {
     expect(counters.refused.malformed + counters.received.frames).toBe(2 * RUNS);
   });
 
-  test('of sound frames with bytes changed, cut and inserted', () => {
+  test('with changed, removed and inserted bytes', () => {
     const sound = soundFrame('me', 3);
     const change = fc.record({
       at: fc.nat(sound.length - 1),

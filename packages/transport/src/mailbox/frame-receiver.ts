@@ -127,7 +127,7 @@ export class FrameReceiver {
     if (frame === undefined) return 0;
     const { sender: incarnation } = frame;
     if (incarnation === null || isAnyIncarnation(incarnation)) {
-      return this.#refuse(endpoint, 'unknownSender', 'a reply must say which process sent it');
+      return this.#refuse(endpoint, 'unknownSender', 'a reply must name its sender');
     }
     const sender = { endpoint, incarnation };
     const { role, key } = proven;

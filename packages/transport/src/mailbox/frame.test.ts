@@ -29,7 +29,7 @@ describe('a frame', () => {
     ]);
   });
 
-  test('made by another implementation is opened', () => {
+  test('made by another implementation is decoded', () => {
     expect(
       open(
         pack([
@@ -48,12 +48,12 @@ describe('a frame', () => {
     });
   });
 
-  test('of the deepest body that may be sent is opened', () => {
+  test('with the deepest permitted body is decoded', () => {
     expect(open(packFrame('*', [[0, 0, deepestBody()]])).mail).toStrictEqual([[0, 0, deepestBody()]]);
     expect(() => packFrame('*', [[0, 0, [deepestBody()]]])).toThrow('nested deeper than 32 levels');
   });
 
-  test('of the longest message between the longest incarnations is within the limit', () => {
+  test('with the longest message between the longest names is within the limit', () => {
     const small = completeLimits({ frameBytesTarget: 100, frameBytesMax: 1_000 });
     const longest = 'x'.repeat(64);
     const frames: PackedFrame[] = [];
@@ -73,7 +73,7 @@ describe('a frame', () => {
     expect(openFrame(frames[0]?.bytes as Buffer, small).mail).toStrictEqual([[0, 0, ['y'.repeat(length)]]]);
   });
 
-  test('that has left leaves no memory behind, however many peers there are', async () => {
+  test('frees its memory after it was sent, for any number of peers', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const used = () => {
@@ -90,7 +90,7 @@ describe('a frame', () => {
     await expect.poll(() => used() - before).toBeLessThan(writers.length * 500);
   });
 
-  test('of another version is refused, and both versions are named', () => {
+  test('of another version is refused with both versions', () => {
     const other = PROTOCOL_VERSION + 1;
     expect(() => open(pack([[other, 'x', null]]))).toThrow(
       new OtherVersionError(`protocol version ${other}; this process speaks version ${PROTOCOL_VERSION}`),

@@ -4,14 +4,14 @@ import { Incarnations } from './incarnations.js';
 const AT = 'tcp://a:1';
 
 describe('incarnations', () => {
-  test('the first that is heard is current, and stays so', () => {
+  test('the first known incarnation is current, and stays current', () => {
     const incarnations = new Incarnations(1_000);
     expect(incarnations.heard(AT, 'x', 0)).toBe('current');
     expect(incarnations.heard(AT, 'x', 1)).toBe('current');
     expect(incarnations.retiredAt(AT).size).toBe(0);
   });
 
-  test('one that is heard later is its successor, and the first is retired', () => {
+  test('a later incarnation is its successor, and the first is retired', () => {
     const incarnations = new Incarnations(1_000);
     incarnations.heard(AT, 'x', 0);
     expect(incarnations.heard(AT, 'y', 10)).toBe('successor');
@@ -20,7 +20,7 @@ describe('incarnations', () => {
     expect([...incarnations.retiredAt(AT).keys()]).toStrictEqual(['x']);
   });
 
-  test('one that was retired by mistake and goes on speaking is current again', () => {
+  test('an incarnation that was retired by mistake and keeps sending is current again', () => {
     const incarnations = new Incarnations(1_000);
     incarnations.heard(AT, 'living', 0);
     incarnations.heard(AT, 'late word of the dead', 10);
@@ -29,7 +29,7 @@ describe('incarnations', () => {
     expect([...incarnations.retiredAt(AT).keys()]).toStrictEqual(['late word of the dead']);
   });
 
-  test('of two that both go on speaking the successor stays, and they are named', () => {
+  test('if two keep sending, the successor stays current, and both are reported', () => {
     const incarnations = new Incarnations(30_000);
     incarnations.heard(AT, 'first', 0);
     for (let at = 1_000; at < 100_000; at += 1_000) {
@@ -42,14 +42,14 @@ describe('incarnations', () => {
     expect(incarnations.heard(AT, 'first', 129_001)).toBe('successor');
   });
 
-  test('endpoints do not disturb each other, and unknown ones have no past', () => {
+  test('endpoints are independent, and unknown ones have no history', () => {
     const incarnations = new Incarnations(1_000);
     incarnations.heard(AT, 'x', 0);
     expect(incarnations.heard('tcp://b:1', 'y', 0)).toBe('current');
     expect(incarnations.retiredAt('tcp://c:1').size).toBe(0);
   });
 
-  test('a process that restarts for ever does not fill the memory', () => {
+  test('a process that restarts forever does not exhaust memory', () => {
     const incarnations = new Incarnations(1_000);
     for (let i = 0; i < 1_000; i++) incarnations.heard(AT, `i${i}`, i);
     expect(incarnations.retiredAt(AT).size).toBeLessThanOrEqual(8);

@@ -72,7 +72,7 @@ function impostor(endpoint: string, to: Role, routingId: string, as: Role = 'cli
 }
 
 describe('with keys', () => {
-  test('processes of one cluster hear each other, and know each other’s roles', async () => {
+  test('processes of one cluster exchange messages, and know the roles of each other', async () => {
     const central = await open('central');
     const worker = await open('worker');
     const client = await open('client');
@@ -91,7 +91,7 @@ describe('with keys', () => {
     expect(atClient!.received).toStrictEqual([{ from: `${central.process}/0`, body: ['described'] }]);
   });
 
-  test('a client that is given a scheduler’s endpoint finds out that it is one', async () => {
+  test('a client with the endpoint of a scheduler detects its role', async () => {
     const scheduler = await open('scheduler');
     const client = await open('client');
     const atScheduler = new Inbox(scheduler);
@@ -100,7 +100,7 @@ describe('with keys', () => {
     expect(atScheduler.bodies).toStrictEqual([['describe']]);
   });
 
-  test('who has keys for a process that has none hears that it has none', async () => {
+  test('a client with keys learns that the process has none', async () => {
     const central = await mailboxes.open();
     const authFailure = vi.fn();
     const client = await open('client', keys, { onAuthFailure: authFailure });
@@ -108,7 +108,7 @@ describe('with keys', () => {
     await expect.poll(() => authFailure.mock.calls).toContainEqual([central.endpoint, 'keyUnknown']);
   });
 
-  test('a port whose process is not there, and that a proxy closes, is no refusal of a key', async () => {
+  test('a port that a proxy closes for lack of a backend does not count as a rejected key', async () => {
     const proxy = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const endpoint = `tcp://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
@@ -119,7 +119,7 @@ describe('with keys', () => {
     proxy.close();
   });
 
-  test('who has no key, another cluster’s, or not this process’s gets nothing, and is counted', async () => {
+  test('a peer without a key, with the key of another cluster or for another process gets nothing, and is counted', async () => {
     const central = await open('central');
     const friend = await open('worker');
     const inbox = new Inbox(central);
@@ -150,7 +150,7 @@ describe('with keys', () => {
     expect(lines).toHaveLength(1);
   });
 
-  test('a central that ends is missed by whom it took, and by nobody whom it refused', async () => {
+  test('the exit of central is noticed by accepted peers, and not by refused ones', async () => {
     const missed: string[] = [];
     let onMissed = (): void => {};
     const watching = (who: string) => ({
@@ -185,7 +185,7 @@ describe('with keys', () => {
     expect(missed).toEqual(['member']);
   });
 
-  test('a client’s key does not make a worker, whatever name it gives', async () => {
+  test('the key of a client does not admit a worker, under any name', async () => {
     const central = await open('central');
     const worker = await open('worker');
     const inbox = new Inbox(central);
@@ -212,7 +212,7 @@ describe('with keys', () => {
     ]);
   });
 
-  test('what a process has shown to one, that one cannot show to another', async () => {
+  test('a signature shown to one process cannot be replayed to another', async () => {
     const [victim, thief] = [await open('worker'), await open('worker')];
     const scheduler = await open('scheduler');
     const shown: string[] = [];
@@ -225,7 +225,7 @@ describe('with keys', () => {
     await expect.poll(() => victim.counters.refused.unknownSender).toBe(1);
   });
 
-  test('who claims another role’s place takes nobody’s mail away', async () => {
+  test('a peer that claims the name of another role receives none of its mail', async () => {
     const central = await open('central');
     const scheduler = await open('scheduler');
     const atCentral = new Inbox(central);
@@ -241,7 +241,7 @@ describe('with keys', () => {
     expect(atCentral.bodies).toStrictEqual([['enlist']]);
   });
 
-  test('a process that its name calls a scheduler has to have a scheduler’s key', async () => {
+  test('a process with the name of a scheduler must have the key of a scheduler', async () => {
     const worker = await open('worker');
     const liar = await open('worker');
     const atLiar = new Inbox(liar);
@@ -252,7 +252,7 @@ describe('with keys', () => {
     expect(atLiar.bodies).toStrictEqual([['steal']]);
   });
 
-  test('where nobody says who may connect, nobody may', async () => {
+  test('no peer may connect without an authentication handler', async () => {
     const ring = keyRing(keys.central, 'test');
     const router = new Router({
       ...routerOptions(completeLimits(), { ring, zapDomain: 'nobody answers for it' }),
@@ -268,7 +268,7 @@ describe('with keys', () => {
     expect(heard).not.toContain('handshake');
   });
 
-  test('a mailbox takes the keys of its own role only', async () => {
+  test('a mailbox accepts only the keys of its role', async () => {
     const ring = keyRing(keys.client, 'test');
     await expect(mailboxes.open({ keys: ring, incarnation: 'w.x' })).rejects.toThrow(
       'these are keys of a client, but "w.x" has another role',
@@ -281,7 +281,7 @@ describe('rotation', () => {
   const switched = rotate(prepared.files);
   const finished = rotate(switched.files);
 
-  test('goes in three steps', () => {
+  test('takes three steps', () => {
     expect([prepared.step, switched.step, finished.step]).toStrictEqual(['prepared', 'switched', 'finished']);
     expect(finished.files.worker.generations.map(({ number }) => number)).toStrictEqual([2]);
   });
@@ -290,7 +290,7 @@ describe('rotation', () => {
     ['steady', 'prepared', keys, prepared.files],
     ['prepared', 'switched', prepared.files, switched.files],
     ['switched', 'finished', switched.files, finished.files],
-  ])('a process that is %s and one that is %s hear each other', async (_, __, before, after) => {
+  ])('a process that is %s and one that is %s exchange messages', async (_, __, before, after) => {
     for (const [one, other] of [
       [before, after],
       [after, before],
@@ -307,7 +307,7 @@ describe('rotation', () => {
     }
   });
 
-  test('forgotten keys open nothing', async () => {
+  test('forgotten keys are rejected', async () => {
     const central = await open('central', finished.files);
     const worker = await open('worker', keys);
     tell(worker, party(central.endpoint, 'central'), ['register']);
@@ -316,11 +316,11 @@ describe('rotation', () => {
   });
 });
 
-describe('a client’s own key', () => {
+describe('the individual key of a client', () => {
   const { files, client: file } = addClient(keys, { name: 'ci', rights: ['submit'] });
   const own = () => mailboxes.openClient({ keys: keyRing(file, 'test'), incarnation: `i${++drawn}` });
 
-  test('says who it is, and nobody can say so without it', async () => {
+  test('proves its name, which no other key can claim', async () => {
     const central = await open('central', files);
     const inbox = new Inbox(central);
     const client = await own();
@@ -348,7 +348,7 @@ describe('a client’s own key', () => {
     expect(inbox.received).toHaveLength(2);
   });
 
-  test('that is revoked loses its connection at once; others go on, and new ones are taken', async () => {
+  test('that is revoked loses its connection at once; others continue, and new ones are accepted', async () => {
     const central = await open('central', files);
     const inbox = new Inbox(central);
     const [client, other] = [await own(), await open('worker', files)];
@@ -370,7 +370,7 @@ describe('a client’s own key', () => {
     expect(inbox.bodies.flat()).toEqual(['before', 'before', 'after', 'new']);
   });
 
-  test('keys are replaced in all steps while processes run, and the old ones end with the last', async () => {
+  test('keys are replaced step by step while processes run, and the old ones are invalid after the last step', async () => {
     const central = await open('central', files);
     const worker = await open('worker', files);
     const client = await open('client', files);
@@ -543,7 +543,7 @@ describe('the key of one process', () => {
   });
 });
 
-describe('on the way', () => {
+describe('in transit', () => {
   const SECRET = 'the launch code is 00000000';
 
   test.each([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { completeLimits, DEFAULT_LIMITS } from './limits.js';
 
-test('limits that are not given have their defaults', () => {
+test('omitted limits have their defaults', () => {
   expect(completeLimits()).toStrictEqual(DEFAULT_LIMITS);
   expect(completeLimits({ idleMs: 5 }).idleMs).toBe(5);
 });

@@ -5,7 +5,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('one line for each peer and cause in an interval, with the number of those held back', () => {
+test('one line per peer and cause in an interval, with the number of suppressed ones', () => {
   vi.useFakeTimers();
   const lines: object[] = [];
   const logger = { debug() {}, error() {}, warn: (fields: object) => lines.push(fields) };
@@ -23,7 +23,7 @@ test('one line for each peer and cause in an interval, with the number of those 
   ]);
 });
 
-test('peers that invent names do not fill the memory', () => {
+test('peers that invent names do not exhaust memory', () => {
   const log = new ThrottledLog({ debug() {}, error() {}, warn() {} }, 1_000);
   for (let i = 0; i < 5_000; i++) log.warn(`peer ${i}`, 'malformed', 'message');
   expect(log.size).toBeLessThanOrEqual(1_000);

@@ -52,7 +52,7 @@ async function kill({ child }: Peer): Promise<void> {
   await once(child, 'exit');
 }
 
-test('a process that is killed and started again at its endpoint gets its own mail only', async () => {
+test('a process that is killed and restarted at its endpoint receives only its mail', async () => {
   const mailbox = await mailboxes.open();
   const inbox = new Inbox(mailbox);
   const first = await start('tcp://127.0.0.1:0', 'first');
@@ -88,7 +88,7 @@ test('a process that is killed and started again at its endpoint gets its own ma
   ]);
 });
 
-test('whoever follows a central that is killed hears of it by the connection, again for each incarnation', async () => {
+test('followers of a killed central are notified by their connections, once per incarnation', async () => {
   const heard: (string | undefined)[] = [];
   let onIdentified = (): void => {};
   const mailbox = await mailboxes.open({
@@ -106,19 +106,19 @@ test('whoever follows a central that is killed hears of it by the connection, ag
     endpoint = central.endpoint;
     mailbox.send(0, mailbox.directory.intern(`${endpoint}!c.*/0`), ['are you there?']);
     await inbox.until(2 + round);
-    const told = new Promise<void>((resolve) => {
+    const disconnected = new Promise<void>((resolve) => {
       onIdentified = resolve;
     });
     if (round === 0) await kill(bystander);
     await kill(central);
-    await told;
+    await disconnected;
     expect(heard[round]).toBe(`${central.name}/0`);
   }
   // Nothing of the scheduler, and nothing of the attempts to reach somebody who is not there.
   expect(heard).toHaveLength(2);
 });
 
-test('a process that hangs costs its own mail, within a bound, and is reached again when it goes on', async () => {
+test('a hung process loses only its mail, within a bound, and is reached again when it continues', async () => {
   const mailbox = await mailboxes.open({
     limits: { peerQueueBytesMax: 4_000_000, frameBytesMax: 2_000_000, highWaterMark: 2 },
   });
@@ -150,7 +150,7 @@ test('a process that hangs costs its own mail, within a bound, and is reached ag
   expect(inbox.bodies.at(-1)).toStrictEqual(['hanging', ['after']]);
 });
 
-test('a process survives that is too busy to read while those who write to it disconnect', async () => {
+test('a process that is too busy to read survives the disconnection of its senders', async () => {
   const busy = await startFile(BUSY);
   const leaving = await mailboxes.open({ limits: { closeFlushMs: 1_000 } });
   const inbox = new Inbox(leaving);
@@ -172,7 +172,7 @@ test('a process survives that is too busy to read while those who write to it di
 });
 
 test.runIf(process.platform === 'linux')(
-  'central cuts off who sends a frame without end, before it has taken much memory, and is there for the others',
+  'central disconnects a peer that sends an endless frame before it uses much memory, and serves the others',
   async () => {
     const central = await start('tcp://127.0.0.1:0', 'c.central');
     const other = await mailboxes.open();
@@ -210,7 +210,7 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test('mail that cannot be delivered does not keep a process alive', async () => {
+test('undeliverable mail does not keep a process alive', async () => {
   const dead = await start('tcp://127.0.0.1:0', 'dead');
   await kill(dead);
   const { child } = await start('tcp://127.0.0.1:0', 'leaving', dead.name);
@@ -218,7 +218,7 @@ test('mail that cannot be delivered does not keep a process alive', async () => 
   expect(code).toBe(0);
 });
 
-test('what a process sent before it closed its mailbox and ended arrives', async () => {
+test('mail sent before a process closes its mailbox and exits arrives', async () => {
   const mailbox = await mailboxes.open();
   const inbox = new Inbox(mailbox);
   const leaving = await start('tcp://127.0.0.1:0', 'leaving', mailbox.process);
@@ -226,7 +226,7 @@ test('what a process sent before it closed its mailbox and ended arrives', async
   expect(inbox.received).toStrictEqual([{ from: `${leaving.name}/0`, body: ['hello'] }]);
 });
 
-test('a client that is killed costs its own answers only', async () => {
+test('a killed client loses only its replies', async () => {
   const server = await mailboxes.open();
   const inbox = new Inbox(server);
   const killed = await start('-', 'killed', server.process, 'stay');

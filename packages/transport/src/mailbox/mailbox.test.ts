@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 describe('two processes', () => {
-  test('a message arrives with the name of its sender, and can be answered', async () => {
+  test('a message arrives with the name of its sender, which can be answered', async () => {
     const [a, b] = [await mailboxes.open(), await mailboxes.open()];
     const [atA, atB] = [new Inbox(a, 3), new Inbox(b, 7)];
     const toB = a.directory.intern(`${b.process}/7`);
@@ -27,7 +27,7 @@ describe('two processes', () => {
     expect(atA.received).toStrictEqual([{ from: `${b.process}/7`, body: ['back'] }]);
   });
 
-  test('what is sent in one turn leaves as one frame, in order, with the bodies as they were', async () => {
+  test('messages of one turn are one frame, in order, with unchanged bodies', async () => {
     const [a, b] = [await mailboxes.open(), await mailboxes.open()];
     const atB = [new Inbox(b, 0), new Inbox(b, 1)];
     const to = [a.directory.intern(`${b.process}/0`), a.directory.intern(`${b.process}/1`)];
@@ -52,7 +52,7 @@ describe('two processes', () => {
     expect(a.counters.sent.frames).toBeGreaterThan(1);
   });
 
-  test('what may wait leaves with what is sent there next, in order, or by itself', async () => {
+  test('a delayable message leaves with the next one to its peer, in order, or after the delay', async () => {
     const [a, b] = [await mailboxes.open(), await mailboxes.open()];
     const atB = new Inbox(b);
     const toB = a.directory.intern(`${b.process}/0`);
@@ -70,7 +70,7 @@ describe('two processes', () => {
     await atB.until(4);
   });
 
-  test('an endpoint that is known only by configuration is reached whoever is there', async () => {
+  test('an endpoint known only by configuration is reached in any incarnation', async () => {
     const [a, b] = [await mailboxes.open(), await mailboxes.open()];
     const atB = new Inbox(b);
     a.send(0, a.directory.intern(`${b.endpoint}!*/0`), ['to whom it may concern']);
@@ -78,7 +78,7 @@ describe('two processes', () => {
     expect(atB.bodies).toStrictEqual([['to whom it may concern']]);
   });
 
-  test('what is sent before the other listens arrives when it does', async () => {
+  test('mail sent before the peer listens arrives once it does', async () => {
     const [a, early] = [await mailboxes.open(), await mailboxes.open()];
     const { endpoint } = early;
     await early.close();
@@ -89,7 +89,7 @@ describe('two processes', () => {
     expect(atLate.bodies).toStrictEqual([['early']]);
   });
 
-  test('what waits for central to be there is known to wait, until it has left', async () => {
+  test('mail that waits for central counts as waiting until it is sent', async () => {
     const [a, early] = [await mailboxes.open(), await mailboxes.open({ incarnation: 'c.early' })];
     const { endpoint } = early;
     await early.close();
@@ -108,7 +108,7 @@ describe('two processes', () => {
     expect(a.holdsBack(-5 as Address)).toBe(false);
   });
 
-  test('whose connection breaks are told so by name, once, and of central only', async () => {
+  test('are notified of a broken connection by name, once, and only for central', async () => {
     const broken: (string | undefined)[] = [];
     let onBroken = (): void => {};
     const a = await mailboxes.open({
@@ -138,7 +138,7 @@ describe('two processes', () => {
     expect(broken.sort()).toEqual([`${central.process}/0`, `${central.process}/1`]);
   });
 
-  test('by host name, too', async () => {
+  test('connect by host name', async () => {
     const a = await mailboxes.open();
     const b = await mailboxes.open({ bind: 'tcp://localhost:0' });
     expect(b.endpoint).toMatch(/^tcp:\/\/localhost:[0-9]+$/);
@@ -149,7 +149,7 @@ describe('two processes', () => {
     expect([atA.bodies, atB.bodies]).toStrictEqual([[['by number']], [['by name']]]);
   });
 
-  test('a large message arrives, and one that is too large is refused where it is sent', async () => {
+  test('a large message arrives, and one that is too large is refused at the sender', async () => {
     const limits = { frameBytesMax: 2_000_000 };
     const [a, b] = [await mailboxes.open({ limits }), await mailboxes.open({ limits })];
     const atB = new Inbox(b);
@@ -180,7 +180,7 @@ describe('parties of one process', () => {
     expect(a.counters.outboundConnections).toBe(0);
   });
 
-  test('that answer each other for ever leave room for everything else', async () => {
+  test('that answer each other forever do not block anything else', async () => {
     const a = await mailboxes.open();
     let isOver = false;
     for (const index of [0, 1]) {
@@ -193,7 +193,7 @@ describe('parties of one process', () => {
     isOver = true;
   });
 
-  test('mail for a former self of the process is not delivered to it', async () => {
+  test('mail for an earlier incarnation is not delivered', async () => {
     const a = await mailboxes.open();
     const inbox = new Inbox(a);
     a.send(0, a.directory.intern(`${a.endpoint}!former/0`), ['late']);
@@ -205,7 +205,7 @@ describe('parties of one process', () => {
 });
 
 describe('clients', () => {
-  test('bind nothing, and are answered over the connection that they made', async () => {
+  test('bind no port, and get replies over their connection', async () => {
     const [server, client] = [await mailboxes.open(), await mailboxes.openClient()];
     server.register(0, (from, body) => server.send(0, from, ['echo', body]));
     const inbox = new Inbox(client, 5);
@@ -216,7 +216,7 @@ describe('clients', () => {
     expect(server.counters.outboundConnections).toBe(0);
   });
 
-  test('that are gone cost a counter and nothing else', async () => {
+  test('that have disconnected are only counted', async () => {
     const [server, client] = [await mailboxes.open(), await mailboxes.openClient()];
     const atServer = new Inbox(server);
     client.send(0, client.directory.intern(`${server.endpoint}!*/0`), ['hello']);
@@ -229,7 +229,7 @@ describe('clients', () => {
     });
   });
 
-  test('cannot be reached by a process that they have no connection to', async () => {
+  test('cannot be reached by a process to which they are not connected', async () => {
     const [server, one, two] = [
       await mailboxes.open(),
       await mailboxes.openClient(),
@@ -240,7 +240,7 @@ describe('clients', () => {
     await untilTrue(() => server.counters.dropped.unreachable === 1);
   });
 
-  test('one that does not read loses its own answers, while others have theirs', async () => {
+  test('one that does not read loses its replies, and others get theirs', async () => {
     const server = await mailboxes.open({
       limits: { replyHighWaterMark: 2, frameBytesMax: 2_000_000, replyQueueBytesMax: 4_000_000 },
     });
@@ -270,7 +270,7 @@ describe('clients', () => {
     deaf.close();
   });
 
-  test('one that does not read is cut off, and what was kept for it is let go', async () => {
+  test('one that does not read is disconnected, and its queued mail is dropped', async () => {
     const limits = { keepaliveIntervalMs: 1_000, keepaliveTimeoutMs: 1_000, frameBytesMax: 2_000_000 };
     const server = await mailboxes.open({ limits });
     const deaf = new Dealer({ routingId: 'client:deaf!inc', linger: 0, receiveHighWaterMark: 1 });
@@ -289,7 +289,7 @@ describe('clients', () => {
 });
 
 describe('peers that fail', () => {
-  test('a dead one delays nobody else, and past its bound that is told', async () => {
+  test('a dead one delays no other peer, and its overflow is logged', async () => {
     const a = await mailboxes.open({ limits: { peerQueueMessagesMax: 10 } });
     const [b, dead] = [await mailboxes.open(), await mailboxes.open()];
     await dead.close();
@@ -301,12 +301,12 @@ describe('peers that fail', () => {
     await atB.until(1);
     expect(results.slice(0, 10)).toStrictEqual(Array(10).fill('accepted'));
     expect(results.slice(10)).toStrictEqual(Array(5).fill('overflow'));
-    const told = mailboxes.logger.lines.filter(({ fields }) => fields.peer === dead.endpoint);
-    expect(told.map(({ fields }) => fields)).toMatchObject([{ cause: 'overflow', messages: 5 }]);
+    const warned = mailboxes.logger.lines.filter(({ fields }) => fields.peer === dead.endpoint);
+    expect(warned.map(({ fields }) => fields)).toMatchObject([{ cause: 'overflow', messages: 5 }]);
     expect(a.counters.dropped.overflow).toBe(5);
   });
 
-  test('mail for an incarnation that is gone does not reach its successor', async () => {
+  test('mail for a dead incarnation does not reach its successor', async () => {
     const [a, first] = [await mailboxes.open(), await mailboxes.open({ incarnation: 'first' })];
     const { endpoint } = first;
     const atFirst = new Inbox(first);
@@ -328,7 +328,7 @@ describe('peers that fail', () => {
     expect(atSecond.bodies).toStrictEqual([['to the second']]);
   });
 
-  test('once a successor has spoken, mail for the one before is dropped where it is sent', async () => {
+  test('once a successor has sent a message, mail for its predecessor is dropped at the sender', async () => {
     const [a, first] = [await mailboxes.open(), await mailboxes.open({ incarnation: 'first' })];
     const atA = new Inbox(a);
     const { endpoint } = first;
@@ -358,7 +358,7 @@ describe('peers that fail', () => {
     ghost.close();
   });
 
-  test('an address that was forgotten, and a party that is not there, are counted', async () => {
+  test('messages for a forgotten address or an unregistered party are counted', async () => {
     const [a, b] = [await mailboxes.open(), await mailboxes.open()];
     const forgotten = a.directory.intern(`${b.process}/0`);
     a.directory.forget(forgotten);
@@ -385,7 +385,7 @@ describe('peers that fail', () => {
     expect(a.counters.handlerErrors).toBe(1);
   });
 
-  test('an endpoint that is none, named by a peer, is refused', async () => {
+  test('an invalid endpoint in the name of a peer is refused', async () => {
     const a = await mailboxes.open();
     expect(a.send(0, a.directory.intern('nonsense://x!inc/0'), [])).toBe('unreachable');
     expect(mailboxes.logger.lines.at(-1)?.message).toMatch(
@@ -393,7 +393,7 @@ describe('peers that fail', () => {
     );
   });
 
-  test('a host without an address is logged, and other peers are not held up', async () => {
+  test('a host without an address is logged, and other peers are not delayed', async () => {
     const [a, b] = [await mailboxes.open(), await mailboxes.open()];
     const atB = new Inbox(b);
     a.send(0, a.directory.intern('tcp://nowhere.invalid:7000!*/0'), []);
@@ -407,8 +407,8 @@ describe('peers that fail', () => {
   });
 });
 
-describe('what arrives', () => {
-  test('from strangers and without content is counted and dropped, and others are heard', async () => {
+describe('incoming mail', () => {
+  test('from unknown senders and without content is counted and dropped, and other mail is delivered', async () => {
     const [a, b] = [await mailboxes.open(), await mailboxes.open()];
     const atA = new Inbox(a);
     const stranger = new Dealer({ linger: 0 });
@@ -442,7 +442,7 @@ describe('what arrives', () => {
     expect(atA.bodies).toStrictEqual([['first'], [long], ['last']]);
   });
 
-  test('to who ends amid the first words is kept for who comes after it, and nobody is said to want keys', async () => {
+  test('for a process that exits during the handshake is kept for its successor, and is not reported as a missing key', async () => {
     let ended = 0;
     const open = new Set<Socket>();
     const dying = createServer((socket) => {
@@ -465,7 +465,7 @@ describe('what arrives', () => {
     expect(onAuthFailure).not.toHaveBeenCalledWith(expect.anything(), expect.any(String));
   });
 
-  test('in a frame that is too large is refused, and its sender named', async () => {
+  test('in a frame that is too large is refused with its sender', async () => {
     const a = await mailboxes.open({ limits: { frameBytesMax: 100_000 } });
     const b = await mailboxes.open();
     const atA = new Inbox(a);
@@ -489,7 +489,7 @@ describe('what arrives', () => {
 });
 
 describe('opening', () => {
-  test('at an endpoint in use is one clear line', async () => {
+  test('at an endpoint in use fails with one line', async () => {
     const { endpoint } = await mailboxes.open();
     const failure = await mailboxes.open({ bind: endpoint }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(AddressInUseError);
@@ -522,7 +522,7 @@ describe('opening', () => {
     await atA.until(1);
   });
 
-  test('with an incarnation that is none is refused', async () => {
+  test('with an invalid incarnation is refused', async () => {
     await expect(mailboxes.open({ incarnation: '*' })).rejects.toThrow(/is not an incarnation/);
     await expect(mailboxes.open({ incarnation: 'a!b' })).rejects.toThrow(/is not an incarnation/);
   });
@@ -539,7 +539,7 @@ describe('opening', () => {
 });
 
 describe('closing', () => {
-  test('lets what was sent leave first', async () => {
+  test('delivers sent mail first', async () => {
     const [a, b] = [await mailboxes.open(), await mailboxes.open()];
     const atB = new Inbox(b);
     const to = a.directory.intern(`${b.process}/0`);
@@ -549,7 +549,7 @@ describe('closing', () => {
     expect(a.send(0, to, ['after'])).toBe('closed');
   });
 
-  test('does not wait for ever for a peer that takes nothing', async () => {
+  test('does not wait forever for a peer that does not read', async () => {
     const [a, dead] = [await mailboxes.open(), await mailboxes.open()];
     await dead.close();
     a.send(0, a.directory.intern(`${dead.process}/0`), ['never']);
@@ -557,7 +557,7 @@ describe('closing', () => {
     expect(a.counters.dropped.closed).toBe(1);
   });
 
-  test('does not wait at all where nothing that was sent counts', async () => {
+  test('does not wait at all if only optional mail is left', async () => {
     const [a, dead] = [await mailboxes.open({ limits: { closeFlushMs: 3_600_000 } }), await mailboxes.open()];
     await dead.close();
     a.send(0, a.directory.intern(`${dead.process}/0`), ['never']);
@@ -565,7 +565,7 @@ describe('closing', () => {
     expect(a.counters.dropped.closed).toBe(1);
   });
 
-  test('says nothing, also while mail still comes in', async () => {
+  test('logs nothing, even while mail still arrives', async () => {
     const [a, b] = [await mailboxes.open(), await mailboxes.open()];
     const logged = mailboxes.logger.lines.length;
     const atB = new Inbox(b);
@@ -592,7 +592,7 @@ describe('closing', () => {
     expect(second.endpoint).toBe(first.endpoint);
   });
 
-  test('twice is the same as once', async () => {
+  test('twice has no further effect', async () => {
     const a = await mailboxes.open();
     await Promise.all([a.close(), a.close()]);
   });
@@ -612,7 +612,7 @@ describe('connections', () => {
     }
   });
 
-  test('of a client stay, for the answers that may come', async () => {
+  test('of a client stay open for later replies', async () => {
     const [server, client] = [await mailboxes.open(), await mailboxes.openClient({ limits: { idleMs: 20 } })];
     const [atServer, atClient] = [new Inbox(server), new Inbox(client)];
     client.send(0, client.directory.intern(`${server.endpoint}!*/0`), ['later, please']);

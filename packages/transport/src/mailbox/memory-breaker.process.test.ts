@@ -5,7 +5,7 @@ import { memoryReader, threadsAlive } from './memory-breaker.js';
 // A separate process, because the measurement covers the whole process.
 const MEBI = 1024 * 1024;
 
-test.runIf(process.platform === 'linux')('what JavaScript has of this process is accounted for', () => {
+test.runIf(process.platform === 'linux')('the memory of JavaScript in this process is accounted for', () => {
   const read = memoryReader()!;
   const before = read();
   const kept = Buffer.alloc(100 * MEBI, 1);

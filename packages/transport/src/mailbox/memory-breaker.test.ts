@@ -28,7 +28,7 @@ class Bench {
   }
 }
 
-test('memory is looked at more often while it grows', () => {
+test('memory is sampled more often while it grows', () => {
   const bench = new Bench();
   const pauses = [100, 100, 110, 110].map((resident) => {
     bench.look(resident, 50);
@@ -37,13 +37,13 @@ test('memory is looked at more often while it grows', () => {
   expect(pauses).toEqual([50, 250, 50, 250]);
 });
 
-describe('connections are cut', () => {
-  test('when memory grows by more than frames take while there is nothing to read', () => {
+describe('connections are closed', () => {
+  test('if memory grows by more than the size of frames while nothing is to be read', () => {
     expect(new Bench().grow(25, 10)).toBe(0);
     expect(new Bench().grow(25, 12)).toBe(1);
   });
 
-  test('later when much waits to be read, when the process was busy, or when it grows slowly', () => {
+  test('later if much is to be read, the process was busy, or memory grows slowly', () => {
     for (const options of [{ isIdle: false }, { afterMs: 300 }]) {
       expect(new Bench().grow(25, 40, options)).toBe(0);
       expect(new Bench().grow(25, 41, options)).toBe(1);
@@ -52,7 +52,7 @@ describe('connections are cut', () => {
     expect(new Bench().grow(2, 520)).toBe(1);
   });
 
-  test('not for what JavaScript has, nor for what it gave back and the system has not taken', () => {
+  test('not for memory of JavaScript, or memory that it has freed and the system has not reclaimed', () => {
     const bench = new Bench();
     bench.look(100, 50);
     const looks = [bench.look(2_000, 1_950), bench.look(2_000, 50), bench.look(2_200, 50)];
@@ -65,7 +65,7 @@ describe('connections are cut', () => {
     expect(new Bench(300).grow(25, 13, { isIdle: false })).toBe(1);
   });
 
-  test('for longer each time when it happens again soon', () => {
+  test('for longer each time if it happens again soon', () => {
     const bench = new Bench();
     const cuts: number[] = [];
     for (let mebi = 100; cuts.length < 7; mebi += 100) {

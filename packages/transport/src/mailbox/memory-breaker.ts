@@ -93,12 +93,12 @@ export class MemoryBreaker {
     const last = this.#last;
     this.#last = { resident, accounted, isIdle, at: now };
     if (last === undefined) return;
-    const came = resident - last.resident - Math.max(0, accounted - last.accounted);
+    const grown = resident - last.resident - Math.max(0, accounted - last.accounted);
     const wasBusy = now - last.at > this.#pauseMs + BUSY_MS;
-    this.#pauseMs = came > GROWTH_MIN ? LOOK_MS : QUIET_LOOK_MS;
+    this.#pauseMs = grown > GROWTH_MIN ? LOOK_MS : QUIET_LOOK_MS;
     this.#gathered *= Math.exp((last.at - now) / FORGET_MS);
     if (!isIdle || !last.isIdle || wasBusy) return;
-    this.#gathered = Math.max(0, this.#gathered + came);
+    this.#gathered = Math.max(0, this.#gathered + grown);
   }
 }
 

@@ -109,12 +109,12 @@ describe('values', () => {
     ['a Float64Array', new Float64Array(1)],
     ['a Money', new (class Money {})()],
     ['a property named __proto__', JSON.parse('{"__proto__": 1}')],
-  ])('%s is refused where it is sent', (name, value) => {
+  ])('%s is refused at the sender', (name, value) => {
     expect(() => encode([1, { inner: value }])).toThrow(UnencodableError);
     expect(() => encode([1, { inner: value }])).toThrow(`${name} cannot be sent in a message`);
   });
 
-  test('what contains itself is refused', () => {
+  test('a cyclic value is refused', () => {
     const list: unknown[] = [];
     list.push(list);
     const map: Record<string, unknown> = {};
@@ -123,25 +123,25 @@ describe('values', () => {
     expect(() => encode(map)).toThrow('nested deeper than 8 levels, or contains itself');
   });
 
-  test('what cannot fit is refused before memory is taken for it', () => {
+  test('a value that cannot fit is refused before memory is allocated for it', () => {
     expect(() => encode('x'.repeat(2 << 20))).toThrow(FrameTooLargeError);
     expect(() => encode(Array.from({ length: 5 }, () => 'x'.repeat(300_000)))).toThrow(FrameTooLargeError);
     expect(() => encode(Buffer.alloc(2 << 20))).toThrow(FrameTooLargeError);
     expect(() => encode(new Array(1e9))).toThrow(FrameTooLargeError);
   });
 
-  test('memory that a large value took is given back', () => {
+  test('the memory of a large value is freed', () => {
     expect(pack('x'.repeat(1 << 20)).length).toBeGreaterThan(1 << 20);
     expect(pack('x').length).toBeLessThan(1 << 20);
   });
 
-  test('extensions that others register with msgpackr do not reach the wire', () => {
+  test('extensions registered with msgpackr elsewhere do not reach the wire', () => {
     addExtension({ Class: Uint8Array, type: 1, pack: () => Buffer.from('other'), unpack: () => 'other' });
     expect(roundTrip([new Uint8Array([7])])).toStrictEqual([Buffer.from([7])]);
   });
 });
 
-describe('bytes from outside', () => {
+describe('bytes of other processes', () => {
   const one = [0x93, 1, 2, 3];
 
   /** Each is one of the ways in which MessagePack libraries let bytes define, refer or construct. */
@@ -167,7 +167,7 @@ describe('bytes from outside', () => {
     ['an extension that nobody knows (fixext 16)', [0xd8, 1, ...Array(16).fill(0)]],
   ];
 
-  test.each(extensions)('%s is refused, and what follows is read right', (_, bytes) => {
+  test.each(extensions)('%s is refused, and later frames are read correctly', (_, bytes) => {
     for (const framed of [bytes, [0x92, ...bytes, 1], [0x81, 0xa1, 0x61, ...bytes]]) {
       expect(() => decode(framed)).toThrow(/^type 0x[0-9a-f]{2} is not allowed$/);
     }
@@ -197,7 +197,7 @@ describe('bytes from outside', () => {
     expect(() => decode(bytes)).toThrow(MalformedFrameError);
   });
 
-  test('whatever is accepted could have been sent', () => {
+  test('every accepted value can be sent', () => {
     const token = fc.oneof(
       fc.constantFrom(
         0x80,
@@ -257,7 +257,7 @@ describe('bytes from outside', () => {
     );
   });
 
-  test('what other implementations write is read: 64-bit integers, 32-bit floats, numbers as keys', () => {
+  test('encodings of other implementations are read: 64-bit integers, 32-bit floats, numbers as keys', () => {
     expect(decode([0xcf, 0, 0x1f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff])).toBe(Number.MAX_SAFE_INTEGER);
     expect(decode([0xd3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe])).toBe(-2);
     expect(decode([0xcf, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff])).toBe(2 ** 64);
@@ -265,11 +265,11 @@ describe('bytes from outside', () => {
     expect(decode([0x81, 7, 1])).toStrictEqual({ 7: 1 });
   });
 
-  test('bytes that are no UTF-8 do no harm', () => {
+  test('bytes that are not UTF-8 do no harm', () => {
     expect(decode([0xa3, 0xff, 0x61, 0xfe])).toBe('\ufffda\ufffd');
   });
 
-  test('text that is kept does not keep the frame that it came in', () => {
+  test('stored text does not keep its frame in memory', () => {
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
     const frame = encode(Array.from({ length: 200 }, (_, i) => `a text of some length, number ${i}`));

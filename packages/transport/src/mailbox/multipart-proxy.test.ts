@@ -78,7 +78,7 @@ function untilClosed(socket: Socket): Promise<void> {
   });
 }
 
-describe.runIf(CAN_PROXY)('once somebody has sent a message of parts', () => {
+describe.runIf(CAN_PROXY)('after a peer has sent a multipart message', () => {
   for (const isKeyed of [false, true]) {
     test(`its connections are cut, and others go on (${isKeyed ? 'with' : 'without'} keys)`, async () => {
       const both = await cluster(isKeyed);
@@ -99,7 +99,7 @@ describe.runIf(CAN_PROXY)('once somebody has sent a message of parts', () => {
     });
   }
 
-  test('who begins a message without end is cut off at its first part', async () => {
+  test('a peer that starts an endless message is disconnected at its first part', async () => {
     const both = await cluster(false);
     const inbox = new Inbox(both.client);
     await dealerTo(both.central, false).send(['two', 'parts']);
@@ -110,7 +110,7 @@ describe.runIf(CAN_PROXY)('once somebody has sent a message of parts', () => {
     expect(both.central.counters.refused.malformed).toBeGreaterThanOrEqual(5);
   });
 
-  test('long mail of others comes whole, both ways, and the last word of who leaves', async () => {
+  test('large mail of others arrives completely in both directions, and so do the last messages of a peer that disconnects', async () => {
     const both = await cluster(false);
     const { central, client } = both;
     const inbox = new Inbox(client);

@@ -26,7 +26,7 @@ async function findsByName(name: string): Promise<string> {
   return endpoint;
 }
 
-test('a peer that moved to another address behind its host name is found there', async () => {
+test('a peer whose host name has a new address is found there', async () => {
   const answer = (address: string) => [{ address, family: 4 }];
   vi.spyOn(dns as unknown as { lookup: () => Promise<object[]> }, 'lookup')
     .mockResolvedValueOnce(answer('127.0.0.2'))
@@ -39,7 +39,7 @@ test('a peer that moved to another address behind its host name is found there',
   );
 });
 
-test('a peer is found whose connection comes to stand in the very moment in which its name is looked up again', async () => {
+test('a peer is found if it connects at the moment when its name is looked up again', async () => {
   const standStill = (ms: number): void => {
     for (const end = performance.now() + ms; performance.now() < end; );
   };

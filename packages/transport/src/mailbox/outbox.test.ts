@@ -26,7 +26,7 @@ function drain(outbox: Outbox): PackedFrame[] {
 }
 
 describe('an outbox', () => {
-  test('packs what has gathered into one frame', () => {
+  test('packs queued messages into one frame', () => {
     const outbox = new Outbox(null, small);
     outbox.add('inc', 0, 7, ['a']);
     outbox.add('inc', 1, 8, ['b', 2]);
@@ -45,7 +45,7 @@ describe('an outbox', () => {
     expect(outbox.bytes).toBe(0);
   });
 
-  test('says who sends where the connection does not', () => {
+  test('includes the sender if the connection does not identify it', () => {
     const outbox = new Outbox('me', small);
     outbox.add('inc', 0, 0, []);
     expect(open(outbox.next() as PackedFrame).sender).toBe('me');
@@ -69,7 +69,7 @@ describe('an outbox', () => {
     expect(open(outbox.next() as PackedFrame).mail).toStrictEqual([[0, 0, ['before']]]);
   });
 
-  test('closes a frame when it is long enough', () => {
+  test('starts a new frame when the current one is long enough', () => {
     const outbox = new Outbox(null, small);
     for (let i = 0; i < 30; i++) outbox.add('inc', 0, 0, ['x'.repeat(20)]);
     const frames = drain(outbox);
@@ -77,7 +77,7 @@ describe('an outbox', () => {
     for (const { bytes } of frames) expect(bytes.length).toBeLessThan(small.frameBytesTarget + 40);
   });
 
-  test('a long message goes alone; one that fits into no frame is refused and does no harm to others', () => {
+  test('a long message has a separate frame; one that fits into no frame is refused without affecting others', () => {
     const outbox = new Outbox(null, small);
     outbox.add('inc', 0, 0, ['short']);
     expect(outbox.add('inc', 0, 1, ['x'.repeat(980)])).toBeUndefined();
@@ -88,7 +88,7 @@ describe('an outbox', () => {
     expect(drain(outbox).flatMap((frame) => open(frame).mail.map(([, to]) => to))).toStrictEqual([0, 1, 5]);
   });
 
-  test('refusals leave the next frame sound when they come first', () => {
+  test('a refused first message does not damage the next frame', () => {
     const outbox = new Outbox(null, small);
     expect(outbox.add('a', 0, 0, [() => 1])?.reason).toBe('unencodable');
     expect(outbox.isEmpty).toBe(true);
@@ -97,7 +97,7 @@ describe('an outbox', () => {
     expect(open(outbox.next() as PackedFrame)).toMatchObject({ target: 'b', mail: [[1, 2, [3]]] });
   });
 
-  test('is bounded in messages and in bytes; what was taken out counts until it is settled', () => {
+  test('is bounded in messages and bytes; removed messages count until they are settled', () => {
     const outbox = new Outbox(null, small);
     for (let i = 0; i < small.peerQueueMessagesMax; i++) expect(outbox.add('inc', 0, 0, [])).toBeUndefined();
     expect(outbox.add('inc', 0, 0, [])?.reason).toBe('overflow');
@@ -113,7 +113,7 @@ describe('an outbox', () => {
     expect(fat.bytes).toBeLessThan(small.peerQueueBytesMax + 600);
   });
 
-  test('drops what waits for others than those to be kept', () => {
+  test('drops messages for all targets except the given ones', () => {
     const outbox = new Outbox(null, small);
     for (const target of ['old', 'old', '*', 'new', 'old']) outbox.add(target, 0, 0, []);
     expect(outbox.discard((target) => target !== 'old')).toBe(3);
@@ -124,7 +124,7 @@ describe('an outbox', () => {
     expect(outbox.isEmpty).toBe(true);
   });
 
-  test('whatever is added comes out once and in order, and the sums are right', () => {
+  test('every message comes out once and in order, and the counts are correct', () => {
     const message = fc.record({
       target: fc.constantFrom('*', 'a', 'b'),
       body: fc.array(fc.oneof(fc.string({ maxLength: 120 }), fc.integer(), fc.constant(new Date(0)))),
@@ -134,25 +134,25 @@ describe('an outbox', () => {
       fc.property(fc.array(message, { maxLength: 60 }), (messages) => {
         const outbox = new Outbox(null, small);
         const expected: unknown[] = [];
-        const came: unknown[] = [];
+        const received: unknown[] = [];
         const takeFrame = () => {
           const frame = outbox.next();
           if (frame !== undefined) {
             outbox.settle(frame);
             const { target, mail } = open(frame);
-            came.push(...mail.map(([, , body]) => [target, body]));
+            received.push(...mail.map(([, , body]) => [target, body]));
           }
           return frame !== undefined;
         };
         for (const { target, body, take } of messages) {
           if (outbox.add(target, 0, 0, body) === undefined) expected.push([target, body]);
           if (take) takeFrame();
-          expect(outbox.messages).toBe(expected.length - came.length);
+          expect(outbox.messages).toBe(expected.length - received.length);
         }
         while (takeFrame()) {
           // until it is empty
         }
-        expect(came).toStrictEqual(expected);
+        expect(received).toStrictEqual(expected);
         expect([outbox.bytes, outbox.messages]).toStrictEqual([0, 0]);
       }),
       { seed: 11, numRuns: 500 },
@@ -160,7 +160,7 @@ describe('an outbox', () => {
   });
 });
 
-test('outboxes of clients share what they may hold, and give it back', () => {
+test('outboxes of clients share a limit, and release their part', () => {
   const room = { bytes: 0, bytesMax: 3_000 };
   const limits = { ...small, replyQueueBytesMax: 2_000 };
   const [one, other] = [new Outbox('me', limits, room), new Outbox('me', limits, room)];

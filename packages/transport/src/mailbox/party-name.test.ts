@@ -8,7 +8,7 @@ describe('party names', () => {
     ['tcp://[::1]:7000', 'a', 65_535],
     ['client:9dKqv3', 'y', 1],
     ['tcp://central:7000', '*', 0],
-  ])('%s, %s, %i: what is put together comes apart', (endpoint, incarnation, index) => {
+  ])('%s, %s, %i: a name survives formatting and parsing', (endpoint, incarnation, index) => {
     const process = processName(endpoint, incarnation);
     expect(parsePartyName(partyName(process, index))).toStrictEqual({ process, index });
     expect(parseProcessName(process)).toStrictEqual({ endpoint, incarnation });
@@ -34,7 +34,7 @@ describe('party names', () => {
     expect(() => parsePartyName(name)).toThrow(InvalidPartyNameError);
   });
 
-  test('a client is told from a process that listens', () => {
+  test('a client is distinguished from a listening process', () => {
     expect(isClientEndpoint('client:abc')).toBe(true);
     expect(isClientEndpoint('tcp://client:7000')).toBe(false);
   });

@@ -11,27 +11,27 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('refused connections are counted each time, and logged at once and then once in the interval', () => {
+test('refused connections are counted each time, logged immediately, and then once per interval', () => {
   const counters = newCounters();
   const logger = recordingLogger();
   const rejected = new RejectedConnections(counters, logger, 60_000);
-  const told = () => logger.lines.map(({ fields }) => fields);
+  const logged = () => logger.lines.map(({ fields }) => fields);
   rejected.refused('noKey');
-  expect(told()).toStrictEqual([{ attempts: 1, noKey: 1, addresses: [] }]);
+  expect(logged()).toStrictEqual([{ attempts: 1, noKey: 1, addresses: [] }]);
   for (let i = 0; i < 1_000; i++) rejected.refused('unknownKey', `10.0.0.${i % 256}`);
   rejected.refused('malformed');
   vi.advanceTimersByTime(59_000);
-  expect(told()).toHaveLength(1);
+  expect(logged()).toHaveLength(1);
   vi.advanceTimersByTime(1_000);
-  expect(told()).toHaveLength(2);
-  expect(told()[1]).toMatchObject({ attempts: 1_001, unknownKey: 1_000, malformed: 1 });
-  expect(told()[1]!.addresses).toHaveLength(8);
+  expect(logged()).toHaveLength(2);
+  expect(logged()[1]).toMatchObject({ attempts: 1_001, unknownKey: 1_000, malformed: 1 });
+  expect(logged()[1]!.addresses).toHaveLength(8);
   vi.advanceTimersByTime(600_000);
-  expect(told()).toHaveLength(2);
+  expect(logged()).toHaveLength(2);
   expect(counters.rejections).toMatchObject({ noKey: 1, unknownKey: 1_000, malformed: 1 });
 });
 
-test('a mailbox that is closed says nothing more of them', () => {
+test('a closed mailbox does not log them', () => {
   const logger = recordingLogger();
   const rejected = new RejectedConnections(newCounters(), logger, 60_000);
   rejected.refused('noKey');

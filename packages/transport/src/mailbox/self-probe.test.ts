@@ -19,7 +19,7 @@ describe.each(['without keys', 'with keys'])('%s', (how) => {
     });
 
   test.each(['worker', 'scheduler'] as const)(
-    'of two at one address, a %s each, both know it',
+    'two processes at one address, each a %s, both detect it',
     async (role) => {
       const first = await open(role, 'first');
       expect(await first.probeOwnAddress()).toBe('itself');
@@ -31,7 +31,7 @@ describe.each(['without keys', 'with keys'])('%s', (how) => {
     },
   );
 
-  test('where nobody listens it cannot be told', async () => {
+  test('an address without a listener gives no result', async () => {
     const gone = await open('worker', 'gone');
     const { endpoint } = gone;
     await gone.close();
@@ -39,7 +39,7 @@ describe.each(['without keys', 'with keys'])('%s', (how) => {
     expect(await alone.probeOwnAddress()).toBe(undefined);
   });
 
-  test('a look disturbs no mail', async () => {
+  test('a probe does not disturb mail', async () => {
     const [a, b] = [await open('worker', 'a'), await open('worker', 'b')];
     const atB = new Inbox(b);
     const looks = [b.probeOwnAddress(), a.probeOwnAddress()];

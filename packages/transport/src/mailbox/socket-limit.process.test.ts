@@ -22,7 +22,7 @@ function takeSockets(): void {
   }
 }
 
-test('keys that change while there are no more sockets are used once there are', async () => {
+test('keys that change while no sockets are left are used once there are some', async () => {
   const before = generateKeys();
   const limits = { socketsMax: 60, reconnectIntervalMs: 5, reconnectIntervalMaxMs: 20 };
   const scheduler = await mailboxes.open({

@@ -32,8 +32,8 @@ function pass(frames: ZmtpFrames, bytes: Buffer, pieces: readonly number[]): Ver
 
 const pieces = fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 8 });
 
-describe('frames that pass', () => {
-  test('are counted, in whatever pieces they come', () => {
+describe('proxied frames', () => {
+  test('are counted for any chunking', () => {
     const run = (sizes: number[], lengths: number[]) => {
       const frames = new ZmtpFrames();
       const bytes = [greeting('NULL'), frame(40, 4), ...sizes.map((size) => frame(size))];
@@ -46,7 +46,7 @@ describe('frames that pass', () => {
     fc.assert(fc.property(fc.array(fc.nat(600), { maxLength: 20 }), pieces, run));
   });
 
-  test('are stopped at the first of several parts, where that can be seen', () => {
+  test('are stopped at the first of several parts, if that is visible', () => {
     const run = (whole: number, lengths: number[]) => {
       const before = Array.from({ length: whole }, () => frame(10));
       const bytes = Buffer.concat([greeting('NULL'), ...before, frame(3, 1), frame(3)]);
@@ -57,7 +57,7 @@ describe('frames that pass', () => {
     expect(pass(new ZmtpFrames(), hidden, [7])).toBe('passes');
   });
 
-  test('are none where the greeting is not that of ZMTP 3', () => {
+  test('do not exist if the greeting is not that of ZMTP 3', () => {
     for (const bytes of [Buffer.from('GET / HTTP/1.1\r\n'), greeting('NULL', 1)])
       expect(pass(new ZmtpFrames(), bytes, [1])).toBe('is foreign');
   });

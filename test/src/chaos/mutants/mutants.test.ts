@@ -15,7 +15,7 @@ test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
   },
 );
 
-test('there are at least ten, and no two are called the same', () => {
+test('at least ten exist, with unique names', () => {
   expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length);
   expect(MUTANTS.length).toBeGreaterThanOrEqual(10);
 });

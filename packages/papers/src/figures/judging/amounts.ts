@@ -29,16 +29,16 @@ function lowest(places: readonly Place[]): Place {
 }
 
 /**
- * "Improves by 1.56 times": a ratio above 1, judged against the paper's less the shortfall; in direction if above 1
- * by more than `SAME`.
+ * "Improves by 1.56 times": compares a ratio above 1 with the paper's minus the shortfall; in direction if above 1 by
+ * more than `SAME`.
  */
 export function reaches(series: Series, paper: number): Judge {
   return byEach(series, (ratio) => [ratio >= paper - SHORTFALL, ratio > 1 + SAME]);
 }
 
 /**
- * "68% of the jobs": a share, judged against the paper's less the shortfall; in direction if it is more than half of
- * the paper's.
+ * "68% of the jobs": compares a share with the paper's minus the shortfall; in direction if it is more than half of the
+ * paper's.
  */
 export function shareReaches(series: Series, paper: number): Judge {
   return byEach(series, (share) => [share >= paper - SHORTFALL, share >= paper / 2]);

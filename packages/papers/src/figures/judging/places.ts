@@ -26,7 +26,7 @@ export const from =
   (least: number): Where =>
   (x) =>
     x >= least;
-/** Judges by these points only. */
+/** Restricts a judge to these points. */
 export const only =
   (where: Where, judge: Judge): Judge =>
   (points) =>

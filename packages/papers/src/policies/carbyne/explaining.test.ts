@@ -36,8 +36,8 @@ test('carbyne reports the planned end of a job, and whether it must start now to
   made.now += 500;
   made.settle();
   const sentence = explained(made, made.stage(1)) ?? '';
-  expect(sentence).toMatch(/its job has to end within .+, as its share alone would have it end/);
-  expect(sentence).toContain('what is free goes to jobs with less work left first');
+  expect(sentence).toMatch(/its job must end within .+, as with its fair share alone/);
+  expect(sentence).toContain('free resources go first to jobs with less remaining work');
 });
 
 test('a stage without waiting tasks is not explained', () => {

@@ -30,10 +30,10 @@ export function explainWait({ job, place, view }: StageState, facts: Facts): Pol
 }
 
 function whatMust(startAt: Millis, endAt: Millis, now: Millis): string {
-  const end = `its job has to end within ${formatDuration(Math.max(0, Math.round(endAt - now)))}, as its share alone would have it end`;
+  const end = `its job must end within ${formatDuration(Math.max(0, Math.round(endAt - now)))}, as with its fair share alone`;
   if (startAt === Number.POSITIVE_INFINITY) return end;
-  if (startAt <= now) return `${end}, and for that it has to start now`;
-  return `${end}, and for that it need not start for ${formatDuration(Math.round(startAt - now))}`;
+  if (startAt <= now) return `${end}, so this stage must start now`;
+  return `${end}, so this stage need not start for ${formatDuration(Math.round(startAt - now))}`;
 }
 
 /** Share of the job's dominant resource; without any use, of the resource that a task demands most. */
@@ -52,18 +52,18 @@ function shareOf(used: Amounts, demand: Amounts, { resources, whole, due }: Fact
 function whoIsNext(leftover: Leftover): string {
   switch (leftover.kind) {
     case 'srtf':
-      return 'what is free goes to jobs with less work left first';
+      return 'free resources go first to jobs with less remaining work';
     case 'sjf':
-      return 'what is free goes to jobs with shorter paths first';
+      return 'free resources go first to jobs with shorter paths';
     case 'drf':
-      return 'what is free goes to the smallest share first';
+      return 'free resources go first to the smallest share';
     case 'drf-strict':
-      return 'nobody gets more than its share';
+      return 'no job gets more than its share';
     case 'score':
       return leftover.workWeight > 0
-        ? 'what is free goes to what fits best, and to jobs with less work left'
-        : 'what is free goes to what fits best';
+        ? 'free resources go to the tasks that fit best, and to jobs with less remaining work'
+        : 'free resources go to the tasks that fit best';
     case 'none':
-      return 'what is free goes to nobody else';
+      return 'no other job gets free resources';
   }
 }

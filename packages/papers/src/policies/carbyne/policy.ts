@@ -134,12 +134,13 @@ export class CarbyneFamily implements CentralPolicy {
     for (const view of cluster.jobs) {
       jobs++;
       const job = this.#jobs.get(view);
-      invariant(job !== undefined, () => `job ${view.number} is in the books and not in the policy's`);
+      invariant(job !== undefined, () => `job ${view.number} is in the books but not known to the policy`);
       for (const stage of job.stages) {
         const { view: ofStage } = stage;
         invariant(
           ofStage.waiting === 0 || this.#waiting.has(stage),
-          () => `${ofStage.waiting} tasks of stage ${ofStage.index} wait unheard`,
+          () =>
+            `${ofStage.waiting} tasks of stage ${ofStage.index} wait, of which the policy was not notified`,
         );
       }
     }

@@ -144,7 +144,7 @@ test.each([
   ['bestEffort', 'it is best effort', [0, 2]],
   ['abandon', 'it fails', [0, 0]],
 ] as const)(
-  'a gang that can make its deadline no more waits for it, with slots free, and is told so: %s',
+  'a gang that can no longer meet its deadline waits for it although slots are free, with that reason: %s',
   (afterDeadline, then, runs) => {
     const bench = new Bench('3sigma-sched', { racks: RACKS, options: { afterDeadline } });
     const gang = bench.job(2, 10_000, 0, { deadlineAt: 12_000 });

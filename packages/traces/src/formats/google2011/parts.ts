@@ -72,7 +72,7 @@ function checkNumbers(sortedNames: readonly string[], file: string): void {
     if (match === null) return;
     const number = Number(match[1]);
     if (number === before) {
-      throw new WorkloadError(`part ${number} is there twice, plain and gzipped`, 'keep one of them', {
+      throw new WorkloadError(`part ${number} exists twice, plain and gzipped`, 'keep one of them', {
         file,
       });
     }
