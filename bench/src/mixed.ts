@@ -28,10 +28,10 @@ import {
 } from '@goshawk/traces';
 import { type BenchResult, percentile, printReport, result } from './bench-report.js';
 import { allJoined, GOSHAWK } from './daemons.js';
-import { faultsIn, starvedIn } from './mixed/judge.js';
+import { faultsIn, starvedIn } from './mixed/checks.js';
 import { Folder, note, readOptions } from './script.js';
 import { SoakCluster } from './soak/processes.js';
-import { strike } from './staged/live.js';
+import { killRepeatedly } from './staged/live.js';
 
 const options = readOptions({ seconds: 120, load: 0.9, seed: 1, killed: true });
 
@@ -107,12 +107,14 @@ async function run(place: string, killEveryMs: Millis): Promise<Ran> {
     await cluster.start();
     await using client = await connect(cluster.url, PATIENCE);
     await allJoined(client, WORKERS);
-    const striking = new AbortController();
+    const killing = new AbortController();
     const struck =
-      killEveryMs > 0 ? strike(cluster, { killEveryMs, seed, note }, striking.signal) : Promise.resolve(0);
+      killEveryMs > 0
+        ? killRepeatedly(cluster, { killEveryMs, seed, note }, killing.signal)
+        : Promise.resolve(0);
     const beganAt = performance.now();
     await Promise.all(jobs.map((job, index) => submitted(client, job, index, beganAt)));
-    striking.abort();
+    killing.abort();
     kills = await struck;
   } finally {
     await cluster.close();

@@ -205,7 +205,12 @@ function tablesOf(delays: [Way, BenchResult[]][], shown: [string, BenchResult[]]
       ]),
     },
     {
-      columns: ['part of the page', 'sent, KB/s', 'frames, p95, ms', 'frame that draws a look, median, ms'],
+      columns: [
+        'part of the page',
+        'sent, KB/s',
+        'frames, p95, ms',
+        'frame that draws an update, median, ms',
+      ],
       rows: shown.map(([title, [sent, p95, drawn]]) => [
         title,
         text(sent!, 1),

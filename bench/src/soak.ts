@@ -57,7 +57,7 @@ function resultsOf(soaked: SoakReport) {
     result('jobs that did not complete', 'jobs', [soaked.notCompleted.length]),
     result('jobs with a wrong result', 'jobs', [soaked.wrong.length]),
     result('results that count twice', 'tasks', [soaked.doubled.length]),
-    result('processes that ended by themselves', 'count', [soaked.endedByThemselves.length]),
+    result('processes that exited without being killed', 'count', [soaked.endedByThemselves.length]),
     result('kills', 'count', [sum(kills)]),
     ...Object.entries(kills).map(([role, count]) => result(`kills: ${role}`, 'count', [count])),
     result('stops', 'count', [sum(stops)]),

@@ -72,7 +72,7 @@ const spanSeconds = jobs.at(-1)!.submitSeconds - beginSeconds;
 const stretch = workSeconds / (WORKERS * options.load) / spanSeconds;
 
 const questions = play();
-printReport('why', judged(questions), options.json);
+printReport('why', resultsOf(questions), options.json);
 
 function play(): Question[] {
   const policy = options.policy as PolicyName;
@@ -141,7 +141,7 @@ function play(): Question[] {
 }
 
 /** Sorted by answer time, for the running median of past waits. */
-function judged(questions: Question[]) {
+function resultsOf(questions: Question[]) {
   const ordered = questions.sort((a, b) => a.askedAt + a.waitedMs - (b.askedAt + b.waitedMs));
   const past = { short: [] as number[], long: [] as number[] };
   const losses = { said: [0, 0, 0], basis: [0, 0, 0], median: [0, 0, 0] };
@@ -166,7 +166,7 @@ function judged(questions: Question[]) {
   );
   return [
     result('questions answered by a start', '', [ordered.length]),
-    result('cannot say', '%', [(100 * (ordered.length - foretold)) / ordered.length]),
+    result('no answer', '%', [(100 * (ordered.length - foretold)) / ordered.length]),
     result('starts within p10 to p90', '%', [(100 * within) / foretold]),
     ...ratios,
   ];

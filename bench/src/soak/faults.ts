@@ -36,7 +36,7 @@ export class Faults {
   }
 
   /** Chooses one of the running processes. */
-  strike(): void {
+  inject(): void {
     const { role, awayMs } = this.#choose();
     const awake = this.#cluster.posts.filter((post) => post.role === role && post.isAwake);
     const post = awake[Math.floor(this.#random.next() * awake.length)];

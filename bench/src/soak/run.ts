@@ -78,7 +78,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     const beganAt = performance.now();
     const sampling = setInterval(() => memory.sample(performance.now() - beganAt, alive(cluster)), SAMPLE_MS);
     load.begin();
-    await strikeFor(minutes * 60_000, faultEveryMs, faults, random.fork('times'));
+    await injectFaults(minutes * 60_000, faultEveryMs, faults, random.fork('times'));
     load.end();
     await faults.healed();
     note(`nothing is killed any more; ${load.openCount} jobs are open`);
@@ -97,7 +97,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
       .map(({ name }) => join(folder, name));
     return {
       ...faults.counts,
-      ...judged(load.submitted, await readJournals(folders)),
+      ...checked(load.submitted, await readJournals(folders)),
       unanswered: load.unanswered,
       endedByThemselves,
       memory: memory.slopes((minutes * 60_000) / 4),
@@ -107,12 +107,12 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   }
 }
 
-async function strikeFor(ms: Millis, everyMs: Millis, faults: Faults, random: Random): Promise<void> {
+async function injectFaults(ms: Millis, everyMs: Millis, faults: Faults, random: Random): Promise<void> {
   const until = performance.now() + ms;
   for (;;) {
     await pause(everyMs * (0.5 + random.next()));
     if (performance.now() >= until) return;
-    faults.strike();
+    faults.inject();
   }
 }
 
@@ -120,7 +120,7 @@ function* alive({ posts }: SoakCluster): Iterable<{ group: string; pid: number }
   for (const { role, daemon } of posts) if (daemon !== undefined) yield { group: role, pid: daemon.pid };
 }
 
-function judged(
+function checked(
   submitted: readonly Submitted[],
   journals: Written,
 ): Pick<

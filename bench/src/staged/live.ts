@@ -57,11 +57,11 @@ export async function runLive(options: LiveOptions): Promise<LiveRun> {
     await cluster.start();
     await using client = await connect(cluster.url, PATIENCE);
     await allJoined(client, options.workers);
-    const striking = new AbortController();
-    const struck = killEveryMs > 0 ? strike(cluster, options, striking.signal) : 0;
+    const killing = new AbortController();
+    const killed = killEveryMs > 0 ? killRepeatedly(cluster, options, killing.signal) : 0;
     const ended = await submitAll(client, jobs, marks);
-    striking.abort();
-    const kills = await struck;
+    killing.abort();
+    const kills = await killed;
     const ids = ended.map(({ id }) => id);
     const journal = join(folder, 's0');
     const { results, doubled } = await readJournals([journal]);
@@ -100,7 +100,7 @@ async function submitAll(client: Cluster, jobs: readonly StagedJob[], marks: str
 }
 
 /** Kills one process of workers after another, and restarts each a second later. @returns the number of kills */
-export async function strike(
+export async function killRepeatedly(
   cluster: SoakCluster,
   options: Pick<LiveOptions, 'killEveryMs' | 'seed' | 'note'>,
   signal: AbortSignal,

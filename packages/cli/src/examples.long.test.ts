@@ -10,7 +10,7 @@ const run = promisify(execFile);
 
 /**
  * The tests run `examples/` as a user would; those of policies and estimators are in
- * `own-modules.process.test.ts`.
+ * `custom-modules.process.test.ts`.
  */
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const GOSHAWK = join(ROOT, 'packages/cli/bin/goshawk.js');

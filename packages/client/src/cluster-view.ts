@@ -22,7 +22,7 @@ export interface ClusterView {
   readonly settings: ClusterSettings;
   /** Tasks that no worker can take at present. */
   readonly pendingTasks: number;
-  /** False shortly after a restart of central, while it has not heard from all earlier members. */
+  /** False shortly after a restart of central, until all earlier members have registered. */
   readonly complete: boolean;
   readonly workers: readonly WorkerView[];
   readonly schedulers: readonly SchedulerView[];

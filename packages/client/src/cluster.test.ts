@@ -191,7 +191,7 @@ describe('the cluster', () => {
       fake.tell(message, replies, 'again');
     }, fake.central.endpoint);
     expect((await cluster.describe()).name).toBe('again');
-    expect(central.heard).not.toEqual([]);
+    expect(central.received).not.toEqual([]);
   });
 });
 

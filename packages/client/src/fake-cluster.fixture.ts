@@ -18,7 +18,7 @@ export const FAST: ConnectOptions = {
   user: 'ada',
 };
 
-/** Asks once, so that a test may count what was heard. */
+/** Asks once, so that a test can count the received messages. */
 export const CALM: ConnectOptions = { ...FAST, retryMs: 5_000, retryMaxMs: 5_000, renewMs: 60_000 };
 
 /** For tests in which nobody answers. */
@@ -81,7 +81,7 @@ export class FakeCluster implements AsyncDisposable {
   listed: number[];
   /** Indices of those that it says are away. */
   away: number[] = [];
-  /** Central says that it has heard of all. */
+  /** Central reports that all members have registered. */
   complete = true;
 
   static async start(count: number, script = (index: number) => obligingScheduler(`t${index}`)) {

@@ -42,6 +42,7 @@ export { connect } from './connect.js';
 export { type ClusterCounters, type CountersOptions, sumCounters } from './counters.js';
 export { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
 export type { ClusterWaiting } from './explanations.js';
+export { type Forecast, forecastOf, type StageForecast } from './forecast.js';
 export {
   type EndedJob,
   type EndedJobWithTasks,
@@ -64,7 +65,6 @@ export {
 } from './local-clusters.js';
 export type { MapOptions, MapWork } from './map.js';
 export { type CallOptions, type ClientTimings, type ConnectOptions, DEFAULT_TIMINGS } from './options.js';
-export { type Outlook, outlookOf, type StageOutlook } from './outlook.js';
 export { planJob, planJson } from './plan.js';
 export type { JobSubmission } from './submission.js';
 export { type Usage, type UsageOptions, usageJson } from './usage.js';

@@ -10,10 +10,10 @@ import {
 } from '@goshawk/core';
 import type { Cluster } from './cluster.js';
 import type { ClusterWaiting } from './explanations.js';
-import { type Outlook, outlookOf } from './outlook.js';
+import { type Forecast, forecastOf } from './forecast.js';
 
 /** Predicts the class, the eligible workers and the start of a job without submitting it. @throws UnreachableError */
-export async function planJob(cluster: Cluster, spec: JobSpec, signal: AbortSignal): Promise<Outlook> {
+export async function planJob(cluster: Cluster, spec: JobSpec, signal: AbortSignal): Promise<Forecast> {
   const [view, { central, waiting }, { jobs }] = await Promise.all([
     cluster.describe({ signal }),
     cluster.waiting({ signal }),
@@ -21,7 +21,7 @@ export async function planJob(cluster: Cluster, spec: JobSpec, signal: AbortSign
   ]);
   if (central === undefined)
     throw new UnreachableError('unreachable', 'central does not answer', 'try again');
-  return outlookOf(spec, view, central, await withoutHeld(cluster, jobs, waiting, signal));
+  return forecastOf(spec, view, central, await withoutHeld(cluster, jobs, waiting, signal));
 }
 
 /** Tasks with these reasons do not delay others, however many workers become free. */
@@ -74,20 +74,20 @@ async function explained(cluster: Cluster, id: string, signal: AbortSignal) {
 const seconds = (ms: Millis | undefined): number | null => (ms === undefined ? null : ms / 1_000);
 
 /** `goshawk.plan/1` */
-export function planJson({ ahead, stages, ...outlook }: Outlook) {
+export function planJson({ ahead, stages, ...forecast }: Forecast) {
   const canRun = stages.every(({ fitting }) => fitting > 0);
   return {
     schema: 'goshawk.plan/1' as const,
     canRun,
-    class: outlook.class ?? null,
-    cutoffSeconds: seconds(outlook.cutoffMs),
-    cutoffFrom: outlook.cutoffFrom,
-    estimateSeconds: seconds(outlook.estimateMs),
-    tasks: outlook.tasks,
+    class: forecast.class ?? null,
+    cutoffSeconds: seconds(forecast.cutoffMs),
+    cutoffFrom: forecast.cutoffFrom,
+    estimateSeconds: seconds(forecast.estimateMs),
+    tasks: forecast.tasks,
     stages,
-    slots: outlook.slots,
-    freeSlots: outlook.freeSlots,
-    startSeconds: seconds(outlook.startMs),
+    slots: forecast.slots,
+    freeSlots: forecast.freeSlots,
+    startSeconds: seconds(forecast.startMs),
     ahead: {
       jobs: ahead.jobs,
       tasks: ahead.tasks,

@@ -76,7 +76,7 @@ describe('a request', () => {
       else answer({ job: 't-1', state: 'waiting' }, 'accepted');
     };
     await expect(calm.ask(order())).rejects.toMatchObject({ code: 'bad-answer' });
-    expect(peer.heard).toHaveLength(1);
+    expect(peer.received).toHaveLength(1);
   });
 
   test('without an answer fails, and names the party and the request', async () => {
@@ -87,7 +87,7 @@ describe('a request', () => {
         `^no answer from scheduler s at ${peer.endpoint} for [\\d.]+ ms when asked to cancel a job$`,
       ),
     );
-    expect(peer.heard.length).toBeGreaterThan(1);
+    expect(peer.received.length).toBeGreaterThan(1);
   });
 
   test('waits for a peer that starts later', async () => {
@@ -110,7 +110,7 @@ describe('a request', () => {
       }),
     );
     expect(answer.value.id).toBe('other');
-    expect(peer.heard).toHaveLength(2);
+    expect(peer.received).toHaveLength(2);
     await other.close();
   });
 
@@ -136,7 +136,7 @@ describe('a request', () => {
     const startedAt = performance.now();
     expect((await calm.ask(order())).value.id).toBe('taken');
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(60);
-    expect(peer.heard).toHaveLength(3);
+    expect(peer.received).toHaveLength(3);
   });
 
   test('that is refused for longer than its timeout fails at once', async () => {
@@ -161,7 +161,7 @@ describe('a request', () => {
     const error = await calm.ask(order()).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(type);
     expect(error).toMatchObject({ code, message: 'no', hint: 'do this' });
-    expect(peer.heard).toHaveLength(1);
+    expect(peer.received).toHaveLength(1);
   });
 
   test('ends with the reason of its signal, before or after it was sent', async () => {

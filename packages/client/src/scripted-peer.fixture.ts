@@ -29,7 +29,7 @@ export class ScriptedPeer implements AsyncDisposable {
   readonly endpoint: string;
   /** Full name of its party. */
   readonly party: string;
-  readonly heard: Message[] = [];
+  readonly received: Message[] = [];
   script: Script;
   readonly #mailbox: Mailbox;
   readonly #waiting: { type: MessageType; count: number; resolve: () => void }[] = [];
@@ -61,10 +61,10 @@ export class ScriptedPeer implements AsyncDisposable {
   }
 
   of<T extends MessageType>(type: T): MessageOf<T>[] {
-    return this.heard.filter((message) => message.type === type) as unknown as MessageOf<T>[];
+    return this.received.filter((message) => message.type === type) as unknown as MessageOf<T>[];
   }
 
-  /** Resolves when it has heard so many messages of a type. */
+  /** Resolves when it has received this many messages of a type. */
   async hears<T extends MessageType>(type: T, count = 1): Promise<MessageOf<T>> {
     if (this.of(type).length < count) {
       await new Promise<void>((resolve) => {
@@ -83,7 +83,7 @@ export class ScriptedPeer implements AsyncDisposable {
   }
 
   #hear(message: Message, reply: (content: Message) => void, garble: Replies['garble']): void {
-    this.heard.push(message);
+    this.received.push(message);
     const { request } = message as MessageOf<'describeJob'>;
     const replies: Replies = {
       answer: (value, type = ANSWERS[message.type as Question][0]) =>

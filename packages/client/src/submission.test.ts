@@ -49,9 +49,9 @@ describe('submitting', () => {
       Promise.all(keys.map(async (key) => (await cluster.submit({ ...job, key })).id));
     expect(await ids(one)).toEqual(await ids(other));
     for (const scheduler of fake.schedulers) {
-      const heard = scheduler.of('submit');
-      expect(heard.length).toBeGreaterThan(20);
-      expect(new Set(heard.map(({ key }) => key)).size).toBe(heard.length / 2);
+      const received = scheduler.of('submit');
+      expect(received.length).toBeGreaterThan(20);
+      expect(new Set(received.map(({ key }) => key)).size).toBe(received.length / 2);
     }
   });
 
@@ -141,7 +141,7 @@ describe('submitting', () => {
     });
     await using cluster = await fake.connect();
     await expect(cluster.submit(job)).rejects.toMatchObject({ code: 'internal-error' });
-    expect(fake.schedulers.flatMap(({ heard }) => heard)).toHaveLength(1);
+    expect(fake.schedulers.flatMap(({ received }) => received)).toHaveLength(1);
   });
 
   test('without a key is sent to another scheduler if the first one is lost', async () => {
@@ -207,7 +207,7 @@ describe('submitting', () => {
     fake.listed = [0];
     await using cluster = await fake.connect({ rosterAgeMaxMs: 1 });
     fake.listed = [0, 1];
-    for (let i = 0; fake.schedulers[1]!.heard.length === 0; i++)
+    for (let i = 0; fake.schedulers[1]!.received.length === 0; i++)
       await cluster.submit({ ...job, key: `key-${i}` });
     expect(fake.schedulers[1]!.of('submit')).toHaveLength(1);
   });
@@ -229,6 +229,6 @@ describe('submitting', () => {
     await using cluster = await fake.connect({ retryMs: 5_000, requestTimeoutMs: 20_000 });
     const handles = await Promise.all(Array.from({ length: 500 }, () => cluster.submit(job)));
     expect(new Set(handles.map(({ id }) => id)).size).toBe(500);
-    expect(fake.schedulers.reduce((sum, { heard }) => sum + heard.length, 0)).toBe(500);
+    expect(fake.schedulers.reduce((sum, { received }) => sum + received.length, 0)).toBe(500);
   });
 });

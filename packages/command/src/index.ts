@@ -18,6 +18,7 @@ export {
   WaitTimeoutError,
 } from './failure.js';
 export { untilInterrupted, whenAborted, whenOrphaned } from './interruption.js';
+export { isCustom, isLoaded } from './module-names.js';
 export {
   flagOf,
   kebab,
@@ -31,7 +32,6 @@ export {
   settingNames,
   variableOf,
 } from './options.js';
-export { isLoaded, isOwn } from './own-names.js';
 export { pairIn, valueListsIn } from './pairs.js';
 export { START_FOLDER } from './start-folder.js';
 export { ago } from './terminal/ago.js';

@@ -195,7 +195,7 @@ class ModuleRun implements Run {
     if (!this.#ended && this.#killedFor === undefined) this.#waitAgain();
   }
 
-  heard(message: FromRun): void {
+  onMessage(message: FromRun): void {
     switch (message.kind) {
       case 'listens':
         this.#listens = true;

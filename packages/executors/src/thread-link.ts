@@ -22,7 +22,7 @@ interface LinkedRun {
   readonly order: ThreadOrder;
   /** The thread has started the run. */
   started(): void;
-  heard(message: FromRun): void;
+  onMessage(message: FromRun): void;
   /** The thread refused the run before it began; use another thread. */
   again(): void;
   broke(outcome: FailedOutcome): void;
@@ -70,7 +70,7 @@ export class ThreadLink {
       this.#exited(code);
       options.onGone(this);
     });
-    port1.on('message', this.#heard);
+    port1.on('message', this.#onMessage);
     port1.unref();
     this.#rest();
   }
@@ -137,7 +137,7 @@ export class ThreadLink {
     this.#port.postMessage(message);
   }
 
-  readonly #heard = (message: FromThread): void => {
+  readonly #onMessage = (message: FromThread): void => {
     if (message.kind === 'ready') {
       this.#isReady = true;
       return this.#run?.started();
@@ -153,7 +153,7 @@ export class ThreadLink {
       run?.again();
       return;
     }
-    this.#run?.heard(message);
+    this.#run?.onMessage(message);
     if (message.kind !== 'ended') return;
     this.#run = undefined;
     if (message.isSpent) {
@@ -171,10 +171,10 @@ export class ThreadLink {
 
   #exited(code: number): void {
     // The thread's last messages may still be in flight.
-    this.#port.off('message', this.#heard);
+    this.#port.off('message', this.#onMessage);
     for (let left = receiveMessageOnPort(this.#port); left; left = receiveMessageOnPort(this.#port)) {
       const message = left.message as FromThread;
-      if (message.kind !== 'ready' && message.kind !== 'usage') this.#run?.heard(message);
+      if (message.kind !== 'ready' && message.kind !== 'usage') this.#run?.onMessage(message);
     }
     this.#port.close();
     clearTimeout(this.#idleTimer);

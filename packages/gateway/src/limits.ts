@@ -15,8 +15,8 @@ export const LIMITS = {
   /** Maximum number of pipelined requests on one connection. */
   pipelinedMax: 16,
   /** Maximum number of streams and long polls, over all clients, and per token if there are several. */
-  heldMax: 256,
-  heldPerTokenMax: 64,
+  openMax: 256,
+  openPerTokenMax: 64,
   /** Maximum number of connections without a request in flight; the one that has been idle longest is closed first. */
   quietConnectionsMax: 100,
   /** Timeout for the complete header. */

@@ -16,9 +16,9 @@ import { z } from 'zod';
 import { Access, checkRole, type Role, type Token } from './access.js';
 import { Bodies } from './bodies.js';
 import { answerTo, Refused } from './errors.js';
-import { HeldAnswers } from './held-answers.js';
 import { LIMITS } from './limits.js';
 import { Link } from './link.js';
+import { OpenResponses } from './open-responses.js';
 import { openApi } from './openapi.js';
 import { addPage } from './page-files.js';
 import type { Asked, HandlerContext, Route, StreamEvent } from './route.js';
@@ -179,7 +179,7 @@ function keepingQuiet(server: Server): Server {
 }
 
 function addRoutes(app: FastifyInstance, access: Access, context: HandlerContext): void {
-  const answers = new HeldAnswers(access.tokens);
+  const answers = new OpenResponses(access.tokens);
   for (const route of ROUTES) {
     app.route({
       method: route.method,

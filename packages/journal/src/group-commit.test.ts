@@ -25,21 +25,21 @@ function setUp() {
     later: (action) => actions.push(action),
   });
   commits.nextPlace = 0;
-  const heard = { counts: [] as number[], states: [] as JournalState[] };
+  const reported = { counts: [] as number[], states: [] as JournalState[] };
   commits.listen({
-    recorded: (count) => heard.counts.push(count),
-    stateChanged: (state) => heard.states.push(state),
+    recorded: (count) => reported.counts.push(count),
+    stateChanged: (state) => reported.states.push(state),
   });
   const turn = async (): Promise<void> => {
     for (const action of actions.splice(0)) action();
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { commits, heard, turn, clock };
+  return { commits, reported, turn, clock };
 }
 
 describe('group commit', () => {
   test('has one group in flight at a time', async () => {
-    const { commits, heard, turn } = setUp();
+    const { commits, reported, turn } = setUp();
     commits.append(accepted(1));
     await turn();
     commits.append(accepted(2));
@@ -49,10 +49,10 @@ describe('group commit', () => {
     commits.groups[0]!.end();
     await turn();
     expect(commits.groups.map(({ group }) => group.length)).toEqual([1, 2]);
-    expect(heard.counts).toEqual([1]);
+    expect(reported.counts).toEqual([1]);
     commits.groups[1]!.end();
     await turn();
-    expect(heard.counts).toEqual([1, 3]);
+    expect(reported.counts).toEqual([1, 3]);
   });
 
   test('reports for how long a hung disk has written nothing', async () => {
@@ -75,7 +75,7 @@ describe('group commit', () => {
   });
 
   test('after one failed sync nothing is recorded or written any more', async () => {
-    const { commits, heard, turn } = setUp();
+    const { commits, reported, turn } = setUp();
     commits.append(accepted(1));
     await turn();
     commits.append(accepted(2));
@@ -84,15 +84,15 @@ describe('group commit', () => {
     commits.append(accepted(3));
     await turn();
     expect(commits.groups).toHaveLength(1);
-    expect(heard.counts).toEqual([]);
-    expect(heard.states).toEqual([{ kind: 'failed', message: 'EIO: i/o error, fdatasync' }]);
+    expect(reported.counts).toEqual([]);
+    expect(reported.states).toEqual([{ kind: 'failed', message: 'EIO: i/o error, fdatasync' }]);
     commits.setState('full', undefined);
     expect(commits.state.kind).toBe('failed');
     await commits.end(async () => {});
   });
 
   test('nothing is written while the disk is full, which is reported, and everything once there is space', async () => {
-    const { commits, heard, turn } = setUp();
+    const { commits, reported, turn } = setUp();
     commits.hasRoom = false;
     commits.append(accepted(1));
     await turn();
@@ -100,18 +100,18 @@ describe('group commit', () => {
     await turn();
     expect(commits.groups).toHaveLength(0);
     commits.setState('full', 'there is little room');
-    expect(heard.states.map(({ kind }) => kind)).toEqual(['stopped']);
+    expect(reported.states.map(({ kind }) => kind)).toEqual(['stopped']);
     commits.hasRoom = true;
     await turn();
     expect(commits.groups.map(({ group }) => group.map(({ job }) => job))).toEqual([[1, 2]]);
     commits.groups[0]!.end();
     await turn();
-    expect(heard.counts).toEqual([2]);
-    expect(heard.states.at(-1)).toEqual({ kind: 'full', message: 'there is little room' });
+    expect(reported.counts).toEqual([2]);
+    expect(reported.states.at(-1)).toEqual({ kind: 'full', message: 'there is little room' });
   });
 
   test('a record that cannot be encoded is refused, and later records become durable', async () => {
-    const { commits, heard, turn } = setUp();
+    const { commits, reported, turn } = setUp();
     const spec = {
       get stages(): never {
         throw new RangeError('Packed buffer would be larger than maximum buffer size');
@@ -125,17 +125,17 @@ describe('group commit', () => {
     await turn();
     commits.groups[0]!.end();
     await turn();
-    expect(heard.counts).toEqual([1]);
+    expect(reported.counts).toEqual([1]);
   });
 
   test('closing does not wait for disk space', async () => {
-    const { commits, heard, turn } = setUp();
+    const { commits, reported, turn } = setUp();
     commits.hasRoom = false;
     commits.append(accepted(1));
     await turn();
     const closed = commits.end(async () => {});
     await turn();
     await closed;
-    expect(heard.counts).toEqual([]);
+    expect(reported.counts).toEqual([]);
   });
 });

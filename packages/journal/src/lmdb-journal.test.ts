@@ -89,11 +89,11 @@ describe('versions', () => {
 test('a closing journal reports its last durable record, and then that nothing can be read any more', async () => {
   const journal = await openHere();
   expect(recordsOf(journal)).toEqual([]);
-  const heard: unknown[] = [];
-  journal.listen({ recorded: (count) => heard.push(count), stateChanged: () => {} });
+  const reported: unknown[] = [];
+  journal.listen({ recorded: (count) => reported.push(count), stateChanged: () => {} });
   const place = journal.append(accepted(1));
-  await journal.close(() => heard.push(journal.recall?.(1, place!)));
-  expect(heard).toEqual([1, accepted(1)]);
+  await journal.close(() => reported.push(journal.recall?.(1, place!)));
+  expect(reported).toEqual([1, accepted(1)]);
 });
 
 test('all records of a job are read once and in order, durable or in flight', async () => {

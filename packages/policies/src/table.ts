@@ -9,10 +9,10 @@ import {
   type Preset,
 } from '@goshawk/core';
 import type { CentralPolicy, PolicyContext, PolicyModule, PolicyOption, PolicyOptions } from './contract.js';
+import { checkedPolicy, inOneLine } from './custom-policy.js';
 import { goshawk } from './goshawk/goshawk.js';
 import { GuardedPolicy } from './guarded.js';
 import { hawk } from './hawk/hawk.js';
-import { checkedPolicy, inOneLine } from './own.js';
 
 /** The one table of central policies: a folder and a line here make a new one. */
 // biome-ignore lint/suspicious/noExplicitAny: options differ by policy

@@ -12,7 +12,7 @@ const WINDOW_SNAPSHOTS = 0.6;
 export class StageTally {
   readonly #capacity: Resources;
   readonly #windowSeconds: number;
-  readonly #jobs: Held[] = [];
+  readonly #jobs: JobTimes[] = [];
   readonly #usedSeconds: Record<string, number> = {};
   #until = 0;
 
@@ -30,7 +30,7 @@ export class StageTally {
     const ends = starts.map((start, task) => start + taskRunSeconds[task]!);
     const endOf: number[] = [];
     let first = 0;
-    const held = stages.map(({ tasks, after, demand }): HeldStage => {
+    const times = stages.map(({ tasks, after, demand }): StageTimes => {
       const mayRun = after.reduce((latest, parent) => Math.max(latest, endOf[parent]!), submitSeconds);
       const upTo = first + tasks;
       let end = mayRun;
@@ -41,12 +41,12 @@ export class StageTally {
       }
       endOf.push(end);
       for (const name in this.#capacity)
-        this.#usedSeconds[name] = (this.#usedSeconds[name] ?? 0) + ran * heldOf(demand, name);
+        this.#usedSeconds[name] = (this.#usedSeconds[name] ?? 0) + ran * amountUsed(demand, name);
       return { tasks, mayRun, shares: this.#sharesOf(demand) };
     });
     const endSeconds = submitSeconds + runtimeSeconds;
     this.#until = Math.max(this.#until, endSeconds);
-    this.#jobs.push({ submitSeconds, endSeconds, weight, stages: held, starts, ends });
+    this.#jobs.push({ submitSeconds, endSeconds, weight, stages: times, starts, ends });
   }
 
   /** @returns undefined if no job has stages or demands */
@@ -68,7 +68,7 @@ export class StageTally {
 
   /** Returns shares by resource index. */
   #sharesOf(demand: Resources): readonly number[] {
-    return Object.entries(this.#capacity).map(([name, amount]) => heldOf(demand, name) / amount);
+    return Object.entries(this.#capacity).map(([name, amount]) => amountUsed(demand, name) / amount);
   }
 
   #fairness(): FairnessResults {
@@ -124,17 +124,17 @@ type StagedJob = Pick<
   'submitSeconds' | 'runtimeSeconds' | 'stages' | 'weight' | 'taskStartsSeconds' | 'taskRunSeconds'
 >;
 
-interface Held {
+interface JobTimes {
   readonly submitSeconds: number;
   readonly endSeconds: number;
   readonly weight: number;
-  readonly stages: readonly HeldStage[];
+  readonly stages: readonly StageTimes[];
   /** Start times by task. */
   readonly starts: Float64Array;
   readonly ends: Float64Array;
 }
 
-interface HeldStage {
+interface StageTimes {
   readonly tasks: number;
   /** Time when all preceding stages had ended. */
   readonly mayRun: number;
@@ -151,7 +151,7 @@ interface Change {
 }
 
 /** Returns the changes in order of time. */
-function changesOf({ stages, starts, ends }: Held): Change[] {
+function changesOf({ stages, starts, ends }: JobTimes): Change[] {
   const changes: Change[] = [];
   let task = 0;
   for (const { tasks, mayRun, shares } of stages) {
@@ -180,7 +180,7 @@ interface Present {
   seconds: number;
 }
 
-function* piecesOf(job: Held): Generator<Piece> {
+function* piecesOf(job: JobTimes): Generator<Piece> {
   const { submitSeconds, endSeconds, stages } = job;
   const changes = changesOf(job);
   const having = stages[0]!.shares.map(() => 0);
@@ -211,7 +211,7 @@ class Weights {
   readonly #least: Float64Array[] = [];
   readonly #greatest: Float64Array[] = [];
 
-  constructor(jobs: readonly Held[]) {
+  constructor(jobs: readonly JobTimes[]) {
     const changes = jobs
       .flatMap(({ submitSeconds, endSeconds, weight }) => [
         { at: submitSeconds, by: weight },
@@ -357,7 +357,7 @@ class Windows {
 }
 
 /** Returns the amount of a resource that a task uses; a task uses one slot. */
-function heldOf(demand: Resources, name: string): number {
+function amountUsed(demand: Resources, name: string): number {
   return name === 'slot' ? 1 : amountOf(demand, name);
 }
 

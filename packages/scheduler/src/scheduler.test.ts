@@ -436,7 +436,7 @@ describe('clients', () => {
     });
     expect(submit('ada', 6)).toMatchObject({
       code: 'over-limit',
-      message: 'user ada may have 5 waiting tasks, has 1, and this adds 6',
+      message: 'user ada may have 5 waiting tasks and has 1; this request adds 6',
       hint: 'submit fewer tasks',
       retryMs: undefined,
     });
@@ -445,17 +445,19 @@ describe('clients', () => {
     });
     expect(submit('ada', 3)).toMatchObject({ type: 'accepted' });
     expect(submit('ada', 2)).toMatchObject({
-      message: 'user ada may have 5 waiting tasks, has 4, and this adds 2',
+      message: 'user ada may have 5 waiting tasks and has 4; this request adds 2',
       hint: 'wait until some have started, or submit fewer tasks',
     });
     expect(submit('bob', 5)).toMatchObject({
-      message: 'project physics may have 7 waiting tasks, has 3, and this adds 5',
+      message: 'project physics may have 7 waiting tasks and has 3; this request adds 5',
     });
     expect(submit('bob', 4)).toMatchObject({ type: 'accepted' });
     expect(submit('cleo', 1)).toMatchObject({ type: 'accepted' });
     expect(submit('cleo', 1, { tasks: [{ exec: ['true', 'x'.repeat(50_000)] }] })).toMatchObject({
       code: 'over-limit',
-      message: expect.stringMatching(/^user cleo may have 19.53 KiB in journals, has .*, and this adds /),
+      message: expect.stringMatching(
+        /^user cleo may have 19.53 KiB in journals and has .*; this request adds /,
+      ),
     });
     bench.receive(CENTRAL, { type: 'limits', holders: [], elsewhere: [] });
     expect(submit('ada', 60)).toMatchObject({ type: 'accepted' });

@@ -58,7 +58,7 @@ export class Checker {
   readonly #mayTimeOut: boolean;
 
   /** Nothing happens to workers and messages: what runs, or has ended, need not be started again. */
-  readonly #isCalm: boolean;
+  readonly #isFaultFree: boolean;
   /** Central sees a task start earlier and end earlier than its worker does, by this at most. */
   readonly #delayMs: Millis;
   /** Last run of each task, in a cluster without faults. */
@@ -72,18 +72,18 @@ export class Checker {
   constructor(
     transcript: ((line: string) => void) | undefined,
     {
-      calm = false,
+      faultFree = false,
       shared = false,
       users = [],
       network,
-    }: Pick<Plan, 'calm' | 'shared' | 'users' | 'network'>,
+    }: Pick<Plan, 'faultFree' | 'shared' | 'users' | 'network'>,
   ) {
     const { leastMs, moreMs, syncMs } = network;
     this.#delayMs = MATCH_MS + HOPS * (leastMs + moreMs + syncMs);
     this.#transcript = transcript;
     this.#users = users;
     this.#mayTimeOut = users.some((each) => Object.values(each.users).some(({ runTime }) => runTime));
-    this.#isCalm = calm;
+    this.#isFaultFree = faultFree;
     this.#isShared = shared;
   }
 
@@ -216,7 +216,7 @@ export class Checker {
       !(state === 'completed' && tasks.completed === tasks.total)
     )
       this.wrong(`cancelled: ${jobId} is ${state}, and its cancellation was confirmed`);
-    if (this.#isCalm && !this.#isShared && attempts.lost > this.#preemptionsOf(jobId!))
+    if (this.#isFaultFree && !this.#isShared && attempts.lost > this.#preemptionsOf(jobId!))
       this.wrong(`lost: ${jobId} lost ${attempts.lost} attempts, and nothing has happened to a worker`);
     this.#checkPrecedence(jobId!, job, asNewOf);
     this.#checkBegin(order);
@@ -242,7 +242,7 @@ export class Checker {
 
   /** No task starts before the job is to begin, unless a clock is set. A retry starts at once. */
   #checkBegin({ jobId, job, at, client, retryOf, asNewOf }: Order): void {
-    if (!this.#isCalm || typeof job.begin !== 'number' || client !== 'c1') return;
+    if (!this.#isFaultFree || typeof job.begin !== 'number' || client !== 'c1') return;
     if (retryOf !== undefined || asNewOf !== undefined || this.#retried.has(jobId!)) return;
     const beginsAt = at + job.begin * SLOWEST_CLOCK;
     for (const run of this.#executions.values())
@@ -285,7 +285,7 @@ export class Checker {
         const started = ofAttempt.length;
         // A preemption may arrive before the last member has started.
         if (ofAttempt.some(({ isPreempted }) => isPreempted)) continue;
-        if (this.#isCalm && !this.#isShared && !this.#askedToCancel.has(jobId) && started < count)
+        if (this.#isFaultFree && !this.#isShared && !this.#askedToCancel.has(jobId) && started < count)
           this.wrong(`gang: ${started} of ${count} tasks of ${jobId} started together`);
       }
       first += count;
@@ -350,7 +350,7 @@ export class Checker {
 
   /** A task that was preempted runs for as long as it then lost before it may be preempted again. */
   checkPreempted(): void {
-    if (!this.#isCalm) return;
+    if (!this.#isFaultFree) return;
     const lostMs = new Map<string, Millis>();
     for (const {
       jobId,
@@ -477,8 +477,8 @@ export class Checker {
     this.#executed.set(run, execution);
     if (execution.meant !== undefined && execution.meant !== task)
       this.wrong(`index: ${run} has the payload of task ${execution.meant}`);
-    if (this.#isCalm) this.#mustBeNeeded(execution);
-    if (this.#isCalm && !this.#isShared) this.#mustBeAllowed(execution);
+    if (this.#isFaultFree) this.#mustBeNeeded(execution);
+    if (this.#isFaultFree && !this.#isShared) this.#mustBeAllowed(execution);
     if (this.#isShared && !this.#written.has(jobId))
       this.wrong(`unwritten: ${run} is executed, and its job was not written down`);
     this.#executions.set(value, execution);

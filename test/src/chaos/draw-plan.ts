@@ -5,44 +5,44 @@ import { drawFaults, drawTakeovers } from './draw-faults.js';
 import { drawContention, drawEnduring, drawOrder } from './draw-orders.js';
 import type { AppendedTask, Plan, ProcessPlan, UsersPlan, WorkerPlan } from './plan.js';
 
-/** Before this nothing is wrong, so that the cluster has come together. */
-const CALM_START_MS = 3_000;
+/** No fault occurs before this time, so that the cluster can form. */
+const FAULTS_FROM_MS = 3_000;
 const HOUR_MS = 3_600_000;
 
-/** The seeds of clusters whose schedulers share a journal. */
+/** Prefix of seeds of clusters whose schedulers share journals. */
 export const SHARED = 'shared ';
-/** The seeds of clusters in which nothing goes wrong but delays. */
-export const CALM = 'calm ';
-/** Nothing happens to anybody but schedulers in one of so many. */
-const ONE_CALM_IN = 3;
-/** Some tasks go on long after all has healed in one of so many. */
+/** Prefix of seeds of clusters without faults, only with delays. Recorded seeds contain it. */
+export const FAULT_FREE = 'calm ';
+/** In one of this many clusters, faults affect only schedulers. */
+const ONE_FAULT_FREE_IN = 3;
+/** In one of this many clusters, some tasks run long after the last fault. */
 const ONE_ENDURING_IN = 8;
 
-/** Everything about a run, from its seed. */
+/** Draws the whole plan of a run from its seed. */
 export function drawPlan(seed: string): Plan {
   if (seed.startsWith(SHARED)) return drawShared(seed);
-  if (seed.startsWith(CALM)) return { ...drawPrivate(seed), faults: [], calm: true };
+  if (seed.startsWith(FAULT_FREE)) return { ...drawPrivate(seed), faults: [], faultFree: true };
   return drawPrivate(seed);
 }
 
 function drawShared(seed: string): Plan {
   const draw = new Draw(`${seed}/shared`);
   const plan = drawPrivate(seed);
-  const calm = draw.int(1, ONE_CALM_IN) === 1;
+  const faultFree = draw.int(1, ONE_FAULT_FREE_IN) === 1;
   const more = draw.int(1, 2);
   const schedulers = [
     ...plan.schedulers,
     ...Array.from({ length: more }, (_, i) => ({ ...plan.schedulers[0]!, name: `t${i + 1}` })),
   ];
   const names = schedulers.map(({ name }) => name);
-  const span = { from: CALM_START_MS, to: plan.safetyMs };
-  const faults = [...(calm ? [] : plan.faults), ...drawTakeovers(seed, names, span)];
+  const span = { from: FAULTS_FROM_MS, to: plan.safetyMs };
+  const faults = [...(faultFree ? [] : plan.faults), ...drawTakeovers(seed, names, span)];
   return {
     ...plan,
     schedulers,
     faults: faults.sort((one, other) => one.at - other.at),
     shared: true,
-    calm,
+    faultFree,
   };
 }
 
@@ -78,18 +78,18 @@ function drawPrivate(seed: string): Plan {
     drawOrder(
       new Draw(`${seed}/order ${i}`),
       i,
-      { from: CALM_START_MS, to: safetyMs },
+      { from: FAULTS_FROM_MS, to: safetyMs },
       memory,
       schedulers.length,
     ),
   );
   const enduring = new Draw(`${seed}/enduring`);
   if (enduring.int(1, ONE_ENDURING_IN) === 1) {
-    const span = { from: CALM_START_MS, to: safetyMs };
+    const span = { from: FAULTS_FROM_MS, to: safetyMs };
     orders.push(drawEnduring(enduring, orders.length, span, schedulers.length));
   }
   const names = { workers: workers.map(({ name }) => name), schedulers: schedulers.map(({ name }) => name) };
-  const faults = drawFaults(seed, names, { from: CALM_START_MS, to: safetyMs });
+  const faults = drawFaults(seed, names, { from: FAULTS_FROM_MS, to: safetyMs });
   const plan = { seed, settings, workers, schedulers, central, network, orders, faults, safetyMs };
   const drawn = DRAWN.reduce((so, more) => more(so), plan as Plan);
   return withIndices(drawn);
@@ -260,7 +260,7 @@ function withUsers(plan: Plan): Plan {
   const isGoshawk = preset.decidedBy.policy === 'goshawk';
   if (!(isGoshawk || preset.declares) || !draw.chance(0.6)) return plan;
   const mayPreempt =
-    isGoshawk && !plan.seed.startsWith(CALM) && !plan.seed.startsWith(SHARED) && draw.chance(0.7);
+    isGoshawk && !plan.seed.startsWith(FAULT_FREE) && !plan.seed.startsWith(SHARED) && draw.chance(0.7);
   const orders = plan.orders.map((order) => {
     const user = draw.pick(USERS);
     const isUrgent = draw.chance(0.3);
@@ -277,12 +277,12 @@ function withContention(plan: Plan): Plan {
   const { preset } = plan.settings.policy;
   const slots = sumOf(stayingWorkers(plan), (worker) => worker.slots);
   const isGoshawk = preset.decidedBy.policy === 'goshawk' && preset.declares && slots > 0;
-  // A user at a limit waits, whatever could be preempted.
+  // A user at a limit waits even if tasks could be preempted.
   const isLimited = plan.users !== undefined;
   if (!isGoshawk || isLimited || plan.seed.startsWith(SHARED) || !draw.chance(0.5)) return plan;
   const policy = { ...plan.settings.policy, estimator: 'given', reserve: 0 } as const;
   const kept = plan.orders.slice(0, draw.int(0, 2));
-  const span = { from: CALM_START_MS, to: plan.safetyMs };
+  const span = { from: FAULTS_FROM_MS, to: plan.safetyMs };
   const more = drawContention(draw, kept.length, span, slots, plan.schedulers.length);
   return { ...plan, settings: { ...plan.settings, policy }, orders: [...kept, ...more] };
 }
@@ -290,11 +290,11 @@ function withContention(plan: Plan): Plan {
 /** The operator limits some users, and changes the limits while the cluster runs. */
 function withLimits(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/limits`);
-  // The limits do not hold if schedulers find workers by themselves.
+  // Limits are not enforced if schedulers find workers without central.
   if (!plan.settings.policy.preset.declares || !draw.chance(0.6)) return plan;
   if (plan.orders.every(({ job }) => job.user === undefined)) return plan;
   const changes = Array.from({ length: draw.int(1, 4) }, (_, i) => ({
-    at: i === 0 && draw.chance(0.5) ? 0 : draw.int(CALM_START_MS, plan.safetyMs),
+    at: i === 0 && draw.chance(0.5) ? 0 : draw.int(FAULTS_FROM_MS, plan.safetyMs),
     users: drawLimits(draw),
   }));
   // A gang that is larger than a limit waits until the limit is lifted.

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { CALM, drawPlan, SHARED } from './draw-plan.js';
+import { drawPlan, FAULT_FREE, SHARED } from './draw-plan.js';
 import { readKnown, writeKnown } from './known.js';
 import type { Plan } from './plan.js';
 import { play } from './run.js';
@@ -10,14 +10,14 @@ import { playAll } from './threads.js';
 
 const USAGE = `npm run chaos -- [options]
 
-  --seeds 1000      so many clusters, from --from on (0)
-  --seed 17         one of them, with a transcript
+  --seeds 1000      number of clusters, with seeds from --from on (0)
+  --seed 17         one cluster, with a transcript
   --shared          clusters whose schedulers share a journal and take over from each other
-  --calm            clusters in which nothing goes wrong but delays
-  --known NAME      the one in test/chaos/NAME.json, with a transcript
-  --threads 2       by default as many as there are cores
-  --shrink          what breaks is made as small as it gets: fewer faults, jobs and workers
-  --save NAME       and written to test/chaos/NAME.json
+  --fault-free      clusters without faults, only with delays
+  --known NAME      the plan in test/chaos/NAME.json, with a transcript
+  --threads 2       default: number of cores
+  --shrink          minimize failing plans: fewer faults, jobs and workers
+  --save NAME       write the minimized plan to test/chaos/NAME.json
 `;
 
 const { values: given } = parseArgs({
@@ -26,7 +26,7 @@ const { values: given } = parseArgs({
     from: { type: 'string', default: '0' },
     seed: { type: 'string' },
     shared: { type: 'boolean', default: false },
-    calm: { type: 'boolean', default: false },
+    'fault-free': { type: 'boolean', default: false },
     known: { type: 'string' },
     threads: { type: 'string', default: String(availableParallelism()) },
     shrink: { type: 'boolean', default: false },
@@ -40,7 +40,7 @@ const SHRUNK_MAX = 3;
 const PROGRESS_MS = 10_000;
 
 function seedOf(number: number | string): string {
-  return `${given.shared ? SHARED : given.calm ? CALM : ''}${number}`;
+  return `${given.shared ? SHARED : given['fault-free'] ? FAULT_FREE : ''}${number}`;
 }
 
 function say(line: string): void {

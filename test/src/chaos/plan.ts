@@ -16,7 +16,7 @@ export interface Plan {
   /** Schedulers share a journal, and take over from each other. */
   readonly shared?: boolean | undefined;
   /** Workers, central and messages have no faults, so no task runs twice and no run is lost. */
-  readonly calm?: boolean | undefined;
+  readonly faultFree?: boolean | undefined;
   /** The operator limits users, and changes the limits; in order of time. */
   readonly users?: readonly UsersPlan[] | undefined;
   /** End of the faults. */

@@ -21,9 +21,9 @@ import { anyPartyOf } from './wire.js';
  */
 const LIVENESS_MS = 900_000;
 /** All messages have been delivered by this time. */
-const CALM_MS = 120_000;
+const SETTLE_MS = 120_000;
 /** Reservations of a scheduler that has lost its disk are kept for as long as it may still return. */
-const CALM_AFTER_LOSS_MS = 1_200_000;
+const SETTLE_AFTER_LOSS_MS = 1_200_000;
 const LOOK_MS = 500;
 const ORPHANS_LOOK_MS = 2_000;
 /** Longer than three round trips take once everything has healed. */
@@ -456,7 +456,7 @@ class ChaosRun {
 
   async #heal(): Promise<void> {
     const { isAnyLost } = this.#checker;
-    const until = this.#calendar.now + (isAnyLost ? CALM_AFTER_LOSS_MS : CALM_MS);
+    const until = this.#calendar.now + (isAnyLost ? SETTLE_AFTER_LOSS_MS : SETTLE_MS);
     let left = this.#leaks();
     while (left.length > 0 && this.#calendar.now < until) {
       await this.#runTo(this.#calendar.now + LOOK_MS);

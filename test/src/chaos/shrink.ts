@@ -63,12 +63,12 @@ async function simplify(plan: Plan, isEnough: (plan: Plan) => Promise<boolean>):
   const attempt = async (smaller: Plan): Promise<void> => {
     if (JSON.stringify(smaller) !== JSON.stringify(smallest) && (await isEnough(smaller))) smallest = smaller;
   };
-  const calm = <T extends object>(process: T): T => ({ ...process, drift: 0, wallErrorMs: 0 });
+  const withoutDrift = <T extends object>(process: T): T => ({ ...process, drift: 0, wallErrorMs: 0 });
   await attempt({
     ...smallest,
-    central: calm(smallest.central),
-    workers: smallest.workers.map(calm),
-    schedulers: smallest.schedulers.map(calm),
+    central: withoutDrift(smallest.central),
+    workers: smallest.workers.map(withoutDrift),
+    schedulers: smallest.schedulers.map(withoutDrift),
   });
   for (const name of ['doubledAfterMs', 'conflictAfterMs', 'cancelAfterMs'] as const) {
     for (let i = 0; i < smallest.orders.length; i++) {

@@ -123,7 +123,10 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
     stage.cluster.step(owner, () => stage.cluster.schedulerOf(owner).cancel(job, stage.cluster.now));
   },
 
-  /** update s1 A held | released [priority=high request=]: the message is on its way from `user`; `request`: an earlier one, repeated */
+  /**
+   * `update s1 A held | released [priority=high request=]`: the message is in flight from `user`; `request`: repeats an
+   * earlier one
+   */
   update(stage, { words, options }) {
     const [owner, label, held] = words;
     const user =
@@ -196,7 +199,7 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
   hold: (stage, { words }) => stage.hold(...pair(stage, words)),
   release: (stage, { words }) => stage.release(...pair(stage, words)),
 
-  /** settle: everything that is not held is delivered, with what follows from it; no time passes */
+  /** settle: delivers all messages on links that are not on hold, and their consequences; no time passes */
   settle: (stage) => stage.settle(),
 
   /** advance 100: the clock goes on, timers go off and tasks end; nothing is delivered */

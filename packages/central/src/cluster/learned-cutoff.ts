@@ -22,7 +22,7 @@ export class LearnedCutoff {
     this.#lengths.add(counts);
     const before = this.#settings.policy.cutoffMs;
     const cutoffMs = this.#lengths.cutoffMs(before);
-    const learnedFrom = this.#lengths.isEnough ? this.#lengths.heard : 0;
+    const learnedFrom = this.#lengths.isEnough ? this.#lengths.seen : 0;
     this.#settings = { policy: withCutoff(policy, cutoffMs, learnedFrom), timings };
     return cutoffMs !== before;
   }

@@ -95,7 +95,9 @@ export const GOSHAWK: Program = {
   namedIn: commandsNamedIn,
   named: commandNamed,
   loadModules: async (options, cwd) =>
-    namesModules(options) ? (await import('@goshawk/command/policy')).withOwnModules(options, cwd) : options,
+    namesModules(options)
+      ? (await import('@goshawk/command/policy')).withCustomModules(options, cwd)
+      : options,
 };
 
 /** Reports whether options name modules. They load slowly, and most commands need none. */

@@ -1,4 +1,4 @@
-import { type Outlook, planJob, planJson, type StageOutlook } from '@goshawk/client';
+import { type Forecast, planJob, planJson, type StageForecast } from '@goshawk/client';
 import { defineCommand, ExitCode, page, painter, plain, section } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { counted, formatAttributes, formatCount, formatDuration, parseJobSpec } from '@goshawk/core';
@@ -21,38 +21,38 @@ export const planCommand = defineCommand({
     const { key: _, ...job } = await buildJob(options, positionals, sourcesOf(context));
     const spec = parseJobSpec(job, 'plan');
     await using cluster = await openCluster(context);
-    const outlook = await planJob(cluster, spec, context.interrupted);
-    const plan = planJson(outlook);
-    context.show(plan, () => planPage(spec.name, outlook, plan.canRun, painter(context)));
+    const forecast = await planJob(cluster, spec, context.interrupted);
+    const plan = planJson(forecast);
+    context.show(plan, () => planPage(spec.name, forecast, plan.canRun, painter(context)));
     return plan.canRun ? ExitCode.done : ExitCode.failed;
   },
 });
 
 function planPage(
   name: string,
-  outlook: Outlook,
+  forecast: Forecast,
   canRun: boolean,
   paint: ReturnType<typeof painter>,
 ): string {
-  const { ahead } = outlook;
+  const { ahead } = forecast;
   const behind = ahead.examples.map(
     ({ id, name: of, tasks }) =>
       `${id} ${plain(of)}: ${counted(tasks.waiting, 'task')} ${tasks.waiting === 1 ? 'waits' : 'wait'}`,
   );
-  const title = `${paint.bold(plain(name))}  ${counted(outlook.tasks, 'task')}`;
+  const title = `${paint.bold(plain(name))}  ${counted(forecast.tasks, 'task')}`;
   return page(
     title,
     [
-      ['class', classLines(outlook)],
-      ['workers', outlook.stages.map(fittingLine)],
-      ['start', canRun ? startLine(outlook) : 'once a worker with the required resources accepts tasks'],
+      ['class', classLines(forecast)],
+      ['workers', forecast.stages.map(fittingLine)],
+      ['start', canRun ? startLine(forecast) : 'once a worker with the required resources accepts tasks'],
       ...section('behind', behind),
     ],
     paint,
   );
 }
 
-function classLines({ class: decided, estimateMs, cutoffMs, cutoffFrom }: Outlook): string[] {
+function classLines({ class: decided, estimateMs, cutoffMs, cutoffFrom }: Forecast): string[] {
   const divide = cutoffWords(cutoffMs, cutoffFrom);
   if (decided === undefined) return ['not known yet: pilots or earlier similar jobs will decide', divide];
   const by =
@@ -62,7 +62,7 @@ function classLines({ class: decided, estimateMs, cutoffMs, cutoffFrom }: Outloo
   return [`${decided}: ${by}`, divide];
 }
 
-function fittingLine(stage: StageOutlook): string {
+function fittingLine(stage: StageForecast): string {
   const { name, tasks, demand, requires, partition, fitting, workers } = stage;
   const needs = Object.entries(demand).map(([resource, amount]) => `${resource} ${formatCount(amount)}`);
   const of = name === 'tasks' ? '' : `${plain(name)} (${counted(tasks, 'task')}): `;
@@ -73,13 +73,13 @@ function fittingLine(stage: StageOutlook): string {
   return `${of}${formatCount(fitting)} of ${formatCount(workers)}${used} ${room}`;
 }
 
-function unestimated({ unknown, tasks }: Outlook['ahead']): string {
+function unestimated({ unknown, tasks }: Forecast['ahead']): string {
   if (unknown === 0) return 'running tasks take';
   if (unknown === tasks) return tasks === 1 ? 'it takes' : 'they take';
   return `${formatCount(unknown)} of them ${unknown === 1 ? 'takes' : 'take'}`;
 }
 
-function startLine({ startMs, slots, freeSlots, ahead }: Outlook): string {
+function startLine({ startMs, slots, freeSlots, ahead }: Forecast): string {
   const free = `${formatCount(freeSlots)} of ${counted(slots, 'CPU')} ${freeSlots === 1 ? 'is' : 'are'} free`;
   if (ahead.tasks === 0 && freeSlots > 0) return `immediately: ${free}, and nothing is queued ahead`;
   const after =

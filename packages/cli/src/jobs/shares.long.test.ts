@@ -138,7 +138,7 @@ it('--users limits running and waiting tasks of users in the cluster, and why na
     expect(never.stderr).toMatch(/may have 3 CPUs at a time, and a task of this job takes 4 CPUs/);
     const tooMany = await other.goshawk(['submit', '--tasks', '30', '--', 'true']);
     expect(tooMany.exitCode).toBe(2);
-    expect(tooMany.stderr).toMatch(/may have 20 waiting tasks, has 0, and this adds 30/);
+    expect(tooMany.stderr).toMatch(/may have 20 waiting tasks and has 0; this request adds 30/);
     writeFileSync(file, '{"*": {"running": 4}}');
     await expect.poll(() => running(ann), { timeout: 30_000 }).toBe(4);
     await Promise.all([ann.cancel(), ben.cancel()]);

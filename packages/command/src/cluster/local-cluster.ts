@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { GoshawkError, type Millis, type PolicySettings } from '@goshawk/core';
 import type { HttpOptions } from '@goshawk/runtime';
+import { isCustom } from '../module-names.js';
 import type { Resolved } from '../options.js';
-import { isOwn } from '../own-names.js';
 import { flagsFor } from '../terminal/command-line.js';
 import { type Child, startChild } from './child.js';
 import { connect } from './connect.js';
@@ -220,7 +220,7 @@ export class LocalCluster {
           logLevel: options.logLevel,
           dataFolder: journal ? join(dataFolder, name) : undefined,
           shadow: options.shadow,
-          estimator: isOwn(policy.estimator) ? policy.estimator : undefined,
+          estimator: isCustom(policy.estimator) ? policy.estimator : undefined,
           keep: options.keep,
           keepJobs: options.keepJobs,
           userWaitingTasksMax: options.userWaitingTasksMax,

@@ -1,4 +1,4 @@
-export { loadOwnEstimator, loadPolicy, withOwnModules } from './own-modules.js';
+export { loadCustomEstimator, loadPolicy, withCustomModules } from './custom-modules.js';
 export { findPapers, findSolver } from './papers.js';
 export { POLICY_OPTIONS, type PolicyOptions, settingsUsedBy } from './policy-options.js';
 export { setOptions } from './set-options.js';

@@ -146,7 +146,7 @@ export function parseDay(given: string, what: string, now: Millis): number {
   throw new InputError(
     'bad-day',
     `${what}: ${quoted(given)} is not a day`,
-    'write a day such as 2026-11-26 (UTC), or a time ago such as 7d',
+    'write a day such as 2026-11-26 (UTC), or how long ago, such as 7d',
   );
 }
 

@@ -60,7 +60,7 @@ describe('a cutoff', () => {
     for (const meanMs of [...drawn(9_000, 10_000, 0.2), ...drawn(1_000, 1e6, 0.2)])
       lengths.completed(Float64Array.of(meanMs));
     expect(lengths.cutoffMs(100)).toBeGreaterThan(15_000);
-    expect(lengths.heard).toBe(11_000);
+    expect(lengths.seen).toBe(11_000);
   });
 });
 

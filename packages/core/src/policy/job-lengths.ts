@@ -35,16 +35,16 @@ export class JobLengths {
   readonly #jobs = new Float64Array(LENGTHS_MAX + 1);
   readonly #workMs = new Float64Array(LENGTHS_MAX + 1);
   #remembered = 0;
-  #heard = 0;
+  #seen = 0;
 
   /** Number of jobs ever recorded. */
-  get heard(): number {
-    return this.#heard;
+  get seen(): number {
+    return this.#seen;
   }
 
   /** Whether there are enough jobs to learn a cutoff. */
   get isEnough(): boolean {
-    return this.#heard >= CUTOFF_JOBS_MIN;
+    return this.#seen >= CUTOFF_JOBS_MIN;
   }
 
   /**
@@ -65,7 +65,7 @@ export class JobLengths {
       this.#jobs[at]! += jobs;
       this.#workMs[at]! += workMs;
       this.#remembered += jobs;
-      this.#heard += jobs;
+      this.#seen += jobs;
     }
     if (this.#remembered <= JOBS_MAX) return;
     this.#remembered /= 2;

@@ -46,27 +46,27 @@ async function processOf(url: string, name = 's1'): Promise<PostgresJournals> {
   return journals;
 }
 
-interface Heard {
+interface Notices {
   count: number;
   readonly states: JournalState[];
   readonly taken: [number, KeyHolder][];
 }
 
-function listenTo(journal: Journal): Heard {
-  const heard: Heard = { count: 0, states: [], taken: [] };
+function listenTo(journal: Journal): Notices {
+  const notices: Notices = { count: 0, states: [], taken: [] };
   journal.listen({
     recorded: (count) => {
-      heard.count = count;
+      notices.count = count;
     },
-    stateChanged: (state) => void heard.states.push(state),
-    keyTaken: (job, by) => void heard.taken.push([job, by]),
+    stateChanged: (state) => void notices.states.push(state),
+    keyTaken: (job, by) => void notices.taken.push([job, by]),
   });
-  return heard;
+  return notices;
 }
 
-async function opened(url: string, name?: string): Promise<{ journal: Journal; heard: Heard }> {
+async function opened(url: string, name?: string): Promise<{ journal: Journal; notices: Notices }> {
   const journal = await (await processOf(url, name)).own();
-  return { journal, heard: listenTo(journal) };
+  return { journal, notices: listenTo(journal) };
 }
 
 /** Other work on the machine must not fail a test. */
@@ -108,9 +108,9 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const journal = await owner.own();
     const { tag, epoch } = journal;
     expect(await owner.all()).toEqual([]);
-    const heard = listenTo(journal);
+    const notices = listenTo(journal);
     journal.append(accepted(1));
-    await until(() => expect(heard.count).toBe(1));
+    await until(() => expect(notices.count).toBe(1));
     expect(await owner.all()).toEqual([{ name: 'a', tag, epoch }]);
     const held = { name: 'a', tag, holder: 'a', epoch, isHeld: true };
     expect(await journalOwners(url)).toEqual([held]);
@@ -129,7 +129,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const first = await opened(url);
     first.journal.append(accepted(1));
     for (let task = 0; task < 40; task++) first.journal.append(attempt(1, task, 'x'.repeat(500_000)));
-    await until(() => expect(first.heard.count).toBe(41));
+    await until(() => expect(first.notices.count).toBe(41));
     await first.journal.close();
     const { journal } = await opened(url);
     const held = (): number => {
@@ -218,7 +218,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const old = await opened(url, 's1');
     await old.journal.begin('tcp://127.0.0.1:1!1/0');
     old.journal.append(accepted(1));
-    await until(() => expect(old.heard.count).toBe(1));
+    await until(() => expect(old.notices.count).toBe(1));
     const other = await processOf(url, 's2');
     const taken = await other.takeOver(old.journal.tag, 1);
     expect(taken).toMatchObject({
@@ -229,15 +229,15 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     });
     expect(await other.takeOver(old.journal.tag, 1)).toBeUndefined();
     old.journal.append(attempt(1, 0));
-    await until(() => expect(old.heard.states).toHaveLength(1));
-    expect(old.heard).toMatchObject({
+    await until(() => expect(old.notices.states).toHaveLength(1));
+    expect(old.notices).toMatchObject({
       count: 1,
       states: [{ kind: 'failed', message: expect.stringMatching(/s2/) }],
     });
     expect(recordsOf(taken!)).toEqual([accepted(1)]);
-    const heard = listenTo(taken!);
+    const notices = listenTo(taken!);
     taken!.append(ended(1));
-    await until(() => expect(heard.count).toBe(1));
+    await until(() => expect(notices.count).toBe(1));
     // A reused name starts with a new journal.
     const again = await opened(url, 's1');
     expect(again.journal.tag).not.toBe(old.journal.tag);
@@ -248,7 +248,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const url = await initiated();
     const old = await opened(url, 's1');
     await (await processOf(url, 's2')).takeOver(old.journal.tag, 1);
-    await until(() => expect(old.heard.states).toMatchObject([{ kind: 'failed' }]));
+    await until(() => expect(old.notices.states).toMatchObject([{ kind: 'failed' }]));
   });
 
   test('a restarted scheduler still has the journals that it took over', async () => {
@@ -301,7 +301,7 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     const url = await initiated();
     const lost = await opened(url, 's1');
     lost.journal.append(accepted(1));
-    await until(() => expect(lost.heard.count).toBe(1));
+    await until(() => expect(lost.notices.count).toBe(1));
     const other = await processOf(url, 's2');
     const own = await other.own();
     const tagsLeft = async () => (await storedJournals(url)).map(({ identity }) => identity.tag);
@@ -309,12 +309,12 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
     await first.discard();
     expect((await tagsLeft()).sort()).toEqual([own.tag, first.tag].sort());
     const second = (await other.takeOver(lost.journal.tag, 2))!;
-    const heard = listenTo(second);
+    const notices = listenTo(second);
     second.append(forgotten(1));
-    await until(() => expect(heard.count).toBe(1));
+    await until(() => expect(notices.count).toBe(1));
     await second.discard();
     expect(await tagsLeft()).toEqual([own.tag]);
-    expect(heard.states).toEqual([]);
+    expect(notices.states).toEqual([]);
   });
 
   test('a key creates one job for all schedulers that share the journals, even at the same time', async () => {
@@ -325,10 +325,10 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
         journal.append(accepted(i, { key: `key ${i} \0é` }));
         journal.append(attempt(i, 0));
       }
-      await until(() => expect([one.heard.count, two.heard.count]).toEqual([2 * i, 2 * i]));
+      await until(() => expect([one.notices.count, two.notices.count]).toEqual([2 * i, 2 * i]));
     }
-    expect(one.heard.taken.length + two.heard.taken.length).toBe(20);
-    for (const [job, { id, accepted: by }] of one.heard.taken) {
+    expect(one.notices.taken.length + two.notices.taken.length).toBe(20);
+    for (const [job, { id, accepted: by }] of one.notices.taken) {
       expect(id).toBe(`${two.journal.tag}-${job}`);
       expect(by).toEqual(accepted(job, { key: `key ${job} \0é` }));
     }
@@ -339,21 +339,21 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
 
   test('a key is free once its job is forgotten, even within the same group', async () => {
     const url = await initiated();
-    const { journal, heard } = await opened(url);
+    const { journal, notices } = await opened(url);
     journal.append(accepted(1, { key: 'k' }));
-    await until(() => expect(heard.count).toBe(1));
+    await until(() => expect(notices.count).toBe(1));
     journal.append(ended(1));
     journal.append(forgotten(1));
     journal.append(accepted(2, { key: 'k' }));
-    await until(() => expect(heard.count).toBe(4));
-    expect(heard.taken).toEqual([]);
+    await until(() => expect(notices.count).toBe(4));
+    expect(notices.taken).toEqual([]);
   });
 
   test('nothing is lost while the server is down, and work continues when it is back', {
     timeout: 60_000,
   }, async () => {
     const url = await initiated();
-    const { journal, heard } = await opened(url);
+    const { journal, notices } = await opened(url);
     const server = await newDatabase.server();
     await server.stop('immediate');
     journal.append(accepted(1));
@@ -361,10 +361,10 @@ describe.runIf(newDatabase.isThere)('journals in PostgreSQL', () => {
       expect(journal.state).toMatchObject({ kind: 'away', message: expect.stringMatching(/127/) }),
     );
     journal.append(attempt(1, 0));
-    expect(heard.count).toBe(0);
+    expect(notices.count).toBe(0);
     await server.start({ fsync: 'off' });
-    await until(() => expect(heard.count).toBe(2));
-    expect(heard.states.map(({ kind }) => kind)).toEqual(['away', 'open']);
+    await until(() => expect(notices.count).toBe(2));
+    expect(notices.states.map(({ kind }) => kind)).toEqual(['away', 'open']);
   });
 
   test('each kind of journal imports the exports of the other', async () => {

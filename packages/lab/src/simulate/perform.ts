@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { isOwn } from '@goshawk/command';
+import { isCustom } from '@goshawk/command';
 import { parseAttributes, timesAll } from '@goshawk/command/cluster';
-import { loadOwnEstimator, loadPolicy, schedulersEstimator } from '@goshawk/command/policy';
+import { loadCustomEstimator, loadPolicy, schedulersEstimator } from '@goshawk/command/policy';
 import {
   type Attribute,
   GoshawkError,
@@ -110,7 +110,7 @@ export async function perform(
   const wallSeconds = (performance.now() - startedAt) / 1_000;
   tell();
   if (simulation.jobsUnderway > 0) {
-    if (isOwn(request.policy.preset.decidedBy.policy)) {
+    if (isCustom(request.policy.preset.decidedBy.policy)) {
       throw new InputError(
         'policy-failed',
         `policy ${request.policy.policy} left ${simulation.jobsUnderway} jobs waiting forever with no task running`,
@@ -153,7 +153,7 @@ function attributesOf({
 /** Loads the user's policy and estimators, since a new thread has loaded nothing. */
 async function loadOwn({ policy, estimator, shadow = [], from = '' }: RunRequest): Promise<void> {
   await loadPolicy(policy.preset.decidedBy.policy, from);
-  for (const name of [estimator, ...shadow]) if (isOwn(name)) await loadOwnEstimator(name);
+  for (const name of [estimator, ...shadow]) if (isCustom(name)) await loadCustomEstimator(name);
 }
 
 /** Trains the shadow estimators, and the active one unless the request contains its state. */

@@ -29,10 +29,10 @@ import {
 } from '../http/index.js';
 import { isLoopbackEndpoint } from '../loopback.js';
 import { openTracing, type Tracing } from '../tracing/index.js';
+import { checkAddressConflict, endWhenAnothers } from './address-conflict.js';
 import { watchClock } from './clock-watch.js';
 import { droppedLogLines } from './logging.js';
 import { endWhenMoved } from './moved.js';
-import { checkOwnAddress, endWhenAnothers } from './own-address.js';
 
 export interface ProcessOptions {
   /** `tcp://HOST:PORT`; port 0 for any. */
@@ -109,7 +109,7 @@ export async function openProcess(role: Role, options: ProcessOptions): Promise<
   });
   // Several centrals may share one advertised name; other-centrals.ts handles that.
   const isAdvertised = options.advertise !== undefined && role !== 'central';
-  if (isAdvertised) await closedUnless(mailbox, checkOwnAddress(mailbox));
+  if (isAdvertised) await closedUnless(mailbox, checkAddressConflict(mailbox));
   let end: (reason: CloseReason) => void = () => {};
   const ended = new Promise<CloseReason>((resolve) => {
     end = resolve;

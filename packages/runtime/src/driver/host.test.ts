@@ -296,7 +296,7 @@ describe('an invalid message from a peer', () => {
     expect(host.counters().central).toMatchObject({ refused: 2, received: {} });
     expect(warnings.map(({ fields }) => fields)).toMatchObject([
       { problem: 'heartbeat: a client may not send it, only a worker or a scheduler' },
-      { problem: 'heartbeatAck: a central may not be sent it, only a worker or a scheduler' },
+      { problem: 'heartbeatAck: it may not be sent to a central, only to a worker or a scheduler' },
     ]);
     post.arrive(0, HEARTBEAT, stranger);
     expect(machine.seen).toHaveLength(4);

@@ -65,7 +65,7 @@ export class Usage {
       if (!knowsLengths) this.#unreported.add(this.#lengths.counts());
     }
     this.#central = central;
-    if (this.#arrivedMs > 0 || this.#unreported.heard > 0) this.#send(central, { shortMs: 0, longMs: 0 });
+    if (this.#arrivedMs > 0 || this.#unreported.seen > 0) this.#send(central, { shortMs: 0, longMs: 0 });
     if (this.#reportsShares()) this.#tellSoon(now);
   }
 
@@ -117,7 +117,7 @@ export class Usage {
   }
 
   #hasNews(): boolean {
-    return this.#arrivedMs > 0 || this.#arrivedTasks > 0 || this.#unreported.heard > 0;
+    return this.#arrivedMs > 0 || this.#arrivedTasks > 0 || this.#unreported.seen > 0;
   }
 
   /** @param central NOBODY: none */

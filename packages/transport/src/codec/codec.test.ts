@@ -294,7 +294,7 @@ describe('invalid data from a peer', () => {
       endedWith('runMs', 1e200),
       'ended.runMs: expected a number, got 1e+200',
     ],
-    ['a resource twice', altered(probe, 'demand', ['cpu', 1, 'cpu', 2]), 'probe.demand.cpu: is there twice'],
+    ['a resource twice', altered(probe, 'demand', ['cpu', 1, 'cpu', 2]), 'probe.demand.cpu: appears twice'],
     [
       'too many resources',
       altered(probe, 'demand', Array.from({ length: 33 }, (_, i) => [`r${i}`, 1]).flat()),
@@ -445,7 +445,7 @@ describe('permitted senders and receivers', () => {
       new DecodeError('run', 'a client may not send it, only a scheduler'),
     );
     expect(() => codec.decode(bodyOf(heartbeat), undefined, 'worker')).toThrow(
-      new DecodeError('heartbeat', 'a worker may not be sent it, only a central'),
+      new DecodeError('heartbeat', 'it may not be sent to a worker, only to a central'),
     );
     expect(() => codec.encode(heartbeat, 'central', undefined)).toThrow(
       new EncodeError('heartbeat', 'a central may not send it, only a worker or a scheduler'),

@@ -1,6 +1,6 @@
 import { ROLES } from '@goshawk/core';
 import { playHostile } from '../../fuzz/hostile-run.js';
-import { CALM, drawPlan, SHARED } from '../draw-plan.js';
+import { drawPlan, FAULT_FREE, SHARED } from '../draw-plan.js';
 import { play } from '../run.js';
 
 /** The output of a hunt, one line of JSON. */
@@ -28,7 +28,7 @@ for (let seed = from; seed < from + seeds; seed++) {
 }
 
 async function chaos(seed: number): Promise<readonly string[]> {
-  const kind = process.env.CHAOS_SHARED ? SHARED : process.env.CHAOS_CALM ? CALM : '';
+  const kind = process.env.CHAOS_SHARED ? SHARED : process.env.CHAOS_FAULT_FREE ? FAULT_FREE : '';
   return (await play(drawPlan(`${kind}${seed}`))).complaints;
 }
 

@@ -7,12 +7,12 @@ import type { Mutant } from './mutant.js';
 const HERE = join(import.meta.dirname, '../../../dist/chaos/mutants');
 
 /**
- * Plays seeds with the bug, in a process of their own.
+ * Plays seeds with the bug in a separate process.
  *
- * @returns the first of them that finds it
+ * @returns the first seed that finds it
  */
 export async function hunt(
-  { name, shared, calm, hostile }: Mutant,
+  { name, shared, faultFree, hostile }: Mutant,
   seeds: number,
   from = 0,
 ): Promise<Finding | undefined> {
@@ -21,7 +21,7 @@ export async function hunt(
     ...process.env,
     CHAOS_MUTANT: name,
     CHAOS_SHARED: shared === true ? '1' : '',
-    CHAOS_CALM: calm === true ? '1' : '',
+    CHAOS_FAULT_FREE: faultFree === true ? '1' : '',
     CHAOS_HOSTILE: hostile === true ? '1' : '',
   };
   const { stdout } = await promisify(execFile)(process.execPath, argv, { env });

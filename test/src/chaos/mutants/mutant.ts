@@ -6,7 +6,7 @@ export interface Mutant {
   /** Whether clusters whose schedulers share a journal should find it. */
   readonly shared?: true;
   /** Whether clusters without faults should find it. */
-  readonly calm?: true;
+  readonly faultFree?: true;
   /** It is looked for by who says anything to anybody, and not by clusters in which everything goes wrong. */
   readonly hostile?: true;
   /** The first seed that found it; a test plays it and some later ones. */

@@ -16,7 +16,7 @@ import type { ClusterView } from './cluster-view.js';
 import type { ClusterWaiting } from './explanations.js';
 
 /** The predicted course of a job that was not submitted. */
-export interface Outlook {
+export interface Forecast {
   readonly tasks: number;
   /** Undefined: determined only after submission. */
   readonly class: JobClass | undefined;
@@ -24,7 +24,7 @@ export interface Outlook {
   /** `said` (configured), or how it was learned. */
   readonly cutoffFrom: string;
   readonly estimateMs: Millis | undefined;
-  readonly stages: readonly StageOutlook[];
+  readonly stages: readonly StageForecast[];
   /** Slots of workers that accept tasks. */
   readonly slots: number;
   readonly freeSlots: number;
@@ -34,7 +34,7 @@ export interface Outlook {
   readonly startMs: Millis | undefined;
 }
 
-export interface StageOutlook {
+export interface StageForecast {
   readonly name: string;
   readonly tasks: number;
   readonly demand: Resources;
@@ -64,12 +64,12 @@ const EXAMPLES = 3;
  * Predicts from the current state of owners and central, without a trial run.
  * @param jobs that wait or run
  */
-export function outlookOf(
+export function forecastOf(
   spec: JobSpec,
   { workers, settings: { policy } }: Pick<ClusterView, 'workers' | 'settings'>,
   central: NonNullable<ClusterWaiting['central']>,
   jobs: readonly JobSummary[],
-): Outlook {
+): Forecast {
   const { cutoffMs, preset } = policy;
   const estimateMs = estimateOf(spec);
   const decided = classOf(estimateMs, policy.estimator, cutoffMs);

@@ -2,24 +2,24 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { gatewayTo } from './gateway.fixture.js';
-import { HeldAnswers } from './held-answers.js';
 import { LIMITS } from './limits.js';
+import { OpenResponses } from './open-responses.js';
 
 it('limits one token to its share, and does not affect others', () => {
-  const held = new HeldAnswers(2);
-  const released = Array.from({ length: LIMITS.heldPerTokenMax }, () => held.hold('a'));
-  expect(() => held.hold('a')).toThrow('this token has');
-  expect(() => held.hold('b')).not.toThrow();
+  const responses = new OpenResponses(2);
+  const released = Array.from({ length: LIMITS.openPerTokenMax }, () => responses.hold('a'));
+  expect(() => responses.hold('a')).toThrow('this token has');
+  expect(() => responses.hold('b')).not.toThrow();
   released[0]!();
   released[0]!();
-  held.hold('a');
-  expect(() => held.hold('a')).toThrow('this token has');
+  responses.hold('a');
+  expect(() => responses.hold('a')).toThrow('this token has');
 });
 
 it('lets a single token use the whole limit', () => {
-  const held = new HeldAnswers(1);
-  for (let i = 0; i < LIMITS.heldMax; i++) held.hold('a');
-  expect(() => held.hold('a')).toThrow('this token has 256');
+  const responses = new OpenResponses(1);
+  for (let i = 0; i < LIMITS.openMax; i++) responses.hold('a');
+  expect(() => responses.hold('a')).toThrow('this token has 256');
 });
 
 it('counts long polls together with streams, and frees their places when the client disconnects', async () => {
@@ -46,17 +46,17 @@ it('counts long polls together with streams, and frees their places when the cli
       signal,
     });
   const leaving = new AbortController();
-  const polls = Array.from({ length: LIMITS.heldPerTokenMax }, () => poll(0, leaving.signal));
+  const polls = Array.from({ length: LIMITS.openPerTokenMax }, () => poll(0, leaving.signal));
   for (const each of polls) each.catch(() => {});
-  await expect.poll(() => waiting).toBe(LIMITS.heldPerTokenMax);
+  await expect.poll(() => waiting).toBe(LIMITS.openPerTokenMax);
   const refused = await poll(0);
   expect([refused.status, await refused.json()]).toMatchObject([429, { code: 'too-many-streams' }]);
   const other = new AbortController();
-  const held = poll(1, other.signal).catch(() => {});
-  await expect.poll(() => waiting).toBe(LIMITS.heldPerTokenMax + 1);
+  const responses = poll(1, other.signal).catch(() => {});
+  await expect.poll(() => waiting).toBe(LIMITS.openPerTokenMax + 1);
   leaving.abort();
   other.abort();
-  await held;
+  await responses;
   const again = new AbortController();
   await expect
     .poll(async () => {

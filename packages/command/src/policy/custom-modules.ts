@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { InputError, PAPER_POLICY_NAMES } from '@goshawk/core';
 import { addOwnPolicy, inOneLine } from '@goshawk/policies';
 import { addOwnEstimator } from '@goshawk/predictor';
-import { isOwn } from '../own-names.js';
+import { isCustom } from '../module-names.js';
 import { findPapers } from './papers.js';
 
 /**
@@ -14,7 +14,7 @@ import { findPapers } from './papers.js';
  *
  * @throws InputError for a file that is missing, throws, or breaks the contract
  */
-export async function withOwnModules<O extends Readonly<Record<string, unknown>>>(
+export async function withCustomModules<O extends Readonly<Record<string, unknown>>>(
   options: O,
   cwd: string,
 ): Promise<O> {
@@ -27,8 +27,8 @@ export async function withOwnModules<O extends Readonly<Record<string, unknown>>
   const found: Record<string, string> = {};
   for (const [flag, text] of Object.entries({ estimator, shadow })) {
     if (typeof text !== 'string') continue;
-    const names = listed(text).map((name) => (isOwn(name) ? resolve(cwd, name) : name));
-    for (const name of names) if (isOwn(name)) await loadOwnEstimator(name);
+    const names = listed(text).map((name) => (isCustom(name) ? resolve(cwd, name) : name));
+    for (const name of names) if (isCustom(name)) await loadCustomEstimator(name);
     found[flag] = names.join(',');
   }
   return { ...options, ...found };
@@ -41,13 +41,13 @@ export async function withOwnModules<O extends Readonly<Record<string, unknown>>
  */
 export async function loadPolicy(name: string, cwd: string): Promise<void> {
   if (PAPER_POLICY_NAMES.includes(name)) (await findPapers())?.addPapers();
-  if (!isOwn(name)) return;
+  if (!isCustom(name)) return;
   const path = resolve(cwd, name);
   addOwnPolicy(name, path, await defaultExport(`--policy ${name}`, path));
 }
 
 /** @param path absolute @throws InputError */
-export async function loadOwnEstimator(path: string): Promise<void> {
+export async function loadCustomEstimator(path: string): Promise<void> {
   addOwnEstimator(path, await defaultExport(`--estimator ${path}`, path));
 }
 

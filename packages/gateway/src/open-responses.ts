@@ -2,14 +2,14 @@ import { Refused } from './errors.js';
 import { LIMITS } from './limits.js';
 
 /** Limits open responses: streams, and requests that wait for a job's end. */
-export class HeldAnswers {
+export class OpenResponses {
   readonly #byToken = new Map<string, number>();
   readonly #perTokenMax: number;
   #total = 0;
 
   /** @param tokens number of tokens; a single one may use the whole limit */
   constructor(tokens: number) {
-    this.#perTokenMax = tokens > 1 ? LIMITS.heldPerTokenMax : LIMITS.heldMax;
+    this.#perTokenMax = tokens > 1 ? LIMITS.openPerTokenMax : LIMITS.openMax;
   }
 
   /**
@@ -18,15 +18,15 @@ export class HeldAnswers {
    * @throws Refused
    */
   hold(token: string): () => void {
-    const held = this.#byToken.get(token) ?? 0;
-    if (held >= this.#perTokenMax)
+    const open = this.#byToken.get(token) ?? 0;
+    if (open >= this.#perTokenMax)
       throw new Refused(
         429,
         'too-many-streams',
-        `this token has ${held} streams and waiting requests open, the limit per token`,
+        `this token has ${open} streams and waiting requests open, the limit per token`,
         'close some, or use another token',
       );
-    if (this.#total >= LIMITS.heldMax)
+    if (this.#total >= LIMITS.openMax)
       throw new Refused(
         503,
         'overloaded',
@@ -34,7 +34,7 @@ export class HeldAnswers {
         'try again later',
       );
     this.#total++;
-    this.#byToken.set(token, held + 1);
+    this.#byToken.set(token, open + 1);
     let isHeld = true;
     return () => {
       if (!isHeld) return;

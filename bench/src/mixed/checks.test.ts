@@ -1,6 +1,6 @@
 import type { JournalEntry, RecordedJob } from '@goshawk/traces';
 import { expect, it } from 'vitest';
-import { faultsIn, starvedIn } from './judge.js';
+import { faultsIn, starvedIn } from './checks.js';
 
 const accepted = (id: string, count: number, gang = false) => ({
   id,

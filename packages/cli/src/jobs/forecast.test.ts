@@ -1,4 +1,4 @@
-import { outlookOf } from '@goshawk/client';
+import { forecastOf } from '@goshawk/client';
 import { DEFAULT_POLICY, type JobClass, type JobSummary, LIVE_TIMINGS, parseJobSpec } from '@goshawk/core';
 import { presetNamed } from '@goshawk/policies';
 import { describe, expect, it } from 'vitest';
@@ -55,23 +55,23 @@ function job(of: JobClass, waiting: number, running: number, estimateMs: number 
 
 const spec = (more: object = {}) => parseJobSpec({ tasks: { count: 5, run: { sleep: 10 } }, ...more });
 
-describe('the outlook of a job', () => {
+describe('the forecast of a job', () => {
   it('starts at once if a slot is free and nothing waits ahead', () => {
-    const outlook = outlookOf(spec({ estimate: '2s' }), view(), central(2), [job('long', 9, 1, undefined)]);
-    expect(outlook).toMatchObject({ tasks: 5, class: 'short', startMs: 0, ahead: { jobs: 0, tasks: 0 } });
+    const forecast = forecastOf(spec({ estimate: '2s' }), view(), central(2), [job('long', 9, 1, undefined)]);
+    expect(forecast).toMatchObject({ tasks: 5, class: 'short', startMs: 0, ahead: { jobs: 0, tasks: 0 } });
   });
 
   it('counts all waiting tasks ahead of a long job, on the slots for long tasks', () => {
     const jobs = [job('short', 10, 0, 1_000), job('long', 2, 3, 20_000)];
-    const outlook = outlookOf(spec({ estimate: '30s' }), view(), central(0), jobs);
-    expect(outlook).toMatchObject({ class: 'long', ahead: { jobs: 2, tasks: 12, workMs: 50_000 } });
-    expect(outlook.ahead.examples[0]).toMatchObject({ id: 'a-10' });
-    expect(outlook.startMs).toBeCloseTo(50_000 / 2 + 20_000 / 3);
+    const forecast = forecastOf(spec({ estimate: '30s' }), view(), central(0), jobs);
+    expect(forecast).toMatchObject({ class: 'long', ahead: { jobs: 2, tasks: 12, workMs: 50_000 } });
+    expect(forecast.ahead.examples[0]).toMatchObject({ id: 'a-10' });
+    expect(forecast.startMs).toBeCloseTo(50_000 / 2 + 20_000 / 3);
   });
 
   it('counts only short tasks ahead of a short job', () => {
     const jobs = [job('short', 6, 3, 1_000), job('long', 2, 0, 20_000)];
-    expect(outlookOf(spec({ estimate: 1 }), view(), central(0), jobs).ahead).toMatchObject({
+    expect(forecastOf(spec({ estimate: 1 }), view(), central(0), jobs).ahead).toMatchObject({
       jobs: 1,
       tasks: 6,
     });
@@ -79,9 +79,9 @@ describe('the outlook of a job', () => {
 
   it('has no start time if tasks ahead have no estimate', () => {
     const jobs = [job('short', 6, 3, undefined)];
-    expect(outlookOf(spec({ estimate: 1 }), view(), central(0), jobs).startMs).toBeUndefined();
+    expect(forecastOf(spec({ estimate: 1 }), view(), central(0), jobs).startMs).toBeUndefined();
     const some = [...jobs, job('short', 1, 0, 2_000)];
-    expect(outlookOf(spec({ estimate: 1 }), view(), central(0), some).ahead).toMatchObject({
+    expect(forecastOf(spec({ estimate: 1 }), view(), central(0), some).ahead).toMatchObject({
       tasks: 7,
       unknown: 6,
       workMs: undefined,
@@ -89,9 +89,9 @@ describe('the outlook of a job', () => {
   });
 
   it('counts workers that accept tasks and have room', () => {
-    const [stage] = outlookOf(spec({ demand: { cpu: 4 } }), view(), central(3), []).stages;
+    const [stage] = forecastOf(spec({ demand: { cpu: 4 } }), view(), central(3), []).stages;
     expect(stage).toMatchObject({ fitting: 1, workers: 3, demand: { cpu: 4 } });
-    expect(outlookOf(spec({ demand: { gpu: 1 } }), view(), central(3), [])).toMatchObject({
+    expect(forecastOf(spec({ demand: { gpu: 1 } }), view(), central(3), [])).toMatchObject({
       stages: [{ fitting: 0 }],
       startMs: undefined,
     });
@@ -101,7 +101,7 @@ describe('the outlook of a job', () => {
     const hawk = view('given', presetNamed('hawk'));
     hawk.workers[0]!.partition = 'short';
     const of = (estimate: string, more: object = {}) =>
-      outlookOf(spec({ estimate, ...more }), hawk, central(3), []).stages[0];
+      forecastOf(spec({ estimate, ...more }), hawk, central(3), []).stages[0];
     expect(of('30s')).toMatchObject({ partition: 'general', fitting: 2, workers: 2 });
     expect(of('30s', { demand: { cpu: 4 } })).toMatchObject({ fitting: 0 });
     expect(of('1s', { demand: { cpu: 4 } })).toMatchObject({ fitting: 1, workers: 3 });
@@ -114,7 +114,7 @@ describe('the outlook of a job', () => {
     ['pilot', '10s', undefined],
   ])('under %s with an estimate of %s: %s', (estimator, estimate, decided) => {
     const said = spec(estimate === undefined ? {} : { estimate });
-    expect(outlookOf(said, view(estimator), central(3), []).class).toBe(decided);
+    expect(forecastOf(said, view(estimator), central(3), []).class).toBe(decided);
   });
 
   it('uses the mean estimate of the stages for the job', () => {
@@ -122,7 +122,7 @@ describe('the outlook of a job', () => {
       { name: 'map', tasks: { count: 3, run: { sleep: 1 } }, estimate: 4_000 },
       { name: 'sum', after: ['map'], tasks: { count: 1, run: { sleep: 1 } }, estimate: 40_000 },
     ];
-    const outlook = outlookOf(parseJobSpec({ stages }), view(), central(3), []);
-    expect(outlook).toMatchObject({ estimateMs: 13_000, class: 'long' });
+    const forecast = forecastOf(parseJobSpec({ stages }), view(), central(3), []);
+    expect(forecast).toMatchObject({ estimateMs: 13_000, class: 'long' });
   });
 });

@@ -13,7 +13,7 @@ const PAUSE_MS: Millis = 30_000;
  *
  * @throws InputError
  */
-export async function checkOwnAddress(mailbox: Mailbox): Promise<void> {
+export async function checkAddressConflict(mailbox: Mailbox): Promise<void> {
   if (await isAnothers(mailbox)) throw claimedTwice(mailbox.endpoint);
 }
 
