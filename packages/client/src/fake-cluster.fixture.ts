@@ -4,7 +4,7 @@ import { connect } from './connect.js';
 import type { ConnectOptions } from './options.js';
 import { type Replies, type Script, ScriptedPeer } from './scripted-peer.fixture.js';
 
-/** Asks again soon, for tests in which somebody is silent at first; patient enough for a machine that is busy. */
+/** Retries soon, for tests in which a peer is silent at first; patient enough for a busy machine. */
 export const FAST: ConnectOptions = {
   connectTimeoutMs: 10_000,
   requestTimeoutMs: 10_000,
@@ -21,7 +21,7 @@ export const FAST: ConnectOptions = {
 /** Asks once, so that a test can count the received messages. */
 export const CALM: ConnectOptions = { ...FAST, retryMs: 5_000, retryMaxMs: 5_000, renewMs: 60_000 };
 
-/** For tests in which nobody answers. */
+/** For tests without any answer. */
 export const IMPATIENT: ConnectOptions = {
   ...FAST,
   connectTimeoutMs: 150,

@@ -60,7 +60,7 @@ export class SharedDisk {
     return row;
   }
 
-  /** @param epoch of the owner before; @returns undefined when somebody else was sooner */
+  /** @param epoch of the previous owner @returns undefined if another process was faster */
   claim(tag: string, epoch: number, holder: string, adopted: boolean): SharedRow | undefined {
     const row = this.#rows.get(tag);
     if (row?.epoch !== epoch) return undefined;

@@ -221,7 +221,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
     if (!this.#isInheriting) this.#parts.draining.tellIfDrained();
   }
 
-  /** Notifies the cluster, so that nobody has to wait for the lease to expire. */
+  /** Notifies the cluster, so that no process has to wait for the lease to expire. */
   leave(): void {
     this.#parts.cluster.leave();
   }

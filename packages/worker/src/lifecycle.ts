@@ -81,7 +81,7 @@ export function killAll(w: WorkerParts, reason: KillReason): void {
   for (const slot of w.slots.running()) w.env.kill(slot, reason);
 }
 
-/** Notifies the cluster, so that nobody has to wait for the lease to expire. */
+/** Notifies the cluster, so that no process has to wait for the lease to expire. */
 export function leave(w: WorkerParts): void {
   if (w.membership.central !== NOBODY) w.env.send(w.membership.central, { type: 'leave' });
 }

@@ -176,7 +176,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     killAll(this, reason);
   }
 
-  /** Notifies the cluster, so that nobody has to wait for the lease to expire. */
+  /** Notifies the cluster, so that no process has to wait for the lease to expire. */
   leave(): void {
     leave(this);
   }

@@ -134,7 +134,9 @@ export class Checker {
       this.wrong(`conflict-accepted: another job than ${jobId} was taken with its key`);
   }
 
-  /** A scheduler that has lost its disk is a new one; if central is new as well, nobody may know whose keys there are. */
+  /**
+   * A scheduler that has lost its disk is a new one; if central is new as well, no process may know the owners of keys.
+   */
   #mayNotKnowBetter(jobId: string): boolean {
     return this.#hasLostCentral && [...this.#lostTags].some((tag) => ownerOf(tag) === ownerOf(tagOf(jobId)));
   }

@@ -27,7 +27,7 @@ create table goshawk.journals (
   claimed_at timestamptz not null default now()
 ) with (fillfactor = 50);
 create index journals_by_holder on goshawk.journals (holder);
--- Of several processes that were given one name one makes its journal.
+-- Only one of several processes with the same name creates its journal.
 create unique index journals_own on goshawk.journals (holder) where not adopted;
 
 create table goshawk.records (
@@ -47,8 +47,8 @@ create table goshawk.learnt (
 );
 `,
   `
--- Writes one group: all of it, or, for another epoch, nothing. Of a job whose key another job has nothing is written. Where
--- version 1 was, its own function of this name stays, for schedulers that were started with it.
+-- Writes one group completely, or nothing if the epoch differs. Omits jobs whose key belongs to another job. After an upgrade
+-- from version 1, the function of that version stays for schedulers that still use it.
 create function goshawk.write(
   p_tag text, p_epoch bigint, p_group bigint, p_jobs bigint[], p_places bigint[], p_keys bytea[], p_bodies bytea[],
   p_forgotten bigint[], out taken bigint[]
@@ -64,7 +64,7 @@ begin
     if held.epoch is distinct from p_epoch or held.written < p_group then
       raise exception 'another scheduler has taken the jobs %-* over', p_tag using errcode = '${FENCED}';
     end if;
-    -- It is written, and its answer was lost.
+    -- The group has been written, but the reply was lost.
     select array_agg(t.job) into taken
       from unnest(p_jobs, p_keys) t(job, key)
       where t.key is not null and t.job <> all(coalesce(p_forgotten, '{}')) and not exists (
@@ -76,7 +76,7 @@ begin
       where tag = p_tag;
     delete from goshawk.records where tag = p_tag and job = any(p_forgotten);
   end if;
-  -- One statement for all where no key is another job's, as nearly always.
+  -- One statement for the usual case in which no key belongs to another job.
   if cardinality(p_jobs) = 1 then
     insert into goshawk.records (tag, job, place, key, body)
       values (p_tag, p_jobs[1], p_places[1], p_keys[1], p_bodies[1])
@@ -91,7 +91,7 @@ begin
     return;
   end if;
   loop
-    -- Whose key was not taken then has somebody else's; or that one was forgotten just now, and it is tried again.
+    -- A key that was not inserted belongs to another job, or that job was deleted just now and the insert is retried.
     select array_agg(t.job) filter (where r.tag is not null), array_agg(t.job) filter (where r.tag is null)
       into taken, missing
       from unnest(p_jobs, p_keys) t(job, key)

@@ -148,5 +148,5 @@ test('a gang waits for a reservation that leaves room for only some of its tasks
   submit(3, 1, 2, 50_000, true);
   expect(bench.take()).toEqual([1, 1]);
   const why = bench.policy.explain!(bench.stage(3), bench.books, bench.now);
-  expect(why?.sentence).toBe('what is free is reserved for job 2, which starts within 10 s');
+  expect(why?.sentence).toBe('the free resources are reserved for job 2, which starts within 10 s');
 });

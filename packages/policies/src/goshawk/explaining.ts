@@ -62,7 +62,7 @@ function noRoom(stage: StageView, able: readonly WorkerView[], facts: Facts): st
   const place = facts.reservations.of(stage);
   const what = missing(stage, able, facts.cluster.resources);
   if (place === undefined || what === BUSY) return what;
-  return `${what}; it has a place reserved, where it starts ${inTime(place, facts.now)}`;
+  return `${what}; it has a reservation, and starts ${inTime(place, facts.now)}`;
 }
 
 /** Resources of which every worker that is large enough has too little free; `BUSY`: slots or CPUs. */
@@ -95,7 +95,7 @@ function reservedFor(stage: StageView, able: readonly WorkerView[], facts: Facts
   }
   if (holder === undefined) return undefined;
   const { job } = holder.stage;
-  return `what is free is reserved for job ${job.name}, which starts ${inTime(holder, now)}`;
+  return `the free resources are reserved for job ${job.name}, which starts ${inTime(holder, now)}`;
 }
 
 function inTime({ at }: Reservation, now: Millis): string {

@@ -264,13 +264,13 @@ export class Cluster {
     if (this.#hasBegun) this.#introduce();
   }
 
-  /** Leaves permanently: no jobs are left, so nobody needs to wait for a return or to take over. */
+  /** Leaves permanently: no jobs are left, so no process needs to wait for a return or to take over. */
   retire(): void {
     this.#introduce(false);
     this.leave();
   }
 
-  /** Notifies the cluster, so that nobody has to wait for the lease to expire. */
+  /** Notifies the cluster, so that no process has to wait for the lease to expire. */
   leave(): void {
     if (this.#central !== NOBODY) this.#env.send(this.#central, { type: 'leave' });
   }

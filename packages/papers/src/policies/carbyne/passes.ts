@@ -93,7 +93,7 @@ function leastOf<T extends object>(items: readonly T[], key: (item: T) => number
   return least;
 }
 
-/** Progressive filling that gives nobody more than the fair share, except for one task. */
+/** Progressive filling that gives no job more than its fair share, except for one task. */
 export function strictFilling(turn: Turn, by: ShareRules['by']): void {
   const shares = turn.shares();
   progressiveFilling(turn, by, (job) => {
