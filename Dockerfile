@@ -56,6 +56,6 @@ WORKDIR /var/lib/goshawk
 # SIGTERM drains. Process 1 must reap processes that tasks abandon, which Goshawk does not: use `docker run --init`.
 STOPSIGNAL SIGTERM
 # A shell runs the check: Node.js processes for a hundred containers would cost more than the containers themselves.
-HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD ["/usr/local/bin/goshawk-ready"]
+HEALTHCHECK --interval=30s --timeout=20s --start-period=60s --retries=10 CMD ["/usr/local/bin/goshawk-ready"]
 ENTRYPOINT ["goshawk"]
 CMD ["--help"]

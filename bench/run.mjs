@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const BENCHES = [
+  'backlog',
   'capacity',
   'duel',
   'durability',

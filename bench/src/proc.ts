@@ -12,10 +12,21 @@ export function processorTime(root: number): Map<string, number> {
   const times = new Map<string, number>();
   for (const pid of familyOf(root)) {
     const ms = TICK_MS * parseProcessStat(readOr(`/proc/${pid}/stat`)).processorTicks;
-    const kind = readOr(`/proc/${pid}/cmdline`).split('\0')[2] ?? 'other';
+    const kind = kindOf(pid);
     if (ms > 0) times.set(kind, (times.get(kind) ?? 0) + ms);
   }
   return times;
+}
+
+/** Returns the resident memory of each descendant of a process, by kind of process. MiB */
+export function residentByKind(root: number): Map<string, number[]> {
+  const sizes = new Map<string, number[]>();
+  for (const pid of familyOf(root)) {
+    const size = residentMebibytes(pid);
+    const kind = kindOf(pid);
+    if (!Number.isNaN(size)) sizes.set(kind, [...(sizes.get(kind) ?? []), size]);
+  }
+  return sizes;
 }
 
 /** Returns the resident memory of a process; NaN if it is gone or there is no /proc. MiB */
@@ -30,6 +41,10 @@ export function anonymousMebibytes(pid: number): number {
 
 function mebibytes(pid: number, name: string): number {
   return (statusBytes(readOr(`/proc/${pid}/status`), name) ?? Number.NaN) / 2 ** 20;
+}
+
+function kindOf(pid: number): string {
+  return readOr(`/proc/${pid}/cmdline`).split('\0')[2] ?? 'other';
 }
 
 function familyOf(root: number): number[] {

@@ -130,6 +130,21 @@ export function nobodyThere(seeds: readonly string[], cause: unknown): Unreachab
   );
 }
 
+/** @param missing known schedulers that do not answer, described as after `no answer from` */
+export function noSchedulers(missing: readonly string[]): UnreachableError {
+  if (missing.length === 0)
+    return new UnreachableError(
+      'no-schedulers',
+      'no scheduler of the cluster accepts jobs',
+      'start one with `goshawk scheduler`',
+    );
+  return new UnreachableError(
+    'no-schedulers',
+    `no scheduler of the cluster is running: no answer from ${missing.join(', ')}`,
+    'start it again with its name and data folder; its log says why it stopped',
+  );
+}
+
 /** The process has completed the handshake and does not answer. */
 export function silentProcess(endpoint: string, cause: unknown): UnreachableError {
   return new UnreachableError(

@@ -1,7 +1,7 @@
 import { type Millis, type Question, UnreachableError } from '@goshawk/core';
 import { pause } from './abort.js';
 import type { Asking, Destination } from './attempts.js';
-import { jobsOwnerAway } from './errors.js';
+import { jobsOwnerAway, noSchedulers } from './errors.js';
 import type { CallOptions } from './options.js';
 import type { Answer, Order, Requests } from './requests.js';
 import type { KnownScheduler, Roster } from './roster.js';
@@ -121,11 +121,7 @@ export async function someSchedulers(
     await roster.refresh(signal);
     if (roster.schedulers.length > 0) break;
     if (performance.now() >= giveUpAt) {
-      throw new UnreachableError(
-        'no-schedulers',
-        'no scheduler of the cluster accepts jobs',
-        'start one with `goshawk scheduler`',
-      );
+      throw noSchedulers(roster.missing);
     }
     await pause(timings.retryMs, signal);
   }

@@ -194,6 +194,17 @@ describe('submitting', () => {
     });
   });
 
+  test('names the lost schedulers if none is left', async () => {
+    await using fake = await FakeCluster.start(1);
+    fake.listed = [];
+    fake.away = [0];
+    await using cluster = await fake.connect({ ...FAST, requestTimeoutMs: 1_000 });
+    await expect(cluster.submit(job)).rejects.toMatchObject({
+      code: 'no-schedulers',
+      message: expect.stringMatching(/no answer from scheduler s0 at tcp:/),
+    });
+  });
+
   test('works while central is down', async () => {
     await using fake = await FakeCluster.start(2);
     await using cluster = await fake.connect({ rosterAgeMaxMs: 1 });

@@ -44,7 +44,7 @@ export function topPage(
         jobs === null || schedulers === null
           ? unknown(lastSeen, (last) => `${formatCount(last.jobs)} active`)
           : schedulers === 0
-            ? 'unknown: the cluster has no scheduler'
+            ? 'unknown: no scheduler answers'
             : `${formatCount(jobs)} active, at ${counted(schedulers, 'scheduler')}${failed}`,
       ],
       ...section(
