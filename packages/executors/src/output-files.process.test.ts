@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -41,6 +41,17 @@ describe('output to a file', () => {
   it('of both streams may go to one file, in order of writing', async () => {
     await outcomeOf(executors, { exec: SAYS, cwd: folder, stdout: 'both', stderr: './both' }, { env });
     expect(read('both')).toBe('out\nerr\nmore\n');
+  });
+
+  it('of both streams may go to one file under two names', async () => {
+    mkdirSync(join(folder, 'real'));
+    symlinkSync('real', join(folder, 'link'));
+    await outcomeOf(
+      executors,
+      { exec: SAYS, cwd: folder, stdout: 'real/both', stderr: 'link/both' },
+      { env },
+    );
+    expect(read('real/both')).toBe('out\nerr\nmore\n');
   });
 
   it('replaces the file of an earlier attempt, and has no limit', async () => {

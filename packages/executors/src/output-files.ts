@@ -7,7 +7,7 @@ import { TOO_MANY_FILES } from './spawn-failure.js';
 /** Files that receive a command's output instead of pipes. Relative paths start at its working folder. */
 export type OutputPaths = Partial<Readonly<Record<OutputStream, string>>>;
 
-/** Open files. If stdout and stderr have the same path, they share one file. */
+/** Open files. If stdout and stderr lead to the same file, also by links, they share one descriptor. */
 export interface OutputFiles {
   readonly descriptors: Partial<Readonly<Record<OutputStream, number>>>;
   /** Absolute. */
@@ -30,17 +30,21 @@ export async function openOutputFiles(
   paths: OutputPaths,
   folder: string | undefined,
 ): Promise<OutputFiles | FailedOutcome> {
-  const opened = new Map<string, FileHandle>();
+  const opened: [path: string, file: FileHandle][] = [];
+  const byFile = new Map<string, number>();
   const close = (): void => {
-    for (const file of opened.values()) file.close().catch(() => {});
+    for (const [, file] of opened) file.close().catch(() => {});
   };
   const descriptors: Partial<Record<OutputStream, number>> = {};
   for (const [stream, given] of Object.entries(paths) as [OutputStream, string][]) {
     const path = resolve(folder ?? '', given);
     try {
-      const file = opened.get(path) ?? (await openFile(path, folder));
-      opened.set(path, file);
-      descriptors[stream] = file.fd;
+      const file = await openFile(path, folder);
+      opened.push([path, file]);
+      const { dev, ino } = await file.stat({ bigint: true });
+      const same = `${dev}:${ino}`;
+      descriptors[stream] = byFile.get(same) ?? file.fd;
+      byFile.set(same, descriptors[stream]);
     } catch (error) {
       close();
       const { code } = error as NodeJS.ErrnoException;
@@ -48,7 +52,7 @@ export async function openOutputFiles(
       return failed('output-file', `${stream} cannot go to "${path}" on this worker: ${reasonOf(error)}`);
     }
   }
-  return { descriptors, paths: [...opened.keys()], close };
+  return { descriptors, paths: [...new Set(opened.map(([path]) => path))], close };
 }
 
 /** Adds the file that may have caused the failure to the outcome. */

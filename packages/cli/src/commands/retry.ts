@@ -2,7 +2,7 @@ import { defineCommand } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
 import { counted, formatCount } from '@goshawk/core';
 import { awaitEnds } from '../jobs/await-ends.js';
-import { jobNamed } from '../jobs/named.js';
+import { jobNamed, parseRetried } from '../jobs/named.js';
 
 export const retryCommand = defineCommand({
   name: 'retry',
@@ -34,9 +34,9 @@ export const retryCommand = defineCommand({
   },
   async run(context, { failed, wait, asNew }, { words }) {
     const signal = context.interrupted;
-    const [name, tasks] = words;
+    const { id: name, tasks } = parseRetried(words);
     await using cluster = await openCluster(context);
-    const job = cluster.job(await jobNamed(context, cluster, name!));
+    const job = cluster.job(await jobNamed(context, cluster, name));
     const again = await job.retry({ tasks, failed, asNew, signal });
     const { id, acceptedState: state, tasksAgain, tasksCompleted: completed } = again;
     if (context.global.json) {

@@ -2,7 +2,7 @@ import type { Cluster, JobsOptions } from '@goshawk/client';
 import type { JobSummary } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { jobSummary, recordingContext } from './jobs.fixture.js';
-import { jobNamed, jobsNamed, parseTaskName } from './named.js';
+import { jobNamed, jobsNamed, parseRetried, parseTaskName } from './named.js';
 
 const JOBS = [
   jobSummary({ id: '4ckks-9', user: 'ann', submittedAt: 2_000 }),
@@ -47,6 +47,18 @@ it('a job may be followed by a task', () => {
   expect(parseTaskName('a1-3/17')).toEqual({ id: 'a1-3', task: 17 });
   for (const wrong of ['', '/1', 'a1-3/', 'a1-3/x', 'a1-3/1/2'])
     expect(() => parseTaskName(wrong)).toThrow(`"${wrong}" is not a job or task`);
+});
+
+it('tasks follow their job after a slash or as a second word', () => {
+  const ranges = [
+    { first: 3, last: 3 },
+    { first: 7, last: 9 },
+  ];
+  expect(parseRetried(['a1-3'])).toEqual({ id: 'a1-3', tasks: undefined });
+  expect(parseRetried(['a1-3', '3,7-9'])).toEqual({ id: 'a1-3', tasks: '3,7-9' });
+  expect(parseRetried(['a1-3/3,7-9'])).toEqual({ id: 'a1-3', tasks: ranges });
+  for (const wrong of [['a1-3/train'], ['a1-3/train/7'], ['a1-3/7', '8']])
+    expect(() => parseRetried(wrong)).toThrow(`"${wrong[0]}" does not name a job`);
 });
 
 it.each([

@@ -105,6 +105,20 @@ export function parseTasksName(word: string): {
   return { id, tasks: parseTaskRanges(numbers), stage: rest.slice(0, last) };
 }
 
+/**
+ * Parses the words of `retry`: `ID`, `ID TASKS` or `ID/TASKS`.
+ *
+ * @throws InputError
+ */
+export function parseRetried([word = '', list]: readonly string[]): {
+  readonly id: string;
+  readonly tasks: string | readonly TaskRange[] | undefined;
+} {
+  const { id, tasks, stage } = parseTasksName(word);
+  if (stage === undefined && (tasks === undefined || list === undefined)) return { id, tasks: tasks ?? list };
+  throw new InputError('usage', `"${word}" does not name a job`, 'write the tasks to retry as in ID 3,7-9');
+}
+
 const ARE_TASKS = /^[\d,\s-]*\d[\d,\s-]*$/;
 
 /** Returns the ids without duplicates, in the order of the words. */

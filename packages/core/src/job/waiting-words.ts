@@ -60,7 +60,7 @@ export const WAITING_WORDS: Readonly<
     helps: 'nothing: they are retried after the delay',
   },
   'other-job': {
-    why: 'their job depends on another job that has not ended (--after, --after-ok)',
+    why: 'their job waits for another job to end (--after) or to complete (--after-ok)',
     helps: 'nothing; if that job failed, `goshawk retry` it or cancel this one (`goshawk why ID` names it)',
   },
   required: {

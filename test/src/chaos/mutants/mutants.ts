@@ -414,4 +414,12 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'this.job.cancelTasks(record.tasks);',
     replace: '',
   },
+  {
+    seed: 0,
+    name: 'retry-not-written',
+    what: 'a restarted scheduler forgets a confirmed retry',
+    file: 'scheduler/life/intake',
+    find: 'ledger.retried(job, key, choice, now);',
+    replace: '',
+  },
 ];
