@@ -184,8 +184,9 @@ describe('a command', () => {
       retryBackoff: '1s',
       retryOn: '75, 137, SIGXCPU, term',
       cpus: '0.5',
+      gpus: '0.25',
       memory: '1GiB',
-      resource: ['gpu=1'],
+      resource: ['license=1'],
       maxRunning: '4',
     };
     expect(await job({ ...line, ...needs })).toEqual({
@@ -200,7 +201,7 @@ describe('a command', () => {
       timeout: 30_000,
       timeLimit: 600_000,
       priority: 'high',
-      demand: { cpu: 0.5, memory: 2 ** 30, gpu: 1 },
+      demand: { cpu: 0.5, gpu: 0.25, memory: 2 ** 30, license: 1 },
       maxRunning: 4,
     });
   });

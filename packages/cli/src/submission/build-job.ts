@@ -4,6 +4,7 @@ import { amountsIn } from '@goshawk/command/cluster';
 import {
   beginOf,
   exitCodeOfSignal,
+  GPU,
   InputError,
   type JobInput,
   parseBytes,
@@ -117,11 +118,11 @@ function wholeJob(
   };
 }
 
-function demandOf({ cpus, memory, resource }: SubmitOptions): Record<string, number> {
+function demandOf({ cpus, memory, gpus, resource }: SubmitOptions): Record<string, number> {
   return {
-    ...present({ cpu: cpus }),
+    ...present({ cpu: cpus, [GPU]: gpus }),
     ...(memory === undefined ? {} : { memory: parseBytes(memory, '--memory') }),
-    ...amountsIn(resource, { option: '--resource', hint: 'such as gpu=1' }),
+    ...amountsIn(resource, { option: '--resource', hint: 'such as license=1' }),
   };
 }
 

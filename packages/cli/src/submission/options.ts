@@ -180,11 +180,12 @@ const JOB = {
   },
   cpus: { type: 'number', describe: 'cores of each task' },
   memory: { type: 'text', value: 'SIZE', describe: 'memory of each task: 1GiB' },
+  gpus: { type: 'number', flagOnly: true, describe: 'GPUs of each task; a fraction, 0.5, shares one' },
   resource: {
     type: 'texts',
     value: 'NAME=AMOUNT',
     flagOnly: true,
-    describe: 'other resource of each task: gpu=1; repeatable',
+    describe: 'other resource of each task: license=1; repeatable',
   },
   deadline: {
     type: 'duration',
@@ -300,6 +301,7 @@ export const RUN_OPTIONS = pick({ ...WORK, ...JOB }, [
   'taskTimeout',
   'cpus',
   'memory',
+  'gpus',
   'resource',
   'require',
   'prefer',

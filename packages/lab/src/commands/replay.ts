@@ -20,7 +20,7 @@ export const replayCommand = defineCommand({
       'goshawk replay google-like:jobs=3300 --for 30s --report out.html',
       'compare Goshawk, Hawk and Sparrow, and write a report with charts',
     ],
-    ['goshawk replay trace.tr --policy hawk,split --scale 1000', 'replay a trace a thousand times faster'],
+    ['goshawk replay trace.tr --policy goshawk,hawk --scale 1000', 'replay a trace a thousand times faster'],
     ['goshawk replay prototype --cluster tcp://127.0.0.1:7070', 'replay on a running cluster'],
   ],
   options: REPLAY_OPTIONS,

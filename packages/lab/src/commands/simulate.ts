@@ -30,8 +30,8 @@ export const simulateCommand = defineCommand({
   describe: 'compare policies on a workload in virtual time, with the code of the live cluster',
   examples: [
     [
-      'goshawk simulate google-like:jobs=10000 --policy hawk,sparrow --workers 15000',
-      'compare Hawk with Sparrow',
+      'goshawk simulate google-like:jobs=10000 --policy goshawk,hawk --workers 15000',
+      'compare Goshawk with Hawk',
     ],
     ['goshawk simulate trace.tr --load 0.9 --seeds 10 --json', 'simulate ten seeds at 90% load'],
     [

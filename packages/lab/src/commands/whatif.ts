@@ -126,7 +126,7 @@ export const whatifCommand = defineCommand({
       'goshawk whatif --workers 80,100,120 --since 24h',
       'simulate the jobs of the running cluster on different numbers of workers',
     ],
-    ['goshawk whatif --policy hawk,sparrow', 'simulate the same jobs under other policies'],
+    ['goshawk whatif --policy goshawk,hawk', 'simulate the same jobs under other policies'],
     [
       'goshawk whatif .goshawk --policy goshawk,hawk --workers 100 --cpus 4 --resources memory=8GiB',
       'simulate the jobs of a stopped cluster, or of a file from `goshawk journal export`',
