@@ -1,4 +1,4 @@
-import { formatCount } from '@goshawk/core';
+import { formatBytes, formatCount } from '@goshawk/core';
 
 const threeDigitsFormat = numberFormat({ minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 const twoDigitsFormat = numberFormat({ minimumSignificantDigits: 2, maximumSignificantDigits: 2 });
@@ -127,9 +127,5 @@ export function unbroken(text: string): string {
 
 /** Formats bytes in binary units: 512 MiB. */
 export function bytes(count: number | null): string {
-  if (count === null) return ABSENT;
-  const gibibytes = count / 2 ** 30;
-  return gibibytes >= 1
-    ? `${shortestFormat.format(gibibytes)} GiB`
-    : `${shortestFormat.format(count / 2 ** 20)} MiB`;
+  return count === null ? ABSENT : formatBytes(count);
 }

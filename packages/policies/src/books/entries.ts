@@ -413,7 +413,7 @@ export class BookedRun implements RunView {
 
 const GPU_UNITS = unitsOf(GPU);
 
-/** The policy is notified of changes to the `…_NEWS` properties, but not of changes to the `…_REST` properties. */
+/** The policy is notified of changes to the watched fields only. */
 const JOB_WATCHED_FIELDS = [
   'user',
   'weight',
