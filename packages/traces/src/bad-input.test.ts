@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { convertTrace } from './convert.js';
@@ -196,7 +198,85 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
   ],
 ];
 
-describe.each(CASES)('%s', (_, make, line) => {
+/** Small files whose reading took gigabytes or minutes, and files of other kinds. */
+const EXTREMES: typeof CASES = [
+  [
+    'a pipe',
+    async () => {
+      const path = join(await mkdtemp(join(parent, 'pipe-')), 'pipe');
+      await promisify(execFile)('mkfifo', [path]);
+      return path;
+    },
+    /^: this is a pipe or a device; write its data to a file first$/,
+  ],
+  [
+    'a pointer of Git LFS',
+    () => fileOf('version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n'),
+    /^: the file is a pointer to a file in Git LFS; download the file itself: git lfs pull$/,
+  ],
+  [
+    'a table whose header has a million columns',
+    () => fileOf(`submit,duration,${'c,'.repeat(1_000_000)}d\n`),
+    /^:1: the line is longer than 1 MiB; /,
+  ],
+  [
+    'a table whose header has thousands of columns',
+    () => fileOf(`submit,duration${Array.from({ length: 5_000 }, (_, i) => `,c${i}`).join('')}\n`),
+    /^:1: the header has 5002 columns, more than 4096; /,
+  ],
+  [
+    'a row of millions of empty cells',
+    () => fileOf(`JobID|Submit|ElapsedRaw\n${'|'.repeat(4_000_000)}\n`),
+    /^:2: the line is longer than 1 MiB; /,
+  ],
+  [
+    'an SWF line of millions of fields',
+    () => fileOf(`; SWF\n${'1 '.repeat(4_000_000)}\n`),
+    /^:2: the line has more than 100 fields instead of 18; /,
+  ],
+  [
+    'a job of too many tasks',
+    () =>
+      fileOf(
+        `{"schema":"goshawk.trace/1"}\n{"submitSeconds":0,"durationsSeconds":[${'1,'.repeat(1_000_000)}1]}\n`,
+      ),
+    /^:2: durationsSeconds has 1000001 tasks; a job has at most 1000000$/,
+  ],
+  [
+    'a .tr job of too many tasks',
+    () => fileOf(`0 1000001 1${' 1'.repeat(1_000_001)}\n`),
+    /^:1: the number of tasks is '1000001'; it must be a whole number from 1 to 1000000$/,
+  ],
+  [
+    'JSON lists nested a hundred thousand deep',
+    () => fileOf(`{"workflow":{"tasks":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`),
+    /^:1: workflow\.tasks\[0\] is '\[…\]'; it must be an object$/,
+  ],
+  [
+    'a Batsim profile that repeats others 50^18 times',
+    () => {
+      const repeated = Array.from({ length: 18 }, (_, i) => [
+        `p${i}`,
+        { type: 'composed', seq: Array<string>(50).fill(`p${i + 1}`) },
+      ]);
+      const profiles = { ...Object.fromEntries(repeated), p18: { type: 'delay', delay: 1 } };
+      const jobs = [{ id: 1, subtime: 0, res: 1, profile: 'p0' }];
+      return fileOf(JSON.stringify({ nb_res: 1, jobs, profiles }));
+    },
+    /^: the trace contains no usable job \(1 jobs whose profile is not a delay/,
+  ],
+  [
+    'a Batsim profile that contains itself',
+    () => {
+      const profiles = { p: { type: 'composed', seq: ['p', 'p'] } };
+      const jobs = [{ id: 1, subtime: 0, res: 1, profile: 'p' }];
+      return fileOf(JSON.stringify({ nb_res: 1, jobs, profiles }));
+    },
+    /^: the trace contains no usable job \(1 jobs whose profile is not a delay/,
+  ],
+];
+
+describe.each([...CASES, ...EXTREMES])('%s', (_, make, line) => {
   it('is reported in one line with its location, and nothing is written', async () => {
     const path = await make();
     const out = await mkdtemp(join(parent, 'out-'));

@@ -34,6 +34,14 @@ export function checkCounts(given: Readonly<Record<string, number | undefined>>)
 
 const SHOWN_MAX = 40;
 
+/** Quotes a JSON value in an error; lists and objects, which may be huge, are abbreviated. */
+export function quoteJson(value: unknown): string {
+  if (typeof value === 'string') return quote(JSON.stringify(value.slice(0, SHOWN_MAX + 1)));
+  if (typeof value !== 'object' || value === null) return quote(String(JSON.stringify(value)));
+  const isEmpty = Object.keys(value).length === 0;
+  return Array.isArray(value) ? `'[${isEmpty ? '' : '…'}]'` : `'{${isEmpty ? '' : '…'}}'`;
+}
+
 /** Quotes text from a file in an error, truncated if it is long. */
 export function quote(text: string): string {
   const shown = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;

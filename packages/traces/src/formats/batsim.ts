@@ -24,6 +24,7 @@ async function* readBatsim(file: string, tally = new Tally()): AsyncGenerator<Pa
   const workload = document.object(document.value, []);
   const profiles = document.object(workload.profiles, ['profiles']);
   const packer = new JobPacker();
+  const delays = new Map<string, number | undefined>();
   for (const [i, each] of document.list(workload.jobs, ['jobs']).entries()) {
     const path = ['jobs', i];
     const job = document.object(each, path);
@@ -35,7 +36,7 @@ async function* readBatsim(file: string, tally = new Tally()): AsyncGenerator<Pa
     if (!Object.hasOwn(profiles, profile))
       throw document.wrong([...path, 'profile'], profile, 'it must be the name of a profile of this file');
     const walltime = job.walltime === undefined || Number(job.walltime) < 0 ? undefined : seconds('walltime');
-    const delay = delayOf(document, profiles, profile, 0);
+    const delay = delayOf(document, profiles, profile, delays);
     if (delay === undefined) {
       tally.add({
         code: 'jobs-without-delay',
@@ -62,22 +63,36 @@ async function* readBatsim(file: string, tally = new Tally()): AsyncGenerator<Pa
 
 const DELAYS = ['delay', 'DelayProfile'];
 const SEQUENCES = ['composed', 'sequence', 'SequentialCompositionProfile'];
-/** Maximum depth of nested sequences; deeper ones are cyclic. */
-const DEPTH_MAX = 20;
-
-/** Seconds that a profile takes on any machine; undefined if it depends on the machine. */
+/**
+ * Seconds that a profile takes on any machine; undefined if it depends on the machine, or contains itself.
+ *
+ * @param delays results by name, because nested sequences may name a profile exponentially often
+ */
 function delayOf(
   document: JsonDocument,
   profiles: Readonly<Record<string, unknown>>,
   name: string,
-  depth: number,
+  delays: Map<string, number | undefined>,
+): number | undefined {
+  if (!delays.has(name)) {
+    delays.set(name, undefined);
+    delays.set(name, computedDelayOf(document, profiles, name, delays));
+  }
+  return delays.get(name);
+}
+
+function computedDelayOf(
+  document: JsonDocument,
+  profiles: Readonly<Record<string, unknown>>,
+  name: string,
+  delays: Map<string, number | undefined>,
 ): number | undefined {
   const path: JsonPath = ['profiles', name];
   const profile = document.object(profiles[name], path);
   const type = document.text(profile.type, [...path, 'type']);
   if (DELAYS.includes(type))
     return document.number(profile.delay, [...path, 'delay'], isSeconds, SECONDS_ADVICE);
-  if (!SEQUENCES.includes(type) || depth > DEPTH_MAX) return undefined;
+  if (!SEQUENCES.includes(type)) return undefined;
   const repeat = document.number(
     profile.repeat ?? profile.nb ?? 1,
     [...path, 'repeat'],
@@ -89,7 +104,7 @@ function delayOf(
     const part = document.text(each, [...path, 'seq', i]);
     if (!Object.hasOwn(profiles, part))
       throw document.wrong([...path, 'seq', i], part, 'it must be the name of a profile of this file');
-    const seconds = delayOf(document, profiles, part, depth + 1);
+    const seconds = delayOf(document, profiles, part, delays);
     if (seconds === undefined) return undefined;
     sum += seconds;
   }

@@ -4,8 +4,8 @@ import { createGunzip } from 'node:zlib';
 import { WorkloadError } from '../errors.js';
 import type { Tallied } from '../tally.js';
 
-/** Maximum length of a line: a job of about four million tasks. */
-const LINE_BYTES_MAX = 64 * 1024 * 1024;
+/** Maximum length of a line: a job of a million tasks has about 20 MiB. */
+const LINE_BYTES_MAX = 32 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 10;
 /** Some Windows editors write this at the start of UTF-8 files. */
@@ -118,7 +118,7 @@ export async function beginningOf(file: string): Promise<Beginning | undefined> 
 }
 
 /** Maximum size of JSON and XML documents, which are read at once and need several times as much memory. */
-const DOCUMENT_BYTES_MAX = 256 * 1024 * 1024;
+const DOCUMENT_BYTES_MAX = 128 * 1024 * 1024;
 
 /** Reads a text file. @throws WorkloadError if it is too large */
 export async function readDocument(file: string): Promise<string> {
@@ -153,6 +153,8 @@ export function emptyTrace(file: string, advice: string, tallied: readonly Talli
   );
 }
 
+const LFS_POINTER = 'version https://git-lfs';
+
 /** First bytes of files that must be converted first, and how. */
 const FOREIGN: readonly (readonly [magic: readonly number[], is: string, convert: string])[] = [
   [[0x28, 0xb5, 0x2f, 0xfd], 'compressed with zstd', 'decompress it first: zstd -d FILE, or gzip it'],
@@ -164,8 +166,9 @@ const FOREIGN: readonly (readonly [magic: readonly number[], is: string, convert
   [[0xff, 0xfe], 'UTF-16 text', 'convert it first: iconv -f UTF-16 -t UTF-8 FILE'],
   [[0xfe, 0xff], 'UTF-16 text', 'convert it first: iconv -f UTF-16 -t UTF-8 FILE'],
   [[0x50, 0x41, 0x52, 0x31], 'a Parquet file', 'convert it to CSV first'],
+  [[...Buffer.from(LFS_POINTER)], 'a pointer to a file in Git LFS', 'download the file itself: git lfs pull'],
 ];
-const MAGIC_BYTES = 6;
+const MAGIC_BYTES = LFS_POINTER.length;
 
 /** @throws WorkloadError for a file with another compression or encoding */
 async function isGzipped(file: string): Promise<boolean> {
@@ -202,11 +205,13 @@ export async function namesIn(folder: string): Promise<string[]> {
   return (await orUnreadable(folder, readdir(folder))).sort();
 }
 
-/** Rejects paths that are not regular files. */
+/** Rejects paths that are not regular files. Opening a pipe would wait for a writer, and its data can be read only once. */
 async function checkFile(path: string): Promise<void> {
-  if (await isFolder(path)) {
+  const found = await orUnreadable(path, stat(path));
+  if (found.isDirectory())
     throw new WorkloadError('this is a folder', 'use one of the trace files in it', { file: path });
-  }
+  if (!found.isFile())
+    throw new WorkloadError('this is a pipe or a device', 'write its data to a file first', { file: path });
 }
 
 async function orUnreadable<T>(path: string, reading: Promise<T>): Promise<T> {

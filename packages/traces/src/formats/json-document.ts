@@ -1,4 +1,4 @@
-import { quote, WorkloadError } from '../errors.js';
+import { quote, quoteJson, WorkloadError } from '../errors.js';
 import { readDocument } from './files.js';
 
 /** Path of a value in a document: `['jobs', 3, 'res']`. */
@@ -51,7 +51,7 @@ export class JsonDocument {
 
   wrong(path: JsonPath, value: unknown, advice: string): WorkloadError {
     const name = pathInWords(path);
-    const is = value === undefined ? 'is missing' : `is ${quote(JSON.stringify(value))}`;
+    const is = value === undefined ? 'is missing' : `is ${quoteJson(value)}`;
     return this.fault(path, `${name === '' ? 'the document' : name} ${is}`, advice);
   }
 
@@ -72,7 +72,11 @@ function pathInWords(path: JsonPath): string {
 /** @throws WorkloadError with line and column if the file is not JSON */
 export async function readJsonDocument(file: string): Promise<JsonDocument> {
   const text = await readDocument(file);
-  return new JsonDocument(file, text, 0, parsed(file, text, 0, text.length));
+  try {
+    return new JsonDocument(file, text, 0, JSON.parse(text));
+  } catch {
+    throw notJson(file, text, scan(text, 0).fault ?? text.length);
+  }
 }
 
 /** Returns the consecutive JSON values of a file. @throws as `readJsonDocument` */
@@ -80,29 +84,26 @@ export async function readJsonValues(file: string): Promise<JsonDocument[]> {
   const text = await readDocument(file);
   const documents: JsonDocument[] = [];
   for (let at = skipBlanks(text, 0); at < text.length; ) {
-    const { end } = scan(text, at);
-    documents.push(new JsonDocument(file, text, at, parsed(file, text, at, end ?? text.length)));
-    at = skipBlanks(text, end ?? text.length);
+    const { end, fault } = scan(text, at);
+    if (end === undefined) throw notJson(file, text, fault ?? text.length);
+    documents.push(new JsonDocument(file, text, at, JSON.parse(text.slice(at, end))));
+    at = skipBlanks(text, end);
   }
   return documents;
 }
 
-function parsed(file: string, text: string, from: number, to: number): unknown {
-  try {
-    return JSON.parse(from === 0 && to === text.length ? text : text.slice(from, to));
-  } catch {
-    const at = scan(text, from).fault ?? text.length;
-    const line = lineOf(text, at);
-    const column = at - text.lastIndexOf('\n', at - 1);
-    const isEnd = text.slice(at).trim() === '';
-    throw new WorkloadError(
-      isEnd
-        ? 'the JSON document ends too early'
-        : `column ${column}: not JSON: ${quote(text.slice(at, at + 20).split('\n', 1)[0]!)}`,
-      'copy or export the file again',
-      { file, line },
-    );
-  }
+/** @param at offset of the error */
+function notJson(file: string, text: string, at: number): WorkloadError {
+  const line = lineOf(text, at);
+  const column = at - text.lastIndexOf('\n', at - 1);
+  const isEnd = text.slice(at).trim() === '';
+  return new WorkloadError(
+    isEnd
+      ? 'the JSON document ends too early'
+      : `column ${column}: not JSON: ${quote(text.slice(at, at + 20).split('\n', 1)[0]!)}`,
+    'copy or export the file again',
+    { file, line },
+  );
 }
 
 function lineOf(text: string, at: number): number {
@@ -112,14 +113,20 @@ function lineOf(text: string, at: number): number {
 }
 
 function skipBlanks(text: string, from: number): number {
+  const code = text.charCodeAt(from);
+  if (code > SPACE && code < 0x80) return from;
   BLANKS.lastIndex = from;
   return BLANKS.test(text) ? BLANKS.lastIndex : from;
 }
 
+const SPACE = 0x20;
 const BLANKS = /[\s\ufeff]*/y;
-const TOKEN =
+/** Tokens by their first character. */
+const STRING =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON strings hold none.
-  /\s*(?:([{}[\],:])|("[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null))/y;
+  /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y;
+const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null/y;
+const MARKS = '{}[],:';
 
 interface Scanned {
   /** Offset after the value; undefined if it is not JSON. */
@@ -140,23 +147,22 @@ function scan(text: string, from: number, path: JsonPath = []): Scanned {
   let found: number | undefined;
   let expects: 'value' | 'key' | 'colon' | 'next' = 'value';
   let isFirst = false;
-  TOKEN.lastIndex = from;
-  for (;;) {
-    const before = TOKEN.lastIndex;
-    const token = TOKEN.exec(text);
-    if (token === null) return { ...(found === undefined ? {} : { found }), fault: skipBlanks(text, before) };
-    const [, mark, string, scalar] = token;
-    const at = TOKEN.lastIndex - (mark ?? string ?? scalar)!.length;
+  for (let end = from; ; ) {
+    const at = skipBlanks(text, end);
+    const first = text[at] ?? '';
+    const mark = first !== '' && MARKS.includes(first) ? first : undefined;
+    const token = first === '"' ? STRING : SCALAR;
+    token.lastIndex = at;
+    if (mark === undefined && !token.test(text))
+      return { ...(found === undefined ? {} : { found }), fault: at };
+    end = mark === undefined ? token.lastIndex : at + 1;
     const inner = around.at(-1);
     const closes = mark === '}' ? inner?.isList === false : mark === ']' && inner?.isList === true;
     if (closes && (expects === 'next' || isFirst)) {
       around.pop();
       matched = Math.min(matched, around.length);
       expects = 'next';
-    } else if (
-      expects === 'value' &&
-      (string !== undefined || scalar !== undefined || mark === '{' || mark === '[')
-    ) {
+    } else if (expects === 'value' && (mark === undefined || mark === '{' || mark === '[')) {
       const depth = around.length;
       if (depth === 0) found ??= at;
       else if (matched === depth - 1 && depth <= path.length && inner!.step === path[depth - 1]) {
@@ -170,8 +176,9 @@ function scan(text: string, from: number, path: JsonPath = []): Scanned {
         isFirst = true;
         continue;
       }
-    } else if (expects === 'key' && string !== undefined) {
-      inner!.step = JSON.parse(string) as string;
+    } else if (expects === 'key' && first === '"') {
+      // Only a key on the path is compared.
+      inner!.step = around.length <= path.length ? (JSON.parse(text.slice(at, end)) as string) : '';
       expects = 'colon';
     } else if (expects === 'colon' && mark === ':') {
       expects = 'value';
@@ -183,7 +190,6 @@ function scan(text: string, from: number, path: JsonPath = []): Scanned {
       return { ...(found === undefined ? {} : { found }), fault: at };
     }
     isFirst = false;
-    if (around.length === 0 && expects === 'next')
-      return { ...(found === undefined ? {} : { found }), end: TOKEN.lastIndex };
+    if (around.length === 0 && expects === 'next') return { ...(found === undefined ? {} : { found }), end };
   }
 }

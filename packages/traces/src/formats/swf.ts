@@ -30,6 +30,8 @@ const FIELDS = [
   'think time',
 ] as const;
 type Field = (typeof FIELDS)[number];
+/** Maximum number of fields of a line; some archives add columns. */
+const FIELDS_MAX = 100;
 const PLACE_OF = Object.fromEntries(FIELDS.map((name, place) => [name, place])) as Record<Field, number>;
 
 /** Fields that jobs cannot represent; reported if a line has one. */
@@ -70,7 +72,7 @@ export const swf = {
 
 /** Whether a line without preceding comments is SWF rather than `.tr`, which also starts with numbers. */
 function looksLikeSwf(line: string): boolean {
-  const fields = line.trim().split(/\s+/);
+  const fields = line.trim().split(/\s+/, 2 * FIELDS_MAX);
   if (
     fields.length < FIELDS.length ||
     !fields.slice(0, FIELDS.length).every((field) => !Number.isNaN(decimal(field)))
@@ -114,7 +116,7 @@ class SwfReader {
   add(packer: JobPacker, line: string): void {
     this.#line++;
     if (line === '' || line.startsWith(';')) return;
-    const texts = line.split(/\s+/);
+    const texts = line.split(/\s+/, FIELDS_MAX + 1);
     const numbers = this.#numbersOf(texts);
     // −1: unknown.
     const known = (name: Field): number | undefined => {
@@ -155,9 +157,10 @@ class SwfReader {
   }
 
   #numbersOf(texts: readonly string[]): number[] {
-    if (texts.length < FIELDS.length) {
+    if (texts.length < FIELDS.length || texts.length > FIELDS_MAX) {
+      const count = texts.length > FIELDS_MAX ? `more than ${FIELDS_MAX}` : texts.length;
       throw new WorkloadError(
-        `the line has ${texts.length} fields instead of ${FIELDS.length}`,
+        `the line has ${count} fields instead of ${FIELDS.length}`,
         `each line must be a job of ${FIELDS.length} numbers`,
         { file: this.#file, line: this.#line },
       );

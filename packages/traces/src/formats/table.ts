@@ -17,14 +17,19 @@ interface Style {
   readonly hasQuotes: boolean;
 }
 
+/** Maximum length of a line. */
+const LINE_BYTES_MAX = 1024 * 1024;
 /** Maximum length of one record, so that an unclosed quote does not swallow the rest of a large file. */
-const RECORD_CHARACTERS_MAX = 16 * 1024 * 1024;
+const RECORD_CHARACTERS_MAX = 2 * LINE_BYTES_MAX;
+/** Maximum number of columns of a header. */
+export const COLUMNS_MAX = 4_096;
+const NEWLINE = 10;
 
 /**
  * Records of a delimited text file, optionally gzipped, including the header; blank lines and blanks around cells are
  * removed.
  *
- * @throws WorkloadError with file and line if quotes do not match
+ * @throws WorkloadError with file and line if quotes do not match, or if a line is too long
  */
 export async function* readRecords(file: string, { delimiter, hasQuotes }: Style): AsyncGenerator<Row> {
   const options: Options = {
@@ -36,17 +41,26 @@ export async function* readRecords(file: string, { delimiter, hasQuotes }: Style
     trim: true,
     max_record_size: RECORD_CHARACTERS_MAX,
   };
-  const source = Readable.from(readChunks(file));
+  const source = Readable.from(chunksOfShortLines(file));
   const parser = parse(options);
   // `pipe` does not forward read errors.
   source.on('error', (error) => parser.destroy(error));
   source.pipe(parser);
+  let isHeader = true;
   try {
     for await (const { record, info } of parser as AsyncIterable<{
       record: string[];
       info: { lines: number };
     }>) {
       if (record.length === 1 && record[0] === '') continue;
+      if (isHeader && record.length > COLUMNS_MAX) {
+        throw new WorkloadError(
+          `the header has ${record.length} columns, more than ${COLUMNS_MAX}`,
+          'check that this is a table with a job per row',
+          { file, line: info.lines },
+        );
+      }
+      isHeader = false;
       yield { file, line: info.lines, cells: record };
     }
   } catch (cause) {
@@ -61,6 +75,29 @@ export async function* readRecords(file: string, { delimiter, hasQuotes }: Style
     );
   } finally {
     source.destroy();
+  }
+}
+
+/** Chunks of a file. Without a limit a line of 60 MB, which may have as many cells, would take gigabytes. */
+async function* chunksOfShortLines(file: string): AsyncGenerator<Buffer> {
+  let line = 1;
+  let length = 0;
+  for await (const chunk of readChunks(file, () => line)) {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      line++;
+      length = 0;
+      start = end + 1;
+    }
+    length += chunk.length - start;
+    if (length > LINE_BYTES_MAX) {
+      throw new WorkloadError(
+        `the line is longer than ${LINE_BYTES_MAX / 1024 / 1024} MiB`,
+        'check that this is a table with a job per row',
+        { file, line },
+      );
+    }
+    yield chunk;
   }
 }
 

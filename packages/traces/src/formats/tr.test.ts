@@ -88,7 +88,7 @@ describe('readTr', () => {
     ['0 2.5 5 5 5', "the number of tasks is '2.5'"],
     ['0 -1 5', "the number of tasks is '-1'"],
     ['0 1e300 5 5', "the number of tasks is '1e300'"],
-    ['0 999999999 5 5', '999999998 of 999999999 task durations are missing'],
+    ['0 999999 5 5', '999998 of 999999 task durations are missing'],
     ['0 1 mean 5', "the mean task duration is 'mean'"],
     ['-1 1 5 5', "the submission time is '-1'"],
     ['nan 1 5 5', "the submission time is 'nan'"],

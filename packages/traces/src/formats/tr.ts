@@ -3,7 +3,7 @@ import { featuresAt, type SideFile } from '../features.js';
 import type { Jobs } from '../job.js';
 import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
-import { isSeconds, SECONDS_ADVICE } from './fields.js';
+import { isSeconds, isTaskCount, SECONDS_ADVICE, TASKS_ADVICE } from './fields.js';
 import { readWholeLines } from './files.js';
 import type { TraceFormat } from './trace-format.js';
 
@@ -83,11 +83,8 @@ export class TrParser {
         `each line must be ${TR_LAYOUT}`,
       );
     }
-    if (!Number.isSafeInteger(tasks) || tasks < 1) {
-      throw this.#wrong(
-        `the number of tasks is ${quote(fields.token(atTasks))}`,
-        'it must be a whole number of at least 1',
-      );
+    if (!isTaskCount(tasks)) {
+      throw this.#wrong(`the number of tasks is ${quote(fields.token(atTasks))}`, TASKS_ADVICE);
     }
     if (!isSeconds(meanSeconds)) {
       throw this.#wrong(`the mean task duration is ${quote(fields.token())}`, SECONDS_ADVICE);

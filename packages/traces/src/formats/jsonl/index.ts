@@ -1,5 +1,5 @@
 import { meanOf, present } from '@goshawk/core';
-import { quote, WorkloadError } from '../../errors.js';
+import { quote, quoteJson, WorkloadError } from '../../errors.js';
 import type { Jobs, TraceJob } from '../../job.js';
 import { JobPacker, type PackedJobs } from '../../packed-jobs.js';
 import { readLineBatches } from '../files.js';
@@ -49,7 +49,7 @@ function parseLine(text: string, isHeaded: boolean, file: string, line: number):
     const schema = (value as { schema?: unknown } | null)?.schema;
     if (schema === JSONL_SCHEMA) return undefined;
     if (schema !== undefined) {
-      throw new FieldProblem(`the schema is ${quote(JSON.stringify(schema))}`, `expected ${JSONL_SCHEMA}`);
+      throw new FieldProblem(`the schema is ${quoteJson(schema)}`, `expected ${JSONL_SCHEMA}`);
     }
     if (!isHeaded) throw new FieldProblem('the trace has no header', `start it with ${HEADER}`);
     return parseJob(value);

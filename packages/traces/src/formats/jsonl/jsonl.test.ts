@@ -78,7 +78,7 @@ describe('readJsonl', () => {
 
   it.each([
     ['{"submitSeconds":1,"durationsSeconds":[2]', /not JSON: '\{"submitSeconds":1,/],
-    ['[1]', /the job is '\[1\]'; it must be an object/],
+    ['[1]', /the job is '\[…\]'; it must be an object/],
     ['null', /the job is 'null'/],
     ['{"durationsSeconds":[2]}', /submitSeconds is missing; it must be a number of seconds, at least 0/],
     ['{"submitSeconds":-1,"durationsSeconds":[2]}', /submitSeconds is '-1'/],

@@ -1,7 +1,7 @@
 import { LIMITS, meanOf, PRIORITIES, type Priority, present, type Resources } from '@goshawk/core';
-import { quote } from '../../errors.js';
+import { quote, quoteJson } from '../../errors.js';
 import type { MachineShare, TraceJob, TraceStage } from '../../job.js';
-import { isSeconds } from '../fields.js';
+import { isSeconds, TASKS_MAX } from '../fields.js';
 import { inRunningOrder, type StageInFile } from '../stages.js';
 
 /** An error of a line, without its location; `advice` is the remedy. */
@@ -84,7 +84,7 @@ const OBJECT: Kind<JsonObject> = {
 function check<T>(value: unknown, kind: Kind<T>, where: string): T {
   if (kind.is(value)) return value;
   if (value === undefined) throw new FieldProblem(`${where} is missing`, `it must be ${kind.accepts}`);
-  throw new FieldProblem(`${where} is ${quote(JSON.stringify(value))}`, `it must be ${kind.accepts}`);
+  throw new FieldProblem(`${where} is ${quoteJson(value)}`, `it must be ${kind.accepts}`);
 }
 
 /** Checks that an object has no unknown fields, because a misspelled field would be ignored silently. */
@@ -102,6 +102,8 @@ function checkObject(value: unknown, known: readonly string[], where: string): J
 
 function checkDurations(value: unknown, where: string): Float64Array {
   const list = check(value, LIST, where);
+  if (list.length > TASKS_MAX)
+    throw new FieldProblem(`${where} has ${list.length} tasks`, `a job has at most ${TASKS_MAX}`);
   const durations = new Float64Array(list.length);
   for (let i = 0; i < list.length; i++) {
     const duration = list[i];
