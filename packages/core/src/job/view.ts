@@ -305,6 +305,8 @@ export const jobList = view({
   jobs: list(jobSummary, LIMITS.answerValuesMax),
   /** Number of jobs that match the filters, listed or not. */
   total: count,
+  /** Users with the most waiting tasks, if users have a limit. */
+  quotas: optional(list(userQuota, QUOTAS_LISTED_MAX)),
   /**
    * Number of jobs by state, ignoring the filter by state; ended jobs that are no longer in memory count only
    * without a filter by name.
@@ -312,8 +314,6 @@ export const jobList = view({
   counts: optional(taskCounts),
   /** The list is complete up to this position; undefined: to its end. */
   reached: optional(jobPlace),
-  /** Users with the most waiting tasks, if users have a limit. */
-  quotas: optional(list(userQuota, QUOTAS_LISTED_MAX)),
 });
 
 const taskRow = view({

@@ -468,10 +468,10 @@ export const MESSAGES = {
     request,
     states: list(name, 16),
     user: optional(name),
-    where: optional(jobFilter),
     /** Maximum number of ended jobs, newest first. */
     endedMax: count,
     jobsMax: count,
+    where: optional(jobFilter),
   }),
   readLogs: message('client', 'scheduler', 'Retried until answered.', {
     request,
