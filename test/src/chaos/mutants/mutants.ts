@@ -422,4 +422,12 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'ledger.retried(job, key, choice, now);',
     replace: '',
   },
+  {
+    seed: 51,
+    name: 'release-not-written',
+    what: 'a restarted scheduler holds jobs that were released',
+    file: 'scheduler/life/holds',
+    find: 'hold.set(false, undefined, now);\n        this.#s.ledger.updated(job, now);',
+    replace: 'hold.set(false, undefined, now);',
+  },
 ];
