@@ -1,4 +1,5 @@
 import type { Attribute } from './fields/records.js';
+import { isMet } from './needs/requirements.js';
 
 /** Attributes by name: those of a worker, such as its rack, or those that a job requires or prefers. */
 export type Attributes = Readonly<Record<string, string>>;
@@ -11,15 +12,9 @@ export function attributesByName(listed: readonly Attribute[]): Attributes {
     : Object.fromEntries(listed.map(({ name, value }) => [name, value]));
 }
 
-/** Whether a worker meets all wishes. A wish with comma-separated values is met by any one of them. */
+/** Whether a worker meets all wishes: requirements, or preferences, which have the same form. */
 export function meetsWishes(wishes: Attributes, attributes: Attributes): boolean {
-  for (const name in wishes) {
-    const wish = wishes[name]!;
-    const value = attributes[name];
-    // Called for every worker; most wishes have a single value, which needs no split.
-    if (value === undefined || !(wish.includes(',') ? wish.split(',').includes(value) : wish === value))
-      return false;
-  }
+  for (const name in wishes) if (!isMet(wishes[name]!, attributes[name])) return false;
   return true;
 }
 

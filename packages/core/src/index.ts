@@ -131,6 +131,8 @@ export { ROLES, type Role } from './messages/declaration.js';
 export { sharedByNumber } from './messages/shared.js';
 export * from './messages/table.js';
 export * from './nearest.js';
+export { FeasibleWorkers } from './needs/feasible-workers.js';
+export { Needs, NeedsTable } from './needs/needs.js';
 export * from './optional-package.js';
 export * from './ordered-numbers.js';
 export * from './paint.js';

@@ -2,7 +2,9 @@ import type {
   Address,
   Attributes,
   BatchPart,
+  FeasibleWorkers,
   Millis,
+  Needs,
   Priority,
   Segment,
   StageIndex,
@@ -150,8 +152,8 @@ export interface StageView {
   readonly distribution: readonly Segment[] | undefined;
   /** When the first waiting task arrived, or when a worker was last found for one. */
   readonly waitsSince: Millis;
-  /** Attributes that a worker must have to run the tasks; undefined: any worker is eligible. See `mayRun`. */
-  readonly requires: Attributes | undefined;
+  /** The demand and the required attributes; stages with equal needs share one object. */
+  readonly needs: Needs;
   /** The tasks start together or not at all. */
   readonly gang: boolean;
   /** Workers that its owner declined recently, usually because a retry must avoid them; undefined: none. */
@@ -199,6 +201,8 @@ export interface ClusterView {
   /** Total capacity of the open workers. */
   readonly capacity: Vector;
   readonly jobs: Iterable<JobView>;
+  /** Tells which registered workers could run a task if they were empty. */
+  readonly feasible: FeasibleWorkers<WorkerView>;
   /** Incremented by every change. */
   readonly version: number;
 }

@@ -1,32 +1,19 @@
-import { fitsIn, mayRun, type Vector } from '@goshawk/core';
+import { fitsIn, type Needs, type Vector } from '@goshawk/core';
 import type { StageView, WorkerView } from './contract.js';
 
-/** Properties that determine which workers fit a stage. */
-type Fitting = Pick<StageView, 'demand' | 'requires'> & Partial<Pick<StageView, 'declinedBy'>>;
-
 /** Whether a task of the stage can start at the worker now, and its owner has not declined the worker recently. */
-export function fitsNow(stage: Fitting, worker: WorkerView): boolean {
-  return hasRoom(stage, worker) && stage.declinedBy?.has(worker) !== true;
+export function fitsNow({ needs, declinedBy }: StageView, worker: WorkerView): boolean {
+  return hasRoom(needs, worker) && declinedBy?.has(worker) !== true;
 }
 
-/** Whether a task of the stage is permitted at the worker and fits now. */
-export function hasRoom(stage: Pick<StageView, 'demand' | 'requires'>, worker: WorkerView): boolean {
-  return fitsIn(stage.demand, worker.free) && mayRun(worker, stage);
+/** Whether such a task is permitted at the worker and fits now. */
+export function hasRoom(needs: Needs, worker: WorkerView): boolean {
+  return fitsIn(needs.demand, worker.free) && needs.permits(worker);
 }
 
-/** Whether a task of the stage is permitted at the worker and would fit if it were empty. */
-export function fitsEver(stage: Pick<StageView, 'demand' | 'requires'>, worker: WorkerView): boolean {
-  return fitsIn(stage.demand, worker.capacity) && mayRun(worker, stage);
-}
-
-/** A key that is equal for all stages that fit the same workers. */
-export function needsOf({ demand, requires }: Pick<StageView, 'demand' | 'requires'>): string {
-  return requires === undefined ? demand.join() : `${demand.join()} ${JSON.stringify(requires)}`;
-}
-
-/** Whether a task of the stage is permitted at the worker, regardless of room. */
-export function mayRunAt(stage: Pick<StageView, 'requires'>, worker: WorkerView): boolean {
-  return mayRun(worker, stage);
+/** Whether such a task is permitted at the worker and would fit if it were empty. */
+export function fitsEver(needs: Needs, worker: WorkerView): boolean {
+  return fitsIn(needs.demand, worker.capacity) && needs.permits(worker);
 }
 
 /** Number of tasks that must start together: all tasks of a gang, else 1. */

@@ -1,4 +1,4 @@
-import { LIMITS, type Millis, SLOT } from '@goshawk/core';
+import { LIMITS, type Millis, type Needs, SLOT } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -11,7 +11,7 @@ import type {
   StageView,
   WorkerView,
 } from './contract.js';
-import { fitsNow, needsOf } from './fitting.js';
+import { fitsNow } from './fitting.js';
 
 /** A policy that threw plans again after this time even if nothing has changed. ms */
 const AGAIN_MS: Millis = 1_000;
@@ -109,15 +109,15 @@ export class GuardedPolicy implements CentralPolicy {
     // Starts at a different worker each time, because an owner may decline one repeatedly.
     const first = this.#failures % Math.max(1, free.length);
     let workers = [...free.slice(first), ...free.slice(0, first)];
-    const fitNowhere = new Set<string>();
+    const fitNowhere = new Set<Needs>();
     for (const stage of [...this.#waiting.values()].flatMap((stages) => [...stages])) {
       if (workers.length === 0) return;
-      if (fitNowhere.has(needsOf(stage))) continue;
+      if (fitNowhere.has(stage.needs)) continue;
       for (const worker of workers) {
         while (stage.waiting > 0 && fitsNow(stage, worker))
           if (draft.start(stage, worker) === undefined) break;
       }
-      if (stage.waiting > 0) fitNowhere.add(needsOf(stage));
+      if (stage.waiting > 0) fitNowhere.add(stage.needs);
       workers = workers.filter(isFree);
     }
   }

@@ -4,8 +4,6 @@ import {
   type BookedStage,
   type CentralPolicy,
   type ClusterBooks,
-  fitsEver,
-  needsOf,
   type QueueLine,
 } from '@goshawk/policies';
 import { isActive, type WorkerRecord } from '../cluster/registry.js';
@@ -84,19 +82,6 @@ export class WaitingLine {
     return { needs, ...limits, freeSlots, longRunning, unmatched: this.#books.waitingTasks };
   }
 
-  /** Returns a function that tells whether any known worker, if empty, could run a task of the stage. */
-  #couldRun(): (stage: BookedStage) => boolean {
-    const workers = [...this.#books.workers];
-    const known = new Map<string, boolean>();
-    return (stage) => {
-      const needs = needsOf(stage);
-      const could =
-        known.get(needs) ?? (workers.length === 0 || workers.some((worker) => fitsEver(stage, worker)));
-      known.set(needs, could);
-      return could;
-    };
-  }
-
   #limits(line: QueueLine | undefined): Limits {
     const slots = Math.floor(slotsIn(this.#books.capacity));
     return { slots, longLimit: line?.longLimit ?? slots };
@@ -106,11 +91,11 @@ export class WaitingLine {
     const jobs = new Set<BookedJob>();
     let tasks = 0;
     let workMs = 0;
-    const couldRun = this.#couldRun();
+    const { feasible } = this.#books;
     for (const other of [...this.#books.jobs].flatMap(waitingStages)) {
       const isBefore = line === undefined ? isOlder(other, stage) : line.comesBefore(other, stage);
       // A stage that no worker could run delays no other.
-      if (other === stage || !isBefore || !couldRun(other)) continue;
+      if (other === stage || !isBefore || (feasible.size > 0 && !feasible.has(other.needs))) continue;
       jobs.add(other.job);
       tasks += other.waiting;
       workMs += other.waiting * other.estimateMs;

@@ -1,11 +1,13 @@
 import {
   type Address,
   addVector,
+  FeasibleWorkers,
   GPU,
   grantOf,
   invariant,
   type JobNumber,
   type Millis,
+  NeedsTable,
   projectGrantOf,
   ResourceNames,
   SLOT,
@@ -35,11 +37,13 @@ import { RunningLimits } from './user-limits.js';
  */
 export class ClusterBooks implements ClusterView {
   readonly names = new ResourceNames();
+  readonly feasible = new FeasibleWorkers<BookedWorker>();
   readonly capacity: number[] = [];
   version = 0;
   /** Incremented when the number of long runs of any worker changes. */
   longChanges = 0;
   readonly #workers = new Map<Address, BookedWorker>();
+  readonly #needs = new NeedsTable();
   readonly #byId: (BookedWorker | undefined)[] = [];
   /** Owners by all of their addresses. */
   readonly #owners = new Map<Address, BookedOwner>();
@@ -94,6 +98,7 @@ export class ClusterBooks implements ClusterView {
     const worker = new BookedWorker(this.#ids.worker.take(), address, capacity, attributes, gpuAt);
     this.#workers.set(address, worker);
     this.#byId[worker.id] = worker;
+    this.feasible.add(worker);
     this.version++;
     return worker;
   }
@@ -111,6 +116,7 @@ export class ClusterBooks implements ClusterView {
     this.setOpen(worker, false);
     this.#workers.delete(worker.address);
     this.#byId[worker.id] = undefined;
+    this.feasible.delete(worker);
     this.#leaving.push(() => this.#ids.worker.free(worker.id));
     this.#tellOfWorker({ kind: 'left', worker });
   }
@@ -335,10 +341,24 @@ export class ClusterBooks implements ClusterView {
   stage(job: BookedJob, index: StageIndex, facts: StageFacts): BookedStage {
     const known = job.stageAt(index);
     if (known !== undefined) {
-      if (known.learn(facts)) this.#tellOfJob({ kind: 'waiting', stage: known });
+      const isNew = known.learn(facts);
+      if (this.#requires(known, facts.requires) || isNew) this.#tellOfJob({ kind: 'waiting', stage: known });
       return known;
     }
-    return job.addStage(this.#ids.stage.take(), index, facts);
+    const needs = this.#needs.take(facts.demand, facts.requires);
+    return job.addStage(this.#ids.stage.take(), index, needs, facts);
+  }
+
+  /**
+   * Requirements never change, but may arrive late: a run that a worker reports to a new central does not include
+   * them. @returns whether they are new
+   */
+  #requires(stage: BookedStage, requires: Attributes | undefined): boolean {
+    const { needs } = stage;
+    if (requires === undefined || needs.requires !== undefined) return false;
+    stage.needs = this.#needs.take(needs.demand, requires);
+    this.#leaving.push(() => this.#needs.release(needs));
+    return true;
   }
 
   /** Sets the number of waiting tasks, from which the owner chooses when it binds one. */
@@ -363,13 +383,10 @@ export class ClusterBooks implements ClusterView {
   /** Admits as many waiting tasks of each user as the limits allow. */
   #keepLimits(): void {
     if (!this.#limits.hasChanges) return;
-    this.#limits.allot(
-      () => this.workers,
-      (stage, tasks) => {
-        stage.held += stage.waiting - tasks;
-        this.#show(stage, tasks);
-      },
-    );
+    this.#limits.allot(this.feasible, (stage, tasks) => {
+      stage.held += stage.waiting - tasks;
+      this.#show(stage, tasks);
+    });
   }
 
   /** Whether any user has a limit on running tasks. */
@@ -412,7 +429,10 @@ export class ClusterBooks implements ClusterView {
     this.#leaves(job);
     this.#leaving.push(() => {
       this.#ids.job.free(job.id);
-      for (const stage of job.allStages) this.#ids.stage.free(stage.id);
+      for (const { id, needs } of job.allStages) {
+        this.#ids.stage.free(id);
+        this.#needs.release(needs);
+      }
     });
     this.#tellOfJob({ kind: 'gone', job });
   }
@@ -421,7 +441,7 @@ export class ClusterBooks implements ClusterView {
 
   /** Whether one more task of the stage could start at the worker. */
   canStart(stage: BookedStage, worker: BookedWorker): boolean {
-    return stage.waiting > 0 && worker.open && hasRoom(stage, worker);
+    return stage.waiting > 0 && worker.open && hasRoom(stage.needs, worker);
   }
 
   /** @returns undefined if `canStart` is false */
@@ -434,7 +454,7 @@ export class ClusterBooks implements ClusterView {
 
   /** Queues a named task at the worker. @returns undefined if none waits, or if it could never run there */
   place(stage: BookedStage, worker: BookedWorker, now: Millis): BookedRun | undefined {
-    if (stage.named === 0 || !worker.open || !fitsEver(stage, worker)) return undefined;
+    if (stage.named === 0 || !worker.open || !fitsEver(stage.needs, worker)) return undefined;
     const run = this.#take(stage, worker, now);
     run.isQueued = true;
     return this.#enter(run);

@@ -7,6 +7,7 @@ import {
   Gpus,
   type JobNumber,
   type Millis,
+  type Needs,
   type Priority,
   type Segment,
   type StageIndex,
@@ -134,8 +135,8 @@ export class BookedJob implements JobView {
     return this.#byIndex.get(index);
   }
 
-  addStage(id: number, index: StageIndex, facts: StageFacts): BookedStage {
-    const stage = new BookedStage(id, this, index, facts);
+  addStage(id: number, index: StageIndex, needs: Needs, facts: StageFacts): BookedStage {
+    const stage = new BookedStage(id, this, index, needs, facts);
     this.#byIndex.set(index, stage);
     if (stage.part !== 'pilots') {
       this.stages.push(stage);
@@ -191,6 +192,7 @@ export class BookedStage implements StageView {
   readonly job: BookedJob;
   readonly index: StageIndex;
   readonly demand: Vector;
+  needs: Needs;
   part: BatchPart = 'judged';
   after: readonly number[] = [];
   tasks = 0;
@@ -204,7 +206,6 @@ export class BookedStage implements StageView {
   estimateMs: Millis = 0;
   estimateFollows = false;
   distribution: readonly Segment[] | undefined;
-  requires: Attributes | undefined;
   gang = false;
   /** Workers that the owner declined, with the time. */
   declinedBy: Map<WorkerView, Millis> | undefined;
@@ -220,11 +221,12 @@ export class BookedStage implements StageView {
   /** The same tasks in order of arrival; may also contain tasks that no longer wait. */
   #order: Deque<number> | undefined;
 
-  constructor(id: number, job: BookedJob, index: StageIndex, facts: StageFacts) {
+  constructor(id: number, job: BookedJob, index: StageIndex, needs: Needs, facts: StageFacts) {
     this.id = id;
     this.job = job;
     this.index = index;
-    this.demand = facts.demand;
+    this.demand = needs.demand;
+    this.needs = needs;
     this.learn(facts);
   }
 
@@ -273,14 +275,12 @@ export class BookedStage implements StageView {
 
   /** Applies a report of the owner. @returns whether anything has changed */
   learn(facts: StageFacts): boolean {
-    const { distribution, requires } = this;
+    const { distribution } = this;
     const isNew = applyFacts<StageFields>(this, facts, STAGE_WATCHED_FIELDS);
     applyFacts<StageFields>(this, facts, STAGE_OTHER_FIELDS);
     // Compare by value, because each report creates a new list.
     if (!isSame(facts.distribution, distribution)) this.distribution = facts.distribution ?? distribution;
-    // Requirements never change, but may arrive late: a run that a worker reports to a new central does not include them.
-    this.requires ??= facts.requires;
-    return isNew || distribution !== this.distribution || requires !== this.requires;
+    return isNew || distribution !== this.distribution;
   }
 }
 

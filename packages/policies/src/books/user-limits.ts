@@ -1,7 +1,9 @@
 import {
+  type FeasibleWorkers,
   formatBytes,
   GPU,
   grantOf,
+  type Needs,
   projectGrantOf,
   type ResourceNames,
   SLOT,
@@ -10,7 +12,7 @@ import {
   unitsOf,
   type Vector,
 } from '@goshawk/core';
-import { fitsEver, hasRoom, needsOf } from '../fitting.js';
+import { hasRoom } from '../fitting.js';
 import type { BookedJob, BookedStage, BookedWorker } from './entries.js';
 
 /** Resources with limits, in the order of `amountsOf`. */
@@ -109,13 +111,11 @@ export class RunningLimits {
    *
    * @param show sets how many of a stage's tasks the policy sees
    */
-  allot(workers: () => Iterable<BookedWorker>, show: (stage: BookedStage, tasks: number) => void): void {
-    let known: BookedWorker[] | undefined;
-    const open = (): readonly BookedWorker[] => (known ??= [...workers()].filter((worker) => worker.open));
+  allot(feasible: FeasibleWorkers<BookedWorker>, show: (stage: BookedStage, tasks: number) => void): void {
     for (const pool of this.#changed) {
       const jobs = this.#pools.get(pool);
       if (jobs === undefined) continue;
-      if (this.#allotPool(jobs, open, show)) this.#short.add(pool);
+      if (this.#allotPool(jobs, feasible, show)) this.#short.add(pool);
       else this.#short.delete(pool);
     }
     this.#changed.clear();
@@ -124,7 +124,7 @@ export class RunningLimits {
   /** @returns whether the limits admit less than all waiting tasks */
   #allotPool(
     jobs: ReadonlySet<BookedJob>,
-    workers: () => readonly BookedWorker[],
+    feasible: FeasibleWorkers<BookedWorker>,
     show: (stage: BookedStage, tasks: number) => void,
   ): boolean {
     const accounts = new Map<string, Account>();
@@ -140,7 +140,7 @@ export class RunningLimits {
       for (const at of LIMITED.keys()) running[at] = used[at]!;
     waiting.sort((one, other) => orderOf(one.stage.job) - orderOf(other.stage.job));
     const short = isShort(waiting, (stage) => this.#amountsOf(stage.demand));
-    const order = short ? fittingFirst(waiting, workers()) : waiting;
+    const order = short ? fittingFirst(waiting, feasible) : waiting;
     for (const { stage, accounts: of } of order) {
       const amounts = this.#amountsOf(stage.demand);
       const wanted = stage.waiting + stage.held;
@@ -245,15 +245,14 @@ function isShort(
  */
 function fittingFirst<T extends { readonly stage: BookedStage }>(
   waiting: readonly T[],
-  workers: readonly BookedWorker[],
+  feasible: FeasibleWorkers<BookedWorker>,
 ): readonly T[] {
-  const ranks = new Map<string, number>();
-  const rankOf = ({ stage }: T): number => {
-    const needs = needsOf(stage);
+  const ranks = new Map<Needs, number>();
+  const rankOf = ({ stage: { needs } }: T): number => {
     let rank = ranks.get(needs);
     if (rank === undefined) {
-      const fits = workers.some((worker) => hasRoom(stage, worker));
-      rank = fits ? 0 : workers.some((worker) => fitsEver(stage, worker)) ? 1 : 2;
+      const able = feasible.for(needs).filter(({ open }) => open);
+      rank = able.some((worker) => hasRoom(needs, worker)) ? 0 : able.length > 0 ? 1 : 2;
       ranks.set(needs, rank);
     }
     return rank;

@@ -6,7 +6,7 @@ import { type FreeWorkers, isDemanding } from '../free-workers.js';
 import { RESERVATIONS_MAX, type Reservation, type Reservations, sampleOf } from '../reservations.js';
 import type { Gangs } from './gangs.js';
 import type { Limits } from './limits.js';
-import type { Needs } from './line.js';
+import type { WaitingNeeds } from './line.js';
 import type { Placement } from './placement.js';
 import type { Queue } from './queue.js';
 import type { Waiting } from './waiting.js';
@@ -75,7 +75,7 @@ export class Backfill {
     const stuck: StageView[] = [];
     // If all needs are equal and no CPU is free, a reservation could only cover the next free slot anyway.
     const isPlain = this.#waiting.needs.size === 1 && this.#free.withCpu === 0;
-    const mayReserve = (needs: Needs): boolean => needs.together > 1 || (!isPlain && isDemanding(needs));
+    const mayReserve = (needs: WaitingNeeds): boolean => needs.together > 1 || (!isPlain && isDemanding(needs.of));
     if (!this.#waiting.hasNeeds(mayReserve)) return stuck;
     const kinds = this.#limits.runnableKinds(now);
     for (const { stage, needs } of this.#waiting.firstOfNeeds(kinds, CONTENDERS_MAX, mayReserve)) {

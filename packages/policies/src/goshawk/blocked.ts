@@ -1,9 +1,9 @@
 import type { Millis } from '@goshawk/core';
 import type { WorkerView } from '../contract.js';
-import { fitsNow } from '../fitting.js';
+import { hasRoom } from '../fitting.js';
 import { KINDS } from './kinds.js';
 import type { Limits } from './limits.js';
-import type { Needs } from './line.js';
+import type { WaitingNeeds } from './line.js';
 import { CANDIDATES_MAX } from './placement.js';
 import type { Waiting } from './waiting.js';
 
@@ -44,7 +44,7 @@ export class Blocked {
     const room: number[] = [];
     for (const { free } of workers)
       for (const [index, amount] of free.entries()) room[index] = Math.max(room[index] ?? 0, amount);
-    const fits = (needs: Needs): boolean => workers.some((worker) => fitsNow(needs, worker));
+    const fits = ({ of }: WaitingNeeds): boolean => workers.some((worker) => hasRoom(of, worker));
     // A kind at its limit may run when the limit rises, which no change of room announces.
     const heldBack = KINDS.filter((kind) => !mayRun.has(kind));
     const held =

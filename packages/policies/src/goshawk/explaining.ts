@@ -1,6 +1,6 @@
 import { fitsIn, formatAttributes, type Millis } from '@goshawk/core';
 import type { ClusterView, PolicyExplanation, StageView, WorkerView } from '../contract.js';
-import { countIn, mayRunAt, togetherOf } from '../fitting.js';
+import { countIn, togetherOf } from '../fitting.js';
 import type { Reservation, Reservations } from '../reservations.js';
 
 /** The policy's facts about a waiting stage. */
@@ -20,12 +20,12 @@ export interface Facts {
  */
 export function explainWait(stage: StageView, facts: Facts): PolicyExplanation | undefined {
   const workers = [...facts.cluster.workers].filter(({ open }) => open);
-  const able = workers.filter((worker) => mayRunAt(stage, worker));
+  const able = workers.filter((worker) => stage.needs.permits(worker));
   if (workers.length === 0) return { reason: 'no-worker', sentence: 'no worker accepts tasks' };
   if (able.length === 0)
     return {
       reason: 'required',
-      sentence: `no worker that accepts tasks has ${formatAttributes(stage.requires!)}`,
+      sentence: `no worker that accepts tasks has ${formatAttributes(stage.needs.requires!)}`,
     };
   const willing = able.filter((worker) => stage.declinedBy?.has(worker) !== true);
   if (willing.length === 0)

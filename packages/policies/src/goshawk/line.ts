@@ -1,5 +1,5 @@
-import { fitsIn, IndexedHeap, type Vector } from '@goshawk/core';
-import type { Attributes, StageView } from '../contract.js';
+import { fitsIn, IndexedHeap, type Needs, type Vector } from '@goshawk/core';
+import type { StageView } from '../contract.js';
 import { StageOrder } from '../stage-order.js';
 
 /** Demands that are equal within a factor per resource. */
@@ -19,15 +19,13 @@ function sizeOf(demand: Vector): SizeClass {
   return { key: classes.join(), least };
 }
 
-/** The needs of tasks; stages with equal needs share one object. */
-export interface Needs {
+/** Needs of waiting stages; those of gangs with different numbers of tasks differ. */
+export interface WaitingNeeds {
   /** Small and dense; reused once no stage with these needs waits. */
   readonly id: number;
-  readonly key: string;
-  readonly demand: Vector;
+  readonly of: Needs;
   /** Set once the needs have been blocked. */
   size: SizeClass | undefined;
-  readonly requires: Attributes | undefined;
   /** Number of tasks that must start together; 1: each may start alone. */
   readonly together: number;
   /** No worker has room; blocked until some worker has more than before. */
@@ -41,12 +39,12 @@ export interface Needs {
  * nowhere can be skipped together.
  */
 export class Line {
-  readonly #queues: ({ readonly needs: Needs; readonly order: StageOrder } | undefined)[] = [];
+  readonly #queues: ({ readonly needs: WaitingNeeds; readonly order: StageOrder } | undefined)[] = [];
   /** Needs that are not blocked, by the key of their first stage. */
   readonly #heads = new IndexedHeap();
   /** Blocked needs by the same key, grouped by size class. */
   readonly #blocked = new Map<string, { readonly size: SizeClass; readonly heads: IndexedHeap }>();
-  readonly #touched = new Set<Needs>();
+  readonly #touched = new Set<WaitingNeeds>();
 
   /** Whether no stage waits that may fit. */
   get isEmpty(): boolean {
@@ -62,7 +60,7 @@ export class Line {
     return this.#heads.size === 0 ? undefined : this.#queues[this.#heads.top()]!.order.first();
   }
 
-  set(stage: StageView, needs: Needs, key: number): void {
+  set(stage: StageView, needs: WaitingNeeds, key: number): void {
     let queue = this.#queues[needs.id];
     if (queue === undefined) {
       queue = { needs, order: new StageOrder() };
@@ -73,7 +71,7 @@ export class Line {
     this.refresh(needs);
   }
 
-  delete(stage: StageView, needs: Needs): void {
+  delete(stage: StageView, needs: WaitingNeeds): void {
     const queue = this.#queues[needs.id];
     if (queue === undefined) return;
     queue.order.delete(stage);
@@ -85,7 +83,7 @@ export class Line {
   }
 
   /** The first stage of each accepted need, in order, up to a limit. */
-  firstOpen(most: number, accepts: (needs: Needs) => boolean): Contender[] {
+  firstOpen(most: number, accepts: (needs: WaitingNeeds) => boolean): Contender[] {
     return this.#firstOf(this.#heads, most, accepts);
   }
 
@@ -94,14 +92,14 @@ export class Line {
    *
    * @param room only needs that fit into it; default: all
    */
-  firstBlocked(most: number, room: Vector | undefined, accepts: (needs: Needs) => boolean): Contender[] {
+  firstBlocked(most: number, room: Vector | undefined, accepts: (needs: WaitingNeeds) => boolean): Contender[] {
     const found: Contender[] = [];
     for (const { size, heads } of this.#blocked.values())
       if (room === undefined || fitsIn(size.least, room)) found.push(...this.#firstOf(heads, most, accepts));
     return found;
   }
 
-  #firstOf(heads: IndexedHeap, most: number, accepts: (needs: Needs) => boolean): Contender[] {
+  #firstOf(heads: IndexedHeap, most: number, accepts: (needs: WaitingNeeds) => boolean): Contender[] {
     const found: Contender[] = [];
     for (const id of heads.inOrder()) {
       if (found.length === most) break;
@@ -111,7 +109,7 @@ export class Line {
     return found;
   }
 
-  keyOf(stage: StageView, needs: Needs): number {
+  keyOf(stage: StageView, needs: WaitingNeeds): number {
     return this.#queues[needs.id]?.order.keyOf(stage) ?? Number.POSITIVE_INFINITY;
   }
 
@@ -132,7 +130,7 @@ export class Line {
   }
 
   /** The first stage of these needs has changed, or whether they are blocked. */
-  refresh(needs: Needs): void {
+  refresh(needs: WaitingNeeds): void {
     const order = this.#queues[needs.id]?.order;
     const isEmpty = order === undefined || order.size === 0;
     if (isEmpty || needs.isBlocked) this.#heads.delete(needs.id);
@@ -141,8 +139,8 @@ export class Line {
     else this.#blockedOf(needs).set(needs.id, order.firstKey);
   }
 
-  #blockedOf(needs: Needs): IndexedHeap {
-    needs.size ??= sizeOf(needs.demand);
+  #blockedOf(needs: WaitingNeeds): IndexedHeap {
+    needs.size ??= sizeOf(needs.of.demand);
     const { size } = needs;
     let known = this.#blocked.get(size.key);
     if (known === undefined) {
@@ -152,7 +150,7 @@ export class Line {
     return known.heads;
   }
 
-  #unblocked({ id, size }: Needs): void {
+  #unblocked({ id, size }: WaitingNeeds): void {
     if (size === undefined) return;
     const heads = this.#blocked.get(size.key)?.heads;
     if (heads?.delete(id) && heads.size === 0) this.#blocked.delete(size.key);
@@ -162,6 +160,6 @@ export class Line {
 /** The first stage of its needs in a line. */
 export interface Contender {
   readonly stage: StageView;
-  readonly needs: Needs;
+  readonly needs: WaitingNeeds;
   readonly key: number;
 }

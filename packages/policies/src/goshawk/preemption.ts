@@ -1,6 +1,6 @@
 import { addVector, invariant, type Millis, meetsWishes } from '@goshawk/core';
 import type { JobView, RunView, StageView, WorkerView } from '../contract.js';
-import { countIn, mayRunAt } from '../fitting.js';
+import { countIn } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
 
 /** Tasks that end together: one task, or all of a gang. */
@@ -43,7 +43,7 @@ export class Preemption {
   ): { readonly runs: readonly RunView[]; readonly counts: ReadonlyMap<WorkerView, number> } | undefined {
     const room = new Map<WorkerView, number[]>();
     for (const worker of workers) {
-      if (!worker.open || reservations.isForcedAt(worker, stage) || !mayRunAt(stage, worker)) continue;
+      if (!worker.open || reservations.isForcedAt(worker, stage) || !stage.needs.permits(worker)) continue;
       if (onlyPreferred && !meetsWishes(stage.job.prefers, worker.attributes)) continue;
       const free = [...worker.free];
       // Runs that are already preempted count as free.

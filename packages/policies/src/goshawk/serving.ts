@@ -5,7 +5,7 @@ import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
 import { KINDS } from './kinds.js';
 import type { Limits } from './limits.js';
-import type { Line, Needs } from './line.js';
+import type { Line, WaitingNeeds } from './line.js';
 import { CANDIDATES_MAX, type Candidate, hasPreference, type Placement } from './placement.js';
 import type { Queue } from './queue.js';
 import type { Starting } from './starting.js';
@@ -41,7 +41,7 @@ export class Serving {
 
   serve(draft: Draft, now: Millis): void {
     const candidates = new Map<UserLines, readonly Candidate[]>();
-    const passedOver = new Map<Needs, number>();
+    const passedOver = new Map<WaitingNeeds, number>();
     for (const withLarge of [false, true]) {
       const idle = new Set<UserLines>();
       while (this.#free.size > 0) {
@@ -100,7 +100,7 @@ export class Serving {
   #serveFirst(
     line: Line,
     candidates: readonly Candidate[],
-    passedOver: Map<Needs, number>,
+    passedOver: Map<WaitingNeeds, number>,
     draft: Draft,
     now: Millis,
   ): void {

@@ -1,8 +1,8 @@
-import type { Vector } from '@goshawk/core';
+import { LIMITS, type Vector } from '@goshawk/core';
 import type { JobView, StageView } from '../contract.js';
-import { needsOf, togetherOf } from '../fitting.js';
+import { togetherOf } from '../fitting.js';
 import { KINDS, type Kind } from './kinds.js';
-import { type Contender, Line, type Needs } from './line.js';
+import { type Contender, Line, type WaitingNeeds } from './line.js';
 
 /** A user with waiting or running tasks. */
 export class UserLines {
@@ -35,7 +35,7 @@ export class UserLines {
 interface Entry {
   readonly user: UserLines;
   kind: Kind;
-  needs: Needs;
+  needs: WaitingNeeds;
 }
 
 /** All waiting stages, by user, kind and needs. */
@@ -44,7 +44,7 @@ export class Waiting {
   /** If false, all users are served as one. */
   readonly #byUser: boolean;
   readonly #entries = new Map<StageView, Entry>();
-  readonly #needs = new Map<string, Needs>();
+  readonly #needs = new Map<number, WaitingNeeds>();
   /** Ids of needs that are free. */
   readonly #freeIds: number[] = [];
   /** Number of blocked needs. */
@@ -60,13 +60,13 @@ export class Waiting {
   }
 
   /** Whether some needs of waiting stages are accepted. */
-  hasNeeds(accepts: (needs: Needs) => boolean): boolean {
+  hasNeeds(accepts: (needs: WaitingNeeds) => boolean): boolean {
     for (const needs of this.#needs.values()) if (accepts(needs)) return true;
     return false;
   }
 
   /** The distinct needs of waiting stages. */
-  get needs(): ReadonlyMap<string, Needs> {
+  get needs(): ReadonlyMap<number, WaitingNeeds> {
     return this.#needs;
   }
 
@@ -103,7 +103,7 @@ export class Waiting {
     return this.#entries.get(stage)?.kind;
   }
 
-  needsOf(stage: StageView): Needs | undefined {
+  needsOf(stage: StageView): WaitingNeeds | undefined {
     return this.#entries.get(stage)?.needs;
   }
 
@@ -118,7 +118,10 @@ export class Waiting {
     let user = this.userOf(stage.job);
     if (
       entry !== undefined &&
-      (entry.user !== user || entry.kind !== kind || entry.needs.together !== together)
+      (entry.user !== user ||
+        entry.kind !== kind ||
+        entry.needs.of !== stage.needs ||
+        entry.needs.together !== together)
     ) {
       this.delete(stage);
       entry = undefined;
@@ -141,14 +144,14 @@ export class Waiting {
     this.forgetIfIdle(entry.user);
     if (entry.needs.lines.length === 0) {
       if (entry.needs.isBlocked) this.#blocked--;
-      this.#needs.delete(entry.needs.key);
+      this.#needs.delete(keyOf(entry.needs));
       this.#freeIds.push(entry.needs.id);
     }
     return true;
   }
 
   /** The first stages of their needs, blocked or not, up to a limit: users by share, stages of a user by key. */
-  firstOfNeeds(kinds: Iterable<Kind>, most: number, accepts: (needs: Needs) => boolean): Contender[] {
+  firstOfNeeds(kinds: Iterable<Kind>, most: number, accepts: (needs: WaitingNeeds) => boolean): Contender[] {
     return this.#first(kinds, most, (line, left) => [
       ...line.firstOpen(left, accepts),
       ...line.firstBlocked(left, undefined, accepts),
@@ -160,7 +163,7 @@ export class Waiting {
     kinds: Iterable<Kind>,
     most: number,
     room: Vector,
-    accepts: (needs: Needs) => boolean,
+    accepts: (needs: WaitingNeeds) => boolean,
   ): Contender[] {
     return this.#first(kinds, most, (line, left) => line.firstBlocked(left, room, accepts));
   }
@@ -178,7 +181,7 @@ export class Waiting {
     return first;
   }
 
-  block(needs: Needs, isBlocked: boolean): void {
+  block(needs: WaitingNeeds, isBlocked: boolean): void {
     if (needs.isBlocked === isBlocked) return;
     needs.isBlocked = isBlocked;
     this.#blocked += isBlocked ? 1 : -1;
@@ -189,13 +192,12 @@ export class Waiting {
     for (const { lines } of this.users.values()) for (const kind of KINDS) lines[kind].takeBack();
   }
 
-  #intern(stage: StageView, together: number): Needs {
-    const key = keyOfNeeds(stage, together);
+  #intern({ needs: of }: StageView, together: number): WaitingNeeds {
+    const key = keyOf({ of, together });
     let needs = this.#needs.get(key);
     if (needs === undefined) {
-      const { demand, requires } = stage;
       const id = this.#freeIds.pop() ?? this.#needs.size;
-      needs = { id, key, demand, size: undefined, requires, together, isBlocked: false, lines: [] };
+      needs = { id, of, size: undefined, together, isBlocked: false, lines: [] };
       this.#needs.set(key, needs);
     }
     return needs;
@@ -206,6 +208,6 @@ function lineOf({ user, kind }: Entry): Line {
   return user.lines[kind];
 }
 
-function keyOfNeeds(stage: StageView, together: number): string {
-  return together === 1 ? needsOf(stage) : `${together} × ${needsOf(stage)}`;
+function keyOf({ of, together }: Pick<WaitingNeeds, 'of' | 'together'>): number {
+  return of.id * (LIMITS.tasksPerJobMax + 1) + together;
 }

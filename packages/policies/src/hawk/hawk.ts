@@ -79,7 +79,7 @@ export class WaitingTimes implements CentralPolicy {
 
   #place(stage: StageView, draft: Draft, now: Millis): void {
     while (stage.waiting > 0) {
-      const server = this.#queue.least(stage, now);
+      const server = this.#queue.least(stage.needs, now);
       const run = server && draft.place(stage, server.worker);
       if (run === undefined) {
         this.#stuck.add(stage);

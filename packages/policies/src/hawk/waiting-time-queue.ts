@@ -4,13 +4,13 @@ import {
   IndexedHeap,
   invariant,
   type Millis,
+  type Needs,
   SLOT,
   sumOf,
   type Vector,
 } from '@goshawk/core';
-import type { RunView, StageView, WorkerView } from '../contract.js';
+import type { RunView, WorkerView } from '../contract.js';
 import { fitsEver } from '../fitting.js';
-import { isDemanding } from '../free-workers.js';
 
 /** A task that waits or runs at a server, with the estimate used for its placement. */
 interface Placement {
@@ -85,13 +85,13 @@ export class WaitingTimeQueue {
   }
 
   /** The server with the lowest waiting time; undefined if no open one is large enough. */
-  least(stage: Pick<StageView, 'demand' | 'requires'>, now: Millis): Server | undefined {
-    if (isDemanding(stage) || stage.requires !== undefined) return this.#leastThatFits(stage, now);
+  least(needs: Needs, now: Millis): Server | undefined {
+    if (!needs.isPlain) return this.#leastThatFits(needs, now);
     this.#moveOverdue(now);
     const isOnTime = this.#onTime.topKey() - now < this.#constant.topKey();
     const server = this.#servers[isOnTime ? this.#onTime.top() : this.#constant.top()];
     // A worker may have less than the one CPU that a plain task takes.
-    return server === undefined || fitsEver(stage, server.worker) ? server : this.#leastThatFits(stage, now);
+    return server === undefined || fitsEver(needs, server.worker) ? server : this.#leastThatFits(needs, now);
   }
 
   /** Appends the run to the server's queue. */
@@ -172,12 +172,12 @@ export class WaitingTimeQueue {
   // ---- the order
 
   /** Few tasks need more than a slot, so a scan of all servers is sufficient. It uses the same order as the heaps. */
-  #leastThatFits(stage: Pick<StageView, 'demand' | 'requires'>, now: Millis): Server | undefined {
+  #leastThatFits(needs: Needs, now: Millis): Server | undefined {
     let best: Server | undefined;
     let least = Number.POSITIVE_INFINITY;
     for (const server of this.#servers) {
-      if (server === undefined || !server.open || !fitsEver(stage, server.worker)) continue;
-      const forRoom = roomAfterMs(stage, server, now);
+      if (server === undefined || !server.open || !fitsEver(needs, server.worker)) continue;
+      const forRoom = roomAfterMs(needs, server, now);
       const forSlot = isEmpty(server) ? EMPTY : this.#waitingMs(server, now);
       const waiting = Math.max(forSlot, forRoom === 0 ? EMPTY : forRoom);
       if (waiting >= least) continue;
@@ -266,7 +266,7 @@ export class WaitingTimeQueue {
  * their expected end, and queued tasks come first.
  */
 function roomAfterMs(
-  { demand }: Pick<StageView, 'demand'>,
+  { demand }: Needs,
   { worker, siblings }: Server,
   now: Millis,
 ): Millis {

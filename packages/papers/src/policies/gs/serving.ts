@@ -1,10 +1,9 @@
-import type { Millis } from '@goshawk/core';
+import type { Millis, Needs } from '@goshawk/core';
 import type { Beliefs, PolicyContext, StageOrder, StageView, WorkerView } from '@goshawk/policies';
 import {
   type FreeWorkers,
   fitsNow,
   isDemanding,
-  needsOf,
   RESERVATIONS_MAX,
   type Reservations,
   sampleOf,
@@ -39,17 +38,16 @@ export function serve(
   const { orders, free, reservations, context } = serving;
   reserve(serving, waiting, workers, now);
   /** Needs for which no worker has room, which cannot change while tasks start. */
-  const fitNowhere = new Set<string>();
+  const fitNowhere = new Set<Needs>();
   while (free.size > 0) {
     const order = serving.next();
     if (order === undefined) break;
     const stage = order.first()!;
-    const needs = needsOf(stage);
-    const worker = fitNowhere.has(needs)
+    const worker = fitNowhere.has(stage.needs)
       ? undefined
       : free.find(stage, context, (each) => reservations.admits(stage, each, now));
     if (worker === undefined && reservations.size === 0 && stage.declinedBy === undefined)
-      fitNowhere.add(needs);
+      fitNowhere.add(stage.needs);
     if (worker === undefined || !serving.start(stage, worker)) order.passOverFirst();
     else reservations.started(stage, worker, now);
   }

@@ -1,4 +1,4 @@
-import { formatAttributes, type Millis, mayRun, meetsWishes, SLOT } from '@goshawk/core';
+import { formatAttributes, type Millis, meetsWishes, SLOT } from '@goshawk/core';
 import type { Attributes, ClusterView, JobView, RunView, StageView, WorkerView } from '@goshawk/policies';
 
 /**
@@ -26,8 +26,8 @@ export function hasPreference({ prefers }: JobView): boolean {
 /** Open workers, in groups. @param stages that may start there */
 export function groupWorkers(cluster: ClusterView, stages: Iterable<StageView>): WorkerGroup[] {
   const wishes = new Map<string, Attributes>();
-  for (const { job, requires = {} } of stages) {
-    for (const wish of [job.prefers, requires]) {
+  for (const { job, needs } of stages) {
+    for (const wish of [job.prefers, needs.requires ?? {}]) {
       const text = formatAttributes(wish);
       if (text !== '') wishes.set(text, wish);
     }
@@ -92,8 +92,8 @@ export function isRemnant({ running, ended }: StageView): boolean {
 
 /** Whether some open worker meets the requirements of the stage. */
 function canStart(stage: StageView, cluster: ClusterView): boolean {
-  if (stage.requires === undefined) return true;
-  for (const worker of cluster.workers) if (worker.open && mayRun(worker, stage)) return true;
+  if (!stage.needs.isRestricted) return true;
+  for (const worker of cluster.workers) if (worker.open && stage.needs.permits(worker)) return true;
   return false;
 }
 
@@ -143,7 +143,7 @@ export function isInTime({ deadlineAt }: JobView, now: Millis): boolean {
 export function freeWorkers({ workers }: WorkerGroup, stage: StageView, count: number): WorkerView[] {
   const { demand } = stage;
   const found: WorkerView[] = [];
-  if (!mayRun(workers[0]!, stage)) return found;
+  if (!stage.needs.permits(workers[0]!)) return found;
   for (const worker of workers) {
     if (found.length === count) break;
     if (stage.declinedBy?.has(worker)) continue;

@@ -1,0 +1,101 @@
+import type { Attributes } from '../attributes.js';
+import { fitsIn, type Vector } from '../vector.js';
+import type { Needs } from './needs.js';
+
+interface Worker {
+  readonly id: number;
+  readonly capacity: Vector;
+  readonly attributes: Attributes;
+}
+
+/** Workers of equal capacity and attributes, which could all run the same tasks. */
+interface Kind<W> {
+  readonly model: Worker;
+  readonly workers: Set<W>;
+}
+
+/** The kinds that could run tasks of some needs, among the first `seen` kinds. */
+interface Feasible<W> {
+  readonly needs: Needs;
+  seen: number;
+  readonly kinds: Kind<W>[];
+}
+
+/** Kinds without workers that are kept, because workers that restart are of the same kind. */
+const EMPTY_MAX = 64;
+
+/**
+ * Tells which workers could run a task if they were empty. Workers are indexed by kind, so that needs are compared
+ * with few kinds instead of all workers, once.
+ */
+export class FeasibleWorkers<W extends Worker> {
+  readonly #byKey = new Map<string, Kind<W>>();
+  #kinds: Kind<W>[] = [];
+  /** Number of workers. */
+  #size = 0;
+  /** Number of kinds without workers. */
+  #empty = 0;
+  /** Answers by id of needs; ids are reused. */
+  #feasible: (Feasible<W> | undefined)[] = [];
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(worker: W): void {
+    const key = keyOf(worker);
+    let kind = this.#byKey.get(key);
+    if (kind === undefined) {
+      kind = { model: worker, workers: new Set() };
+      this.#byKey.set(key, kind);
+      this.#kinds.push(kind);
+    } else if (kind.workers.size === 0) this.#empty--;
+    kind.workers.add(worker);
+    this.#size++;
+  }
+
+  delete(worker: W): void {
+    const kind = this.#byKey.get(keyOf(worker));
+    if (kind?.workers.delete(worker) !== true) return;
+    this.#size--;
+    if (kind.workers.size > 0) return;
+    this.#empty++;
+    if (this.#empty > EMPTY_MAX && 2 * this.#empty > this.#kinds.length) this.#dropEmpty();
+  }
+
+  /** Whether some worker could run such a task. */
+  has(needs: Needs): boolean {
+    return this.#kindsFor(needs).some(({ workers }) => workers.size > 0);
+  }
+
+  /** The workers that could run such a task, in order of id. */
+  for(needs: Needs): W[] {
+    const found = this.#kindsFor(needs).flatMap(({ workers }) => [...workers]);
+    return found.sort((one, other) => one.id - other.id);
+  }
+
+  #kindsFor(needs: Needs): readonly Kind<W>[] {
+    let feasible = this.#feasible[needs.id];
+    if (feasible?.needs !== needs) {
+      feasible = { needs, seen: 0, kinds: [] };
+      this.#feasible[needs.id] = feasible;
+    }
+    for (; feasible.seen < this.#kinds.length; feasible.seen++) {
+      const kind = this.#kinds[feasible.seen]!;
+      const { model } = kind;
+      if (fitsIn(needs.demand, model.capacity) && needs.permits(model)) feasible.kinds.push(kind);
+    }
+    return feasible.kinds;
+  }
+
+  #dropEmpty(): void {
+    for (const [key, { workers }] of this.#byKey) if (workers.size === 0) this.#byKey.delete(key);
+    this.#kinds = [...this.#byKey.values()];
+    this.#empty = 0;
+    this.#feasible = [];
+  }
+}
+
+function keyOf({ capacity, attributes }: Worker): string {
+  return `${capacity.join()} ${JSON.stringify(attributes)}`;
+}

@@ -1,0 +1,72 @@
+import { type Attributes, mayRun } from '../attributes.js';
+import { ONE_CPU, type Vector } from '../vector.js';
+
+/** What a task needs of a worker. Interned: equal needs are one object, so they compare by identity. */
+export class Needs {
+  /** Small and dense; reused once nothing has these needs. */
+  readonly id: number;
+  readonly demand: Vector;
+  /** Attributes that a worker must have; undefined: any worker is eligible. */
+  readonly requires: Attributes | undefined;
+
+  constructor(id: number, demand: Vector, requires: Attributes | undefined) {
+    this.id = id;
+    this.demand = demand;
+    this.requires = requires;
+  }
+
+  /** Nothing is requested, so every worker with a free CPU will do. */
+  get isPlain(): boolean {
+    return this.demand === ONE_CPU && this.requires === undefined;
+  }
+
+  /** Whether some workers may not run it, whatever is free. */
+  get isRestricted(): boolean {
+    return this.requires !== undefined;
+  }
+
+  /** Whether a task is permitted at the worker, regardless of room. */
+  permits(worker: { readonly attributes?: Attributes | undefined }): boolean {
+    return mayRun(worker, this);
+  }
+}
+
+/** All needs in use. */
+export class NeedsTable {
+  readonly #byKey = new Map<string, { readonly needs: Needs; users: number }>();
+  readonly #freeIds: number[] = [];
+
+  /** Number of different needs in use. */
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  /** Returns the one object with this value, which stays until it has been released as often as taken. */
+  take(demand: Vector, requires?: Attributes): Needs {
+    const key = keyOf(demand, requires);
+    let entry = this.#byKey.get(key);
+    if (entry === undefined) {
+      const id = this.#freeIds.pop() ?? this.#byKey.size;
+      entry = { needs: new Needs(id, demand, requires), users: 0 };
+      this.#byKey.set(key, entry);
+    }
+    entry.users++;
+    return entry.needs;
+  }
+
+  release({ id, demand, requires }: Needs): void {
+    const key = keyOf(demand, requires);
+    const entry = this.#byKey.get(key)!;
+    if (--entry.users > 0) return;
+    this.#byKey.delete(key);
+    this.#freeIds.push(id);
+  }
+}
+
+/** A task that requests nothing is not one that requests a CPU: its demand depends on what workers state. */
+function keyOf(demand: Vector, requires: Attributes | undefined): string {
+  const amounts = demand === ONE_CPU ? '' : demand.join();
+  if (requires === undefined) return amounts;
+  const wishes = Object.entries(requires).sort(([one], [other]) => (one < other ? -1 : 1));
+  return `${amounts} ${JSON.stringify(wishes)}`;
+}
