@@ -1,6 +1,5 @@
 export * from './address-numbers.js';
 export * from './assert.js';
-export * from './attributes.js';
 export * from './cgroup-limits.js';
 export {
   type Counters,
@@ -131,6 +130,7 @@ export { ROLES, type Role } from './messages/declaration.js';
 export { sharedByNumber } from './messages/shared.js';
 export * from './messages/table.js';
 export * from './nearest.js';
+export * from './needs/attributes.js';
 export { FeasibleWorkers } from './needs/feasible-workers.js';
 export { Needs, NeedsTable } from './needs/needs.js';
 export * from './optional-package.js';

@@ -1,4 +1,4 @@
-import { CPU, drawIndex, ONE_CPU, SLOT, type Vector } from '@goshawk/core';
+import { CPU, drawIndex, fitsIn, ONE_CPU, SLOT, type Vector } from '@goshawk/core';
 import type { StageView, WorkerView } from './contract.js';
 import { fitsNow } from './fitting.js';
 
@@ -7,26 +7,63 @@ const TRIES = 8;
 /** Number of workers from which the tightest fit is taken. */
 const CANDIDATES = 32;
 
-/** A set of workers with constant-time changes, from which one can be drawn at random. */
+/** Number of neighbors in the list whose free amounts are summarized. */
+const CHUNK = 32;
+
+/**
+ * A set of workers with constant-time changes, from which one can be drawn at random. It summarizes the free amounts
+ * of neighbors, so that a search skips most workers without room.
+ */
 class WorkerList {
   readonly all: WorkerView[] = [];
+  /** The most that any worker of each chunk has free; undefined: unknown after a change. */
+  readonly #most: (readonly number[] | undefined)[] = [];
   /** Position in the list by id; −1: not in the list. */
   readonly #places: number[] = [];
 
-  /** Adds or removes the worker. */
+  /** Adds, updates or removes the worker. */
   put(worker: WorkerView, isIn: boolean): void {
     const place = this.#places[worker.id] ?? -1;
+    if (place >= 0) this.#most[Math.floor(place / CHUNK)] = undefined;
     if (isIn === place >= 0) return;
     if (isIn) {
       this.#places[worker.id] = this.all.push(worker) - 1;
+      this.#most[Math.floor((this.all.length - 1) / CHUNK)] = undefined;
       return;
     }
     const last = this.all.pop()!;
+    this.#most[Math.floor(this.all.length / CHUNK)] = undefined;
     if (last !== worker) {
       this.all[place] = last;
       this.#places[last.id] = place;
     }
     this.#places[worker.id] = -1;
+  }
+
+  /** Workers that may have room for the demand, in order: all that have it, and some that do not. */
+  *roomy(demand: Vector): Iterable<WorkerView> {
+    for (let chunk = 0; chunk * CHUNK < this.all.length; chunk++) {
+      const most = (this.#most[chunk] ??= this.#mostIn(chunk));
+      if (fitsIn(demand, most)) yield* this.all.slice(chunk * CHUNK, (chunk + 1) * CHUNK);
+    }
+  }
+
+  /** Whether some worker may have room for the demand. */
+  mayHold(demand: Vector): boolean {
+    for (let chunk = 0; chunk * CHUNK < this.all.length; chunk++)
+      if (fitsIn(demand, (this.#most[chunk] ??= this.#mostIn(chunk)))) return true;
+    return false;
+  }
+
+  #mostIn(chunk: number): readonly number[] {
+    const most: number[] = [];
+    const end = Math.min(this.all.length, (chunk + 1) * CHUNK);
+    for (let at = chunk * CHUNK; at < end; at++) {
+      const { free } = this.all[at]!;
+      for (let index = 0; index < free.length; index++)
+        if (!(free[index]! <= most[index]!)) most[index] = free[index]!;
+    }
+    return most;
   }
 }
 
@@ -60,9 +97,19 @@ export class FreeWorkers {
     return this.#units;
   }
 
-  /** Workers that may have room for a task of the stage, in no particular order. */
-  for({ demand }: Pick<StageView, 'demand'>): readonly WorkerView[] {
-    return ((demand[CPU] ?? 0) > 0 ? this.#withCpu : this.#open).all;
+  /** Workers that may have room for such a task, in no particular order. */
+  for({ demand }: Pick<StageView, 'demand'>): Iterable<WorkerView> {
+    return this.#listFor(demand).roomy(demand);
+  }
+
+  #listFor(demand: Vector): WorkerList {
+    return (demand[CPU] ?? 0) > 0 ? this.#withCpu : this.#open;
+  }
+
+  /** Whether some worker has room for a task of the stage. */
+  hasRoom(stage: StageView): boolean {
+    for (const worker of this.for(stage)) if (fitsNow(stage, worker)) return true;
+    return false;
   }
 
   has(worker: WorkerView): boolean {
@@ -90,38 +137,49 @@ export class FreeWorkers {
     accepts: (worker: WorkerView) => boolean,
   ): WorkerView | undefined {
     const suits = (worker: WorkerView): boolean => fitsNow(stage, worker) && accepts(worker);
-    const list = this.for(stage);
-    return isDemanding(stage) ? tightest(list, source, suits) : anyOf(list, source, suits);
+    const { demand } = stage;
+    const list = this.#listFor(demand);
+    return isDemanding(stage) ? tightest(list, demand, source, suits) : anyOf(list, demand, source, suits);
   }
 }
 
 type Source = { random(): number };
 type Suits = (worker: WorkerView) => boolean;
 
-function anyOf(list: readonly WorkerView[], source: Source, suits: Suits): WorkerView | undefined {
-  for (let tries = 0; tries < TRIES && list.length > 0; tries++) {
-    const worker = list[drawIndex(source, list.length)]!;
+function anyOf(list: WorkerList, demand: Vector, source: Source, suits: Suits): WorkerView | undefined {
+  const { all } = list;
+  for (let tries = 0; tries < TRIES && all.length > 0; tries++) {
+    const worker = all[drawIndex(source, all.length)]!;
     if (suits(worker)) return worker;
   }
-  const suitable = list.filter(suits);
+  const suitable = suitableIn(list, demand, suits);
   return suitable.length === 0 ? undefined : suitable[drawIndex(source, suitable.length)];
 }
 
-function tightest(list: readonly WorkerView[], source: Source, suits: Suits): WorkerView | undefined {
+function tightest(list: WorkerList, demand: Vector, source: Source, suits: Suits): WorkerView | undefined {
+  const { all } = list;
   const drawn: WorkerView[] = [];
-  for (let tries = 0; tries < CANDIDATES && list.length > 0; tries++) {
-    const worker = list[drawIndex(source, list.length)]!;
-    if (suits(worker)) drawn.push(worker);
+  const mayHold = list.mayHold(demand);
+  for (let tries = 0; tries < CANDIDATES && all.length > 0; tries++) {
+    // Draws even if no worker can suit, so that all later draws stay the same.
+    const worker = all[drawIndex(source, all.length)]!;
+    if (mayHold && suits(worker)) drawn.push(worker);
   }
   let best: WorkerView | undefined;
   let least = Number.POSITIVE_INFINITY;
-  for (const worker of drawn.length > 0 ? drawn : list.filter(suits)) {
+  for (const worker of drawn.length > 0 ? drawn : suitableIn(list, demand, suits)) {
     const share = freeShare(worker.free, worker.capacity);
     if (share >= least) continue;
     best = worker;
     least = share;
   }
   return best;
+}
+
+function suitableIn(list: WorkerList, demand: Vector, suits: Suits): WorkerView[] {
+  const suitable: WorkerView[] = [];
+  for (const worker of list.roomy(demand)) if (suits(worker)) suitable.push(worker);
+  return suitable;
 }
 
 /** Whether its tasks request anything. */

@@ -1,11 +1,5 @@
 import { type CentralLine, expectedWaitMs, LIMITS, type Millis, type NeedView, slotsIn } from '@goshawk/core';
-import {
-  type BookedJob,
-  type BookedStage,
-  type CentralPolicy,
-  type ClusterBooks,
-  type QueueLine,
-} from '@goshawk/policies';
+import type { BookedJob, BookedStage, CentralPolicy, ClusterBooks, QueueLine } from '@goshawk/policies';
 import { isActive, type WorkerRecord } from '../cluster/registry.js';
 import { StartTimes, type WaitBasis } from './start-times.js';
 

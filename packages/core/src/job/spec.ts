@@ -231,7 +231,7 @@ const jobSpecSchema = z.lazy(() =>
       require: attributes()
         .optional()
         .describe(
-          'attributes that a worker must have to run a task: {"zone": "eu", "model": ["a100", "h100"]}, one value or a list of alternatives. The job waits while no worker has them',
+          'attributes that a worker must have to run a task: {"zone": "eu", "model": ["a100", "h100"]}, one value or a list of alternatives, or with ! in front the values to avoid. The job waits while no worker qualifies',
         ),
       prefer: attributes()
         .optional()

@@ -1,5 +1,5 @@
-import { attributesByName } from '../attributes.js';
 import type { Millis } from '../ids.js';
+import { attributesByName } from '../needs/attributes.js';
 import { cutoffOrigin, type PolicySettings } from '../policy/settings.js';
 import {
   type CentralLine,

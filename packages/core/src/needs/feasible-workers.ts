@@ -1,5 +1,5 @@
-import type { Attributes } from '../attributes.js';
 import { fitsIn, type Vector } from '../vector.js';
+import type { Attributes } from './attributes.js';
 import type { Needs } from './needs.js';
 
 interface Worker {

@@ -1,5 +1,5 @@
-import { type Attributes, mayRun } from '../attributes.js';
 import { ONE_CPU, type Vector } from '../vector.js';
+import { type Attributes, mayRun } from './attributes.js';
 
 /** What a task needs of a worker. Interned: equal needs are one object, so they compare by identity. */
 export class Needs {
@@ -20,7 +20,7 @@ export class Needs {
     return this.demand === ONE_CPU && this.requires === undefined;
   }
 
-  /** Whether some workers may not run it, whatever is free. */
+  /** Whether it is not permitted at every worker. */
   get isRestricted(): boolean {
     return this.requires !== undefined;
   }

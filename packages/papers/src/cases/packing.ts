@@ -1,3 +1,4 @@
+import { Needs } from '@goshawk/core';
 import {
   bestConfiguration,
   CAPACITY,
@@ -126,7 +127,7 @@ function play(
         sequence: next++,
         size,
         family: 0,
-        needs: { demand: [], requires: undefined },
+        needs: new Needs(0, [], undefined),
         count: 1,
       };
       packer.arrive(group);

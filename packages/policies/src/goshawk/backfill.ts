@@ -75,7 +75,8 @@ export class Backfill {
     const stuck: StageView[] = [];
     // If all needs are equal and no CPU is free, a reservation could only cover the next free slot anyway.
     const isPlain = this.#waiting.needs.size === 1 && this.#free.withCpu === 0;
-    const mayReserve = (needs: WaitingNeeds): boolean => needs.together > 1 || (!isPlain && isDemanding(needs.of));
+    const mayReserve = (needs: WaitingNeeds): boolean =>
+      needs.together > 1 || (!isPlain && isDemanding(needs.of));
     if (!this.#waiting.hasNeeds(mayReserve)) return stuck;
     const kinds = this.#limits.runnableKinds(now);
     for (const { stage, needs } of this.#waiting.firstOfNeeds(kinds, CONTENDERS_MAX, mayReserve)) {

@@ -92,7 +92,11 @@ export class Line {
    *
    * @param room only needs that fit into it; default: all
    */
-  firstBlocked(most: number, room: Vector | undefined, accepts: (needs: WaitingNeeds) => boolean): Contender[] {
+  firstBlocked(
+    most: number,
+    room: Vector | undefined,
+    accepts: (needs: WaitingNeeds) => boolean,
+  ): Contender[] {
     const found: Contender[] = [];
     for (const { size, heads } of this.#blocked.values())
       if (room === undefined || fitsIn(size.least, room)) found.push(...this.#firstOf(heads, most, accepts));

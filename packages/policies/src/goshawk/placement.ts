@@ -42,7 +42,7 @@ export class Placement {
 
   /** Whether some worker has room, ignoring reservations. */
   hasRoom(stage: StageView): boolean {
-    return this.#free.for(stage).some((worker) => fitsNow(stage, worker));
+    return this.#free.hasRoom(stage);
   }
 
   /**

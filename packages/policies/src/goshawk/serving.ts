@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import { IndexedHeap, type Millis } from '@goshawk/core';
 import type { Draft } from '../contract.js';
 import { togetherOf } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
@@ -43,32 +43,26 @@ export class Serving {
     const candidates = new Map<UserLines, readonly Candidate[]>();
     const passedOver = new Map<WaitingNeeds, number>();
     for (const withLarge of [false, true]) {
-      const idle = new Set<UserLines>();
-      while (this.#free.size > 0) {
-        const user = this.#nextUser(idle);
-        if (user === undefined) break;
+      const users = [...this.#waiting.users.values()].filter(({ hasOpen }) => hasOpen);
+      // By share; ties in order of arrival.
+      const order = new IndexedHeap();
+      for (const [at, { share }] of users.entries()) order.set(at, share);
+      while (this.#free.size > 0 && order.size > 0) {
+        const at = order.top();
+        const user = users[at]!;
         const line = this.#firstLine(user, withLarge, now);
         if (line === undefined) {
-          idle.add(user);
+          order.delete(at);
           continue;
         }
         if (this.#waiting.needs.size > 1 && !candidates.has(user))
           candidates.set(user, this.#candidatesOf(user, withLarge, now));
         this.#serveFirst(line, candidates.get(user) ?? [], passedOver, draft, now);
+        order.set(at, user.share);
       }
     }
     this.#waiting.takeBack();
     for (const [needs, count] of passedOver) if (count >= CANDIDATES_MAX) this.#waiting.block(needs, false);
-  }
-
-  /** The user with the lowest weighted share among those with an eligible stage. */
-  #nextUser(idle: ReadonlySet<UserLines>): UserLines | undefined {
-    let next: UserLines | undefined;
-    for (const user of this.#waiting.users.values()) {
-      if (user.waiting === 0 || idle.has(user)) continue;
-      if (next === undefined || user.share < next.share) next = user;
-    }
-    return next;
   }
 
   /** The user's next eligible stage; large jobs of unknown class come last. */

@@ -26,6 +26,12 @@ export class UserLines {
     this.name = name;
   }
 
+  /** Whether a stage waits that may fit. */
+  get hasOpen(): boolean {
+    for (const kind of KINDS) if (!this.lines[kind].isEmpty) return true;
+    return false;
+  }
+
   /** The user's usage relative to its fair share; the lowest goes first. */
   get share(): number {
     return this.used / this.weight;

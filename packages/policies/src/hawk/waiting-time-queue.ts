@@ -265,11 +265,7 @@ export class WaitingTimeQueue {
  * Time until the worker has room for one more task of the stage, in ms: running tasks keep their resources until
  * their expected end, and queued tasks come first.
  */
-function roomAfterMs(
-  { demand }: Needs,
-  { worker, siblings }: Server,
-  now: Millis,
-): Millis {
+function roomAfterMs({ demand }: Needs, { worker, siblings }: Server, now: Millis): Millis {
   const free = [...worker.capacity];
   const ends: { readonly at: Millis; readonly demand: Vector }[] = [];
   for (const { running, startedAt } of siblings) {

@@ -2,7 +2,6 @@ import type { Millis, Needs } from '@goshawk/core';
 import type { Beliefs, PolicyContext, StageOrder, StageView, WorkerView } from '@goshawk/policies';
 import {
   type FreeWorkers,
-  fitsNow,
   isDemanding,
   RESERVATIONS_MAX,
   type Reservations,
@@ -66,7 +65,7 @@ function reserve(
   const stuck: StageView[] = [];
   for (const stage of waiting) {
     if (!isDemanding(stage) || now - stage.waitsSince < beliefs.taskMs(stage, now)) continue;
-    if (!free.for(stage).some((worker) => fitsNow(stage, worker))) stuck.push(stage);
+    if (!free.hasRoom(stage)) stuck.push(stage);
   }
   if (stuck.length === 0) return;
   const all = [...workers];

@@ -1,4 +1,4 @@
-import { Random } from '@goshawk/core';
+import { Needs, Random } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import { ArrivalOrder } from './arrival-order.js';
 import type { Group } from './group.js';
@@ -18,7 +18,7 @@ test.each([1, 2, 3])(
       // Grows for the first half, then shrinks.
       if (luck < (step < 2500 ? 5 : 3)) {
         const sequence = (luck === 0 ? gone[at]!.pop() : undefined) ?? step;
-        const group = { sequence, size: 1, family: 0, needs: { demand: [], requires: undefined }, count: 1 };
+        const group = { sequence, size: 1, family: 0, needs: new Needs(0, [], undefined), count: 1 };
         order.add(group);
         mine.push(group);
         mine.sort((one, other) => one.sequence - other.sequence);

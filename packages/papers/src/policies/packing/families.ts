@@ -1,5 +1,4 @@
-import { type Attributes, fitsIn, mayRun, sumOf, type Vector } from '@goshawk/core';
-import type { StageView } from '@goshawk/policies';
+import { type Attributes, fitsIn, mayRun, type Needs, sumOf, type Vector } from '@goshawk/core';
 import type { ServerClass } from './configurations.js';
 import { CAPACITY } from './partition.js';
 
@@ -14,7 +13,8 @@ interface ServerLike {
   readonly attributes: Attributes;
 }
 
-type Needs = Pick<StageView, 'demand' | 'requires'>;
+/** For its size alone, a demand without requirements will do. */
+type Sized = Pick<Needs, 'demand'> & Partial<Pick<Needs, 'requires'>>;
 
 /**
  * Sizes of tasks with several resources on servers that differ (§VIII): the largest share of any resource of the
@@ -65,12 +65,12 @@ export class Families {
   }
 
   /** Whether a server of any class is large enough and meets the requirements. */
-  holds(needs: Needs): boolean {
+  holds(needs: Sized): boolean {
     return this.#servers.some((server) => fitsIn(needs.demand, server.capacity) && mayRun(server, needs));
   }
 
   /** In units of the family's largest server; undefined: too large, or the requirements are not met. */
-  sizeIn(family: number, needs: Needs): number | undefined {
+  sizeIn(family: number, needs: Sized): number | undefined {
     const { demand } = needs;
     const server = this.#largest[family];
     if (server === undefined || !fitsIn(demand, server.capacity)) return undefined;

@@ -1,6 +1,4 @@
-import type { StageView } from '@goshawk/policies';
-
-export type Needs = Pick<StageView, 'demand' | 'requires'>;
+import type { Needs } from '@goshawk/core';
 
 /** Similar waiting tasks that arrived together. */
 export interface Group {

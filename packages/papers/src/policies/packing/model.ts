@@ -1,5 +1,5 @@
-import { IndexedHeap, Random, slopeOf, sumOf } from '@goshawk/core';
-import type { Group, Needs } from './group.js';
+import { IndexedHeap, Needs, Random, slopeOf, sumOf } from '@goshawk/core';
+import type { Group } from './group.js';
 import type { Packer } from './packer.js';
 import { makePacker, type PackerOptions, type PackingName } from './packers.js';
 import { sizeOf } from './partition.js';
@@ -21,7 +21,7 @@ interface Task extends Group {
 }
 
 /** The demand is empty, because with one resource the size says it all. */
-const NO_NEEDS: Needs = { demand: [], requires: undefined };
+const NO_NEEDS = new Needs(0, [], undefined);
 
 interface PackingModel extends PackerOptions {
   readonly policy: PackingName;

@@ -1,4 +1,4 @@
-import { Random } from '@goshawk/core';
+import { Needs, Random } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import type { Configuration } from './configurations.js';
 import { kRed } from './configurations.js';
@@ -66,7 +66,7 @@ class Pair {
 
   #arrive(job: NaiveJob): void {
     const size = Number(job.size) * (CAPACITY / Number(WHOLE));
-    const needs = { demand: [], requires: undefined };
+    const needs = new Needs(0, [], undefined);
     const group = { sequence: job.id, size, family: 0, needs, count: 1 };
     this.#packer.arrive(group);
     this.#waiting.set(group, job);

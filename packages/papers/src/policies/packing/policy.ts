@@ -1,4 +1,4 @@
-import { type Attributes, formatAttributes, invariant, type Millis, mayRun, sumOf } from '@goshawk/core';
+import { type Attributes, formatAttributes, invariant, type Millis, sumOf } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -117,8 +117,8 @@ export class PackingPolicy implements CentralPolicy {
     const entry = this.#entries.get(stage.job)?.get(stage);
     if (entry === undefined || entry.batches.length === 0) return undefined;
     const all = this.#workers.filter((worker) => worker?.open === true) as WorkerView[];
-    const open = all.filter((worker) => mayRun(worker, stage));
-    if (open.length < all.length && open.length === 0) return lacksRequired(stage.requires!);
+    const open = all.filter((worker) => stage.needs.permits(worker));
+    if (open.length < all.length && open.length === 0) return lacksRequired(stage.needs.requires!);
     const facts = { resources, open };
     if (entry.size === undefined) return tooLarge(stage.demand, facts);
     if (entry.isDeclined) return declinedThere(stage, facts);
@@ -263,7 +263,7 @@ export class PackingPolicy implements CentralPolicy {
   }
 
   #arrive(entry: Entry, sequence: number, count: number): Batch {
-    const batch = { entry, sequence, count, family: 0, size: 1, needs: entry.stage };
+    const batch = { entry, sequence, count, family: 0, size: 1, needs: entry.stage.needs };
     this.#queue(batch);
     return batch;
   }
@@ -293,12 +293,12 @@ export class PackingPolicy implements CentralPolicy {
       ofJob.set(stage, entry);
     }
     // Requirements of a found run become known late.
-    if (entry.requires !== stage.requires) this.#require(entry);
+    if (entry.requires !== stage.needs.requires) this.#require(entry);
     return entry;
   }
 
   #require(entry: Entry): void {
-    const { requires } = entry.stage;
+    const { requires } = entry.stage.needs;
     entry.requires = requires;
     if (requires === undefined) return;
     const text = formatAttributes(requires);
@@ -417,7 +417,7 @@ export class PackingPolicy implements CentralPolicy {
   #sizeAt(worker: WorkerView, { stage, size }: Entry): number | undefined {
     const family = this.#families.classOf(worker)?.family;
     if (size === undefined || family === undefined) return size;
-    return this.#families.sizeIn(family, stage) ?? size;
+    return this.#families.sizeIn(family, stage.needs) ?? size;
   }
 
   /**
@@ -427,8 +427,7 @@ export class PackingPolicy implements CentralPolicy {
   #keepConfiguration(before: Packer, { id, capacity }: WorkerView, families: Families): void {
     if (!(before instanceof VirtualQueues || before instanceof VirtualQueuesBestFit)) return;
     if (this.#packer.tasksAt(id) === 0) return;
-    const sizeOf = (of: Families): number | undefined =>
-      of.sizeIn(0, { demand: capacity, requires: undefined });
+    const sizeOf = (of: Families): number | undefined => of.sizeIn(0, { demand: capacity });
     const isSame =
       this.#families.count === 1 && families.count === 1 && sizeOf(this.#families) === sizeOf(families);
     const configuration = isSame ? before.configurations.of(id) : undefined;
@@ -446,10 +445,10 @@ export class PackingPolicy implements CentralPolicy {
         fit: (rule) => new VectorFit(rule, serverAt, families.largest),
         capacityOf: (server) => {
           const worker = this.#workers[server];
-          return (worker && families.sizeIn(0, { demand: worker.capacity, requires: undefined })) ?? 0;
+          return (worker && families.sizeIn(0, { demand: worker.capacity })) ?? 0;
         },
         classOf: (server) => families.classOf(serverAt(server)) ?? WHOLE_SERVER,
-        holds: (server, { needs }) => fitsNow(needs, serverAt(server)),
+        holds: (server, group) => fitsNow((group as Batch).entry.stage, serverAt(server)),
       },
     );
   }
@@ -457,14 +456,14 @@ export class PackingPolicy implements CentralPolicy {
   /** Chooses the family with the shortest queues among those that hold the task. */
   #measure(entry: Entry): void {
     entry.size = undefined;
-    if (!this.#families.holds(entry.stage)) return;
+    if (!this.#families.holds(entry.stage.needs)) return;
     this.#chooseFamily(entry);
   }
 
   #chooseFamily(entry: Entry): void {
     let fewest = Number.POSITIVE_INFINITY;
     for (let family = 0; family < this.#families.count; family++) {
-      const size = this.#families.sizeIn(family, entry.stage);
+      const size = this.#families.sizeIn(family, entry.stage.needs);
       const waiting = this.#waitingOf(family);
       if (size === undefined || waiting >= fewest) continue;
       fewest = waiting;

@@ -1,4 +1,4 @@
-import { fitsIn, Random, type Vector } from '@goshawk/core';
+import { fitsIn, NeedsTable, Random, type Vector } from '@goshawk/core';
 import { expect, test } from 'vitest';
 import type { Group } from './group.js';
 import { tetrisScore, VectorFit, type VectorServer } from './vector-fit.js';
@@ -68,6 +68,7 @@ function compareWithScan(rule: 'first' | 'best', seed: number): void {
     scan.servers.push({ capacity, free: [...capacity], isOpen: true });
     fit.open(server);
   }
+  const table = new NeedsTable();
   for (let step = 0; step < 600; step++) {
     const at = draw(150);
     const server = scan.servers[at]!;
@@ -83,7 +84,7 @@ function compareWithScan(rule: 'first' | 'best', seed: number): void {
     if (draw(3) > 0) {
       const demand = [1, 125 * draw(20), 2 ** 29 * draw(10)].slice(0, 1 + draw(3));
       const size = Math.ceil(Math.max((demand[1] ?? 0) / 250, (demand[2] ?? 0) / 2 ** 30) + 1);
-      const group = { sequence: step, size, family: 0, needs: { demand, requires: undefined }, count: 1 };
+      const group = { sequence: step, size, family: 0, needs: table.take(demand), count: 1 };
       scan.tasks.push(group);
       fit.add(group);
     } else if (scan.tasks.length > 0) {

@@ -1,8 +1,7 @@
-import { type Attributes, fitsIn, mayRun, type PointSearch, Points, type Vector } from '@goshawk/core';
-import { needsOf } from '@goshawk/policies';
+import { type Attributes, fitsIn, type Needs, type PointSearch, Points, type Vector } from '@goshawk/core';
 import { ArrivalOrder } from './arrival-order.js';
 import type { Fit } from './fit.js';
-import type { Group, Needs } from './group.js';
+import type { Group } from './group.js';
 
 /** A server with several resources, as in the books. */
 export interface VectorServer {
@@ -14,7 +13,6 @@ export interface VectorServer {
 /** Groups with equal demand and requirements, in order of arrival. */
 interface Shape {
   readonly id: number;
-  readonly key: string;
   readonly needs: Needs;
   readonly size: number;
   readonly order: ArrivalOrder;
@@ -35,7 +33,7 @@ export class VectorFit implements Fit {
   readonly #shapes: Points;
   readonly #groupFor: ShapeSearch;
   readonly #largestOf: SizeSearch;
-  readonly #shapeByKey = new Map<string, Shape>();
+  readonly #shapeByNeeds = new Map<Needs, Shape>();
   /** Shape by id. */
   readonly #shapeAt: (Shape | undefined)[] = [];
   readonly #freeIds: number[] = [];
@@ -68,12 +66,11 @@ export class VectorFit implements Fit {
 
   add(group: Group): void {
     const { needs, size } = group;
-    const key = needsOf(needs);
-    let shape = this.#shapeByKey.get(key);
+    let shape = this.#shapeByNeeds.get(needs);
     if (shape === undefined) {
       const id = this.#freeIds.pop() ?? this.#shapeAt.length;
-      shape = { id, key, needs, size, order: new ArrivalOrder() };
-      this.#shapeByKey.set(key, shape);
+      shape = { id, needs, size, order: new ArrivalOrder() };
+      this.#shapeByNeeds.set(needs, shape);
       this.#shapeAt[id] = shape;
       const point = Array.from({ length: this.#resources }, (_, column) => needs.demand[column] ?? 0);
       this.#shapes.set(id, [...point, size]);
@@ -83,11 +80,11 @@ export class VectorFit implements Fit {
   }
 
   remove(group: Group): void {
-    const { id, key, order } = this.#shapeOf.get(group)!;
+    const { id, needs, order } = this.#shapeOf.get(group)!;
     this.#shapeOf.delete(group);
     order.remove(group);
     if (order.head() !== undefined) return;
-    this.#shapeByKey.delete(key);
+    this.#shapeByNeeds.delete(needs);
     this.#shapeAt[id] = undefined;
     this.#freeIds.push(id);
     this.#shapes.delete(id);
@@ -126,7 +123,7 @@ class ServerSearch implements PointSearch {
   readonly #rule: 'first' | 'best';
   readonly #resources: number;
   readonly #serverAt: (server: number) => VectorServer;
-  #needs: Needs = { demand: [], requires: undefined };
+  #needs!: Needs;
   best = Number.NEGATIVE_INFINITY;
   bestTie = 0;
   found = -1;
@@ -168,7 +165,7 @@ class ServerSearch implements PointSearch {
   look(server: number): void {
     const at = this.#serverAt(server);
     const { demand } = this.#needs;
-    if (!fitsIn(demand, at.free) || !mayRun(at, this.#needs)) return;
+    if (!fitsIn(demand, at.free) || !this.#needs.permits(at)) return;
     const score = this.#rule === 'first' ? 0 : placeScore(demand, at);
     if (score < this.best || (score === this.best && -server < this.bestTie)) return;
     this.best = score;
@@ -200,7 +197,7 @@ abstract class TaskSearch implements PointSearch {
   abstract look(id: number): void;
 
   protected fits({ needs }: Shape): boolean {
-    return fitsIn(needs.demand, this.server.free) && mayRun(this.server, needs);
+    return fitsIn(needs.demand, this.server.free) && needs.permits(this.server);
   }
 
   protected take(shape: Shape, score: number, tie: number): void {

@@ -1,4 +1,4 @@
-import { invariant, type Millis, mayRun } from '@goshawk/core';
+import { invariant, type Millis } from '@goshawk/core';
 import type { JobView, StageView } from '@goshawk/policies';
 import {
   hasPreference,
@@ -156,7 +156,7 @@ export class Gangs {
 
 /** Groups that meet the requirements of the stage. */
 function allowed(stage: StageView, groups: readonly WorkerGroup[]): number[] {
-  return [...groups.keys()].filter((index) => mayRun(groups[index]!.workers[0]!, stage));
+  return [...groups.keys()].filter((index) => stage.needs.permits(groups[index]!.workers[0]!));
 }
 
 function alwaysWorth(value: number): Utility {

@@ -1,4 +1,4 @@
-import { addVector, type Millis, mayRun } from '@goshawk/core';
+import { addVector, type Millis } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -116,7 +116,7 @@ function roomWith(ending: Iterable<RunView>, stage: StageView, groups: readonly 
   }
   let room = 0;
   for (const { workers } of groups) {
-    if (!mayRun(workers[0]!, stage)) continue;
+    if (!stage.needs.permits(workers[0]!)) continue;
     for (const worker of workers)
       room += countIn(stage, freed.get(worker) ?? worker.free, Number.POSITIVE_INFINITY);
   }

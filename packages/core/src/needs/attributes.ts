@@ -1,5 +1,5 @@
-import type { Attribute } from './fields/records.js';
-import { isMet } from './needs/requirements.js';
+import type { Attribute } from '../fields/records.js';
+import { isMet } from './requirements.js';
 
 /** Attributes by name: those of a worker, such as its rack, or those that a job requires or prefers. */
 export type Attributes = Readonly<Record<string, string>>;
