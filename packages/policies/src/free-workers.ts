@@ -43,20 +43,22 @@ class WorkerList {
   /** Workers that may have room for the demand, in order: all that have it, and some that do not. */
   *roomy(demand: Vector): Iterable<WorkerView> {
     for (let chunk = 0; chunk * CHUNK < this.all.length; chunk++) {
-      const most = (this.#most[chunk] ??= this.#mostIn(chunk));
-      if (fitsIn(demand, most)) yield* this.all.slice(chunk * CHUNK, (chunk + 1) * CHUNK);
+      if (fitsIn(demand, this.#mostIn(chunk))) yield* this.all.slice(chunk * CHUNK, (chunk + 1) * CHUNK);
     }
   }
 
   /** Whether some worker may have room for the demand. */
   mayHold(demand: Vector): boolean {
     for (let chunk = 0; chunk * CHUNK < this.all.length; chunk++)
-      if (fitsIn(demand, (this.#most[chunk] ??= this.#mostIn(chunk)))) return true;
+      if (fitsIn(demand, this.#mostIn(chunk))) return true;
     return false;
   }
 
   #mostIn(chunk: number): readonly number[] {
+    const known = this.#most[chunk];
+    if (known !== undefined) return known;
     const most: number[] = [];
+    this.#most[chunk] = most;
     const end = Math.min(this.all.length, (chunk + 1) * CHUNK);
     for (let at = chunk * CHUNK; at < end; at++) {
       const { free } = this.all[at]!;

@@ -199,7 +199,8 @@ const JOB = {
     value: 'NAME=VALUES',
     flagOnly: true,
     rare: true,
-    describe: 'required attribute of workers: zone=eu, model=a100,h100 (one of them), rack=!r1,r2 (none of them); repeatable',
+    describe:
+      'required attribute of workers: zone=eu, model=a100,h100 (one of them), rack=!r1,r2 (none of them); repeatable',
   },
   prefer: {
     type: 'texts',
