@@ -1,7 +1,7 @@
 import { ONE_CPU, type Vector } from '../vector.js';
 import { type Attributes, mayRun } from './attributes.js';
 
-/** What a task needs of a worker. Interned: equal needs are one object, so they compare by identity. */
+/** The requirements of a task on its worker. Interned: equal needs are one object, so they compare by identity. */
 export class Needs {
   /** Small and dense; reused once nothing has these needs. */
   readonly id: number;

@@ -44,7 +44,7 @@ export class Serving {
     const passedOver = new Map<WaitingNeeds, number>();
     for (const withLarge of [false, true]) {
       const users = [...this.#waiting.users.values()].filter(({ hasOpen }) => hasOpen);
-      // By share; ties in order of arrival.
+      // Orders users by share, and equal shares by arrival.
       const order = new IndexedHeap();
       for (const [at, { share }] of users.entries()) order.set(at, share);
       while (this.#free.size > 0 && order.size > 0) {
