@@ -28,7 +28,7 @@ it('steps 3 to 6 of the tutorial of docs/USE.md work as described', async () => 
 
   expect(stdout).toMatch(/hello from 0/);
   expect(stdout).toMatch(/^9$/m);
-  expect(stdout).toMatch(/matching .*: no worker is free for them/);
+  expect(stdout).toMatch(/matching .*: they wait at central for a worker/);
   expect(stdout).toMatch(/ids?\b.*class.*state/);
   expect(stdout).toMatch(/^goshawk against hawk: short p50 0\./m);
   expect(stdout).toMatch(/^simulated as it ran/m);

@@ -1,4 +1,4 @@
-import type { CentralLine, JobExplanation, WaitingGroup } from '@goshawk/core';
+import { type CentralLine, type JobExplanation, type WaitingGroup, withLimits } from '@goshawk/core';
 import type { CallOptions } from './options.js';
 import { type Ask, askSchedulers, ifCentralAnswers, type Session } from './session.js';
 
@@ -40,6 +40,26 @@ export async function lineOf(
     build: (request) => ({ type: 'explainNeed', request, owner, job }),
   };
   return (await ifCentralAnswers(session, order, options))?.value;
+}
+
+/** The owner's explanation with the limits that only central knows. */
+export function withCentral(
+  explanation: JobExplanation,
+  central: CentralLine | undefined,
+): JobExplanation & { readonly central: CentralLine | undefined } {
+  if (central === undefined) return { ...explanation, central };
+  const waiting = withLimits(explanation.waiting, central.needs);
+  const { task } = explanation;
+  if (task?.reason !== 'matching') return { ...explanation, waiting, central };
+  const place = explanation.waiting.findIndex(
+    ({ stage, reason }) => stage === task.stage && reason === 'matching',
+  );
+  return {
+    ...explanation,
+    waiting,
+    task: { ...task, reason: waiting[place]?.reason ?? task.reason },
+    central,
+  };
 }
 
 /** Merges groups of several schedulers; the example is the job that has waited longest. */

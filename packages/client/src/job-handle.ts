@@ -19,7 +19,7 @@ import { randomName } from '@goshawk/transport';
 import { onAbort } from './abort.js';
 import { type CancelledTasks, type CancelTasksOptions, rangesOf, type TaskChoice } from './cancelling.js';
 import { JobCancelled, JobFailed, WaitTimeout } from './errors.js';
-import { lineOf } from './explanations.js';
+import { lineOf, withCentral } from './explanations.js';
 import { jobEvents } from './job-events.js';
 import { jobLogs, type LogChunk, type LogOptions, type TaskOutput, taskOutput } from './job-logs.js';
 import {
@@ -239,7 +239,7 @@ export class JobHandle<Value = unknown> {
     );
     const explanation = answer.value;
     if (isFinal(explanation.job.state)) return { ...explanation, central: undefined };
-    return { ...explanation, central: await lineOf(this.#session, explanation, options) };
+    return withCentral(explanation, await lineOf(this.#session, explanation, options));
   }
 
   /** Cancels unfinished tasks. Running ones are killed, and the job ends after them. */

@@ -64,6 +64,7 @@ export {
   type WaitingGroup,
   type WaitSpread,
   type WaitSum,
+  withLimits,
 } from './job/explanation.js';
 export { jobJson, resultJson, seconds, summaryJson, type TaskResult, taskJson } from './job/json.js';
 export { jobJsonSchema } from './job/json-schema.js';

@@ -30,7 +30,13 @@ it('keeps the reason that blocked most tasks, from sample to sample', () => {
   limits.note(explained([{ reason: 'matching', tasks: 7 }], { state: 'failed' }), AT + 4_000);
   expect(limits.of('a-1')).toEqual([
     // No earlier than the submission of the job.
-    { from: AT - 5_000, to: AT + 2_000, reason: 'matching', why: 'no worker is free for them', tasks: 7 },
+    {
+      from: AT - 5_000,
+      to: AT + 2_000,
+      reason: 'matching',
+      why: 'they wait at central for a worker',
+      tasks: 7,
+    },
     { from: AT + 2_000, to: AT + 2_000, reason: 'required', why: 'no worker has rack=r9', tasks: 1 },
   ]);
 });

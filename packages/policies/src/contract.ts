@@ -10,6 +10,7 @@ import type {
   StageIndex,
   UnmatchedKind,
   Vector,
+  WaitingReason,
 } from '@goshawk/core';
 
 /**
@@ -261,7 +262,7 @@ export type SolverAnswer =
   | { readonly kind: 'none'; readonly version: number; readonly error: string };
 
 export interface PolicyExplanation {
-  readonly reason: string;
+  readonly reason: WaitingReason;
   readonly sentence: string;
 }
 

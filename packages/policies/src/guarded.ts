@@ -1,4 +1,4 @@
-import { LIMITS, type Millis, type Needs, SLOT } from '@goshawk/core';
+import { LIMITS, type Millis, type Needs, SLOT, WAITING_REASONS } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -68,7 +68,8 @@ export class GuardedPolicy implements CentralPolicy {
   explain(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined {
     const explained = this.#try(() => this.#inner.explain?.(stage, cluster, now));
     if (typeof explained?.sentence !== 'string' || typeof explained.reason !== 'string') return undefined;
-    return { ...explained, sentence: explained.sentence.slice(0, LIMITS.lineLengthMax) };
+    const reason = WAITING_REASONS.includes(explained.reason) ? explained.reason : 'matching';
+    return { reason, sentence: explained.sentence.slice(0, LIMITS.lineLengthMax) };
   }
 
   checkInvariants(cluster: ClusterView): void {

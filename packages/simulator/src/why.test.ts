@@ -14,6 +14,7 @@ import {
   RELIABLE_TIMINGS,
   type Resources,
   type StageSpec,
+  withLimits,
 } from '@goshawk/core';
 import { presetNamed } from '@goshawk/policies';
 import { type Job, TaskState } from '@goshawk/scheduler';
@@ -83,8 +84,12 @@ class Situation {
     this.#client = this.cluster.addOutsider((_, message) => this.#answers.push(message));
     const jobs = 12 + Math.floor(random.next() * 12);
     for (let at = 0; at < jobs; at++) {
-      const spec = { ...parseJobSpec(drawJob(random, slots)), user: USERS[at % USERS.length]! };
+      const drawn = { ...parseJobSpec(drawJob(random, slots)), user: USERS[at % USERS.length]! };
+      const waitsFor = random.next() < 0.15 ? random.next() : undefined;
       this.cluster.at(1_000 + 300 * at * random.next(), (now) => {
+        const before =
+          waitsFor === undefined ? undefined : this.jobs[Math.floor(waitsFor * this.jobs.length)];
+        const spec = before === undefined ? drawn : { ...drawn, after: [before.id] };
         this.jobs.push(this.cluster.schedulers[at % 2]!.submit(spec, undefined, now));
       });
     }
@@ -198,25 +203,35 @@ function startsOf({ tasks, spec }: Job): number {
   return starts;
 }
 
-/** The stated cause, as one text to compare. */
+/** The stated cause, as one text to compare: a reason, and its sentence. */
 function causeIn({ explained, line }: ReturnType<Situation['why']>): string | undefined {
-  const first = explained.waiting.find(({ reason }) => reason !== 'stage');
+  const first = withLimits(explained.waiting, line.needs).find(({ reason }) => reason !== 'stage');
   if (first === undefined) return undefined;
   const { reason, missing } = first;
-  if (reason !== 'matching' && reason !== 'resources') return `${reason} ${missing ?? ''}`.trim();
-  return line.needs[0]?.why ?? 'order';
+  if (reason === 'other-job') return `other-job ${explained.after!.map(({ id }) => id).join()}`;
+  const need = line.needs.find(({ stage }) => stage === first.index);
+  const sentence = missing ?? need?.why;
+  // Without a limit, other jobs come first, or no CPU is free.
+  return sentence === undefined && reason === 'matching' ? 'order' : `${reason} ${sentence ?? ''}`.trim();
 }
 
 /** Checks the sentence against what runs, and removes the cause. */
 function remove(there: Situation, job: Job, cause: string, situation: string): void {
   const stage = job.stages.find(({ unfinished, blockers }) => unfinished > 0 && blockers === 0)!.spec;
   const others = (other: Job): boolean => other !== job;
-  const reserved = /reserved for job (?:\S+-)?(\d+)/.exec(cause);
   const user = job.spec.user!;
+  if (cause.startsWith('other-job')) {
+    const before = there.jobs.filter(
+      ({ id, endedAt }) => job.spec.after!.includes(id) && endedAt === undefined,
+    );
+    expect(before.map(({ id }) => id).join(), situation).toBe(cause.slice('other-job '.length));
+    return there.cancel((other) => before.includes(other));
+  }
   if (cause === 'held' || cause === 'begin') return there.release(job);
   if (cause.startsWith('required')) return there.addWorker({ rack: 'r1', ...stage.requires });
-  if (cause.includes('that --users allows')) {
+  if (cause.startsWith('user-limit')) {
     const running = there.runningOf(({ spec }) => spec.user === user);
+    expect(cause, situation).toMatch(/has \d+ (running tasks|CPUs) of the \d+ that --users allows/);
     expect(running > 0 || cause.includes('go first') || isTooLarge(stage, user), situation).toBe(true);
     there.cluster.central.grant(new Map());
     return there.cluster.central.settle(there.cluster.now);
@@ -226,8 +241,18 @@ function remove(there: Situation, job: Job, cause: string, situation: string): v
     return there.cluster.run(there.cluster.now + 10_000);
   }
   checkResources(there, stage, cause, situation);
-  if (reserved !== null) return there.cancel((other) => others(other) && isReserved(other, cause));
-  if (cause.includes('long tasks are running') && !cause.includes('free')) {
+  const reserved = /^reserved .* reserved for job (\S+), which starts/.exec(cause)?.[1];
+  if (cause.startsWith('reserved')) {
+    expect(
+      there.jobs.filter(({ id }) => id === reserved),
+      situation,
+    ).toHaveLength(1);
+    expect(reserved, situation).not.toBe(job.id);
+    return there.cancel(({ id }) => id === reserved);
+  }
+  const [, running, most] = /(\d+) of at most (\d+) long tasks are running/.exec(cause) ?? [];
+  if (running !== undefined) expect(Number(running), situation).toBeGreaterThanOrEqual(Number(most));
+  if (cause.startsWith('reserve ')) {
     expect(job.class, situation).toBe('long');
     // Other long tasks that wait would take their places.
     there.cancel((other) => others(other) && other.class === 'long');
@@ -237,41 +262,47 @@ function remove(there: Situation, job: Job, cause: string, situation: string): v
   there.addWorker({ rack: 'r1', ...stage.requires });
 }
 
-function isReserved({ number }: Job, cause: string): boolean {
-  return new RegExp(`reserved for job ${number} `).test(cause);
-}
-
 /** A limit may be smaller than what one task or gang takes. */
 function isTooLarge({ demand, gang, tasks }: StageSpec, user: string): boolean {
   const count = gang && 'count' in tasks ? tasks.count : 1;
   return user === 'ana' ? count > 3 : count * amountOf(demand, 'cpu') > 4;
 }
 
-/** No worker that is large enough and has the attributes has a named resource free. */
+/** No worker that is large enough and has the attributes has the named amounts free. */
 function checkResources(
   there: Situation,
   { demand, requires }: StageSpec,
   cause: string,
   situation: string,
 ): void {
-  const named = /no worker has enough (?!of everything)(.*?) free/.exec(cause)?.[1]?.split(' and ') ?? [];
+  const named = /no worker has (.*\)) free/.exec(cause)?.[1]?.split(' and ') ?? [];
   const large = there.workers.filter(
     ({ capacity, attributes }) =>
       mayRun({ attributes }, { requires }) &&
       Object.entries(demand).every(([name, amount]) => amount <= (capacity[name] ?? 0)),
   );
-  for (const name of named)
-    for (const worker of large)
-      expect(there.freeAt(worker, name), `${situation}: ${name} is free`).toBeLessThan(
-        amountOf(demand, name),
-      );
+  for (const part of named.filter((each) => each !== 'a place for another task')) {
+    const [, name, needed, most] = /^(\S+) (.*) \(at most (.*)\)$/.exec(part)!;
+    const free = large.map((worker) => there.freeAt(worker, name!));
+    expect(parseAmount(needed!), situation).toBe(amountOf(demand, name!));
+    expect(Math.max(...free), `${situation}: ${name} is free`).toBeLessThan(amountOf(demand, name!));
+    // Central counts slots whose tasks are about to end as free.
+    expect(parseAmount(most!), situation).toBeLessThan(amountOf(demand, name!));
+  }
+}
+
+/** Amounts of memory have a unit. */
+function parseAmount(written: string): number {
+  return Number(written.replace(/ B$/, ''));
 }
 
 test(`removing what why states, one cause after another, starts a task, in ${SEEDS} clusters`, () => {
   const seen = new Set<string>();
   for (let seed = 1; seed <= SEEDS; seed++) {
     const waiting = new Situation(seed).jobs.flatMap((job, place) =>
-      job.endedAt === undefined && job.tasks.countOf(TaskState.waiting) > 0 ? [place] : [],
+      job.endedAt === undefined && (job.isAwaiting || job.tasks.countOf(TaskState.waiting) > 0)
+        ? [place]
+        : [],
     );
     for (const place of waiting) {
       const there = new Situation(seed);
@@ -291,7 +322,10 @@ test(`removing what why states, one cause after another, starts a task, in ${SEE
       }
     }
   }
-  const kinds = [/^held$/, /^begin$/, /^required/, /--users allows/, /long tasks/, /of a gang/, /^no worker/];
+  const kinds = [
+    ...[/^held$/, /^begin$/, /^required/, /^other-job/, /^user-limit/, /^reserve /, /^reserved/],
+    ...[/^resources all N tasks of a gang/, /^resources no worker has/, /^order$/],
+  ];
   for (const kind of kinds)
     expect(
       [...seen].filter((cause) => kind.test(cause)),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Daemons, GOSHAWK, WITH_HTTP } from '@goshawk/cli/testing';
 import { type Cluster, connect } from '@goshawk/client';
-import { WAITING_REASONS } from '@goshawk/core';
+import { OWNER_REASONS } from '@goshawk/core';
 import { METRICS, type MetricSpec } from '@goshawk/runtime';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Family, families, lint } from './lint.js';
@@ -119,7 +119,7 @@ describe('completed work', () => {
   it('leaves nothing waiting, and present workers', () => {
     const waiting = familiesOf('scheduler').find(({ name }) => name === 'goshawk_waiting_tasks')!.series;
     // Each reason has one row for short tasks and one for long tasks.
-    expect(waiting).toHaveLength(2 * WAITING_REASONS.length);
+    expect(waiting).toHaveLength(2 * OWNER_REASONS.length);
     expect(waiting.filter(({ value }) => value !== 0)).toEqual([]);
     expect(readingOf('central', 'goshawk_central_schedulers', { state: 'present' })).toBe(1);
     expect(readingOf('worker', 'goshawk_worker_workers', { state: 'member' })).toBe(3);

@@ -1,5 +1,12 @@
 import { type CentralLine, expectedWaitMs, LIMITS, type Millis, type NeedView, slotsIn } from '@goshawk/core';
-import type { BookedJob, BookedStage, CentralPolicy, ClusterBooks, QueueLine } from '@goshawk/policies';
+import type {
+  BookedJob,
+  BookedStage,
+  CentralPolicy,
+  ClusterBooks,
+  PolicyExplanation,
+  QueueLine,
+} from '@goshawk/policies';
 import { isActive, type WorkerRecord } from '../cluster/registry.js';
 import { StartTimes, type WaitBasis } from './start-times.js';
 
@@ -56,7 +63,7 @@ export class WaitingLine {
       job === undefined ? [] : [...job.allStages].filter(({ waiting, held }) => waiting + held > 0);
     const needs = stages.slice(0, LIMITS.stagesPerJobMax).map((stage): NeedView => {
       const place = this.#placeOf(stage, line, now);
-      const why = stage.heldBy ?? this.#policy.explain?.(stage, this.#books, now)?.sentence;
+      const why = this.#limitOf(stage, now);
       // Without active slots, earlier waits predict nothing.
       const start = limits.slots > 0 ? this.#starts.expect(basisOf(stage, place, limits)) : undefined;
       return {
@@ -66,7 +73,7 @@ export class WaitingLine {
         waitedMs: now - stage.waitsSince,
         kept: line?.keptFor(stage) ?? 0,
         ...place,
-        ...(why === undefined ? {} : { why }),
+        ...(why === undefined ? {} : { why: why.sentence, reason: why.reason }),
         ...(start === undefined ? {} : { starts: start }),
       };
     });
@@ -74,6 +81,11 @@ export class WaitingLine {
     for (const worker of this.#books.workers) if (worker.open) freeSlots += Math.floor(slotsIn(worker.free));
     const longRunning = line?.longRunning ?? 0;
     return { needs, ...limits, freeSlots, longRunning, unmatched: this.#books.waitingTasks };
+  }
+
+  #limitOf(stage: BookedStage, now: Millis): PolicyExplanation | undefined {
+    if (stage.heldBy !== undefined) return { reason: 'user-limit', sentence: stage.heldBy };
+    return this.#policy.explain?.(stage, this.#books, now);
   }
 
   #limits(line: QueueLine | undefined): Limits {

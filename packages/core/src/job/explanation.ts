@@ -31,6 +31,8 @@ export type WaitingGroup = NonNullable<(typeof waitingGroup)['infer']>;
 
 const stageWait = view({
   stage: name,
+  /** Index of the stage. */
+  index: optional(stage),
   reason,
   tasks: count,
   /** Time since they were eligible to start. */
@@ -133,9 +135,20 @@ const needView = view({
   starts: optional(startWait),
   /** The policy's explanation, if it has one. */
   why: optional(line),
+  /** The limit that binds, if any. */
+  reason: optional(reason),
 });
 /** One batch in central's order. */
 export type NeedView = NonNullable<(typeof needView)['infer']>;
+
+/** The waits of a job, with the limits that bind at central instead of `matching`. */
+export function withLimits(waiting: readonly StageWait[], needs: readonly NeedView[]): StageWait[] {
+  return waiting.map((wait) => {
+    if (wait.reason !== 'matching') return wait;
+    const bound = needs.find(({ stage: at, reason: limit }) => at === wait.index && limit !== undefined);
+    return bound === undefined ? wait : { ...wait, reason: bound.reason! };
+  });
+}
 
 export const centralLine = view({
   needs: list(needView, LIMITS.stagesPerJobMax),

@@ -44,11 +44,11 @@ export const WAITING_WORDS: Readonly<
     helps: 'more workers, or CPUs',
   },
   matching: {
-    why: 'no worker is free for them',
-    helps: 'more workers, or CPUs; for long tasks, a smaller --reserve',
+    why: 'they wait at central for a worker',
+    helps: '`goshawk why ID` names the limit; more workers or CPUs if all are busy',
   },
   resources: {
-    why: 'no worker has enough free resources for any of them',
+    why: 'no worker has enough of what they demand free',
     helps: 'more workers, or a smaller demand: `goshawk workers` shows the total capacities',
   },
   seeking: {
@@ -74,6 +74,18 @@ export const WAITING_WORDS: Readonly<
   begin: {
     why: 'their job begins later (--begin)',
     helps: 'nothing: it starts then; `goshawk release ID` starts it now',
+  },
+  reserve: {
+    why: 'as many long tasks run as may, and the rest is for short ones',
+    helps: 'more workers or CPUs, or a smaller --reserve',
+  },
+  reserved: {
+    why: 'the free room is reserved for another job',
+    helps: 'a shorter --estimate if the tasks end sooner; more workers',
+  },
+  'user-limit': {
+    why: 'their user or project has reached a limit (--users)',
+    helps: 'nothing: they start when others of the user end; the operator can raise the limit',
   },
 };
 

@@ -20,9 +20,9 @@ export const WAITING_REASONS = [
   'queued',
   /** Its probes are in the queues of workers. */
   'probing',
-  /** Central has no free worker for it. */
+  /** It waits at central for a worker. */
   'matching',
-  /** It demands resources, and no free worker has enough of them. */
+  /** No worker has enough of what it demands free. */
   'resources',
   /** The next idle worker that asks this scheduler takes it. */
   'seeking',
@@ -36,9 +36,26 @@ export const WAITING_REASONS = [
   'held',
   /** The begin time of the job has not come. */
   'begin',
+  /** The limit on long tasks is reached; the rest is for short ones. */
+  'reserve',
+  /** The free room is reserved for another job. */
+  'reserved',
+  /** Its user or project has reached a limit. */
+  'user-limit',
 ] as const;
 
 export type WaitingReason = (typeof WAITING_REASONS)[number];
+
+/** Limits that only central knows. To its owner, such a task is just `matching`. */
+const CENTRAL_REASONS: ReadonlySet<WaitingReason> = new Set([
+  'resources',
+  'reserve',
+  'reserved',
+  'user-limit',
+]);
+
+/** Reasons that the owner of a task can give. */
+export const OWNER_REASONS = WAITING_REASONS.filter((reason) => !CENTRAL_REASONS.has(reason));
 
 /** The phases of a started task's wait, in order: a closed list. */
 export const WAIT_PHASES = [

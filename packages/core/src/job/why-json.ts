@@ -69,7 +69,7 @@ export function whyJson(
       sampling === undefined
         ? null
         : { tasks: sampling.pilotTasks, decidedSeconds: seconds(sampling.decidedMs) },
-    waiting: waiting.map(({ waitedMs, requires, ...wait }) => ({
+    waiting: waiting.map(({ index: _, waitedMs, requires, ...wait }) => ({
       ...wait,
       ...(requires === undefined ? {} : { requires: attributesByName(requires) }),
       waitedSeconds: seconds(waitedMs),

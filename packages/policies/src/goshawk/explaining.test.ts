@@ -70,7 +70,10 @@ function join(bench: PolicyBench, count: number, capacity: readonly number[]): v
 }
 
 function lift(bench: PolicyBench, stage: BookedStage, { sentence }: PolicyExplanation): void {
-  const named = /^no worker has enough (.*?) free(?: and |, and |; |$)/.exec(sentence)?.[1]?.split(' and ');
+  const named = /^no worker has (.*\)|a place for another task) free(?:, and |; |$)/
+    .exec(sentence)?.[1]
+    ?.split(' and ')
+    .map((part) => (part.startsWith('a place') ? 'slot' : part.split(' ')[0]!));
   const workers: WorkerView[] = [...bench.books.workers];
   const { demand, waiting } = stage;
   if (named === undefined) join(bench, waiting, demand);
@@ -78,7 +81,10 @@ function lift(bench: PolicyBench, stage: BookedStage, { sentence }: PolicyExplan
     for (const { free, capacity } of workers) {
       if (demand.some((amount, index) => amount > (capacity[index] ?? 0))) continue;
       const amounts = bench.books.names.names.map((name, index) =>
-        named.includes(name) ? (demand[index] ?? 0) : (free[index] ?? 0),
+        // A new worker with free CPUs has places for tasks.
+        named.includes(name) || (name === 'slot' && named.includes('cpu'))
+          ? (demand[index] ?? 0)
+          : (free[index] ?? 0),
       );
       join(bench, 1, amounts);
     }

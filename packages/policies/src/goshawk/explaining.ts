@@ -1,4 +1,13 @@
-import { fitsIn, formatAttributes, type Millis } from '@goshawk/core';
+import {
+  CPU,
+  fitsIn,
+  formatAttributes,
+  formatBytes,
+  type Millis,
+  SLOT,
+  unitsOf,
+  type Vector,
+} from '@goshawk/core';
 import type { ClusterView, PolicyExplanation, StageView, WorkerView } from '../contract.js';
 import { countIn, togetherOf } from '../fitting.js';
 import type { Reservation, Reservations } from '../reservations.js';
@@ -44,9 +53,8 @@ export function explainWait(stage: StageView, facts: Facts): PolicyExplanation |
   return reserved === undefined ? undefined : { reason: 'reserved', sentence: reserved };
 }
 
-/** All slots or CPUs are in use; the position in the order says more. */
+/** No CPU is free anywhere; the position in the order says more. */
 const BUSY = '';
-const WHAT_ALL_USE: ReadonlySet<string> = new Set(['slot', 'cpu']);
 
 function limitOf({ long: { running, limit } }: Facts): string {
   return `${Math.round(running)} of at most ${limit} long tasks are running`;
@@ -56,7 +64,7 @@ function limitOf({ long: { running, limit } }: Facts): string {
 function noRoom(stage: StageView, able: readonly WorkerView[], facts: Facts): string | undefined {
   const together = togetherOf(stage);
   let fit = 0;
-  for (const worker of able) fit += countIn(stage, worker.free, together - fit);
+  for (const worker of able) fit += Math.min(together - fit, worker.roomFor(stage.demand));
   if (fit >= together) return undefined;
   if (together > 1) return `all ${together} tasks of a gang start together, and ${fit} of them would fit now`;
   const place = facts.reservations.of(stage);
@@ -65,20 +73,38 @@ function noRoom(stage: StageView, able: readonly WorkerView[], facts: Facts): st
   return `${what}; it has a reservation, and starts ${inTime(place, facts.now)}`;
 }
 
-/** Resources of which every worker that is large enough has too little free; `BUSY`: slots or CPUs. */
+/** Resources of which every worker that is large enough has too little free; `BUSY`: only CPUs, and none is free. */
 function missing({ demand }: StageView, able: readonly WorkerView[], resources: readonly string[]): string {
   const large = able.filter(({ capacity }) => fitsIn(demand, capacity));
-  if (large.length === 0) return 'each task needs more than any worker has';
+  if (large.length === 0) return `each task needs ${amounts(demand, resources)}, more than any worker has`;
   const lacks = ({ free }: WorkerView, index: number): boolean => (free[index] ?? 0) < demand[index]!;
   const indices = [...demand.keys()].filter((index) => demand[index]! > 0);
   const short = indices.filter((index) => large.every((worker) => lacks(worker, index)));
   const others = indices.filter((index) => !short.includes(index));
   // Some worker lacks other resources, so the resources that are short everywhere are not the whole cause.
   const isAll = large.some((worker) => !others.some((index) => lacks(worker, index)));
-  const names = short.map((index) => resources[index]!);
-  if (isAll && names.length > 0 && names.every((name) => WHAT_ALL_USE.has(name))) return BUSY;
-  if (isAll && names.length > 0) return `no worker has enough ${names.join(' and ')} free`;
-  return 'no worker has enough of everything free at once';
+  const mostFree = (index: number): number => Math.max(0, ...large.map(({ free }) => free[index] ?? 0));
+  if (!isAll || short.length === 0)
+    return `no worker has ${amounts(demand, resources)} free at the same time`;
+  if (short.every((index) => (index === CPU || index === SLOT) && mostFree(index) === 0)) return BUSY;
+  // A task without CPUs takes just a place; for others, the CPUs say more.
+  const named = short.includes(CPU) ? short.filter((index) => index !== SLOT) : short;
+  const parts = named.map((index) => {
+    if (index === SLOT) return 'a place for another task';
+    const name = resources[index]!;
+    return `${name} ${amount(name, demand[index]!)} (at most ${amount(name, mostFree(index))})`;
+  });
+  return `no worker has ${parts.join(' and ')} free`;
+}
+
+/** Formats `cpu 0.5, memory 1 GiB`. */
+function amounts(demand: Vector, resources: readonly string[]): string {
+  const parts = [...demand.entries()].filter(([index, amount]) => index !== SLOT && amount > 0);
+  return parts.map(([index, units]) => `${resources[index]!} ${amount(resources[index]!, units)}`).join(', ');
+}
+
+function amount(name: string, units: number): string {
+  return name === 'memory' ? formatBytes(units) : `${units / unitsOf(name)}`;
 }
 
 /** The reservation of another stage that blocks this one, or part of its gang, from free resources. */

@@ -4,8 +4,8 @@ import {
   MESSAGE_TYPES,
   OUTCOMES,
   OVERLOADS,
+  OWNER_REASONS,
   UNMATCHED_KINDS,
-  WAITING_REASONS,
   WORKER_STATES,
 } from '@goshawk/core';
 import { DROP_REASONS, REFUSAL_REASONS, REJECTION_REASONS } from '@goshawk/transport';
@@ -141,7 +141,7 @@ export const METRICS = {
     ),
     goshawk_waiting_tasks: gauge('Waiting tasks, by class and reason.', {
       class: CLASSES,
-      reason: WAITING_REASONS,
+      reason: OWNER_REASONS,
     }),
     goshawk_oldest_waiting_seconds: gauge(
       'Waiting time of the longest-waiting ready task; 0 if none waits.',

@@ -75,7 +75,7 @@ describe('why a job waits', () => {
     const bench = new Bench();
     const id = bench.submit({ tasks: [{ sleep: 5 }, { sleep: 5 }] }, 100);
     const why = bench.why(id, 150);
-    expect(why.waiting).toEqual([{ stage: 'tasks', reason: 'probing', tasks: 2, waitedMs: 50 }]);
+    expect(why.waiting).toEqual([{ stage: 'tasks', index: 0, reason: 'probing', tasks: 2, waitedMs: 50 }]);
     expect(why.probesOut).toBe(4);
     expect(why.probes).toEqual([
       { worker: `w${W1}`, probes: 2 },
@@ -97,7 +97,7 @@ describe('why a job waits', () => {
     const id = bench.submit({ tasks: { count: 3, run: { sleep: 5 } }, maxRunning: 1 } as JobInput, 0);
     bench.bind(W1, 1, 20);
     const why = bench.why(id, 30, 2);
-    expect(why.waiting).toEqual([{ stage: 'tasks', reason: 'job-limit', tasks: 2, waitedMs: 30 }]);
+    expect(why.waiting).toEqual([{ stage: 'tasks', index: 0, reason: 'job-limit', tasks: 2, waitedMs: 30 }]);
     expect(why.task).toMatchObject({ task: 2, state: 'waiting', reason: 'job-limit', waitedMs: 30 });
   });
 
@@ -109,8 +109,8 @@ describe('why a job waits', () => {
     ];
     const id = bench.submit({ stages }, 0);
     expect(bench.why(id, 40).waiting).toEqual([
-      { stage: 'two', reason: 'stage', tasks: 2, waitedMs: 0 },
-      { stage: 'one', reason: 'probing', tasks: 1, waitedMs: 40 },
+      { stage: 'two', index: 1, reason: 'stage', tasks: 2, waitedMs: 0 },
+      { stage: 'one', index: 0, reason: 'probing', tasks: 1, waitedMs: 40 },
     ]);
     // Counted from its release, not from the job's submission.
     bench.end(W1, bench.bind(W1, 1, 50), 1, 5, 60);
@@ -130,6 +130,7 @@ describe('why a job waits', () => {
     const id = bench.submit({ stages, estimate: 5_000 }, 0);
     expect(bench.why(id, 10).waiting).toContainEqual({
       stage: 'one',
+      index: 0,
       reason: 'placing',
       tasks: 1,
       waitedMs: 10,
@@ -139,7 +140,7 @@ describe('why a job waits', () => {
     bench.receive(W1, { type: 'ask', ask: 1, again: false, job: 1, stage: 0, placed: attempt }, 30);
     bench.end(W1, { type: 'run', job: 1, ...attempt } as MessageOf<'run'>, 1, 5_000, 5_040);
     expect(bench.why(id, 5_050).waiting).toEqual([
-      { stage: 'two', reason: 'placing', tasks: 1, waitedMs: 10 },
+      { stage: 'two', index: 1, reason: 'placing', tasks: 1, waitedMs: 10 },
     ]);
   });
 

@@ -89,6 +89,7 @@ function stageWaits(
     const missing = circumstances.whatIsMissing(scope, stage.spec, job);
     return {
       stage: name,
+      index: job.stages.indexOf(stage),
       reason,
       tasks: waiting,
       waitedMs: Math.max(0, now - mightStart),

@@ -42,7 +42,7 @@ describe('why tasks wait', () => {
       'only workers drain that have no room for them',
       released(jobOf({ ...THREE, demand: { gpu: 1 } }, { route: { by: 'matching', over: 'all' } })),
       { isDrained: (_scope, { demand }) => !('gpu' in demand) },
-      { resources: 3 },
+      { matching: 3 },
     ],
     ['the scheduler has just started again', released(jobOf(THREE)), { holds: () => true }, { resuming: 3 }],
     ['as many run as may', released(jobOf({ ...THREE, maxRunning: 1 })), {}, { probing: 1, 'job-limit': 2 }],

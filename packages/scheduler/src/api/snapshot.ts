@@ -2,9 +2,9 @@ import {
   type ByClass,
   byClass,
   type Millis,
+  OWNER_REASONS,
   type Scope,
   type StageSpec,
-  WAITING_REASONS,
   type WaitingReason,
 } from '@goshawk/core';
 import { isDrained, type TaskNeeds } from '../cluster/able-workers.js';
@@ -139,14 +139,12 @@ function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): Waiting
   const isPilots = batch === job.sample?.pilots;
   if (job.isUndecided && !isPilots) return 'pilots';
   if (job.needsCentral && !job.maySeek && circumstances.isCentralSilent) return 'central-away';
-  const { demand } = batch.spec;
   const scope = batch.over ?? job.route.over;
   if (circumstances.whatIsMissing(scope, batch.stage.spec, job) !== undefined) return 'required';
   if (circumstances.isDrained(scope, batch.spec)) return 'drained';
   if (batch.probes.out > 0) return 'probing';
   if (job.needsCentral) {
-    if (job.route.by === 'central') return 'placing';
-    return Object.keys(demand).length === 0 ? 'matching' : 'resources';
+    return job.route.by === 'central' ? 'placing' : 'matching';
   }
   return job.maySeek ? 'seeking' : 'probing';
 }
@@ -159,5 +157,5 @@ function placingReason(job: Job, circumstances: Circumstances): WaitingReason {
 }
 
 function noneWaits(): Record<WaitingReason, number> {
-  return Object.fromEntries(WAITING_REASONS.map((reason) => [reason, 0])) as Record<WaitingReason, number>;
+  return Object.fromEntries(OWNER_REASONS.map((reason) => [reason, 0])) as Record<WaitingReason, number>;
 }
