@@ -228,7 +228,7 @@ from distributed import Client, LocalCluster
 
 if __name__ == "__main__":
     with LocalCluster(n_workers=0, dashboard_address=None) as own, Client(own) as client:
-        words = shlex.split(sys.argv[1].replace("tcp://head:8786", own.scheduler_address).replace("20", "2"))
+        words = shlex.split(sys.argv[1].replace("tcp://head:8786", own.scheduler_address).replace("--tasks 20", "--tasks 2"))
         at = words.index("dask")
         words[at : at + 2] = [sys.executable, "-m", "distributed.cli.dask_worker"]
         job = subprocess.check_output(words, text=True).strip()

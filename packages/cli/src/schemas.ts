@@ -320,6 +320,8 @@ const audit = z.union([
     user: z.string().optional(),
     /** Present for `drain`; false accepts tasks again. */
     on: z.boolean().optional(),
+    /** Present for `drain --deadline`. */
+    deadlineMs: count.optional(),
   }),
   z.object({
     ...audited,

@@ -143,7 +143,7 @@ export class Cluster implements AsyncDisposable {
    * Drains a worker, or (`on` false) resumes it. Queued tasks move to other workers, and running ones finish; the reply does not
    * wait for that.
    *
-   * @param options.deadlineMs running tasks are stopped after this time and restart elsewhere, as attempts that do not
+   * @param options `deadlineMs`: running tasks are stopped after this time and restart elsewhere, as attempts that do not
    *   count against them. Default: they may finish
    *
    * @throws InputError `unknown-worker`; UnreachableError if central is unavailable

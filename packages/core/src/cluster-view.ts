@@ -135,10 +135,12 @@ export type DrainAnswer = NonNullable<(typeof drainState)['infer']>;
 
 export const takeover = view({
   scheduler: name,
-  /** Unfinished jobs, as of the last heartbeat; absent if they are unknown because central has not seen a scheduler. */
-  jobs: optional(count),
+  /** Unfinished jobs, as of the last heartbeat. */
+  jobs: count,
   /** Number of the requested schedulers whose jobs are being taken over. */
   schedulers: optional(count),
+  /** There are more jobs, because central has not seen one of the schedulers. */
+  jobsUnknown: optional(flag),
 });
 /** Jobs that another scheduler was asked to take over. */
 export type TakeoverAnswer = NonNullable<(typeof takeover)['infer']>;

@@ -55,12 +55,16 @@ export function streamJson(
     workers: names.map((name) => {
       const { view, state } = rows.get(name)!;
       const { slots, partition } = view;
-      const busy = stream.loadOf(name, from, to);
-      const shown = mostShown(barsByWorker.get(name)!, from, busy.length);
-      const hidden = busy.map((percent, at) =>
-        percent === null || percent < 0
-          ? percent
-          : Math.max(0, percent - Math.round((100 * shown[at]!) / Math.max(1, slots))),
+      const running = stream.loadOf(name, from, to);
+      const shown = mostShown(barsByWorker.get(name)!, from, running.length);
+      /** In percent; null and −1 stay. */
+      const share = (tasks: number | null, of: number | null): number | null =>
+        tasks === null || of === null || of < 0
+          ? of
+          : Math.min(100, Math.round((100 * tasks) / Math.max(slots, of, 1)));
+      const busy = running.map((tasks) => share(tasks, tasks));
+      const hidden = running.map((tasks, at) =>
+        share(tasks === null ? null : Math.max(0, tasks - shown[at]!), tasks),
       );
       return { name, slots, partition, state, busy, hidden };
     }),

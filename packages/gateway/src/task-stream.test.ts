@@ -102,7 +102,7 @@ it('knows the load of every bucket with a sample; all others are unknown', () =>
           now += look.after * 1_000;
           stream.look(viewOf([{ name: 'w0', slots: 4, busy: look.busy }]), undefined, now);
           const bucket = Math.floor(now / BUCKET_MS);
-          truth.set(bucket, Math.max(truth.get(bucket) ?? 0, 25 * look.busy));
+          truth.set(bucket, Math.max(truth.get(bucket) ?? 0, look.busy));
         }
         const first = Math.floor(START / BUCKET_MS);
         const expected = Array.from(
@@ -110,7 +110,7 @@ it('knows the load of every bucket with a sample; all others are unknown', () =>
           (_, index) => truth.get(first + index) ?? null,
         );
         expect(stream.loadOf('w0', START, now)).toEqual(expected);
-        expect(stream.loadOf('w9', START, now).every((percent) => percent === null)).toBe(true);
+        expect(stream.loadOf('w9', START, now).every((tasks) => tasks === null)).toBe(true);
       },
     ),
   );
@@ -124,7 +124,7 @@ it('forgets attempts older than an hour, and workers lost for that long', () => 
     stream.look(viewOf([{ name: 'w0', slots: 1, busy: 1 }]), undefined, at);
   expect([...stream.workers]).toEqual(['w0']);
   expect(stream.loadOf('w0', START, START)).toEqual([null]);
-  expect(stream.loadOf('w0', later, later)).toEqual([100]);
+  expect(stream.loadOf('w0', later, later)).toEqual([1]);
 });
 
 it('counts as reserved the free slots beyond those that long tasks may still take', () => {
@@ -196,4 +196,17 @@ it('does not count an attempt that is shown as hidden load, after its end as wel
     ['w0', [50, 50, 0], [0, 0, 0]],
     ['w1', [100, 100, 0], [50, 50, 0]],
   ]);
+});
+
+it('counts hidden attempts of a worker that runs more tasks than it has CPUs', () => {
+  const stream = new TaskStream();
+  const table = new WorkerTable();
+  const log = [{ task: 0, worker: 'w0', from: START, to: START + 9_000 }];
+  const view = viewOf([{ name: 'w0', slots: 2, busy: 10 }]);
+  stream.look(view, undefined, START + 1_000);
+  table.update(view.workers, START + 1_000, START + 1_000);
+  stream.take(detailOf(log, START + 1_000, 60), START + 1_000, START + 1_000);
+  const window = { seconds: 5, worker: '', from: 0, limit: 10 };
+  const { workers } = streamJson({ stream, workers: table }, window, START + 5_000);
+  expect(workers).toMatchObject([{ busy: [100], hidden: [90] }]);
 });

@@ -11,8 +11,8 @@ export const BARS_MAX = 20_000;
 export const BARS_SHOWN_MAX = 1_500;
 /** An attempt counts as running for this long after it was last observed. ms */
 const SEEN_MS = 60_000;
-/** Larger than any percentage. */
-const LOST = 255;
+/** Larger than any number of tasks on a worker. */
+const LOST = 65_535;
 
 export const BAR_STATES = ['running', 'completed', 'failed', 'lost', 'cancelled', 'unknown'] as const;
 export type BarState = (typeof BAR_STATES)[number];
@@ -32,8 +32,8 @@ export interface Bar {
   readonly demand: Readonly<Record<string, number>>;
 }
 
-/** Load of a worker per bucket, as a ring buffer. 0: unknown; 1 to 101: busy slots in percent, plus one. */
-type Load = Uint8Array;
+/** Load of a worker per bucket, as a ring buffer. 0: unknown; otherwise running tasks, plus one. */
+type Load = Uint16Array;
 
 /**
  * An hour of what ran where. Attempts are a bounded sample from schedulers; the load of every worker is from central and
@@ -60,15 +60,14 @@ export class TaskStream {
     const bucket = Math.floor(now / BUCKET_MS);
     this.#advance(bucket);
     const at = bucket % BUCKETS;
-    for (const { name, slots, busy } of view.workers) {
+    for (const { name, busy } of view.workers) {
       let load = this.#loads.get(name);
       if (load === undefined) {
-        load = new Uint8Array(BUCKETS);
+        load = new Uint16Array(BUCKETS);
         this.#loads.set(name, load);
       }
-      const percent = Math.min(100, Math.round((100 * busy) / Math.max(slots, busy, 1)));
       const before = load[at]!;
-      load[at] = before === LOST ? 1 + percent : Math.max(before, 1 + percent);
+      load[at] = Math.min(LOST - 1, before === LOST ? 1 + busy : Math.max(before, 1 + busy));
     }
     for (const { name } of view.lostWorkers) {
       const load = this.#loads.get(name);
@@ -157,7 +156,7 @@ export class TaskStream {
     return this.#loads.keys();
   }
 
-  /** Busy slots in percent, per bucket of the window. Null: unknown; −1: the worker was lost. */
+  /** Maximum number of running tasks, per bucket of the window. Null: unknown; −1: the worker was lost. */
   loadOf(worker: string, from: Millis, to: Millis): (number | null)[] {
     const load = this.#loads.get(worker);
     return this.#buckets(from, to, (at) => {

@@ -10,7 +10,7 @@ export interface Limit {
   readonly from: Millis;
   to: Millis;
   readonly reason: WaitingReason;
-  readonly why: string;
+  why: string;
   tasks: number;
 }
 
@@ -34,8 +34,10 @@ export class WaitingLimits {
     }
     const need = central?.needs[0]?.why;
     const why = most.missing ?? need ?? WAITING_WORDS[most.reason].why;
-    if (last !== undefined && last.reason === most.reason && last.why === why) {
+    // Reasons may differ in amounts only, which change with every task.
+    if (last !== undefined && last.reason === most.reason && wordsOf(last.why) === wordsOf(why)) {
       last.to = now;
+      last.why = why;
       last.tasks = most.tasks;
     } else {
       if (last !== undefined) last.to = now;
@@ -56,4 +58,8 @@ export class WaitingLimits {
   of(job: string): readonly Limit[] {
     return this.#jobs.get(job) ?? [];
   }
+}
+
+function wordsOf(sentence: string): string {
+  return sentence.replaceAll(/[\d.,]+/g, '');
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JobRecord } from '@goshawk/core';
@@ -37,6 +37,19 @@ test('without room nothing more is copied; pending records can be recalled, and 
   await until(() => expect(copy!.state.kind).toBe('open'));
   expect(copy.recall(1, 0)).toEqual(record);
   expect(copy.copy(entryOf(attempt(1, 1, 'y'), 1))).toBe(true);
+});
+
+test('pending records can be recalled in any order of places', () => {
+  // Records of jobs that overlapped in time are copied job by job.
+  copy = new RecallCopy(folder, { freeBytes: () => 0 });
+  const records = [1, 9, 2, 3, 10].map((place) => [place, attempt(place < 9 ? 1 : 2, place, place)] as const);
+  for (const [place, record] of records) copy.copy(entryOf(record, place));
+  for (const [place, record] of records) expect(copy.recall(record.job, place)).toEqual(record);
+});
+
+test('there is no copy where none can be written', () => {
+  writeFileSync(join(folder, 'file'), '');
+  expect(RecallCopy.ifPossible(join(folder, 'file', 'in'))).toBeUndefined();
 });
 
 test('a copy at its limit takes records again once enough jobs are forgotten', async () => {

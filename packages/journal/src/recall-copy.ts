@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import type { JobNumber, JobRecord } from '@goshawk/core';
 import { type Entry, GroupCommit } from './group-commit.js';
 import { LmdbStore } from './lmdb-store.js';
@@ -25,6 +26,8 @@ export class RecallCopy extends GroupCommit {
   readonly #bytesMax: number;
   readonly #freeBytes: FreeBytes;
   #writing: Promise<boolean> | undefined;
+  /** Bytes of records that are not in the store yet, by place. */
+  readonly #pending = new Map<number, Buffer>();
 
   /** @throws JournalError */
   constructor(folder: string, { bytesMax = COPY_BYTES_MAX, freeBytes = freeBytesOf }: CopyOptions = {}) {
@@ -35,16 +38,27 @@ export class RecallCopy extends GroupCommit {
     this.#freeBytes = freeBytes;
   }
 
+  /** A copy in this folder; undefined if its disk is full or read-only, so that owners keep the values in memory. */
+  static ifPossible(folder: string): RecallCopy | undefined {
+    try {
+      mkdirSync(folder, { recursive: true });
+      return freeBytesOf(folder) < ROOM_LIMITS.fullBelow ? undefined : new RecallCopy(folder);
+    } catch {
+      return undefined;
+    }
+  }
+
   /** Copies the end of an attempt, or deletes all ends of a forgotten job. @returns whether it can be recalled */
   copy(entry: Entry): boolean {
     const isKept = entry.bytes !== undefined;
     if (isKept && this.state.kind !== 'open') return false;
     this.add(entry);
+    if (isKept) this.#pending.set(entry.place, entry.bytes!);
     return isKept;
   }
 
   recall(job: JobNumber, place: number): JobRecord | undefined {
-    return readAgain(this.at(place) ?? this.#store.at(job, place), job);
+    return readAgain(this.#pending.get(place) ?? this.#store.at(job, place), job);
   }
 
   protected async write(group: readonly Entry[]): Promise<'written' | 'no room'> {
@@ -56,6 +70,7 @@ export class RecallCopy extends GroupCommit {
     for (let first = 0; first < kept.length && !this.isEnding; first += SLICE) {
       if (!this.#hasRoom || !(await this.#put(kept.slice(first, first + SLICE)))) return 'no room';
     }
+    for (const { place } of group) this.#pending.delete(place);
     return 'written';
   }
 

@@ -1,5 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { type JobRecordOf, type JobSpec, LIMITS, type Payload, parseJobSpec, sumOf } from '@goshawk/core';
+import {
+  type JobRecordOf,
+  type JobSpec,
+  LIMITS,
+  NO_RESOURCES,
+  type Payload,
+  parseJobSpec,
+  sumOf,
+} from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { BadRecordError, decodeHead, decodeRecord, encodeRecord, FORMAT, jsonOf } from './record-codec.js';
 import { accepted, attempt, BY_FORMAT } from './records.fixture.js';
@@ -17,6 +25,11 @@ describe('records as bytes', () => {
       expect(read).toEqual(BY_FORMAT.slice(0, read.length));
     },
   );
+
+  test('keeps a task without a demand one that takes a CPU', () => {
+    const read = decodeRecord(encodeRecord(accepted(1, { spec: parseJobSpec({ tasks: [{ sleep: 1 }] }) })));
+    expect((read as JobRecordOf<'accepted'>).spec.stages[0]!.demand).toBe(NO_RESOURCES);
+  });
 
   test('preserves every field of a job', () => {
     const spec = parseJobSpec({

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import { crc32 } from 'node:zlib';
-import type { JobRecord, JobSpec } from '@goshawk/core';
+import { type JobRecord, type JobSpec, NO_RESOURCES, type Resources } from '@goshawk/core';
 import { Packr, RESERVE_START_SPACE } from 'msgpackr/index-no-eval';
 import { LargeRecord, type PackedList, TooLargeError } from './large-record.js';
 import { PackedError } from './packed.js';
@@ -213,8 +213,13 @@ function fullSpec(spec: JobSpec): JobSpec {
   return {
     ...NOT_GIVEN,
     ...spec,
-    stages: spec.stages.map((stage) => ({ ...stage })),
+    stages: spec.stages.map((stage) => ({ ...stage, demand: orNone(stage.demand) })),
   };
+}
+
+/** An empty demand is compared by identity: it stands for one CPU. */
+function orNone(demand: Resources): Resources {
+  return Object.keys(demand).length === 0 ? NO_RESOURCES : demand;
 }
 
 const NOT_GIVEN = {

@@ -15,11 +15,14 @@ export function stop(w: WorkerParts, now: Millis): void {
   setDraining(w, true, now);
 }
 
-/** Central asks this worker to drain, with an optional deadline for running tasks, or to accept tasks again. */
+/**
+ * Central asks this worker to drain, with an optional deadline for running tasks, or to accept tasks again. A worker that
+ * stops continues to drain.
+ */
 export function drainAsAsked(w: WorkerParts, { on, deadlineMs }: MessageOf<'drain'>, now: Millis): void {
   if (!on) w.env.clearTimer('drain', 0);
   else if (deadlineMs !== undefined) w.env.setTimer('drain', 0, now + deadlineMs);
-  setDraining(w, on, now);
+  if (!w.isStopping) setDraining(w, on, now);
 }
 
 function setDraining(w: WorkerParts, on: boolean, now: Millis): void {

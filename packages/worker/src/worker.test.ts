@@ -316,6 +316,13 @@ test('tasks that still run at the deadline of a drain are stopped, unless the dr
   resumed.receive(CENTRAL, { type: 'drain', on: false, deadlineMs: undefined });
   resumed.pass(2_000);
   expect(resumed.kills).toEqual([]);
+  const stopping = new Bench().welcome();
+  stopping.probe(1);
+  stopping.bind(stopping.take('ask')[0]!.ask, 1);
+  stopping.worker.drain(stopping.now);
+  stopping.receive(CENTRAL, { type: 'drain', on: true, deadlineMs: 1_000 });
+  stopping.pass(1_000);
+  expect(stopping.kills).toEqual([{ slot: 0, reason: 'drained' }]);
 });
 
 describe('a match', () => {

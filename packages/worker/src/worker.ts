@@ -102,7 +102,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'peers':
         return peersChanged(this, from, message, now);
       case 'drain':
-        if (from === this.membership.central && !this.isStopping) drainAsAsked(this, message, now);
+        if (from === this.membership.central) drainAsAsked(this, message, now);
         return;
       case 'readCounters':
         return this.env.send(from, { type: 'counters', request: message.request, value: this.#counted() });

@@ -399,7 +399,7 @@ export class Membership {
       return this.#env.send(from, {
         type: 'takeover',
         request,
-        value: { scheduler: name, jobs: undefined, schedulers: unowned.length },
+        value: { scheduler: name, jobs: 0, schedulers: unowned.length, jobsUnknown: true },
       });
     }
     if (gone === undefined || gone.epoch === 0) {
@@ -409,7 +409,7 @@ export class Membership {
     this.#takeovers.want(gone.tag);
     if (present !== undefined) this.#schedulerLost(present, 'takeover', now);
     this.#takeovers.look(now);
-    const value = { scheduler: name, jobs: gone.jobs, schedulers: 1 };
+    const value = { scheduler: name, jobs: gone.jobs, schedulers: 1, jobsUnknown: undefined };
     this.#env.send(from, { type: 'takeover', request, value });
   }
 
@@ -419,8 +419,9 @@ export class Membership {
     const unowned = this.expected.unowned(now);
     for (const { tag } of [...away, ...unowned]) this.#takeovers.want(tag);
     this.#takeovers.look(now);
-    const jobs = unowned.length > 0 ? undefined : away.reduce((sum, gone) => sum + gone.jobs, 0);
-    const value = { scheduler: ALL, jobs, schedulers: away.length + unowned.length };
+    const jobs = away.reduce((sum, gone) => sum + gone.jobs, 0);
+    const jobsUnknown = unowned.length > 0 || undefined;
+    const value = { scheduler: ALL, jobs, schedulers: away.length + unowned.length, jobsUnknown };
     this.#env.send(from, { type: 'takeover', request, value });
   }
 

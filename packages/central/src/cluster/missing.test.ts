@@ -190,8 +190,9 @@ test.each(['b', '*'])(
     bench.forget();
     expect(bench.takeOver(name)).toEqual({
       scheduler: name,
-      jobs: undefined,
+      jobs: 0,
       schedulers: name === '*' ? 2 : 1,
+      jobsUnknown: true,
     });
     expect(bench.asked).toEqual(name === '*' ? ['tag-b', 'tag-c'] : ['tag-b']);
   },

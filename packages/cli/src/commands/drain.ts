@@ -22,9 +22,10 @@ export const drainCommand = defineCommand({
   options: {
     deadline: {
       type: 'duration',
+      flagOnly: true,
       placeholder: 'TIME',
       describe:
-        'tasks that still run after this time are stopped, and restart on other workers (default: no limit)',
+        'tasks that still run after this time are stopped, and restart on other workers (default: no limit, or that of an earlier drain until --undo)',
     },
     undo: { type: 'flag', flagOnly: true, describe: 'let the workers accept tasks again' },
     wait: { type: 'flag', flagOnly: true, describe: 'wait until no task runs on the workers' },

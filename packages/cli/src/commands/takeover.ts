@@ -29,10 +29,11 @@ export const takeoverCommand = defineCommand({
       );
     await using cluster = await openCluster(context);
     const answer = await cluster.takeOverFrom(words[0] ?? '*', { signal: context.interrupted });
-    const { jobs = null, schedulers = 1 } = answer;
-    context.show({ schema: 'goshawk.takeover/1', ...answer, jobs }, () => {
+    const { scheduler, schedulers = 1 } = answer;
+    const jobs = answer.jobsUnknown === true ? null : answer.jobs;
+    context.show({ schema: 'goshawk.takeover/1', scheduler, jobs, schedulers }, () => {
       const known = jobs === null ? 'the jobs' : counted(jobs, 'job');
-      if (!all) return `another scheduler takes over ${known} of ${plain(answer.scheduler)}`;
+      if (!all) return `another scheduler takes over ${known} of ${plain(scheduler)}`;
       if (schedulers === 0) return 'no missing scheduler has a journal that other schedulers can read';
       return `other schedulers take over the jobs of ${counted(schedulers, 'scheduler')}`;
     });

@@ -649,7 +649,10 @@ describe('drain', () => {
     const short = await cluster.submit({ tasks: { count: 600, run: { sleep: 50 } } });
     const long = await cluster.submit({ tasks: { count: 60, run: { sleep: 200 } }, estimate: '1h' });
     const drained = await jsonOf('drain', 'w3', '--wait');
-    expect(drained).toEqual({ schema: 'goshawk.drain/1', worker: 'w3', state: 'drained', running: 0 });
+    expect(drained).toEqual({
+      ...{ schema: 'goshawk.drain/1', worker: 'w3', state: 'drained', running: 0 },
+      deadlineSeconds: null,
+    });
     expect(await jsonOf('workers', '--state', 'drained')).toMatchObject({
       schema: 'goshawk.workers/1',
       workers: [{ name: 'w3', slots: 1, busy: 0, resources: { cpu: 1 } }],

@@ -185,6 +185,7 @@ const JOB = {
     type: 'texts',
     value: 'NAME=AMOUNT',
     flagOnly: true,
+    rare: true,
     describe: 'other resource of each task: license=1; repeatable',
   },
   deadline: {

@@ -31,8 +31,6 @@ export type WaitingGroup = NonNullable<(typeof waitingGroup)['infer']>;
 
 const stageWait = view({
   stage: name,
-  /** Index of the stage. */
-  index: optional(stage),
   reason,
   tasks: count,
   /** Time since they were eligible to start. */
@@ -41,6 +39,8 @@ const stageWait = view({
   requires,
   /** Requirements that no eligible worker meets, if any, and how to meet them. */
   missing: optional(line),
+  /** Index of the stage. */
+  index: optional(stage),
 });
 /** Tasks of one job that wait for the same reason. */
 export type StageWait = NonNullable<(typeof stageWait)['infer']>;

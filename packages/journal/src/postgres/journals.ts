@@ -218,7 +218,7 @@ export class PostgresJournals {
     const filed = await filedUnder(this.#link, row.tag);
     const opened = { home, identity, epoch, written: Number(written), filed };
     const { version, copyFolder } = this.#options;
-    const copy = copyFolder === undefined ? undefined : new RecallCopy(copyFolder);
+    const copy = copyFolder === undefined ? undefined : RecallCopy.ifPossible(copyFolder);
     const journal = new PostgresJournal(this.#link, opened, version, copy, async () => {
       this.#open.delete(journal);
       await copy?.close();

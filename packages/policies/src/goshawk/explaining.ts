@@ -11,13 +11,14 @@ import {
 import type { ClusterView, PolicyExplanation, StageView, WorkerView } from '../contract.js';
 import { countIn, togetherOf } from '../fitting.js';
 import type { Reservation, Reservations } from '../reservations.js';
+import type { Kind } from './kinds.js';
 
 /** The policy's facts about a waiting stage. */
 export interface Facts {
   readonly cluster: ClusterView;
   readonly reservations: Reservations;
-  /** Number of running long tasks, and their limit. */
-  readonly long: { readonly running: number; readonly limit: number };
+  /** The kind of the stage, and the running tasks that count towards its limit. */
+  readonly held: { readonly kind: Kind; readonly running: number; readonly limit: number };
   /** The limit on long tasks blocks the stage. */
   readonly isHeldBack: boolean;
   readonly now: Millis;
@@ -56,8 +57,9 @@ export function explainWait(stage: StageView, facts: Facts): PolicyExplanation |
 /** No CPU is free anywhere; the position in the order says more. */
 const BUSY = '';
 
-function limitOf({ long: { running, limit } }: Facts): string {
-  return `${Math.round(running)} of at most ${limit} long tasks are running`;
+function limitOf({ held: { kind, running, limit } }: Facts): string {
+  const tasks = kind === 'long' ? 'long tasks' : 'tasks that are or may be long';
+  return `${Math.round(running)} of at most ${limit} ${tasks} are running`;
 }
 
 /** Why a gang does not fit now; undefined: it fits. */

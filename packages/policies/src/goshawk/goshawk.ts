@@ -182,7 +182,7 @@ export class Goshawk implements CentralPolicy {
     return explainWait(stage, {
       cluster,
       reservations: this.#reservations,
-      long: { running: this.#limits.longRunning, limit: this.#limits.longLimit(now) },
+      held: { kind, ...this.#limits.countOf(kind, now) },
       isHeldBack: !this.#limits.mayRun(kind, now),
       now,
     });

@@ -41,6 +41,16 @@ export class Limits {
     return this.#running.long;
   }
 
+  /** Number of running tasks that count towards the limit of a kind, and the limit. */
+  countOf(kind: Kind, now: Millis): { readonly running: number; readonly limit: number } {
+    const { long, small, large } = this.#running;
+    const limit = this.longLimit(now);
+    if (kind === 'long') return { running: long, limit };
+    if (kind === 'pilots')
+      return { running: long + small + large, limit: this.#units - this.#long.lastSlot(this.#units) };
+    return { running: long + small + large, limit };
+  }
+
   /** Maximum number of running long tasks. */
   longLimit(now: Millis): number {
     return this.#long.of(this.#units, now);
@@ -48,11 +58,9 @@ export class Limits {
 
   mayRun(kind: Kind, now: Millis): boolean {
     if (kind === 'short') return true;
-    const limit = this.longLimit(now);
-    const { long, small, large } = this.#running;
-    if (kind === 'long') return long < limit;
-    if (kind === 'pilots') return long + small + large < this.#units - this.#long.lastSlot(this.#units);
-    if (long + small + large < limit) return true;
+    const { running, limit } = this.countOf(kind, now);
+    if (running < limit) return true;
+    const { long, small } = this.#running;
     return kind === 'small' && small + Math.max(0, long - limit) < this.#units - limit;
   }
 

@@ -31,7 +31,7 @@ export class Histogram {
 
   /** @param binsMax at least two */
   constructor(binsMax: number = BINS_MAX) {
-    invariant(binsMax >= 2, `a histogram of ${binsMax} bins is useless: at least one is needed`);
+    invariant(binsMax >= 2, `a histogram of ${binsMax} bins is useless: at least two are needed`);
     this.#binsMax = binsMax;
   }
 

@@ -14,5 +14,5 @@ const DIAGNOSES: Readonly<Record<Reception, string>> = {
   silence: 'connections there are accepted, but no process responds: it hangs',
   closed: 'connections there are closed at once, as by a proxy without a backend: its process has ended',
   refused: 'connections there are refused: its process has ended',
-  unreachable: 'its address cannot be reached: its machine or the network is down',
+  unreachable: 'its address cannot be reached: its machine, container or network is down',
 };

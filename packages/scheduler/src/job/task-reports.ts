@@ -58,6 +58,8 @@ export class TaskReports {
 
   /** @param place in the journal */
   setValue(task: TaskIndex, value: unknown, place?: number): void {
+    // The place of an earlier attempt is not that of this one.
+    if (place === undefined && this.hasPlace(task)) this.#places!.set(task, 0);
     if (value === undefined || value === null) {
       if (this.#isOpen && place !== undefined) this.#put(task, place, undefined);
       return;

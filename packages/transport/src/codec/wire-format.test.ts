@@ -48,8 +48,7 @@ function partsOf(text: string): string[] {
 function differences(before: string, now: string, path: string): string[] {
   const [, kind, inner = '', mark] = /^(\w+)(?:\((.*)\))?(\??)$/.exec(before)!;
   const [, kindNow, innerNow = '', markNow] = /^(\w+)(?:\((.*)\))?(\??)$/.exec(now) ?? [];
-  // A field that became optional reads as before where it is present.
-  if (kind !== kindNow || (mark === '?' && markNow !== '?')) return [`${path}: ${before} became ${now}`];
+  if (kind !== kindNow || mark !== markNow) return [`${path}: ${before} became ${now}`];
   const [parts, partsNow] = [partsOf(inner), partsOf(innerNow)];
   if (kind === 'list') return differences(parts[0]!, partsNow[0]!, `${path}[]`);
   if (kind !== 'record') return [];
