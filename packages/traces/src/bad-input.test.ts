@@ -266,6 +266,19 @@ const EXTREMES: typeof CASES = [
     /^: the trace contains no usable job \(1 jobs whose profile is not a delay/,
   ],
   [
+    'Batsim profiles nested twenty thousand deep',
+    () => {
+      const nested = Array.from({ length: 20_000 }, (_, i) => [
+        `p${i}`,
+        { type: 'composed', seq: [`p${i + 1}`] },
+      ]);
+      const profiles = { ...Object.fromEntries(nested), p20000: { type: 'delay', delay: 1 } };
+      const jobs = [{ id: 1, subtime: 0, res: 1, profile: 'p0' }];
+      return fileOf(JSON.stringify({ nb_res: 1, jobs, profiles }));
+    },
+    /^:1: profiles\.p1001 is '"p1001"'; profiles may be nested 1000 deep$/,
+  ],
+  [
     'a Batsim profile that contains itself',
     () => {
       const profiles = { p: { type: 'composed', seq: ['p', 'p'] } };

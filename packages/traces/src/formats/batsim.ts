@@ -63,6 +63,9 @@ async function* readBatsim(file: string, tally = new Tally()): AsyncGenerator<Pa
 
 const DELAYS = ['delay', 'DelayProfile'];
 const SEQUENCES = ['composed', 'sequence', 'SequentialCompositionProfile'];
+/** Deeper nesting would exhaust the stack. */
+const DEPTH_MAX = 1_000;
+
 /**
  * Seconds that a profile takes on any machine; undefined if it depends on the machine, or contains itself.
  *
@@ -73,10 +76,13 @@ function delayOf(
   profiles: Readonly<Record<string, unknown>>,
   name: string,
   delays: Map<string, number | undefined>,
+  depth = 0,
 ): number | undefined {
+  if (depth > DEPTH_MAX)
+    throw document.wrong(['profiles', name], name, `profiles may be nested ${DEPTH_MAX} deep`);
   if (!delays.has(name)) {
     delays.set(name, undefined);
-    delays.set(name, computedDelayOf(document, profiles, name, delays));
+    delays.set(name, computedDelayOf(document, profiles, name, delays, depth));
   }
   return delays.get(name);
 }
@@ -86,6 +92,7 @@ function computedDelayOf(
   profiles: Readonly<Record<string, unknown>>,
   name: string,
   delays: Map<string, number | undefined>,
+  depth: number,
 ): number | undefined {
   const path: JsonPath = ['profiles', name];
   const profile = document.object(profiles[name], path);
@@ -104,7 +111,7 @@ function computedDelayOf(
     const part = document.text(each, [...path, 'seq', i]);
     if (!Object.hasOwn(profiles, part))
       throw document.wrong([...path, 'seq', i], part, 'it must be the name of a profile of this file');
-    const seconds = delayOf(document, profiles, part, delays);
+    const seconds = delayOf(document, profiles, part, delays, depth + 1);
     if (seconds === undefined) return undefined;
     sum += seconds;
   }
