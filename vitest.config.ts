@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { skipReporter } from './scripts/skips.mjs';
 
 // In-process tests read the sources of the sibling packages, so that no stale build can hide a
-// mistake. Tests over real processes start the built command, and say so by their name.
+// mistake. Tests over real processes start the built command; their file names end in `.process.test.ts`.
 const alias = [
   { find: /^@goshawk\/([a-z]+)$/, replacement: `${import.meta.dirname}/packages/$1/src/index.ts` },
   {
@@ -21,16 +21,16 @@ const outputFile = process.env.TEST_RESULTS;
 const written: [string, object][] = outputFile === undefined ? [] : [['json', { outputFile }]];
 const reporters = ['default', ...written, skipReporter];
 
-/** Minutes of killing, stopping and filling disks. */
+/** Tests that kill and stop processes and fill disks, for minutes. */
 const FAULTS = [
   'test/src/faults/*.process.test.ts',
   'bench/src/{durability,soak,staged,takeover}/*.process.test.ts',
 ];
 
 /**
- * Of tests over real processes. Whatever must come is waited for until only a hang explains that it has not. They share
- * a machine with whatever else runs there, so in CI a test may have a second try, which `.ci/run` tells of in the end;
- * nobody who sits before it is to be spared one that fails now and then.
+ * Options of tests over real processes. Their timeouts are so long that only a hang exceeds them. Other work on the machine may
+ * disturb them, so CI retries a failed test once, and `.ci/run` reports the retry. Elsewhere nothing is retried, so that flaky
+ * tests are noticed.
  */
 const REAL_PROCESSES = {
   globalSetup: ['test/src/bundle.setup.ts'],
@@ -43,7 +43,7 @@ const REAL_PROCESSES = {
 export default defineConfig({
   test: {
     reporters,
-    // Tests over real processes wait for half of their time: one file more than there are cores keeps these busy.
+    // Tests over real processes wait for half of their time, so one more file than cores keeps the cores busy.
     maxWorkers: availableParallelism() + 1,
     projects: [
       {
@@ -52,9 +52,9 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts', 'test/src/**/*.test.ts', 'bench/src/**/*.test.ts'],
           exclude: ['**/*.{process,container,long}.test.ts'],
-          // Files share a process and the modules that it has loaded: half of the time would go into loading them anew.
+          // Files share a process and its loaded modules; loading them for each file would take half of the time.
           isolate: false,
-          // Only a test that hangs reaches it: other work on the machine must not fail one.
+          // Only a hanging test exceeds this timeout: other work on the machine must not fail a test.
           testTimeout: 180_000,
           hookTimeout: 180_000,
           expect: { poll: { timeout: 30_000 } },
@@ -70,7 +70,7 @@ export default defineConfig({
         },
       },
       {
-        // Of either kind, where one file takes longer than ten seconds: `npm run verify`.
+        // Files of either kind that take longer than ten seconds: `npm run verify`.
         resolve: { alias },
         test: {
           name: 'long',

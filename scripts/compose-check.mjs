@@ -135,11 +135,11 @@ async function check() {
   say('idle, health checks included', `${cores.toFixed(3)} cores`, cores < BOUNDS.idleCores);
   say('memory, without what can be dropped', `${gib.toFixed(2)} GiB`, gib < BOUNDS.memoryGiB);
 
-  const calm = await replay();
+  const undisturbed = await replay();
   say(
     'replay',
-    `${calm.completed} of ${options.jobs} jobs completed, ${calm.failed} failed`,
-    isComplete(calm),
+    `${undisturbed.completed} of ${options.jobs} jobs completed, ${undisturbed.failed} failed`,
+    isComplete(undisturbed),
   );
 
   const killed = await replay(async () => {

@@ -32,7 +32,7 @@ function results(runs: readonly Run[]): BenchResult[] {
     result(`jobs failed, ${name}`, 'count', [run.jobs.failed]),
     result(`job p50, ${name}`, 'ms', [percentile(run.jobs.ms, 0.5)]),
     result(`job p99, ${name}`, 'ms', [percentile(run.jobs.ms, 0.99)]),
-    result(`job p50 before, ${name}`, 'ms', [percentile(run.calmMs, 0.5)]),
+    result(`job p50 before, ${name}`, 'ms', [percentile(run.beforeMs, 0.5)]),
     ...Object.entries(run.delayMs).map(([role, ms]) =>
       result(`timers late p99 of ${role}, ${name}`, 'ms', [ms]),
     ),

@@ -7,7 +7,7 @@ import { type Body, body, KIND } from './mailbox-body.js';
 
 /** A channel to another process, as the measurements use it. */
 export interface Wire {
-  /** Resolves when the answer to one body is there. */
+  /** Resolves when the answer to one body has arrived. */
   ask(task: number): Promise<void>;
   /** Sends this many bodies in one turn of the event loop; resolves at the end of the turn. */
   tell(from: number, bodies: number): Promise<void>;

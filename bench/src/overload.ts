@@ -18,7 +18,7 @@ import { type Submitted, startSubmitter, submittedBy } from './submitter.js';
 const ACTIVE_JOBS_MAX = 300;
 const RUN_MS = 20;
 const PATIENCE_MS = 450;
-const CALM = { clients: 2, inFlight: 1, pauseMs: 20 };
+const LIGHT = { clients: 2, inFlight: 1, pauseMs: 20 };
 const FLOOD = { clients: 3, inFlight: 150, pauseMs: 0 };
 
 interface Phase {
@@ -31,7 +31,7 @@ async function phase(
   name: string,
   url: string,
   seconds: number,
-  { clients, inFlight, pauseMs }: typeof CALM,
+  { clients, inFlight, pauseMs }: typeof LIGHT,
 ): Promise<Phase> {
   const children = await Promise.all(Array.from({ length: clients }, () => flooder(url, inFlight, pauseMs)));
   await pause(seconds * 1_000);
@@ -69,7 +69,7 @@ function results(phases: readonly Phase[]): BenchResult[] {
 
 async function measure(cluster: RealCluster, seconds: number): Promise<BenchResult[]> {
   const scheduler = cluster.targets.find(({ role }) => role === 'scheduler') as Target;
-  const calm = await phase('calm', cluster.url, seconds, CALM);
+  const light = await phase('calm', cluster.url, seconds, LIGHT);
   const still = await flooder(cluster.url, 200, 0);
   await pause(200);
   still.kill('SIGSTOP');
@@ -81,7 +81,7 @@ async function measure(cluster: RealCluster, seconds: number): Promise<BenchResu
   const dropped =
     (await metricsOf(scheduler.httpPort)).get('goshawk_mailbox_dropped_total{reason="overflow"}') ?? 0;
   return [
-    ...results([calm, warm, flood]),
+    ...results([light, warm, flood]),
     result('memory after the first flood', 'MiB', [before]),
     result('memory after the second', 'MiB', [after]),
     result('messages dropped for who stands still', 'count', [dropped]),

@@ -16,7 +16,7 @@ interface Load {
   readonly pauseMs: Millis;
   readonly tasks: number;
   readonly sleepMs: Millis;
-  /** Timeout of a submission. If it is shorter than the retry delay, a refusal is reported at once. */
+  /** Timeout of a submission. If it is shorter than the retry delay, a refusal is reported immediately. */
   readonly patienceMs: Millis;
 }
 

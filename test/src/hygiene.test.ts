@@ -149,7 +149,7 @@ function lineAt(text: string, index: number): number {
   return text.slice(0, index + 1).split('\n').length;
 }
 
-/** Packages in which imports between folders form no circle. */
+/** Packages in which imports between folders form no cycle. */
 const ONE_WAY = ['core', 'policies', 'predictor', 'worker', 'scheduler', 'central', 'command'];
 
 /** Returns the folder of a file in its package; the file itself if it is in none. */

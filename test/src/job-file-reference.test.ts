@@ -48,7 +48,7 @@ function reference(): string {
   return [
     `**A job:**\n\n${table(job)}`,
     `**A stage:**\n\n${table(stage)}`,
-    '`tasks` is a list of tasks, or `{"count": N, "run": TASK}` for N that are alike. A task is one of three.',
+    '`tasks` is a list of tasks, or `{"count": N, "run": TASK}` for N identical tasks. There are three kinds of task.',
     ...kinds,
   ].join('\n\n');
 }

@@ -21,7 +21,7 @@ interface Table {
   readonly rows: readonly (readonly (number | string)[])[];
 }
 
-/** One file of `measurements/`; null is what nobody wrote down. */
+/** One file of `measurements/`; null: not recorded. */
 interface Measurement {
   readonly group: (typeof GROUPS)[number];
   readonly title: string;

@@ -10,7 +10,7 @@ const DECIMALS = 4;
 /** A message that was sent and handled. */
 export interface Travelled {
   readonly type: MessageType;
-  /** Both parties belong to one process. */
+  /** Whether both parties belong to one process. */
   readonly sameProcess: boolean;
   /** The process that sent it. */
   readonly from: string;

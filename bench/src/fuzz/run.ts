@@ -41,7 +41,7 @@ export interface FuzzResult {
   /** Jobs submitted during the attack, and their runtimes. ms */
   readonly jobs: { readonly completed: number; readonly failed: number; readonly ms: readonly number[] };
   /** Runtimes of jobs before the attack. ms */
-  readonly calmMs: readonly number[];
+  readonly beforeMs: readonly number[];
   /** Refused inputs per metric. */
   readonly refused: Readonly<Record<string, number>>;
 }
@@ -53,7 +53,7 @@ const HEAP_MEBIBYTES = 300;
 /** Options of the client whose jobs are not an attack. A late answer on a busy machine is not a failure. */
 const LEGITIMATE = { inFlight: 1, pauseMs: 10, tasks: 4, sleepMs: 1, patienceMs: 60_000 };
 /** Duration before the attack. */
-const CALM_MS = 3_000;
+const BEFORE_MS = 3_000;
 /** Idle time after the attack. */
 const REST_MS = 10_000;
 
@@ -84,8 +84,8 @@ async function attackAll(
   ring: KeyRing | undefined,
 ): Promise<FuzzResult> {
   const { targets } = cluster;
-  await pause(CALM_MS);
-  const calm = await submittedBy(submitter);
+  await pause(BEFORE_MS);
+  const before = await submittedBy(submitter);
   const attackers = attackersOf(
     seed,
     targets.map(({ endpoint }) => endpoint),
@@ -131,7 +131,7 @@ async function attackAll(
     delayMs,
     memory,
     jobs: { completed: jobs.endedMs.length, failed: jobs.failed + jobs.refused, ms: jobs.endedMs },
-    calmMs: calm.endedMs,
+    beforeMs: before.endedMs,
     refused: await refusals(alive),
   };
 }

@@ -152,7 +152,7 @@ export class Site {
     );
   }
 
-  /** Registers a function to call at the end in any case. */
+  /** Registers a function that is always called at the end. */
   finally(undo: () => unknown): void {
     this.#undo.push(undo);
   }

@@ -17,12 +17,12 @@ export interface Submitted {
   readonly id: string;
   readonly tasks: number;
   readonly isShort: boolean;
-  /** Central was down or stopped when the job was submitted. */
+  /** Whether central was down or stopped when the job was submitted. */
   readonly isWithoutCentral: boolean;
   readonly submittedAtMs: Millis;
   endedAtMs: Millis | undefined;
   state: EndedJob['state'] | undefined;
-  /** The results of its tasks differ from their inputs. */
+  /** Whether the results of its tasks differ from their inputs. */
   isWrong: boolean;
   /** Attempts beyond one per task. */
   reruns: number;

@@ -11,7 +11,7 @@ export interface Marks {
 }
 
 interface TaskMarks {
-  /** Seconds since 1970, of each attempt. */
+  /** Times of each attempt, in seconds since 1970. */
   readonly begins: readonly number[];
   readonly ends: readonly number[];
 }

@@ -11,7 +11,7 @@ interface RoundsOptions {
   readonly rounds: number;
   readonly jobs: number;
   readonly tasksPerJob: number;
-  /** Killed for good, or stopped and continued when another scheduler has its jobs. */
+  /** Killed permanently, or stopped and continued when another scheduler has its jobs. */
   readonly how: 'killed' | 'stopped';
   readonly note: (line: string) => void;
 }

@@ -49,9 +49,9 @@ export class Central implements Machine<CentralTimer> {
   readonly #rivals: Rivals;
   readonly #cutoff: LearnedCutoff;
   readonly #holdings = new Holdings();
-  /** Users had limits, and some scheduler may not know yet that they were removed. */
+  /** Whether users had limits of whose removal some scheduler may not know yet. */
   #wereLimited = false;
-  /** Workers report free slots. */
+  /** Whether workers report free slots. */
   readonly #pulls: boolean;
 
   constructor(config: CentralConfig, env: CentralEnvironment) {

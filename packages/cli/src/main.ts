@@ -10,7 +10,7 @@ const startFolder = process.env[START_FOLDER];
 // The variable is not a setting.
 delete process.env[START_FOLDER];
 
-/** The first Ctrl-C interrupts the command; the second one exits at once. */
+/** The first Ctrl-C interrupts the command; the second one exits immediately. */
 const interrupt = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {

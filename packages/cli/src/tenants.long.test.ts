@@ -31,7 +31,7 @@ const ACCOUNTS = [ANN, BOB, MALLORY];
 const LIMITS_FILE = `/etc/security/limits.d/goshawk-test-${process.pid}.conf`;
 /** Appears in everything that belongs to the other two accounts. */
 const MARKER = randomBytes(12).toString('hex');
-/** Exit code of an attempt that was made in vain. */
+/** Exit code of a blocked access. */
 const IN_VAIN = 77;
 
 const WAIT = { timeout: 60_000, interval: 100 };
@@ -259,7 +259,7 @@ describe.runIf(isPossible).each(['user', 'sandbox'] as const)(
     test('would get through with the rights of root, so the attempts are real', () => {
       for (const [name, script] of Object.entries(scripts())) {
         if (!/^(read|see|list|connect)/.test(name)) continue;
-        // A sandbox has these files alone.
+        // A sandbox contains only these files.
         if (runAs === 'sandbox' && /temporary|shared/.test(name)) continue;
         const { status } = spawnSync('sh', ['-c', attempt(script)], { cwd: homes[MALLORY]! });
         expect([name, status]).toEqual([name, 0]);

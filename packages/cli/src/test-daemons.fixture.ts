@@ -10,9 +10,9 @@ interface Hooks {
   afterEach(hook: () => Promise<void>): void;
 }
 
-/** Daemons of a test, which are removed with their folder when it ends. */
+/** The daemons of one test. When it ends, they are stopped and their folder is removed. */
 export class TestDaemons extends Daemons {
-  /** @param name part of the folder's name, which identifies a leftover folder */
+  /** @param name part of the folder's name, to trace a leftover folder to its test */
   constructor(name: string, { beforeEach, afterEach }: Hooks) {
     super('');
     beforeEach(() => {
@@ -24,12 +24,12 @@ export class TestDaemons extends Daemons {
     });
   }
 
-  /** Connects a client that retries soon, and does not give up while daemons are away. */
+  /** Connects a client that retries quickly and outlasts a restart of the daemons. */
   connect(): Promise<Cluster> {
     return connect(this.url, { requestTimeoutMs: 60_000, renewMs: 500 });
   }
 
-  /** Command that writes its task number to `lines` when it starts, and runs until `letGo`. */
+  /** A command that appends its task number to `lines` when it starts, and runs until `letGo` is called. */
   get held(): { exec: string[]; cwd: string } {
     const script = 'echo $GOSHAWK_TASK >> lines; until [ -e go ]; do sleep 0.1; done';
     return { exec: ['sh', '-c', script], cwd: this.folder };

@@ -29,7 +29,10 @@ function startScheduler(name: string, journal: string) {
   ]);
 }
 
-/** A command that writes the time when it was forked, and every tenth of a second the present. Hundredths of seconds since boot. */
+/**
+ * A command that writes the time at which it was forked, and the current time ten times per second. In hundredths of a second
+ * since boot.
+ */
 function clock(seconds: number, test = 'true') {
   const file = join(folder, 'clocks', '$GOSHAWK_JOB-$GOSHAWK_TASK-$GOSHAWK_ATTEMPT');
   const script = `f=${file}; read -r stat </proc/$$/stat; set -- $stat; echo \${22} >$f.start; i=0

@@ -29,7 +29,7 @@ describe('alarms', () => {
     alarm.set(start + 10);
     alarm.set(start + 40);
     vi.advanceTimersByTime(100);
-    // A turn later: the test's clock counts a millisecond for it.
+    // One turn later, for which the test's clock advances by a millisecond.
     expect(rung).toEqual([41]);
   });
 

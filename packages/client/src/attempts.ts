@@ -21,8 +21,8 @@ export interface Destination {
 }
 
 /**
- * Attempts of one request: retried with exponential backoff until `end`. A request that is queued behind earlier ones is not
- * repeated, because that would only add load.
+ * Retries one request with exponential backoff until `end` is called. While the party still answers earlier requests, this one
+ * is queued there and is not repeated, because that would only add load.
  */
 export class Attempts {
   /** Request number for all attempts. */
@@ -46,7 +46,7 @@ export class Attempts {
     return this.#to?.party;
   }
 
-  /** @param otherwise used before the first attempt */
+  /** @param otherwise returned before the first attempt */
   titleOr(otherwise: string): string {
     return this.#to?.title ?? otherwise;
   }
@@ -63,7 +63,7 @@ export class Attempts {
     this.#waitFrom(now, giveUpAt);
   }
 
-  /** Waits again if the party has answered earlier requests in the meantime. @returns whether it waits */
+  /** Waits again if the party has answered an earlier request since the last attempt. @returns whether it waits */
   waitsForTurn(kind: string, now: Millis, giveUpAt: Millis): boolean {
     const { turns } = this.#asking;
     if (this.#to === undefined || !turns.isBefore(this.#to.party, kind, this.request, this.#since))
@@ -101,7 +101,7 @@ export class Attempts {
 
 /**
  * Returns the delay after an attempt, counted from 0. A fifth of it is random, so that thousands of clients of a restarted
- * scheduler do not retry at once.
+ * scheduler do not retry at the same time.
  */
 function nextPause({ retryMs, retryMaxMs }: ClientTimings, attempt: number): Millis {
   const pause = Math.min(retryMaxMs, retryMs * 2 ** Math.min(attempt, 30));

@@ -130,7 +130,7 @@ describe('the cluster', () => {
         replies.answer({ worker: message.worker, state: 'draining', running: 0 });
     };
     await using central = await ScriptedPeer.start(script, fake.central.endpoint);
-    // A new request finds it, and what was sent before would have come before.
+    // This request reaches central, and an earlier one would have arrived before it.
     await expect.poll(() => cluster.drain('w2').catch(() => undefined)).toMatchObject({ worker: 'w2' });
     expect(central.of('drainWorker').map(({ worker }) => worker)).not.toContain('w1');
   });

@@ -5,14 +5,14 @@ import { connect } from './connect.js';
 import { FAST, FakeCluster, IMPATIENT } from './fake-cluster.fixture.js';
 import { ScriptedPeer } from './scripted-peer.fixture.js';
 
-/** Listens to nobody, and its endpoint was free a moment ago. */
-async function nobody(): Promise<string> {
+/** Returns an endpoint that was free a moment ago, so nothing listens there. */
+async function unusedEndpoint(): Promise<string> {
   const peer = await ScriptedPeer.start();
   await peer.close();
   return peer.endpoint;
 }
 
-/** A scheduler that knows who central is. */
+/** A scheduler that knows central's address. */
 function introducing(central: string) {
   return (tag: string) =>
     ScriptedPeer.start((message, { answer }) => {
@@ -24,7 +24,7 @@ function introducing(central: string) {
 
 describe('connect', () => {
   test('to an unused address fails with one line and a hint', async () => {
-    const endpoint = await nobody();
+    const endpoint = await unusedEndpoint();
     const error = await connect(endpoint, IMPATIENT).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UnreachableError);
     expect(error).toMatchObject({
@@ -83,7 +83,7 @@ describe('connect', () => {
 
   test('needs one of several endpoints', async () => {
     await using fake = await FakeCluster.start(1);
-    await using cluster = await connect(`${await nobody()}, ${fake.central.endpoint}`, FAST);
+    await using cluster = await connect(`${await unusedEndpoint()}, ${fake.central.endpoint}`, FAST);
     expect((await cluster.submit({ tasks: [{ sleep: 1 }] })).id).toBe('t0-1');
   });
 
@@ -95,7 +95,7 @@ describe('connect', () => {
   });
 
   test('to a scheduler works while central is down', async () => {
-    await using scheduler = await introducing(`${await nobody()}!*/0`)('t9');
+    await using scheduler = await introducing(`${await unusedEndpoint()}!*/0`)('t9');
     await using cluster = await connect(scheduler.endpoint, {
       ...FAST,
       requestTimeoutMs: 500,

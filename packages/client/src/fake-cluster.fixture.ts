@@ -19,7 +19,7 @@ export const FAST: ConnectOptions = {
 };
 
 /** Asks once, so that a test can count the received messages. */
-export const CALM: ConnectOptions = { ...FAST, retryMs: 5_000, retryMaxMs: 5_000, renewMs: 60_000 };
+export const PATIENT: ConnectOptions = { ...FAST, retryMs: 5_000, retryMaxMs: 5_000, renewMs: 60_000 };
 
 /** For tests without any answer. */
 export const IMPATIENT: ConnectOptions = {
@@ -60,7 +60,7 @@ export function detail(id: string, state: JobState = 'completed', more: object =
   } as unknown as JobDetail;
 }
 
-/** A scheduler that takes every job, as `<tag>-1`, `<tag>-2`, … by key, and tells at once that it has ended. */
+/** A scheduler that accepts every job, with ids `<tag>-1`, `<tag>-2`, … by key, and reports its end immediately. */
 export function obligingScheduler(tag: string, more: Script = () => {}): Script {
   const keys: string[] = [];
   return (message, replies, times) => {
@@ -73,15 +73,15 @@ export function obligingScheduler(tag: string, more: Script = () => {}): Script 
   };
 }
 
-/** Central and schedulers s0, s1, … with tags t0, t1, …; who is listed and what they do is the test's to say. */
+/** Central and schedulers s0, s1, … with tags t0, t1, …; the test chooses which are listed and how they answer. */
 export class FakeCluster implements AsyncDisposable {
   readonly central: ScriptedPeer;
   readonly schedulers: ScriptedPeer[];
-  /** Indices of those that central lists. */
+  /** Indices of the schedulers that central lists. */
   listed: number[];
-  /** Indices of those that it says are away. */
+  /** Indices of the schedulers that central reports as disconnected. */
   away: number[] = [];
-  /** Central reports that all members have registered. */
+  /** Whether central reports that all members have registered. */
   complete = true;
 
   static async start(count: number, script = (index: number) => obligingScheduler(`t${index}`)) {
@@ -124,7 +124,7 @@ export class FakeCluster implements AsyncDisposable {
   }
 
   connect(options: ConnectOptions = {}): Promise<Cluster> {
-    return connect(this.central.endpoint, { ...CALM, ...options });
+    return connect(this.central.endpoint, { ...PATIENT, ...options });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

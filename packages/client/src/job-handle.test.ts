@@ -404,7 +404,7 @@ describe('results as tasks end', () => {
   }
 
   test('are read in fewer requests if many end together', async () => {
-    // A busy machine delays single reads: of many the mean counts, of few the shortest gap.
+    // A busy machine delays single reads, so the test uses the mean of many gaps, or the shortest of few.
     const many = await gaps(20);
     expect(many.reduce((sum, gap) => sum + gap, 0) / many.length).toBeGreaterThan(40);
     expect(Math.min(...(await gaps(1)))).toBeLessThan(40);
@@ -485,7 +485,7 @@ describe('the output of a job', () => {
       if (message.type !== 'readLogs') return;
       if (message.cursor === 0)
         answer({ chunks: [chunk(0, 'a'), chunk(1, 'b')], next: 2, atEnd: true, done: false, dropped: false });
-      // A page of which nothing was asked for still leads further.
+      // An empty page still has the cursor of the next page.
       else if (message.cursor === 2)
         answer({ chunks: [], next: 5, atEnd: true, done: false, dropped: false });
       else answer({ chunks: [], next: 5, atEnd: true, done: false, dropped: false });

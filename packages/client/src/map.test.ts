@@ -10,7 +10,7 @@ import type { Appended, Appending } from './open-jobs.js';
 
 const WORK = { module: '/there/work.mjs', export: 'square' };
 
-/** One open job, whose tasks end when the test says so. */
+/** One open job, whose tasks the test ends. */
 class OpenJob implements MapCluster, MapJob {
   /** Inputs that were appended, in messages. */
   readonly messages: number[][] = [];
@@ -19,15 +19,15 @@ class OpenJob implements MapCluster, MapJob {
   closed = false;
   cancels = 0;
   taken = 0;
-  /** Results that each reader has had, and requests to retry what failed. */
+  /** Number of results delivered to each reader. */
   readonly yielded: number[] = [];
   retries = 0;
-  /** So many times it has enough for now. */
+  /** Number of appends that are refused before the next one is accepted. */
   refusals = 0;
   code = 'overloaded';
-  /** It answers no request to cancel. */
+  /** Whether it ignores requests to cancel. */
   silent = false;
-  /** An input that no task may have. */
+  /** An input that is rejected. */
   wrong: unknown = undefined;
   /** Delays the reply to the submission. */
   gate: Promise<unknown> | undefined;
@@ -259,7 +259,7 @@ describe('map', () => {
     await job.has(1);
     job.end(1);
     expect((await next).value).toBe(1);
-    // Leaving does not wait for it either.
+    // Returning early does not wait for the next input either.
     await values.return(undefined);
   });
 
@@ -380,7 +380,7 @@ describe('map', () => {
   );
 
   describe('with a key', () => {
-    /** The first run has read the value of 1 as it was left, and has had three more appended. */
+    /** Stops a first run after it has read the result of 1 and appended three more inputs. */
     async function leftBehind(): Promise<OpenJob> {
       const job = new OpenJob();
       function* endless() {

@@ -3,7 +3,7 @@ import { SILENT_LOGGER } from '@goshawk/transport';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Alarms } from './alarms.js';
 import { Connection } from './connection.js';
-import { CALM, FAST, IMPATIENT, summary } from './fake-cluster.fixture.js';
+import { FAST, IMPATIENT, PATIENT, summary } from './fake-cluster.fixture.js';
 import { completeTimings } from './options.js';
 import { type Order, Requests } from './requests.js';
 import { ScriptedPeer } from './scripted-peer.fixture.js';
@@ -13,7 +13,7 @@ let connection: Connection;
 let alarms: Alarms;
 let requests: Requests;
 let impatient: Requests;
-let calm: Requests;
+let patient: Requests;
 let peer: ScriptedPeer;
 
 beforeEach(async () => {
@@ -22,7 +22,7 @@ beforeEach(async () => {
   const asking = { connection, alarms, turns: new Turns() };
   requests = new Requests({ ...asking, timings: completeTimings(FAST) });
   impatient = new Requests({ ...asking, timings: completeTimings(IMPATIENT) });
-  calm = new Requests({ ...asking, timings: completeTimings(CALM) });
+  patient = new Requests({ ...asking, timings: completeTimings(PATIENT) });
   peer = await ScriptedPeer.start();
 });
 
@@ -75,7 +75,7 @@ describe('a request', () => {
       if (what === 'something else') garble({ id: 't-1' });
       else answer({ job: 't-1', state: 'waiting' }, 'accepted');
     };
-    await expect(calm.ask(order())).rejects.toMatchObject({ code: 'bad-answer' });
+    await expect(patient.ask(order())).rejects.toMatchObject({ code: 'bad-answer' });
     expect(peer.received).toHaveLength(1);
   });
 
@@ -134,14 +134,14 @@ describe('a request', () => {
       else answer(summary('taken'));
     };
     const startedAt = performance.now();
-    expect((await calm.ask(order())).value.id).toBe('taken');
+    expect((await patient.ask(order())).value.id).toBe('taken');
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(60);
     expect(peer.received).toHaveLength(3);
   });
 
   test('that is refused for longer than its timeout fails at once', async () => {
     peer.script = (_message, { refuse }) => refuse('overloaded', 'full', 'try again in 60 s', 60_000);
-    await expect(calm.ask(order())).rejects.toMatchObject({
+    await expect(patient.ask(order())).rejects.toMatchObject({
       name: 'UnreachableError',
       code: 'overloaded',
       message: 'full',
@@ -158,7 +158,7 @@ describe('a request', () => {
     ['something-new', GoshawkError],
   ])('that is refused as %s throws the error of the peer', async (code, type) => {
     peer.script = (_message, { refuse }) => refuse(code, 'no', 'do this');
-    const error = await calm.ask(order()).catch((thrown: unknown) => thrown);
+    const error = await patient.ask(order()).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(type);
     expect(error).toMatchObject({ code, message: 'no', hint: 'do this' });
     expect(peer.received).toHaveLength(1);

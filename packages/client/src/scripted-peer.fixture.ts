@@ -17,7 +17,7 @@ export interface Replies {
   answer(value: unknown, type?: AnswerType): void;
   refuse(code: string, message?: string, hint?: string, retryMs?: number): void;
   event(event: object): void;
-  /** An answer in which something else stands than was declared. */
+  /** An answer whose fields differ from their declaration. */
   garble(value: unknown): void;
 }
 

@@ -167,7 +167,7 @@ describe('submitting', () => {
     const submitted = cluster.submit({ ...job, key: 'k' });
     await fake.schedulers[first]!.hears('submit');
     fake.listed = [0, 1, 2];
-    // Asked twice more: by then the new list is known.
+    // Two more requests: by then the new list is known.
     await fake.central.hears('findSchedulers', 3);
     fake.schedulers[first]!.script = oblige;
     expect((await submitted).id).toBe(`t${first}-1`);

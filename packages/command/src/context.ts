@@ -65,7 +65,7 @@ export function isReadByProgram(
 /** Everything that a command uses of its environment. Tests replace it. */
 export interface Context {
   readonly global: GlobalOptions;
-  /** Whether to use colours on stdout. */
+  /** Whether to use colors on stdout. */
   readonly color: boolean;
   /** Width of the terminal on stdout; infinite without a terminal, so that nothing is cut. */
   readonly columns: number;
@@ -81,7 +81,7 @@ export interface Context {
   readonly stdout: OutputStream;
   /** Stream for drawing; text goes through `note`. */
   readonly stderr: OutputStream;
-  /** Whether to use colours on stderr. */
+  /** Whether to use colors on stderr. */
   readonly errorColor: boolean;
   /** Asks the user a question; undefined without a terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;

@@ -17,7 +17,7 @@ export type Painter = Readonly<Record<Style, Paint>> & {
 };
 
 /**
- * Creates functions that style a text, or return it unchanged without colours.
+ * Creates functions that style a text, or return it unchanged without colors.
  *
  * @param columns width of the terminal; default: not a terminal
  */

@@ -224,7 +224,7 @@ class Chunk {
   readonly codes = new Float64Array(CHUNK);
   readonly ids = new Int32Array(CHUNK);
   length = 0;
-  /** The bounds must be recomputed. */
+  /** Whether the bounds must be recomputed. */
   isLoose = true;
   readonly lows: Float64Array;
   readonly highs: Float64Array;

@@ -5,8 +5,8 @@ import { prepareCgroup } from './cgroup.js';
 const ROOT = '/sys/fs/cgroup';
 
 /**
- * A cgroup for the tests of one file. Where this machine has none (version 2, with cpu and memory, writable), they are left
- * out, which is said; with `GOSHAWK_REQUIRE=cgroup` that is a failure.
+ * A cgroup for the tests of one file. If this machine has no writable cgroup v2 with cpu and memory, the tests are skipped with
+ * a message; with `GOSHAWK_REQUIRE=cgroup` they fail.
  */
 export function cgroupOfTests(): { readonly folder: string; remove(): void } | undefined {
   const folder = join(ROOT, `goshawk-test-${process.pid}`);

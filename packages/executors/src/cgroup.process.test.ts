@@ -45,7 +45,7 @@ function sh(script: string) {
   return { exec: [script], shell: true };
 }
 
-/** Cgroups of commands that are still there. */
+/** Remaining cgroups of commands. */
 function left(): string[] {
   return readdirSync(cgroup!.folder).filter((name) => name.startsWith('goshawk-task-'));
 }

@@ -101,7 +101,7 @@ export interface RunSink {
 
 export interface Run {
   /**
-   * Ends the run: a process group by SIGTERM, then SIGKILL after the grace period; a thread at once, or after the grace period if
+   * Ends the run: a process group by SIGTERM, then SIGKILL after the grace period; a thread immediately, or after the grace period if
    * it observes its signal. The first reason counts; `ended` reports the end.
    */
   kill(reason: KillReason): void;

@@ -209,7 +209,7 @@ describe('output', () => {
       },
     );
     await sink.isStarted;
-    // The worker's event loop stands still, and pipes and the link fill up.
+    // Blocks the worker's event loop, so that the pipes and the link fill up.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
     await sink.end;
     expect(sink.bytes('stdout').length).toBe(60_000_000);

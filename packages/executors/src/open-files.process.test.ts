@@ -37,7 +37,7 @@ it('more commands run at once than the limit of open files', async () => {
 it('the original limit of a worker is known although Node raises it', () => {
   const file = compiledFile('./open-files.js', import.meta.url);
   const script = `import { inheritedOpenFiles } from ${JSON.stringify(file)}; console.log(inheritedOpenFiles());`;
-  // A process of Node between the shell and the worker, as `up` is, has raised it already.
+  // A Node process between shell and worker, such as `up`, has already raised the limit.
   const outer = `require('child_process').execFileSync(process.execPath, ['--input-type=module', '-e', process.argv[1]], { stdio: 'inherit' })`;
   const line = 'ulimit -Sn 300; "$0" -e "$1" "$2"; exit 0';
   const said = execFileSync('sh', ['-c', line, process.execPath, outer, script], { encoding: 'utf8' });

@@ -4,7 +4,7 @@ import type { Executor, Outcome, OutputStream, Run, RunSink } from './contract.j
 
 /** A sink that records its calls, for tests of executors. */
 export class RecordingSink implements RunSink {
-  /** Names of the calls, in order; output in a row once. */
+  /** Names of the calls, in order; consecutive calls for output are listed once. */
   readonly calls: string[] = [];
   readonly #output: Record<OutputStream, Uint8Array[]> = { stdout: [], stderr: [] };
   readonly isStarted: Promise<void>;
@@ -45,10 +45,7 @@ export class RecordingSink implements RunSink {
   }
 }
 
-/**
- * For a shell: returns when the process that it has started last has a separate session, as `setsid` gives it; before,
- * it ends with the group.
- */
+/** Shell code that waits until its last child is in a separate session (`setsid`). Before that, the child ends with the group. */
 export const UNTIL_ESCAPED = `until [ "$(cut -d' ' -f6 /proc/$!/stat)" = $! ]; do :; done`;
 
 interface Recorded {

@@ -185,7 +185,7 @@ export class SpawnedRun {
     }, this.#graceMs);
   }
 
-  /** Kills the group at once, without a report: the worker is gone. */
+  /** Kills the group immediately, without a report: the worker is gone. */
   abandon(): void {
     if (this.#pid !== 0) this.#endGroup();
     if (this.#container !== undefined) abandonContainer(this.#container);
@@ -231,7 +231,7 @@ export class SpawnedRun {
   }
 
   /**
-   * A killed group whose leader has ended keeps its grace period: a shell dies at once, while its child may be saving its work.
+   * A killed group whose leader has ended keeps its grace period: a shell dies immediately, while its child may be saving its work.
    */
   #afterExit(): void {
     if (

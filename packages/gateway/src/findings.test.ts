@@ -33,7 +33,7 @@ it('finds a task that runs ten times longer than others of its stage, or than it
   );
   findings.noteJob(job('a-3', [[12, 199_000]]), NOW);
   findings.noteJob(job('a-4', [[12, 201_000]]), NOW);
-  // Nothing is known of its stage.
+  // No run times of its stage are known.
   findings.noteJob(job('a-5', [[25, 9_000_000]]), NOW);
   expect(findings.list(NOW).map(({ what }) => what)).toEqual([
     'etl (a-4): task 12 has run for 3 min 21 s on w1, where 20 s is usual',
@@ -49,7 +49,7 @@ it('forgets a slow task of a job that is no longer sampled', () => {
   findings.noteJob(job('a-1', [[3, 61_000]]), NOW);
   findings.noteJob(job('a-2', []), NOW + 299_000);
   expect(findings.list(NOW + 299_000)).toHaveLength(1);
-  // Even if no other job is asked for either.
+  // Even if no other job is sampled either.
   expect(findings.list(NOW + 300_000)).toEqual([]);
 });
 

@@ -23,14 +23,14 @@ export class Link {
   /** @throws UnreachableError if the cluster does not answer; InputError for invalid keys */
   async cluster(): Promise<Cluster> {
     if (this.#connected !== undefined) return this.#connected;
-    // Requests during the retry delay fail at once with the last error.
+    // Requests during the retry delay fail immediately with the last error.
     if (this.#failure !== undefined && performance.now() - this.#failure.at < RETRY_MS)
       throw this.#failure.error;
     this.#connecting ??= this.#try();
     return this.#connecting;
   }
 
-  /** Fails pending requests at once. */
+  /** Fails pending requests immediately. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#connecting?.catch(() => {});

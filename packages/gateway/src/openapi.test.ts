@@ -59,7 +59,7 @@ it('optional bodies of the document are not required', async () => {
   for (const [path] of optional) {
     const headers = { 'content-type': 'application/json' };
     const answer = await fetch(`${url}${path.replaceAll(/\{\w+\}/g, 'abc-1')}`, { method: 'POST', headers });
-    // The request is valid, and goes on to the cluster, which is away.
+    // The request is valid and is passed to the cluster, which is unreachable.
     expect([path, answer.status]).toEqual([path, 503]);
   }
 });

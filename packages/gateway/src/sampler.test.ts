@@ -9,7 +9,7 @@ import { WaitingLimits } from './waiting-limits.js';
 const NOW = 1_764_000_000_000;
 const NEVER = new AbortController().signal;
 
-/** A cluster of so many running jobs of a million tasks each, which counts what it is asked. */
+/** A cluster that runs this many jobs of a million tasks each, and records the requests that it receives. */
 function cluster(jobs: number) {
   const asked: string[] = [];
   const summary = (index: number) => ({

@@ -40,7 +40,7 @@ const summary = z.object({
   classifiedBy: z.string(),
   estimateSeconds: seconds.nullable(),
   state: z.enum(JOB_STATES),
-  /** Its user has put it on hold. */
+  /** Whether it is on hold. */
   held: z.boolean(),
   /** Earliest start; null once that time has passed. */
   beginAt: time.nullable(),
@@ -69,7 +69,7 @@ function jobStateAfter<const S extends string>(schema: S) {
 export const submitted = jobStateAfter('goshawk.submit/1').extend({
   /** A likely mistake: no worker meets the job's requirements. */
   warning: z.string().optional(),
-  /** The ended job: `submit --wait --json`. */
+  /** The ended job, in the output of `submit --wait --json` only. */
   get ended() {
     return job.optional();
   },
@@ -79,7 +79,7 @@ export const updated = z.object({
   schema: z.literal('goshawk.update/1'),
   job: z.string(),
   ...summary.shape,
-  /** The command adds the new priority. */
+  /** The new priority, in the output of `goshawk update` only. */
   priority: z.enum(PRIORITIES).optional(),
 });
 export const held = updated.extend({ schema: z.literal('goshawk.hold/1') });
@@ -105,7 +105,7 @@ export const jobsCancelled = z.object({
 export const jobs = z.object({
   schema: z.literal('goshawk.jobs/1'),
   jobs: z.array(summary),
-  /** The command adds the boundary between short and long jobs, and its origin. */
+  /** The cutoff between short and long jobs and its origin, in the output of `goshawk jobs` only. */
   cutoffSeconds: seconds.nullable().optional(),
   cutoffFrom: z.string().nullable().optional(),
   total: count,
@@ -183,7 +183,7 @@ export const job = z.object({
       signal: z.string().nullable(),
     }),
   ),
-  /** `attempts` is truncated: `/v1/jobs/{id}/tasks` lists all tasks. */
+  /** Whether `attempts` is truncated; `/v1/jobs/{id}/tasks` lists all tasks. */
   attemptsTruncated: z.boolean(),
   attemptCounts: z.object({ total: count, failed: count, lost: count }),
   /** Pilot tasks that ran to determine the class; null: none. */
@@ -215,15 +215,15 @@ export const job = z.object({
   failuresTruncated: z.boolean(),
   timeLimitSeconds: seconds.nullable(),
   priority: z.enum(PRIORITIES),
-  /** Clients may append tasks to it. */
+  /** Whether clients may append tasks to it. */
   open: z.boolean(),
   meanRunSeconds: seconds.nullable(),
   lostSeconds: seconds,
   after: z.array(predecessor),
   cancelReason: z.string().nullable(),
-  /** `job --spec`: the submitted job. */
+  /** The submitted job, in the output of `job --spec` only. */
   spec: z.unknown().optional(),
-  /** `wait --results` and `submit --results`. */
+  /** In the output of `wait --results` and `submit --results` only. */
   results: z.array(result).optional(),
 });
 
@@ -247,7 +247,7 @@ export const tasks = z.object({
       error: z.string().nullable(),
     }),
   ),
-  /** Number of matches, listed or not. */
+  /** Number of matching tasks, including those not listed. */
   total: count,
   truncated: z.boolean(),
   /** `from` of the next page. */
@@ -260,7 +260,7 @@ export const logs = z.object({
   chunks: z.array(
     z.object({ task: count, attempt: count, stream: z.enum(['stdout', 'stderr']), text: z.string() }),
   ),
-  /** Earlier output was dropped, because the response would be too large or the scheduler no longer has it. */
+  /** Whether earlier output was dropped, because the response would be too large or the scheduler no longer has it. */
   truncated: z.boolean(),
 });
 
@@ -281,14 +281,14 @@ export const results = z.object({
   state: z.enum(JOB_STATES),
   /** Number of tasks of the job. */
   total: count,
-  /** By index, from `from` on. */
+  /** Sorted by index, starting at `from`. */
   results: z.array(result),
   truncated: z.boolean(),
   /** `from` of the next page. */
   next: count.nullable(),
 });
 
-/** An explained task of a job. */
+/** The explanation of one task. */
 const story = z.object({
   task: count,
   stage: z.string(),
@@ -302,7 +302,7 @@ const story = z.object({
   endedSeconds: seconds.nullable(),
 });
 
-/** The queue of jobs that wait for workers at central. */
+/** Central's queue of jobs that wait for workers. */
 const line = z.object({
   needs: z.array(
     z.object({
@@ -406,7 +406,7 @@ export const workers = z.object({
   truncated: z.boolean(),
   /** `from` of the next page. */
   next: count.nullable(),
-  /** Within the last hour. */
+  /** Workers lost within the last hour. */
   lost: z.array(
     z.object({
       name: z.string(),
@@ -488,15 +488,15 @@ export const bulk = z.object({
   schema: z.literal('goshawk.bulk/1'),
   action: z.enum(BULK_ACTIONS),
   dryRun: z.boolean(),
-  /** Selected jobs, and those of them that the action applies to. */
+  /** `matched`: selected jobs; `jobs`: those of them that the action applies to. */
   matched: count,
   jobs: count,
-  /** Their tasks: that will not start, are killed, or are retried. */
+  /** Tasks of these jobs that will not start (`waiting`), are killed (`running`) or are retried (`again`). */
   tasks: z.object({ waiting: count, running: count, again: count }),
-  /** Jobs for which the action was refused, the first ones with the reason. */
+  /** Number of jobs for which the action was refused; `errors` has the first ones with their reasons. */
   failed: count,
   errors: z.array(z.object({ job: z.string(), message: z.string() })),
-  /** More jobs match than one request may change. */
+  /** Whether more jobs match than one request may change. */
   truncated: z.boolean(),
   silent: z.array(z.string()),
 });
@@ -516,7 +516,7 @@ export const stream = z.object({
       slots: count,
       partition: z.enum(['general', 'short']),
       state: z.enum(SHOWN_STATES),
-      /** Tasks in percent of the CPUs, at most 100, by bucket; null: unknown; -1: the worker was lost. */
+      /** Running tasks as a percentage of the CPUs, at most 100, per bucket; null: unknown; -1: the worker was lost. */
       busy: z.array(z.number().nullable()),
       /** The part of `busy` that `bars` does not show. */
       hidden: z.array(z.number().nullable()),
@@ -526,9 +526,9 @@ export const stream = z.object({
   /** Jobs by index. */
   jobs: z.array(z.object({ id: z.string(), name: z.string(), user: z.string().nullable() })),
   states: z.array(z.enum(BAR_STATES)),
-  /** Sampled attempts: index of the worker, of the job, task, attempt, index of the state, ms from `from`, ms it ran. */
+  /** Sampled attempts: worker index, job index, task, attempt, state index, start in ms after `from`, run time in ms. */
   bars: z.array(z.tuple([count, count, count, count, count, z.number(), z.number()])),
-  /** Sampled attempts in the window that are omitted: the shortest. */
+  /** Number of sampled attempts in the window that are omitted; the shortest ones are omitted first. */
   omitted: count,
   /** Free CPUs of the cluster that are reserved for short tasks, by bucket; null: unknown. */
   reserved: z.array(count.nullable()),
@@ -552,7 +552,7 @@ export const users = z.object({
       has: z.record(z.string(), z.number()),
     }),
   ),
-  /** Active jobs with smaller shares that are not listed. */
+  /** Number of active jobs that are not listed because their shares are smaller. */
   unlisted: count,
 });
 
@@ -566,12 +566,12 @@ const usageSums = z.object({
   lost: count,
   runHours: z.number(),
   cpuHours: z.number(),
-  /** Counts attempts that requested memory; null: none did. */
+  /** Sum over the attempts that requested memory; null: none did. */
   memoryGibHours: z.number().nullable(),
-  /** Run time of the attempts that requested none. */
+  /** Run time of the attempts that requested no memory. */
   memoryUnknownHours: z.number(),
   gpuHours: z.number(),
-  /** Tasks whose wait before the first attempt is known, and its mean. */
+  /** Number of tasks whose wait before the first attempt is known, and the mean of these waits. */
   waits: count,
   meanWaitSeconds: seconds.nullable(),
 });
@@ -582,7 +582,7 @@ export const usage = z.object({
   /** First and last day, UTC. */
   since: z.iso.date().nullable(),
   until: z.iso.date().nullable(),
-  /** The fields of `by` are present; null: unknown, or none. */
+  /** Only the fields named in `by` are present; null: unknown or unset. */
   usage: z.array(
     usageSums.extend({
       user: z.string().nullable().optional(),
@@ -643,14 +643,14 @@ export const overview = z.object({
   /** Whether central answers. */
   reachable: z.boolean(),
   workers: z.record(z.enum(SHOWN_STATES), count),
-  /** Slots of workers, and busy ones; unlimited workers count their running tasks. Null: unknown. */
+  /** Total and busy slots; an unlimited worker counts as many slots as it runs tasks. Null: unknown. */
   slots: count.nullable(),
   busy: count.nullable(),
   queued: count.nullable(),
   schedulers: count.nullable(),
   /** Unfinished jobs. Null: unknown. */
   jobs: count.nullable(),
-  /** The last answer of central, while it does not answer; `workers` is from that time. */
+  /** Central's last answer, if it does not answer now; `workers` is as of that answer. */
   lastSeen: z
     .object({
       secondsAgo: seconds,
@@ -690,7 +690,7 @@ export const overview = z.object({
   ),
 });
 
-/** One class between two points. Null: no data. */
+/** One class of jobs since the previous point. Null: no data. */
 const classPoint = z.object({
   tasksPerSecond: z.number(),
   /** Time from a task's eligibility to its binding to a worker. */
@@ -719,7 +719,7 @@ export const error = z.object({
   schema: z.literal('goshawk.error/1'),
   /** Stable code for programs. */
   code: z.string(),
-  /** One line with the problem, and one with the remedy. */
+  /** `message` states the problem in one line, `hint` the remedy. */
   message: z.string(),
   hint: z.string(),
 });

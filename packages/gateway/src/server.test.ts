@@ -16,7 +16,7 @@ afterEach(() => {
   syncBuiltinESMExports();
 });
 
-/** Answers once the one who asks has gone, as the client does. */
+/** Fails when the requester disconnects, as the client does. */
 function whenGone(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason));

@@ -16,7 +16,7 @@ interface Ran {
   readonly to: number;
 }
 
-/** Answer of its scheduler at a time: up to `max` entries of each list. */
+/** The scheduler's answer at a given time, with up to `max` entries per list. */
 function detailOf(log: readonly Ran[], now: number, max: number): JobDetail {
   const began = log.filter(({ from }) => from <= now);
   const running = began.filter(({ to }) => to > now);

@@ -19,7 +19,7 @@ async function serve(handle: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Sends all of them in one piece. */
+/** Sends all requests in one write. */
 async function ask(port: number, paths: readonly string[]): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});

@@ -66,7 +66,7 @@ it('ten thousand workers that all change need less than 64 KB per second', () =>
     Array.from({ length: 10_000 }, (_, i) => worker(`w${i}`, { busy, queued: 2 }));
   table.update(all(0), 0);
   table.update(all(1), 1);
-  // Looked at each five seconds.
+  // Polled every five seconds.
   expect(JSON.stringify(table.since(1)).length / 5).toBeLessThan(64 * 1024);
 });
 

@@ -20,7 +20,10 @@ export function drawing(seed: number): () => number {
   };
 }
 
-/** Damages a file as disks, copies and people do: cut, zeroed, overwritten, bits flipped, another file. @returns how */
+/**
+ * Damages a file as disks, copies and people do: truncates, zeroes or overwrites it, flips bits, or replaces it. @returns a
+ * description
+ */
 export function damageFile(path: string, seed: number): string {
   const draw = drawing(seed);
   const below = (count: number): number => Math.floor(draw() * count);

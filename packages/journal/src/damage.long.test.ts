@@ -55,7 +55,7 @@ async function damagedBy(seed: number): Promise<{ folder: string; file: string; 
 
 const isOurs = (error: unknown): boolean => error instanceof JournalError;
 
-/** Undefined when it cannot be read at all, and says so. */
+/** Returns undefined if the action fails with an error of the journal, rather than of the test. */
 async function ending<T>(action: () => Promise<T>): Promise<T | undefined> {
   try {
     return await action();
@@ -66,7 +66,7 @@ async function ending<T>(action: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** How many ways; `GOSHAWK_DAMAGE_SEEDS=1000` tries more. */
+/** Number of seeds; `GOSHAWK_DAMAGE_SEEDS=1000` tries more. */
 const SEEDS = Number(process.env.GOSHAWK_DAMAGE_SEEDS ?? 64);
 
 describe('a damaged journal', () => {
@@ -142,7 +142,7 @@ describe('a damaged journal', () => {
   });
 });
 
-/** Makes a journal of it that holds what can be read, and nothing else; or says that there is nothing. */
+/** Expects that repair yields a journal with exactly the readable records, or reports that none is readable. */
 async function expectRepaired(folder: string, file: string, before: Buffer, readable: number): Promise<void> {
   const repaired = await ending(() => repairJournal({ ...options, folder }));
   if (repaired === undefined) {

@@ -1,6 +1,6 @@
 import { pinSnapshot } from './lmdb-store.js';
 
-/** Reads a journal and stands still in the middle of it, until it is killed. */
+/** Opens a read transaction on a journal and stays in it until the process is killed. */
 pinSnapshot(process.argv[2]!);
 process.stdout.write('reading\n');
 setInterval(() => {}, 1_000);

@@ -31,7 +31,7 @@ test('a killed reader does not make the file grow forever', async () => {
     stateChanged: () => {},
   });
   let job = 0;
-  /** Ten jobs come and ten go: what is in use stays the same. */
+  /** Appends ten jobs and removes ten per turn, so that the used size stays the same. */
   const turns = async (count: number): Promise<number> => {
     for (let turn = 0; turn < count; turn++) {
       for (let i = 0; i < 10; i++) {

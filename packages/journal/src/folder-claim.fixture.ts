@@ -1,6 +1,6 @@
 import { claimFolder } from './folder-claim.js';
 
-// A process that claims a folder, says how that went, and keeps it until it is ended.
+// A process that claims a folder, prints the outcome, and keeps the claim until it is killed.
 try {
   await claimFolder(process.argv[2]!);
   process.stdout.write('claimed\n');

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Entry, GroupCommit } from './group-commit.js';
 import { accepted } from './records.fixture.js';
 
-/** A journal whose writes end when the test says so. */
+/** A journal whose writes the test completes. */
 class SlowJournal extends GroupCommit {
   readonly groups: { readonly group: readonly Entry[]; end(error?: Error): void }[] = [];
   hasRoom = true;

@@ -17,10 +17,10 @@ import {
   recordsOf,
 } from './records.fixture.js';
 
-/** One place where a journal can be opened again and again. */
+/** A place where a journal can be opened repeatedly. */
 interface Place {
   open(): Promise<Journal>;
-  /** The disk gets full, or has room again; undefined where there is no disk to look at. */
+  /** Makes the disk full or frees it; undefined if the journal does not check a disk. */
   setFull?: ((on: boolean) => void) | undefined;
   remove(): void | Promise<void>;
 }
@@ -32,7 +32,7 @@ const newDatabase = databases();
 const PLACES: Record<string, () => Place> = {
   lmdb: () => {
     const folder = mkdtempSync(join(tmpdir(), 'goshawk-journal-'));
-    // More than there may be in the file.
+    // More records than the file may contain.
     const room = { fullBelow: 1e9, stopBelow: 100, reserve: 0, everyMs: 5 };
     let free = 1e12;
     return {
@@ -71,7 +71,7 @@ afterEach(async () => {
   for (const action of cleanUp.splice(0).reverse()) await action();
 });
 
-/** Hears what a journal says, and waits for it. */
+/** Records the callbacks of a journal, and waits for them. */
 class Ear {
   count = 0;
   readonly states: JournalState[] = [];

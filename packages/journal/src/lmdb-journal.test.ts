@@ -223,7 +223,7 @@ describe('disk space', () => {
     free = 999_999;
     watch.look();
     expect(existsSync(reserve)).toBe(false);
-    // Its room is for what was accepted.
+    // The reserve's space is used by records of accepted jobs.
     free = 1_040_000;
     watch.look();
     free = 10_000_000;
@@ -292,7 +292,7 @@ describe('disk space', () => {
     expect(warned).toEqual([expect.stringMatching(/but compacting it failed: 100000 bytes are free/)]);
     expect(statSync(join(folder, 'jobs.mdb')).size).toBe(before);
     expect(statSync(join(folder, 'jobs.mdb')).mode & 0o777).toBe(0o600);
-    // A disk that turns out to be full while the copy is written is no end, either.
+    // If the disk becomes full while the copy is written, the journal still opens.
     mkdirSync(join(folder, 'jobs.mdb.new', 'in the way'), { recursive: true });
     const again = await openLmdbJournal({ ...options, freeBytes: () => 1e9, warn });
     await again.close();
@@ -324,7 +324,7 @@ test('no journal is created on a full disk, and no files remain', async () => {
   expect(existsSync(join(folder, 'jobs.mdb'))).toBe(false);
   const begun = await openLmdbJournal({ ...options, freeBytes: () => 1_000 });
   await begun.close();
-  // One that is there is opened: its jobs go on when there is room.
+  // An existing journal is opened: its jobs continue when there is space.
   const again = await openLmdbJournal({ ...options, freeBytes: () => 999 });
   await again.close();
 });

@@ -9,7 +9,7 @@ import {
 import type { Journal } from './contract.js';
 import type { Damaged } from './reading.js';
 
-/** All that a journal holds. */
+/** The whole content of a journal. */
 export function recordsOf(
   journal: Pick<Journal, 'entries'>,
   onDamage: (damaged: Damaged) => void = ({ problem }) => {
@@ -116,11 +116,11 @@ export const BY_FORMAT: readonly JobRecord[] = [
   },
 ];
 
-/** The same in an order in which they may be written: nothing follows a job's end. */
+/** The same records in a valid order: no record follows the end of its job. */
 export const EVERY_KIND: readonly JobRecord[] = [
   ...BY_FORMAT.filter(({ kind }) => kind !== 'ended'),
   ...BY_FORMAT.filter(({ kind }) => kind === 'ended'),
 ];
 
-/** The same in the order in which a journal gives them back. */
+/** The same records in the order in which a journal returns them. */
 export const EVERY_KIND_BY_JOB: readonly JobRecord[] = EVERY_KIND.toSorted((a, b) => a.job - b.job);

@@ -1,9 +1,12 @@
-/** Tests that need it fail where it is missing: `GOSHAWK_REQUIRE` names such things, comma-separated between. */
+/**
+ * Whether `GOSHAWK_REQUIRE`, a comma-separated list, names this requirement: tests then fail without it instead of being
+ * skipped.
+ */
 export function isRequired(need: string): boolean {
   return process.env.GOSHAWK_REQUIRE?.split(',').includes(need) ?? false;
 }
 
-/** Says which tests are left out and why. @throws where what is missing is required */
+/** Reports which tests are skipped and why. @throws if GOSHAWK_REQUIRE names the missing program */
 export function leaveOut(need: string, missing: string, tests: string): void {
   if (isRequired(need)) throw new Error(missing);
   console.warn(`${missing}: ${tests} are left out`);

@@ -4,14 +4,14 @@ import { type Identity, newIdentity, succeededBy } from './identity.js';
 import { decodeRecord } from './record-codec.js';
 import type { SentGroup } from './sent-groups.js';
 
-/** One journal of several, and who has it. */
+/** One of several journals, and its owner. */
 export interface SharedRow {
   readonly tag: string;
   holder: string;
-  /** The holder has it beside its own. */
+  /** Whether its holder has taken it over. */
   adopted: boolean;
   epoch: number;
-  /** Groups that were written. */
+  /** Number of written groups. */
   written: number;
   identity: Identity;
   /** By job, then by place. */
@@ -20,7 +20,7 @@ export interface SharedRow {
 
 export interface Written {
   readonly outcome: 'written' | 'fenced';
-  /** Jobs whose key another one has: nothing of them is there. */
+  /** Jobs whose key belongs to another job, so that none of their records is stored. */
   readonly taken: readonly number[];
 }
 
@@ -41,7 +41,7 @@ export class SharedDisk {
     return this.#rows.get(tag);
   }
 
-  /** A scheduler's own journal, or those that it has taken over. */
+  /** The journal of a scheduler, or those that it has taken over. */
   of(holder: string, adopted: boolean): SharedRow[] {
     return [...this.#rows.values()].filter((row) => row.holder === holder && row.adopted === adopted);
   }
@@ -83,7 +83,7 @@ export class SharedDisk {
       for (const bytes of all.values()) yield [undefined, decodeRecord(bytes)];
   }
 
-  /** Writes one group: all of it, or, for another epoch, nothing. It may be sent twice, and is written once. */
+  /** Writes one group completely or, with a stale epoch, not at all. A group that is sent twice is written once. */
   write(tag: string, epoch: number, { number, kept, forgotten }: SentGroup): Written {
     const row = this.#rows.get(tag)!;
     if (row.epoch !== epoch) return { outcome: 'fenced', taken: [] };

@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test('a start that was interrupted while it created the journal does not prevent the next one', async () => {
-  // No file may grow: as on a full disk, where lmdb's native code ends the process.
+  // Prevents files from growing, as on a full disk, where lmdb's native code ends the process.
   const script = 'trap \'\' XFSZ; ulimit -c 0; ulimit -f 0; exec "$@"';
   const first = spawnSync('bash', ['-c', script, 'bash', process.execPath, OPENER, folder], {
     encoding: 'utf8',

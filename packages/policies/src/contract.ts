@@ -101,7 +101,7 @@ export interface JobView {
   readonly weight: number;
   /** Weight of its user: twice the weight means twice the share. Default: 1. */
   readonly userWeight: number;
-  /** Its running tasks may be killed for a job that would otherwise miss its deadline. */
+  /** Whether its running tasks may be killed for a job that would otherwise miss its deadline. */
   readonly preemptible: boolean;
   readonly priority: Priority;
   /** The deadline on central's clock; Infinity: none. */
@@ -110,7 +110,7 @@ export interface JobView {
   readonly value: number;
   /** Preferred attributes of workers; empty: no preference. */
   readonly prefers: Attributes;
-  /** Its class, as judged by its owner. */
+  /** Whether its owner classified it as long. */
   readonly long: boolean;
   /** Number of tasks in all stages. */
   readonly tasks: number;
@@ -155,7 +155,7 @@ export interface StageView {
   readonly waitsSince: Millis;
   /** The demand and the required attributes; stages with equal needs share one object. */
   readonly needs: Needs;
-  /** The tasks start together or not at all. */
+  /** Whether the tasks start together or not at all. */
   readonly gang: boolean;
   /** Workers that its owner declined recently, usually because a retry must avoid them; undefined: none. */
   readonly declinedBy: ReadonlyMap<WorkerView, Millis> | undefined;
@@ -186,7 +186,7 @@ export interface RunView {
   readonly startedAt: Millis;
   /** Queued at the worker and not started: it takes no resources yet. */
   readonly isQueued: boolean;
-  /** The worker has confirmed the run. */
+  /** Whether the worker has confirmed the run. */
   readonly isConfirmed: boolean;
   /** The policy has requested its preemption; it keeps its resources until it ends. */
   readonly isPreempted: boolean;
@@ -294,11 +294,11 @@ export interface PolicyModule<Options extends PolicyOptions = PolicyOptions> {
   readonly solves?: boolean;
   /** Owners declare whole jobs: stages, predecessors, demands, estimates, deadline, weight, user. */
   readonly declares: boolean;
-  /** Gangs start together, and jobs may prefer workers by attributes. */
+  /** Whether gangs start together, and jobs may prefer workers by attributes. */
   readonly gangs?: boolean;
   /** Whether a job that has not started by its deadline fails. Its owner enforces this, by its clock. */
   abandons?(options: Options): boolean;
-  /** The policy places tasks by their demands, so workers may have no fixed number of slots. */
+  /** Whether the policy places tasks by their demands; workers may then have no fixed number of slots. */
   readonly packs?: boolean;
   /** Every option with its default, bounds and one line of help. */
   readonly options: { readonly [N in keyof Options]: PolicyOption<Options[N]> };
@@ -335,7 +335,7 @@ type Widened<T> = T extends number ? number : T extends boolean ? boolean : stri
 export interface PolicyContext {
   /** A job with this estimate or more is long. ms; changes if central learns the cutoff */
   readonly cutoffMs: Millis;
-  /** Run times are known when a job arrives, from its submitter or an oracle. */
+  /** Whether run times are known when a job arrives, from its submitter or an oracle. */
   readonly sizesAreGiven: boolean;
   /** Fraction of slots reserved for short tasks, or `auto`. */
   readonly reserve: number | 'auto';

@@ -25,7 +25,7 @@ export class GuardedPolicy implements CentralPolicy {
   readonly #failed: (error: unknown) => void;
   /** Waiting stages by job, in order of arrival. */
   readonly #waiting = new Map<JobView, Set<StageView>>();
-  /** The policy starts gangs together, so a fallback must not start their tasks individually. */
+  /** Whether the policy starts gangs together; a fallback must then not start their tasks individually. */
   readonly #gangs: boolean;
   #failures = 0;
   /** Absent if the policy has no order. */

@@ -31,7 +31,7 @@ export interface Reservation {
   readonly stage: StageView;
   readonly at: Millis;
   readonly rooms: ReadonlyMap<WorkerView, Room>;
-  /** The room was made by preempting other tasks. */
+  /** Whether the room was made by preempting other tasks. */
   readonly isForced: boolean;
 }
 

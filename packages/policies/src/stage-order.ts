@@ -12,7 +12,7 @@ export class StageOrder {
   readonly #heap = new IndexedHeap(this.#arrivals);
   /** Skipped stages, with their keys. */
   readonly #passedOver: { readonly stage: StageView; readonly key: number }[] = [];
-  #came = 0;
+  #arrived = 0;
 
   /** Number of stages, without skipped ones. */
   get size(): number {
@@ -30,7 +30,7 @@ export class StageOrder {
       slot = this.#freeSlots.pop() ?? this.#slots.size;
       this.#slots.set(stage, slot);
       this.#stages[slot] = stage;
-      this.#arrivals[slot] = this.#came++;
+      this.#arrivals[slot] = this.#arrived++;
     }
     this.#heap.set(slot, key);
   }

@@ -65,7 +65,7 @@ export interface ArrivingJob {
 export interface ArrivingStage {
   readonly name: string;
   readonly tasks: number;
-  /** The stage has no predecessors. */
+  /** Whether the stage has no predecessors. */
   readonly startable: boolean;
   readonly demand?: Resources | undefined;
   /** The true mean run time of its tasks; known in replays only. */
@@ -134,7 +134,7 @@ export interface EndedJob {
   readonly judgement: Judgement;
   /** All its tasks completed. */
   readonly completed: boolean;
-  /** The mean run time of its tasks reached the cutoff. */
+  /** Whether the mean run time of its tasks reached the cutoff. */
   readonly long: boolean;
   /** Time from submission to the end of the last task. */
   readonly runtimeMs: Millis;

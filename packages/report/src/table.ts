@@ -18,7 +18,7 @@ import { bracketsInWords, type PolicySummary, summarisePolicies, workersInWords 
 import { textTable, widthOf } from './terminal.js';
 
 interface TableStyle {
-  /** Whether to use colour; should be false if NO_COLOR is set or the output is not a terminal. */
+  /** Whether to use color; should be false if NO_COLOR is set or the output is not a terminal. */
   readonly color: boolean;
   /** Width of the terminal, 100 by default. Lines fit widths from 70 on. */
   readonly columns?: number;
@@ -26,7 +26,7 @@ interface TableStyle {
 
 const DEFAULT_COLUMNS = 100;
 const STATISTICS = ['p50', 'p90', 'p99', 'mean'] as const;
-/** Ratios this close to 1 are not coloured: seeds and machine load cause such differences. */
+/** Ratios this close to 1 are not colored: seeds and machine load cause such differences. */
 const NOTABLE_RATIO = 0.05;
 /** Prefix of a continuation line. */
 const HANG = '\n  ';

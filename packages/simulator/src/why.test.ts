@@ -27,7 +27,7 @@ const ASKED_AT: Millis = 5_000;
 /** Long enough for an answer, and for a task to start after its cause has gone. ms */
 const REPLY_MS = 5;
 const START_MS = 40;
-/** A task may have this many causes, one behind the other. */
+/** A task may have this many causes, one after another. */
 const CAUSES_MAX = 8;
 
 const USERS = ['ana', 'ben', 'cleo'] as const;
@@ -100,7 +100,7 @@ class Situation {
     return Number(job.id.slice(1, job.id.indexOf('-')));
   }
 
-  /** Asks the job's scheduler and central at once. */
+  /** Asks the job's scheduler and central at the same time. */
   why(job: Job): { readonly explained: JobExplanation; readonly line: CentralLine } {
     const { cluster } = this;
     const owner = cluster.schedulerAddresses[this.ownerOf(job)]!;

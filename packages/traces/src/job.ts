@@ -35,7 +35,7 @@ export interface TraceJob {
   readonly require?: Readonly<Record<string, string>>;
   /** How many times longer tasks run on workers without the preferred attributes. */
   readonly slowdown?: number;
-  /** The tasks of each stage start together or not at all, under policies that start gangs. */
+  /** Whether the tasks of each stage start together or not at all, under policies that start gangs. */
   readonly gang?: boolean;
   /** Whether its running tasks may be killed for a job that would miss its deadline. */
   readonly preemptible?: boolean;

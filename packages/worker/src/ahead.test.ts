@@ -7,7 +7,7 @@ import { Slots } from './slots.js';
 
 const OWNER = 1 as Address;
 
-test('a slot that counts as free leaves its CPU to the next task that requests nothing', () => {
+test('the CPU of a slot announced as free goes to the next task without a demand', () => {
   const memory = new WorkerMemory();
   const slots = new Slots(memory, memory.admit(2, { cpu: 2, gpu: 1 }));
   const ahead = new Ahead();

@@ -47,7 +47,7 @@ export interface TaskOrder {
   readonly inputs?: MessageOf<'run'>['inputs'];
   /** The user of the job. */
   readonly user?: string | undefined;
-  /** The job counts as long. */
+  /** Whether the job counts as long. */
   readonly long: boolean;
   /** The worker kills the task after this time, counted from `taskStarted`. */
   readonly timeoutMs: number | undefined;

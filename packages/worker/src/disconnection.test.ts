@@ -41,8 +41,8 @@ function setUp(holdsBack = () => false) {
   const welcome: Message = { type: 'welcome', settings: { policy, timings: LIVE_TIMINGS } };
   worker.start(0);
   worker.receive(CENTRAL, welcome, 0);
-  const nobody = { joined: [], left: [], ownersLost: [], ownersAway: [] };
-  worker.receive(CENTRAL, { type: 'peers', version: 1, since: 0, owners: [OWNER], ...nobody }, 0);
+  const noOthers = { joined: [], left: [], ownersLost: [], ownersAway: [] };
+  worker.receive(CENTRAL, { type: 'peers', version: 1, since: 0, owners: [OWNER], ...noOthers }, 0);
   const take = () => {
     const taken = sent;
     sent = [];

@@ -29,7 +29,7 @@ export function foresee(w: WorkerState, slot: number, expectedMs: Millis, now: M
 export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
   const { ahead } = w;
   if (!ahead.foresees(slot)) return;
-  // A task for the announced slot would start, or be refused, at once while another CPU is free in part.
+  // A task for the announced slot would start, or be refused, immediately while another CPU is free in part.
   // A task without a CPU is reported at its end, because central knows only of the CPUs of announced slots.
   const demand = w.slots.entryAt(slot)?.demand ?? NO_RESOURCES;
   const takesCpu = demand === NO_RESOURCES || amountOf(demand, 'cpu') > 0;

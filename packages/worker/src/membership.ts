@@ -27,9 +27,9 @@ export class Membership {
   #general: readonly Address[] = [];
   #schedulers: readonly Address[] = [];
   #lastSeenAt: Millis = 0;
-  /** The connection to central broke, and central has not welcomed this worker since. */
+  /** Whether the connection to central broke, and central has not welcomed this worker since. */
   #isCutOff = false;
-  /** Central currently sheds short jobs. */
+  /** Whether central currently sheds short jobs. */
   isShedding = false;
   /** When the next heartbeat is due. */
   beatDueAt: Millis = Number.POSITIVE_INFINITY;

@@ -22,7 +22,7 @@ export class Seeking {
   /** The question for whose answer the round waits. */
   #current: Question | undefined;
   #tried: readonly Address[] = NOBODY_TRIED;
-  /** The last round was unsuccessful, and there has been no work since. */
+  /** Whether the last round was unsuccessful, and there has been no work since. */
   #isInVain = false;
 
   constructor(w: WorkerState) {

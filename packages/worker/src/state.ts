@@ -47,7 +47,7 @@ export class WorkerState {
   readonly reports = new Reports();
 
   readonly config: WorkerConfig;
-  /** Shutdown was requested. */
+  /** Whether shutdown was requested. */
   isStopping = false;
   hasReportedDrained = false;
   readonly counted: Pick<WorkerCounters, 'declined' | 'pauses'> = { declined: 0, pauses: 0 };

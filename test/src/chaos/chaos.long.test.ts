@@ -63,7 +63,7 @@ describe('recorded failures do not return', () => {
   test.each(knownNames())('%s', async (name) => {
     const { plan, open } = readKnown(name);
     const { complaints } = await play(plan);
-    // A known failure is kept until it is fixed; its file must then say so.
+    // A known failure stays recorded until it is fixed; its file must then be updated.
     if (open === undefined) expect(complaints).toEqual([]);
     else expect(complaints).not.toEqual([]);
   });

@@ -12,11 +12,11 @@ import type { Order } from './orders.js';
 import type { Plan, UsersPlan } from './plan.js';
 import type { Execution } from './tasks.js';
 
-/** So often a task may be lost with its worker before it is given up. */
+/** Maximum number of times that a task is lost with its worker before it fails. */
 const LOSSES_MAX = 8;
-/** Clocks drift by this at most. */
+/** Rate of the slowest clock, relative to true time. */
 const SLOWEST_CLOCK = 0.97;
-/** Most delays of the network and the disk between a match and the start of its task, far beyond the mean. */
+/** Maximum number of network and disk delays between a match and the start of its task, far above the average. */
 const HOPS = 20;
 const MATCH_MS = 50;
 /** A limit that was lowered is enforced after this time. */
@@ -38,34 +38,34 @@ export class Checker {
   readonly #askedToCancel = new Set<string>();
   readonly #retried = new Set<string>();
   readonly #dead = new Set<string>();
-  /** By the same, incarnations that were heard before a later one. */
+  /** By the same key, incarnations that were received before a later one. */
   readonly #superseded = new Set<string>();
-  /** By a process and the name of another, the latest incarnation that it has heard. */
+  /** By receiver and name of the sender, the latest incarnation from which a message was received. */
   readonly #latest = new Map<string, number>();
   /** Counts of the current step. */
   #step = { stolen: 0, moved: 0 };
   #hasLostCentral = false;
-  /** Attempts that an owner has given out. */
+  /** Attempts that an owner has assigned. */
   readonly #given = new Set<string>();
-  /** By job, those of its tasks that are on the disk as completed. */
+  /** By job, its tasks that the disk records as completed. */
   readonly #completed = new Map<string, Set<number>>();
   /** Disks that were lost, by the tag of their jobs. */
   readonly #lostTags = new Set<string>();
   readonly #transcript: ((line: string) => void) | undefined;
 
   readonly #users: readonly UsersPlan[];
-  /** Some users have a limit on run times. */
+  /** Whether some users have a limit on run times. */
   readonly #mayTimeOut: boolean;
 
-  /** Nothing happens to workers and messages: what runs, or has ended, need not be started again. */
+  /** Whether workers and messages have no faults, so that no task is started twice. */
   readonly #isFaultFree: boolean;
-  /** Central sees a task start earlier and end earlier than its worker does, by this at most. */
+  /** Maximum difference between a start or end as seen by central and by the worker. */
   readonly #delayMs: Millis;
   /** Last run of each task, in a cluster without faults. */
   readonly #latestRun = new Map<string, Execution>();
   readonly #epochs = new Map<string, number>();
 
-  /** Schedulers share a journal: what is not written down in it is not started. */
+  /** Whether schedulers share a journal, so that only tasks of recorded jobs may start. */
   readonly #isShared: boolean;
   readonly #written = new Set<string>();
 
@@ -95,7 +95,7 @@ export class Checker {
     this.#epochs.set(tag, epoch);
   }
 
-  /** Something is written by the owner of an epoch. */
+  /** The owner of an epoch has written a record. */
   fenced(tag: string, epoch: number, highest: number): void {
     if (epoch !== highest) this.wrong(`epoch: ${tag} is written to with ${epoch}, and ${highest} has it`);
   }
@@ -169,7 +169,7 @@ export class Checker {
   /** Jobs whose hold a scheduler has confirmed, until their client asks for their release, with their bound tasks. */
   readonly #held = new Map<string, number>();
 
-  /** Tasks that count as running and are not given out yet wait for a record to be written. */
+  /** Tasks that count as running but are not assigned yet wait for a record to be durable. */
   holdConfirmed(jobId: string, running: number): void {
     let executing = 0;
     for (const run of this.#executions.values())
@@ -242,7 +242,7 @@ export class Checker {
       this.wrong(`appended: ${jobId} has ended with ${end!.tasks.total} of ${total} tasks`);
   }
 
-  /** No task starts before the job is to begin, unless a clock is set. A retry starts at once. */
+  /** No task starts before the job is to begin, unless a clock is set. A retry starts immediately. */
   #checkBegin({ jobId, job, at, client, retryOf, asNewOf }: Order): void {
     if (!this.#isFaultFree || typeof job.begin !== 'number' || client !== 'c1') return;
     if (retryOf !== undefined || asNewOf !== undefined || this.#retried.has(jobId!)) return;
@@ -267,7 +267,7 @@ export class Checker {
       this.wrong(`counts: ${jobId} retries ${end!.tasks.total} tasks of ${asNewOf}, and has run ${ran.size}`);
   }
 
-  /** Results of a gang are of one attempt; where nothing happens, all members of an attempt start. */
+  /** Results of a gang are from one attempt; without faults, all members of an attempt start. */
   #checkGangs(jobId: string, { gang, stages, tasks }: Order['job'], values: Order['values']): void {
     if (gang !== true) return;
     const counts = (stages ?? [{ tasks }]).map((stage) =>
@@ -294,7 +294,7 @@ export class Checker {
     }
   }
 
-  /** No task ran before each task of the stages before its own had completed somewhere. */
+  /** No task runs before all tasks of the preceding stages have completed. */
   #checkPrecedence(jobId: string, { stages = [] }: Order['job'], asNewOf: string | undefined): void {
     const runs = [...this.#executions.values()].filter(
       (run) => run.jobId === jobId || (asNewOf !== undefined && run.jobId === asNewOf),
@@ -322,7 +322,7 @@ export class Checker {
     }
   }
 
-  /** No task of a job began before each of so many of another had completed somewhere. */
+  /** No task of a job starts before this many tasks of another job have completed. */
   follows(jobId: string, otherId: string, tasks: number): void {
     const runs = [...this.#executions.values()];
     const starts = runs.filter((run) => run.jobId === jobId).map(({ startedAt }) => startedAt);
@@ -337,7 +337,7 @@ export class Checker {
     }
   }
 
-  /** How those have ended that a job needed to complete. */
+  /** Outcomes of the jobs that a job requires to complete. */
   endedAfter(jobId: string, state: JobState, ends: readonly (JobState | undefined)[]): void {
     const isFree = ends.every((end) => end === 'completed');
     if (state === 'cancelled' ? isFree && !this.#askedToCancel.has(jobId) : !isFree)
@@ -350,7 +350,7 @@ export class Checker {
     );
   }
 
-  /** A task that was preempted runs for as long as it then lost before it may be preempted again. */
+  /** A preempted task must run for as long as it lost before it may be preempted again. */
   checkPreempted(): void {
     if (!this.#isFaultFree) return;
     const lostMs = new Map<string, Millis>();
@@ -373,7 +373,7 @@ export class Checker {
     }
   }
 
-  // ---- what owners say and write down
+  // ---- messages and records of owners
 
   sent(process: string, message: Message): void {
     if (message.type === 'stolen') this.#step.stolen += message.probes.length;
@@ -395,7 +395,7 @@ export class Checker {
     else this.#held.set(jobId, bound - 1);
   }
 
-  /** An owner gives out a new attempt only of a task that is to run and has not completed. */
+  /** An owner assigns a new attempt only for an unfinished task that should run. */
   #checkGiven(process: string, { jobId, task, attempt, gang }: MessageOf<'run'>): void {
     const run = `${jobId}/${task}/${attempt}`;
     const cancelled = this.#cancelledTasks.get(jobId);
@@ -410,11 +410,11 @@ export class Checker {
       this.wrong(`index: ${process} gives out ${run}, and the retry did not name the task`);
   }
 
-  /** A process takes in what another one has sent. */
+  /** A process receives a message of another one. */
   heard(by: string, { name, incarnation }: { readonly name: string; readonly incarnation: number }): void {
     const pair = `${by} ${name}`;
     const latest = this.#latest.get(pair) ?? 0;
-    // One that is heard for the first time after its successor may be taken for the successor: nothing tells them apart.
+    // An incarnation that is first received after its successor may count as the successor, because nothing distinguishes them.
     if (this.#superseded.has(`${pair}/${incarnation}`))
       this.wrong(
         `incarnations: ${by} takes something of ${name}/${incarnation}, and has heard ${name}/${latest}`,
@@ -439,7 +439,7 @@ export class Checker {
     if (record.kind !== 'attempt') return;
     const { task, attempt, outcome } = record;
     const run = this.#executed.get(`${job}/${task}/${attempt}`);
-    // That a run is lost, or its job given up, is for the owner to say: its worker is gone, or so it seems.
+    // The owner decides that a run is lost or its job has failed, because the worker is lost, or seems to be.
     const isOwnersWord = outcome.kind === 'lost' || isOwnersEnd(outcome);
     if (!isOwnersWord && run?.kind !== outcome.kind)
       this.wrong(
@@ -457,7 +457,7 @@ export class Checker {
     tasks.add(record.task);
   }
 
-  /** A living worker that was given an attempt and has completed it keeps the result until it is wanted. */
+  /** A live worker that has completed an attempt keeps the result until the owner confirms it. */
   #declined(attempt: string): void {
     const run = this.#executed.get(attempt);
     if (run?.kind === 'completed' && !this.#dead.has(run.worker))
@@ -495,10 +495,10 @@ export class Checker {
       this.wrong(`again: ${jobId}/${task}/${attempt} is executed, and ${before.attempt} is ${before.kind}`);
   }
 
-  /** The limits of users hold at all times if nothing happens to central. */
+  /** The limits of users hold at all times unless central has faults. */
   #mustBeAllowed({ user, startedAt, jobId }: Execution): void {
     if (user === undefined || this.#users.length === 0) return;
-    // Central hears of a change at once, and of what runs a little later.
+    // Central learns of a change of limits immediately, and of running tasks a little later.
     const recent = this.#users.filter(
       ({ at }, index) =>
         at <= startedAt && (this.#users[index + 1]?.at ?? startedAt) >= startedAt - LIMIT_GRACE_MS,

@@ -37,18 +37,18 @@ export interface ClientWorld {
   /** True time, because clients are not under test. */
   now(): Millis;
   readonly schedulers: readonly string[];
-  /** The party that is at a scheduler's endpoint. */
+  /** The current party at a scheduler's endpoint. */
   schedulerAt(name: string): Address;
   readonly central: Address;
   /** Which scheduler's disk a job's id names; undefined when that disk is lost. */
   ownerOf(jobId: string): string | undefined;
-  /** Schedulers take over from each other, so a recent owner of a job may no longer know it. */
+  /** Whether schedulers take over from each other; a recent owner of a job may then no longer know it. */
   readonly isShared: boolean;
   /**
-   * Ids of the jobs that it starts after; undefined while one of them is not accepted yet, null if it never will be.
+   * Ids of its predecessors; undefined while one of them is not accepted yet, null if one never will be.
    */
   predecessorsOf(order: Order): readonly string[] | undefined | null;
-  /** Whether it requires a job to complete that has ended otherwise and will not be retried. */
+  /** Whether it requires a job that did not complete and will not be retried. */
   isHeldForGood(order: Order): boolean;
   accepted(order: Order, jobId: string): void;
   retryAsked(order: Order): void;
@@ -113,7 +113,7 @@ export class Client implements Machine {
     this.#askDrain(worker, on);
   }
 
-  /** Sent once: a scheduler that is down then is taken over after its lease. */
+  /** Sent once, because a scheduler that is down is taken over after its lease anyway. */
   takeOver(scheduler: string): void {
     const request = this.#request++;
     this.#env.send(this.#world.central, { type: 'takeOverFrom', request, scheduler });
@@ -153,7 +153,7 @@ export class Client implements Machine {
     }
   }
 
-  // ---- what it does next
+  // ---- next action
 
   #goOn(order: Order): void {
     if (isOver(order) || this.#world.now() < order.at) return;
@@ -305,9 +305,9 @@ export class Client implements Machine {
     this.#env.send(this.#world.central, { type: 'drainWorker', request, worker, on, deadlineMs });
   }
 
-  // ---- what it hears
+  // ---- received messages
 
-  /** A worker that is gone ends the repetition. */
+  /** The repetition ends when the worker is gone. */
   #drained({ worker, on }: Extract<Asked, { kind: 'drain' }>): void {
     if (this.#drains.get(worker) === on) this.#drains.delete(worker);
   }
@@ -371,7 +371,7 @@ export class Client implements Machine {
   }
 
   #refused(kind: Asked['kind'], order: Order, { code, message }: MessageOf<'refused'>): void {
-    // A scheduler that has taken jobs over makes no new ones.
+    // A scheduler accepts no new jobs for a journal that it has taken over.
     const isMoving = code === 'draining' && order.asNewOf !== undefined && this.#world.isShared;
     if (TRY_AGAIN.has(code) && !isMoving) return;
     if (kind === 'cancelTasks' && code === 'has-ended') {
@@ -414,7 +414,7 @@ function mayRefuseRetry(order: Order, code: string): boolean {
   return code === 'nothing-failed' && (isNarrowed || order.job.open !== undefined);
 }
 
-/** Tasks with which an open job is submitted. */
+/** Tasks that an open job has at submission. */
 function firstTasksOf({ job: { tasks } }: Order): number {
   return Array.isArray(tasks) ? tasks.length : 0;
 }

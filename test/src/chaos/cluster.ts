@@ -45,7 +45,7 @@ interface Place {
   tasks: Tasks | undefined;
   /** SIGTERM: the process exits when it is drained, and restarts after this time. */
   backAfterMs: Millis | undefined;
-  /** The process never restarts. */
+  /** Whether the process never restarts. */
   isRemoved: boolean;
 }
 
@@ -73,7 +73,7 @@ export class Cluster {
   readonly #places = new Map<string, Place>();
   /** The disk of shared journals, if schedulers share them. */
   readonly #shared: SharedDisk | undefined;
-  /** Disks have completed writes, so the driver must resume their callbacks. */
+  /** Whether disks have completed writes; the driver must then resume their callbacks. */
   hasSettled = false;
   #runs = 0;
   #busy = { ms: 0, at: 0, share: 0 };
@@ -118,7 +118,7 @@ export class Cluster {
       this.#addPlace(worker, 'worker', (process) => this.#worker(process, worker));
   }
 
-  // ---- who is there
+  // ---- processes
 
   /** A client or operator outside the cluster. */
   addClient(name: string, build: (process: Process) => Machine): Process {
@@ -169,7 +169,7 @@ export class Cluster {
     return place?.backAfterMs !== undefined || place?.isRemoved === true;
   }
 
-  // ---- what happens to processes
+  // ---- faults of processes
 
   /** SIGKILL or a machine failure, and a restart after a while. */
   crash(name: string, downMs: Millis): boolean {
@@ -211,7 +211,7 @@ export class Cluster {
     }
   }
 
-  /** Removes the worker for good, if others remain. */
+  /** Removes the worker permanently, if others remain. */
   remove(name: string): boolean {
     const place = this.#places.get(name)!;
     const others = this.plan.workers.filter((worker) => !this.#places.get(worker.name)!.isRemoved);
@@ -221,7 +221,7 @@ export class Cluster {
     return true;
   }
 
-  /** @returns false if it has no such process */
+  /** @returns false if the cluster has no such process */
   loseDisk(name: string): boolean {
     const { store } = this.#places.get(name)!;
     if (!(store instanceof ChaosDisk)) return false;
@@ -532,7 +532,7 @@ export class Cluster {
         if (tasks.count >= slots) this.#checker.wrong(`slots: ${name} runs more than ${slots} tasks`);
         tasks.start(slot, order, execution);
       },
-      // Each attempt of a gang gets a different port, which tells its members from those of other attempts.
+      // Each attempt of a gang gets a different port, which distinguishes its members from those of other attempts.
       findPort: (slot) => worker.portFound(slot, ++this.#ports % 65_536, process.now),
       kill: (slot, reason) => tasks.kill(slot, reason),
       drained: () => this.#drained(process, worker),

@@ -18,7 +18,7 @@ export interface JournalEvents {
   stateChanged(state: JournalState): void;
 }
 
-/** How the process that has the journal gets its turns. */
+/** Schedules the callbacks of the process that owns the journal. */
 export type Turn = (action: () => void) => void;
 
 /** Storage for a scheduler's jobs: a private disk, or its journal in the shared store. */
@@ -27,9 +27,9 @@ export interface Store {
   readonly tag: string;
   /** Whether no write is in flight. */
   readonly isQuiet: boolean;
-  /** Another scheduler owns it. */
+  /** Whether another scheduler owns it. */
   readonly isFenced: boolean;
-  /** Its process has died. */
+  /** Whether its process has died. */
   crash(): void;
 }
 

@@ -37,7 +37,7 @@ const KINDS: readonly FaultKind[] = [
 ];
 
 const FAULTS_MAX = 16;
-/** Downtimes: immediate restart, unnoticed, within a lease, and longer than any lease. ms */
+/** Downtimes: an immediate restart, too short to be noticed, within a lease, and longer than any lease. ms */
 const AWAY_MS = [0, 300, 2_000, 8_000, 14_000];
 const HOUR_MS = 3_600_000;
 

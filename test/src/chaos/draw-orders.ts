@@ -10,7 +10,7 @@ export interface Span {
   readonly to: Millis;
 }
 
-/** A job and what its clients do with it. */
+/** A job, and the requests of its clients about it. */
 export function drawOrder(
   draw: Draw,
   number: number,
@@ -48,7 +48,7 @@ export function drawEnduring(draw: Draw, number: number, span: Span, schedulers:
 const ENDURING_MS = 75_000;
 
 /**
- * Preemptible jobs that fill the slots, and jobs that have to start soon after they arrive.
+ * Preemptible jobs that fill the slots, and jobs that must start soon after their arrival.
  *
  * @param slots total of the workers that are not removed
  */
@@ -86,7 +86,7 @@ export function drawContention(
 
 function drawJob(draw: Draw, key: string, memory: number): JobInput {
   const long = draw.chance(0.35);
-  // Many that are tiny go to slots in chunks.
+  // Many tiny tasks are sent to slots in chunks.
   const tiny = !long && draw.chance(0.2);
   const fails = draw.chance(tiny ? 0.1 : 0.25) ? draw.pick([0.1, 0.5, 1]) : 0;
   const task = () => {

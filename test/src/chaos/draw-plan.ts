@@ -95,7 +95,7 @@ function drawPrivate(seed: string): Plan {
   return withIndices(drawn);
 }
 
-/** Each adds something to some plans, from its own random draw. */
+/** Each function extends some plans, with separate random numbers. */
 const DRAWN: readonly ((plan: Plan) => Plan)[] = [
   withPredecessors,
   withZones,
@@ -110,7 +110,7 @@ const DRAWN: readonly ((plan: Plan) => Plan)[] = [
   withContention,
 ];
 
-/** Some jobs start after others. Those of a lost disk would be waited for until nobody believes that it comes back. */
+/** Some jobs start after others. A job on a lost disk would delay its successors until schedulers give it up. */
 function withPredecessors(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/after`);
   const ok = new Draw(`${plan.seed}/after ok`);
@@ -125,7 +125,7 @@ function withPredecessors(plan: Plan): Plan {
   return { ...plan, orders };
 }
 
-/** Workers of some plans have GPUs, of which tasks take tenths or whole ones. */
+/** Workers of some plans have GPUs; tasks request tenths of a GPU or whole GPUs. */
 function withGpus(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/gpus`);
   if (!draw.chance(0.25)) return plan;
@@ -158,7 +158,7 @@ function stayingWorkers({ faults, workers }: Plan): readonly WorkerPlan[] {
   return workers.filter(({ name }) => !removed.includes(name));
 }
 
-/** The number of tasks of each stage. */
+/** The number of tasks in each stage. */
 function sizesOf({ tasks, stages }: JobInput): number[] {
   return (stages ?? [{ tasks }]).map((stage) => (Array.isArray(stage.tasks) ? stage.tasks.length : 0));
 }
@@ -222,17 +222,17 @@ function withAppends(plan: Plan): Plan {
       appends.push(tasks.slice(first, first + size) as AppendedTask[]);
       first += size;
     }
-    // Nothing is appended when it is closed.
+    // Nothing is appended after the job is closed.
     if (appends.length === 0 || draw.chance(0.2)) appends.push([]);
     return { ...order, job: { ...order.job, tasks: tasks.slice(0, has), open: OPEN }, appends };
   });
   return { ...plan, orders };
 }
 
-/** Clients are never silent for so long. */
+/** Longer than clients are ever silent. */
 const OPEN = '5m';
 
-/** Each task carries its index, so that a task that runs as another one is noticed. */
+/** Each task carries its index, so that the checker notices a task that runs in place of another. */
 function withIndices(plan: Plan): Plan {
   const orders = plan.orders.map((order) => {
     let at = 0;
@@ -324,11 +324,11 @@ function drawLimits(draw: Draw): UsersPlan['users'] {
 
 const ZONES = ['a', 'b', 'c'] as const;
 
-/** Some jobs require what some workers have, among them one that stays. */
+/** Some jobs require an attribute that some workers have, including one that is never removed. */
 function withZones(plan: Plan): Plan {
   const draw = new Draw(`${plan.seed}/zones`);
   const staying = stayingWorkers(plan);
-  // A partition that the job does not use may have all workers of a zone. Where short jobs use no other one, it is never empty.
+  // With a partition, all workers of a zone may be in the part that the job does not use.
   const { preset, shortPartition } = plan.settings.policy;
   if (preset.partition && (shortPartition !== 0 || preset.short.over === 'short')) return plan;
   if (!draw.chance(0.4) || staying.length === 0) return plan;

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Plan } from './plan.js';
 
-/** A run that once failed, stored completely, so that it does not change when the drawing of plans does. */
+/** A run that once failed. It is stored completely, so that changes to the drawing of plans do not affect it. */
 interface Known {
   /** The bug and its fix. */
   readonly what: string;

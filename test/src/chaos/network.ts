@@ -41,7 +41,7 @@ interface Window {
 
 interface NetworkEvents {
   arrived(parcel: Parcel): void;
-  /** A fault has hit a message. */
+  /** Called when a fault affects a message. */
   hit(what: string, parcel: Parcel): void;
 }
 
@@ -87,7 +87,7 @@ export class Network {
     }
   }
 
-  /** From now on, for as long as it says. */
+  /** Applies the fault from now on, for its duration. */
   begin(fault: LinkFault, index: number): void {
     const until = this.#calendar.now + fault.forMs;
     this.#windows.push({ fault, draw: new Draw(`${this.#seed}/traffic ${index}`), until });

@@ -22,16 +22,16 @@ export interface Order {
   readonly job: JobInput;
   /** Keys of the orders that its job starts after. */
   readonly after: readonly string[];
-  /** The job is cancelled unless these complete. */
+  /** Whether the job is cancelled unless these complete. */
   readonly afterOk: boolean;
-  /** Scheduler that it is sent to first. */
+  /** The scheduler that the order is sent to first. */
   readonly via: string;
   /** The job of which this order retries tasks: in place, or as a new job. */
   readonly retryOf: string | undefined;
   readonly asNewOf: string | undefined;
-  /** The tasks that it retries; undefined: it names none. */
+  /** The tasks that it retries; undefined: all. */
   readonly chosen: readonly TaskRange[] | undefined;
-  /** The key belongs to another job. */
+  /** Whether the key belongs to another job. */
   readonly isConflict: boolean;
   /** Times of the first submission, and of the cancellation after its acceptance. True time. */
   readonly at: Millis;
@@ -71,7 +71,7 @@ export const UNSENT = {
   end: undefined,
 } as const;
 
-/** An order as it is decided on. */
+/** An order before the decision to send it. */
 export type OrderWish = Omit<Order, keyof typeof UNSENT | 'client' | 'values'>;
 
 export function isOver({ state }: Order): boolean {

@@ -13,7 +13,7 @@ export interface Plan {
   readonly network: NetworkPlan;
   readonly orders: readonly OrderPlan[];
   readonly faults: readonly Fault[];
-  /** Schedulers share a journal, and take over from each other. */
+  /** Whether schedulers share a journal, and take over from each other. */
   readonly shared?: boolean | undefined;
   /** Workers, central and messages have no faults, so no task runs twice and no run is lost. */
   readonly faultFree?: boolean | undefined;
@@ -25,7 +25,7 @@ export interface Plan {
 
 export interface ProcessPlan {
   readonly name: string;
-  /** When it is started. */
+  /** Start time of the process. */
   readonly at: Millis;
   /** Clock drift: how much faster than true time it runs; negative: slower. */
   readonly drift: number;
@@ -35,9 +35,9 @@ export interface ProcessPlan {
 
 export interface WorkerPlan extends ProcessPlan {
   readonly slots: number;
-  /** Beside slots; 0: tasks that need memory do not fit. */
+  /** Memory; 0: tasks that request memory do not fit. */
   readonly memory: number;
-  /** 0 or absent: tasks that need a GPU do not fit. */
+  /** GPUs; 0 or absent: tasks that request a GPU do not fit. */
   readonly gpus?: number | undefined;
   /** Its attribute of that name, which jobs may require. */
   readonly zone?: string | undefined;
@@ -68,13 +68,13 @@ export interface OrderPlan {
   readonly conflictAfterMs?: Millis | undefined;
   /** Delay from acceptance to cancellation. */
   readonly cancelAfterMs?: Millis | undefined;
-  /** Tasks that did not complete run again. */
+  /** Whether tasks that did not complete run again. */
   readonly retries: boolean;
   /** How they run again; absent: all of them, in place. */
   readonly retry?: RetryPlan | undefined;
   /** Tasks to cancel, and the delay after acceptance. */
   readonly cancelTasks?: CancelTasksPlan | undefined;
-  /** Its client holds it this long after it was accepted, and releases it later. */
+  /** Delay after acceptance until its client puts it on hold, and until the release. */
   readonly hold?: HoldPlan | undefined;
   /** The job is open: its client appends these, a list at a time, and then closes it. */
   readonly appends?: readonly (readonly AppendedTask[])[] | undefined;
@@ -85,7 +85,7 @@ export interface RetryPlan {
   readonly asNew: boolean;
   /** Only tasks that failed, not those that were cancelled. */
   readonly failedOnly: boolean;
-  /** Leaves out every third task, beginning with this one; absent: none is named. */
+  /** Omits every third task, beginning with this one; absent: the retry names no tasks. */
   readonly leaveOut?: number | undefined;
 }
 
@@ -93,7 +93,7 @@ export interface CancelTasksPlan extends TaskRange {
   readonly afterMs: Millis;
 }
 
-/** From then on, the content of the file of `--users`. */
+/** The content of the `--users` file from this time on. */
 export interface UsersPlan {
   readonly at: Millis;
   readonly users: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
@@ -109,7 +109,7 @@ export type AppendedTask = Readonly<Record<string, unknown>>;
 /** A process by its name, or all of a role. */
 type Party = string;
 
-/** Which messages a fault of the network concerns. */
+/** Selects the messages that a network fault affects. */
 export interface Traffic {
   readonly from: Party | Role | 'all';
   readonly to: Party | Role | 'all';
@@ -125,7 +125,7 @@ export type Fault = { readonly at: Millis } & (
       readonly byMs: Millis;
     } & Traffic)
   /**
-   * Nothing gets through. `holds`: messages arrive when the cut is repaired, as over a connection that has survived.
+   * No message gets through. `holds`: messages arrive when the cut is repaired, as over a connection that has survived.
    */
   | ({
       readonly kind: 'cut';
@@ -142,7 +142,7 @@ export type Fault = { readonly at: Millis } & (
       /** Whether its disk, if it has one, survives. */
       readonly disk: 'kept' | 'lost';
     }
-  /** A worker leaves silently for good; at least one remains. */
+  /** A worker is removed permanently, without a message; at least one remains. */
   | { readonly kind: 'remove'; readonly process: Party }
   | { readonly kind: 'pause'; readonly process: Party; readonly forMs: Millis }
   /** Each of its steps takes this long. */

@@ -23,7 +23,7 @@ interface ProcessEvents {
   failed(process: Process, error: unknown): void;
 }
 
-/** A timer must not fire before its time by this process's clock, in spite of rounding. */
+/** Despite rounding, a timer must not fire before its time on this process's clock. */
 const NEVER_BEFORE_MS = 1e-6;
 const EPOCH_MS = 1_700_000_000_000;
 
@@ -179,7 +179,7 @@ export class Process implements End {
     try {
       if (input.kind === 'event') input.act(this.now);
       else {
-        // Moved or cleared while it waited.
+        // The timer was moved or cleared while its event waited.
         if (this.#timers.get(input.name) !== input.of) return;
         this.#timers.delete(input.name);
         this.machine.wake(input.of.timer, input.of.key, this.now);
@@ -211,5 +211,5 @@ export class Process implements End {
   }
 }
 
-/** In place of one that is being built. */
+/** Replaces a machine that is still being constructed. */
 const NO_MACHINE: Machine = { start() {}, receive() {}, wake() {}, checkInvariants() {} };

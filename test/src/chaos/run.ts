@@ -26,13 +26,13 @@ const SETTLE_MS = 120_000;
 const SETTLE_AFTER_LOSS_MS = 1_200_000;
 const LOOK_MS = 500;
 const ORPHANS_LOOK_MS = 2_000;
-/** Longer than three round trips take once everything has healed. */
+/** Longer than three round trips after all faults have ended. */
 const IDLE_MS = 3_000;
-/** Far above the events of a run without errors. */
+/** Maximum number of events, far more than in a run without errors. */
 const EVENTS_MAX = 1_000_000;
 /** Drained workers are undrained again. */
 const UNDRAIN_MS = 10_000;
-/** Messages that never stop while there are a central and workers. */
+/** Types of periodic messages, which never stop while central and workers run. */
 const GOES_ON: ReadonlySet<MessageType> = new Set([
   'heartbeat',
   'heartbeatAck',
@@ -43,7 +43,7 @@ const GOES_ON: ReadonlySet<MessageType> = new Set([
   // Repeated with each heartbeat until the worker is undrained.
   'drained',
 ]);
-/** Runs that an owner has given up must end this soon after their worker reconnects. */
+/** Runs that an owner has abandoned must end within this time after their worker reconnects. */
 const ORPHANED_MS = 30_000;
 
 export interface Report {
@@ -69,7 +69,7 @@ class ChaosRun {
   readonly #transcript: Transcript | undefined;
   readonly #clients: Client[] = [];
   readonly #clientProcesses: Process[] = [];
-  /** When each run was orphaned. */
+  /** The time at which each run was orphaned. */
   readonly #orphanedAt = new Map<Execution, Millis>();
   /** The job that was first accepted for a key. */
   readonly #jobOf = new Map<string, string>();
@@ -81,7 +81,7 @@ class ChaosRun {
     this.#transcript = write && new Transcript(this.#calendar, write);
     this.#checker = new Checker(this.#transcript && ((line) => this.#transcript!.say(line)), plan);
     this.#cluster = new Cluster(plan, this.#calendar, this.#checker, this.#transcript);
-    // One client per order, and two that repeat an order or send another one with its key.
+    // One client per order, and two further clients that repeat an order or send a different one with its key.
     for (const name of ['c1', 'c2', 'c3']) this.#addClient(name);
   }
 
@@ -142,7 +142,7 @@ class ChaosRun {
       if (++this.#events > EVENTS_MAX) return this.#checker.wrong('endless: too much happens');
       if (!this.#cluster.hasSettled) continue;
       this.#cluster.hasSettled = false;
-      // The journal's group commit goes on in microtasks.
+      // The journal's group commit continues in microtasks.
       for (let turn = 0; turn < 4; turn++) await undefined;
     }
   }
@@ -231,7 +231,7 @@ class ChaosRun {
       const those = this.#orders.filter(
         (other) => other.jobId !== undefined && other.jobId === this.#jobOf.get(key),
       );
-      // A retry may complete it after its first end, which is all that `after` waits for.
+      // `after` waits only for the first end; a retry may complete the job later.
       const completed = afterOk ? those.find((other) => other.end?.state === 'completed') : undefined;
       const before = completed ?? those[0];
       if (before?.end?.state === 'completed')
@@ -294,7 +294,7 @@ class ChaosRun {
         return cluster.network.begin(fault, index);
       case 'reconnect':
         cluster.network.reconnect(fault);
-        // Everybody's: those whose connections stand hear so in vain.
+        // All connections to central; a notice about a connection that is up has no effect.
         if (['all', 'central'].includes(fault.to)) cluster.disconnectCentral();
         return;
       case 'crash': {
@@ -396,7 +396,7 @@ class ChaosRun {
     for (const worker of drained) if (!this.#cluster.isTerminating(worker)) this.#drain(worker, false);
   }
 
-  // ---- what must be true in the end
+  // ---- final checks
 
   /** No room stays free while a task that fits it waits. */
   #lookForIdleRoom(): void {
@@ -498,7 +498,7 @@ class ChaosRun {
       const { tag } = this.#cluster.storeOf(process.name);
       const { tasksCompleted } = (process.machine as unknown as Scheduler).counters;
       const completed = this.#checker.completedOf(tag);
-      // It does not count completions of earlier incarnations.
+      // The estimator does not count completions of earlier incarnations.
       if (process.incarnation === 1 && !this.#plan.shared && completed !== tasksCompleted)
         this.#checker.wrong(
           `counts: ${process.id} counted ${tasksCompleted} tasks, and completed ${completed}`,
@@ -514,7 +514,7 @@ class ChaosRun {
   }
 }
 
-/** The tasks that an order's retry names: two of three, whether they have completed or not. */
+/** The tasks that an order's retry names: two of every three, completed or not. */
 function chosenTasks({ retry, end }: Order): readonly TaskRange[] | undefined {
   const { leaveOut } = retry ?? {};
   if (leaveOut === undefined) return undefined;

@@ -17,7 +17,7 @@ const LATE_MS = 9_000;
 export class Way {
   /** The round trip of a commit. */
   syncMs: Millis;
-  /** Nothing gets through. */
+  /** Whether no message gets through. */
   isCut = false;
   /** The share of commits whose request or answer is lost, or that are applied after the sender has given up. */
   lossy = 0;

@@ -21,7 +21,7 @@ export class Tally {
     if (complaints.length > 0) this.failed.push(outcome);
   }
 
-  /** Lines for people. */
+  /** Human-readable lines. */
   summary(seconds: number): string[] {
     return [
       `${number(this.runs)} runs in ${seconds.toFixed(0)} s: ${number(this.messages)} messages, ${number(this.faults)} faults, ${number(this.executions)} executions of tasks`,

@@ -119,7 +119,7 @@ export class Tasks {
     run.end = this.#endAt(slot, endsAt);
   }
 
-  /** The process has died, and with it all its tasks. */
+  /** The process has died; its tasks die with it. */
   forget(): void {
     for (const { end, execution } of this.#runs.values()) {
       end.isOff = true;

@@ -2,7 +2,7 @@ import { type Address, type Message, NOBODY } from '@goshawk/core';
 import type { Post } from '@goshawk/runtime';
 import { Codec, DEFAULT_LIMITS, Directory, FrameWriter, openFrame } from '@goshawk/transport';
 
-/** Every process of a test has one machine. */
+/** Every process in a test has one machine. */
 const INDEX = 0;
 
 /**

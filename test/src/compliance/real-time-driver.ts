@@ -119,7 +119,7 @@ export class RealTimeDriver implements Driver {
     this.complain();
   }
 
-  /** A message was refused, or a machine has contradicted itself. */
+  /** A message was refused, or a machine violated an invariant. */
   protected complain(): void {
     const [wrong] = this.#wrong;
     if (wrong === undefined) return;
@@ -148,7 +148,7 @@ export class RealTimeDriver implements Driver {
   }
 }
 
-/** The same on a clock that can be moved from event to event. */
+/** The same driver, on a clock that a test advances from event to event. */
 export class SteppingRealTimeDriver extends RealTimeDriver implements SteppingDriver {
   readonly #world: FakeWorld;
 

@@ -85,14 +85,14 @@ export class Recorder implements TaskMachine {
     return this.happened.slice(1).map(({ what }) => what);
   }
 
-  /** Returns its time; it must have happened exactly once. */
+  /** Returns the time of an event, which must have occurred exactly once. */
   timeOf(what: string): Millis {
     const found = this.happened.filter((happening) => happening.what === what);
     expect(found.length, `how often ${what} happened to ${this.name}`).toBe(1);
     return found[0]!.at;
   }
 
-  /** Checks that it happened not before `at`, and not much later. */
+  /** Checks that the event happened at `at` or slightly later. */
   expectAt(what: string, at: Millis): void {
     const time = this.timeOf(what);
     expect(time, `when ${what} happened to ${this.name}`).toBeGreaterThanOrEqual(at);

@@ -21,7 +21,7 @@ export interface World {
   close(): void;
 }
 
-/** Time that is never late, and can be moved from event to event. */
+/** A clock whose events are never late, and that a test advances from event to event. */
 export class FakeWorld implements World {
   readonly time = new FakeTime();
   readonly executor: ClockedExecutor;

@@ -124,7 +124,7 @@ export class HostileMessages {
         from: readonly Role[];
         to: readonly Role[];
       };
-      // Settings are central's to say, and checked with the message.
+      // Only central sends settings; they are validated with the message.
       return senders.includes(from) && receivers.includes(to) && type !== 'welcome';
     });
     if (types.length === 0) return undefined;
@@ -166,7 +166,7 @@ export class HostileMessages {
         return draw.pick([0, 1, -1, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]);
       case 'number':
       case 'signed':
-        // Central's sums of longer ones lose what is small, which its invariants take for a contradiction.
+        // Sums of larger numbers would lose small ones to rounding, which central's invariants would report.
         return draw.pick([0, 1, 100, 5e-324, 1e6]);
       case 'flag':
         return draw.chance(0.5);

@@ -322,7 +322,7 @@ function nameOfRole({ template }: Workload['spec']): string {
   return mainOf(template.spec).args![0]!;
 }
 
-/** It has the client's key, and no other part of the cluster dials it. */
+/** It has the client's key, and no other part of the cluster connects to it. */
 function isClient(pod: PodSpec): boolean {
   return ['submit', 'follow-nodes', 'autoscale', 'dashboard'].includes(mainOf(pod).args![0]!);
 }

@@ -43,7 +43,7 @@ export function settingsFrom(
     .map((name) => `${name} is no setting of \`goshawk ${role}\``);
 }
 
-/** @returns why the command does not take them, if it does not */
+/** @returns the reason for which the command rejects them, if it does */
 function show(environment: Readonly<Record<string, string>>): Shown | string {
   const command = join(ROOT, 'packages/cli/bin/goshawk.js');
   const { status, stdout, stderr } = spawnSync(process.execPath, [command, 'config', 'show', '--json'], {

@@ -1,4 +1,4 @@
-// A program that has nothing but the client.
+// A program that depends only on the client.
 import { connect } from '@goshawk/client';
 
 const cluster = await connect(process.argv[2]);

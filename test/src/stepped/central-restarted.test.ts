@@ -156,9 +156,9 @@ test.each<[string, string, Record<string, string | number>, Arrivals]>([
     [
       [0, 's1-runs', 6],
       [0, 's2-ends', 2, { tasks: tasksOf(2, 5_000), estimate: 1_000 }],
-      // Two of its tasks start when those have ended, which does not depend on its arrival; two still wait.
+      // Two of its tasks start when the other tasks have ended, regardless of its arrival; two still wait.
       [1, 's1-both', 4, { estimate: 30_000 }],
-      // Due after 100 times its work in the slots: the earlier one has more work, and is due earlier.
+      // A job is due after 100 times its work divided by the slots. The earlier job has more work, and is still due earlier.
       [1, 's1-first', 4, { estimate: 60_000 }],
       [9, 's2-second', 4, { estimate: 59_900 }],
       [10, 's1-small', 1, { estimate: 100 }],

@@ -36,7 +36,7 @@ export interface Driver {
   handleOf(party: Address, by: Address): Address;
   /** Returns the party that the machine at `by` means by an address. */
   partyOf(handle: Address, by: Address): Address;
-  /** Lets something happen to a machine through an entry that only its kind has. */
+  /** Calls an entry of a machine that only its kind has. */
   enter(party: Address, entry: (now: Millis) => void): void;
   /** The party stops immediately, as by SIGKILL. */
   kill(party: Address): void;
@@ -51,13 +51,13 @@ export interface Letter {
   readonly message: Message;
 }
 
-/** One that can be moved from event to event. */
+/** A driver that can advance from event to event. */
 export interface SteppingDriver extends Driver {
   /** Time of the next event: a timer, the end of a task, or mail of the driver. */
   nextEventAt(): Millis;
   /** Advances the clock to the next event, and runs it. */
   happenNext(): void;
-  /** Moves the clock to a time before which nothing happens. */
+  /** Moves the clock to a time before the next event. */
   passTo(time: Millis): void;
   /** Delivers messages in one turn. Messages for a dead party are dropped. */
   deliver(letters: readonly Letter[]): void;
@@ -65,7 +65,7 @@ export interface SteppingDriver extends Driver {
   endTask(worker: Address, slot: number, outcome: Outcome): boolean;
 }
 
-/** Lets the clock of a stepping driver go on. */
+/** Advances the clock of a stepping driver, and runs the events that are due. */
 export function runStepping(driver: SteppingDriver, forMs: Millis): void {
   const until = driver.now + forMs;
   while (driver.nextEventAt() <= until) driver.happenNext();

@@ -4,7 +4,7 @@ export interface Envelope {
   readonly from: Address;
   readonly to: Address;
   readonly message: Message;
-  /** Numbers what was sent, in the order of sending. */
+  /** Number of the message, in the order of sending. */
   readonly sequence: number;
   readonly sentAt: Millis;
 }

@@ -59,7 +59,7 @@ export class SteppedCluster {
   readonly #observer: Partial<Observer>;
   readonly #driver: SteppingDriver;
   #central: Party | undefined;
-  /** For so long the process of central was busy until then, and is for so much of the time from then on. */
+  /** Total time that central's process had been busy at that moment, and the fraction of time that it is busy afterwards. */
   #busy: { readonly ms: Millis; readonly at: Millis; readonly share: number } = { ms: 0, at: 0, share: 0 };
 
   constructor(options: SteppedOptions) {
@@ -72,7 +72,7 @@ export class SteppedCluster {
     });
   }
 
-  // ---- who is there
+  // ---- parties
 
   addCentral(name = 'central'): Party {
     const { settings } = this.#options;
@@ -206,7 +206,7 @@ export class SteppedCluster {
     return envelope;
   }
 
-  /** Delivers everything on its way that is chosen, but nothing of what is sent meanwhile. */
+  /** Delivers the chosen messages in flight, but none that is sent during the delivery. */
   deliverAll(isChosen: (envelope: Envelope) => boolean): Envelope[] {
     const chosen = this.network.all().filter(isChosen);
     for (const { from, to } of chosen) this.network.take(from, to);
@@ -241,7 +241,7 @@ export class SteppedCluster {
     this.#driver.happenNext();
   }
 
-  /** Lets something happen to a machine through one of its entries, with all that follows at once. */
+  /** Calls one entry of a machine, and runs everything that follows without a delay. */
   step(party: Party, entry: () => void): void {
     this.#driver.enter(party.address, entry);
   }
@@ -255,7 +255,7 @@ export class SteppedCluster {
     this.#driver.close();
   }
 
-  // ---- what machines do
+  // ---- effects of machines
 
   #add(name: string, role: Role, build: Build<Machine<never>>): Party {
     const address = this.#driver.add(name, role, (environment, self, address) => {
@@ -266,7 +266,7 @@ export class SteppedCluster {
     return this.party(address);
   }
 
-  /** Before the machine starts, so that what it does then is known to be its doing. */
+  /** Registered before the machine starts, so that its first effects are attributed to it. */
   #join(name: string, role: Role, address: Address, environment: Environment, machine: Machine<never>): void {
     const party: Party = { name, role, address, machine: machine as Machine, environment, alive: true };
     this.parties.set(address, party);

@@ -44,7 +44,7 @@ export class VirtualDriver implements SteppingDriver {
   constructor(options: VirtualDriverOptions) {
     const { seed, carry, network = NO_DELAY } = options;
     this.#cluster = new VirtualCluster({
-      // Its own central stands aside: nobody knows of it, and it does nothing unless it is spoken to.
+      // The simulator's own central is unused: no party knows its address, and it only reacts to messages.
       workers: 0,
       schedulers: 0,
       settings: { policy: DEFAULT_POLICY, timings: RELIABLE_TIMINGS },

@@ -19,10 +19,10 @@ import type { Stage } from './stage.js';
 
 addPapers();
 
-/** Until everybody has joined. ms */
+/** Time until all parties have joined. ms */
 const JOINING_MS = 500;
 
-/** The settings of a `cluster` command: Hawk's, with live timings, no jitter, and what the options say. */
+/** The settings of a `cluster` command: Hawk's, with live timings, no jitter, and the given options. */
 export function settingsOf({ options }: Command): ClusterSettings {
   const policy = options.get('policy') ?? 'hawk';
   const choices: Partial<PolicySettings> = {
@@ -66,7 +66,7 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
     stage.forgetLines();
   },
 
-  /** settings …: as `cluster`, but nobody is there yet */
+  /** settings …: as `cluster`, but without any party */
   settings() {},
 
   central(stage) {
@@ -97,7 +97,10 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
     stage.cluster.kill(stage.named(words[0]!));
   },
 
-  /** disconnect s1 central: the connection of s1 to central breaks, and it hears so; disconnect central: everybody's */
+  /**
+   * disconnect s1 central: the connection of s1 to central breaks, and s1 is notified; disconnect central: all connections to
+   * central break
+   */
   disconnect(stage, { words }) {
     const from = stage.named(words.at(-1)!);
     const all = [...stage.cluster.alive('scheduler'), ...stage.cluster.alive('worker')];
@@ -141,7 +144,7 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
     });
   },
 
-  /** end w1 failed [slot=0]: the running task ends so */
+  /** end w1 failed [slot=0]: the running task ends with this outcome */
   end(stage, { words, options }) {
     const [name, kind] = words;
     if (!OUTCOMES.includes(kind as OutcomeKind)) throw new Error(`no task ends ${kind}`);
@@ -156,7 +159,7 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
   drain: (stage, { words }) => operate(stage, words[0]!, true),
   undrain: (stage, { words }) => operate(stage, words[0]!, false),
 
-  /** busy 0.9: the process of central is busy for so much of the time */
+  /** busy 0.9: central's process is busy for this fraction of the time */
   busy: (stage, { words }) => stage.cluster.loadCentral(Number(words[0])),
 
   /** terminate w1: SIGTERM */
@@ -165,14 +168,14 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
     stage.cluster.step(worker, () => stage.cluster.workerOf(worker).drain(stage.cluster.now));
   },
 
-  /** leave w1: says goodbye and is gone */
+  /** leave w1: deregisters and exits */
   leave(stage, { words }) {
     const worker = stage.named(words[0]!);
     stage.cluster.step(worker, () => stage.cluster.workerOf(worker).leave());
     stage.cluster.kill(worker);
   },
 
-  /** deliver s1 w1 [probe]: the next message from one to the other, which must be of that type */
+  /** deliver s1 w1 [probe]: delivers the next message from s1 to w1, which must be of that type */
   deliver(stage, { words }) {
     const [from, to] = pair(stage, words);
     expectNext(stage, from, to, words[2]);
@@ -195,17 +198,17 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
     stage.cluster.network.send(from.address, to.address, envelope.message, stage.cluster.now);
   },
 
-  /** hold s1 w1: what is sent from the one to the other stays on its way */
+  /** hold s1 w1: messages from s1 to w1 stay in flight */
   hold: (stage, { words }) => stage.hold(...pair(stage, words)),
   release: (stage, { words }) => stage.release(...pair(stage, words)),
 
   /** settle: delivers all messages on links that are not on hold, and their consequences; no time passes */
   settle: (stage) => stage.settle(),
 
-  /** advance 100: the clock goes on, timers go off and tasks end; nothing is delivered */
+  /** advance 100: advances the clock, fires timers and ends tasks; no message is delivered */
   advance: (stage, { words }) => stage.advance(Number(words[0]), false),
 
-  /** run 100: the clock goes on, and messages take no time */
+  /** run 100: advances the clock; messages take no time */
   run: (stage, { words }) => stage.advance(Number(words[0]), true),
 
   /** show A, show central */

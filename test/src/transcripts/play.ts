@@ -3,14 +3,14 @@ import { COMMANDS, settingsOf } from './commands.js';
 import { INDENT, NOTHING_ELSE, parseCommand, writtenLines } from './script.js';
 import { Stage } from './stage.js';
 
-/** Commands that say what cluster it is; one of them comes first. */
+/** Commands that create the cluster; a transcript begins with one of them. */
 const OPENING = ['cluster', 'settings'];
 
 /**
  * Plays a transcript on real machines.
  *
- * @param makeDriver what drives them, if not the simulator
- * @returns it, with what the machines do below each command
+ * @param makeDriver creates the driver; default: the simulator
+ * @returns the transcript, with the effects below each command
  * @throws Error that names the file and the command that cannot be carried out
  */
 export function play(transcript: string, name: string, makeDriver?: SteppedOptions['makeDriver']): string {

@@ -14,7 +14,7 @@ export interface Names {
   job(owner: Address, job: number): string;
 }
 
-/** A message as a line, with the two between whom it travels. */
+/** Renders a message as a line, with sender and receiver. */
 interface Context {
   readonly from: Address;
   readonly to: Address;
@@ -148,7 +148,7 @@ function batchName(names: Names, owner: Address, job: number, stage: number): st
   return `${names.job(owner, job)}${stage === 0 ? '' : ` stage ${stage}`}`;
 }
 
-/** Clients' messages: their fields as they are. */
+/** Messages of clients, with their fields unchanged. */
 function renderPlainly({ type, ...fields }: Message): string {
   const parts = Object.entries(fields)
     .filter(([name, value]) => name !== 'request' && value !== undefined && value !== '')

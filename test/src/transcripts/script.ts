@@ -1,4 +1,4 @@
-/** A line of a transcript that does something: `> submit s1 A tasks=2 sleep=100`. */
+/** A command of a transcript: `> submit s1 A tasks=2 sleep=100`. */
 export interface Command {
   readonly name: string;
   /** The words without `=`, in order. */
@@ -10,12 +10,12 @@ const PROMPT = '> ';
 /** Effects are indented below the command that caused them. */
 export const INDENT = '  ';
 
-/** The last line of a transcript in which everything that was sent has arrived. */
+/** The last line of a transcript if no message is in flight. */
 export const NOTHING_ELSE = 'and nothing else';
 
 /**
- * The lines that a person wrote: prose and commands. What stands indented below a command, and the last
- * line, was written by the runner.
+ * Returns the prose and commands of a transcript, without the lines that the runner writes: indented effects, and the last
+ * line.
  */
 export function writtenLines(transcript: string): string[] {
   const lines = transcript.split('\n').filter((line) => !line.startsWith(INDENT));

@@ -16,9 +16,9 @@ export class Stage {
   #lines: string[] = [];
   readonly #jobs = new Map<string, { readonly owner: Party; readonly job: Job }>();
   readonly #labels = new Map<string, string>();
-  /** Pairs whose messages stay where they are until they are released. */
+  /** Pairs of parties whose messages stay in flight until they are released. */
   readonly #held = new Set<string>();
-  /** When the command began that lets the clock run; undefined while it stands. */
+  /** Start of the command that advances the clock; undefined while the clock is stopped. */
   #clockFrom: Millis | undefined;
   #reportedAt: Millis = 0;
   #requests = 0;
@@ -71,7 +71,7 @@ export class Stage {
     this.#labels.set(`${owner.address} ${job.number}`, label);
   }
 
-  /** So that what is sent while the job is submitted already has its name. */
+  /** Assigned first, so that messages sent during the submission show the name of the job. */
   expectJob(label: string, owner: Party): void {
     const number = this.cluster.schedulerOf(owner).counters.jobsAccepted + 1;
     this.#labels.set(`${owner.address} ${number}`, label);
@@ -98,7 +98,7 @@ export class Stage {
     return `${label} ${job.state}: ${tasks.join(', ')}`;
   }
 
-  /** Requests of clients are numbered upwards. */
+  /** Requests of clients have increasing numbers. */
   nextRequest(): number {
     return ++this.#requests;
   }
@@ -153,7 +153,7 @@ export class Stage {
 
   // ---- time
 
-  /** Lets the clock go on; with `delivering`, messages take no time, otherwise they stay on their way. */
+  /** Advances the clock. With `delivering`, messages take no time; otherwise they stay in flight. */
   advance(byMs: Millis, delivering: boolean): void {
     const { cluster } = this;
     const until = cluster.now + byMs;
@@ -169,7 +169,7 @@ export class Stage {
     this.#clockFrom = undefined;
   }
 
-  // ---- what the machines do
+  // ---- effects of the machines
 
   #sent(from: Party, to: Address, message: Message): void {
     if (!isHeartbeat(message)) this.#say(renderMessage(from.address, to, message, this.#names));

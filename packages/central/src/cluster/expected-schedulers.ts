@@ -132,7 +132,7 @@ export class ExpectedSchedulers {
     return this.#unowned(now).map(({ journal }) => journal!);
   }
 
-  /** Journals that have had no owner for so long that another scheduler gets them. */
+  /** Journals without an owner for long enough that another scheduler gets them. */
   abandoned(now: Millis): readonly SharedJournal[] {
     return this.#unowned(now).flatMap(({ since, journal }) => (now - since >= UNOWNED_MS ? journal! : []));
   }

@@ -29,7 +29,7 @@ const NO_VICTIMS: Pick<MessageOf<'peers'>, 'joined' | 'left'> = { joined: [], le
 export class Publisher {
   readonly #env: Environment<'publish'>;
   readonly #registry: Registry;
-  /** Workers know the schedulers, so that they can ask for tasks. */
+  /** Whether workers know the schedulers, so that they can ask for tasks. */
   readonly #publishesOwners: boolean;
   /** Workers know each other if they may steal; otherwise lists of thousands would be useless. */
   readonly #publishesVictims: boolean;
@@ -47,7 +47,7 @@ export class Publisher {
   /** Schedulers that no other scheduler knows yet. */
   readonly #unnotified = new Set<Address>();
   readonly #ownersAway = new Set<Address>();
-  /** The set of schedulers, including disconnected ones, has changed. */
+  /** Whether the set of schedulers, including disconnected ones, has changed. */
   #hasOtherOwners = false;
   #ownersVersion = 0;
   readonly #newcomers = new Set<Address>();
@@ -55,7 +55,7 @@ export class Publisher {
   /** Schedulers that the next central must hear of. */
   readonly #remembered: () => MessageOf<'remember'>['schedulers'];
   #armed = false;
-  /** Schedulers were asked to remember some. */
+  /** Whether schedulers were asked to remember the names of others. */
   #hasRemembered = false;
 
   constructor(

@@ -28,10 +28,10 @@ export interface WorkerRecord {
   partition: 'general' | 'short';
   /** Group in which the worker is counted; undefined before it is counted and after it leaves. */
   countedAs: CountedAs | undefined;
-  /** The worker reports that it accepts no new work. */
+  /** Whether the worker reports that it accepts no new work. */
   draining: boolean;
   drained: boolean;
-  /** The operator requested draining. */
+  /** Whether the operator requested draining. */
   drainRequested: boolean;
   /** When running tasks of the draining worker are stopped. Undefined: they may finish. */
   drainDeadline: Millis | undefined;

@@ -9,15 +9,15 @@ export interface SchedulerRecord {
   readonly name: string;
   readonly tag: string;
   readonly endpoint: string;
-  /** The scheduler keeps a journal, so its jobs survive a crash. */
+  /** Whether the scheduler keeps a journal, so that its jobs survive a crash. */
   readonly durable: boolean;
-  /** It accepts no new jobs. */
+  /** Whether it accepts no new jobs. */
   readonly draining: boolean;
   /** See WorkerRecord. */
   readonly http: string | undefined;
   /** Epoch of its journal; 0: no takeover. */
   readonly epoch: number;
-  /** It has taken over the jobs of a lost scheduler, and accepts no others. */
+  /** Whether it has taken over the jobs of a lost scheduler, and accepts no others. */
   readonly adopted: boolean;
   /** Previous incarnations in its journal. */
   readonly previousIncarnations: readonly Address[];
@@ -69,7 +69,7 @@ export class Schedulers {
     return undefined;
   }
 
-  /** Returns the scheduler of the name: a member, or else one that is away. */
+  /** Returns the scheduler of the name: a member, or else a disconnected one. */
   named(name: string): SchedulerRecord | undefined {
     return this.all.find((scheduler) => scheduler.name === name);
   }
@@ -85,7 +85,7 @@ export class Schedulers {
     this.#byTag.set(message.tag, scheduler);
   }
 
-  /** The member has left or is lost. Only one with a journal is away, and may return. */
+  /** The member has left or is lost. With a journal it counts as disconnected, and may return. */
   leave(scheduler: SchedulerRecord, now: Millis): void {
     this.#members.delete(scheduler.address);
     this.#byTag.delete(scheduler.tag);

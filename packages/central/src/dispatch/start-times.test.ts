@@ -4,7 +4,7 @@ import { StartTimes } from './start-times.js';
 
 const SECOND = 1_000;
 
-/** Many waits of a kind, each of a separate stage: with `basisMs` of work ahead it takes `waitMs(basisMs)`. */
+/** Records waits of one kind, each of a separate stage. With `basisMs` of work ahead, a wait takes `waitMs(basisMs)`. */
 function seen(
   waits: number,
   {
@@ -23,14 +23,14 @@ function seen(
   return times;
 }
 
-it('uses waits of all kinds until one kind has enough, and nothing before there are enough', () => {
+it('uses waits of all kinds until its kind has ten, and predicts nothing until all kinds have ten', () => {
   const alike = (waitMs: number) => ({ p10: waitMs, p50: waitMs, p90: waitMs });
   const times = seen(9, { waitMs: () => SECOND });
   expect(times.expect({ kind: 'short', basisMs: 0 })).toBeUndefined();
   seen(1, { waitMs: () => SECOND }, times);
   expect(times.expect({ kind: 'short', basisMs: 0 })).toEqual({ ...alike(SECOND), waits: 10 });
   expect(times.expect({ kind: 'long', basisMs: 0 })).toEqual({ ...alike(SECOND), waits: 10 });
-  // A stage that is next predicts nothing for one that is not.
+  // Waits of stages that were next in the queue predict nothing for a stage with work ahead.
   expect(times.expect({ kind: 'short', basisMs: 1 })).toBeUndefined();
   seen(10, { kind: 'long', waitMs: () => 60 * SECOND }, times);
   expect(times.expect({ kind: 'long', basisMs: 0 })).toEqual({ ...alike(60 * SECOND), waits: 10 });
@@ -72,7 +72,7 @@ it('forgets the oldest waits', () => {
   expect(times.expect({ kind: 'short', basisMs: 0 })).toMatchObject({ p10: SECOND, p90: SECOND });
 });
 
-it('keeps samples from the whole duration of a long wait, and not all of them', () => {
+it('keeps a limited number of samples, spread over the whole duration of a long wait', () => {
   const times = new StartTimes<object>();
   const stage = {};
   for (let at = 0; at < 100_000; at++) times.ask(stage, { kind: 'long', basisMs: 0 }, 1, at);
@@ -84,7 +84,7 @@ it('keeps samples from the whole duration of a long wait, and not all of them', 
   expect(Math.abs(p90 - 90_000)).toBeLessThan(3_000);
 });
 
-it('weights waits by the time that they are pending', () => {
+it('weights waits by the time that they represent', () => {
   const times = new StartTimes<object>();
   const basis = { kind: 'short', basisMs: 0 };
   const wait = (forMs: number, waitMs: number, now: number) => {
@@ -92,7 +92,7 @@ it('weights waits by the time that they are pending', () => {
     times.ask(stage, basis, forMs, now);
     times.started(stage, now + waitMs);
   };
-  // Many events in one second, and few in a minute.
+  // 200 short waits within one second, and 60 long waits within one minute.
   for (let at = 0; at < 200; at++) wait(5, 10, at * 5);
   for (let at = 0; at < 60; at++) wait(SECOND, 60 * SECOND, at * SECOND);
   expect(times.expect(basis)).toMatchObject({ p10: 60 * SECOND, p50: 60 * SECOND, p90: 60 * SECOND });

@@ -79,7 +79,7 @@ interface Seen extends Member {
 }
 
 /**
- * Decides how many workers a pool should have, and which ones leave. It scales up at once by waiting and
+ * Decides how many workers a pool should have, and which ones leave. It scales up immediately by waiting and
  * running tasks, and down, by drain, to the maximum target within the cool-down (the stabilization window of
  * Kubernetes' HorizontalPodAutoscaler).
  */

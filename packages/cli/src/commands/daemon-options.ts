@@ -89,7 +89,7 @@ function checkToken(token: string, source: string): string {
 }
 
 /**
- * Runs a daemon until it exits. The first SIGTERM or Ctrl-C drains it, the second stops it at once. After
+ * Runs a daemon until it exits. The first SIGTERM or Ctrl-C drains it, the second stops it immediately. After
  * `drainTimeout` it leaves the cluster and stops, before the grace period of its supervisor ends.
  *
  * @param options `drainTimeout` in ms

@@ -150,7 +150,7 @@ interface Started {
 }
 
 /**
- * Creates a token file that only this user can read, since a cluster with keys shows other accounts nothing.
+ * Creates a token file that only this user can read, so that other accounts cannot read the metrics of a cluster with keys.
  */
 function httpToken(file: string): string {
   const token = randomBytes(24).toString('base64url');
@@ -210,7 +210,7 @@ async function serve(context: Context, started: Started): Promise<void> {
   }
 }
 
-/** Timeout for this request, since the user waits for the cluster to stop. ms */
+/** Timeout of the requests in `unfinished`; short, because the user is waiting for the cluster to stop. ms */
 const LOOK_MS = 1_000;
 
 /** Describes the work that is finished before the cluster stops, including waiting tasks. */
@@ -234,7 +234,7 @@ async function unfinished(url: string, keys: string | undefined): Promise<string
 }
 
 /**
- * Claims a data folder, because two clusters would write to the same logs and journals.
+ * Claims a data folder, so that a second cluster cannot write to its logs and journals.
  *
  * @param url returns the URL of the cluster once it is up
  * @throws InputError that names the cluster that uses the folder
@@ -264,8 +264,8 @@ async function claimedFolder(dataFolder: string, url: () => string | undefined):
 }
 
 /**
- * Returns the folder of the keys: the given one, or the one in the data folder, whose keys are created if
- * missing.
+ * Returns the key folder: that of `--keys`, or else the one in the data folder. In the latter, creates missing
+ * keys.
  */
 async function keyFolder({ global, cwd }: Context, dataFolder: string): Promise<string> {
   const { generateKeys, keysIn, readKeyFolder, writeKeyFolder } = await import('@goshawk/transport');
@@ -294,7 +294,7 @@ function announce(context: Context, { cluster, keys, dataFolder, policy, httpAt,
   context.note('Ctrl-C drains and stops the cluster');
 }
 
-/** Describes the cutoff, which users need for their estimates. */
+/** Describes the cutoff, so that users know which estimates make a job long. */
 function cutoffLine({ cutoffMs, cutoffJobs, estimator }: PolicySettings): string {
   const origin =
     cutoffJobs === null

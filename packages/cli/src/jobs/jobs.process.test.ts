@@ -410,7 +410,7 @@ describe('waiting', () => {
     expect(stdout).toMatch(new RegExp(`^${id} completed: 1 task,`));
     expect(exitCode).toBe(0);
     expect((await started.finished).exitCode).toBe(0);
-    // The command returns at once for an ended job.
+    // The command returns immediately for an ended job.
     expect((await up.goshawk(['wait', id])).exitCode).toBe(0);
   });
 

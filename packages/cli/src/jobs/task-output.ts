@@ -153,7 +153,7 @@ export function wholeLines(show: (line: LogChunk) => void): OutputSink {
   };
 }
 
-/** SGR codes of colours that are legible on light and dark backgrounds. */
+/** SGR codes of colors that are legible on light and dark backgrounds. */
 const TASK_COLORS = [36, 33, 32, 35, 34, 31];
 
 function prefixOf({ task, attempt }: LogChunk, isColored: boolean): string {

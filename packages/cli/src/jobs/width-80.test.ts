@@ -8,7 +8,7 @@ import { jobSummary, recordingContext, taskCounts } from './jobs.fixture.js';
 import { jobsTable } from './jobs-table.js';
 import { TasksTable } from './tasks-table.js';
 
-/** Painter for an 80-column terminal, without colours. */
+/** Painter for an 80-column terminal, without colors. */
 const PAINT = painter({ color: false, columns: 80 });
 const NOW = Date.UTC(2026, 0, 2, 5, 4, 5);
 

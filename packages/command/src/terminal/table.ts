@@ -22,7 +22,7 @@ const GAP = '  ';
  * columns until the others fit at their minimum width, then cuts cells. The terminal wraps lines that remain
  * too long.
  *
- * @param rows one cell per column; colours do not count for the width
+ * @param rows one cell per column; colors do not count for the width
  */
 export function renderTable(
   columns: readonly Column[],
@@ -74,7 +74,7 @@ function lineWidth(columns: readonly Shown[], of: (column: Shown) => number): nu
   return sumOf(columns, of) + GAP.length * (columns.length - 1);
 }
 
-/** Pads or cuts a cell to the width of its column. Cells that may be cut have no colours. */
+/** Pads or cuts a cell to the width of its column. Cells that may be cut have no colors. */
 function fitted(text: string, { align, width }: Shown): string {
   const cell = shortened(text, width);
   const padding = ' '.repeat(width - cellWidth(cell));

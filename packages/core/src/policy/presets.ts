@@ -46,7 +46,7 @@ export interface Preset {
   readonly long: Route;
   /** Keep a part of the cluster free of long tasks (Hawk §3.4). */
   readonly partition: boolean;
-  /** Idle workers steal short probes from behind long tasks (Hawk §3.6). */
+  /** Whether idle workers steal short probes from behind long tasks (Hawk §3.6). */
   readonly stealing: boolean;
   /** The policy for the classes that central matches or places. */
   readonly decidedBy: DecidedBy;
@@ -57,11 +57,11 @@ export interface Preset {
   readonly byClass: boolean;
   /** Owners declare whole jobs to central: stages, demands, estimates, deadline, weight, user. */
   readonly declares: boolean;
-  /** Gangs start together, and jobs may prefer workers by attributes. */
+  /** Whether gangs start together, and jobs may prefer workers by attributes. */
   readonly gangs: boolean;
   /** A job that has not started by its deadline fails. */
   readonly abandons: boolean;
-  /** The policy places tasks by their demands, so tasks that take less than a CPU share one. */
+  /** Whether the policy places tasks by their demands; tasks that take less than a CPU then share one. */
   readonly packs: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Text of one colour. */
+/** Text of one color. */
 export interface Span {
   readonly text: string;
   /** Classes of the style sheet; empty for default text. */
@@ -17,7 +17,7 @@ const SEQUENCES = new RegExp(
   'g',
 );
 
-/** Splits a line by its colours. Sequences that move the cursor or set titles or links are dropped. */
+/** Splits a line by its colors. Sequences that move the cursor or set titles or links are dropped. */
 export function ansiSpans(line: string): Span[] {
   const spans: Span[] = [];
   let colour = '';
@@ -40,7 +40,7 @@ export function ansiSpans(line: string): Span[] {
       else if (code === 39) colour = '';
       else if (code >= 30 && code <= 37) colour = `ansi-${COLOURS[code - 30]!}`;
       else if (code >= 90 && code <= 97) colour = `ansi-${COLOURS[code - 90]!}`;
-      // Skips the parameters of 256-colour and RGB codes.
+      // Skips the parameters of 256-color and RGB codes.
       else if (code === 38 || code === 48) i += codes[i + 1] === 5 ? 2 : 4;
     }
   }

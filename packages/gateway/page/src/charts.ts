@@ -5,7 +5,7 @@ import { colour, onScheme } from './view.js';
 
 interface Line {
   readonly label: string;
-  /** A colour of the style sheet. */
+  /** A color of the style sheet. */
   readonly colour: string;
   readonly dash?: readonly number[];
   readonly of: (point: Point) => number | null;

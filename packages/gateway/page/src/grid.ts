@@ -26,7 +26,7 @@ export const KINDS: readonly (readonly [kind: string, words: string])[] = [
   ['lost', 'lost'],
 ];
 
-/** Workers as cells: the colour shows the state, the line at the bottom the queue length. Only changed cells are redrawn. */
+/** Workers as cells: the color shows the state, the line at the bottom the queue length. Only changed cells are redrawn. */
 export class Grid {
   readonly canvas = document.createElement('canvas');
   #cells: readonly Worker[] = [];
@@ -60,7 +60,7 @@ export class Grid {
     this.#draw();
   }
 
-  /** Redraws after a change of colours. */
+  /** Redraws after a change of colors. */
   repaint(): void {
     this.#drawn = [];
     this.#colours.clear();
@@ -116,7 +116,7 @@ export class Grid {
     });
   }
 
-  /** Marks the cell with a cross, because colour alone is not accessible. */
+  /** Marks the cell with a cross, because color alone is not accessible. */
   #cross(context: CanvasRenderingContext2D, x: number, y: number, side: number): void {
     context.strokeStyle = this.#colour('card');
     context.lineWidth = 1.5;

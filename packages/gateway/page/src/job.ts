@@ -180,7 +180,7 @@ export function showJob(place: Place): void {
   void follow(`${path}/events`, { event: paced, state: () => {} }, signal);
 }
 
-/** Throttles a call: runs at once, then at most once per interval, with a trailing call for what happened meanwhile. */
+/** Throttles a call: runs immediately, then at most once per interval, with a trailing call for what happened meanwhile. */
 function pace(call: () => Promise<void>, signal: AbortSignal): () => void {
   let isBusy = false;
   let isWanted = false;
@@ -599,7 +599,7 @@ function logLines(chunks: Logs['chunks'], truncated: boolean): Node[] {
   ];
 }
 
-/** Text with the colours of its escape sequences; other sequences are dropped. */
+/** Text with the colors of its escape sequences; other sequences are dropped. */
 function coloured(line: string): Node[] {
   return ansiSpans(line).map(({ text, classes }) =>
     classes === '' ? document.createTextNode(text) : h('span', { class: classes }, text),

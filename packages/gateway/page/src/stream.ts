@@ -35,7 +35,7 @@ interface Span {
 }
 
 /**
- * Draws a row per worker, time from left to right, and a bar per attempt in the colour of its job. Grey shows the load reported
+ * Draws a row per worker, time from left to right, and a bar per attempt in the color of its job. Gray shows the load reported
  * by central, so that attempts outside the sample do not look like idle workers.
  */
 export class StreamView {
@@ -504,7 +504,7 @@ class Lanes {
   }
 }
 
-/** A job has the same colour in every view and after a reload. */
+/** A job has the same color in every view and after a reload. */
 function jobColour(id: string, isDark: boolean): string {
   const [, tag = id, number = '0'] = /^(.*)-(\d+)$/.exec(id) ?? [];
   let hash = 0;

@@ -17,7 +17,7 @@ export function may({ session }: Place, role: 'submit' | 'operate'): boolean {
   return session.role === 'operate' || session.role === role;
 }
 
-/** Reads a colour from the style sheet, which depends on dark mode. */
+/** Reads a color from the style sheet, which depends on dark mode. */
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }

@@ -66,7 +66,7 @@ export class Link {
     return this.#url.shown;
   }
 
-  /** @throws JournalError `journal-unreachable` if it cannot connect at once */
+  /** @throws JournalError `journal-unreachable` if it cannot connect immediately */
   async open(): Promise<void> {
     try {
       await this.#connected();

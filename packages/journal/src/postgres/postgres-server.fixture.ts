@@ -24,13 +24,13 @@ interface ServerOptions {
   readonly under?: string;
   /** Settings as in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** With these, in PEM, it takes encrypted connections. */
+  /** Certificates and key in PEM; with them the server accepts encrypted connections. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
-  /** Lines of pg_hba.conf, before those that let everybody in. */
+  /** Lines of pg_hba.conf that precede those that admit all users. */
   readonly access?: readonly string[];
 }
 
-/** The newest PostgreSQL of the system’s packages, or where `GOSHAWK_POSTGRES_BIN` says; undefined: there is none. */
+/** The newest PostgreSQL of the system’s packages, or the one in `GOSHAWK_POSTGRES_BIN`; undefined: none is installed. */
 export function postgresPrograms(): string | undefined {
   const { GOSHAWK_POSTGRES_BIN: given } = process.env;
   if (given !== undefined) return given;
@@ -39,7 +39,7 @@ export function postgresPrograms(): string | undefined {
   return newest === undefined ? undefined : join(PACKAGES, String(newest), 'bin');
 }
 
-/** Says that tests are left out where there is none. @throws with `GOSHAWK_REQUIRE=postgres` */
+/** Whether PostgreSQL is installed; if not, reports that tests are skipped. @throws with `GOSHAWK_REQUIRE=postgres` */
 export function isPostgresThere(): boolean {
   const isThere = postgresPrograms() !== undefined;
   if (!isThere)
@@ -68,7 +68,7 @@ export class PostgresServer {
     this.#user = userFor();
   }
 
-  /** @throws where there is no PostgreSQL */
+  /** @throws if PostgreSQL is not installed */
   static async start(options: ServerOptions = {}): Promise<PostgresServer> {
     const { under = tmpdir(), settings = {}, tls, access = [] } = options;
     const server = await PostgresServer.#made(under);
@@ -89,14 +89,14 @@ export class PostgresServer {
     return server;
   }
 
-  /** Into its data, for itself alone. */
+  /** Stored in the data folder, readable only by the server. */
   #write(name: string, text: string): void {
     const path = join(this.#data, name);
     writeFileSync(path, text, { mode: 0o600 });
     if (this.#user !== undefined) chownSync(path, this.#user.uid, this.#user.gid);
   }
 
-  /** A standby that follows this one. @param port of one that is gone; default: a free one */
+  /** Starts a standby of this server. @param port of a former server; default: a free port */
   async standby(settings: Readonly<Record<string, string>> = {}, port?: number): Promise<PostgresServer> {
     const standby = await PostgresServer.#made(join(this.#folder, '..'), port);
     await standby.#run('pg_basebackup', [
@@ -136,7 +136,7 @@ export class PostgresServer {
     return (await this.#run('psql', [...options, database])).trim();
   }
 
-  /** After `stop` or `kill` once more, with other settings where they are given. */
+  /** Restarts the server after `stop` or `kill`, with other settings if given. */
   async start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
     const all = {
       listen_addresses: '127.0.0.1',
@@ -159,17 +159,17 @@ export class PostgresServer {
     await this.#run('pg_ctl', ['promote', '-w', '-D', this.#data]);
   }
 
-  /** SIGKILL to all of it, as when its machine loses power. */
+  /** Kills all processes of the server with SIGKILL, as if its machine lost power. */
   kill(): void {
     this.#signal('SIGKILL');
   }
 
-  /** All of it stands still, or goes on. */
+  /** Stops or continues all processes of the server. */
   pause(on: boolean): void {
     this.#signal(on ? 'SIGSTOP' : 'SIGCONT');
   }
 
-  /** It is ended, and its folder removed. */
+  /** Stops the server and removes its folder. */
   async remove(): Promise<void> {
     await this.stop('immediate').catch(() => {});
     rmSync(this.#folder, { recursive: true, force: true });

@@ -2,14 +2,14 @@ import { afterAll } from 'vitest';
 import { isPostgresThere, PostgresServer } from './postgres-server.fixture.js';
 
 interface Databases {
-  /** The URL of a new database, in a PostgreSQL that is started for the first. */
+  /** Creates a database and returns its URL; the first call starts a PostgreSQL server. */
   (): Promise<string>;
-  /** There is a PostgreSQL on this machine. */
+  /** Whether PostgreSQL is installed. */
   readonly isThere: boolean;
   readonly server: () => Promise<PostgresServer>;
 }
 
-/** Databases for the tests of one file. Without PostgreSQL they are left out. */
+/** Databases for the tests of one file. Without PostgreSQL these tests are skipped. */
 export function databases(settings: Readonly<Record<string, string>> = { fsync: 'off' }): Databases {
   const isThere = isPostgresThere();
   let started: Promise<PostgresServer> | undefined;

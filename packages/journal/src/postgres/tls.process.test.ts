@@ -21,7 +21,7 @@ const signedBy = (ca: string) => ['-CA', `${ca}.crt`, '-CAkey', `${ca}.key`];
 const pem = (file: string): string => readFileSync(join(folder, file), 'utf8');
 const path = (file: string): string => join(folder, file);
 
-/** @returns whether the connection is encrypted, by what the server says, and the name on the client's certificate */
+/** @returns whether the server reports an encrypted connection, and the name on the client's certificate */
 async function connection(
   query: string,
   database = 'postgres',
@@ -76,7 +76,7 @@ describe.runIf(isPostgresThere())('PostgreSQL that encrypts', () => {
         code: 'journal-unreachable',
         message: expect.stringMatching(/cannot use .*certificate/),
       });
-      // None of those that are known to every machine.
+      // A certificate authority that is not in the system's list.
       await expect(connection(`sslmode=${mode}`)).rejects.toMatchObject({ code: 'journal-unreachable' });
     },
   );

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JournalError } from '../errors.js';
 import { parseJournalUrl, shownJournalUrl } from './url.js';
 
-/** Escapes what a password has to: `@` and `:` may stand as they are. */
+/** Escapes only what a password requires: `@` and `:` may remain. */
 const escaped = (text: string) => text.replaceAll(/[%/?#]/g, (sign) => encodeURIComponent(sign));
 
 describe('a URL of PostgreSQL', () => {

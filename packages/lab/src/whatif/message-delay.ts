@@ -4,7 +4,7 @@ import type { RecordedJob } from '@goshawk/traces';
 
 /** Fewer jobs than this are not sufficient. */
 const JOBS_MIN = 20;
-/** Jobs that found free workers at once have at most this multiple of the smallest overhead. */
+/** Jobs that found free workers immediately have at most this multiple of the smallest overhead. */
 const AT_ONCE = 2;
 /** Beyond this multiple of their lower quartile, a job waited for something that no simulation models. */
 const WAITED = 10;
@@ -14,7 +14,7 @@ const DELAY_MAX_MS: Millis = 50;
 const DELAYS_MAX = 1_000;
 
 /**
- * Derives message delays from the record. If a job finds free workers at once, its time besides the longest
+ * Derives message delays from the record. If a job finds free workers immediately, its time besides the longest
  * task is overhead: messages and related work (journals, busy processes). Policies that draw choose these
  * jobs at random, so the simulation provides only their number, and the recorded jobs with the smallest
  * overhead give one delay each.

@@ -43,7 +43,7 @@ export interface TrialStage {
   readonly demand: Vector;
   readonly durationMs: Millis;
   readonly parents: readonly number[];
-  /** Its tasks start together or not at all. */
+  /** Whether its tasks start together or not at all. */
   readonly gang?: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface TrialJob {
   readonly weight?: number;
   readonly user?: string;
   readonly userWeight?: number;
-  /** Its tasks may be killed for jobs that would miss their deadlines. */
+  /** Whether its tasks may be killed for jobs that would miss their deadlines. */
   readonly preemptible?: boolean;
   /** Deadline from arrival; absent: best effort. */
   readonly deadlineMs?: Millis;
@@ -164,7 +164,7 @@ class TrialRun {
   #solves = 1;
   #preemptions = 0;
 
-  /** @throws InputError for a job with invalid numbers, with which time would stand still */
+  /** @throws InputError for a job with invalid numbers, which would stop the clock of the trial */
   constructor(trial: Trial) {
     checkJobs(trial.jobs);
     this.#trial = trial;

@@ -171,7 +171,7 @@ export class ClusterBooks implements ClusterView {
       for (const stage of job.allStages) stage.matches = 0;
   }
 
-  /** The owner is lost for good, and no other scheduler continues its jobs. */
+  /** The owner is lost permanently, and no other scheduler continues its jobs. */
   forgetOwner(address: Address): void {
     const owner = this.#owners.get(address);
     if (owner === undefined) return;
@@ -261,14 +261,14 @@ export class ClusterBooks implements ClusterView {
       const isReweighed = facts.user !== undefined && this.#weigh(known, facts);
       if (isNew || isReweighed) this.#tellOfJob({ kind: 'changed', job: known });
       if (known.long !== long) this.longChanges++;
-      if (facts.user !== undefined) this.#limits.came(known);
+      if (facts.user !== undefined) this.#limits.arrived(known);
       return known;
     }
     const owner = this.#ownerAt(by);
     const job = new BookedJob(this.#ids.job.take(), owner, number, facts);
     this.#weigh(job, facts);
     this.#own(owner, job);
-    this.#limits.came(job);
+    this.#limits.arrived(job);
     this.#comes(job);
     this.#tellOfJob({ kind: 'arrived', job });
     return job;

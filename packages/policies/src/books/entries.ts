@@ -95,7 +95,7 @@ export class BookedJob implements JobView {
   #named: Map<number, BookedRun> | undefined;
   /** Total slot time of ended runs. ms */
   attained: Millis = 0;
-  /** The job stays until its owner withdraws it, even if no task is waiting. */
+  /** Whether the job stays until its owner withdraws it, even if no task is waiting. */
   isDeclared = false;
   /** When and where the policy expects to start it. */
   expected: { readonly at: Millis; readonly where: string | undefined } | undefined;

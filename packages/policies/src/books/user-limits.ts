@@ -52,11 +52,11 @@ export class RunningLimits {
     for (const pool of this.#pools.keys()) this.#changed.add(pool);
     this.#grants = grants;
     this.isEmpty = [...grants.values()].every(({ limits }) => !isLimited(limits));
-    for (const job of jobs) this.came(job);
+    for (const job of jobs) this.arrived(job);
   }
 
   /** The job is new, or its user has become known. */
-  came(job: BookedJob): void {
+  arrived(job: BookedJob): void {
     if (this.isEmpty && this.#pools.size === 0) return;
     const pool = this.#poolFor(job.user);
     const before = this.#poolOf.get(job);

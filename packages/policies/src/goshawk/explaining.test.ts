@@ -114,23 +114,23 @@ test(`the stated cause is what prevents a stage from starting, in ${SEEDS} clust
       const stage = waitingIn(bench)[place]!;
       const { number } = stage.job;
       const why = bench.policy.explain!(stage, bench.books, bench.now);
-      const told = `seed ${seed}, job ${number}: ${why?.sentence ?? 'others come first'}`;
+      const context = `seed ${seed}, job ${number}: ${why?.sentence ?? 'others come first'}`;
       seen[why?.reason ?? 'order'] = (seen[why?.reason ?? 'order'] ?? 0) + 1;
       withdrawOthers(bench, number);
       const startsWithoutOthers = hasStarted(bench, number);
       if (why === undefined || why.reason === 'reserved') {
         if (startsWithoutOthers) continue;
         // If no cause is stated, the resource is one that all tasks use: slots or CPUs.
-        expect(why?.reason, told).toBeUndefined();
+        expect(why?.reason, context).toBeUndefined();
         join(bench, stage.waiting, stage.demand);
         bench.settle();
         endLong(bench);
       } else {
-        expect(startsWithoutOthers, `${told}; it starts without the others`).toBe(false);
+        expect(startsWithoutOthers, `${context}; it starts without the others`).toBe(false);
         if (why.reason !== 'reserve') lift(bench, stage, why);
         if (why.sentence.includes('long tasks are running')) endLong(bench);
       }
-      expect(hasStarted(bench, number), told).toBe(true);
+      expect(hasStarted(bench, number), context).toBe(true);
     }
   }
   for (const reason of ['order', 'resources', 'reserve', 'reserved'])

@@ -19,7 +19,7 @@ export interface Facts {
   readonly reservations: Reservations;
   /** The kind of the stage, and the running tasks that count towards its limit. */
   readonly held: { readonly kind: Kind; readonly running: number; readonly limit: number };
-  /** The limit on long tasks blocks the stage. */
+  /** Whether the limit on long tasks blocks the stage. */
   readonly isHeldBack: boolean;
   readonly now: Millis;
 }

@@ -760,7 +760,7 @@ test('a worker that the owner declined is not offered for the stage again immedi
   bench.books.end(bench.runOf(1), 'declined', bench.now);
   bench.need(1, { demand: { cpu: 1 } });
   expect(bench.takePlaces()).toEqual([]);
-  // Another stage may use it, and the owner's next need but one offers both again.
+  // Another stage may use the worker, and the owner's need after next offers both again.
   bench.need(2, { demand: { cpu: 1 } });
   expect(bench.count(2)).toBe(1);
   bench.now += 5 * SECOND;

@@ -24,7 +24,7 @@ export interface JobState {
   work: JobWork;
   /** undefined: it has no deadline. */
   latest: Latest | undefined;
-  /** It can hardly meet its deadline any more. */
+  /** Whether it has almost no chance to meet its deadline. */
   isHopeless: boolean;
 }
 

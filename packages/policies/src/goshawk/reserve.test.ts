@@ -51,10 +51,10 @@ test('counts slots of tasks not known to be long if those exceed the short work 
 });
 
 test('does not depend on how often slots are reported', () => {
-  const told = [1, 1_000].map((times) => {
+  const limits = [1, 1_000].map((times) => {
     const limit = new LongLimit('auto', WINDOW_MS);
     for (let i = 0; i <= times; i++) limit.shortHave(500, (i * 10 * WINDOW_MS) / times);
     return limit.of(5_000, 10 * WINDOW_MS);
   });
-  expect(told[0]).toBe(told[1]);
+  expect(limits[0]).toBe(limits[1]);
 });

@@ -77,9 +77,9 @@ export class LongLimit {
   }
 
   #needed(now: Millis): number {
-    const came = this.#work.at(now) / this.#windowMs;
+    const arrived = this.#work.at(now) / this.#windowMs;
     const occupied = this.#occupied.at(now) / (OCCUPIED_WINDOWS * this.#windowMs);
-    return Math.max(came, occupied);
+    return Math.max(arrived, occupied);
   }
 }
 

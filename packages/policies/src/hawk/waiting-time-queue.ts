@@ -30,7 +30,7 @@ interface Server {
   queuedMs: Millis;
   running: Placement | undefined;
   startedAt: Millis;
-  /** New tasks may be placed here. */
+  /** Whether new tasks may be placed here. */
   open: boolean;
 }
 

@@ -42,7 +42,7 @@ describe('the four experts', () => {
   test('are judged by their guess before the run, and the first run judges none', () => {
     const runs = runsOf([100, 300, 200]);
     expect(runs.scored).toBe(2);
-    // Said 100 and then 200 by average; 100 and 100 by median; 100 and 220 by rolling. The runs were 300 and 200.
+    // Predictions: 100 and then 200 by average; 100 and 100 by median; 100 and 220 by rolling. The runs were 300 and 200.
     expect(runs.errorOf(average)).toBeCloseTo((200 + 0) / 500, 12);
     expect(runs.errorOf(median)).toBeCloseTo((200 + 100) / 500, 12);
     expect(runs.errorOf(rolling)).toBeCloseTo((200 + 20) / 500, 12);

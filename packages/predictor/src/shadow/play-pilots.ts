@@ -8,7 +8,7 @@ export interface Played {
   readonly delayMs: Millis;
 }
 
-/** Maximum number of calls between two ends of pilots: simulated days pass at once while the process is blocked. */
+/** Maximum number of calls between two ends of pilots: simulated days pass immediately while the process is blocked. */
 const ASKED_MAX = 1_000;
 
 /**

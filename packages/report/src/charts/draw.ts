@@ -18,7 +18,7 @@ export interface Size {
 }
 
 /**
- * Draws a chart as the content of an `<svg>`, in the colours of the option. The library's hover styles and
+ * Draws a chart as the content of an `<svg>`, in the colors of the option. The library's hover styles and
  * bookkeeping are removed, and ids begin with `id`: the library numbers them by process, so the output would
  * not be reproducible.
  */

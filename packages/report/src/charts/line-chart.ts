@@ -26,7 +26,7 @@ export interface ChartDrawing {
   readonly legend: readonly LegendEntry[];
 }
 
-/** Draws lines over a numeric axis. Each line has a distinct colour, dash and marker. */
+/** Draws lines over a numeric axis. Each line has a distinct color, dash and marker. */
 export function lineChart(spec: {
   readonly x: AxisSpec;
   readonly y: AxisSpec;

@@ -39,14 +39,15 @@ describe('reducing a series over time', () => {
   test('keeps times ascending, values within their range, and the limit of points', () => {
     fc.assert(
       fc.property(points, fc.integer({ min: 1, max: 50 }), (series, count) => {
-        const thin = thinned(series, count);
-        expect(thin.length).toBe(Math.min(count, series.length));
+        const fewer = thinned(series, count);
+        expect(fewer.length).toBe(Math.min(count, series.length));
         const values = series.map(([, value]) => value);
-        for (const [, value] of thin) {
+        for (const [, value] of fewer) {
           expect(value).toBeGreaterThanOrEqual(Math.min(...values) * (1 - 1e-9));
           expect(value).toBeLessThanOrEqual(Math.max(...values) * (1 + 1e-9));
         }
-        for (const [at, [seconds]] of thin.slice(1).entries()) expect(seconds).toBeGreaterThan(thin[at]![0]);
+        for (const [at, [seconds]] of fewer.slice(1).entries())
+          expect(seconds).toBeGreaterThan(fewer[at]![0]);
       }),
     );
   });

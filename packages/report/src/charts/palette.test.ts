@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { color, declarations, lineLook, PALETTE, type Role, toLiterals } from './palette.js';
 
-/** Returns the contrast ratio of two colours by relative luminance (WCAG 2.2). */
+/** Returns the contrast ratio of two colors by relative luminance (WCAG 2.2). */
 function contrast(one: string, other: string): number {
   const luminance = (color: string) => {
     const [red, green, blue] = [1, 3, 5].map((at) => {

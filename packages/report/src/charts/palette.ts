@@ -1,6 +1,6 @@
 /**
- * Colours by role, for light and dark pages. Charts are drawn before the kind of page is known: each role is
- * a CSS variable, which `toLiterals` replaces by a colour for standalone pictures.
+ * Colors by role, for light and dark pages. Charts are drawn before the kind of page is known: each role is
+ * a CSS variable, which `toLiterals` replaces by a color for standalone pictures.
  */
 interface Shade {
   readonly light: string;
@@ -8,7 +8,7 @@ interface Shade {
 }
 
 /**
- * Okabe and Ito's colours, which people with all kinds of colour vision can distinguish. Some are darkened on
+ * Okabe and Ito's colors, which people with all kinds of color vision can distinguish. Some are darkened on
  * white and lightened on dark to reach a contrast of 3 : 1, which WCAG requires of graphics.
  */
 const SERIES: readonly Shade[] = [
@@ -35,7 +35,7 @@ const ROLES = {
   binding: { light: '#cc79a7', dark: '#c476a1' },
   running: { light: '#8fa3b8', dark: '#8298ae' },
   reporting: { light: '#c9d1da', dark: '#566373' },
-  // The text colour on the four above, which are bright on both kinds of page.
+  // The text color on the four above, which are bright on both kinds of page.
   ink: { light: '#14181d', dark: '#14181d' },
 } as const satisfies Record<string, Shade>;
 
@@ -48,12 +48,12 @@ export const PALETTE: Readonly<Record<string, Shade>> = {
 
 const VARIABLE = /="var\(--([a-z0-9-]+)\)"/g;
 
-/** Returns the colour of a role as a CSS variable of the page. */
+/** Returns the color of a role as a CSS variable of the page. */
 export function color(role: Role): string {
   return `var(--${role})`;
 }
 
-/** Replaces variables, in attribute values only, by the colours of one kind of page. */
+/** Replaces variables, in attribute values only, by the colors of one kind of page. */
 export function toLiterals(svg: string, kind: keyof Shade): string {
   return svg.replaceAll(VARIABLE, (_, role: string) => `="${PALETTE[role]![kind]}"`);
 }

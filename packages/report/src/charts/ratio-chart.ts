@@ -11,7 +11,7 @@ interface BarSpec {
   readonly name: string;
   /** One ratio per group; null if there is nothing to compare. */
   readonly ratios: readonly (number | null)[];
-  /** Only its colour matters; by default that of the bar's position. */
+  /** Only its color matters; by default that of the bar's position. */
   readonly look?: LineLook;
 }
 

@@ -24,7 +24,7 @@ interface SvgChart extends ChartDrawing {
 }
 
 /**
- * Renders a chart as a standalone SVG file with title and legend: literal colours on an explicit background,
+ * Renders a chart as a standalone SVG file with title and legend: literal colors on an explicit background,
  * common fonts, no scripts and no references. The same input gives the same bytes.
  */
 export function renderSvg(

@@ -8,7 +8,7 @@ const SHAPES: Readonly<Record<MarkerShape, string>> = {
 };
 
 /**
- * The symbol of a series in a legend: a segment of its line, its markers, or a box in the colour of its bars.
+ * The symbol of a series in a legend: a segment of its line, its markers, or a box in the color of its bars.
  */
 export type SwatchKind = 'line' | 'points' | 'box';
 

@@ -110,7 +110,7 @@ interface Figure {
   readonly numbers: Markup;
 }
 
-/** Renders a chart with its title and numbers. It uses the colours and the font of the page. */
+/** Renders a chart with its title and numbers. It uses the colors and the font of the page. */
 export function figure(of: Figure): Markup {
   const { id, title, label, option, height = CHART_HEIGHT, legend: entries = [], numbers } = of;
   const chart = draw(option, { width: CHART_WIDTH, height }, id);

@@ -5,7 +5,7 @@ import { nowAndThen } from './now-and-then.js';
 import { whySilent } from './reception.js';
 
 const CENTRAL_LOOK_MS = 1_000;
-/** A busy machine delays answers: central is silent if so many looks in a row say so. */
+/** A busy machine delays answers: central counts as silent after this many failed checks in a row. */
 const SILENT_LOOKS = 3;
 const COUNTS_LOOK_MS = 10_000;
 /** A commit that takes longer counts as slow, as in the alert GoshawkJournalSlow. ms */

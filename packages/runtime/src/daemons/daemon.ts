@@ -5,7 +5,7 @@ export interface Daemon {
   readonly role: 'central' | 'scheduler' | 'worker';
   /** The endpoint for peers. */
   readonly endpoint: string;
-  /** Resolves when the process has joined its cluster; at once for central. */
+  /** Resolves when the process has joined its cluster; immediately for central. */
   readonly joined: Promise<void>;
   /** Resolves when the process has ended, for any reason. */
   readonly ended: Promise<CloseReason>;

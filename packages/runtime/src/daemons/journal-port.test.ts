@@ -10,7 +10,7 @@ import { JournalPort, openInFolder } from './journal-port.js';
 const root = mkdtempSync(join(tmpdir(), 'goshawk-job-journal-'));
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-/** Starts a scheduler's journal and ends it. @returns the highest number that its jobs do not get */
+/** Starts a scheduler's journal and ends it. @returns the highest number that new jobs skip */
 async function started(folder: string): Promise<number | undefined> {
   const journal = await openInFolder(folder, '1', SILENT_LOGGER);
   const port = new JournalPort(journal, SILENT_LOGGER);

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 
 const LOGGING = new URL('../../dist/daemons/logging.js', import.meta.url).href;
-/** Logs 8 MB, says how many lines it has dropped, and logs again on request. */
+/** Logs 8 MB, prints the number of dropped lines, and logs again on request. */
 const TALKER = `
   import { createInterface } from 'node:readline';
   const { createLogger, droppedLogLines } = await import(${JSON.stringify(LOGGING)});
@@ -16,7 +16,7 @@ const TALKER = `
 
 test('a stalled log reader blocks nothing, and a reader that continues gets the complete log', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', TALKER], { stdio: 'pipe' });
-  // Nobody reads stderr.
+  // The test does not read stderr yet.
   const [dropped] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   expect(Number(dropped)).toBeGreaterThan(5_000);
   const lines: string[] = [];

@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { LogSink } from './log-sink.js';
 
-/** Takes so many bytes, and has then no room. */
+/** Accepts this many bytes, and then has no room. */
 function disk(room: number) {
   const disk = {
     room,

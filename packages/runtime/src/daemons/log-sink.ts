@@ -52,7 +52,7 @@ const WAITING_BYTES_MAX = 1024 * 1024;
 
 /**
  * Returns a sink for stderr. A pipe accepts as much as it has room for, and the rest waits in memory; other targets accept
- * everything at once.
+ * everything immediately.
  */
 export function toStderr(): Write {
   const stats = fstatSync(2);

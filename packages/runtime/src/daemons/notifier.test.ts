@@ -18,7 +18,7 @@ interface Received {
   readonly body: string;
 }
 
-/** A server that answers with these statuses in turn, the last one for good. */
+/** A server that answers with these statuses in turn, and then repeats the last one. */
 async function receiver(...statuses: number[]): Promise<{ url: string; received: Received[] }> {
   const received: Received[] = [];
   const server = createServer((request, response) => {

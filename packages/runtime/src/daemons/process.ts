@@ -75,7 +75,7 @@ export interface DaemonProcess {
   /** Sets the view of the HTTP server, which reports "starting" until then. */
   show(view: () => RoleView): void;
   close(): Promise<void>;
-  /** Ends the process at once, without sending pending messages. */
+  /** Ends the process immediately, without sending pending messages. */
   fail(error: Error): void;
 }
 

@@ -17,7 +17,7 @@ import { expect, test } from 'vitest';
 const [CENTRAL, CLIENT, WORKER] = [1, 2, 3] as [Address, Address, Address];
 const codec = new Codec(new Directory());
 
-/** A scheduler whose answers go as far as a frame. */
+/** A scheduler whose answers are encoded in a frame. */
 class Bench {
   readonly #scheduler: Scheduler;
   #answers: Reply[] = [];

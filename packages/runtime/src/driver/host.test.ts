@@ -21,7 +21,7 @@ const names = new Directory();
 const PEER = names.intern('tcp://127.0.0.1:7001!there/0');
 const codec = new Codec(names);
 
-/** A mailbox that keeps what was sent, and delivers what the test says. */
+/** A mailbox that records sent messages, and delivers the messages of the test. */
 class TestPost implements Post {
   readonly sent: { from: number; to: Address; message: Message }[] = [];
   readonly #deliver = new Map<number, (from: Address, body: unknown) => void>();

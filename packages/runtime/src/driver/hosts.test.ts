@@ -48,7 +48,7 @@ function addressAt(site: Site, of: Site, index: number): Address {
   return site.mailbox.directory.intern(name);
 }
 
-/** A machine that hands all it gets to a function. */
+/** A machine that passes all its messages to a function. */
 class Listener implements Machine {
   readonly environment: Environment;
   readonly #hear: (from: Address, message: Message) => void;
@@ -103,7 +103,7 @@ test('two hosts exchange messages of every type, in order, each in its declared 
     }
   });
 
-  // The two know parties by other handles, so what they mean is compared: names.
+  // The two hosts use different handles for a party, so the test compares names.
   const ours = new Codec(here.mailbox.directory);
   const theirs = new Codec(there.mailbox.directory);
   const key = (type: string) => MESSAGE_TYPES.indexOf(type as Message['type']);

@@ -4,7 +4,7 @@ import { TimerQueue } from './timers.js';
 
 const DAY_MS = 86_400_000;
 
-/** Rings when the test says so. */
+/** An alarm that the test triggers. */
 function alarmByHand() {
   let toRing = (): void => {};
   const alarm = {
@@ -140,7 +140,7 @@ describe('timers of machines', () => {
     const timers = queue.forMachine((timer, key) => {
       if (timer !== 'piece') return;
       pieces++;
-      // It takes a while.
+      // The work takes some time.
       now += 10;
       timers.set(timer, key, now);
     });
@@ -232,7 +232,7 @@ describe('timers of machines', () => {
         const { queue, timers, fired, start } = setUp();
         const model = new Map<number, number>();
         for (const { key, at } of actions) {
-          // Those of one time in the order of setting, of which a Map knows only the first.
+          // Timers with equal times fire in the order of setting, but a Map keeps the position of a key's first insertion.
           model.delete(key);
           if (at === undefined) timers.clear('t', key);
           else {

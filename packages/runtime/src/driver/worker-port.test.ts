@@ -31,7 +31,7 @@ class TestRun implements Run {
   }
 }
 
-/** Does what the test says, when it says so. */
+/** An executor whose runs the test controls. */
 class TestExecutor implements Executor {
   readonly runs: TestRun[] = [];
 
@@ -44,7 +44,7 @@ class TestExecutor implements Executor {
   async close(): Promise<void> {}
 }
 
-/** Writes down what it hears of its tasks. */
+/** Records the reports about its tasks. */
 class Recorder implements WorkerEntries {
   readonly heard: string[] = [];
   readonly outcomes: Outcome[] = [];

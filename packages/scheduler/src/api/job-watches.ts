@@ -7,7 +7,7 @@ interface Watch {
   readonly request: number;
   /** Include each task's times in the last event. */
   readonly detail: boolean;
-  /** The client needs progress within milliseconds. */
+  /** Whether the client needs progress within milliseconds. */
   readonly soon: boolean;
   lastSeenAt: Millis;
 }

@@ -28,11 +28,11 @@ export class Cluster {
   #lastSeenAt: Millis = 0;
   #hasBegun = false;
   #draining = false;
-  /** The connection to central broke, and central has not welcomed this scheduler since. */
+  /** Whether the connection to central broke, and central has not welcomed this scheduler since. */
   #isCutOff = false;
   /** When the current central welcomed this scheduler. */
   #welcomedAt: Millis = 0;
-  /** Central sheds short jobs at present. */
+  /** Whether central sheds short jobs at present. */
   #isShedding = false;
   #isCentralIdle = false;
   /** Schedulers remembered for the next central, which cannot know who was present. */

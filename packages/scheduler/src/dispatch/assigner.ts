@@ -91,7 +91,7 @@ export class Assigner {
   }
 }
 
-/** Whether tasks of the job may be given out at all. */
+/** Whether tasks of the job may be assigned at all. */
 export function mayGive(job: Job): boolean {
   return job.isWritten && !job.hasEnded && !job.cancelling && job.headroom > 0;
 }

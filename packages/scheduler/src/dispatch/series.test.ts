@@ -4,9 +4,9 @@ import { CENTRAL, joined, loneScheduler, NO_LIMITS, W1, welcome } from '../lone-
 
 interface Setting {
   readonly options?: Record<string, string>;
-  /** Users have limits. */
+  /** Whether users have limits. */
   readonly limited?: boolean;
-  /** The other jobs come after the task has ended. */
+  /** Whether the other jobs come after the task has ended. */
   readonly later?: boolean;
 }
 

@@ -54,7 +54,7 @@ export class EndedJobs {
   delete({ number, state }: Job): boolean {
     if (!this.#jobs.delete(number)) return false;
     this.#counts.set(state, this.count([state]) - 1);
-    // A job that is retried comes back in another row, perhaps in another state.
+    // A retried job returns in another row, perhaps in another state.
     this.#numbers[this.#rows.get(number)!] = NO_JOB;
     this.#rows.delete(number);
     if (this.#numbers.length > 2 * this.size + GONE_MIN) this.#sweep();

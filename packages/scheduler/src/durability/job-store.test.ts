@@ -182,7 +182,7 @@ describe('ended jobs in a journal', () => {
     bench.now = LIMITS.endedAgeMinMs + 1;
     bench.store.forgetOld(bench.now);
     expect(bench.forgotten.slice(0, 1_000)).toStrictEqual(Array.from({ length: 1_000 }, (_, i) => i + 1));
-    // Those in memory are forgotten at once, because they are few.
+    // Those in memory are forgotten immediately, because they are few.
     expect(bench.forgotten).toHaveLength(1_000 + kept);
     expect([bench.store.byKey('k1', 'ada'), bench.store.tombstoneOf('k1', 'u')]).toEqual([
       undefined,
@@ -203,12 +203,12 @@ describe('ended jobs in a journal', () => {
     for (const bench of [new Bench(), new Bench({}, 1e9, new Map(), 20_000), new Bench({}, 100_000)]) {
       const ada = bench.run('ada', 'k');
       const eve = bench.run('eve', 'k');
-      const nobody = bench.run(undefined, 'k');
+      const anonymous = bench.run(undefined, 'k');
       for (let i = 0; i < 100; i++) bench.run('bob', `k${i}`, 'x'.repeat(2_000));
       const numberOf = (user: string | undefined) =>
         (bench.store.byKey('k', user) ?? bench.store.tombstoneOf('k', user))?.number;
       expect([numberOf('ada'), numberOf('eve'), numberOf(undefined)]).toEqual(
-        [ada, eve, nobody].map(({ number }) => number),
+        [ada, eve, anonymous].map(({ number }) => number),
       );
       expect(numberOf('bob')).toBeUndefined();
     }

@@ -75,7 +75,7 @@ export const NOT_READY: Refusal = {
  */
 export class Ledger {
   readonly #env: SchedulerEnvironment;
-  /** Other schedulers may take the journal over, and keys are unique among all that share it. */
+  /** Whether other schedulers may take the journal over, and keys are unique among all that share it. */
   readonly isShared: boolean;
   readonly #clock: { readonly wallOffsetMs: Millis };
   readonly #shares: MemoryShares;

@@ -38,7 +38,7 @@ export abstract class Batch {
   recalled = false;
   /** Number of probes returned since the last sweep. */
   givenBack = 0;
-  /** More probes were sent than needed, because the first were silent. */
+  /** Whether more probes were sent than needed, because the first were silent. */
   probedAgain = false;
   /** Since when its probes are silent (`changes` identifies their state), and how long that may last. */
   silence: { readonly changes: number; readonly since: Millis; readonly pauseMs: Millis } | undefined;
@@ -146,7 +146,7 @@ export class Stage extends Batch {
     if (this.#done?.module !== done.module || this.#done.export !== done.export) this.#done = done;
   }
 
-  /** So many appended tasks are settled. @returns memory that this frees, in bytes */
+  /** Records that this many appended tasks are settled. @returns memory that this frees, in bytes */
   settled(tasks: number): number {
     const bytes = tasks * (TASK_BYTES - SETTLED_TASK_BYTES);
     this.appendedBytes -= bytes;

@@ -60,7 +60,7 @@ export class Blame {
   #trial: { readonly task: TaskIndex; readonly attempt: AttemptNumber } | undefined;
   #lookedAt: Millis = Number.NEGATIVE_INFINITY;
   crashes: Crashes;
-  /** The last lost worker ran a task alone. */
+  /** Whether the last lost worker ran a task alone. */
   #isLastCharged = false;
 
   constructor(crashes: Crashes) {

@@ -2,7 +2,7 @@ import type { JobSpec, Millis } from '@goshawk/core';
 
 /** Records when a job is on hold, by request or until its begin time. No task starts; running tasks continue. */
 export class Hold {
-  /** The job is on hold until the user releases it. */
+  /** Whether the job is on hold, until its user releases it. */
   isHeld: boolean;
   /** Begin time on the wall clock; undefined if there is none or it has passed. */
   beginAt: Millis | undefined;

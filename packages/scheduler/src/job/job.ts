@@ -88,7 +88,7 @@ export class Job {
   usage: readonly JobUsage[] = [];
   /** Its estimated bytes in the journal, as counted for its user. */
   journalBytes = 0;
-  /** Clients may append tasks, so it does not end before it is closed. */
+  /** Whether clients may append tasks; the job then does not end before it is closed. */
   isOpen: boolean;
   /** Digest of all tasks by the last appending client. */
   digest = '';
@@ -234,7 +234,7 @@ export class Job {
     return this.hasGangs ? GANG_ROUTE : this.#decision.route;
   }
 
-  /** Central was sent the whole job and must be notified of its end. */
+  /** Whether central was sent the whole job and must be notified of its end. */
   isDeclared = false;
 
   /** Whether central finds its workers, if it is present. */

@@ -18,9 +18,9 @@ export class Sample {
   readonly pilots: PilotBatch;
   /** Batches that may run before the decision, by stage. */
   readonly rest: readonly RestBatch[];
-  /** The class of the job is decided. */
+  /** Whether the class of the job is decided. */
   isDecided = false;
-  /** The class is decided, and the pilots have yet to determine the estimate. */
+  /** Whether the class is decided, and the pilots have yet to determine the estimate. */
   estimateFollows = false;
   readonly #isPilot: ReadonlySet<number>;
   readonly #failedRunsMs: Millis[] = [];

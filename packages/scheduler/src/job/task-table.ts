@@ -180,7 +180,7 @@ const USUAL: Readonly<Row> = {
 };
 /** A page with more unusual tasks stays, since columns take less memory than rows. */
 const ROWS_MAX = PAGE / 8;
-/** One in so many run times of settled pages is kept, for percentiles and for estimators. */
+/** One in this many run times of settled pages is kept, for percentiles and for estimators. */
 const SAMPLED = 32;
 
 /** Pages of a job that accepts no further tasks: a single one. */

@@ -11,7 +11,7 @@ import type { SchedulerState } from '../state.js';
 import type { Holds } from './holds.js';
 import type { Predecessors } from './predecessors.js';
 
-/** Makes jobs of what was submitted. */
+/** Creates jobs from submissions. */
 export class Intake {
   readonly #s: SchedulerState;
   readonly #routing: Routing;

@@ -33,7 +33,7 @@ const LISTED_MAX = 100;
 /** Owner of a tag's jobs, as far as known. */
 interface Owner {
   address: Address;
-  /** It has answered the last query. */
+  /** Whether it has answered the last query. */
   isHeard: boolean;
   pauseMs: Millis;
   askAt: Millis;

@@ -18,7 +18,7 @@ async function jobsOf(rows: readonly string[]) {
   return collect((await openWorkload(file)).jobs());
 }
 
-test('jobs of one user and name become consecutive stages, each as long as its job', async () => {
+test('jobs with the same user and name become consecutive stages, each as long as its job', async () => {
   const rows = Array.from({ length: 40 }, (_, i) => `${100 + i},${100 + i},${110 + 2 * i},ada,nightly`);
   const jobs = await jobsOf([...rows, '90,91,95,bob,once', '100,100,300,ada,other', '101,101,300,ada,other']);
   expect(jobs[0]!.submitSeconds).toBe(0);

@@ -150,7 +150,7 @@ describe('the export of a journal', () => {
       accepted('abcde-3', 0, spec({ count: 1, run }, { hold: true })),
       updated('abcde-3', 2_000, false, { priority: 'high' }),
       attempt('abcde-3', 0, 30),
-      // A hold after that delays only what is left.
+      // A hold after the first start delays only the remaining tasks.
       updated('abcde-3', 5_000, true),
       updated('abcde-3', 6_000, false),
       ended('abcde-3'),

@@ -6,7 +6,7 @@ export interface OptionSpec<T extends number | string> {
   readonly description: string;
   /** Description of valid values, for help and errors. */
   readonly accepts: string;
-  /** The value may contain commas. */
+  /** Whether the value may contain commas. */
   readonly isList?: boolean;
   /** The value; undefined if the text is invalid. */
   readonly parse: (text: string) => T | undefined;

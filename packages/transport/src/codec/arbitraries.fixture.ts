@@ -27,7 +27,7 @@ export function messageOfType(type: MessageType, addresses: readonly number[]): 
   return record({ type: fc.constant(type), ...arbitrariesOf(fields, addresses) }) as fc.Arbitrary<Message>;
 }
 
-/** One such message, the same for the same seed. */
+/** Draws such a message; the same seed gives the same message. */
 export function drawnMessage(type: MessageType, addresses: readonly number[], seed: number): Message {
   return fc.sample(messageOfType(type, addresses), { seed, numRuns: 1 })[0]!;
 }
@@ -119,7 +119,7 @@ function key(): fc.Arbitrary<string> {
   return fc.string({ unit: 'binary' }).filter((text) => text !== '__proto__');
 }
 
-/** A function says nothing of what it accepts, so each that the table uses has its values here. */
+/** A parser does not reveal which values it accepts, so each parser of the table has its values here. */
 function parsedValue(parse: (value: unknown) => unknown): fc.Arbitrary<unknown> {
   const values = PARSED.get(parse);
   if (values === undefined)

@@ -158,7 +158,7 @@ describe('encoded messages survive the round trip', () => {
 });
 
 describe('everything that the codec accepts fits into a frame', () => {
-  /** The open value that lies deepest in its message. */
+  /** The most deeply nested open value of any message. */
   const endedWith = (value: unknown): Message => ({
     type: 'ended',
     report: 1,

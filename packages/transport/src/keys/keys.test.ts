@@ -141,7 +141,7 @@ describe('the key of one worker', () => {
     const revoked = removeKey(files, 'w7')!;
     expect(updated(member, revoked)).toBeUndefined();
     expect(keyRing(revoked.central, 'test').members.size).toBe(0);
-    // An earlier key of the same name is not that of a later one.
+    // An earlier key with the same name differs from a later one.
     expect(updated(member, addMember(files, { role: 'worker', name: 'w7' }).files)).toBeUndefined();
   });
 

@@ -51,7 +51,7 @@ describe.each([
 });
 
 test('a peer that disconnects while another one is silent is not counted', async () => {
-  // Time enough for the client to shake hands on a machine that has much to do.
+  // Time for the client's handshake on a busy machine.
   const central = await mailboxes.open({ limits: { handshakeTimeoutMs: 2_500 } });
   const { rejections } = central.counters;
   const inbox = new Inbox(central);

@@ -5,7 +5,7 @@ import { parseEndpoint } from './endpoint.js';
 const SIGNATURE = 0xff;
 
 /**
- * Result of a new connection: a process that speaks our protocol sends its greeting at once; a process that hangs sends
+ * Result of a new connection: a process that speaks our protocol sends its greeting immediately; a process that hangs sends
  * nothing; a proxy without a backend closes the connection; nothing listens; or there is no route.
  */
 export type Reception = 'greeting' | 'silence' | 'closed' | 'refused' | 'unreachable';

@@ -172,7 +172,7 @@ describe('with keys', () => {
     new Inbox(member);
     tell(member, party(central.endpoint, 'central'), ['hello']);
     await inbox.until(1);
-    // A peer that has never sent anything is not missed.
+    // A peer that has never sent anything is not reported as lost.
     const answers = new Inbox(member, 1);
     central.send(0, central.directory.intern(`${member.process}/1`), ['welcome']);
     await answers.until(1);
@@ -202,7 +202,7 @@ describe('with keys', () => {
     ];
     for (const name of names) await impostor(central.endpoint, 'central', name).send(frame);
     await expect.poll(() => central.counters.refused.unknownSender).toBe(names.length);
-    // Its own name is signed by its own key, and that of a worker is not.
+    // A client key signs the client's name, and not the name of a worker.
     const client = await open('client');
     tell(client, `${central.endpoint}!*/0`, ['submit']);
     await inbox.until(2);
@@ -232,7 +232,7 @@ describe('with keys', () => {
     const atScheduler = new Inbox(scheduler);
     tell(central, `${scheduler.process}/0`, ['first']);
     await atScheduler.until(1);
-    // A worker that says that it lives where central does.
+    // A worker that claims central's endpoint.
     const liar = await open('worker', keys, { advertise: central.endpoint });
     tell(liar, `${scheduler.process}/0`, ['I am here now']);
     await atScheduler.until(2);
@@ -336,7 +336,7 @@ describe('the individual key of a client', () => {
       ]),
     );
     expect(keysOf).toEqual({ mine: expect.objectContaining({ name: 'ci', rights: ['submit'] }) });
-    // Signed by the key for all, under the name of the one that is its own.
+    // Signed by the shared key, under the name of an individual key.
     const [all] = keyRing(files.client, 'test').generations;
     const process = `client:ci.${'x'.repeat(21)}!i1`;
     const said = Buffer.from(`goshawk.introduction/1\n${process}\ncentral\n`);
@@ -379,7 +379,7 @@ describe('the individual key of a client', () => {
     let now = files;
     for (let step = 1; step <= 3; step++) {
       now = rotate(now).files;
-      // One after the other, as files are brought to machines.
+      // Processes get the new key file one after another, as when an operator copies it.
       for (const [mailbox, role] of [
         [central, 'central'],
         [worker, 'worker'],
@@ -522,7 +522,7 @@ describe('the key of one process', () => {
       await socket.send(frame);
     }
     await expect.poll(() => central.counters.refused.unknownSender).toBe(claims.length);
-    // The address of another worker, under its own name, supersedes nobody.
+    // A worker that claims another worker's address under its own name does not supersede that worker.
     const liar = await member(w8!, { advertise: victim.endpoint });
     tell(liar, party(central.endpoint, 'central'), ['register']);
     await inbox.until(2);

@@ -114,7 +114,7 @@ test('followers of a killed central are notified by their connections, once per 
     await disconnected;
     expect(heard[round]).toBe(`${central.name}/0`);
   }
-  // Nothing of the scheduler, and nothing of the attempts to reach somebody who is not there.
+  // No line is about the scheduler, or about attempts to reach a party that does not exist.
   expect(heard).toHaveLength(2);
 });
 
@@ -157,7 +157,7 @@ test('a process that is too busy to read survives the disconnection of its sende
   const toBusy = leaving.directory.intern(`${busy.name}/0`);
   leaving.send(0, toBusy, ['before']);
   await inbox.until(1);
-  // ZeroMQ reads no more once so many frames wait; longer than any interval at which it might look after a connection.
+  // ZeroMQ stops reading after this many frames. The pause is longer than any of its periodic checks.
   leaving.send(0, toBusy, [12_000]);
   for (let frame = 0; frame < 4 * DEFAULT_LIMITS.highWaterMark; frame++) {
     leaving.send(0, toBusy, ['a frame']);

@@ -341,7 +341,7 @@ describe('peers that fail', () => {
     await nextTurn();
     a.send(0, toFirst, ['waits behind what waits for a connection']);
 
-    // Somebody who claims the endpoint without listening there, so that nothing can leave meanwhile.
+    // A peer that claims the endpoint without listening there, so that no message can be sent to it.
     const second = new Dealer({ routingId: `${endpoint}!second`, linger: 0 });
     second.connect(a.endpoint);
     await second.send(packFrame('*', [[0, 0, []]]));
@@ -626,7 +626,7 @@ describe('connections', () => {
 
   test('of a client to a process that is gone are closed', async () => {
     const [stays, goes] = [await mailboxes.open(), await mailboxes.open()];
-    // A busy machine hears late of connections that stand.
+    // A busy machine notices established connections late.
     const client = await mailboxes.openClient({ limits: { idleMs: 1_000 } });
     const inboxes = [stays, goes].map((mailbox) => new Inbox(mailbox));
     for (const { endpoint } of [stays, goes])
@@ -640,7 +640,7 @@ describe('connections', () => {
   });
 });
 
-/** Turns the event loop until something is so; the test's own time limit ends it otherwise. */
+/** Runs the event loop until the condition holds, or until the test times out. */
 async function untilTrue(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
 }

@@ -225,7 +225,7 @@ export class Mailbox {
   }
 
   /**
-   * Sends one message. The body is encoded at once and may be changed afterwards.
+   * Sends one message. The body is encoded immediately and may be changed afterwards.
    *
    * @param fromIndex the sending party, which receives replies
    * @param mayWait send it with the next message to that process, or after 20 ms, to save the process a wake-up
@@ -243,7 +243,7 @@ export class Mailbox {
 
   /**
    * Replaces the keys of this process. Peers with a revoked key lose their connection, and all others reconnect; newly admitted
-   * peers can connect at once.
+   * peers can connect immediately.
    *
    * @throws RangeError for keys of another role, or of another process
    */

@@ -20,7 +20,7 @@ class Bench {
     return shutMs;
   }
 
-  /** Grows by steps of so many MiB. @returns how often connections were cut */
+  /** Grows in steps of this many MiB. @returns how often connections were cut */
   grow(stepMebi: number, steps: number, options = {}): number {
     let cuts = 0;
     for (let i = 0; i <= steps; i++) if (this.look(100 + i * stepMebi, 50, options) !== undefined) cuts++;

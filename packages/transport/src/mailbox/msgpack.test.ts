@@ -144,7 +144,7 @@ describe('values', () => {
 describe('bytes of other processes', () => {
   const one = [0x93, 1, 2, 3];
 
-  /** Each is one of the ways in which MessagePack libraries let bytes define, refer or construct. */
+  /** Each uses a feature by which MessagePack libraries let bytes define records, refer to values or construct objects. */
   const extensions: readonly (readonly [string, readonly number[]])[] = [
     ['a record definition (fixext 1)', [0xd4, 0x72, 0x40, 0x92, 0xa1, 0x61, 0xa1, 0x62, 1, 2]],
     ['a record definition (fixext 2)', [0xd5, 0x72, 0x40, 0x00, 0x92, 0xa1, 0x61, 0xa1, 0x62, 1, 2]],

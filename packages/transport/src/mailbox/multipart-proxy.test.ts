@@ -43,7 +43,7 @@ async function cluster(isKeyed: boolean): Promise<{ central: Mailbox; client: Ma
   return { central, client };
 }
 
-/** Asks until it is answered: what is on its way when connections are cut is lost. */
+/** Repeats a request until it is answered, because messages in flight are lost when connections are cut. */
 async function expectAnswered({ central, client }: { central: Mailbox; client: Mailbox }, inbox: Inbox) {
   const count = inbox.received.length + 1;
   const to = client.directory.intern(`${central.endpoint}!*/0`);
@@ -94,7 +94,7 @@ describe.runIf(CAN_PROXY)('after a peer has sent a multipart message', () => {
         await expect.poll(() => both.central.counters.refused.malformed).toBeGreaterThan(before);
         await expectAnswered(both, inbox);
       }
-      // The guard cuts one connection at a time, and not all with it. (Memory of the test may blow the breaker besides.)
+      // The guard cuts only this connection, not all of them. (The test's memory may also trip the breaker.)
       expect(both.central.counters.cuts).toBeLessThanOrEqual(2);
     });
   }

@@ -44,7 +44,7 @@ test('a peer is found if it connects at the moment when its name is looked up ag
     for (const end = performance.now() + ms; performance.now() < end; );
   };
   vi.spyOn(dns as unknown as { lookup: () => Promise<object[]> }, 'lookup').mockImplementation(() => {
-    // ZeroMQ connects meanwhile, and the timer of the next look is due before Node hears of that.
+    // ZeroMQ connects during this pause, and the timer of the next check is due before Node processes the event.
     setImmediate(standStill, 50);
     return Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
   });

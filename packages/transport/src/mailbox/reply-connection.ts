@@ -6,7 +6,7 @@ import type { ThrottledLog } from './log.js';
 /**
  * Sends frames to a client over the connection that the client made to this process.
  *
- * All clients share the ROUTER, which is set to fail at once rather than block (`socket-options.ts`), so sends never overlap, and
+ * All clients share the ROUTER, which is set to fail immediately rather than block (`socket-options.ts`), so sends never overlap, and
  * a client that does not read delays no other.
  */
 export class ReplyConnection implements Connection {

@@ -19,7 +19,7 @@ export interface SocketReader {
 /** The socket through which a process receives. */
 export interface InboundSocket {
   readonly closed: boolean;
-  /** Rejects at once, with ZeroMQ's code, if the peer is gone or does not read. */
+  /** Rejects immediately, with ZeroMQ's code, if the peer is gone or does not read. */
   send(routingId: string, frame: Buffer): Promise<void>;
   /** @param lingerMs time for sending what is queued */
   close(lingerMs?: number): void;

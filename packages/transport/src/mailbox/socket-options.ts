@@ -8,7 +8,7 @@ export const KEYLESS_DOMAIN = 'keyless';
 
 /**
  * All ZeroMQ socket options, in one place. Linger is 0, so that a process that exits without closing its
- * mailbox exits at once; closing sets a bounded time. Sockets limit frames, too: ZeroMQ drops a peer that
+ * mailbox exits immediately; closing sets a bounded time. Sockets limit frames, too: ZeroMQ drops a peer that
  * announces a larger one before allocating memory. That limit is twice the mailbox's, so that slightly
  * oversized frames can be logged with their sender. Peers on dead machines are detected by TCP keepalive, not
  * by ZeroMQ's heartbeats: with those, libzmq 4.3.5 aborts with an assertion (`!_io_error`) if a heartbeat is
@@ -44,7 +44,7 @@ export interface Keyed {
  * Options of the listening socket.
  *
  * - handover: a peer that reconnects under its name replaces its broken connection;
- * - mandatory, without a send timeout: a reply to a client that is gone or full fails at once and for that
+ * - mandatory, without a send timeout: a reply to a client that is gone or full fails immediately and for that
  *   client alone, instead of vanishing or delaying replies to others;
  * - a client that does not read loses its connection after `keepaliveTimeoutMs`, with its queue: the system
  *   treats a zero window as no answer;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A relay to an endpoint of this machine that keeps what passes, in both directions. */
+/** A relay to a local endpoint that records the bytes in both directions. */
 export interface Tap {
   readonly endpoint: string;
   captured(): Buffer;

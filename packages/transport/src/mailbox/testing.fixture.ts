@@ -4,7 +4,7 @@ import { Mailbox, type MailboxOptions } from './mailbox.js';
 
 /** Shared test helpers: frames, mailboxes that close at the end, and waiting for messages. */
 
-/** One frame to a target, of a sender that says its incarnation or does not. */
+/** Packs a frame for a target. @param incarnation of the sender, if the frame states it */
 export function packFrame(target: string, mail: readonly Mail[], sender: string | null = null): Buffer {
   const frames: PackedFrame[] = [];
   const writer = new FrameWriter(sender, DEFAULT_LIMITS, (frame) => frames.push(frame));
@@ -63,7 +63,7 @@ export interface Received {
   readonly body: unknown;
 }
 
-/** A party that keeps what it receives, and can be waited for. */
+/** A party that records the messages it receives, and lets a test wait for them. */
 export class Inbox {
   readonly received: Received[] = [];
   readonly #waiting: { count: number; resolve: () => void }[] = [];

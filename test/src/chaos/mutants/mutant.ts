@@ -7,7 +7,7 @@ export interface Mutant {
   readonly shared?: true;
   /** Whether clusters without faults should find it. */
   readonly faultFree?: true;
-  /** It is looked for by who says anything to anybody, and not by clusters in which everything goes wrong. */
+  /** Whether hostile peers should find it, which send arbitrary messages, rather than clusters with faults. */
   readonly hostile?: true;
   /** The first seed that found it; a test plays it and some later ones. */
   readonly seed?: number;

@@ -28,7 +28,7 @@ export const STEPS: readonly Behaviour[] = [
     name: 'all that happens at once happens one after the other, and time does not go back meanwhile',
     prove(stand) {
       const recorders = [1, 2, 3].map((number) => stand.recorder(`w${number}`, 2));
-      // The stand looks at the time of each step, and at whether another machine is at work.
+      // The test stand checks the time of each step, and that no other machine runs during it.
       for (const recorder of recorders) {
         recorder.on = (what, now) => {
           if (recorder.happened.length > 40) return;

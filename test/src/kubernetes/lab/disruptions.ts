@@ -64,7 +64,7 @@ export async function evictSchedulers(lab: Lab): Promise<void> {
   await lab.untilReady();
 }
 
-/** A node's worker leaves when its label says so, and returns automatically. */
+/** A label removes a node's worker, and removing the label restores it. */
 export async function excludeNode(lab: Lab): Promise<void> {
   lab.transcript.heading('a node left out, and taken back');
   await lab.kubectl(['label', 'node', NODE, 'goshawk/worker=false']);

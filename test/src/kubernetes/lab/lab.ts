@@ -46,7 +46,7 @@ export class Lab {
     return folder;
   }
 
-  /** Central is at a port of the node. */
+  /** Finds central, which listens on a port of the node. */
   async findCentral(): Promise<void> {
     const { stdout } = await this.kubectl(
       ['get', 'node', NODE, '-o', 'jsonpath={.status.addresses[?(@.type=="InternalIP")].address}'],
@@ -132,7 +132,7 @@ interface RawPod {
   readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-/** @throws what to say when it is not so */
+/** @throws Error with the given message if the condition is false */
 export function check(isSo: boolean, otherwise: string): asserts isSo {
   if (!isSo) throw new Error(otherwise);
 }

@@ -36,7 +36,7 @@ export class OneNode {
 
   readonly api = 'https://127.0.0.1:6443';
 
-  /** It has signed itself. */
+  /** The certificate is self-signed. */
   get certificate(): string {
     return join(this.#folder, 'run/certs/apiserver.crt');
   }
@@ -49,7 +49,7 @@ export class OneNode {
     return file;
   }
 
-  /** Builds what is missing, of the image from this checkout, and starts the cluster. */
+  /** Builds missing binaries and the image of this checkout, and starts the cluster. */
   async start(): Promise<void> {
     if (!BINARIES.every((name) => existsSync(join(this.#folder, 'bin', name)))) {
       await this.#tool('kubernetes/build.sh', [this.#folder], {});
@@ -60,7 +60,7 @@ export class OneNode {
     await this.#tool('kubernetes/up.sh', [this.#folder], { PAUSE_BASE: base });
   }
 
-  /** The kubelet's folder is a mount itself, which the script leaves. */
+  /** The kubelet's folder is itself a mount, which the script leaves in place. */
   async stop(): Promise<void> {
     await this.#transcript.run('bash', [join(TOOLS, 'kubernetes/down.sh'), this.#folder], { shown: '' });
     const folder = join(this.#folder, 'run');

@@ -12,7 +12,7 @@ export interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Tells the command to end. */
   readonly signal?: AbortSignal;
-  /** How the command is shown; as it is by default, and not at all when it is empty. */
+  /** Text to show for the command. Default: the command itself; empty: nothing. */
   readonly shown?: string;
   /** Selects the output to show; all of it by default. */
   readonly output?: (stdout: string) => string;

@@ -44,7 +44,7 @@ export class JobState {
   /** Critical path of the whole job at its arrival. ms */
   criticalPathMs: Millis = 0;
   plan: KeptPlan | undefined;
-  /** The job has changed since the last check. */
+  /** Whether the job has changed since the last check. */
   isChanged = true;
   /** Tasks that started or ended since the last plan, and those that deviated from it. */
   changes = 0;

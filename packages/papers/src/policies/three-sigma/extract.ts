@@ -117,7 +117,7 @@ function pathFrom(
   /** How each gang was reached: by giving up nodes of that partition to the previous gang. */
   const reachedBy = new Map<number, Step | undefined>([[from, undefined]]);
   const seen = new Set<number>();
-  // Iteration over a map includes entries added meanwhile: breadth-first search.
+  // Breadth-first search: iteration over a map includes entries that are added during it.
   for (const gang of reachedBy.keys()) {
     const { partitions } = gangs[gang]!.space;
     const best = partitions.reduce((most, x) => (most < 0 || left[x]! > left[most]! ? x : most), -1);

@@ -32,7 +32,7 @@ class Bench {
   readonly books = new ClusterBooks();
   readonly policy: CentralPolicy;
   readonly #hasSolver: boolean;
-  /** Preempted tasks keep running. */
+  /** Whether preempted tasks keep running. */
   mute = false;
   #solves = 0;
   #jobs = 0;
