@@ -54,7 +54,7 @@ export function readMeasurements(): Map<string, Measurement> {
 function problemOf(value: Measurement): string | undefined {
   const keys = Object.keys(value);
   const missing = REQUIRED.find((key) => !keys.includes(key));
-  if (missing !== undefined) return `"${missing}" is missing; null is what nobody knows`;
+  if (missing !== undefined) return `"${missing}" is missing; null: not recorded`;
   const unknown = keys.find((key) => !REQUIRED.includes(key) && key !== 'notes');
   if (unknown !== undefined) return `"${unknown}" is no field of a measurement`;
   if (!GROUPS.includes(value.group)) return `"group" is one of ${GROUPS.join(', ')}`;

@@ -21,7 +21,7 @@ export const autoscaleKubernetesCommand = defineCommand({
   ],
   options: {
     ...SCALE_OPTIONS,
-    cpus: { ...CPUS_OPTION, describe: 'CPUs of each pool worker, until the first one has joined' },
+    cpus: { ...CPUS_OPTION, describe: 'CPUs assumed for each pool worker until the first one has joined' },
     namespace: {
       type: 'text',
       value: 'NAME',

@@ -11,7 +11,7 @@ const COLUMNS: readonly Column[] = [
 
 export const clustersCommand = defineCommand({
   name: 'clusters',
-  describe: 'list your clusters that `goshawk up` runs on this machine',
+  describe: 'list your clusters on this machine that were started with `goshawk up`',
   examples: [['goshawk clusters', 'also show which cluster commands in this folder use']],
   options: {},
   async run(context) {

@@ -52,7 +52,7 @@ export const jobsCommand = defineCommand({
       type: 'count',
       flagOnly: true,
       default: 0,
-      describe: 'skip this many jobs, to continue a truncated list; with --all',
+      describe: 'skip this many jobs, to continue a truncated list; requires --all',
     },
   },
   async run(context, options, { words }) {

@@ -253,7 +253,7 @@ async function claimedFolder(dataFolder: string, url: () => string | undefined):
     );
   }
   return claimFolder(dataFolder, {
-    about: () => url() ?? 'which is starting',
+    about: () => url() ?? 'it is starting',
     inUse: (folder, owner) =>
       new InputError(
         'already-up',
@@ -282,8 +282,8 @@ function announce(context: Context, { cluster, keys, dataFolder, policy, httpAt,
   );
   if (page !== undefined) context.note(`its web page is at ${page}`);
   if (httpAt !== undefined)
-    context.note(`metrics of central are at ${httpAt}/metrics, those of all at ${httpAt}/targets`);
-  if (tokenFile !== undefined) context.note(`they need the token in ${tokenFile} (Authorization: Bearer …)`);
+    context.note(`central’s metrics are at ${httpAt}/metrics; ${httpAt}/targets lists the addresses of all processes`);
+  if (tokenFile !== undefined) context.note(`HTTP requests need the token in ${tokenFile} (Authorization: Bearer …)`);
   context.note(cutoffLine(policy));
   context.note(
     keys === undefined

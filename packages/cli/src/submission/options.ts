@@ -285,7 +285,7 @@ const AFTERWARDS = {
 const IGNORED = Object.fromEntries(
   Object.entries(AFTERWARDS).map(([name, spec]) => [
     name,
-    { ...spec, rare: true, describe: 'ignored; accepted because submit accepts it' },
+    { ...spec, rare: true, describe: 'ignored; accepted so that `plan` takes the arguments of `submit`' },
   ]),
 ) as unknown as typeof AFTERWARDS;
 

@@ -138,7 +138,7 @@ export const RUN_AS_OPTION = {
   choices: ['self', 'user', 'sandbox'],
   value: 'HOW',
   describe:
-    'account and isolation of commands: the worker’s account (self), the account with the name of the submitter’s key (user; the worker must be root), or a bubblewrap sandbox (sandbox)',
+    'account and isolation of commands. self: the worker’s account; user: the account with the name of the submitter’s key (the worker must be root); sandbox: a bubblewrap sandbox',
 } as const;
 
 export const NETWORK_OPTION = {
@@ -208,7 +208,7 @@ export const SCHEDULER_OPTIONS = {
     value: 'FILE',
     rare: true,
     describe:
-      'module of a custom estimator; must be at the same path as on central, which selects the estimator',
+      'module of a custom estimator, at the same path as on central; central selects the estimator',
   },
   activeJobsMax: {
     type: 'count',
@@ -249,7 +249,7 @@ export const WORKER_OPTIONS = {
     min: 1,
     rare: true,
     describe:
-      'number of workers that share the CPUs, memory and GPUs of this machine equally (default: those of this process)',
+      'number of workers on this machine, which share its CPUs, memory and GPUs equally (default: the workers of this process)',
   },
   dataFolder: {
     type: 'text',
@@ -276,13 +276,13 @@ export const WORKER_OPTIONS = {
     type: 'texts',
     value: 'PATH',
     describe:
-      'allow only this command (absolute path), without the job’s environment variables; --module-only allows modules; repeatable',
+      'allow only this command (absolute path), and without the job’s environment variables; add --module-only to allow modules, too; repeatable',
   },
   moduleOnly: {
     type: 'texts',
     value: 'PATH',
     describe:
-      'allow only this module or the modules in this folder (absolute path); --exec-only allows commands; repeatable',
+      'allow only this module, or the modules in this folder (absolute path); add --exec-only to allow commands, too; repeatable',
   },
   module: { type: 'flag', default: true, describe: 'run functions of modules (off: --no-module)' },
   ...DAEMON_OPTIONS,

@@ -26,7 +26,7 @@ export const REFERENCES: Readonly<Record<string, Reference>> = {
   },
   omniscient: {
     about:
-      'goshawk with known run times and no network delay, whatever the estimator; it shows how much better estimates and a faster network could gain',
+      'goshawk with known run times and no network delay, which shows what better estimates and a faster network could gain',
     shape: (options) => ({
       ...options,
       estimator: 'oracle',

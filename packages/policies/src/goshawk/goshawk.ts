@@ -249,7 +249,7 @@ type ShareBy = 'user' | 'none';
 const SHARE_BY: PolicyOption<ShareBy> = {
   default: 'user',
   choices: ['user', 'none'],
-  help: 'who gets equal (weighted) shares: users, or nobody',
+  help: 'unit of fair sharing: user, or none',
 };
 
 export const goshawk: PolicyModule<{ readonly shareBy: ShareBy }> = {
