@@ -52,7 +52,7 @@ export const jobsCommand = defineCommand({
       type: 'count',
       flagOnly: true,
       default: 0,
-      describe: 'skip this many jobs, to continue a truncated list; requires --all',
+      describe: 'skip this many jobs, to continue a truncated list',
     },
   },
   async run(context, options, { words }) {

@@ -26,7 +26,8 @@ export const logsCommand = defineCommand({
       type: 'count',
       alias: 'n',
       flagOnly: true,
-      describe: 'only the last N lines of each task, and the last N lines of its stderr even if they are earlier',
+      describe:
+        'only the last N lines of each task, and the last N lines of its stderr even if they are earlier',
     },
     escapes: {
       type: 'flag',

@@ -282,8 +282,11 @@ function announce(context: Context, { cluster, keys, dataFolder, policy, httpAt,
   );
   if (page !== undefined) context.note(`its web page is at ${page}`);
   if (httpAt !== undefined)
-    context.note(`central’s metrics are at ${httpAt}/metrics; ${httpAt}/targets lists the addresses of all processes`);
-  if (tokenFile !== undefined) context.note(`HTTP requests need the token in ${tokenFile} (Authorization: Bearer …)`);
+    context.note(
+      `central’s metrics are at ${httpAt}/metrics; ${httpAt}/targets lists the addresses of all processes`,
+    );
+  if (tokenFile !== undefined)
+    context.note(`HTTP requests need the token in ${tokenFile} (Authorization: Bearer …)`);
   context.note(cutoffLine(policy));
   context.note(
     keys === undefined

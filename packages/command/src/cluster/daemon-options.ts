@@ -207,8 +207,7 @@ export const SCHEDULER_OPTIONS = {
     type: 'text',
     value: 'FILE',
     rare: true,
-    describe:
-      'module of a custom estimator, at the same path as on central; central selects the estimator',
+    describe: 'module of a custom estimator, at the same path as on central; central selects the estimator',
   },
   activeJobsMax: {
     type: 'count',
