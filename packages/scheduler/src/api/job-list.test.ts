@@ -151,6 +151,16 @@ describe('a list of jobs', () => {
     );
   });
 
+  test('has jobs on each of its pages, although sums of times are rounded', () => {
+    const time = fc.integer({ min: 0, max: 1e9 }).map((at) => at / 1_013);
+    fc.assert(
+      fc.property(fc.array(fc.tuple(time, time), { minLength: 2, maxLength: 5 }), (times) => {
+        const log = times.map(([acceptedAt, ranMs], number) => ({ ...cancelled(number, ranMs), acceptedAt }));
+        expect(listed(log, ask({ jobsMax: 1 })).jobs).toHaveLength(1);
+      }),
+    );
+  });
+
   test('begins with active jobs, oldest first, and continues with ended ones, latest first', () => {
     const job = (number: number, state: JobState, acceptedAt: number, ranMs = 0): Logged => ({
       ...{ number, state, acceptedAt, ranMs, name: 'x', user: undefined, isAway: number % 2 === 0 },

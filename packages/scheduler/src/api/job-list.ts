@@ -103,7 +103,8 @@ export function listJobs(
   const completeAt: JobPlace | undefined =
     completeTo === Number.NEGATIVE_INFINITY
       ? undefined
-      : { ended: true, at: Math.max(0, completeTo + wallOffsetMs), id: LAST_ID };
+      : // Places of listed jobs may be rounded down, and all other ends are a tie's length earlier.
+        { ended: true, at: Math.max(0, completeTo + wallOffsetMs - TIE_MS / 2), id: LAST_ID };
   // Compares rounded times, as the next page does.
   const isComplete = (job: JobSummary) =>
     completeAt === undefined || comparePlaces(placeOfJob(job), completeAt) <= 0;
