@@ -187,10 +187,13 @@ if (values.write !== undefined) {
       'Eight slots in two processes. W1: 200 jobs of 100 tasks that do nothing, all at once; W1b: 5,000 jobs of one, and again; W2: one job at a time; ' +
       'W3: 300 jobs of four tasks of 50 ms at load 0.9, the delay beyond the run time of a task, compared with one ideal queue; programs: 400 times /bin/true; ' +
       'calls: 2,000 of a module, and again. On disk are Goshawk, BullMQ on disk (appendfsync always) and graphile-worker; the others store nothing. ' +
-      'The floor is ZeroMQ and msgpack with a broker; bare is spawn and Piscina. Slurm has fewer jobs, and in W3 20 jobs with tasks of 5 s. ' +
       'Medians of interleaved rounds, ratios within a round.',
     commands: [`npm run bench -- peers -- ${process.argv.slice(2).join(' ')}`],
-    notes: names.map((name) => `${name}: ${versions[name]}.`),
+    notes: [
+      'The floor is ZeroMQ and msgpack with a broker; bare is spawn and Piscina.',
+      'Slurm has fewer jobs, and in W3 20 jobs with tasks of 5 s.',
+      ...names.map((name) => `${name}: ${versions[name]}.`),
+    ],
     tables,
   });
 }

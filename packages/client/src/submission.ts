@@ -19,7 +19,7 @@ import { type Session, someSchedulers } from './session.js';
 export type JobSubmission = Omit<JobInput, 'after' | 'afterOk'> & {
   /** Jobs that must have ended, successfully or not, before it starts: handles or ids. */
   readonly after?: readonly (string | { readonly id: string })[] | undefined;
-  /** Jobs that must have completed; if one has not, this one is cancelled. */
+  /** Jobs that must have completed; if one fails or is cancelled, this one waits until a retry of it completes. */
   readonly afterOk?: readonly (string | { readonly id: string })[] | undefined;
   /** Idempotency key: the same key is the same job, however often it is submitted. 1 to 256 characters. Default: a random one. */
   readonly key?: string | undefined;
