@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { runGoshawk } from '@goshawk/cli/testing';
 import { type Cluster, connect } from '@goshawk/client';
 import { type BenchResult, percentilesOf, printReport, result } from './bench-report.js';
+import { inLanes } from './daemons.js';
 import { processorTime, residentByKind } from './proc.js';
 import { Folder, note, readOptions } from './script.js';
 import { startUp } from './up.js';
@@ -51,16 +52,12 @@ process.exitCode = away === 0 ? 0 : 1;
 /** Submits jobs that take an hour. @returns the latencies, ms */
 async function submit(to: Cluster, jobs: number): Promise<number[]> {
   const latencies: number[] = [];
-  let left = jobs;
-  const lane = async (): Promise<void> => {
-    while (left-- > 0) {
-      const began = performance.now();
-      await to.submit({ name: 'wait', tasks: { count: options.tasks, run: { sleep: HOUR_MS } } });
-      latencies.push(performance.now() - began);
-      if (latencies.length % 5_000 === 0) note(`  ${latencies.length} of ${jobs} jobs submitted`);
-    }
-  };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
+  await inLanes(jobs, IN_FLIGHT, async () => {
+    const began = performance.now();
+    await to.submit({ name: 'wait', tasks: { count: options.tasks, run: { sleep: HOUR_MS } } });
+    latencies.push(performance.now() - began);
+    if (latencies.length % 5_000 === 0) note(`  ${latencies.length} of ${jobs} jobs submitted`);
+  });
   return latencies;
 }
 

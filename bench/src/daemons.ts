@@ -19,12 +19,17 @@ export async function until(isSo: () => boolean | Promise<boolean>, everyMs: Mil
 
 /** Runs jobs of empty tasks to completion, `atOnce` jobs at a time. */
 export async function runJobs(client: Cluster, jobs: number, tasks: number, atOnce: number): Promise<void> {
-  let left = jobs;
+  await inLanes(jobs, atOnce, async () => {
+    const job = await client.submit({ name: 'load', tasks: { count: tasks, run: { sleep: 0 } } });
+    await job.wait();
+  });
+}
+
+/** Calls `act` so many times in all, `lanes` calls at a time. */
+export async function inLanes(times: number, lanes: number, act: () => Promise<void>): Promise<void> {
+  let left = times;
   const lane = async (): Promise<void> => {
-    while (left-- > 0) {
-      const job = await client.submit({ name: 'load', tasks: { count: tasks, run: { sleep: 0 } } });
-      await job.wait();
-    }
+    while (left-- > 0) await act();
   };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  await Promise.all(Array.from({ length: lanes }, lane));
 }

@@ -10,18 +10,14 @@ import type { Incident } from './play.js';
 import type { Site } from './site.js';
 
 /** A cluster with a process that is killed, or hangs, and is then restarted. */
-function dies(
-  { name, how }: { readonly name: 'w1' | 's0' | 'central'; readonly how: 'SIGKILL' | 'SIGSTOP' },
-  alert: string,
-  cause: RegExp,
-  runbook: string,
-): Incident {
+function dies(name: 'w1' | 's0' | 'central', how: 'SIGKILL' | 'SIGSTOP', alert: string): Incident {
   const role = { w1: 'worker', s0: 'scheduler', central: 'central' }[name];
+  const why = how === 'SIGKILL' ? ENDED : HANGS;
   return {
     name: `${role}-${how === 'SIGKILL' ? 'killed' : 'hung'}`,
     alert,
-    cause,
-    runbook,
+    cause: name === 'central' ? new RegExp(`"event":"central-silent".*${why}`) : lost(role, name, why),
+    runbook: `goshawk ${role}`,
     async build(site) {
       await site.usual();
       return {
@@ -74,27 +70,15 @@ const lost = (role: string, name: string, why: string): RegExp =>
   new RegExp(`"event":"${role}-lost".*${role} ${name} is lost .*silent for .*${why}`);
 const ENDED = 'its process has ended';
 const HANGS = 'no process responds: it hangs';
-const CENTRAL_ENDED = /"event":"central-silent".*its process has ended/;
-const CENTRAL_HUNG = /"event":"central-silent".*no process responds: it hangs/;
 
 /** Incidents that page an operator. */
 export const INCIDENTS: readonly Incident[] = [
-  dies({ name: 'w1', how: 'SIGKILL' }, 'GoshawkWorkersLost', lost('worker', 'w1', ENDED), 'goshawk worker'),
-  dies({ name: 'w1', how: 'SIGSTOP' }, 'GoshawkWorkersLost', lost('worker', 'w1', HANGS), 'goshawk worker'),
-  dies(
-    { name: 's0', how: 'SIGKILL' },
-    'GoshawkSchedulerAway',
-    lost('scheduler', 's0', ENDED),
-    'goshawk scheduler',
-  ),
-  dies(
-    { name: 's0', how: 'SIGSTOP' },
-    'GoshawkSchedulerAway',
-    lost('scheduler', 's0', HANGS),
-    'goshawk scheduler',
-  ),
-  dies({ name: 'central', how: 'SIGKILL' }, 'GoshawkCentralAway', CENTRAL_ENDED, 'goshawk central'),
-  dies({ name: 'central', how: 'SIGSTOP' }, 'GoshawkCentralAway', CENTRAL_HUNG, 'goshawk central'),
+  dies('w1', 'SIGKILL', 'GoshawkWorkersLost'),
+  dies('w1', 'SIGSTOP', 'GoshawkWorkersLost'),
+  dies('s0', 'SIGKILL', 'GoshawkSchedulerAway'),
+  dies('s0', 'SIGSTOP', 'GoshawkSchedulerAway'),
+  dies('central', 'SIGKILL', 'GoshawkCentralAway'),
+  dies('central', 'SIGSTOP', 'GoshawkCentralAway'),
   partitioned('w1', 'GoshawkWorkersLost'),
   partitioned('s1', 'GoshawkSchedulerAway'),
   {

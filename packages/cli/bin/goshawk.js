@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // This file is separate from the compiled code so that npm can link it before the first build.
 const { existsSync } = require('node:fs');
-const Module = require('node:module');
 const { join } = require('node:path');
 
 const bundle = join(__dirname, '../bundle');
@@ -18,7 +17,7 @@ if (existsSync(join(bundle, 'main.cjs'))) {
   require('../bundle/main.cjs');
 } else if (existsSync(`${__dirname}/../dist/main.js`)) {
   // Node.js 22.1 and later.
-  if (isCaching) Module.enableCompileCache?.(join(caches, 'goshawk'));
+  if (isCaching) require('node:module').enableCompileCache?.(join(caches, 'goshawk'));
   void import('../dist/main.js');
 } else {
   process.stderr.write('goshawk: not built yet; run `npm run build` in the checkout first\n');

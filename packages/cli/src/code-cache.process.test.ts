@@ -2,10 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-
-const BIN = fileURLToPath(new URL('../bin/goshawk.js', import.meta.url));
+import { GOSHAWK } from './daemons.fixture.js';
 
 let home: string;
 beforeEach(() => {
@@ -16,7 +14,7 @@ afterEach(() => rmSync(home, { recursive: true }));
 function version(environment: NodeJS.ProcessEnv): string {
   const { NODE_COMPILE_CACHE: _, XDG_CACHE_HOME: __, ...inherited } = process.env;
   const env = { ...inherited, HOME: home, ...environment };
-  return execFileSync(process.execPath, [BIN, '--version'], { env, encoding: 'utf8' });
+  return execFileSync(process.execPath, [GOSHAWK, '--version'], { env, encoding: 'utf8' });
 }
 
 function cached(): Map<string, Buffer> {

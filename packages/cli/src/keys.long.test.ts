@@ -327,10 +327,10 @@ describe('goshawk up --secure', () => {
     for (const where of [[], ['--cluster', printed.cluster]]) {
       expect((await goshawk('submit', ...where, '--sleep', '1ms', '--wait')).exitCode).toBe(0);
     }
-    const stranger = await runGoshawk(['jobs', '--cluster', printed.cluster], {
+    const rejected = await runGoshawk(['jobs', '--cluster', printed.cluster], {
       XDG_STATE_HOME: '/nonexistent',
     });
-    expect(stranger.exitCode).toBe(3);
-    expect(stranger.stderr).toMatch(/accepts only clients with a key/);
+    expect(rejected.exitCode).toBe(3);
+    expect(rejected.stderr).toMatch(/accepts only clients with a key/);
   });
 });

@@ -10,10 +10,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, connect, type JobHandle, type TaskRow } from '@goshawk/client';
+import { freePort } from '@goshawk/journal/testing';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { TestCluster } from './test-cluster.fixture.js';
 
@@ -48,14 +48,6 @@ let victims: readonly {
 }[] = [];
 let httpPort = 0;
 let auditFolder = '';
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** @returns the error of a request, without the id of the job */
 async function errorOf(request: (job: JobHandle) => Promise<unknown>, job: JobHandle) {

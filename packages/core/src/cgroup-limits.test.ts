@@ -3,7 +3,13 @@ import { cgroupLimits } from './cgroup-limits.js';
 
 describe('limits of control groups', () => {
   const GIB = 1024 ** 3;
-  const limitsIn = (files: Readonly<Record<string, string>>) => cgroupLimits((path) => files[path]);
+  const limitsIn = (files: Readonly<Record<string, string>>) =>
+    cgroupLimits({
+      readFileSync(path) {
+        if (files[path] === undefined) throw new Error('ENOENT');
+        return files[path];
+      },
+    });
 
   test('of version 2, the smallest of a group and those that contain it', () => {
     const files = {

@@ -1,3 +1,8 @@
+/** The subset of `node:fs` used here; this package may not import it. */
+interface FileSystem {
+  readFileSync(path: string, encoding: 'utf8'): string;
+}
+
 /** Limits of control groups; infinite without any. */
 interface CgroupLimits {
   readonly cpus: number;
@@ -7,10 +12,15 @@ interface CgroupLimits {
 
 /**
  * Returns the limits of the control groups of this process and of those that contain them.
- *
- * @param read returns the text of a file; undefined if there is none
  */
-export function cgroupLimits(read: (path: string) => string | undefined): CgroupLimits {
+export function cgroupLimits(system: FileSystem): CgroupLimits {
+  const read = (path: string): string | undefined => {
+    try {
+      return system.readFileSync(path, 'utf8');
+    } catch {
+      return undefined;
+    }
+  };
   let [cpus, memory] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (const line of (read('/proc/self/cgroup') ?? '').split('\n')) {
     const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];

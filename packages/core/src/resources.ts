@@ -45,6 +45,11 @@ export function taken(demand: Resources, { cpu }: Resources): Resources {
 
 const ONE: Resources = Object.freeze({ cpu: 1 });
 
+/** CPUs of a task: one if it requests nothing. */
+export function cpusOf(demand: Resources): number {
+  return demand === NO_RESOURCES ? 1 : amountOf(demand, 'cpu');
+}
+
 /**
  * Adds `sign · demand` to `amounts` in place. Rounding prevents decimal fractions from leaving residues, with
  * which an exact fit would fail.

@@ -1,3 +1,4 @@
+import { CUT_SHORT } from './cut-short.js';
 import type { Outcome } from './fields/records.js';
 
 /**
@@ -74,10 +75,8 @@ export function isExcused(outcome: Outcome): boolean {
 
 /** The worker was stopped, the task was preempted, or another task is at fault. */
 const EXCUSES: ReadonlySet<string> = new Set([
-  'worker-stopped',
-  'worker-drained',
+  ...Object.values(CUT_SHORT).flatMap(({ kind, errorCode }) => (kind === 'lost' ? [errorCode] : [])),
   'executor-closed',
-  'preempted',
   LOST_BESIDE_ANOTHER,
   GANG_ENDED,
 ]);

@@ -3,7 +3,7 @@
  * from the system.
  */
 
-import { readFileSync } from 'node:fs';
+import fs from 'node:fs';
 import { totalmem } from 'node:os';
 import { cgroupLimits } from '@goshawk/core';
 
@@ -33,15 +33,7 @@ export function moduleHeapMiB(allowedBytes: number): number {
 
 /** Returns the memory that this process may use: that of the machine, or the least limit of its control groups. */
 export function allowedBytes(): number {
-  return Math.min(totalmem(), cgroupLimits(readText).memory);
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
+  return Math.min(totalmem(), cgroupLimits(fs).memory);
 }
 
 /** Check interval for modules' memory outside of the heap. */

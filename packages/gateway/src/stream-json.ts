@@ -57,15 +57,13 @@ export function streamJson(
       const { slots, partition } = view;
       const running = stream.loadOf(name, from, to);
       const shown = mostShown(barsByWorker.get(name)!, from, running.length);
-      /** In percent; null and −1 stay. */
-      const share = (tasks: number | null, of: number | null): number | null =>
-        tasks === null || of === null || of < 0
-          ? of
-          : Math.min(100, Math.round((100 * tasks) / Math.max(slots, of, 1)));
-      const busy = running.map((tasks) => share(tasks, tasks));
-      const hidden = running.map((tasks, at) =>
-        share(tasks === null ? null : Math.max(0, tasks - shown[at]!), tasks),
-      );
+      /** Running tasks except `excluded` ones, in percent; null and −1 stay. */
+      const share = (tasks: number | null, excluded: number): number | null =>
+        tasks === null || tasks < 0
+          ? tasks
+          : Math.round((100 * Math.max(0, tasks - excluded)) / Math.max(slots, tasks, 1));
+      const busy = running.map((tasks) => share(tasks, 0));
+      const hidden = running.map((tasks, at) => share(tasks, shown[at]!));
       return { name, slots, partition, state, busy, hidden };
     }),
     total: matching.length,

@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
-import type { JobNumber, JobRecord } from '@goshawk/core';
+import fs from 'node:fs';
+import { type JobNumber, type JobRecord, makeFolder } from '@goshawk/core';
 import { type Entry, GroupCommit } from './group-commit.js';
 import { LmdbStore } from './lmdb-store.js';
 import { readAgain } from './reading.js';
@@ -41,7 +41,7 @@ export class RecallCopy extends GroupCommit {
   /** A copy in this folder; undefined if its disk is full or read-only, so that owners keep the values in memory. */
   static ifPossible(folder: string): RecallCopy | undefined {
     try {
-      mkdirSync(folder, { recursive: true });
+      makeFolder(fs, folder);
       return freeBytesOf(folder) < ROOM_LIMITS.fullBelow ? undefined : new RecallCopy(folder);
     } catch {
       return undefined;
@@ -84,7 +84,7 @@ export class RecallCopy extends GroupCommit {
     return isSmall && this.#freeBytes(this.#folder) >= ROOM_LIMITS.fullBelow;
   }
 
-  /** Nothing can be recalled afterwards. */
+  /** Ends the copy; `recall` finds no record afterwards. */
   close(): Promise<void> {
     return this.end(async () => {
       await this.#writing?.catch(() => {});

@@ -2,7 +2,6 @@ import type {
   Address,
   Attributes,
   BatchPart,
-  FeasibleWorkers,
   Millis,
   Needs,
   Priority,
@@ -202,8 +201,6 @@ export interface ClusterView {
   /** Total capacity of the open workers. */
   readonly capacity: Vector;
   readonly jobs: Iterable<JobView>;
-  /** Tells which registered workers could run a task if they were empty. */
-  readonly feasible: FeasibleWorkers<WorkerView>;
   /** Incremented by every change. */
   readonly version: number;
 }

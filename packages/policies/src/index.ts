@@ -6,6 +6,7 @@ export * from './books/entries.js';
 export * from './contract.js';
 export { inOneLine } from './custom-policy.js';
 export * from './fitting.js';
+export * from './format-amounts.js';
 export * from './free-workers.js';
 export * from './planning-times.js';
 export * from './program.js';

@@ -2,12 +2,13 @@ import {
   DEFAULT_POLICY,
   parseJobSpec,
   RELIABLE_TIMINGS,
+  sumOf,
   type UserGrant,
   type UserGrants,
 } from '@goshawk/core';
 import { presetNamed } from '@goshawk/policies';
 import { expect, test } from 'vitest';
-import { type SimulatedEnd, Simulation } from './simulation.js';
+import { type SimulatedEnd, type SimulatedJob, Simulation } from './simulation.js';
 
 /** Shares are measured between these times, in which all users with a backlog have tasks waiting. ms */
 const [FROM, UNTIL] = [60_000, 260_000];
@@ -24,18 +25,13 @@ const GRANTS: UserGrants = new Map<string, UserGrant>([
   ['memory', { weight: 4, limits: { memory: 2 * 2 ** 30 } }],
 ]);
 
-interface Submission {
-  readonly submitMs: number;
-  readonly spec: ReturnType<typeof parseJobSpec>;
-}
-
 function submission(
   user: string,
   submitMs: number,
   count: number,
   sleep: number,
   more: object = {},
-): Submission {
+): SimulatedJob {
   return {
     submitMs,
     spec: parseJobSpec({ user, estimate: sleep, tasks: { count, run: { sleep } }, ...more }),
@@ -43,14 +39,14 @@ function submission(
 }
 
 /** Jobs of two users who need little, all over the time. */
-function modest(): Submission[] {
+function modest(): SimulatedJob[] {
   return Array.from({ length: 42 }, (_, i) => [
     submission('modest', 5_000 + i * 6_000, 1, 500),
     submission('frugal', 7_000 + i * 6_000, 2, 1_000),
   ]).flat();
 }
 
-function greedy(): Submission[] {
+function greedy(): SimulatedJob[] {
   return [
     submission('wide', 0, 1_400, 2_000),
     submission('double', 0, 2_800, 2_000),
@@ -63,8 +59,8 @@ function greedy(): Submission[] {
   ];
 }
 
-async function run(jobs: readonly Submission[]): Promise<SimulatedEnd<Submission>[]> {
-  const simulation = new Simulation<Submission>({
+async function run(jobs: readonly SimulatedJob[]): Promise<SimulatedEnd[]> {
+  const simulation = new Simulation({
     workers: WORKERS,
     slots: CPUS,
     capacity: { cpu: CPUS, memory: 8 * 2 ** 30 },
@@ -78,13 +74,13 @@ async function run(jobs: readonly Submission[]): Promise<SimulatedEnd<Submission
     network: { kind: 'constant', delayMs: 0.5 },
   });
   const sorted = jobs.toSorted((one, other) => one.submitMs - other.submitMs);
-  const ends: SimulatedEnd<Submission>[] = [];
+  const ends: SimulatedEnd[] = [];
   for await (const batch of simulation.run(sorted)) ends.push(...batch);
   return ends;
 }
 
 /** Seconds × CPUs of the user between two times. */
-function used(ends: readonly SimulatedEnd<Submission>[], user: string): number {
+function used(ends: readonly SimulatedEnd[], user: string): number {
   let ms = 0;
   for (const { job, startsMs, runsMs } of ends) {
     if (job.spec.user !== user) continue;
@@ -98,7 +94,7 @@ function used(ends: readonly SimulatedEnd<Submission>[], user: string): number {
 }
 
 /** The longest time from submission to the first start, by user. */
-function waits(ends: readonly SimulatedEnd<Submission>[], user: string): number {
+function waits(ends: readonly SimulatedEnd[], user: string): number {
   return Math.max(
     ...ends
       .filter(({ job }) => job.spec.user === user)
@@ -113,14 +109,14 @@ test('ten users with limits and backlogs get their shares, and modest ones do no
   const byUser = Object.fromEntries(
     [...GRANTS.keys(), 'modest', 'frugal'].map((user) => [user, used(ends, user) / seconds]),
   );
-  const total = Object.keys(BACKLOGS).reduce((sum, user) => sum + byUser[user]!, 0);
-  const weights = Object.values(BACKLOGS).reduce((sum, weight) => sum + weight, 0);
+  const total = sumOf(Object.keys(BACKLOGS), (user) => byUser[user]!);
+  const weights = sumOf(Object.values(BACKLOGS));
   for (const [user, weight] of Object.entries(BACKLOGS)) {
     const share = byUser[user]! / total / (weight / weights);
     expect([user, Math.abs(share - 1) < 0.05 ? 'fair' : share]).toEqual([user, 'fair']);
   }
   // Unused CPUs would also make shares fair.
-  expect(Object.values(byUser).reduce((sum, cpus) => sum + cpus, 0)).toBeGreaterThan(0.97 * WORKERS * CPUS);
+  expect(sumOf(Object.values(byUser))).toBeGreaterThan(0.97 * WORKERS * CPUS);
   expect(byUser.tasks).toBeLessThanOrEqual(3);
   expect(byUser.cores).toBeLessThanOrEqual(4);
   expect(byUser.memory).toBeLessThanOrEqual(2);

@@ -1,4 +1,4 @@
-import { type Address, amountOf, type Millis, NO_RESOURCES } from '@goshawk/core';
+import { type Address, cpusOf, type Millis, NO_RESOURCES } from '@goshawk/core';
 import { isTask, type KeptTask } from './ahead.js';
 import type { TaskRef } from './entry.js';
 import { giveBackTask } from './giving-back.js';
@@ -32,7 +32,7 @@ export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
   // A task for the announced slot would start, or be refused, immediately while another CPU is free in part.
   // A task without a CPU is reported at its end, because central knows only of the CPUs of announced slots.
   const demand = w.slots.entryAt(slot)?.demand ?? NO_RESOURCES;
-  const takesCpu = demand === NO_RESOURCES || amountOf(demand, 'cpu') > 0;
+  const takesCpu = cpusOf(demand) > 0;
   const isUseless = w.slots.isSharing && (w.slots.idleCount > 0 || !takesCpu);
   const mayAnnounce = !isUseless && w.takesWork && w.queue.isEmpty;
   if (!ahead.isAnnounced(slot) && mayAnnounce && w.finder?.pulls(now)) {

@@ -1,12 +1,4 @@
-import {
-  type Address,
-  amountOf,
-  type MessageOf,
-  type Millis,
-  NO_RESOURCES,
-  NOBODY,
-  pulls,
-} from '@goshawk/core';
+import { type Address, cpusOf, type MessageOf, type Millis, NOBODY, pulls } from '@goshawk/core';
 import { type Entry, entryOfGiven } from './entry.js';
 import type { WorkerState } from './state.js';
 
@@ -104,7 +96,7 @@ export class Pulling {
     const { match, long } = message;
     if (match > (this.#floor ?? 0) && !this.#heard.includes(match)) {
       const { slots } = this.#w;
-      const isFraction = message.demand !== NO_RESOURCES && amountOf(message.demand, 'cpu') < 1;
+      const isFraction = cpusOf(message.demand) < 1;
       this.#fractionsLeft = isFraction ? slots.count : Math.max(0, this.#fractionsLeft - 1);
       // Central cannot have more unconfirmed tasks that take a whole CPU than there are CPUs.
       const count = this.#fractionsLeft > 0 ? slots.count : slots.cpus;

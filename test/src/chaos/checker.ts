@@ -38,16 +38,16 @@ export class Checker {
   readonly #askedToCancel = new Set<string>();
   readonly #retried = new Set<string>();
   readonly #dead = new Set<string>();
-  /** By the same key, incarnations that were received before a later one. */
+  /** Holds earlier incarnations, by the same key. */
   readonly #superseded = new Set<string>();
-  /** By receiver and name of the sender, the latest incarnation from which a message was received. */
+  /** Maps receiver and name of a sender to the latest incarnation from which a message was received. */
   readonly #latest = new Map<string, number>();
   /** Counts of the current step. */
   #step = { stolen: 0, moved: 0 };
   #hasLostCentral = false;
   /** Attempts that an owner has assigned. */
   readonly #given = new Set<string>();
-  /** By job, its tasks that the disk records as completed. */
+  /** Maps a job to its tasks that the disk records as completed. */
   readonly #completed = new Map<string, Set<number>>();
   /** Disks that were lost, by the tag of their jobs. */
   readonly #lostTags = new Set<string>();

@@ -222,7 +222,7 @@ function withAppends(plan: Plan): Plan {
       appends.push(tasks.slice(first, first + size) as AppendedTask[]);
       first += size;
     }
-    // Nothing is appended after the job is closed.
+    // The last append closes the job, and may have no tasks.
     if (appends.length === 0 || draw.chance(0.2)) appends.push([]);
     return { ...order, job: { ...order.job, tasks: tasks.slice(0, has), open: OPEN }, appends };
   });

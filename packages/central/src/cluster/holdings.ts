@@ -14,7 +14,7 @@ type Holder = MessageOf<'limits'>['holders'][number];
 export class Holdings {
   #grants: UserGrants = new Map();
   #holders: readonly Holder[] = [];
-  /** By the tags of the schedulers, so that a restart or a takeover keeps them. */
+  /** Keyed by the tags of schedulers, so that a restart or a takeover keeps them. */
   readonly #byTag = new Map<string, readonly Held[]>();
   /** Whether any user has a limit. */
   isLimited = false;

@@ -1,4 +1,11 @@
-import { type Address, formatDuration, type MessageOf, type Millis, type Schedulers } from '@goshawk/core';
+import {
+  type Address,
+  formatDuration,
+  type MessageOf,
+  type Millis,
+  type Schedulers,
+  sumOf,
+} from '@goshawk/core';
 import type { CentralCounters, CentralEnvironment, LossCause } from '../contract.js';
 import {
   describeDrain,
@@ -389,39 +396,41 @@ export class Membership {
 
   /** Lets another scheduler take over the jobs of this one, whether it is present or not. */
   takeOver(from: Address, { request, scheduler: name }: MessageOf<'takeOverFrom'>, now: Millis): void {
-    if (name === ALL) return this.#takeAllOver(from, request, now);
-    const present = this.registry.schedulers.memberNamed(name);
-    const unowned = this.expected.unowned(now).filter((journal) => journal.name === name);
-    const gone = this.registry.schedulers.named(name);
-    if (gone === undefined && unowned.length > 0) {
-      for (const { tag } of unowned) this.#takeovers.want(tag);
-      this.#takeovers.look(now);
-      return this.#env.send(from, {
-        type: 'takeover',
-        request,
-        value: { scheduler: name, jobs: 0, schedulers: unowned.length, jobsUnknown: true },
-      });
+    const { schedulers } = this.registry;
+    const unowned = this.expected.unowned(now);
+    if (name === ALL) {
+      const away = schedulers.away.filter(({ epoch }) => epoch > 0);
+      return this.#reassign(from, request, name, away, unowned, now);
     }
+    const gone = schedulers.named(name);
+    const journals = unowned.filter((journal) => journal.name === name);
+    if (gone === undefined && journals.length > 0)
+      return this.#reassign(from, request, name, [], journals, now);
     if (gone === undefined || gone.epoch === 0) {
       const isMissing = this.expected.missing(now).some((missing) => missing.name === name);
       return this.#env.send(from, noTakeover(request, name, gone !== undefined || isMissing));
     }
-    this.#takeovers.want(gone.tag);
-    if (present !== undefined) this.#schedulerLost(present, 'takeover', now);
-    this.#takeovers.look(now);
-    const value = { scheduler: name, jobs: gone.jobs, schedulers: 1, jobsUnknown: undefined };
-    this.#env.send(from, { type: 'takeover', request, value });
+    if (gone.awaySince === undefined) this.#schedulerLost(gone, 'takeover', now);
+    this.#reassign(from, request, name, [gone], [], now);
   }
 
-  /** Gives all shared journals without an owner to other schedulers. */
-  #takeAllOver(from: Address, request: number, now: Millis): void {
-    const away = this.registry.schedulers.away.filter(({ epoch }) => epoch > 0);
-    const unowned = this.expected.unowned(now);
-    for (const { tag } of [...away, ...unowned]) this.#takeovers.want(tag);
+  /** Gives the jobs of schedulers, and journals that central has seen no scheduler of, to other schedulers. */
+  #reassign(
+    from: Address,
+    request: number,
+    scheduler: string,
+    gone: readonly SchedulerRecord[],
+    unowned: readonly { readonly tag: string }[],
+    now: Millis,
+  ): void {
+    for (const { tag } of [...gone, ...unowned]) this.#takeovers.want(tag);
     this.#takeovers.look(now);
-    const jobs = away.reduce((sum, gone) => sum + gone.jobs, 0);
-    const jobsUnknown = unowned.length > 0 || undefined;
-    const value = { scheduler: ALL, jobs, schedulers: away.length + unowned.length, jobsUnknown };
+    const value = {
+      scheduler,
+      jobs: sumOf(gone, ({ jobs }) => jobs),
+      schedulers: gone.length + unowned.length,
+      jobsUnknown: unowned.length > 0 || undefined,
+    };
     this.#env.send(from, { type: 'takeover', request, value });
   }
 

@@ -5,7 +5,7 @@ import type { Leases } from './leases.js';
 import type { SchedulerRecord, Schedulers } from './schedulers.js';
 
 interface Asked {
-  readonly whom: Address;
+  readonly successor: Address;
   readonly at: Millis;
 }
 
@@ -80,16 +80,18 @@ export class Takeovers {
   ): void {
     const before = this.#asked.get(tag);
     const isAsked =
-      before !== undefined && now - before.at <= this.#leaseMs && this.#schedulers.members.has(before.whom);
-    const whom = isAsked ? this.#schedulers.members.get(before.whom) : this.#leastLoaded();
-    if (whom === undefined) return;
+      before !== undefined &&
+      now - before.at <= this.#leaseMs &&
+      this.#schedulers.members.has(before.successor);
+    const successor = isAsked ? this.#schedulers.members.get(before.successor) : this.#leastLoaded();
+    if (successor === undefined) return;
     if (!isAsked) {
-      this.#asked.set(tag, { whom: whom.address, at: now });
+      this.#asked.set(tag, { successor: successor.address, at: now });
       // An assumption until its next report, so that the next takeover goes to another scheduler.
-      whom.jobs += jobs;
-      this.#env.happened?.({ kind: 'takeover-requested', scheduler: name, tag, by: whom.name, epoch });
+      successor.jobs += jobs;
+      this.#env.happened?.({ kind: 'takeover-requested', scheduler: name, tag, by: successor.name, epoch });
     }
-    this.#env.send(whom.address, { type: 'takeOver', name, tag, epoch });
+    this.#env.send(successor.address, { type: 'takeOver', name, tag, epoch });
   }
 
   /** Counts jobs that its process has already taken over. */

@@ -31,16 +31,9 @@ export const drainCommand = defineCommand({
     wait: { type: 'flag', flagOnly: true, describe: 'wait until no task runs on the workers' },
   },
   async run(context, options, { words }) {
-    if (options.undo && options.wait) {
-      throw new InputError('usage', 'drain: --undo and --wait cannot be used together', 'use one of them');
-    }
-    if (options.undo && options.deadline !== undefined) {
-      throw new InputError(
-        'usage',
-        'drain: --undo and --deadline cannot be used together',
-        'use one of them',
-      );
-    }
+    const other = options.wait ? '--wait' : options.deadline === undefined ? undefined : '--deadline';
+    if (options.undo && other !== undefined)
+      throw new InputError('usage', `drain: --undo and ${other} cannot be used together`, 'use one of them');
     await using cluster = await openCluster(context);
     const deadlineMs = options.deadline;
     const signal = context.interrupted;

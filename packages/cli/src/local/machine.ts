@@ -22,7 +22,7 @@ const NVIDIA_SMI_MS = 10_000;
  * CUDA_VISIBLE_DEVICES.
  */
 export async function detectMachine(environment: Variables): Promise<Machine> {
-  const limits = cgroupLimits(readText);
+  const limits = cgroupLimits(fs);
   return {
     cpus: Math.max(1, Math.floor(Math.min(availableParallelism(), limits.cpus))),
     memory: Math.floor(Math.min(totalmem(), limits.memory)),
@@ -31,14 +31,6 @@ export async function detectMachine(environment: Variables): Promise<Machine> {
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
-
-function readText(path: string): string | undefined {
-  try {
-    return fs.readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-}
 
 /** GPUs that CUDA_VISIBLE_DEVICES names. CUDA ignores everything from the first invalid name on, such as `-1`. */
 export function visibleGpus(text: string): readonly string[] {

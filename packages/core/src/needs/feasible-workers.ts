@@ -68,10 +68,9 @@ export class FeasibleWorkers<W extends Worker> {
     return this.#kindsFor(needs).some(({ workers }) => workers.size > 0);
   }
 
-  /** The workers that could run such a task, in order of id. */
-  for(needs: Needs): W[] {
-    const found = this.#kindsFor(needs).flatMap(({ workers }) => [...workers]);
-    return found.sort((one, other) => one.id - other.id);
+  /** The workers that could run such a task, in any order. */
+  *for(needs: Needs): Iterable<W> {
+    for (const { workers } of this.#kindsFor(needs)) yield* workers;
   }
 
   #kindsFor(needs: Needs): readonly Kind<W>[] {

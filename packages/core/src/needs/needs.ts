@@ -15,14 +15,9 @@ export class Needs {
     this.requires = requires;
   }
 
-  /** Nothing is requested, so every worker with a free CPU will do. */
+  /** Whether every worker with a free CPU will do, because nothing is requested. */
   get isPlain(): boolean {
     return this.demand === ONE_CPU && this.requires === undefined;
-  }
-
-  /** Whether it is not permitted at every worker. */
-  get isRestricted(): boolean {
-    return this.requires !== undefined;
   }
 
   /** Whether a task is permitted at the worker, regardless of room. */

@@ -265,7 +265,7 @@ function historyOf({ events }: WorkerDetail): HTMLElement {
 
 /** Seconds that running tasks keep when a worker is drained with a deadline. */
 const DEADLINE_SECONDS = 600;
-const DEADLINE = '10 minutes';
+const DEADLINE = counted(DEADLINE_SECONDS / 60, 'minute');
 
 function actionsOf({ name, state, busy, queued, tasks }: WorkerDetail): Action[] {
   const to = (verb: string, body?: unknown) => () =>

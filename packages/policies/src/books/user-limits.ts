@@ -112,10 +112,12 @@ export class RunningLimits {
    * @param show sets how many of a stage's tasks the policy sees
    */
   allot(feasible: FeasibleWorkers<BookedWorker>, show: (stage: BookedStage, tasks: number) => void): void {
+    // Showing tasks changes no worker.
+    const ranks = new Map<Needs, number>();
     for (const pool of this.#changed) {
       const jobs = this.#pools.get(pool);
       if (jobs === undefined) continue;
-      if (this.#allotPool(jobs, feasible, show)) this.#short.add(pool);
+      if (this.#allotPool(jobs, feasible, ranks, show)) this.#short.add(pool);
       else this.#short.delete(pool);
     }
     this.#changed.clear();
@@ -125,6 +127,7 @@ export class RunningLimits {
   #allotPool(
     jobs: ReadonlySet<BookedJob>,
     feasible: FeasibleWorkers<BookedWorker>,
+    ranks: Map<Needs, number>,
     show: (stage: BookedStage, tasks: number) => void,
   ): boolean {
     const accounts = new Map<string, Account>();
@@ -140,7 +143,7 @@ export class RunningLimits {
       for (const at of LIMITED.keys()) running[at] = used[at]!;
     waiting.sort((one, other) => orderOf(one.stage.job) - orderOf(other.stage.job));
     const short = isShort(waiting, (stage) => this.#amountsOf(stage.demand));
-    const order = short ? fittingFirst(waiting, feasible) : waiting;
+    const order = short ? fittingFirst(waiting, feasible, ranks) : waiting;
     for (const { stage, accounts: of } of order) {
       const amounts = this.#amountsOf(stage.demand);
       const wanted = stage.waiting + stage.held;
@@ -246,19 +249,29 @@ function isShort(
 function fittingFirst<T extends { readonly stage: BookedStage }>(
   waiting: readonly T[],
   feasible: FeasibleWorkers<BookedWorker>,
+  ranks: Map<Needs, number>,
 ): readonly T[] {
-  const ranks = new Map<Needs, number>();
   const rankOf = ({ stage: { needs } }: T): number => {
     let rank = ranks.get(needs);
     if (rank === undefined) {
-      const able = feasible.for(needs).filter(({ open }) => open);
-      rank = able.some((worker) => hasRoom(needs, worker)) ? 0 : able.length > 0 ? 1 : 2;
+      rank = fitOf(needs, feasible);
       ranks.set(needs, rank);
     }
     return rank;
   };
   // The sort is stable: the order within a rank is kept.
   return [...waiting].sort((one, other) => rankOf(one) - rankOf(other));
+}
+
+/** 0: a worker has room; 1: some worker could run such a task; 2: none that accepts tasks. */
+function fitOf(needs: Needs, feasible: FeasibleWorkers<BookedWorker>): number {
+  let fit = 2;
+  for (const worker of feasible.for(needs)) {
+    if (!worker.open) continue;
+    if (hasRoom(needs, worker)) return 0;
+    fit = 1;
+  }
+  return fit;
 }
 
 const WORDS: Readonly<Record<Limited, (amount: number) => string>> = {

@@ -7,7 +7,6 @@ import { RESERVATIONS_MAX, type Reservation, type Reservations, sampleOf } from 
 import type { Gangs } from './gangs.js';
 import type { Limits } from './limits.js';
 import type { WaitingNeeds } from './line.js';
-import type { Placement } from './placement.js';
 import type { Queue } from './queue.js';
 import type { Waiting } from './waiting.js';
 
@@ -22,7 +21,6 @@ export class Backfill {
   readonly #beliefs: Beliefs;
   readonly #free: FreeWorkers;
   readonly #reservations: Reservations;
-  readonly #placement: Placement;
   readonly #gangs: Gangs;
   readonly #context: PolicyContext;
 
@@ -33,7 +31,6 @@ export class Backfill {
     beliefs: Beliefs,
     free: FreeWorkers,
     reservations: Reservations,
-    placement: Placement,
     gangs: Gangs,
     context: PolicyContext,
   ) {
@@ -43,7 +40,6 @@ export class Backfill {
     this.#beliefs = beliefs;
     this.#free = free;
     this.#reservations = reservations;
-    this.#placement = placement;
     this.#gangs = gangs;
     this.#context = context;
   }
@@ -83,7 +79,7 @@ export class Backfill {
       if (stuck.length === RESERVATIONS_MAX) break;
       if (!this.#hasWaited(stage, now) && !this.#queue.isNearLatest(stage, now)) continue;
       if (this.#reservations.of(stage) !== undefined) continue;
-      if (needs.together > 1 ? this.#gangs.holds(stage) : !needs.isBlocked && this.#placement.hasRoom(stage))
+      if (needs.together > 1 ? this.#gangs.holds(stage) : !needs.isBlocked && this.#free.hasRoom(stage))
         continue;
       stuck.push(stage);
     }

@@ -1,15 +1,7 @@
-import {
-  CPU,
-  fitsIn,
-  formatAttributes,
-  formatBytes,
-  type Millis,
-  SLOT,
-  unitsOf,
-  type Vector,
-} from '@goshawk/core';
+import { CPU, fitsIn, formatAttributes, type Millis, SLOT } from '@goshawk/core';
 import type { ClusterView, PolicyExplanation, StageView, WorkerView } from '../contract.js';
 import { countIn, togetherOf } from '../fitting.js';
+import { formatAmount, formatAmounts } from '../format-amounts.js';
 import type { Reservation, Reservations } from '../reservations.js';
 import type { Kind } from './kinds.js';
 
@@ -78,7 +70,8 @@ function noRoom(stage: StageView, able: readonly WorkerView[], facts: Facts): st
 /** Resources of which every worker that is large enough has too little free; `BUSY`: only CPUs, and none is free. */
 function missing({ demand }: StageView, able: readonly WorkerView[], resources: readonly string[]): string {
   const large = able.filter(({ capacity }) => fitsIn(demand, capacity));
-  if (large.length === 0) return `each task needs ${amounts(demand, resources)}, more than any worker has`;
+  if (large.length === 0)
+    return `each task needs ${formatAmounts(demand, resources)}, more than any worker has`;
   const lacks = ({ free }: WorkerView, index: number): boolean => (free[index] ?? 0) < demand[index]!;
   const indices = [...demand.keys()].filter((index) => demand[index]! > 0);
   const short = indices.filter((index) => large.every((worker) => lacks(worker, index)));
@@ -87,26 +80,16 @@ function missing({ demand }: StageView, able: readonly WorkerView[], resources: 
   const isAll = large.some((worker) => !others.some((index) => lacks(worker, index)));
   const mostFree = (index: number): number => Math.max(0, ...large.map(({ free }) => free[index] ?? 0));
   if (!isAll || short.length === 0)
-    return `no worker has ${amounts(demand, resources)} free at the same time`;
+    return `no worker has ${formatAmounts(demand, resources)} free at the same time`;
   if (short.every((index) => (index === CPU || index === SLOT) && mostFree(index) === 0)) return BUSY;
   // A task without CPUs takes just a place; for others, the CPUs say more.
   const named = short.includes(CPU) ? short.filter((index) => index !== SLOT) : short;
   const parts = named.map((index) => {
     if (index === SLOT) return 'a place for another task';
     const name = resources[index]!;
-    return `${name} ${amount(name, demand[index]!)} (at most ${amount(name, mostFree(index))})`;
+    return `${name} ${formatAmount(name, demand[index]!)} (at most ${formatAmount(name, mostFree(index))})`;
   });
   return `no worker has ${parts.join(' and ')} free`;
-}
-
-/** Formats `cpu 0.5, memory 1 GiB`. */
-function amounts(demand: Vector, resources: readonly string[]): string {
-  const parts = [...demand.entries()].filter(([index, amount]) => index !== SLOT && amount > 0);
-  return parts.map(([index, units]) => `${resources[index]!} ${amount(resources[index]!, units)}`).join(', ');
-}
-
-function amount(name: string, units: number): string {
-  return name === 'memory' ? formatBytes(units) : `${units / unitsOf(name)}`;
 }
 
 /** The reservation of another stage that blocks this one, or part of its gang, from free resources. */

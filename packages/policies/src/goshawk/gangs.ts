@@ -1,8 +1,9 @@
-import { type Millis, meetsWishes } from '@goshawk/core';
+import type { Millis } from '@goshawk/core';
 import type { StageView, WorkerView } from '../contract.js';
 import { countIn, fitsNow, togetherOf } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
+import { isPreferredAt } from './placement.js';
 
 /** Placement of gangs, whose tasks start together or not at all. */
 export class Gangs {
@@ -31,11 +32,10 @@ export class Gangs {
    */
   workersFor(stage: StageView, onlyPreferred: boolean, now: Millis): WorkerView[] | undefined {
     const together = togetherOf(stage);
-    const { prefers } = stage.job;
     const counts: { readonly worker: WorkerView; readonly count: number; readonly isPreferred: boolean }[] =
       [];
     for (const worker of this.#free.for(stage)) {
-      const isPreferred = meetsWishes(prefers, worker.attributes);
+      const isPreferred = isPreferredAt(stage.job, worker);
       if ((onlyPreferred && !isPreferred) || !fitsNow(stage, worker)) continue;
       if (!this.#reservations.admits(stage, worker, now)) continue;
       const free = this.#reservations.roomFor(stage, worker, now);

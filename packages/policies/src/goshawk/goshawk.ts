@@ -75,17 +75,7 @@ export class Goshawk implements CentralPolicy {
     this.#blocked = new Blocked(waiting, limits);
     this.#starting = starting;
     this.#deadlines = new Deadlines(queue, reservations, placement, starting);
-    this.#backfill = new Backfill(
-      waiting,
-      queue,
-      limits,
-      beliefs,
-      free,
-      reservations,
-      placement,
-      gangs,
-      context,
-    );
+    this.#backfill = new Backfill(waiting, queue, limits, beliefs, free, reservations, gangs, context);
     this.#serving = new Serving(waiting, queue, limits, free, reservations, placement, starting);
   }
 

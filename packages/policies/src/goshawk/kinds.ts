@@ -2,8 +2,8 @@ import type { JobClass } from '@goshawk/core';
 import type { StageView } from '../contract.js';
 
 /**
- * Kinds of waiting tasks: pilots, those of a class that is known, and the rest of a job whose pilots have not ended.
- * That rest is `small` if it can do little harm without them.
+ * Kinds of waiting tasks: pilots, those of a class that is known, and the rest of a job whose pilots have not ended,
+ * which is `small` if it can do little harm meanwhile.
  */
 export const KINDS = ['pilots', 'short', 'small', 'long', 'large'] as const;
 export type Kind = (typeof KINDS)[number];

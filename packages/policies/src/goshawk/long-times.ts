@@ -30,7 +30,7 @@ export class LongTimes {
    *
    * @param leastMs the owner's estimate
    */
-  doubted(leastMs: Millis): Millis {
+  pessimistic(leastMs: Millis): Millis {
     const { size } = this.#meansMs;
     if (size === 0) return leastMs;
     let sum = 0;

@@ -30,19 +30,16 @@ export class Placement {
 
   /** A worker with room for a task of the stage, preferred by its job if possible. */
   workerFor(stage: StageView, now: Millis): WorkerView | undefined {
-    const { prefers } = stage.job;
     const admits = (worker: WorkerView): boolean => this.#reservations.admits(stage, worker, now);
     if (hasPreference(stage.job)) {
-      const isPreferred = (worker: WorkerView): boolean => meetsWishes(prefers, worker.attributes);
-      const preferred = this.#free.find(stage, this.#context, (each) => isPreferred(each) && admits(each));
+      const preferred = this.#free.find(
+        stage,
+        this.#context,
+        (each) => isPreferredAt(stage.job, each) && admits(each),
+      );
       if (preferred !== undefined) return preferred;
     }
     return this.#free.find(stage, this.#context, admits);
-  }
-
-  /** Whether some worker has room, ignoring reservations. */
-  hasRoom(stage: StageView): boolean {
-    return this.#free.hasRoom(stage);
   }
 
   /**

@@ -1,7 +1,8 @@
-import { addVector, invariant, type Millis, meetsWishes } from '@goshawk/core';
+import { addVector, invariant, type Millis } from '@goshawk/core';
 import type { JobView, RunView, StageView, WorkerView } from '../contract.js';
 import { countIn } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
+import { isPreferredAt } from './placement.js';
 
 /** Tasks that end together: one task, or all of a gang. */
 interface Victim {
@@ -44,7 +45,7 @@ export class Preemption {
     const room = new Map<WorkerView, number[]>();
     for (const worker of workers) {
       if (!worker.open || reservations.isForcedAt(worker, stage) || !stage.needs.permits(worker)) continue;
-      if (onlyPreferred && !meetsWishes(stage.job.prefers, worker.attributes)) continue;
+      if (onlyPreferred && !isPreferredAt(stage.job, worker)) continue;
       const free = [...worker.free];
       // Runs that are already preempted count as free.
       for (const run of worker.runs) if (run.isPreempted) addVector(free, run.stage.demand, 1);

@@ -114,7 +114,7 @@ export class Serving {
     // Other stages with equal needs may be admitted even if this one is not: they end earlier or prefer other
     // workers.
     const isSelective = hasPreference(stage.job) || stage.declinedBy !== undefined;
-    const mayDiffer = isSelective || (this.#reservations.size > 0 && this.#placement.hasRoom(stage));
+    const mayDiffer = isSelective || (this.#reservations.size > 0 && this.#free.hasRoom(stage));
     const count = (passedOver.get(needs) ?? 0) + 1;
     if (mayDiffer) passedOver.set(needs, count);
     if (mayDiffer && count < CANDIDATES_MAX) line.passOverFirst();

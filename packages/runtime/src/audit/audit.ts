@@ -119,7 +119,7 @@ function about(message: Message): object {
       ['name', message.type === 'submit' ? spec?.name : fields.name],
       ['user', message.type === 'submit' ? spec?.user : fields.user],
       ['on', fields.on],
-      ['deadlineMs', message.type === 'drainWorker' ? message.deadlineMs : undefined],
+      ['deadlineMs', fields.deadlineMs],
     ].filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value)),
   );
 }

@@ -89,7 +89,7 @@ function stageWaits(
     const missing = circumstances.whatIsMissing(scope, stage.spec, job);
     return {
       stage: name,
-      index: job.stages.indexOf(stage),
+      index: stage.index,
       reason,
       tasks: waiting,
       waitedMs: Math.max(0, now - mightStart),

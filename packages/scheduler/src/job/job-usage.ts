@@ -1,6 +1,7 @@
 import {
   addUsage,
   amountOf,
+  cpusOf,
   DAY_MS,
   dayOf,
   GPU,
@@ -12,7 +13,6 @@ import {
   type StageSpec,
   startFault,
   type TaskIndex,
-  taken,
   type UsageRow,
 } from '@goshawk/core';
 import type { Stage } from './batch.js';
@@ -27,7 +27,6 @@ const NAMED_ROWS_MAX = 200;
 const ROWS_MAX = 2_000;
 
 const GIB = 2 ** 30;
-const ONE_CPU = { cpu: 1 };
 
 export type MutableRow = { -readonly [F in keyof UsageRow]: UsageRow[F] };
 export type Who = Pick<UsageRow, 'user' | 'project' | 'name'>;
@@ -172,7 +171,7 @@ export function endOf({
 export function addTime(sums: MutableRow, demand: StageSpec['demand'], ms: Millis): void {
   const memory = amountOf(demand, 'memory');
   sums.runMs += ms;
-  sums.cpuMs += amountOf(taken(demand, ONE_CPU), 'cpu') * ms;
+  sums.cpuMs += cpusOf(demand) * ms;
   if (memory === 0) sums.memoryUnknownMs += ms;
   else sums.memoryMs += (memory / GIB) * ms;
   sums.gpuMs += amountOf(demand, GPU) * ms;

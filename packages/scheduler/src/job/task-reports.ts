@@ -59,7 +59,7 @@ export class TaskReports {
   /** @param place in the journal */
   setValue(task: TaskIndex, value: unknown, place?: number): void {
     // The place of an earlier attempt is not that of this one.
-    if (place === undefined && this.hasPlace(task)) this.#places!.set(task, 0);
+    if (place === undefined) this.#dropPlace(task);
     if (value === undefined || value === null) {
       if (this.#isOpen && place !== undefined) this.#put(task, place, undefined);
       return;
@@ -82,16 +82,19 @@ export class TaskReports {
   /** @param place in the journal */
   setError(task: TaskIndex, error: TaskError, place?: number): void {
     if (place !== undefined) return this.#put(task, place, error);
-    if (this.hasPlace(task)) this.#places!.set(task, 0);
+    this.#dropPlace(task);
     this.#errors ??= new Map();
     this.bytes += heapBytes(error) - heapBytes(this.#errors.get(task));
     this.#errors.set(task, error);
   }
 
+  #dropPlace(task: TaskIndex): void {
+    if (this.hasPlace(task)) this.#places!.set(task, 0);
+  }
+
   /** Tasks run again, so their last failures are no longer final. @param marks 1 for each of them */
   forget(marks: Uint8Array): void {
-    for (let task = 0; task < marks.length; task++)
-      if (marks[task] === 1 && this.hasPlace(task)) this.#places!.set(task, 0);
+    for (let task = 0; task < marks.length; task++) if (marks[task] === 1) this.#dropPlace(task);
     for (const [task, error] of this.#errors ?? []) {
       if (marks[task] !== 1) continue;
       this.bytes -= heapBytes(error);

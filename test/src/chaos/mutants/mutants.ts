@@ -201,7 +201,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'return;',
   },
   {
-    name: 'aside-for-ever',
+    name: 'quarantine-never-ends',
     what: 'a quarantined worker never accepts tasks again',
     file: 'worker/start-health',
     find: 'if (!this.isQuarantined || now < this.#until)',

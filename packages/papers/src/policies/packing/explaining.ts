@@ -1,5 +1,5 @@
-import { type Attributes, formatAttributes, formatBytes, SLOT, sumOf, type Vector } from '@goshawk/core';
-import type { PolicyExplanation, StageView, WorkerView } from '@goshawk/policies';
+import { type Attributes, formatAttributes, sumOf, type Vector } from '@goshawk/core';
+import { formatAmounts, type PolicyExplanation, type StageView, type WorkerView } from '@goshawk/policies';
 
 /** Facts for the sentences: amounts by resource name, and workers that accept tasks. */
 interface Facts {
@@ -13,7 +13,7 @@ export function lacksRequired(requires: Attributes): PolicyExplanation {
 
 export function tooLarge(demand: Vector, { resources, open }: Facts): PolicyExplanation {
   if (open.length === 0) return { reason: 'no-worker', sentence: 'no worker accepts tasks' };
-  const needs = amounts(demand, resources);
+  const needs = formatAmounts(demand, resources);
   return { reason: 'resources', sentence: `each task needs ${needs}: more than any worker has` };
 }
 
@@ -21,7 +21,7 @@ export function blockedBy({ job, demand }: StageView, { resources }: Facts): Pol
   const head = `job ${job.name}`;
   return {
     reason: 'matching',
-    sentence: `first come, first served: ${head} is first and needs ${amounts(demand, resources)}, which no worker has free`,
+    sentence: `first come, first served: ${head} is first and needs ${formatAmounts(demand, resources)}, which no worker has free`,
   };
 }
 
@@ -30,10 +30,10 @@ export function noRoom(demand: Vector, { resources, open }: Facts): PolicyExplan
   for (const worker of open)
     if (roomiest === undefined || shareFree(worker) > shareFree(roomiest)) roomiest = worker;
   if (roomiest === undefined) return { reason: 'no-worker', sentence: 'no worker accepts tasks' };
-  const most = amounts(roomiest.free, resources);
+  const most = formatAmounts(roomiest.free, resources);
   return {
     reason: 'resources',
-    sentence: `each task needs ${amounts(demand, resources)}; the largest free amount at a worker is ${most}`,
+    sentence: `each task needs ${formatAmounts(demand, resources)}; the largest free amount at a worker is ${most}`,
   };
 }
 
@@ -79,14 +79,4 @@ function fraction(parts: number): string {
 
 function shareFree({ capacity, free }: WorkerView): number {
   return sumOf(capacity, (all, index) => (all > 0 && Number.isFinite(all) ? free[index]! / all : 0));
-}
-
-/** Formats `cpu 0.5, memory 1 GiB`. */
-function amounts(vector: Vector, resources: readonly string[]): string {
-  const parts = vector.flatMap((amount, index) => {
-    if (index === SLOT || amount === 0) return [];
-    const name = resources[index]!;
-    return [name === 'memory' ? `memory ${formatBytes(amount)}` : `${name} ${amount / 1000}`];
-  });
-  return parts.join(', ') || 'nothing';
 }

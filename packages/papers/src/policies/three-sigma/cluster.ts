@@ -92,7 +92,7 @@ export function isRemnant({ running, ended }: StageView): boolean {
 
 /** Whether some open worker meets the requirements of the stage. */
 function canStart(stage: StageView, cluster: ClusterView): boolean {
-  if (!stage.needs.isRestricted) return true;
+  if (stage.needs.requires === undefined) return true;
   for (const worker of cluster.workers) if (worker.open && stage.needs.permits(worker)) return true;
   return false;
 }
