@@ -191,7 +191,7 @@ if (values.write !== undefined) {
     commands: [`npm run bench -- peers -- ${process.argv.slice(2).join(' ')}`],
     notes: [
       'The floor is ZeroMQ and msgpack with a broker; bare is spawn and Piscina.',
-      'Slurm has fewer jobs, and in W3 20 jobs with tasks of 5 s.',
+      'Slurm runs fewer jobs; its W3 has 20 jobs with tasks of 5 s.',
       ...names.map((name) => `${name}: ${versions[name]}.`),
     ],
     tables,

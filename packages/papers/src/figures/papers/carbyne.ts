@@ -29,7 +29,7 @@ const FIELD = ['drf', 'carbyne', 'carbyne-pack', 'tetris', 'sjf', 'srtf'] as con
 const MACHINES = 28;
 
 const MACHINES_AND_JOBS =
-  'Jobs of stages over the books of central, without messages, on machines of 20 cores with six resources.';
+  'Staged jobs are scheduled by the policy alone, without messages, on machines with 20 cores and six resources.';
 
 function series(of: string, unit: Series['unit'], value: (staged: Staged) => number): Series {
   return seriesOf(of, unit, 'staged', of, value);
@@ -43,7 +43,7 @@ const slower = (of: string) => series(of, 'share', (staged) => staged.slower);
 const muchSlower = (of: string) => series(of, 'share', (staged) => staged.muchSlower);
 
 const THREE_WAYS: readonly Panel[] = [
-  bars('Fairness (Jain) of what jobs have over what they could have', 'index', FIELD.map(fairness)),
+  bars('Fairness (Jain): allocations of jobs ÷ what they could use', 'index', FIELD.map(fairness)),
   bars('Mean completion time', 'seconds', FIELD.map(mean)),
   bars('Makespan', 'seconds', FIELD.map(makespan)),
 ];
@@ -54,7 +54,7 @@ const OVER_CARBYNE = over(mean('drf'), mean('carbyne'));
 
 const OTHERS = ['carbyne', 'tetris', 'srtf'];
 const OVER_OTHERS = lines(
-  'Mean completion time under DRF over that of others',
+  'Mean completion time under DRF ÷ that under other policies',
   'times',
   OTHERS.map((of) => over(mean('drf'), mean(of))),
 );
@@ -85,7 +85,7 @@ const offline: Figure = {
   workload: workload('arrivals=together'),
   panels: THREE_WAYS,
   claims: claims('§5.2.1', {
-    'DRF is the fairest, Carbyne comes next, then Tetris': isBelow(
+    'DRF is the fairest, followed by Carbyne and Tetris': isBelow(
       unfairness('carbyne'),
       unfairness('tetris'),
     ),
@@ -93,7 +93,8 @@ const offline: Figure = {
       over(mean('carbyne'), mean('srtf')),
       1.15,
     ),
-    "DRF's is half as long again (accepted: Carbyne's is a tenth shorter)": isMuchBetter([OF_DRF], 0.1),
+    "DRF's mean completion time is 1.5 times Carbyne's (accepted: Carbyne's is a tenth shorter)":
+      isMuchBetter([OF_DRF], 0.1),
     "Carbyne's makespan is 1.03 times Tetris' (accepted: 1.1)": isAtMost(
       over(makespan('carbyne'), makespan('tetris')),
       1.1,
@@ -107,11 +108,11 @@ const online: Figure = {
   id: 'carbyne-5',
   title: 'Fairness, completion times and makespan, jobs one by one',
   section: '§5.2.1, Figures 5 and 7',
-  about: `Jobs come one by one, 12 s apart on average. ${MACHINES_AND_JOBS}`,
+  about: `Jobs arrive one by one, 12 s apart on average. ${MACHINES_AND_JOBS}`,
   workload: ONLINE,
   panels: [
     ...THREE_WAYS,
-    bars('Jobs that take longer than under DRF', 'share of them', FIELD.slice(1).map(slower)),
+    bars('Jobs that take longer than under DRF', 'share of jobs', FIELD.slice(1).map(slower)),
   ],
   claims: [
     ...claims('§5.2.1', {
@@ -147,14 +148,14 @@ const load: Figure = {
   id: 'carbyne-9',
   title: 'Completion times by load',
   section: '§5.4.1, Figure 9',
-  about: `The same jobs on fewer machines: each is so many times the load. ${MACHINES_AND_JOBS}`,
+  about: `The same jobs run on fewer machines, which multiplies the load. ${MACHINES_AND_JOBS}`,
   workload: ONLINE,
   axis: settingAxis('load', 'even', [0.5, 1, 2, 4], workersAt, (load) => `${load}×`),
   variants: policies('drf', ...OTHERS),
   panels: [OVER_OTHERS],
   claims: claims('§5.4.1', {
-    'What Carbyne gains over DRF grows with load': rises([OVER_CARBYNE]),
-    'At twice the load completion times are 1.76 times shorter (accepted: 1.25)': only(
+    'The gain of Carbyne over DRF grows with load': rises([OVER_CARBYNE]),
+    'At twice the load, completion times are 1.76 times shorter (accepted: 1.25)': only(
       at(2),
       isMuchBetter([OF_DRF], 0.2),
     ),
@@ -168,7 +169,7 @@ const errors: Figure = {
   id: 'carbyne-10',
   title: 'Completion times by estimation error',
   section: '§5.4.2, Figure 10',
-  about: `Estimates of run times are off by a factor that is drawn for each stage, up to so much. ${MACHINES_AND_JOBS}`,
+  about: `The estimated run time of each stage is wrong by a random factor up to the given error. ${MACHINES_AND_JOBS}`,
   workload: ONLINE,
   axis: settingAxis('errors', 'even', [0, 25, 50], errorOf, (percent) => `±${percent}%`),
   variants: policies('drf', ...OTHERS),
@@ -183,14 +184,17 @@ const altruism: Figure = {
   id: 'carbyne-11',
   title: 'Completion times by the altruism of jobs',
   section: '§5.4.3, Figure 11',
-  about: `With P a job gives away what it need not use now; else it takes its share. ${MACHINES_AND_JOBS}`,
+  about: `With probability P, a job lends the resources that it does not need now; otherwise it uses its whole share. ${MACHINES_AND_JOBS}`,
   workload: ONLINE,
   axis: settingAxis('P(altruism)', 'linear', [0, 0.5, 1], (altruism) => ({ altruism })),
   variants: policies('drf', 'carbyne'),
-  panels: [lines('Mean completion time under DRF over that under Carbyne', 'times', [OVER_CARBYNE])],
+  panels: [lines('Mean completion time under DRF ÷ that under Carbyne', 'times', [OVER_CARBYNE])],
   claims: claims('§5.4.3', {
-    'The more altruistic jobs are, the shorter completion times become': rises([OVER_CARBYNE]),
-    'Without altruism they are as under DRF': only(at(0), staysWithin([OF_DRF], { least: 0.95, most: 1.05 })),
+    'Completion times fall with altruism': rises([OVER_CARBYNE]),
+    'Without altruism, completion times equal those under DRF': only(
+      at(0),
+      staysWithin([OF_DRF], { least: 0.95, most: 1.05 }),
+    ),
   }),
 };
 

@@ -121,7 +121,7 @@ const motivation: Figure = {
   paper: HAWK,
   section: '§2.3, Figure 1',
   about:
-    'Short jobs of 100 tasks of 100 s among long ones of 1,000 tasks of 20,000 s. Without waiting, ' +
+    'Short jobs of 100 tasks of 100 s run beside long jobs of 1,000 tasks of 20,000 s. Without waiting, ' +
     'a short job takes 100 s.',
   mode: 'simulated',
   workload: { generator: 'motivation', jobs: 1_000, isReplaceable: false },
@@ -187,13 +187,13 @@ const hawk5: Figure = {
   id: 'hawk-5',
   title: 'Hawk against Sparrow on the Google trace, by size of the cluster',
   section: '§4.2, Figure 5',
-  about: 'Run times under Hawk over those under Sparrow, on the same jobs. Below 1, Hawk is faster.',
+  about: 'Run times under Hawk divided by those under Sparrow, for the same jobs. Below 1, Hawk is faster.',
   axis: GOOGLE_SIZES,
   pairs: [{ of: 'hawk', over: 'sparrow' }],
   panels: [
     lines('(a) Long jobs', 'Hawk ÷ Sparrow', LONG),
     lines('(b) Short jobs', 'Hawk ÷ Sparrow', SHORT),
-    lines('(c) Jobs that fare no worse under Hawk', 'share of jobs', [
+    lines('(c) Jobs that are not slower under Hawk', 'share of jobs', [
       betterOrEqual.short,
       betterOrEqual.long,
     ]),
@@ -202,7 +202,7 @@ const hawk5: Figure = {
       busy('sparrow'),
       busy('hawk'),
     ]),
-    table('Jobs that fare better', [improved.short, improvedByHalf, improved.long]),
+    table('Jobs that are faster', [improved.short, improvedByHalf, improved.long]),
   ],
   claims: claims('§4.2', {
     'In the best case Hawk improves the 50th percentile run time of short jobs by 80%': bestImprovement(
@@ -224,7 +224,7 @@ const hawk5: Figure = {
     'Hawk consistently outperforms Sparrow (short jobs, at every size)': isBetter(SHORT),
     'Improvements are significant when the cluster is highly loaded but not overloaded (15,000–25,000 nodes)':
       only(loaded, isMuchBetter(SHORT, 0.2)),
-    'They are greatest there': isLowestAt(short90, loaded),
+    'Improvements are greatest at these sizes': isLowestAt(short90, loaded),
     'The 90th percentile of short jobs improves more than the 50th': only(loaded, isBelow(short90, short50)),
     'The average run time of short jobs is as low as a factor of 7 below Sparrow’s': bestFactor(shortMean, 7),
     'At 15,000 nodes Hawk improves 68% of short jobs': only(at(15_000), shareReaches(improved.short, 0.68)),
@@ -287,7 +287,7 @@ function onOtherTrace({ name, title, workers, jobs, paperJobs }: Trace): Figure 
     title: `Hawk against Sparrow on the ${title} workload, by size of the cluster`,
     paper: HAWK,
     section: '§4.3, Figure 6',
-    about: `Run times under Hawk over those under Sparrow. At ${withThousands(workers)} workers the work submitted is 90% of what they can do.`,
+    about: `Run times under Hawk divided by those under Sparrow. With ${withThousands(workers)} workers, the offered load is 90%.`,
     mode: 'simulated',
     workload: {
       generator: name,
@@ -350,7 +350,7 @@ const hawk7: Figure = {
   id: 'hawk-7',
   title: 'Contribution of each part of Hawk',
   section: '§4.4, Figure 7',
-  about: 'Run times without a part of Hawk over those of the whole. Above 1, the part is missed.',
+  about: 'Run times without a part of Hawk divided by those of complete Hawk. Above 1, the part helps.',
   settings: { ...AT_ONE_SIZE.settings, policy: 'hawk' },
   axis: labelledAxis('', ABLATIONS),
   variants: [
@@ -367,7 +367,10 @@ const hawk7: Figure = {
         at(NO_CENTRAL),
         isWorse(longWithout, 0.1),
       ),
-      'Without it short jobs improve': only(at(NO_CENTRAL), staysWithin(shortWithout, { least: 0, most: 1 })),
+      'Without centralized scheduling, short jobs improve': only(
+        at(NO_CENTRAL),
+        staysWithin(shortWithout, { least: 0, most: 1 }),
+      ),
       'Without partitioning short jobs are impacted': only(at(NO_PARTITION), isWorse(shortWithout, 0.1)),
       'Without partitioning long jobs perform slightly better': only(
         at(NO_PARTITION),
@@ -390,12 +393,13 @@ const OTHERS = {
   central: {
     section: '§4.5',
     name: 'a centralized scheduler',
-    about: 'where one scheduler places all jobs by waiting time, without partition and stealing',
+    about:
+      'under a centralized scheduler that places all jobs by waiting time, without partition and stealing',
   },
   split: {
     section: '§4.6',
     name: 'a split cluster',
-    about: 'of a cluster split in two: 17% of the workers for short jobs only, the others for long ones only',
+    about: 'in a split cluster, with 17% of the workers for short jobs and the others for long jobs',
   },
 } as const;
 
@@ -456,7 +460,7 @@ function against(
     id: `hawk-${number}`,
     title: `Hawk against ${name}, ${of} jobs, by size of the cluster`,
     section: `${section}, Figure ${number}`,
-    about: `Run times under Hawk over those ${about}. Below 1, Hawk is faster.`,
+    about: `Run times under Hawk divided by those ${about}. Below 1, Hawk is faster.`,
     axis: GOOGLE_SIZES,
     variants: policies('hawk', other),
     panels: [lines(title, `Hawk ÷ ${other}`, ratios(other, of))],
@@ -491,8 +495,8 @@ function byCutoff(number: string, of: string, { panels, claims }: Pick<Figure, '
     title: `Hawk against Sparrow by the cutoff between short and long, ${of} jobs`,
     section: `§4.7, Figure ${number}`,
     about:
-      'Run times under Hawk over those under Sparrow. Jobs are short or long by the cutoff of each ' +
-      'place, under both.',
+      'Run times under Hawk divided by those under Sparrow. The cutoff of each point classifies jobs ' +
+      'under both.',
     axis: settingAxis(
       'cutoff, s of mean task run time',
       'linear',
@@ -516,8 +520,8 @@ const hawk14: Figure = {
   title: 'Hawk with wrong estimates',
   section: '§4.8, Figure 14',
   about:
-    'Each estimate is the true mean task run time multiplied by a random number of the range, drawn once a job. Run times ' +
-    'over those under Sparrow; jobs are short or long by their true means.',
+    'Each estimate is the true mean task run time multiplied by a random number from the range, drawn once per job. Run ' +
+    'times are divided by those under Sparrow; jobs are short or long by their true means.',
   axis: settingAxis(
     'range of estimates, of the truth',
     'even',
@@ -531,7 +535,7 @@ const hawk14: Figure = {
   claims: claims('§4.8', {
     'Hawk is robust to mis-estimations: the 50th percentile of long jobs stays better than Sparrow’s':
       isBetter([long50]),
-    'It varies little with them': barelyVaries([long50], 0.1),
+    'The 50th percentile of long jobs varies little with mis-estimations': barelyVaries([long50], 0.1),
     'Long jobs perform better at the 90th percentile as the mis-estimation grows': falls([long90]),
     'Results for short jobs vary only minutely': barelyVaries(SHORT, 0.05),
   }),
@@ -545,10 +549,15 @@ const hawk15: Figure = {
   id: 'hawk-15',
   title: 'Hawk by the number of workers that an idle worker contacts',
   section: '§4.9, Figure 15',
-  about: 'Run times under Hawk over those with a cap of 1.',
-  axis: settingAxis('workers asked at most', 'log', [1, 2, 5, 10, 25, 50, 100, 250], (stealCap) => ({
-    stealCap,
-  })),
+  about: 'Run times under Hawk divided by those with a cap of 1.',
+  axis: settingAxis(
+    'maximum number of contacted workers',
+    'log',
+    [1, 2, 5, 10, 25, 50, 100, 250],
+    (stealCap) => ({
+      stealCap,
+    }),
+  ),
   variants: policies('hawk'),
   panels: [
     lines('Short jobs', '÷ a cap of 1', shortToCapOf1),
@@ -639,8 +648,8 @@ function prototype(
     paper: HAWK,
     section: `§4.10, Figure ${number}`,
     about:
-      'A sample of jobs on a cluster of 10 schedulers and the workers, as processes of this machine, and the same jobs ' +
-      'at the same times simulated. Run times under Hawk over those under Sparrow.',
+      'A sample of jobs on a cluster of 10 schedulers and the workers, all processes of this machine, and a simulation of ' +
+      'the same jobs at the same times. Run times under Hawk divided by those under Sparrow.',
     mode: 'live',
     // The workload of the demo: with few jobs and a long tail, many samples consist only of the tail.
     workload: {

@@ -38,7 +38,7 @@ function packingFigure(
     mode: 'modelled',
     settings: {},
     variants: POLICIES,
-    panels: [lines(drawn, 'tasks that wait', QUEUES)],
+    panels: [lines(drawn, 'waiting tasks', QUEUES)],
   };
 }
 
@@ -48,13 +48,13 @@ const GROWTH = { slope: 0.0006, within: 0.0001 } as const;
 /** Maximum number of waiting tasks of a stable queue. */
 const STABLE = 50;
 
-const packing3a = packingFigure('Tasks that wait, over time', {
+const packing3a = packingFigure('Waiting tasks over time', {
   id: 'packing-3a',
   title: 'Two complementary sizes: VQS wastes the room that it reserves',
   section: '§VII-A1, Figure 3a',
   about:
-    'One server; tasks of 0.4 and 0.6 of it, equally likely; 0.014 arrive a slot (Poisson), and run for 100 slots ' +
-    '(geometric). Any rate below 0.02 can be served, VQS serves 2/3 of that.',
+    'One server; tasks of 0.4 and 0.6 of its size, equally likely; 0.014 tasks arrive per slot (Poisson) and run for 100 ' +
+    'slots (geometric). The server can serve any rate below 0.02; VQS serves 2/3 of that.',
   workload: { generator: 'packing', jobs: 280_000, isReplaceable: false },
   model: {
     servers: 1,
@@ -74,13 +74,13 @@ const packing3a = packingFigure('Tasks that wait, over time', {
   }),
 });
 
-const packing3b = packingFigure('Tasks that wait, over time', {
+const packing3b = packingFigure('Waiting tasks over time', {
   id: 'packing-3b',
   title: 'Fixed run times: best fit is stuck in one packing',
   section: '§VII-A2, Figure 3b',
   about:
-    'One server of 10; tasks of 2 and 5, two to one; 0.0306 arrive a slot (Poisson), and run for 100 slots each. Best fit ' +
-    'is stuck with two of 2 and one of 5 sooner or later, which serves 0.03 a slot.',
+    'One server of 10; tasks of 2 and 5 in the ratio two to one; 0.0306 tasks arrive per slot (Poisson) and run for 100 ' +
+    'slots each. Best fit eventually gets stuck with two tasks of 2 and one of 5, which serves 0.03 tasks per slot.',
   workload: { generator: 'packing', jobs: 612_000, isReplaceable: false },
   model: {
     servers: 1,
@@ -95,8 +95,8 @@ const packing3b = packingFigure('Tasks that wait, over time', {
   axis: timeAxis(UNTIL),
   claims: claims('§VII-A2', {
     'VQS is stable': waitsAtMost(queue('vqs'), STABLE),
-    'BF-J/S is not: its queue grows': growsBy(queue('bfjs'), GROWTH.slope, GROWTH.within),
-    'VQS-BF is not: its queue grows': growsBy(queue('vqs-bf'), GROWTH.slope, 2 * GROWTH.within),
+    'BF-J/S is not stable: its queue grows': growsBy(queue('bfjs'), GROWTH.slope, GROWTH.within),
+    'VQS-BF is not stable: its queue grows': growsBy(queue('vqs-bf'), GROWTH.slope, 2 * GROWTH.within),
   }),
 });
 
@@ -112,13 +112,13 @@ const LOADS = settingAxis('load', 'even', [0.7, 0.8, 0.85, 0.9, 0.95, 0.99], () 
 /** "Clearly", "much": queues differ by at least half. */
 const CLEARLY = 1.5;
 
-const packing4a = packingFigure('Mean tasks that wait', {
+const packing4a = packingFigure('Mean number of waiting tasks', {
   id: 'packing-4a',
   title: 'Many small sizes: best fit and VQS-BF perform alike, and VQS much worse',
   section: '§VII-A3, Figure 4a',
   about:
-    'Five servers; sizes uniform from 0.01 to 0.19; tasks run for 100 slots (geometric). The load is the arriving work over ' +
-    'that of all servers. Of 1,000,000 slots the first 200,000 do not count; a queue that grows is as long as they let it.',
+    'Five servers; sizes uniform from 0.01 to 0.19; tasks run for 100 slots (geometric). The load is the arriving work ' +
+    'divided by the capacity of all servers. Of 1,000,000 slots the first 200,000 are ignored; the length of an unstable queue depends on these numbers.',
   workload: { generator: 'packing', jobs: 2_600_000, isReplaceable: false },
   model: { ...FIVE_SERVERS, j: 7, sizes: { kind: 'uniform', low: 0.01, high: 0.19 } },
   axis: LOADS,
@@ -131,20 +131,23 @@ const packing4a = packingFigure('Mean tasks that wait', {
       between(0.7, 0.95),
       waitAlike(queue('vqs-bf'), queue('bfjs'), CLEARLY),
     ),
-    'Beyond that BF-J/S is better': only(at(0.99), waitsLess(queue('bfjs'), [queue('vqs-bf')], 1.1)),
+    'Beyond a load of 0.95, BF-J/S is better than VQS-BF': only(
+      at(0.99),
+      waitsLess(queue('bfjs'), [queue('vqs-bf')], 1.1),
+    ),
   }),
 });
 
-const packing4b = packingFigure('Mean tasks that wait', {
+const packing4b = packingFigure('Mean number of waiting tasks', {
   id: 'packing-4b',
   title: 'Large and small sizes: large tasks wait for a configuration',
   section: '§VII-A3, Figure 4b',
-  about: 'The same with sizes uniform from 0.1 to 0.9.',
+  about: 'As in Figure 4a, with sizes uniform from 0.1 to 0.9.',
   workload: { generator: 'packing', jobs: 520_000, isReplaceable: false },
   model: { ...FIVE_SERVERS, j: 4, sizes: { kind: 'uniform', low: 0.1, high: 0.9 } },
   axis: LOADS,
   claims: claims('§VII-A3', {
-    'BF-J/S is best of all': only(
+    'BF-J/S is the best policy': only(
       between(0.8, 0.99),
       waitsLess(queue('bfjs'), [queue('vqs'), queue('vqs-bf')], 1),
     ),
@@ -157,14 +160,14 @@ const packing4b = packingFigure('Mean tasks that wait', {
 
 const SPEEDS = [1, 1.2, 1.4, 1.6];
 
-const packing5 = packingFigure('Mean tasks that wait', {
+const packing5 = packingFigure('Mean number of waiting tasks', {
   id: 'packing-5',
   title: 'Tasks of the Google trace: best fit and VQS-BF compared with VQS and FIFO-FF',
   section: '§VII-B, Figure 5',
   about:
-    'Tasks of the trace of 2011 that ran to their end, with their own requests; a size is the larger of cpu and memory. ' +
-    'Arrival times are divided by more and more. The paper has 1,000 servers for 1.5 days of the trace; for its first eight ' +
-    'hours 300 are as busy.',
+    'Completed tasks of the trace of 2011 with their requests; the size of a task is the larger of its CPU and memory ' +
+    'requests. Arrival times are divided by the given factor. The paper uses 1,000 servers for 1.5 days of the trace; 300 ' +
+    'servers are equally busy during its first eight hours.',
   workload: {
     generator: 'google2011',
     jobs: 133_783,
@@ -182,7 +185,10 @@ const packing5 = packingFigure('Mean tasks that wait', {
       from(1),
       waitsLess(queue('bfjs'), [queue('vqs'), queue('fifo-ff')], 1.1),
     ),
-    'So is VQS-BF': only(from(1), waitsLess(queue('vqs-bf'), [queue('vqs'), queue('fifo-ff')], 1.1)),
+    'As load grows VQS-BF is clearly better than VQS and FIFO-FF': only(
+      from(1),
+      waitsLess(queue('vqs-bf'), [queue('vqs'), queue('fifo-ff')], 1.1),
+    ),
     'VQS-BF is slightly but steadily better than BF-J/S': only(
       from(1),
       waitsLess(queue('vqs-bf'), [queue('bfjs')], 1),

@@ -103,10 +103,9 @@ export const slearnError: Figure = {
   paper: PAPER,
   section: '§4.3, Figure 3b',
   about:
-    'How far the predicted mean task run time of a job is from the true one: by a few of its own tasks (pilot, 3% of them), ' +
-    'by the jobs before it (3sigma, which weighs run times by the inverse of their squares, and history, the estimate of ' +
-    'the best expert), and by both (hybrid). Of jobs of at most 150 tasks, 1,250 are drawn for each seed; those of 3 tasks ' +
-    'and more are predicted, in order of submission.',
+    'Error of the predicted mean task run time of a job. Predictions come from 3% of its tasks (pilot), from earlier jobs ' +
+    '(3sigma, which weights run times by their inverse squares, and history, the estimate of the best expert), or from both ' +
+    '(hybrid). Each seed draws 1,250 jobs of at most 150 tasks; jobs of 3 or more tasks are predicted, in order of submission.',
   mode: 'predicted',
   workload: { generator: 'google-like', jobs: 20_000, isReplaceable: true },
   settings: {},
@@ -134,10 +133,10 @@ export const slearnError: Figure = {
   ],
   claims: claims('§4.3', {
     'The P50 prediction error of sampling is 9.15%': only(at(50), isAtMost(pilot, ERRORS.pilot.p50)),
-    'Its P90 prediction error is 49.95%': only(at(90), isAtMost(pilot, ERRORS.pilot.p90)),
+    'The P90 prediction error of sampling is 49.95%': only(at(90), isAtMost(pilot, ERRORS.pilot.p90)),
     'Sampling has much better prediction accuracy than history: the P50 error is less than half (9.15% and 21.39%)':
       only(at(50), isMuchBetter([over(pilot, threeSigma)], 0.5)),
-    'At the 90th percentile it is 5.9 times less (49.95% and 294.52%)': only(
+    'The P90 error of sampling is 5.9 times smaller than that of history (49.95% and 294.52%)': only(
       at(90),
       isMuchBetter([over(pilot, threeSigma)], 0.5),
     ),
@@ -170,9 +169,9 @@ const slearnJct: Figure = {
   title: 'Completion times with pilots, compared with history, attained service and no estimates',
   section: '§5.2.4, Figure 6b, Table 7',
   about:
-    'Speed-up of SLearn over each baseline in the same scheduler, gs: run times under the baseline over run times under ' +
-    'SLearn, above 1 where SLearn is faster. On average, of the mean run times; P50, of the jobs one by one. Each seed is ' +
-    'another draw of jobs.',
+    'Speed-up of SLearn over each baseline in the same scheduler, gs: run times under the baseline divided by run times ' +
+    'under SLearn; above 1, SLearn is faster. The average compares mean run times, P50 compares the runs of each job. Each ' +
+    'seed draws other jobs.',
   axis: ONE_PLACE,
   variants: [AS_IT_IS, ...estimators(...BASELINES), ...WRONG],
   pairs: [...BASELINES, ...WRONG.map(({ name }) => name)].map((name) => ({ of: SLEARN, over: name })),
@@ -195,7 +194,7 @@ const slearnJct: Figure = {
       }),
     ),
     table(
-      'What wrong estimates cost (not in the paper)',
+      'Cost of wrong estimates (not in the paper)',
       WRONG.map(({ name }) => averageSpeedup(SLEARN, name)),
     ),
     table('Queues', [
@@ -212,7 +211,7 @@ const slearnJct: Figure = {
       (paper, name) => `SLearn improves the average completion time by ${paper} times over ${name}`,
     ),
     ...claims('§5.2.4, Table 7', {
-      'It assigns more wide jobs to the right queue than 3Sigma: 86.45% against 76.20%': reaches(
+      'SLearn assigns more wide jobs to the right queue than 3Sigma: 86.45% against 76.20%': reaches(
         over(rightQueue(SLEARN), rightQueue(THREE_SIGMA)),
         0.8645 / 0.762,
       ),
@@ -253,8 +252,8 @@ const slearnAdaptive: Figure = {
   title: 'Completion times by the fraction of pilots, fixed or adaptive',
   section: '§5.2.2, Table 6, Figure 5',
   about:
-    'Speed-up of SLearn over 3Sigma in gs for fixed shares of pilots, and for the one that adapts; and which shares that ' +
-    'chose. Of so few tasks a job most have one pilot at any of these shares.',
+    'Speed-up of SLearn over 3Sigma in gs with fixed sampling ratios and with the adaptive ratio, and the ratios that the ' +
+    'latter chose. Most jobs have so few tasks that they have one pilot at any of these ratios.',
   axis: settingAxis(
     'share of pilots',
     'even',
@@ -272,14 +271,14 @@ const slearnAdaptive: Figure = {
         RATIOS.map(([percent]) => [percent, 1]),
       ),
     ]),
-    table('What the pilots showed', [
+    table('Results of the pilots', [
       stated(
         errorP50(SLEARN),
         RATIOS.map(([percent, p50]) => [percent, p50]),
       ),
     ]),
     table(
-      'What was chosen, share of the sampled jobs',
+      'Chosen ratios, by share of the sampled jobs',
       [1, 2, 3, 4, 5].map((percent) =>
         seriesOf(`sampled at ${percent}%`, 'share', 'ratios', SLEARN, (ratios) => ratios.get(percent) ?? 0),
       ),
@@ -310,7 +309,7 @@ const slearnThin: Figure = {
   title: 'Which jobs are too small to sample',
   section: '§5.2.8, Table 9',
   about:
-    'Average speed-up of SLearn over 3Sigma in gs, where jobs of fewer tasks than the limit are not sampled.',
+    'Average speed-up of SLearn over 3Sigma in gs if jobs with fewer tasks than the limit are not sampled.',
   axis: settingAxis(
     'task limit for sampling',
     'even',
@@ -353,28 +352,26 @@ const slearnWait: Figure = {
   title: 'Jobs that wait longer because pilots run first',
   section: '§5.2.5, Figure 7',
   about:
-    'Normalised wait of jobs of three tasks and more: the mean wait of a job’s tasks over their mean run time, under ' +
+    'Normalized wait of jobs of three or more tasks: the mean wait of a job’s tasks divided by their mean run time, under ' +
     'SLearn and under 3Sigma, in gs.',
   axis: ONE_PLACE,
   variants: [AS_IT_IS, ...estimators(THREE_SIGMA)],
   pairs: [AGAINST_3SIGMA],
   panels: [
-    bars('Jobs by their normalised wait under SLearn', 'share of the jobs', WAIT_SEGMENTS.map(own)),
+    bars('Jobs by their normalized wait under SLearn', 'share of the jobs', WAIT_SEGMENTS.map(own)),
     table(
       'Against 3Sigma',
       WAIT_SEGMENTS.flatMap((segment) => [common(segment), lower(segment)]),
     ),
   ],
   claims: claims('§5.2.5', {
-    '35.57% of the jobs wait next to nothing under both: where load is low, work is conserved': shareReaches(
-      common('none'),
-      WAITS.none.common,
-    ),
-    'Where waits are moderate, 29.81% wait less under SLearn: the others pay for sampling': shareIsAbout(
+    '35.57% of the jobs hardly wait under either policy, because the load is low and both are work-conserving':
+      shareReaches(common('none'), WAITS.none.common),
+    'With moderate waits, 29.81% wait less under SLearn; the others pay for sampling': shareIsAbout(
       lower('moderate'),
       0.2981,
     ),
-    'Where waits are long, 83.08% wait less under SLearn: knowing more is worth more': shareReaches(
+    'With long waits, 83.08% wait less under SLearn, because better estimates matter more': shareReaches(
       lower('long'),
       0.8308,
     ),
@@ -393,9 +390,9 @@ const slearnDag: Figure = {
   paper: PAPER,
   section: '§6, Figure 10',
   about:
-    'Jobs of two to five stages, one after another, each of which is a job of the Google trace of the same user and name; ' +
-    'the trace does not say of how many tasks, which are drawn. Estimators learn from the first half of the jobs, and 900 of ' +
-    'the other half are drawn for each seed. Speed-up: mean run time under the baseline over that under SLearn-DAG.',
+    'Jobs of two to five consecutive stages. Each stage is a job of the Google trace with the same user and name; numbers ' +
+    'of tasks, which the trace lacks, are drawn. Estimators learn from the first half of the jobs, and each seed draws 900 of ' +
+    'the other half. Speed-up: mean run time under the baseline divided by that under SLearn-DAG.',
   mode: 'simulated',
   workload: {
     generator: 'gtrace-dag',
@@ -434,7 +431,7 @@ const slearnDag: Figure = {
       (paper, name) => `SLearn-DAG's average completion time is ${paper} times shorter than under ${name}`,
     ),
     ...claims('§6', {
-      'Its P50 prediction error is below that of 3Sigma-DAG: 33.90% against 47.21%': isBelow(
+      'The P50 prediction error of SLearn-DAG is below that of 3Sigma-DAG: 33.90% against 47.21%': isBelow(
         errorP50(SLEARN_DAG),
         errorP50(THREE_SIGMA),
       ),

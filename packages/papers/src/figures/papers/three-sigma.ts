@@ -53,7 +53,7 @@ const SIGMA = '3sigma-sched';
 const FIELD = [SIGMA, 'point-perf', 'point-real', 'prio'] as const;
 
 const GANGS =
-  'Gangs over the books of central, without messages; a policy that knows nothing learns from 10,000 jobs before.';
+  'Gangs are scheduled by the policy alone, without messages; policies without perfect estimates first learn from 10,000 jobs.';
 
 function series(
   name: string,
@@ -109,7 +109,7 @@ function panelsOf(policies: readonly string[], axisName: string): Figure['panels
     series: policies.map(of),
   });
   return [
-    drawn('Jobs with a deadline that missed it', 'share of them', misses),
+    drawn('Jobs with a deadline that missed it', 'share of jobs', misses),
     drawn('Goodput', 'node hours', goodput),
     drawn('Goodput of best-effort jobs', 'node hours', bestEffortGoodput),
     drawn('Best-effort jobs, mean time to completion', 'seconds', bestEffortSeconds),
@@ -133,8 +133,12 @@ const overall: Figure = {
       misses(SIGMA),
       3,
     ),
-    'Prio misses 2.3 times as many (accepted: twice)': isTimes(misses('prio'), misses(SIGMA), 2),
-    '3Sigma misses hardly more than PointPerfEst (accepted: 5% of the jobs)': isNear(
+    'Prio misses 2.3 times as many deadlines as 3Sigma (accepted: twice)': isTimes(
+      misses('prio'),
+      misses(SIGMA),
+      2,
+    ),
+    '3Sigma misses hardly more deadlines than PointPerfEst (accepted: 5% of the jobs)': isNear(
       misses(SIGMA),
       misses('point-perf'),
       0.05,
@@ -164,7 +168,7 @@ const workloads: Figure = {
   id: '3sigma-7',
   title: 'Missed deadlines under three workloads',
   section: '§6.1, Figure 7',
-  about: `The traces of HedgeFund and Mustang are not public: these are made up from what the paper says of how predictable they are. ${GANGS}`,
+  about: `The HedgeFund and Mustang traces are not public; these workloads are generated from the paper’s description of their predictability. ${GANGS}`,
   axis: labelledAxis('workload', {
     e2e: { generator: 'e2e' },
     'hedgefund-like': { generator: 'hedgefund-like' },
@@ -174,7 +178,7 @@ const workloads: Figure = {
   panels: panelsOf(FIELD, 'workload'),
   claims: claims('§6.1', {
     ...comparedByMisses('under each'),
-    'Under HedgeFund and Mustang 3Sigma misses slightly fewer than PointPerfEst': only(
+    'Under HedgeFund and Mustang, 3Sigma misses slightly fewer deadlines than PointPerfEst': only(
       at(1, 2),
       isBelow(misses(SIGMA), misses('point-perf')),
     ),
@@ -186,24 +190,21 @@ const slack: Figure = {
   id: '3sigma-8',
   title: 'Contribution of each part of 3Sigma, by deadline slack',
   section: '§6.2, Figure 8',
-  about: `The same with one deadline slack for all jobs, in per cent of the run time. ${GANGS}`,
+  about: `The same experiment with one deadline slack for all jobs, in percent of the run time. ${GANGS}`,
   axis: settingAxis('deadline slack', 'linear', [20, 60, 100, 140, 180], (slack) => ({ slack }), inPercent),
   variants: policies(...PARTS),
   panels: panelsOf(PARTS, 'deadline slack'),
   claims: claims('§6.2', {
-    'Without distributions more deadlines are missed than with them': isBelow(
-      misses(SIGMA),
-      misses('3sigma-nodist'),
-    ),
-    'Without distributions fewer are missed than by PointRealEst': isBelow(
+    'Without distributions, 3Sigma misses more deadlines': isBelow(misses(SIGMA), misses('3sigma-nodist')),
+    'Without distributions, 3Sigma misses fewer deadlines than PointRealEst': isBelow(
       misses('3sigma-nodist'),
       misses('point-real'),
     ),
-    'At the least slack, to allow for over-estimates always is better than never': only(
+    'At the smallest slack, always allowing for over-estimates is better than never': only(
       at(20),
       isBelow(misses('3sigma-noadapt'), misses('3sigma-nooe')),
     ),
-    'To allow for them always costs best-effort jobs more than to do so where it is needed': isBelow(
+    'Always allowing for over-estimates costs best-effort jobs more than doing so when needed': isBelow(
       bestEffortGoodput('3sigma-noadapt'),
       bestEffortGoodput(SIGMA),
     ),
@@ -216,12 +217,12 @@ const load: Figure = {
   id: '3sigma-10',
   title: 'Missed deadlines by load',
   section: '§6.4, Figure 10',
-  about: `The same at other loads. ${GANGS}`,
+  about: `The same experiment at other loads. ${GANGS}`,
   axis: settingAxis('load', 'linear', [1, 1.2, 1.4, 1.6], (load) => ({ load })),
   variants: policies(...FIELD),
   panels: panelsOf(FIELD, 'load'),
   claims: claims('§6.4', {
-    'Misses rise with load under all': rises(FIELD.map(misses)),
+    'Misses rise with load under all policies': rises(FIELD.map(misses)),
     ...comparedByMisses('at every load'),
   }),
 };
@@ -231,7 +232,7 @@ const samples: Figure = {
   id: '3sigma-11',
   title: 'Missed deadlines by the number of earlier runs of each program',
   section: '§6.4, Figure 11',
-  about: `The same where so many runs of each program are known, and nothing is learned on the way. ${GANGS}`,
+  about: `The same experiment with a fixed number of known runs of each program, and no learning during the experiment. ${GANGS}`,
   axis: settingAxis('samples', 'even', [5, 10, 25, 50, 100], (samples) => ({ samples })),
   variants: policies(...FIELD),
   panels: panelsOf(FIELD, 'samples'),
@@ -253,7 +254,7 @@ const shifts: Figure = {
   title: 'Missed deadlines by error and width of the distributions',
   section: '§6.3, Figure 9',
   about:
-    'What is believed of a run time is a normal distribution around the true one, moved by a share of it; or its mean alone.',
+    'The estimate of a run time is a normal distribution around the true value, shifted by a fraction of it, or only its mean.',
   axis: settingAxis(
     'shift',
     'linear',
@@ -272,19 +273,22 @@ const shifts: Figure = {
   claims: claims('§6.3', {
     ...Object.fromEntries(
       [NARROW, MIDDLE, WIDE].map((of) => [
-        `A distribution (${of}) is better than a point, however far it is moved`,
+        `A distribution (${of}) is better than a point, regardless of the shift`,
         isBelow(misses(of), misses(POINT)),
       ]),
     ),
-    'Where it is right on the mean, a point misses twice as many (accepted: 1.5 times)': only(
+    'Without a shift, a point misses twice as many deadlines (accepted: 1.5 times)': only(
       at(0),
       isTimes(misses(POINT), misses(MIDDLE), 1.5),
     ),
-    'Within 20% narrow distributions are better than wide ones': only(
+    'With shifts up to 20%, narrow distributions are better than wide ones': only(
       at(-20, 0, 20),
       isBelow(misses(NARROW), misses(WIDE)),
     ),
-    'Further off wide ones are better': only(at(-50, 50, 100), isBelow(misses(WIDE), misses(NARROW))),
+    'With larger shifts, wide distributions are better': only(
+      at(-50, 50, 100),
+      isBelow(misses(WIDE), misses(NARROW)),
+    ),
   }),
 };
 
@@ -296,10 +300,10 @@ const scale: Figure = {
   title: 'Planning for 12,583 nodes',
   section: '§6.5, Figure 12',
   about:
-    "Google's cluster at a load of 0.95, run times stretched for fewer jobs an hour. Times are wall time, the longest of the seeds: they depend on the machine and on what else it does.",
+    "Google's cluster at a load of 0.95, with run times stretched for fewer jobs per hour. Times are wall-clock times, the longest of the seeds, and depend on the machine and its load.",
   workload: { generator: 'e2e', jobs: 4_000, paperJobs: 20_000, isReplaceable: false },
   settings: { workers: 12_583, load: 0.95 },
-  axis: settingAxis('jobs an hour', 'linear', [2_000, 3_000, 4_000], (rate) => ({ rate }), withThousands),
+  axis: settingAxis('jobs per hour', 'linear', [2_000, 3_000, 4_000], (rate) => ({ rate }), withThousands),
   variants: policies(SIGMA, POINTS),
   panels: [
     lines(
@@ -307,13 +311,13 @@ const scale: Figure = {
       'seconds',
       [SIGMA, POINTS].flatMap((of) => [cycles(of, 'p99'), cycles(of, 'max')]),
     ),
-    lines('What is predicted of a job', 'seconds', [predictions(SIGMA, 'p50'), predictions(SIGMA, 'p99')]),
-    lines('Jobs with a deadline that missed it', 'share of them', [misses(SIGMA)]),
+    lines('Time of a prediction', 'seconds', [predictions(SIGMA, 'p50'), predictions(SIGMA, 'p99')]),
+    lines('Jobs with a deadline that missed it', 'share of jobs', [misses(SIGMA)]),
   ],
   claims: claims('§6.5', {
     'Each plan is made within its cycle of 10 s': neverExceeds(cycles(SIGMA, 'max'), 10),
-    '99% of the plans are made within half of it': neverExceeds(cycles(SIGMA, 'p99'), 5),
-    'A prediction takes 14 ms at most (accepted: 1 ms for 99% of them)': neverExceeds(
+    '99% of the plans are made within half a cycle': neverExceeds(cycles(SIGMA, 'p99'), 5),
+    'A prediction takes at most 14 ms (accepted: 1 ms for 99% of them)': neverExceeds(
       predictions(SIGMA, 'p99'),
       0.001,
     ),
@@ -342,9 +346,9 @@ const table2: Figure = {
   paper: THREE_SIGMA,
   section: '§6.1, Table 2',
   about:
-    'Jobs at a load of 1.4, half of them with a deadline, on workers in 8 racks and one scheduler, as processes of this ' +
-    'machine, and the same jobs at the same times simulated. All times are divided alike, those of the policies too; what is ' +
-    'not known of run times is learned on the way.',
+    'Jobs at a load of 1.4, half of them with a deadline, on workers in 8 racks and one scheduler, all processes of this ' +
+    'machine; and a simulation of the same jobs at the same times. All times, including those of the policies, are divided ' +
+    'by the same factor. Estimators learn during the run.',
   mode: 'live',
   workload: { generator: 'e2e', options: 'nodes=32', jobs: 240, paperJobs: 600, isReplaceable: false },
   settings: {
@@ -359,14 +363,17 @@ const table2: Figure = {
   axis: ONE_PLACE,
   variants: VARIANTS,
   panels: [
-    bars('Jobs with a deadline that missed it', 'share of them', SHOWN.map(misses)),
+    bars('Jobs with a deadline that missed it', 'share of jobs', SHOWN.map(misses)),
     bars('Goodput', 'slot hours', SHOWN.map(goodput)),
     bars('Best-effort jobs, mean time to completion', 'seconds', SHOWN.map(bestEffortSeconds)),
   ],
   claims: claims('§6.1', {
     'Misses, live and simulated, are 0.3 to 2% of the jobs apart (accepted: 3%)': areNear(misses, 0.03),
     'Goodput is about 5% apart (accepted: 5%)': areAlike(goodput, 0.05),
-    'The latency of best-effort jobs is about 10 s apart (accepted: 10%)': areAlike(bestEffortSeconds, 0.1),
+    'The latencies of best-effort jobs are about 10 s apart (accepted: 10%)': areAlike(
+      bestEffortSeconds,
+      0.1,
+    ),
     ...Object.fromEntries(
       HALVES.flatMap((half) =>
         ['point-real', 'prio'].map((other) => [
@@ -421,7 +428,7 @@ const weights: Figure = {
   id: '3sigma-weights',
   title: 'Parameters that the paper omits: weights, θ and γ',
   section: '§4.2, §4.3.2',
-  about: `What meeting a deadline is worth beside a best-effort job (ours: 10), below which chance of meeting it a job is worth something after it (θ, ours: 0.05), and how much of its worth is left then (γ, ours: 1). ${GANGS}`,
+  about: `The value of meeting a deadline relative to a best-effort job (default: 10), the probability of meeting the deadline below which a job has value after it (θ, default: 0.05), and the fraction of the value that remains then (γ, default: 1). ${GANGS}`,
   axis: labelledAxis('setting', CHANGES),
   variants: policies(...WEIGHED),
   panels: panelsOf(WEIGHED, 'setting'),
