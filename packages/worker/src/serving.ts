@@ -289,7 +289,9 @@ function continuesSeries(
   const row = w.slots.rowOf(slot);
   const isPlaced = w.slots.entryAt(slot)!.placed !== undefined;
   if (long[row] === 1 || orphaned[row] === 1 || isPlaced) return false;
-  return now - since[row]! + runMs < w.seriesMs;
+  // Returning the rest of a chunk costs more than running it, because its tasks are tiny.
+  const hasFollower = w.knownChunks?.first(w.slots.askOf(slot)) !== undefined;
+  return hasFollower || now - since[row]! + runMs < w.seriesMs;
 }
 
 /** @param ask the question for the next task; 0: none */

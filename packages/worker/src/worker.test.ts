@@ -485,6 +485,16 @@ describe('a chunk: several tasks in answer to one question', () => {
     expect(asks).toEqual([false, false, true]);
   });
 
+  test('runs to its end after the time limit of the series, and then asks no more', () => {
+    const { bench } = begun();
+    for (let task = 1; task <= 3; task++) {
+      bench.now += 99;
+      bench.end();
+    }
+    expect(bench.orders.map(({ order }) => order.task)).toEqual([0, 1, 2, 3]);
+    expect(bench.take('ended').map(({ ask }) => ask)).toEqual([0, 0, 0]);
+  });
+
   test('reports ends together, with a bounded delay', () => {
     const { bench } = begun();
     bench.end();
