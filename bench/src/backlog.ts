@@ -1,84 +1,148 @@
 import { performance } from 'node:perf_hooks';
-import { runGoshawk } from '@goshawk/cli/testing';
+import { Daemons, runGoshawk } from '@goshawk/cli/testing';
 import { type Cluster, connect } from '@goshawk/client';
+import { formatCount } from '@goshawk/core';
 import { type BenchResult, percentilesOf, printReport, result } from './bench-report.js';
 import { inLanes } from './daemons.js';
+import { measurementFile, writeMeasurement } from './measurement.js';
 import { processorTime, residentByKind } from './proc.js';
-import { Folder, note, readOptions } from './script.js';
+import { Folder, fail, note, readOptions } from './script.js';
 import { startUp } from './up.js';
 
 /**
- * Measures a live cluster while more and more jobs wait: the memory of each role, the answers of the commands that people
- * use, and whether a scheduler is reported as away. Processor time counts on a busy machine, and elapsed time on an idle one.
+ * Measures a live cluster while more and more jobs wait: the memory of each role, the answers of the commands and requests that
+ * people use, and whether a scheduler is reported as away. Processor time counts on a busy machine, and elapsed time on an idle
+ * one. A point is WORKERSxJOBSxTASKS: waiting jobs of this many tasks. Points with the same number of workers share a cluster.
  *
- *     npm run bench -- backlog --waiting 0,10000,100000
+ *     npm run bench -- backlog --points 100x0x1,100x10000x1,100x100000x1 --write
  */
 const options = readOptions({
-  waiting: [0, 10_000, 100_000],
-  workers: 100,
+  points: ['100x0x1', '100x10000x1', '100x100000x1'],
   schedulers: 2,
-  tasks: 1,
   rounds: 3,
+  write: false,
 });
 const COMMANDS = ['jobs', 'why', 'top'] as const;
+const PATHS = ['/v1/jobs', '/v1/overview'] as const;
 const ROLES = ['central', 'scheduler', 'worker'] as const;
 const IN_FLIGHT = 64;
 const HOUR_MS = 3_600_000;
 
-const results: BenchResult[] = [];
-let away = 0;
-using folder = new Folder('backlog');
-const shape = ['--workers', `${options.workers}`, '--schedulers', `${options.schedulers}`];
-await using up = await startUp(folder.path, shape);
-const cluster = await connect(up.url, { requestTimeoutMs: 60_000 });
-let submitted = 0;
-for (const count of options.waiting) {
-  const latencies = await submit(cluster, count + options.workers - submitted);
-  submitted = Math.max(submitted, count + options.workers);
-  const at = `${count} waiting`;
-  if (latencies.length > 0) results.push(...percentilesOf(`${at}: submit `, 'ms', latencies));
-  for (const command of COMMANDS) await measure(command, at);
-  const memory = residentByKind(up.pid);
-  for (const role of ROLES) {
-    const each = memory.get(role) ?? [];
-    if (each.length > 0) results.push(result(`${at}: largest ${role}`, 'MiB', [Math.max(...each)]));
-  }
+interface Point {
+  readonly workers: number;
+  readonly jobs: number;
+  readonly tasks: number;
 }
-await cluster.close();
-results.push(result('schedulers reported as away', '', [away]));
+
+const points = options.points.map(parsePoint);
+const results: BenchResult[] = [];
+const rows: (number | string)[][] = [];
+let away = 0;
+for (const workers of new Set(points.map((point) => point.workers)))
+  await measureCluster(points.filter((point) => point.workers === workers));
+results.push(result('answers that lack a scheduler', '', [away]));
 printReport('backlog', results, options.json);
+if (options.write) {
+  const columns = [
+    'workers',
+    'waiting jobs',
+    'tasks of each',
+    ...ROLES.map((role) => `largest ${role}, MiB`),
+  ];
+  const times = ['submit p50/p99, ms', ...[...COMMANDS, ...PATHS].map((asked) => `${asked}, s`)];
+  writeMeasurement(measurementFile('backlog'), {
+    commands: [`npm run bench -- backlog --points ${options.points.join(',')} --write`],
+    tables: [{ columns: [...columns, ...times, 'CPU of `why` in a scheduler, ms'], rows }],
+  });
+}
 process.exitCode = away === 0 ? 0 : 1;
 
+function parsePoint(text: string): Point {
+  const [, workers, jobs, tasks] = /^(\d+)x(\d+)x(\d+)$/.exec(text) ?? [];
+  if (tasks === undefined) fail(`--points: expected WORKERSxJOBSxTASKS, not ${text}`);
+  return { workers: Number(workers), jobs: Number(jobs), tasks: Number(tasks) };
+}
+
+async function measureCluster(of: readonly Point[]): Promise<void> {
+  const { workers } = of[0]!;
+  using folder = new Folder('backlog');
+  const shape = ['--workers', `${workers}`, '--schedulers', `${options.schedulers}`];
+  await using up = await startUp(folder.path, shape);
+  const cluster = await connect(up.url, { requestTimeoutMs: 60_000 });
+  const page = await new Daemons(folder.path).start('dashboard', [
+    ...['dashboard', '--listen', '127.0.0.1:0', '--cluster', up.url],
+  ]);
+  // All slots are taken, so every other job waits.
+  await submit(cluster, 1, workers);
+  let waiting = 0;
+  for (const { jobs, tasks } of of) {
+    const latencies = await submit(cluster, jobs - waiting, tasks);
+    waiting = Math.max(waiting, jobs);
+    const at = `${workers} workers, ${jobs} jobs of ${tasks}`;
+    if (latencies.length > 0) results.push(...percentilesOf(`${at}: submit `, 'ms', latencies));
+    const submitted = percentilesOf('', 'ms', latencies).map(({ value }) => shown(value));
+    const asked: number[] = [];
+    for (const command of COMMANDS)
+      asked.push(await measure(at, command, up.pid, () => answerOf(command, up.url, folder.path)));
+    const cpuOfWhy = results.find(({ name }) => name === `${at}: why, CPU of scheduler`)!.value;
+    for (const path of PATHS)
+      asked.push(
+        await measure(at, path, up.pid, async () => (await fetch(`${page.endpoint}${path}`)).text()),
+      );
+    const memory = residentByKind(up.pid);
+    const largest = ROLES.map((role) => Math.round(Math.max(...(memory.get(role) ?? [Number.NaN]))));
+    ROLES.forEach((role, i) => void results.push(result(`${at}: largest ${role}`, 'MiB', [largest[i]!])));
+    rows.push([
+      ...[workers, formatCount(jobs), formatCount(tasks), ...largest],
+      latencies.length > 0 ? submitted.join('/') : '',
+      ...asked.map((ms) => shown(ms / 1_000)),
+      shown(cpuOfWhy),
+    ]);
+  }
+  await page.kill();
+  await cluster.close();
+}
+
 /** Submits jobs that take an hour. @returns the latencies, ms */
-async function submit(to: Cluster, jobs: number): Promise<number[]> {
+async function submit(to: Cluster, jobs: number, tasks: number): Promise<number[]> {
   const latencies: number[] = [];
-  await inLanes(jobs, IN_FLIGHT, async () => {
+  await inLanes(Math.max(0, jobs), IN_FLIGHT, async () => {
     const began = performance.now();
-    await to.submit({ name: 'wait', tasks: { count: options.tasks, run: { sleep: HOUR_MS } } });
+    await to.submit({ name: 'wait', tasks: { count: tasks, run: { sleep: HOUR_MS } } });
     latencies.push(performance.now() - began);
     if (latencies.length % 5_000 === 0) note(`  ${latencies.length} of ${jobs} jobs submitted`);
   });
   return latencies;
 }
 
-/** Runs the command, and adds its elapsed time and the processor time that the cluster spends meanwhile. */
-async function measure(command: (typeof COMMANDS)[number], at: string): Promise<void> {
+async function answerOf(command: string, url: string, folder: string): Promise<string> {
+  const environment = { GOSHAWK_CLUSTER: url, XDG_STATE_HOME: folder };
+  const { exitCode, stdout, stderr } = await runGoshawk([command, '--json'], environment);
+  if (exitCode !== 0) throw new Error(`goshawk ${command} exited with ${exitCode}: ${stderr}`);
+  return stdout + stderr;
+}
+
+/** Measures elapsed time and the processor time that the cluster spends meanwhile. @returns the median time, ms */
+async function measure(at: string, what: string, pid: number, ask: () => Promise<string>): Promise<number> {
   const elapsed: number[] = [];
   const spent = ROLES.map((): number[] => []);
   for (let round = 0; round < options.rounds; round++) {
-    const before = processorTime(up.pid);
+    const before = processorTime(pid);
     const began = performance.now();
-    const { exitCode, stdout, stderr } = await runGoshawk([command, '--json'], {
-      GOSHAWK_CLUSTER: up.url,
-      XDG_STATE_HOME: folder.path,
-    });
+    const answer = await ask();
     elapsed.push(performance.now() - began);
-    const after = processorTime(up.pid);
+    const after = processorTime(pid);
     ROLES.forEach((role, i) => void spent[i]!.push((after.get(role) ?? 0) - (before.get(role) ?? 0)));
-    if (exitCode !== 0) throw new Error(`goshawk ${command} exited with ${exitCode}: ${stderr}`);
-    if (/no answer from|"silent":\["/.test(stdout + stderr)) away++;
+    if (/no answer from|"silent":\s*\["/.test(answer)) away++;
   }
-  results.push(result(`${at}: ${command}`, 'ms', elapsed));
-  ROLES.forEach((role, i) => void results.push(result(`${at}: ${command}, CPU of ${role}`, 'ms', spent[i]!)));
-  note(`  ${at}: ${command} ${elapsed.map((ms) => ms.toFixed(0)).join(', ')} ms`);
+  const time = result(`${at}: ${what}`, 'ms', elapsed);
+  results.push(time);
+  ROLES.forEach((role, i) => void results.push(result(`${at}: ${what}, CPU of ${role}`, 'ms', spent[i]!)));
+  note(`  ${at}: ${what} ${elapsed.map((ms) => ms.toFixed(0)).join(', ')} ms`);
+  return time.value;
+}
+
+/** Three digits suffice. */
+function shown(value: number): string {
+  return `${Number(value.toPrecision(3))}`;
 }

@@ -67,7 +67,7 @@ function partitioned(name: 'w1' | 's1', alert: string): Incident {
 
 /** A new connection distinguishes a process that ended from one that hangs. */
 const lost = (role: string, name: string, why: string): RegExp =>
-  new RegExp(`"event":"${role}-lost".*${role} ${name} is lost .*silent for .*${why}`);
+  new RegExp(`"event":"loss-diagnosed".*${role} ${name}, just lost: .*${why}`);
 const ENDED = 'its process has ended';
 const HANGS = 'no process responds: it hangs';
 

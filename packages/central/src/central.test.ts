@@ -570,6 +570,21 @@ test('a draining worker keeps draining under a new central', () => {
   expect(bench.take('drain')).toEqual([]);
 });
 
+test('a new central shows the deadline that a draining worker keeps, which a later drain without one does not change', () => {
+  const bench = new Bench();
+  bench.receive(W1, registration(`w${W1}`, { draining: true, drainDeadlineMs: 500 }));
+  bench.now += 100;
+  const drained = (deadlineMs?: number) => {
+    bench.receive(CLIENT, { type: 'drainWorker', request: 1, worker: `w${W1}`, on: true, deadlineMs });
+    return bench.take('drainState').at(-1)!.value.deadlineMs;
+  };
+  expect(drained()).toBe(400);
+  expect(drained(1_000)).toBe(1_000);
+  // A registration that was sent before the worker heard of the new deadline.
+  bench.receive(W1, registration(`w${W1}`, { draining: true, drainDeadlineMs: 300 }));
+  expect(drained()).toBe(1_000);
+});
+
 test('a durable scheduler is lost if another one without its jobs takes its name', () => {
   const bench = new Bench();
   const notifiedOf = () => {

@@ -11,6 +11,7 @@ export function registration(name: string, more: Partial<MessageOf<'register'>> 
     runs: [],
     attributes: [],
     places: undefined,
+    drainDeadlineMs: undefined,
     http: undefined,
     ...more,
   };

@@ -332,6 +332,7 @@ const audit = z.union([
     unknownKey: count.optional(),
     wrongServerKey: count.optional(),
     malformed: count.optional(),
+    incomplete: count.optional(),
     addresses: z.array(z.string()),
   }),
   z.object({

@@ -1,4 +1,5 @@
-import { InputError, UnreachableError } from '@goshawk/core';
+import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
+import { InputError, PROTOCOL_VERSION, UnreachableError } from '@goshawk/core';
 import { generateKeys } from '@goshawk/transport';
 import { describe, expect, test, vi } from 'vitest';
 import { connect } from './connect.js';
@@ -11,6 +12,37 @@ async function unusedEndpoint(): Promise<string> {
   await peer.close();
   return peer.endpoint;
 }
+
+/** A way to a peer on which every frame gets another protocol version, as if the two were of different releases. */
+async function otherVersionOf(endpoint: string): Promise<{ endpoint: string; close(): void }> {
+  const { hostname, port } = new URL(endpoint);
+  const sockets: Socket[] = [];
+  const changed = (bytes: Buffer): Buffer => {
+    const head = Buffer.from([THREE_FIELDS, PROTOCOL_VERSION]);
+    for (let at = bytes.indexOf(head); at >= 0; at = bytes.indexOf(head, at))
+      bytes[at + 1] = PROTOCOL_VERSION + 1;
+    return bytes;
+  };
+  const server = createServer((near) => {
+    const far = dial(Number(port), hostname);
+    for (const [from, to] of [[near, far] as const, [far, near] as const]) {
+      sockets.push(from);
+      from.on('data', (bytes) => to.write(changed(bytes))).on('error', () => {});
+      from.on('close', () => to.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    endpoint: `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** MessagePack's byte for an array of three, with which the head of a frame begins. */
+const THREE_FIELDS = 0x93;
 
 /** A scheduler that knows central's address. */
 function introducing(central: string) {
@@ -39,6 +71,17 @@ describe('connect', () => {
       code: 'unreachable',
       message: expect.stringMatching(/accepts connections but does not answer: .* protocol version/),
     });
+  });
+
+  test('to a cluster of another version names both versions', async () => {
+    await using peer = await ScriptedPeer.start();
+    const behind = await otherVersionOf(peer.endpoint);
+    await expect(connect(behind.endpoint, IMPATIENT)).rejects.toMatchObject({
+      code: 'other-version',
+      message: `${behind.endpoint} speaks protocol version ${PROTOCOL_VERSION + 1}; this client speaks version ${PROTOCOL_VERSION}`,
+      hint: 'upgrade this client to the cluster’s version',
+    });
+    behind.close();
   });
 
   test('uses no keys if GOSHAWK_KEYS is empty', async () => {

@@ -41,6 +41,12 @@ export interface Listener {
   cut(why: GoshawkError): void;
 }
 
+/** The protocol version of another process, and when it replied. */
+interface OtherVersion {
+  readonly version: number;
+  readonly at: Millis;
+}
+
 /** A client is one party. */
 const PARTY = 0;
 
@@ -62,12 +68,14 @@ export class Connection {
   /** Endpoints that reject our connection because of keys. */
   readonly #unwatch: (() => void) | undefined;
   readonly #authFailures: ReadonlyMap<string, AuthFailure>;
+  readonly #otherVersions: ReadonlyMap<string, OtherVersion>;
   #nextNumber = 1;
   #isClosed = false;
 
   static async open(logger: Logger, keys?: KeyRing): Promise<Connection> {
     const directory = new Directory();
     const authFailures = new Map<string, AuthFailure>();
+    const otherVersions = new Map<string, OtherVersion>();
     const mailbox = await Mailbox.open({
       incarnation: randomName(),
       directory,
@@ -77,6 +85,7 @@ export class Connection {
         if (why === undefined) authFailures.delete(endpoint);
         else authFailures.set(endpoint, why);
       },
+      onOtherVersion: (endpoint, version) => otherVersions.set(endpoint, { version, at: performance.now() }),
       ...(keys && { keys }),
     });
     const unwatch =
@@ -86,18 +95,20 @@ export class Connection {
         (ring) => mailbox.rekey(ring),
         (problem) => logger.warn({ problem }, 'the previous keys remain in use'),
       );
-    return new Connection(mailbox, logger, authFailures, unwatch);
+    return new Connection(mailbox, logger, authFailures, otherVersions, unwatch);
   }
 
   private constructor(
     mailbox: Mailbox,
     logger: Logger,
     authFailures: ReadonlyMap<string, AuthFailure>,
+    otherVersions: ReadonlyMap<string, OtherVersion>,
     unwatch: (() => void) | undefined,
   ) {
     this.#mailbox = mailbox;
     this.#unwatch = unwatch;
     this.#authFailures = authFailures;
+    this.#otherVersions = otherVersions;
     this.#codec = new Codec(mailbox.directory);
     this.#logger = logger;
     mailbox.register(PARTY, (from, body) => this.#receive(from, body));
@@ -132,8 +143,13 @@ export class Connection {
 
   /** Returns why a party's process rejects our connection; undefined if keys are not the reason. */
   authFailureOf(party: string): AuthFailure | undefined {
-    const { process } = parsePartyName(party);
-    return this.#authFailures.get(process.slice(0, process.lastIndexOf('!')));
+    return this.#authFailures.get(endpointOf(party));
+  }
+
+  /** Returns the protocol version in which a party's process has replied since then, if it is another one. */
+  otherVersionOf(party: string, since: Millis): number | undefined {
+    const other = this.#otherVersions.get(endpointOf(party));
+    return other !== undefined && other.at >= since ? other.version : undefined;
   }
 
   /** Returns whether the party's process has accepted our connection, even if it does not answer. */
@@ -200,6 +216,11 @@ export class Connection {
       'dropped an invalid message',
     );
   }
+}
+
+function endpointOf(party: string): string {
+  const { process } = parsePartyName(party);
+  return process.slice(0, process.lastIndexOf('!'));
 }
 
 /** Request number of an invalid reply; every reply begins with it. 0: unknown. */

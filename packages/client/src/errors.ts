@@ -155,6 +155,17 @@ export function silentProcess(endpoint: string, cause: unknown): UnreachableErro
   );
 }
 
+/** The process has replied in another version of the protocol. */
+export function otherVersion(peer: string, version: number): UnreachableError {
+  return new UnreachableError(
+    'other-version',
+    `${peer} speaks protocol version ${version}; this client speaks version ${PROTOCOL_VERSION}`,
+    version < PROTOCOL_VERSION
+      ? 'use the client of the cluster’s version, or upgrade the cluster'
+      : 'upgrade this client to the cluster’s version',
+  );
+}
+
 /** The process is running, but rejects the connection. */
 export function authFailure(peer: string, why: AuthFailure): UnreachableError {
   switch (why) {
@@ -177,6 +188,12 @@ export function authFailure(peer: string, why: AuthFailure): UnreachableError {
         'no-handshake',
         `${peer} closes connections before the handshake`,
         'it is not running, is still starting, or is behind a proxy without a backend; if it runs, this key may belong to another cluster',
+      );
+    case 'slow':
+      return new UnreachableError(
+        'no-handshake',
+        `${peer} does not complete the handshake in time`,
+        'it hangs, or it or its machine is too busy; its log and `goshawk_event_loop_delay_seconds` show which',
       );
   }
 }

@@ -12,7 +12,7 @@ import {
 import { onAbort } from './abort.js';
 import { type Asking, Attempts, type Destination } from './attempts.js';
 import type { Connection, Listener } from './connection.js';
-import { authFailure, badAnswer, connectionClosed, noAnswer, refusal } from './errors.js';
+import { authFailure, badAnswer, connectionClosed, noAnswer, otherVersion, refusal } from './errors.js';
 
 /** @typeParam Q the request's type */
 export interface Order<Q extends Question = Question> {
@@ -196,6 +196,8 @@ class Request implements Listener {
     const { party } = this.#attempts;
     const why = party && this.#connection.authFailureOf(party);
     if (why) return authFailure(this.#peer, why);
+    const version = party && this.#connection.otherVersionOf(party, this.#beganAt);
+    if (version) return otherVersion(this.#peer, version);
     return noAnswer(this.#peer, this.#order.what, Math.round(now - this.#beganAt));
   }
 

@@ -207,7 +207,8 @@ export class Roster {
       (cause) =>
         !(cause instanceof UnreachableError) ||
         cause.code.startsWith('keys-') ||
-        cause.code === 'no-handshake',
+        cause.code === 'no-handshake' ||
+        cause.code === 'other-version',
     );
     if (other !== undefined) return other;
     const silent = this.#seeds.find((seed) => this.#requests.isConnectedTo(anyPartyAt(seed)));

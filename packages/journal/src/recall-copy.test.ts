@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { JobRecord } from '@goshawk/core';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { entryOf } from './group-commit.js';
+import { LmdbStore } from './lmdb-store.js';
 import { RecallCopy } from './recall-copy.js';
 import { attempt, forgotten } from './records.fixture.js';
 
@@ -45,6 +46,25 @@ test('pending records can be recalled in any order of places', () => {
   const records = [1, 9, 2, 3, 10].map((place) => [place, attempt(place < 9 ? 1 : 2, place, place)] as const);
   for (const [place, record] of records) copy.copy(entryOf(record, place));
   for (const [place, record] of records) expect(copy.recall(record.job, place)).toEqual(record);
+});
+
+test('deletions are written once, however long a full disk keeps other records waiting', async () => {
+  const write = vi.spyOn(LmdbStore.prototype, 'write');
+  let looks = 0;
+  copy = new RecallCopy(folder, {
+    freeBytes: () => {
+      looks++;
+      return 0;
+    },
+  });
+  copy.copy(entryOf(forgotten(1), 0));
+  copy.copy(entryOf(attempt(2, 1, 'x'), 1));
+  await until(() => expect(looks).toBeGreaterThan(2));
+  copy.copy(entryOf(forgotten(3), 2));
+  const before = looks;
+  await until(() => expect(looks).toBeGreaterThan(before + 2));
+  expect(write.mock.calls.map(([entries]) => entries.map(({ job }) => job))).toEqual([[1], [3]]);
+  write.mockRestore();
 });
 
 test('there is no copy where none can be written', () => {

@@ -26,6 +26,8 @@ export class RecallCopy extends GroupCommit {
   readonly #bytesMax: number;
   readonly #freeBytes: FreeBytes;
   #writing: Promise<boolean> | undefined;
+  /** The last deletion that was written: a group that waits for room does not repeat its deletions. */
+  #deletedTo: Entry | undefined;
   /** Bytes of records that are not in the store yet, by place. */
   readonly #pending = new Map<number, Buffer>();
 
@@ -64,12 +66,17 @@ export class RecallCopy extends GroupCommit {
   protected async write(group: readonly Entry[]): Promise<'written' | 'no room'> {
     const forgotten = new Set(group.flatMap(({ job, bytes }) => (bytes === undefined ? [job] : [])));
     // Deletions come first: they may be what makes room.
-    const deletions = group.filter(({ bytes }) => bytes === undefined);
+    const done = this.#deletedTo === undefined ? -1 : group.indexOf(this.#deletedTo);
+    const deletions = group.slice(done + 1).filter(({ bytes }) => bytes === undefined);
     const kept = group.filter(({ job }) => !forgotten.has(job));
-    if (deletions.length > 0 && !(await this.#put(deletions))) return 'no room';
+    if (deletions.length > 0) {
+      if (!(await this.#put(deletions))) return 'no room';
+      this.#deletedTo = deletions.at(-1);
+    }
     for (let first = 0; first < kept.length && !this.isEnding; first += SLICE) {
       if (!this.#hasRoom || !(await this.#put(kept.slice(first, first + SLICE)))) return 'no room';
     }
+    this.#deletedTo = undefined;
     for (const { place } of group) this.#pending.delete(place);
     return 'written';
   }

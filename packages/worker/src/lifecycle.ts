@@ -20,8 +20,13 @@ export function stop(w: WorkerParts, now: Millis): void {
  * stops continues to drain.
  */
 export function drainAsAsked(w: WorkerParts, { on, deadlineMs }: MessageOf<'drain'>, now: Millis): void {
-  if (!on) w.env.clearTimer('drain', 0);
-  else if (deadlineMs !== undefined) w.env.setTimer('drain', 0, now + deadlineMs);
+  if (!on) {
+    w.drainDeadline = undefined;
+    w.env.clearTimer('drain', 0);
+  } else if (deadlineMs !== undefined) {
+    w.drainDeadline = now + deadlineMs;
+    w.env.setTimer('drain', 0, w.drainDeadline);
+  }
   if (!w.isStopping) setDraining(w, on, now);
 }
 

@@ -15,7 +15,11 @@ export function register(w: WorkerState, now: Millis, isRepeated = false): void 
   const runs = heldRuns(w, now);
   if (!isRepeated || runs.length > 0 || !w.env.holdsBack?.(w.central)) {
     const { name, slots, capacity, http, attributes = NO_ATTRIBUTES, places } = w.config;
-    const state = { draining: w.isDraining, http, runs, attributes, ...present({ places }) };
+    const drainDeadlineMs = w.drainDeadline === undefined ? undefined : Math.max(0, w.drainDeadline - now);
+    const state = {
+      ...{ draining: w.isDraining, http, runs, attributes },
+      ...present({ places, drainDeadlineMs }),
+    };
     w.env.send(w.central, { type: 'register', name, slots, capacity, ...state } as MessageOf<'register'>);
   }
   beatAgain(w, now);

@@ -26,6 +26,8 @@ export class WorkerState {
   readonly row: number;
   readonly env: WorkerEnvironment;
   isDraining = false;
+  /** When the tasks that still run are stopped; undefined: no drain with a deadline. */
+  drainDeadline: Millis | undefined;
   /** Created at the first failed task. */
   #health: StartHealth | undefined;
   /** Created when the end of a task is predicted for the first time. */

@@ -299,6 +299,18 @@ test('a worker confirms a repeated drain request, because central may not know i
   expect(bench.take('register')).toMatchObject([{ draining: true }]);
 });
 
+test('a worker registers with the remaining time of its drain, until the drain is undone', () => {
+  const bench = new Bench().welcome();
+  const registered = () => bench.take('register').map(({ drainDeadlineMs }) => drainDeadlineMs);
+  bench.receive(CENTRAL, { type: 'drain', on: true, deadlineMs: 1_000 });
+  expect(registered()).toEqual([1_000]);
+  bench.pass(400);
+  bench.receive(CENTRAL, { type: 'drain', on: true, deadlineMs: undefined });
+  expect(registered()).toEqual([600]);
+  bench.receive(CENTRAL, { type: 'drain', on: false, deadlineMs: undefined });
+  expect(registered()).toEqual([undefined]);
+});
+
 test('tasks that still run at the deadline of a drain are stopped, unless the drain is undone before', () => {
   const drained = (deadlineMs: number) => {
     const bench = new Bench().welcome();

@@ -66,7 +66,7 @@ export class Registry {
 
   /** @param packs the policy lets tasks share a CPU */
   admit(from: Address, message: MessageOf<'register'>, packs: boolean, now: Millis): WorkerRecord {
-    const { name, capacity, draining, http, attributes } = message;
+    const { name, capacity, draining, drainDeadlineMs, http, attributes } = message;
     // A worker of an earlier version may have no fixed number of slots.
     const slots = message.slots || slotsOf(capacity);
     return this.addWorker({
@@ -83,7 +83,7 @@ export class Registry {
       drained: false,
       // A worker that registers while draining received the request through the previous central.
       drainRequested: draining,
-      drainDeadline: undefined,
+      drainDeadline: drainDeadlineMs === undefined ? undefined : now + drainDeadlineMs,
       quarantine: undefined,
       lastSeenAt: now,
       brokeAt: undefined,

@@ -9,11 +9,16 @@ export const logCommand = defineCommand({
   describe: 'print the process logs of a local cluster in order of time, optionally only lines about one job',
   examples: [
     ['goshawk log --job $id', 'print what central, the scheduler and the workers logged about a job'],
-    ['goshawk log --event worker-lost', 'print which workers were lost, and why'],
+    ['goshawk log --event worker-lost,loss-diagnosed', 'print which workers were lost, and why'],
   ],
   options: {
     job: { type: 'text', value: 'ID', flagOnly: true, describe: 'only lines about this job' },
-    event: { type: 'text', value: 'KIND', flagOnly: true, describe: 'only lines of this kind' },
+    event: {
+      type: 'text',
+      value: 'KINDS',
+      flagOnly: true,
+      describe: 'only lines of these kinds, comma-separated',
+    },
     logs: {
       type: 'text',
       value: 'FOLDER',
@@ -23,9 +28,10 @@ export const logCommand = defineCommand({
   },
   async run(context, { job, event, logs }) {
     const lines = readLogs(logs ?? (await logsOfLocalCluster(context)));
+    const kinds = event?.split(',');
     const wanted = lines
       .filter(({ fields }) => job === undefined || isAbout(fields, job))
-      .filter(({ fields }) => event === undefined || fields.event === event)
+      .filter(({ fields }) => kinds === undefined || kinds.includes(String(fields.event)))
       .sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
     if (context.global.json) for (const { fields } of wanted) context.out(JSON.stringify(fields));
     else for (const line of wanted) context.out(shown(line));

@@ -117,6 +117,8 @@ export const MESSAGES = {
     attributes: list(attribute, LIMITS.attributesMax),
     /** Maximum number of tasks that share its CPUs, under policies that pack; absent: as many as slots. */
     places: optional(slots),
+    /** The remaining time of a drain with a deadline, which a restarted central does not know. */
+    drainDeadlineMs: optional(ms),
   }),
   enlist: message('scheduler', 'central', 'Retried until welcomed. Duplicate: no effect.', {
     name,

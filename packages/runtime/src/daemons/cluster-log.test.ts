@@ -21,14 +21,22 @@ function lostWorker(worker: string, port: number): ClusterEvent {
   return { kind: 'worker-lost', worker, address, cause: 'lease', silentMs: 5_200, jobs: ['ab-1'], tasks: 2 };
 }
 
-test('the line of a lost worker says what its address shows', async () => {
-  const { lines, explained, log } = bench(async (endpoint) => `${endpoint} refuses`);
+test('a lost worker is logged at once, and again with what its address shows', async () => {
+  let diagnosed = (_why: string): void => {};
+  const { lines, explained, log } = bench(
+    (endpoint) =>
+      new Promise((resolve) => {
+        diagnosed = (why) => resolve(`${endpoint} ${why}`);
+      }),
+  );
   log(lostWorker('w1', 1));
+  log({ kind: 'worker-joined', worker: 'w1', address: 'tcp://10.0.0.1:1!w.y/0', slots: 1 });
+  const lost = 'worker w1 is lost with 2 tasks: it was silent for 5.2 s, so its lease expired';
+  expect(lines).toEqual([lost, 'worker w1 joined']);
+  diagnosed('refuses');
   await expect
     .poll(() => lines)
-    .toEqual([
-      'worker w1 is lost with 2 tasks: it was silent for 5.2 s, so its lease expired; tcp://10.0.0.1:1 refuses',
-    ]);
+    .toEqual([lost, 'worker w1 joined', 'worker w1, just lost: tcp://10.0.0.1:1 refuses']);
   expect(explained).toEqual(['w1: tcp://10.0.0.1:1 refuses']);
 });
 
@@ -41,7 +49,7 @@ test('many workers of one lost process cost one connection, and a storm a few', 
   for (let i = 0; i < 10; i++) log(lostWorker(`w${i}`, 1));
   for (let i = 0; i < 100; i++) log(lostWorker(`v${i}`, 2 + i));
   await expect.poll(() => explained).toHaveLength(29);
-  await expect.poll(() => lines).toHaveLength(20);
+  await expect.poll(() => lines).toHaveLength(40);
   expect(asked).toHaveLength(20);
 });
 

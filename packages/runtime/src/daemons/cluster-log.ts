@@ -8,8 +8,8 @@ import { StoryLog } from './story-log.js';
 const CHECKED_MAX = 20;
 
 /**
- * Logs membership changes of the cluster in central's log. The line of a loss waits for a connection to the lost process, which
- * shows whether it has ended or hangs.
+ * Logs membership changes of the cluster in central's log. A second line of a loss says what a connection to the lost process
+ * shows: whether it has ended or hangs.
  *
  * @param explain receives the finding about a lost worker
  */
@@ -20,11 +20,10 @@ export function clusterLog(
 ): (event: ClusterEvent) => void {
   const log = new StoryLog(logger);
   const checks = new Map<string, Promise<string>>();
-  const tell = (event: ClusterEvent, finding?: string): void => {
+  const tell = (event: ClusterEvent): void => {
     const { kind, ...fields } = event;
     const rounded = 'silentMs' in fields ? { ...fields, silentMs: Math.round(fields.silentMs) } : fields;
-    const line = finding === undefined ? lineOf(event) : `${lineOf(event)}; ${finding}`;
-    log.tell(kind, rounded, line, WARNINGS.has(kind) ? 'warn' : 'info');
+    log.tell(kind, rounded, lineOf(event), WARNINGS.has(kind) ? 'warn' : 'info');
   };
   /** Members of one process share the check. */
   const check = (address: string): Promise<string> | undefined => {
@@ -36,12 +35,13 @@ export function clusterLog(
     return made;
   };
   return (event) => {
-    const isLoss = event.kind === 'worker-lost' || event.kind === 'scheduler-lost';
-    const checked = isLoss && event.cause === 'lease' ? check(event.address) : undefined;
-    if (checked === undefined) return tell(event);
-    void checked.then((finding) => {
-      tell(event, finding);
-      if (event.kind === 'worker-lost') explain(event.worker, event.address, finding);
+    tell(event);
+    if ((event.kind !== 'worker-lost' && event.kind !== 'scheduler-lost') || event.cause !== 'lease') return;
+    void check(event.address)?.then((finding) => {
+      const { kind, cause: _, silentMs: __, ...fields } = event;
+      const who = kind === 'worker-lost' ? `worker ${event.worker}` : `scheduler ${event.scheduler}`;
+      log.tell('loss-diagnosed', fields, `${who}, just lost: ${finding}`, 'warn');
+      if (kind === 'worker-lost') explain(event.worker, event.address, finding);
     });
   };
 }

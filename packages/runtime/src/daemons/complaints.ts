@@ -1,12 +1,11 @@
-import type { Histogram } from '@goshawk/core';
+import { counted, type Histogram } from '@goshawk/core';
 import type { Logger } from '@goshawk/transport';
 import type { JournalPort } from './journal-port.js';
 import { nowAndThen } from './now-and-then.js';
 import { whySilent } from './reception.js';
+import { Silences } from './silences.js';
 
 const CENTRAL_LOOK_MS = 1_000;
-/** A busy machine delays answers: central counts as silent after this many failed checks in a row. */
-const SILENT_LOOKS = 3;
 const COUNTS_LOOK_MS = 10_000;
 /** A commit that takes longer counts as slow, as in the alert GoshawkJournalSlow. ms */
 const SLOW_COMMIT_MS = 500;
@@ -23,18 +22,22 @@ export function watchCentral(
   isSilent: () => boolean,
   consequence: string,
 ): void {
-  let silentLooks = 0;
+  const silences = new Silences();
   nowAndThen(CENTRAL_LOOK_MS, ended, async () => {
-    if (isSilent()) {
-      if (++silentLooks !== SILENT_LOOKS) return;
-      const why = await whySilent(central);
-      const fields = { event: 'central-silent', central };
-      logger.warn(fields, `central at ${central} does not answer (${why}); ${consequence}`);
-      return;
+    for (const news of silences.look(isSilent())) {
+      const fields = { event: news.kind === 'heard' ? 'central-heard' : 'central-silent', central };
+      if (news.kind === 'heard') logger.info(fields, 'central answers again');
+      else if (news.kind === 'silent')
+        logger.warn(
+          fields,
+          `central at ${central} does not answer (${await whySilent(central)}); ${consequence}`,
+        );
+      else
+        logger.warn(
+          { ...fields, heldBack: news.count },
+          `central did not answer ${counted(news.count, 'more time')} within ten minutes, each time for less than half a minute: it, the network or this machine is overloaded`,
+        );
     }
-    if (silentLooks >= SILENT_LOOKS)
-      logger.info({ event: 'central-heard', central }, 'central answers again');
-    silentLooks = 0;
   });
 }
 

@@ -101,7 +101,7 @@ export const METRICS = {
       { reason: REFUSAL_REASONS },
     ),
     goshawk_connections_rejected_total: counter(
-      'Rejected connections: without a key of this cluster, or with another protocol.',
+      'Rejected connections: without a key of this cluster, or with another protocol; incomplete: ended before the handshake, as on a busy machine.',
       { reason: REJECTION_REASONS },
     ),
     goshawk_messages_received_total: counter(

@@ -2,6 +2,7 @@ import {
   type ByClass,
   byClass,
   type Millis,
+  NO_RESOURCES,
   OWNER_REASONS,
   type Scope,
   type StageSpec,
@@ -39,13 +40,34 @@ export interface Circumstances {
 
 export function circumstancesOf(cluster: Cluster, recovery: Recovery, now: Millis): Circumstances {
   const { members } = cluster;
+  const isPlain = ({ demand, requires }: TaskNeeds) => demand === NO_RESOURCES && requires === undefined;
+  const mayBeGang = !cluster.isReady || cluster.policy.preset.gangs;
+  // Most tasks have no needs, and a query may be about a hundred thousand of them.
+  const plainDrained = new Answers<boolean>();
+  const plainMissing = byClass(() => new Answers<string | undefined>());
   return {
     hasWorkers: members.size > 0,
     isCentralSilent: cluster.isSilent(now),
-    isDrained: (scope, needs) => isDrained(members, scope, needs),
-    whatIsMissing: (scope, stage, job) => whyUnmet(job, stage, scope, cluster),
+    isDrained: (scope, needs) =>
+      isPlain(needs)
+        ? plainDrained.of(scope, () => isDrained(members, scope, needs))
+        : isDrained(members, scope, needs),
+    whatIsMissing: (scope, stage, job) =>
+      isPlain(stage) && stage.gang !== true && !mayBeGang
+        ? plainMissing[job.class].of(scope, () => whyUnmet(job, stage, scope, cluster))
+        : whyUnmet(job, stage, scope, cluster),
     holds: (job) => recovery.holds(job),
   };
+}
+
+/** Answers that depend on the scope alone. */
+class Answers<T> {
+  readonly #known = new Map<Scope, T>();
+
+  of(scope: Scope, answer: () => T): T {
+    if (!this.#known.has(scope)) this.#known.set(scope, answer());
+    return this.#known.get(scope)!;
+  }
 }
 
 /** Costs a few steps per batch, regardless of the number of tasks. */

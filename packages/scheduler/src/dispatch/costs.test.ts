@@ -94,6 +94,42 @@ test('the cost of a repeated report depends only on the tasks of its worker', ()
   expect(count.looks).toBeLessThan(50);
 });
 
+test('unanswered needs of a large backlog are repeated in several sweeps', () => {
+  const { scheduler, sent } = cluster();
+  const one = parseJobSpec({ tasks: [{ sleep: '1ms' }], estimate: '1ms' });
+  const jobs = Array.from({ length: 6_000 }, () => scheduler.submit(one, undefined, 0).number);
+  const swept = (now: number) => {
+    sent.length = 0;
+    scheduler.receive(CENTRAL, { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true }, now);
+    scheduler.wake('sweep', 0, now);
+    return sent.flatMap((message) => (message.type === 'need' ? [message.job] : []));
+  };
+  const first = swept(6_000);
+  expect(first).toHaveLength(5_000);
+  const second = swept(7_000);
+  expect([...first, ...second].sort((a, b) => a - b)).toEqual(jobs);
+});
+
+test('in a large backlog only the oldest jobs probe while central is silent, and all of them in turn', () => {
+  const { scheduler, sent } = cluster();
+  const one = parseJobSpec({ tasks: [{ sleep: '1ms' }], estimate: '1ms' });
+  const jobs = Array.from({ length: 3_000 }, () => scheduler.submit(one, undefined, 0));
+  const probing = () =>
+    new Set(sent.splice(0).flatMap((message) => (message.type === 'probe' ? [message.job] : [])));
+  probing();
+  scheduler.disconnected(CENTRAL, 1);
+  const first = probing();
+  expect([first.size, Math.max(...first)]).toEqual([1_000, jobs[999]!.number]);
+  scheduler.receive(CENTRAL, { ...joined(2, []), since: 1, left: [] } as Message, 2);
+  const late = scheduler.submit(one, undefined, 2);
+  expect(probing()).toEqual(new Set());
+  for (const job of jobs.slice(0, 2_900)) scheduler.cancel(job, 3);
+  scheduler.wake('heartbeat', 0, 4);
+  expect([...probing()].sort((a, b) => a - b)).toEqual(
+    [...jobs.slice(2_900), late].map(({ number }) => number),
+  );
+});
+
 test('the cost of workers does not depend on earlier addresses', () => {
   const members = new Members();
   const from = 5_000_000;

@@ -23,6 +23,9 @@ import { Prober } from './probing.js';
 const SILENCE_RETRIES = 10;
 /** Number of retry intervals after which a need is first repeated. */
 const NEED_RETRIES = 5;
+/** Maximum number of batches that probe in place of central: at least, and per worker. */
+const PROBING_MIN = 1_000;
+const PROBING_A_WORKER = 4;
 /** Maximum number of returned probes replaced per retry interval, plus this many per waiting task. */
 const BACK_MIN = 8;
 const BACK_A_TASK = 4;
@@ -137,7 +140,8 @@ export class Routing {
     if (!job.needsCentral) return this.prober.topUp(job, batch);
     if (job.route.by === 'central') placeTasks(this.#s, job, job.stages[batch.index]!, now);
     else if (!this.#isShed(job)) tellNeed(this.#s, job, batch, now);
-    if (this.#isWithoutCentral(now)) this.#probeInstead(job, batch);
+    const isBacklog = this.offers.size > this.#probingMax && this.prober.hints.size === 0;
+    if (this.#isWithoutCentral(now) && !isBacklog) this.#probeInstead(job, batch);
   }
 
   /** A worker has stolen probes from another one. */
@@ -192,10 +196,22 @@ export class Routing {
     }
   }
 
-  /** Central is absent or overloaded: short jobs find workers without it. */
+  /** Central is absent or overloaded: short jobs find workers without it, the oldest first. */
   doWithoutCentral(now: Millis): void {
     if (!this.#isWithoutCentral(now)) return;
-    for (const job of this.#s.jobs.active()) for (const batch of job.batches) this.#probeInstead(job, batch);
+    let probing = 0;
+    for (const job of this.#s.jobs.active()) {
+      for (const batch of job.batches) {
+        this.#probeInstead(job, batch);
+        if (batch.waiting > 0 && batch.probes.out > 0) probing++;
+      }
+      if (probing >= this.#probingMax) return;
+    }
+  }
+
+  /** More batches than this keep all workers busy, and workers seek the others. */
+  get #probingMax(): number {
+    return Math.max(PROBING_MIN, PROBING_A_WORKER * this.#s.cluster.members.size);
   }
 
   #probeInstead(job: Job, of: Batch): void {

@@ -4,6 +4,7 @@ import type { Delivery } from '../dispatch/delivery.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
 import type { JobStore } from '../durability/job-store.js';
+import type { Job } from '../job/job.js';
 import { watchDeadline } from '../job/job-timers.js';
 import type { SchedulerState } from '../state.js';
 import type { AbandonedAttempts } from './abandoned-attempts.js';
@@ -117,10 +118,20 @@ export class ClusterNews {
     if (addresses.length === 0) return;
     const gone = new Set(addresses);
     this.#binder.forget(gone);
-    for (const job of this.#s.jobs.active()) for (const batch of job.batches) batch.probes.drop(gone);
+    const affected: Job[] = [];
+    for (const job of this.#s.jobs.active()) {
+      let isAffected = false;
+      for (const batch of job.batches) {
+        const { out } = batch.probes;
+        batch.probes.drop(gone);
+        // Its probes, or a worker that central had found for it, are gone.
+        isAffected ||= batch.probes.out !== out || batch.waiting > batch.needSent;
+      }
+      if (isAffected) affected.push(job);
+    }
     this.#lostWorkers.loseTasks(gone, silentMs, now);
     this.#s.unfit.lost(gone);
-    for (const job of [...this.#s.jobs.active()]) this.#routing.findAll(job, now);
+    for (const job of affected) this.#routing.findAll(job, now);
     this.#s.recovery.lost(gone);
     this.#restarting.startIfRecovered(now);
     this.#s.audit.lost(gone);

@@ -48,8 +48,10 @@ export const REJECTION_REASONS = [
   'unknownKey',
   /** It does not have this process's public key. */
   'wrongServerKey',
-  /** It does not speak version 3 of ZeroMQ's protocol, or disconnected. */
+  /** It does not speak version 3 of ZeroMQ's protocol. */
   'malformed',
+  /** It ended before the handshake, or took too long. No sign of an intruder: members do so on a busy machine. */
+  'incomplete',
 ] as const;
 
 export type RejectionReason = (typeof REJECTION_REASONS)[number];

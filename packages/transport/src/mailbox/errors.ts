@@ -1,3 +1,5 @@
+import { PROTOCOL_VERSION } from '@goshawk/core';
+
 /** Base class of all transport errors; `code` is for programs, the message for people. */
 export abstract class MailboxError extends Error {
   abstract readonly code: string;
@@ -81,4 +83,11 @@ export class MalformedFrameError extends MailboxError {
 }
 
 /** A frame of another version of the protocol. */
-export class OtherVersionError extends MalformedFrameError {}
+export class OtherVersionError extends MalformedFrameError {
+  readonly version: number;
+
+  constructor(version: number) {
+    super(`protocol version ${version}; this process speaks version ${PROTOCOL_VERSION}`);
+    this.version = version;
+  }
+}

@@ -30,6 +30,8 @@ function openReceiver() {
     log: new ThrottledLog(logger, limits.logIntervalMs),
     onOwn: () => {},
     onSuccessor: () => {},
+    onForeignClient: () => {},
+    onOtherVersion: () => {},
   });
   receiver.register(0, (from, body) => delivered.push([directory.nameOf(from), body]));
   const arrive = (bytes: Uint8Array, routingId = PEER) =>

@@ -38,6 +38,10 @@ interface FrameReceiverOptions {
   readonly onOwn: () => void;
   /** Called when another incarnation appears at a process's endpoint. */
   readonly onSuccessor: (sender: ProcessName) => void;
+  /** Called when a client speaks another version; `routingId` identifies its connection. */
+  readonly onForeignClient: (routingId: string) => void;
+  /** Called when the process at an endpoint replies to this client in another version. */
+  readonly onOtherVersion: (endpoint: string, version: number) => void;
 }
 
 const UNPRINTABLE = /[^\x20-\x7e]/g;
@@ -107,7 +111,9 @@ export class FrameReceiver {
       return this.#refuse(name, 'malformed', 'a frame has one part');
     }
     if (this.#early !== undefined) return this.#keep(received, bytes.length);
-    const frame = this.#open(name, bytes);
+    const frame = this.#open(name, bytes, () => {
+      if (isClientEndpoint(sender.endpoint)) this.#options.onForeignClient(said);
+    });
     return frame === undefined ? 0 : this.#admit(name, sender, frame, bytes.length, said);
   }
 
@@ -123,7 +129,7 @@ export class FrameReceiver {
     if (bytes === undefined || rest.length > 0) {
       return this.#refuse(endpoint, 'malformed', 'a frame has one part');
     }
-    const frame = this.#open(endpoint, bytes);
+    const frame = this.#open(endpoint, bytes, (version) => this.#options.onOtherVersion(endpoint, version));
     if (frame === undefined) return 0;
     const { sender: incarnation } = frame;
     if (incarnation === null || isAnyIncarnation(incarnation)) {
@@ -170,7 +176,11 @@ export class FrameReceiver {
     for (const received of early) this.acceptFromPeer(received);
   }
 
-  #open(peer: string, bytes: Buffer): OpenedFrame | undefined {
+  #open(
+    peer: string,
+    bytes: Buffer,
+    onOtherVersion: (version: number) => void = () => {},
+  ): OpenedFrame | undefined {
     const { incarnation, limits } = this.#options;
     if (this.#isClosed) return undefined;
     if (bytes.length > limits.frameBytesMax) {
@@ -188,7 +198,9 @@ export class FrameReceiver {
       );
     } catch (error) {
       if (!(error instanceof MalformedFrameError)) throw error;
-      this.#refuse(peer, error instanceof OtherVersionError ? 'otherVersion' : 'malformed', error.message);
+      const isOther = error instanceof OtherVersionError;
+      this.#refuse(peer, isOther ? 'otherVersion' : 'malformed', error.message);
+      if (isOther) onOtherVersion(error.version);
     }
     return undefined;
   }

@@ -3,7 +3,7 @@ import { checkEncodable, tooLarge } from './encodable.js';
 import { MalformedFrameError, OtherVersionError } from './errors.js';
 import type { MailboxLimits } from './limits.js';
 import { type Packed, pack, unpack } from './msgpack.js';
-import { isIncarnation, isPartyIndex } from './party-name.js';
+import { ANY_INCARNATION, isIncarnation, isPartyIndex } from './party-name.js';
 
 /**
  * A frame: all messages from one process to another at one time.
@@ -169,6 +169,12 @@ function headFor(target: string, sender: string | null): Buffer {
   return head;
 }
 
+/** A frame without messages: its receiver, of another version, learns only the version. */
+export function versionNotice(incarnation: string): Buffer {
+  const packed = pack([[PROTOCOL_VERSION, ANY_INCARNATION, incarnation]]);
+  return Buffer.from(packed.subarray(packed.start, packed.end));
+}
+
 /**
  * Decodes a frame. All or nothing: no message is delivered unless the whole frame is valid.
  *
@@ -181,11 +187,7 @@ export function openFrame(bytes: Buffer, limits: MailboxLimits): OpenedFrame {
   const head = frame[0];
   if (!Array.isArray(head) || typeof head[0] !== 'number') throw new MalformedFrameError('not a frame');
   const [version, target, sender] = head;
-  if (version !== PROTOCOL_VERSION) {
-    throw new OtherVersionError(
-      `protocol version ${version}; this process speaks version ${PROTOCOL_VERSION}`,
-    );
-  }
+  if (version !== PROTOCOL_VERSION) throw new OtherVersionError(version);
   if (head.length !== HEAD_FIELDS || !isIncarnation(target)) {
     throw new MalformedFrameError('the head of the frame is invalid');
   }

@@ -119,6 +119,19 @@ describe('with keys', () => {
     proxy.close();
   });
 
+  test('a process that completes no handshake in time is slow, which says nothing about keys', async () => {
+    const hung = createServer(() => {});
+    await new Promise<void>((resolve) => hung.listen(0, '127.0.0.1', resolve));
+    const endpoint = `tcp://127.0.0.1:${(hung.address() as AddressInfo).port}`;
+    const authFailure = vi.fn();
+    const limits = { handshakeTimeoutMs: 100 };
+    const client = await open('client', keys, { onAuthFailure: authFailure, limits });
+    tell(client, `${endpoint}!*/0`, ['let me in']);
+    await expect.poll(() => authFailure.mock.calls.at(0)).toEqual([endpoint, 'slow']);
+    await client.close(0);
+    hung.close();
+  });
+
   test('a peer without a key, with the key of another cluster or for another process gets nothing, and is counted', async () => {
     const central = await open('central');
     const friend = await open('worker');

@@ -1,9 +1,10 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Address } from '@goshawk/core';
+import { type Address, PROTOCOL_VERSION } from '@goshawk/core';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Dealer } from 'zeromq';
 import { AddressInUseError, InvalidEndpointError, UnresolvableHostError } from './errors.js';
+import { pack, unpack } from './msgpack.js';
 import { Inbox, Mailboxes, packFrame } from './testing.fixture.js';
 
 const mailboxes = new Mailboxes();
@@ -424,6 +425,25 @@ describe('incoming mail', () => {
     expect(atA.bodies).toStrictEqual([['sound']]);
     stranger.close();
     liar.close();
+  });
+
+  test('from a client of another version is answered with the version of this process', async () => {
+    const a = await mailboxes.open();
+    const atA = new Inbox(a);
+    const client = new Dealer({ linger: 0, routingId: 'client:other!x' });
+    client.connect(a.endpoint);
+    const packed = pack([
+      [PROTOCOL_VERSION + 1, '*', null],
+      [0, 0, ['hello?']],
+    ]);
+    await client.send(Buffer.from(packed.subarray(packed.start, packed.end)));
+    const [answer] = await client.receive();
+    expect(unpack(answer!, { valuesMax: 10, nestingMax: 3 })).toStrictEqual([
+      [PROTOCOL_VERSION, '*', a.incarnation],
+    ]);
+    expect(a.counters.refused.otherVersion).toBe(1);
+    expect(atA.bodies).toStrictEqual([]);
+    client.close();
   });
 
   test('before a party is registered waits for it, up to a bound', async () => {

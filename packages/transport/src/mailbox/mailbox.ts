@@ -5,6 +5,7 @@ import { randomName } from '../random-name.js';
 import { type DropReason, type MailboxCounters, newCounters } from './counters.js';
 import { Directory } from './directory.js';
 import { InvalidEndpointError } from './errors.js';
+import { versionNotice } from './frame.js';
 import { FrameReceiver, type Handler } from './frame-receiver.js';
 import { type Identification, Proven, rolesAcceptedBy, Unproven } from './identification.js';
 import { Inbound } from './inbound.js';
@@ -45,6 +46,8 @@ export interface MailboxOptions {
   readonly onRejected?: (attempts: object) => void;
   /** Called when a dialed process rejects the connection because of keys, and with undefined once it accepts. */
   readonly onAuthFailure?: (endpoint: string, why: AuthFailure | undefined) => void;
+  /** Called in a client when the process at an endpoint replies in another version of the protocol. */
+  readonly onOtherVersion?: (endpoint: string, version: number) => void;
   /**
    * Called with its parties when the connection to central breaks, within milliseconds of the end of its process. Central may
    * still be alive.
@@ -180,6 +183,10 @@ export class Mailbox {
         this.#ownArrived = true;
       },
       onSuccessor: (sender) => this.#links.supersede(sender),
+      // Clients of every version understand the head of a frame. A notice that is lost is repeated with the client's request.
+      onForeignClient: (routingId) =>
+        void listener?.inboundSocket.send(routingId, versionNotice(this.incarnation)).catch(() => {}),
+      onOtherVersion: (endpoint, version) => options.onOtherVersion?.(endpoint, version),
     });
     this.#links = new PeerSenders({
       ...shared,

@@ -19,6 +19,8 @@ async function hearAll(events: AsyncIterable<Event>, heard: (event: Event) => vo
 
 /** ZeroMQ's events may be late. A rejection reported after the suspicion period would count twice. */
 const EVENTS_LATE_MS = 2_000;
+/** An event loop that is later than this has probably not read all events yet. */
+const LOOP_LATE_MS = 500;
 
 /**
  * Counts inbound connections and rejected ones. ZeroMQ reports neither peers with another protocol or an old
@@ -47,8 +49,13 @@ export function watchConnections(
     undecided = Math.max(0, undecided - 1);
     suspects = Math.min(suspects, undecided);
   };
-  const convict = (): void => {
+  const convictIn = (ms: number): void => {
+    const dueAt = performance.now() + ms;
+    timer = setTimeout(() => convict(dueAt), ms).unref();
+  };
+  const convict = (dueAt: number): void => {
     timer = undefined;
+    if (performance.now() - dueAt > LOOP_LATE_MS) return convictIn(EVENTS_LATE_MS);
     undecided -= suspects;
     for (; suspects > 0; suspects--) rejected.refused('malformed');
   };
@@ -68,7 +75,7 @@ export function watchConnections(
           if (connections > 0) changed(-1);
           if (suspects < undecided) {
             suspects++;
-            timer ??= setTimeout(convict, handshakeTimeoutMs + EVENTS_LATE_MS).unref();
+            if (timer === undefined) convictIn(handshakeTimeoutMs + EVENTS_LATE_MS);
           }
           break;
         case 'handshake:error:protocol':
@@ -90,6 +97,7 @@ export function watchConnections(
 }
 
 function reasonOf(event: Event): RejectionReason {
+  if (event.type === 'handshake:error:other') return 'incomplete';
   const code = 'error' in event ? (event.error as NodeJS.ErrnoException).code : undefined;
   switch (code) {
     case 'ERR_ZMTP_MECHANISM_MISMATCH':

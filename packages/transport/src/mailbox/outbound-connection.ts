@@ -19,7 +19,9 @@ export type AuthFailure =
   /** The peer knows none of our keys, or we none of its keys. */
   | 'keyRefused'
   /** Connections are accepted and closed before the greeting: a proxy accepts them, but the process is not there. */
-  | 'closed';
+  | 'closed'
+  /** The handshake timed out: nothing is known about keys. */
+  | 'slow';
 
 const PROBLEMS: Readonly<Record<AuthFailure, string>> = {
   keyNeeded: 'wants keys',
@@ -27,6 +29,7 @@ const PROBLEMS: Readonly<Record<AuthFailure, string>> = {
   keyRefused: 'rejects this process’s key, or has a different public key than expected',
   closed:
     'closes connections before the handshake: it is not running, or it is behind a proxy without a backend',
+  slow: 'does not complete the handshake in time: it hangs, or it or its machine is too busy',
 };
 
 /** Describes the failure, as in `tcp://… accepts only clients with a key`. */
@@ -78,6 +81,8 @@ export class OutboundConnection implements Connection {
   #isAccepted = false;
   readonly #isWatched: boolean;
   #stands = false;
+  /** When ZeroMQ last connected, before the handshake. */
+  #connectedAt = 0;
   /** Whether a frame waits until the socket accepts it. */
   #isSending = false;
   #accepted: Promise<void> | undefined;
@@ -171,6 +176,9 @@ export class OutboundConnection implements Connection {
   #heard(socket: Dealer, event: Event): void {
     if (socket.closed) return;
     switch (event.type) {
+      case 'connect':
+        this.#connectedAt = performance.now();
+        break;
       case 'handshake':
         this.#isAccepted = true;
         this.#stands = true;
@@ -196,7 +204,7 @@ export class OutboundConnection implements Connection {
       case 'handshake:error:other':
         // A peer that disconnects may not know our keys. A peer without keys disconnected because it is
         // exiting.
-        if (this.#isKeyed) this.#refused('closed');
+        if (this.#isKeyed) this.#refused(this.#hasTimedOut() ? 'slow' : 'closed');
         break;
       default:
         break;
@@ -208,7 +216,7 @@ export class OutboundConnection implements Connection {
    *
    * @param keyed the reason, if we have keys
    */
-  #refused(keyed: 'keyUnknown' | 'keyRefused' | 'closed'): void {
+  #refused(keyed: Exclude<AuthFailure, 'keyNeeded'>): void {
     const { limits } = this.#options;
     const ways = this.#options.ways();
     this.#isAccepted = false;
@@ -224,6 +232,11 @@ export class OutboundConnection implements Connection {
     this.#way = (this.#way + 1) % ways.length;
     this.#socket.close();
     this.#reopenIn(Math.min(pauseMs, limits.reconnectIntervalMaxMs));
+  }
+
+  /** A peer that does not know our keys disconnects at once; a busy one, or this process, gives up after the timeout. */
+  #hasTimedOut(): boolean {
+    return performance.now() - this.#connectedAt > this.#options.limits.handshakeTimeoutMs / 2;
   }
 
   #tellRefused(why: AuthFailure): void {

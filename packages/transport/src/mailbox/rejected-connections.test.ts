@@ -31,6 +31,23 @@ test('refused connections are counted each time, logged immediately, and then on
   expect(counters.rejections).toMatchObject({ noKey: 1, unknownKey: 1_000, malformed: 1 });
 });
 
+test('connections that ended before the handshake are logged as such, and are no one’s refusal', () => {
+  const logger = recordingLogger();
+  const onReported = vi.fn();
+  const rejected = new RejectedConnections(newCounters(), logger, 60_000, onReported);
+  rejected.refused('incomplete');
+  expect(logger.lines).toMatchObject([{ message: expect.stringMatching(/^connections ended before/) }]);
+  expect(onReported).not.toHaveBeenCalled();
+  rejected.refused('incomplete');
+  rejected.refused('malformed');
+  vi.advanceTimersByTime(60_000);
+  expect(logger.lines[1]).toMatchObject({
+    fields: { incomplete: 1, malformed: 1 },
+    message: 'rejected connections from outside this cluster',
+  });
+  expect(onReported).toHaveBeenCalledOnce();
+});
+
 test('a closed mailbox does not log them', () => {
   const logger = recordingLogger();
   const rejected = new RejectedConnections(newCounters(), logger, 60_000);

@@ -4,6 +4,8 @@ import { REJECTION_REASONS } from './counters.js';
 import type { MailLogger } from './log.js';
 
 const ADDRESSES_MAX = 8;
+const INCOMPLETE =
+  'connections ended before the handshake: their processes exited, only checked the port, or are on a busy machine';
 
 /**
  * Rejected connections: each is counted, and a summary is logged at intervals, because a network scan must
@@ -61,6 +63,7 @@ export class RejectedConnections {
     this.#sinceLine.clear();
     this.#addresses.clear();
     const fields = { attempts, ...Object.fromEntries(counts), addresses };
+    if (counts.every(([reason]) => reason === 'incomplete')) return this.#logger.warn(fields, INCOMPLETE);
     this.#logger.warn(fields, 'rejected connections from outside this cluster');
     this.#onReported?.(fields);
   }
