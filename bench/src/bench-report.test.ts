@@ -8,7 +8,7 @@ test('percentiles are by nearest rank', () => {
   expect(percentile([], 0.5)).toBeNaN();
 });
 
-test('a report holds the machine and the median of the runs', () => {
+test('a report contains the machine and the median of the runs', () => {
   const { schema, bench, machine, results } = report('x', [result('speed', 'messages/s', [3, 1, 2])]);
   expect([schema, bench]).toStrictEqual(['goshawk.bench/1', 'x']);
   expect(machine.cores).toBeGreaterThan(0);

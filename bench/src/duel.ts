@@ -60,14 +60,14 @@ async function duel(trees: Readonly<Record<Build, string>>): Promise<void> {
   });
   const results: BenchResult[] = [];
   for (const [name, what, unit] of [
-    ['loop', 'nsPerEvent', 'ns an event'],
+    ['loop', 'nsPerEvent', 'ns per event'],
     ['whole command', 'seconds', 's'],
   ] as const) {
     const of = (build: Build): number[] => measured.get(build)!.map((run) => run[what]);
     const ratios = of('here').map((value, round) => value / of('there')[round]!);
     results.push(result(`${name}, here`, unit, of('here')), result(`${name}, there`, unit, of('there')));
     results.push(result(`${name}, here, best`, unit, [Math.min(...of('here'))]));
-    results.push(result(`${name}, here over there`, '', ratios));
+    results.push(result(`${name}, this build ÷ the other`, '', ratios));
   }
   printReport('duel', results, options.json);
 }

@@ -13,7 +13,7 @@ import { Folder, fail, note, readOptions } from './script.js';
  */
 const options = readOptions({ only: [] as readonly string[], logs: undefined, atOnce: 4 });
 const chosen = INCIDENTS.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
-if (chosen.length === 0) fail(`there are ${INCIDENTS.map(({ name }) => name).join(', ')}`);
+if (chosen.length === 0) fail(`known incidents: ${INCIDENTS.map(({ name }) => name).join(', ')}`);
 
 const played = new Map<string, Played>();
 const queue = [...chosen];

@@ -61,7 +61,7 @@ async function compare(cluster: Cluster, module: string, rounds: number): Promis
   const ratios = measured.get('map')!.map((rate, round) => rate / measured.get('one job')![round]!);
   return [
     ...names.map((way) => result(`${COMPARED} items of 1 ms: ${way}`, '1/s', measured.get(way)!)),
-    result('map beside one job', 'ratio', ratios),
+    result('map ÷ one job', 'ratio', ratios),
   ];
 }
 

@@ -69,7 +69,7 @@ for (const part of PARTS)
     const inLive = of((place) => live.recorded[place]!.runtimeSeconds!);
     const off = simulated.map((times) => 100 * (of((place) => times[place]!) / inLive - 1));
     results.push(result(`${part}, p${fraction * 100}: live`, 's', [inLive]));
-    results.push(result(`${part}, p${fraction * 100}: simulated over live, less 1`, '%', off));
+    results.push(result(`${part}, p${fraction * 100}: simulated ÷ live − 1`, '%', off));
   }
 const faults = [...live.faults];
 if (options.killed) {

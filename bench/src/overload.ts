@@ -84,7 +84,7 @@ async function measure(cluster: RealCluster, seconds: number): Promise<BenchResu
     ...results([light, warm, flood]),
     result('memory after the first flood', 'MiB', [before]),
     result('memory after the second', 'MiB', [after]),
-    result('messages dropped for who stands still', 'count', [dropped]),
+    result('messages dropped for the suspended client', 'count', [dropped]),
   ];
 }
 

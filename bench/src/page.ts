@@ -133,7 +133,7 @@ function delayResults(measured: ReadonlyMap<Way, readonly Measured[]>): [Way, Be
       result(`${way}: ${name}`, unit, runs.map(value));
     const over = (name: 'p50' | 'p99') =>
       result(
-        `${way}: ${name} over nobody's`,
+        `${way}: ${name} over no readers`,
         'ratio',
         runs.map((one, round) => one[name] / (nobody[round]?.[name] ?? Number.NaN)),
       );
@@ -144,7 +144,7 @@ function delayResults(measured: ReadonlyMap<Way, readonly Measured[]>): [Way, Be
         of('p99', 'ms', ({ p99 }) => p99),
         over('p50'),
         over('p99'),
-        result(`${way}: p99 of all rounds over nobody's`, 'ratio', [p99OfAll(runs) / p99OfAll(nobody)]),
+        result(`${way}: p99 of all rounds over no readers`, 'ratio', [p99OfAll(runs) / p99OfAll(nobody)]),
         of('cluster', '% of a core', ({ cluster }) => cluster),
         of('gateway', '% of a core', ({ gateway }) => gateway),
       ],
@@ -170,7 +170,7 @@ async function pageResults(): Promise<[string, BenchResult[]][]> {
       [
         result(`${named}: sent`, 'KB/s', [bytesPerSecond / 1_024]),
         result(`${named}: frames, p95`, 'ms', [percentile(frames, 0.95)]),
-        result(`${named}: frames in which a look is drawn`, 'ms', ofLooks),
+        result(`${named}: frames that draw an update`, 'ms', ofLooks),
       ],
     ]);
   }

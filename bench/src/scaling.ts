@@ -106,7 +106,7 @@ for (let round = 1; round <= options.rounds; round++) {
       const point = await measure(size);
       measured[which]!.get(size)!.push(point);
       const shown = ROLES.map((role) => `${role} ${point.costs[role].toFixed(0)}`).join(', ');
-      note(`round ${round}: ${size} ${title}: µs a task: ${shown}`);
+      note(`round ${round}: ${size} ${title}: µs per task: ${shown}`);
     }
   }
 }
@@ -132,7 +132,7 @@ function tableOf({ title, sizes }: (typeof SERIES)[number], points: Map<number, 
     title,
     columns: [
       'n',
-      ...ROLES.map((role) => `${role}, µs a task`),
+      ...ROLES.map((role) => `${role}, µs per task`),
       ...(hasIdle ? ['idle, % of a core', 'MiB'] : []),
     ],
     rows: [...rows, ['exponent', ...exponents, ...(hasIdle ? ['', ''] : [])]],

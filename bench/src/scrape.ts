@@ -79,7 +79,7 @@ async function measure(shape: string): Promise<BenchResult[]> {
     const share = ((mean / 1_000) * (WORKERS / workers)) / everySeconds;
     const named = `${shape}: `;
     return [
-      result(`${named}a scrape of a process of ${workers}`, 'ms', each),
+      result(`${named}scrape of a process with ${workers} workers`, 'ms', each),
       result(
         `${named}its answer`,
         'bytes',

@@ -43,7 +43,7 @@ for (const policy of policies) {
   for (const fraction of FRACTIONS) {
     const inLive = percentile(live.jctSeconds, fraction);
     const off = simulated.map((each) => 100 * (each[fraction] / inLive - 1));
-    results.push(result(`${policy}, p${fraction * 100}: simulated over live, less 1`, '%', off));
+    results.push(result(`${policy}, p${fraction * 100}: simulated ÷ live − 1`, '%', off));
   }
 }
 for (const policy of options.killed) await measured(policy, KILL_EVERY_MS);

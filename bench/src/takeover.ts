@@ -50,16 +50,16 @@ try {
       result(`${how}: jobs that did not complete`, 'jobs', [done.notCompleted.length]),
       result(`${how}: jobs accepted without an end`, 'jobs', [written.accepted.size - written.ended.size]),
       result(`${how}: results that count twice`, 'tasks', [written.doubled.length]),
-      result(`${how}: runs beyond one a task`, 'runs', [done.reruns]),
-      result(`${how}: schedulers that ended by themselves`, 'count', [byThemselves]),
+      result(`${how}: runs beyond one per task`, 'runs', [done.reruns]),
+      result(`${how}: schedulers that exited without being killed`, 'count', [byThemselves]),
       result(`${how}: waiting commands`, 'count', [done.exitCodes.length]),
-      result(`${how}: of them not with 0`, 'count', [failed]),
+      result(`${how}: waiting commands that failed`, 'count', [failed]),
       ...percentilesOf(`${how}: taken over after, `, 'ms', done.takeoverMs),
     );
     if (how === 'stopped')
       results.push(
-        ...percentilesOf('stopped: ended after it went on, ', 'ms', done.endedMs, [50]),
-        result('stopped: ended after it went on, longest', 'ms', [Math.max(...done.endedMs)]),
+        ...percentilesOf('stopped: exited after it continued, ', 'ms', done.endedMs, [50]),
+        result('stopped: exited after it continued, longest', 'ms', [Math.max(...done.endedMs)]),
       );
   }
   if (options.failovers > 0) {
@@ -68,8 +68,8 @@ try {
     results.push(
       result('failovers', 'count', [done.gapMs.length]),
       result('failovers: jobs accepted', 'jobs', [done.accepted]),
-      result('failovers: of them lost', 'jobs', [done.lost.length]),
-      result('failovers: of them not completed', 'jobs', [done.notCompleted.length]),
+      result('failovers: jobs lost', 'jobs', [done.lost.length]),
+      result('failovers: jobs not completed', 'jobs', [done.notCompleted.length]),
       result('failovers: results that count twice', 'tasks', [done.doubled.length]),
       ...percentilesOf('failovers: no job accepted for, ', 'ms', done.gapMs, [50]),
       result('failovers: no job accepted for, longest', 'ms', [Math.max(...done.gapMs)]),
@@ -84,10 +84,10 @@ try {
     results.push(
       result('outage', 's', [options.outage]),
       result('outage: jobs accepted', 'jobs', [done.accepted]),
-      result('outage: of them lost', 'jobs', [done.lost.length]),
-      result('outage: of them not completed', 'jobs', [done.notCompleted.length]),
+      result('outage: jobs lost', 'jobs', [done.lost.length]),
+      result('outage: jobs not completed', 'jobs', [done.notCompleted.length]),
       result('outage: results that count twice', 'tasks', [done.doubled.length]),
-      result('outage: what ran is run again', 'runs', [done.reruns]),
+      result('outage: running tasks that ran again', 'runs', [done.reruns]),
       result('outage: refusals', 'count', [done.refusals.length]),
       result('outage: from its start to its first answer', 'ms', [done.readyMs]),
       result('outage: from its start to the next job accepted', 'ms', [done.backMs]),

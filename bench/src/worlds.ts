@@ -22,7 +22,9 @@ const isAsked = (name: string): boolean =>
   options.only.some((beginning) => name.replaceAll(',', '').startsWith(beginning));
 const worlds = WORLDS.filter(({ name }) => isAsked(name));
 if (worlds.length === 0 && !isAsked(NEEDS))
-  fail(`no world has such a prefix; there are ${[...WORLDS.map(({ name }) => name), NEEDS].join('; ')}`);
+  fail(
+    `no workload has this prefix; the workloads are ${[...WORLDS.map(({ name }) => name), NEEDS].join('; ')}`,
+  );
 
 using folder = new Folder('worlds');
 const measured: Measured[] = [];
@@ -47,10 +49,10 @@ else process.stdout.write(`${table([columns, ...rows.map((row) => row.map(String
 if (options.write) {
   writeMeasurement(FILE, {
     group: 'Policies',
-    title: 'Worlds',
+    title: 'Workloads of other policies',
     what:
-      'The default policy beside those that were made for one world: medians over seeds of generator and simulator, ' +
-      'with run times known. Empty: not run there. The bound is what goshawk is to keep; in the row `10,000 needs` it is processor time.',
+      'The default policy compared with policies designed for one workload: medians over seeds of generator and simulator, with ' +
+      'known run times. Empty: not run. Goshawk must keep the bound; in the row `10,000 needs` it is processor time.',
     commands: ['npm run bench -- worlds --write'],
     tables: [{ columns, rows: merged(rows) }],
   });

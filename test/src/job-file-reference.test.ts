@@ -31,11 +31,11 @@ function kindOf({ type, anyOf, items, additionalProperties }: Schema): string {
 
 function table(schema: Schema): string {
   const rows = Object.entries(schema.properties!).map(([name, field]) => {
-    const needed = schema.required?.includes(name) ? ', needed' : '';
+    const needed = schema.required?.includes(name) ? ', required' : '';
     const unless = field.default === undefined ? '' : ` [${JSON.stringify(field.default)}]`;
     return `| \`${name}\` | ${kindOf(field)}${needed} | ${field.description}${unless} |`;
   });
-  return ['| field | is a | says |', '|---|---|---|', ...rows].join('\n');
+  return ['| field | type | description |', '|---|---|---|', ...rows].join('\n');
 }
 
 function reference(): string {

@@ -60,8 +60,8 @@ test('the measurements are listed too, steals only if there were any', () => {
   expect(seen.get('hawk steal and stolen, handling it, mean')).toEqual([0.5, 0.5]);
   expect(seen.get('hawk sleeps late, mean')).toEqual([4, 4]);
   expect(seen.has('hawk timers late, mean')).toBe(false);
-  expect(seen.get('hawk steals asked for')!.map((value) => Math.round(value))).toEqual([-5, 10]);
-  expect(seen.has('sparrow steals asked for')).toBe(false);
+  expect(seen.get('hawk steal requests')!.map((value) => Math.round(value))).toEqual([-5, 10]);
+  expect(seen.has('sparrow steal requests')).toBe(false);
 });
 
 test('a median may be off by 5%, a 90th percentile by 10%, either way', () => {

@@ -45,8 +45,8 @@ export function measurements(pairs: readonly Pair[]): BenchResult[] {
 const OVER_LIVE = '% simulated over live';
 
 const STEALS: readonly (readonly [name: string, count: (run: Run) => number])[] = [
-  ['steals asked for', ({ steals }) => steals?.attempts ?? 0],
-  ['steals that gave', ({ steals }) => steals?.successes ?? 0],
+  ['steal requests', ({ steals }) => steals?.attempts ?? 0],
+  ['successful steals', ({ steals }) => steals?.successes ?? 0],
 ];
 
 function byPolicy(pairs: readonly Pair[]): [policy: string, pairs: Pair[]][] {

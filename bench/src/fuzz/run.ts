@@ -151,11 +151,11 @@ function attackersOf(seed: number, endpoints: readonly string[], ring: KeyRing |
     new FrameAttacker('sound frames of any role', 20, client('sound'), frames.sound),
     new FrameAttacker('replayed frames', 10, client('replayed'), frames.replayed),
     new FrameAttacker('submissions', 5, client('submissions'), () => inputs.submission()),
-    new FrameAttacker('frames of many parts', 1, client('parts'), () => inputs.parts(frames.sound())),
-    new FrameAttacker('questions of who reads no answers', 5, client('deaf'), frames.replayed, {
+    new FrameAttacker('multipart frames', 1, client('parts'), () => inputs.parts(frames.sound())),
+    new FrameAttacker('requests of a client that reads no answers', 5, client('deaf'), frames.replayed, {
       reads: false,
     }),
-    new FrameAttacker('questions of many clients', 5, newClients(ring), frames.replayed, {
+    new FrameAttacker('requests of many clients', 5, newClients(ring), frames.replayed, {
       inputsPerClient: 10,
     }),
     ...(ring ? [new FrameAttacker('frames under false names', 6, impostorIdentity(ring), frames.sound)] : []),

@@ -6,7 +6,7 @@ import { PARTS } from './parts.js';
 /** @throws Error if Chromium is not installed */
 async function chromium() {
   const program = chromiumProgram();
-  if (program === undefined) throw new Error('--ways nobody,readers --watch 0 leaves Chromium out');
+  if (program === undefined) throw new Error('--ways nobody,readers --watch 0 runs without Chromium');
   return launchChromium(program);
 }
 
@@ -36,7 +36,7 @@ export async function watchPage(address: string, workers: number, seconds: numbe
   const gateway = await openGateway({
     bind: '127.0.0.1:0',
     tokens: [],
-    where: 'a cluster that there is not',
+    where: 'a missing cluster',
     version: '0',
     connect: async () => changingCluster(workers, () => looks++),
   });

@@ -49,7 +49,7 @@ export class Load {
     this.#timer = setInterval(() => {
       // A job that cannot be followed to its end counts as not completed.
       const one = this.#one().catch((error: Error) =>
-        this.#options.note(`a job is followed no more: ${error.message}`),
+        this.#options.note(`a job is no longer watched: ${error.message}`),
       );
       this.#open.add(one);
       void one.finally(() => this.#open.delete(one));

@@ -304,7 +304,7 @@ describe.runIf(isPossible).each(['user', 'sandbox'] as const)(
       for (const { running } of victims) expect((await running.describe()).state).toBe('running');
     });
 
-    test('cannot see, guess or spend what is theirs', async () => {
+    test('cannot see, guess or use resources of others', async () => {
       const mallory = clients[MALLORY]!;
       const { jobs } = await mallory.jobs({ all: true });
       expect(jobs.map(({ name }) => name).join()).not.toContain(MARKER);
@@ -386,7 +386,7 @@ describe.runIf(isPossible).each(['user', 'sandbox'] as const)(
       }, WAIT);
     });
 
-    test('can run the same commands on what is its own', async () => {
+    test('can run the same commands on its own jobs', async () => {
       const own = [
         `umask 077; cd; echo ${MARKER} >secret; grep -q ${MARKER} secret; rm secret`,
         'touch /tmp/$USER.own; rm /tmp/$USER.own',

@@ -24,9 +24,11 @@ export interface CancelTasksOptions extends CallOptions {
 
 export interface CancelledTasks {
   readonly job: JobSummary;
-  /** Counts of the selected tasks: cancelled, running and being killed, and ended before. */
+  /** Number of selected tasks that were cancelled before they started. */
   readonly cancelled: number;
+  /** Number of selected tasks that are running and are being killed. */
   readonly killing: number;
+  /** Number of selected tasks that had already ended. */
   readonly ended: number;
 }
 
@@ -45,8 +47,9 @@ export interface CancelJobsOptions extends CallOptions {
 
 export interface CancelledJobs {
   readonly jobs: number;
-  /** Their tasks that had not started, and those that were running and are killed. */
+  /** Number of tasks of these jobs that had not started. */
   readonly waiting: number;
+  /** Number of tasks of these jobs that were running and are being killed. */
   readonly running: number;
   /** Schedulers that did not answer: their jobs may continue. */
   readonly silent: readonly string[];

@@ -21,7 +21,7 @@ import { askCentral, type Session } from './session.js';
 import { type JobSubmission, submit } from './submission.js';
 import { readUsage, type Usage, type UsageOptions } from './usage.js';
 
-/** A connection to a cluster. Keeps the process alive until it is closed, which `await using` does. */
+/** A connection to a cluster. It keeps the process alive until it is closed, for example by `await using`. */
 export class Cluster implements AsyncDisposable {
   readonly #session: Session;
 
@@ -140,7 +140,7 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Drains a worker, or (`on` false) resumes it. Queued tasks move to other workers, and running ones finish; the reply does not
+   * Drains a worker, or resumes it if `on` is false. Queued tasks move to other workers, and running ones finish; the reply does not
    * wait for that.
    *
    * @param options `deadlineMs`: running tasks are stopped after this time and restart elsewhere, as attempts that do not

@@ -42,11 +42,11 @@ export interface EndedJob extends JobDetail {
   readonly endedAtMs: Millis;
 }
 
-/** Has columns by task, empty if the owner did not send them, as for jobs of more than 100,000 tasks. */
+/** An ended job with one entry per task in `starts` and `runs`; both are empty if the owner did not send them, as for jobs of more than 100,000 tasks. */
 export interface EndedJobWithTasks extends EndedJob {
-  /** Start of the final attempt, in ms since the owner accepted the job. */
+  /** Starts of the final attempts, in ms since the owner accepted the job. */
   readonly starts: readonly Millis[];
-  /** Run time of the final attempt. */
+  /** Run times of the final attempts. */
   readonly runs: readonly Millis[];
 }
 
@@ -278,7 +278,7 @@ export class JobHandle<Value = unknown> {
     return this.#update('to hold a job', { held: true }, options);
   }
 
-  /** Releases a job on hold, and starts one with a later begin time now. @throws InputError `has-ended` */
+  /** Releases a job on hold, and starts a job with a later begin time immediately. @throws InputError `has-ended` */
   release(options: CallOptions = {}): Promise<JobSummary> {
     return this.#update('to release a job', { held: false }, options);
   }

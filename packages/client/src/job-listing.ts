@@ -44,7 +44,7 @@ export interface JobsOptions extends CallOptions {
 export interface Jobs {
   /** Unfinished jobs, oldest first; then ended ones, latest first. */
   readonly jobs: readonly JobSummary[];
-  /** Number of matches, listed or not. */
+  /** Number of matching entries, including those not listed. */
   readonly total: number;
   readonly truncated: boolean;
   /** By state, independent of `states`. With `name`, some jobs that are no longer in memory may be missing. */

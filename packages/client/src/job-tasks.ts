@@ -22,11 +22,11 @@ export interface TasksOptions extends CallOptions {
 /** Consecutive tasks of a job. */
 export interface Tasks {
   readonly tasks: readonly TaskRow[];
-  /** Number of matches, listed or not. */
+  /** Number of matching entries, including those not listed. */
   readonly total: number;
   /** `from` of the next page; undefined at the end. */
   readonly next: number | undefined;
-  /** Acceptance of the job, to which times of its tasks are relative. Wall clock, ms since 1970. */
+  /** Time when the job was accepted; times of its tasks are relative to it. Wall clock, ms since 1970. */
   readonly submittedAt: Millis;
 }
 

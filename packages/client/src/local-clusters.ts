@@ -45,7 +45,7 @@ export function registerLocalCluster(cluster: LocalCluster, environment: Environ
   writeFileSync(fileOf(cluster.url, environment), text, { mode: 0o600 });
 }
 
-/** Removes only its own entry: another cluster may have been started at the same place. */
+/** Removes only the entry of this cluster: another one may have been started at the same place. */
 export function unregisterLocalCluster(
   { url, pid, dataFolder }: LocalCluster,
   environment: Environment,

@@ -84,7 +84,7 @@ describe('a watch', () => {
     expect(silences).toBeGreaterThanOrEqual(2);
   });
 
-  test('sends keepalives with one number, and learns by them of an end whose message was lost', async () => {
+  test('sends keepalives with one number, and uses them to learn of an end whose message was lost', async () => {
     peer.script = (_message, { event }, times) => event(times < 4 ? progress : ended);
     const { over, reported } = watch();
     await over;

@@ -32,7 +32,7 @@ describe('GPUs', () => {
     expect(taken(gpus, 4, 3)).toEqual([0, 1, 2]);
   });
 
-  test('are never overcommitted: no 0.6 beside 0.6, and no whole one beside parts', () => {
+  test('are never overcommitted: two tasks of 0.6, or a whole GPU and a fraction, do not share one', () => {
     const gpus = gpusOf(2);
     expect([taken(gpus, 0, 0.6), taken(gpus, 1, 0.6)]).toEqual([[0], [1]]);
     expect([gpus.room, gpus.parts]).toEqual([0.4 * GPU_PARTS, [0.4 * GPU_PARTS, 0.4 * GPU_PARTS]]);

@@ -81,7 +81,7 @@ test.each([
   { columns: 3, ranges: [10, 5], grid: 100 },
   { columns: 2, ranges: [], grid: 10 },
   { columns: 2, ranges: [Number.POSITIVE_INFINITY, 0], grid: 10 },
-])('finds what a scan finds: %o', ({ columns, ranges, grid }) => {
+])('finds the same as a scan: %o', ({ columns, ranges, grid }) => {
   for (const seed of [1, 2]) compareWithScan(seed, columns, ranges, grid);
 });
 

@@ -29,6 +29,6 @@ test('an ended process has no memory', () => {
   expect(statusBytes('State:\tZ (zombie)\n', 'VmHWM')).toBeUndefined();
 });
 
-test('entries of /proc that are no processes are skipped', () => {
+test('entries of /proc that are not processes are skipped', () => {
   expect(processNumbers(['1', 'self', '42', 'sys', '4a'])).toEqual([1, 42]);
 });

@@ -69,7 +69,7 @@ describe.skipIf(cgroup === undefined)('a command with a cgroup', () => {
     expect((await neighbour.sink.end).outcome).toEqual({ kind: 'completed', exitCode: 0 });
   });
 
-  it('gets no more processor time than it requests', async () => {
+  it('gets at most the processor time that it requests', async () => {
     const burn = `timeout 2 sh -c 'while :; do :; done'; cat ${OWN}/cpu.max; grep usage_usec ${OWN}/cpu.stat`;
     const { runMs, sink } = await outcomeOf(executors, sh(burn), { limits: { cpu: 0.25 } });
     const [quota, usage] = sink.text().trim().split('\n');

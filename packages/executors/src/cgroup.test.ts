@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('the parent folder for cgroups of commands', () => {
-  it('is refused in one line if it is no cgroup', () => {
+  it('is refused with one line if it is not a cgroup', () => {
     expect(() => prepareCgroup(folder)).toThrow(`${folder} is not the folder of a cgroup (version 2)`);
   });
 

@@ -36,7 +36,7 @@ describe('one executor for all payloads', () => {
     });
   });
 
-  it('kills running tasks on close, and starts no more', async () => {
+  it('kills running tasks on close, and starts no others', async () => {
     const { sink } = record(executors, { sleep: 1e9 });
     await sink.isStarted;
     await executors.close();

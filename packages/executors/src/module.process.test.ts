@@ -477,7 +477,7 @@ describe('a module in a native call that does not return', () => {
     }
   });
 
-  it('blocks no threads of others, up to a number of such calls', async () => {
+  it('does not block threads of other tasks, up to a number of such calls', async () => {
     const other = new Executors({ dataFolder: folder, moduleThreads: 1 });
     const input = fifo();
     let end = 'killed';

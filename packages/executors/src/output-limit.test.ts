@@ -68,7 +68,7 @@ describe('the limit of output', () => {
   });
 });
 
-describe('a tail whose writer is stopped', () => {
+describe('the end of output whose writer is stopped', () => {
   it('is read up to the last complete write', () => {
     const memory = OutputTail.memory(4);
     const tail = new OutputTail(memory);

@@ -67,7 +67,7 @@ test('deletions are written once, however long a full disk keeps other records w
   write.mockRestore();
 });
 
-test('there is no copy where none can be written', () => {
+test('no copy exists if it cannot be written', () => {
   writeFileSync(join(folder, 'file'), '');
   expect(RecallCopy.ifPossible(join(folder, 'file', 'in'))).toBeUndefined();
 });

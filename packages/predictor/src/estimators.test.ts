@@ -49,7 +49,7 @@ describe('names', () => {
     expect(() => makeEstimator('noisy:1.9-0.1', SLEARN_SETTINGS, half)).toThrow('1.9 is above 0.1');
   });
 
-  test.each(['a-b', '1', '-1-2'])('noisy:%s is no range', (range) => {
+  test.each(['a-b', '1', '-1-2'])('noisy:%s is not a range', (range) => {
     expect(() => makeEstimator(`noisy:${range}`, SLEARN_SETTINGS, half)).toThrow('is not a range');
   });
 });

@@ -69,7 +69,7 @@ describe('a faulty estimator', () => {
   });
 
   test.each([0, 1e-9])(
-    'one that wants to be asked each %d ms is asked when something has happened',
+    'one that asks to be called every %d ms is called when something has happened',
     (againInMs) => {
       const guarded = weighing({ kind: 'wait', againInMs });
       const running = { ...ended, runsMs: [100] };

@@ -296,7 +296,7 @@ function parseAmount(written: string): number {
   return Number(written.replace(/ B$/, ''));
 }
 
-test(`removing what why states, one cause after another, starts a task, in ${SEEDS} clusters`, () => {
+test(`removing the causes that why states, one after another, starts a task, in ${SEEDS} clusters`, () => {
   const seen = new Set<string>();
   for (let seed = 1; seed <= SEEDS; seed++) {
     const waiting = new Situation(seed).jobs.flatMap((job, place) =>

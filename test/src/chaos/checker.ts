@@ -207,19 +207,20 @@ export class Checker {
     for (const [task, value] of values) {
       const run = this.#executions.get(String(value));
       if (run === undefined || run.jobId !== jobId || run.task !== task)
-        this.wrong(`results: ${jobId} has for task ${task} the result ${String(value)}`);
-      else if (run.kind !== 'completed') this.wrong(`results: ${String(value)} counts, and was ${run.kind}`);
+        this.wrong(`results: ${jobId} has the result ${String(value)} for task ${task}`);
+      else if (run.kind !== 'completed')
+        this.wrong(`results: ${String(value)} counts although its run was ${run.kind}`);
     }
     if (state === 'cancelled' && !this.#askedToCancel.has(jobId!) && !order.afterOk)
-      this.wrong(`cancelled: ${jobId} is cancelled, and nobody has asked for it`);
+      this.wrong(`cancelled: ${jobId} is cancelled without a request`);
     if (
       cancelConfirmed &&
       state !== 'cancelled' &&
       !(state === 'completed' && tasks.completed === tasks.total)
     )
-      this.wrong(`cancelled: ${jobId} is ${state}, and its cancellation was confirmed`);
+      this.wrong(`cancelled: ${jobId} is ${state} although its cancellation was confirmed`);
     if (this.#isFaultFree && !this.#isShared && attempts.lost > this.#preemptionsOf(jobId!))
-      this.wrong(`lost: ${jobId} lost ${attempts.lost} attempts, and nothing has happened to a worker`);
+      this.wrong(`lost: ${jobId} lost ${attempts.lost} attempts although no worker had a fault`);
     this.#checkPrecedence(jobId!, job, asNewOf);
     this.#checkBegin(order);
     this.#checkGangs(jobId!, job, values);
@@ -258,10 +259,9 @@ export class Checker {
     const ran = new Set<number>();
     for (const run of this.#executions.values()) if (run.jobId === jobId) ran.add(run.task);
     for (const task of ran) {
-      if (completed.has(task))
-        this.wrong(`index: ${jobId} runs task ${task}, which has completed in ${asNewOf}`);
+      if (completed.has(task)) this.wrong(`index: ${jobId} runs task ${task}, which completed in ${asNewOf}`);
       if (chosen !== undefined && job.stages === undefined && job.gang !== true && !isIn(chosen, task))
-        this.wrong(`index: ${jobId} runs task ${task}, and the retry of ${asNewOf} did not name it`);
+        this.wrong(`index: ${jobId} runs task ${task}, which the retry of ${asNewOf} did not select`);
     }
     if (end!.state === 'completed' && end!.tasks.total > ran.size)
       this.wrong(`counts: ${jobId} retries ${end!.tasks.total} tasks of ${asNewOf}, and has run ${ran.size}`);
@@ -278,7 +278,7 @@ export class Checker {
       const members = Array.from({ length: count }, (_, rank) => first + rank);
       const attempts = new Set(members.map((task) => this.#executions.get(String(values.get(task)))?.gang));
       if (members.every((task) => values.has(task)) && attempts.size > 1)
-        this.wrong(`gang: results of ${jobId} are of ${attempts.size} attempts of tasks ${members}`);
+        this.wrong(`gang: results of ${jobId} come from ${attempts.size} attempts of tasks ${members}`);
       const runs = [...this.#executions.values()].filter(
         (run) => run.jobId === jobId && members.includes(run.task),
       );
@@ -341,7 +341,7 @@ export class Checker {
   endedAfter(jobId: string, state: JobState, ends: readonly (JobState | undefined)[]): void {
     const isFree = ends.every((end) => end === 'completed');
     if (state === 'cancelled' ? isFree && !this.#askedToCancel.has(jobId) : !isFree)
-      this.wrong(`after: ${jobId} is ${state}, and those that it needed are ${ends.join(', ')}`);
+      this.wrong(`after: ${jobId} is ${state}, although its predecessors are ${ends.join(', ')}`);
   }
 
   #preemptionsOf(jobId: string): number {
@@ -367,9 +367,7 @@ export class Checker {
       const before = lostMs.get(`${jobId}/${task}`) ?? 0;
       lostMs.set(`${jobId}/${task}`, ranMs);
       if (ranMs < before * SLOWEST_CLOCK ** 2 - this.#delayMs)
-        this.wrong(
-          `preempted: ${jobId}/${task}/${attempt} ran ${ranMs} ms, and had lost ${before} ms before`,
-        );
+        this.wrong(`preempted: ${jobId}/${task}/${attempt} ran ${ranMs} ms after losing ${before} ms before`);
     }
   }
 
@@ -382,7 +380,7 @@ export class Checker {
     const { jobId, task, attempt } = message;
     const run = `${jobId}/${task}/${attempt}`;
     if (!this.#given.has(run) && this.#cancelled.has(jobId))
-      this.wrong(`cancelled: ${process} gives out ${run} after the cancellation was confirmed`);
+      this.wrong(`cancelled: ${process} assigns ${run} after the cancellation was confirmed`);
     if (!this.#given.has(run)) this.#checkHeld(process, jobId, run);
     if (!this.#given.has(run)) this.#checkGiven(process, message);
     this.#given.add(run);
@@ -391,7 +389,7 @@ export class Checker {
   #checkHeld(process: string, jobId: string, run: string): void {
     const bound = this.#held.get(jobId);
     if (bound === undefined) return;
-    if (bound === 0) this.wrong(`held: ${process} gives out ${run} while the job is held`);
+    if (bound === 0) this.wrong(`held: ${process} assigns ${run} while the job is on hold`);
     else this.#held.set(jobId, bound - 1);
   }
 
@@ -400,14 +398,14 @@ export class Checker {
     const run = `${jobId}/${task}/${attempt}`;
     const cancelled = this.#cancelledTasks.get(jobId);
     if (cancelled !== undefined && isIn([cancelled], task))
-      this.wrong(`cancelled: ${process} gives out ${run} after the task's cancellation was confirmed`);
+      this.wrong(`cancelled: ${process} assigns ${run} after the cancellation of the task was confirmed`);
     // A gang starts as a whole.
     if (gang !== undefined) return;
     if (this.#completed.get(jobId)?.has(task) === true)
-      this.wrong(`again: ${process} gives out ${run}, and the task has completed`);
+      this.wrong(`again: ${process} assigns ${run} although the task has completed`);
     const chosen = this.#chosen.get(jobId);
     if (chosen !== undefined && !isIn(chosen, task))
-      this.wrong(`index: ${process} gives out ${run}, and the retry did not name the task`);
+      this.wrong(`index: ${process} assigns ${run}, which the retry did not select`);
   }
 
   /** A process receives a message of another one. */
@@ -417,7 +415,7 @@ export class Checker {
     // An incarnation that is first received after its successor may count as the successor, because nothing distinguishes them.
     if (this.#superseded.has(`${pair}/${incarnation}`))
       this.wrong(
-        `incarnations: ${by} takes something of ${name}/${incarnation}, and has heard ${name}/${latest}`,
+        `incarnations: ${by} accepts a message of ${name}/${incarnation} after one of ${name}/${latest}`,
       );
     if (incarnation <= latest) return;
     this.#superseded.add(`${pair}/${latest}`);
@@ -428,7 +426,9 @@ export class Checker {
   stepped(process: string): void {
     const { stolen, moved } = this.#step;
     if (stolen !== moved)
-      this.wrong(`probes: ${process} gave ${stolen} to a thief, and told owners of ${moved}`);
+      this.wrong(
+        `probes: ${process} gave ${stolen} probes to a thief, and reported ${moved} to their owners`,
+      );
     this.#step = { stolen: 0, moved: 0 };
   }
 
@@ -442,18 +442,14 @@ export class Checker {
     // The owner decides that a run is lost or its job has failed, because the worker is lost, or seems to be.
     const isOwnersWord = outcome.kind === 'lost' || isOwnersEnd(outcome);
     if (!isOwnersWord && run?.kind !== outcome.kind)
-      this.wrong(
-        `fenced: ${job}/${task}/${attempt} is written down as ${outcome.kind}, and was ${run?.kind}`,
-      );
+      this.wrong(`fenced: ${job}/${task}/${attempt} is recorded as ${outcome.kind}, but was ${run?.kind}`);
     if (outcome.kind !== 'completed') return;
     if (outcome.value !== run?.value)
-      this.wrong(
-        `fenced: ${job}/${task}/${attempt} is written down with the result ${String(outcome.value)}`,
-      );
+      this.wrong(`fenced: ${job}/${task}/${attempt} is recorded with the result ${String(outcome.value)}`);
     const tasks = this.#completed.get(job) ?? new Set();
     this.#completed.set(job, tasks);
     if (tasks.has(record.task))
-      this.wrong(`twice: two results of task ${record.task} of ${job} were written down`);
+      this.wrong(`twice: two results of task ${record.task} of ${job} are recorded`);
     tasks.add(record.task);
   }
 
@@ -462,7 +458,7 @@ export class Checker {
     const run = this.#executed.get(attempt);
     if (run?.kind === 'completed' && !this.#dead.has(run.worker))
       this.wrong(
-        `results: ${run.worker} has completed ${attempt}, and its owner was told that it was not run`,
+        `results: ${run.worker} has completed ${attempt} although its owner received a report that it did not run`,
       );
   }
 

@@ -124,7 +124,7 @@ export class Wire {
       return undefined;
     const sender = correspondentNamed(from);
     if (isAnyIncarnation(sender.incarnation)) throw new InvariantError('a sender that is anybody');
-    if (this.#incarnations.heard(sender.place, sender.incarnation, now) === 'retired') return undefined;
+    if (this.#incarnations.observe(sender.place, sender.incarnation, now) === 'retired') return undefined;
     const address = this.#directory.intern(from);
     names.directory = this.#directory;
     const [, , body] = frame.mail[0]!;

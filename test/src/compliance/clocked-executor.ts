@@ -82,12 +82,12 @@ class ClockedRun implements Run {
 }
 
 function sleepOf(payload: RunOrder['payload']): Millis {
-  if (!('sleep' in payload)) throw new Error('only tasks that sleep can be run on a fake clock');
+  if (!('sleep' in payload)) throw new Error('only sleep tasks can run on a fake clock');
   return payload.sleep;
 }
 
 function runOutcome({ kind, errorMessage }: Outcome): RunOutcome {
   if (kind === 'completed') return { kind };
   if (kind === 'failed') return { kind, error: { code: 'exit-code', message: errorMessage } };
-  throw new Error(`no executor lets a task end ${kind} by itself`);
+  throw new Error(`no executor ends a task as ${kind}`);
 }

@@ -29,15 +29,16 @@ export const STEPPING_DRIVERS: Readonly<Record<string, (options: DriverOptions) 
 /** All drivers, including those that only run in real time. */
 export const DRIVERS: Readonly<Record<string, (options: DriverOptions) => Driver>> = {
   ...STEPPING_DRIVERS,
-  'the simulator, as messages take 0.5 ms': (options) =>
+  'the simulator, with message delays of 0.5 ms': (options) =>
     new VirtualDriver({ ...options, network: { kind: 'constant', delayMs: 0.5 } }),
-  'the simulator, as messages take what is drawn': (options) =>
+  'the simulator, with random message delays': (options) =>
     new VirtualDriver({
       ...options,
       network: { kind: 'normal', meanMs: 0.5, deviationMs: 0.4, leastMs: 0 },
     }),
-  'the simulator, as late as was measured': (options) =>
+  'the simulator, with measured lateness': (options) =>
     new VirtualDriver({ ...options, network: { kind: 'measured', profile: LATE } }),
-  'the real-time driver, whose tasks begin late': (options) => new RealTimeDriver(options, new FakeWorld(2)),
-  'the real-time driver, on timers of Node’s': (options) => new RealTimeDriver(options, new NodeWorld()),
+  'the real-time driver, with tasks that start late': (options) =>
+    new RealTimeDriver(options, new FakeWorld(2)),
+  'the real-time driver, with timers of Node.js': (options) => new RealTimeDriver(options, new NodeWorld()),
 };

@@ -74,7 +74,7 @@ export class PostOffice {
 
   intern(name: string): Address {
     const address = this.#addresses.get(name);
-    if (address === undefined) throw new Error(`nobody is called ${name}`);
+    if (address === undefined) throw new Error(`no party is named ${name}`);
     return address;
   }
 

@@ -88,7 +88,7 @@ export class RealTimeDriver implements Driver {
   enter(party: Address, entry: (now: Millis) => void): void {
     const { enter } = this.#processes.get(party)!;
     this.turn(() =>
-      enter('an entry of its own', (machine, now) => {
+      enter('a custom entry', (machine, now) => {
         entry(now);
         machine.checkInvariants();
       }),

@@ -49,7 +49,7 @@ export class Stand {
   }
 
   step(recorder: Recorder, what: string, now: Millis, step: () => void): void {
-    expect(this.#atWork, `${what} happens to ${recorder.name} while another is at work`).toBeUndefined();
+    expect(this.#atWork, `${what} happens to ${recorder.name} during another step`).toBeUndefined();
     expect(now, `the time of ${what} at ${recorder.name}`).toBeGreaterThanOrEqual(this.#latest);
     this.#latest = now;
     this.#atWork = what;
@@ -103,7 +103,7 @@ export class Recorder implements TaskMachine {
   do(act: (environment: TaskEnvironment, now: Millis) => void): void {
     const { driver } = this.#stand;
     driver.enter(this.address, (now) =>
-      this.#stand.step(this, 'an entry of its own', now, () => act(this.environment, now)),
+      this.#stand.step(this, 'a custom entry', now, () => act(this.environment, now)),
     );
   }
 

@@ -48,7 +48,7 @@ describe.skipIf(missing !== undefined)(named('a cluster of containers'), () => {
     expect(exitCode).toBe(3);
   });
 
-  test('workers come and go while jobs run, and nothing is lost', async () => {
+  test('no job is lost while workers join and leave', async () => {
     const job = await client.submit({ tasks: { count: 60, run: { sleep: 200 } } });
     await cluster.add('worker', 'worker9');
     await cluster.known(SCHEDULERS, WORKERS + 1);

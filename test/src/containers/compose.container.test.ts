@@ -46,7 +46,7 @@ describe.skipIf(missing !== undefined)(named(`docker compose up, ${WORKERS} work
 
   afterAll(() => project[Symbol.asyncDispose](), 300_000);
 
-  test('Google-like jobs all complete, while half of the workers leave and come back', async () => {
+  test('all Google-like jobs complete while half of the workers leave and return', async () => {
     const replay = project.start(
       ...['run', '--rm', '-T', 'bench', `google-like:jobs=${JOBS},seed=12`, '--jobs', `${JOBS}`],
       ...['--for', '20s', '--json', '--progress', 'plain'],

@@ -28,7 +28,7 @@ const environment = (): NodeJS.ProcessEnv => ({
 });
 
 test.skipIf(LIBRARY === undefined)(
-  'clocks that jump a day forward and two back lose no worker, no job, no key, and run nothing twice (only with libfaketime)',
+  'clock jumps of a day forward and two back lose no worker, job or key, and run nothing twice (only with libfaketime)',
   async () => {
     await daemons.startCentral([], environment());
     const startScheduler = () => daemons.startScheduler('s', ['--keep-jobs', '1'], environment());

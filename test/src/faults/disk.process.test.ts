@@ -25,7 +25,7 @@ function fillUpTo(mebibytesFree: number): void {
 const filler = (): string => join(disk(), 'filler');
 
 test.skipIf(!mayMount())(
-  'a full disk refuses new jobs, harms no old ones, and is over when there is room (only for who may mount)',
+  'a full disk causes refusals of new jobs and harms no accepted ones, until there is room again (only with the right to mount)',
   async () => {
     mkdirSync(disk());
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=220m', 'tmpfs', disk()]);

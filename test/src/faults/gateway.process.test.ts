@@ -38,7 +38,7 @@ async function ask(
 }
 
 test.skipIf(!mayMount())(
-  'a full disk under the gateway and its scheduler: pages go on, jobs are refused with the reason, until there is room',
+  'with a full disk, the gateway serves pages and refuses jobs with the reason, until there is room again',
   async () => {
     mkdirSync(disk());
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=220m', 'tmpfs', disk()]);

@@ -35,7 +35,7 @@ afterEach(async () => {
 const daemons = new TestDaemons('memory-limit', { beforeEach, afterEach });
 
 test.skipIf(group === undefined)(
-  'a module that takes memory without end fails with that reason where its worker has 256 MiB, and the worker and its other tasks go on (only where cgroups can be made)',
+  'a module that allocates without limit fails as out-of-memory on a worker of 256 MiB, and the worker and its other tasks continue (only if cgroups can be created)',
   async () => {
     const { folder } = daemons;
     const joining = join(folder, 'join-group.cjs');

@@ -88,7 +88,7 @@ async function declinedBy(name: string): Promise<number> {
 }
 
 test.each(PACKING_NAMES)(
-  '%s never fills a worker over its capacity, though workers come, go and refuse',
+  '%s never overcommits a worker while workers join, leave and decline tasks',
   async (policy) => {
     const random = Random.seeded(`live ${policy}`);
     await daemons.startCentral(['--policy', policy]);

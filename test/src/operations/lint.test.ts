@@ -30,16 +30,16 @@ describe('the lint of metrics', () => {
 
   it.each<[string, (lines: string[]) => void, RegExp]>([
     [
-      'a name that the catalogue has not',
+      'a name that is not in the catalogue',
       (l) => l.splice(0, 3, '# HELP goshawk_x X.', '# TYPE goshawk_x gauge', 'goshawk_x 1'),
       /not in the catalogue/,
     ],
     ['another type', (l) => l.splice(1, 1, '# TYPE goshawk_ready counter'), /is a counter, not a gauge/],
-    ['help that says nothing', (l) => l.splice(0, 1, '# HELP goshawk_ready ready'), /no help/],
+    ['a help text that is not a sentence', (l) => l.splice(0, 1, '# HELP goshawk_ready ready'), /no help/],
     ['a metric twice', (l) => l.push(...GOOD.slice(0, 3)), /twice/],
     ['a series twice', (l) => l.splice(5, 0, 'goshawk_scheduler_jobs{state="waiting"} 0'), /a series twice/],
     [
-      'the id of something in a label',
+      'an id in a label',
       (l) => l.splice(5, 1, 'goshawk_scheduler_jobs{state="abcde-17"} 0'),
       /not in its list/,
     ],
@@ -54,7 +54,7 @@ describe('the lint of metrics', () => {
       /do not add up/,
     ],
     ['a histogram without its last bucket', (l) => l.splice(10, 1), /bounds/],
-    ['what is no number', (l) => l.splice(2, 1, 'goshawk_ready undefined'), /no number/],
+    ['a value that is not a number', (l) => l.splice(2, 1, 'goshawk_ready undefined'), /not a number/],
   ])('finds %s', (_, change, problem) => {
     expect(problemsWith(change).join('\n')).toMatch(problem);
   });

@@ -61,11 +61,14 @@ function lintFamily(family: Family): string[] {
   const check = (isGood: boolean, problem: string): void => {
     if (!isGood) problems.push(`${name} ${problem}`);
   };
-  check(NAME.test(name), 'is no name of a metric of ours');
-  check(!NO_UNITS.test(name), 'ends in what is no base unit, or in what Prometheus puts there');
-  check(/^\S.*\.$/.test(help) && help.length > 12, 'has no help that is a sentence');
+  check(NAME.test(name), 'is not a valid metric name of Goshawk');
+  check(!NO_UNITS.test(name), 'ends in a unit that is not a base unit, or in a reserved suffix');
+  check(/^\S.*\.$/.test(help) && help.length > 12, 'has no help text that is a sentence');
   check(type === spec.kind, `is a ${type}, not a ${spec.kind}`);
-  check((type === 'counter') === name.endsWith('_total'), 'is a counter, or is called one, and not both');
+  check(
+    (type === 'counter') === name.endsWith('_total'),
+    'is a counter without the suffix _total, or has the suffix and is not a counter',
+  );
   check(type !== 'histogram' || /_(seconds|bytes)$/.test(name), 'is a histogram without a unit');
   check(series.length > 0 || spec.labels !== undefined, 'has no series');
   check(series.length <= SERIES_PER_METRIC_MAX, `has ${series.length} series`);
@@ -84,7 +87,7 @@ function lintSeries(
   const { le, ...others } = labels;
   const suffix = own.slice(name.length);
   const suffixes = type === 'histogram' ? ['_bucket', '_sum', '_count'] : [''];
-  if (!own.startsWith(name) || !suffixes.includes(suffix)) problems.push(`${own} is none of ${name}`);
+  if (!own.startsWith(name) || !suffixes.includes(suffix)) problems.push(`${own} is not a series of ${name}`);
   if ((le !== undefined) !== (suffix === '_bucket')) problems.push(`${own}: le is for buckets`);
   const expected = Object.keys(spec.labels ?? {})
     .sort()
@@ -93,12 +96,12 @@ function lintSeries(
     problems.push(`${own} has the labels ${Object.keys(others)}, not ${expected}`);
   }
   for (const [label, held] of Object.entries(others)) {
-    if (!LABEL.test(label)) problems.push(`${own}: ${label} is no name of a label`);
+    if (!LABEL.test(label)) problems.push(`${own}: ${label} is not a valid label name`);
     const values = spec.labels?.[label];
     if (Array.isArray(values) && !values.includes(held))
       problems.push(`${own}: ${label}="${held}" is not in its list`);
   }
-  if (Number.isNaN(value)) problems.push(`${own} is no number`);
+  if (Number.isNaN(value)) problems.push(`${own} is not a number`);
   if (type !== 'gauge' && value < 0) problems.push(`${own} is negative`);
   return problems;
 }

@@ -10,7 +10,7 @@ export function metricsReference(): string {
     'Generated from the table that the code reads. Do not edit: change `packages/runtime/src/metrics/catalogue.ts`, then',
     '`UPDATE_GOLDEN=1 npx vitest run --project unit test/src/operations`.',
     '',
-    '| metric | is | labels | of | says |',
+    '| metric | type | labels | process | description |',
     '|---|---|---|---|---|',
     ...Object.entries<MetricSpec>(METRICS).map(([name, spec]) => row(name, spec)),
     '',

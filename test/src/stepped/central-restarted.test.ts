@@ -198,7 +198,7 @@ test.each<[string, string, Record<string, string | number>, Arrivals]>([
       [22, 's1-new', 4],
     ],
   ],
-])('a central that is restarted under load has forgotten no %s (%s)', (_, name, options, arrivals) => {
+])('a central that is restarted under load keeps all %s (%s)', (_, name, options, arrivals) => {
   const undisturbed = play(name, options, arrivals, false);
   const { before, after, started } = play(name, options, arrivals, true);
   for (const [at, , , { user, deadline } = {}] of arrivals) {

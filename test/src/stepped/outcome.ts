@@ -6,7 +6,7 @@ export function outcomeOf(kind: OutcomeKind): Outcome {
     kind,
     value: undefined,
     errorCode: kind === 'completed' ? '' : kind,
-    errorMessage: kind === 'completed' ? '' : `the task was told to be ${kind}`,
+    errorMessage: kind === 'completed' ? '' : `the test made the task ${kind}`,
     exitCode: undefined,
     signal: undefined,
   };

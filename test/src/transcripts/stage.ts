@@ -60,7 +60,7 @@ export class Stage {
 
   named(name: string): Party {
     const found = [...this.cluster.parties.values()].find((party) => party.name === name);
-    if (found === undefined) throw new Error(`nobody is called ${name}`);
+    if (found === undefined) throw new Error(`no party is named ${name}`);
     return found;
   }
 

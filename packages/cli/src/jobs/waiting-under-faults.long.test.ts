@@ -59,7 +59,7 @@ it('dependent jobs start once, after their predecessors, although schedulers are
   }
 });
 
-it('a job waits for the only matching worker, which is killed and comes back', async () => {
+it('a job waits for the only matching worker while it is killed and restarted', async () => {
   const up = await TestCluster.start(['--workers', '3', '--attribute', 'planet=earth']);
   try {
     await using cluster = await connect(up.url);

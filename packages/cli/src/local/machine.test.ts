@@ -13,7 +13,7 @@ test('this machine has whole CPUs and memory, and GPUs by CUDA_VISIBLE_DEVICES o
   expect((await detectMachine({ CUDA_VISIBLE_DEVICES: '' })).gpus).toEqual([]);
 });
 
-test('nvidia-smi lists the GPUs where there are no devices of that name', async () => {
+test('nvidia-smi lists the GPUs if there are no device files', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'goshawk-smi-'));
   try {
     const lines =

@@ -12,7 +12,7 @@ describe('the size of a worker', () => {
     expect(sizeOfWorker({ resources: 'cpu=0.5' })).toEqual({ slots: 1, capacity: { cpu: 0.5 } });
   });
 
-  it('is that of the machine where no option says otherwise', () => {
+  it('is that of the machine by default', () => {
     const machine = { cpu: 8, memory: 1_024, gpu: 2 };
     expect(sizeOfWorker({}, machine)).toEqual({ slots: 8, capacity: machine });
     expect(sizeOfWorker({ cpus: 2, memory: '1KiB', gpus: 0 }, machine).capacity).toEqual({
@@ -26,7 +26,7 @@ describe('the size of a worker', () => {
     });
   });
 
-  it('keeps the slots of earlier command lines whose CPUs differ', () => {
+  it('keeps the slots of old command lines whose CPUs differ', () => {
     expect(sizeOfWorker({ cpus: 6, resources: 'cpu=8' })).toEqual({ slots: 6, capacity: { cpu: 8 } });
   });
 });

@@ -4,7 +4,7 @@ import { meetsWishes } from './attributes.js';
 import { FeasibleWorkers } from './feasible-workers.js';
 import { NeedsTable } from './needs.js';
 
-test('equal needs are one object until all of its users are gone, and then its id is free', () => {
+test('equal needs share one object until its last user releases it, which frees its id', () => {
   const table = new NeedsTable();
   const first = table.take([1, 2_000], { zone: 'eu', rack: 'r1' });
   expect(table.take([1, 2_000], { rack: 'r1', zone: 'eu' })).toBe(first);
@@ -31,7 +31,7 @@ test('a requirement names the permitted values, or after ! the excluded ones', (
   expect(permits('!r1', {})).toBe(true);
 });
 
-test('the index follows workers that join and leave, also when ids and kinds come again', () => {
+test('the index follows workers that join and leave, even if ids and kinds are reused', () => {
   const table = new NeedsTable();
   const needs = [
     table.take(ONE_CPU),

@@ -23,7 +23,7 @@ describe('a cutoff', () => {
     expect([lengths.isEnough, lengths.cutoffMs(DEFAULT_MS)]).toEqual([false, DEFAULT_MS]);
   });
 
-  test('lies between two kinds of jobs, however many are long', () => {
+  test('is between two kinds of jobs, regardless of how many are long', () => {
     for (const long of [5, 60]) {
       const cutoffMs = lengthsOf([...drawn(140, 100, 0.2), ...drawn(long, 60_000, 0.2)]).cutoffMs(50);
       expect(cutoffMs, `${long} long`).toBeGreaterThan(500);

@@ -48,7 +48,7 @@ describe('whatif --trace', () => {
     expect(others[0].runtimeSeconds.all.max).toBeCloseTo(4_000 - 39 * 25, 0);
   });
 
-  it('tries other policies and reports what the file lacks', async () => {
+  it('tries other policies and reports the information that the file lacks', async () => {
     const { exitCode, stdout, stderr } = await whatif('--ran-on', '2');
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^simulated as it ran: fifo-ff on 2 workers /m);

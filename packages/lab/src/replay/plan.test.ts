@@ -262,7 +262,7 @@ describe('facts of a plan', async () => {
     expect(() => decidedBy('stall=true', 'hawk')).toThrow('policy hawk has no option "stall"');
   });
 
-  it('keep the queues of gs if another of its options is given', () => {
+  it('keep the queues of gs if another option is given', () => {
     const { options } = policySettings(
       { ...given, estimator: 'las', set: ['queues=3', 'weightRatio=2'] },
       'gs',

@@ -75,7 +75,7 @@ describe('advice', () => {
     );
   });
 
-  it('does not recommend what misses more deadlines', () => {
+  it('does not recommend settings that miss more deadlines', () => {
     const ran = { ...RAN, deadlines: { jobs: 40, missed: 2 } };
     const late = { ...tried('late', 100, times(0.5, 1, 5, 10)), deadlines: { jobs: 40, missed: 9 } };
     const said = advise(ran, [late], 0);

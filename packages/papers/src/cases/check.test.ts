@@ -22,7 +22,7 @@ test.each([
   ['n', 'tasks', /^x\.json: jobs\[0\]\.stages\[0\] has the unknown field 'tasks'; known fields are n, /],
   ['duration', 'durations', /has the unknown field 'durations'; did you mean 'duration'\?/],
   ['n', undefined, /jobs\[0\]\.stages\[0\] has no field 'n'; it is a number, zero or more/],
-])('a field %s that is called %s is named, and nothing runs for ever', (name, wrong, message) => {
+])('a field %s that is misspelled as %s is reported, and nothing runs forever', (name, wrong, message) => {
   const stage: Record<string, unknown> = { n: 1, demand: [1], duration: 1, parents: [] };
   const { [name]: value, ...rest } = stage;
   const stages = [wrong === undefined ? rest : { ...rest, [wrong]: value }];

@@ -21,7 +21,7 @@ test.each([
   ['motivaton', 'motivation'],
   ['sparrow-3', undefined],
   ['toString', undefined],
-])('%s is no figure, and %s was meant', (id, meant) => {
+])('%s is not a figure, and the error suggests %s', (id, meant) => {
   expect(figuresNamed(id)).toEqual({ unknown: id, meant });
 });
 

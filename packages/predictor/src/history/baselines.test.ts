@@ -58,7 +58,7 @@ describe('the baselines that predict from history', () => {
     );
   });
 
-  test.each(['las', 'fifo'])('%s says nothing of any job', (name) => {
+  test.each(['las', 'fifo'])('%s makes no statement about any job', (name) => {
     expect(taught(name).judge(job('nightly'))).toEqual({ kind: 'unknown' });
   });
 });

@@ -49,7 +49,7 @@ describe('hybrid', () => {
     expect(far.kind === 'decided' && far.estimate.meanMs).toBeGreaterThan(59_000);
   });
 
-  test('a pilot that runs past the cutoff makes a job long, whatever history says', () => {
+  test('a pilot that runs beyond the cutoff makes a job long, regardless of history', () => {
     const hybrid = taught(wide, 1_000, 1_000, 1_000);
     const plan = hybrid.judge(wide) as SamplePlan;
     const running = { ...pilotsOf(), pilots: 1, elapsedMs: [12_000] };
@@ -60,7 +60,7 @@ describe('hybrid', () => {
     expect(early.kind === 'decided' && early.estimate.meanMs).toBeGreaterThanOrEqual(10_500);
   });
 
-  test('steadies a job without history by what all jobs took, and a job with history by history alone', () => {
+  test('combines a job without history with all jobs, and a job with history only with its history', () => {
     const hybrid = new Hybrid({ ...SLEARN_SETTINGS, pilotPrior: true, features: ['user'] });
     for (let job = 0; job < 20; job++) hybrid.learn(ended(wide, 1_000));
     const said = (job: ArrivingJob): string | undefined => {

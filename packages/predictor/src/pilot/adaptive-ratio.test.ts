@@ -41,7 +41,7 @@ describe('the adaptive ratio (SLearn Figure 4)', () => {
     expect(tried(scores).choose()).toBe(percent);
   });
 
-  test('a constructed trace: it steps out to 1%, stays while that is best, and comes back', () => {
+  test('on a constructed trace, the ratio moves to 1%, stays while that is best, and returns', () => {
     const ratio = tried({ 2: 9, 3: 10, 4: 12 });
     expect(ratio.choose()).toBe(1);
     // 1% does worse than 2%: 2% is the best again, still by more than a tenth, so 1% is tried again.

@@ -63,7 +63,7 @@ describe('the verdict of pilots', () => {
       CUTOFF_MS,
     );
 
-  test('is to wait while none has started', () => {
+  test('waits while none has started', () => {
     expect(weigh({})).toEqual({ kind: 'wait', againInMs: Number.POSITIVE_INFINITY });
   });
 
@@ -74,7 +74,7 @@ describe('the verdict of pilots', () => {
     });
   });
 
-  test('is to wait until the elapsed times would reach the cutoff', () => {
+  test('waits until the elapsed times would reach the cutoff', () => {
     // 4 · 1,000 less 500 and 2 · 250 leaves 3,000, shared by two running pilots.
     expect(weigh({ runsMs: [500], elapsedMs: [250, 250] })).toEqual({ kind: 'wait', againInMs: 1_500 });
   });

@@ -120,7 +120,7 @@ describe('measured delays', () => {
     expect(late(SCHEDULER)).not.toEqual(late(CENTRAL));
   });
 
-  test('depend on the phase, and use all phases for what it does not contain', () => {
+  test('depend on the phase, and use all phases for values that the phase lacks', () => {
     const phases = [
       PHASE,
       {

@@ -98,7 +98,7 @@ describe('the export of a journal', () => {
     ]);
   });
 
-  it('keeps what decides where and when its jobs may start', async () => {
+  it('keeps the constraints on where and when its jobs may start', async () => {
     const requires = { zone: 'eu,us' };
     const stages = [
       {

@@ -222,7 +222,7 @@ export class FrameReceiver {
   #isAlive(sender: ProcessName): boolean {
     if (isClientEndpoint(sender.endpoint)) return true;
     const { incarnations, onSuccessor } = this.#options;
-    const standing = incarnations.heard(placeOf(sender), sender.incarnation, performance.now());
+    const standing = incarnations.observe(placeOf(sender), sender.incarnation, performance.now());
     if (standing === 'successor') onSuccessor(sender);
     return standing !== 'retired';
   }

@@ -86,10 +86,10 @@ const ANYWHERE = '';
 
 /** Roles that may send to a role, by the message table, and the role itself, to detect two at one address. */
 export function rolesAcceptedBy(role: Role): readonly Role[] {
-  const heard = MESSAGE_TYPES.map((type) => MESSAGES[type])
+  const accepted = MESSAGE_TYPES.map((type) => MESSAGES[type])
     .filter(({ to }) => (to as readonly Role[]).includes(role))
     .flatMap(({ from }): readonly Role[] => from);
-  return ROLES.filter((other) => other === role || heard.includes(other));
+  return ROLES.filter((other) => other === role || accepted.includes(other));
 }
 
 /** Identification with keys: names are signed, and connections use the public key of the role that a name claims. */
@@ -98,7 +98,7 @@ export class Proven implements Identification {
   readonly #process: string;
   readonly #endpoint: string;
   #ring: KeyRing;
-  readonly #heard: readonly Role[];
+  readonly #acceptedRoles: readonly Role[];
   readonly #known = new Map<string, Recognised>();
   readonly #refused = new Map<string, true>();
 
@@ -106,7 +106,7 @@ export class Proven implements Identification {
     this.#process = process;
     this.#endpoint = endpoint;
     this.#ring = ring;
-    this.#heard = rolesAcceptedBy(ring.role);
+    this.#acceptedRoles = rolesAcceptedBy(ring.role);
   }
 
   /** Switches to these keys. */
@@ -169,7 +169,7 @@ export class Proven implements Identification {
     if (
       parsed === undefined ||
       role === undefined ||
-      !this.#heard.includes(role) ||
+      !this.#acceptedRoles.includes(role) ||
       isAnyIncarnation(parsed.incarnation) ||
       signature.length !== SIGNATURE_LENGTH
     ) {

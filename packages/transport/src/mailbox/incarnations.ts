@@ -44,7 +44,7 @@ export class Incarnations {
     this.#graceMs = graceMs;
   }
 
-  heard(place: string, incarnation: string, nowMs: number): Standing {
+  observe(place: string, incarnation: string, nowMs: number): Standing {
     const succession = this.#successions.get(place);
     if (succession === undefined) {
       this.#begin(place, incarnation, nowMs);

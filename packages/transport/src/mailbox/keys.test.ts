@@ -16,7 +16,7 @@ import {
 } from '../keys/index.js';
 import { completeLimits } from './limits.js';
 import type { Mailbox, MailboxOptions } from './mailbox.js';
-import { hearEvents } from './monitor.js';
+import { forEachEvent } from './monitor.js';
 import { incarnationOf } from './party-name.js';
 import { routerOptions } from './socket-options.js';
 import { openTap } from './tap.fixture.js';
@@ -274,7 +274,7 @@ describe('with keys', () => {
     sockets.push(router);
     await router.bind('tcp://127.0.0.1:0');
     const heard: string[] = [];
-    void hearEvents(router, ({ type }) => heard.push(type));
+    void forEachEvent(router, ({ type }) => heard.push(type));
     const client = impostor(router.lastEndpoint!, 'central', 'x');
     void client.send('anything').catch(() => {});
     await expect.poll(() => heard.some((type) => type.startsWith('handshake:error'))).toBe(true);

@@ -412,12 +412,15 @@ function identify({ incarnation, keys }: MailboxOptions, endpoint: string): Iden
 
 /** Returns the public keys of the peers from which a process of this role accepts messages, in Z85. */
 function admittedBy({ role, generations, clients, members }: KeyRing): ReadonlySet<string> {
-  const heard = rolesAcceptedBy(role);
+  const acceptedRoles = rolesAcceptedBy(role);
   const named = [
-    ...(heard.includes('client') ? clients.values() : []),
-    ...[...members.values()].filter((member) => heard.includes(member.role)),
+    ...(acceptedRoles.includes('client') ? clients.values() : []),
+    ...[...members.values()].filter((member) => acceptedRoles.includes(member.role)),
   ].map(({ curve }) => curve);
-  return new Set([...heard.flatMap((other) => generations.map(({ peers }) => peers[other].curve)), ...named]);
+  return new Set([
+    ...acceptedRoles.flatMap((other) => generations.map(({ peers }) => peers[other].curve)),
+    ...named,
+  ]);
 }
 
 function generationsOf({ generations }: KeyRing): ReadonlySet<string> {

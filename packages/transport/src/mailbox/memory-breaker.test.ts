@@ -38,12 +38,12 @@ test('memory is sampled more often while it grows', () => {
 });
 
 describe('connections are closed', () => {
-  test('if memory grows by more than the size of frames while nothing is to be read', () => {
+  test('if memory grows by more than the size of frames while no input is pending', () => {
     expect(new Bench().grow(25, 10)).toBe(0);
     expect(new Bench().grow(25, 12)).toBe(1);
   });
 
-  test('later if much is to be read, the process was busy, or memory grows slowly', () => {
+  test('later if much input is pending, the process was busy, or memory grows slowly', () => {
     for (const options of [{ isIdle: false }, { afterMs: 300 }]) {
       expect(new Bench().grow(25, 40, options)).toBe(0);
       expect(new Bench().grow(25, 41, options)).toBe(1);

@@ -9,12 +9,12 @@ import type { RejectedConnections } from './rejected-connections.js';
  * monitor, and waits forever for a garbage-collected one.
  * @throws ZeroMQ's error immediately if no more sockets are available: this uses one
  */
-export function hearEvents({ events }: Router | Dealer, heard: (event: Event) => void): Promise<void> {
-  return hearAll(events, heard);
+export function forEachEvent({ events }: Router | Dealer, onEvent: (event: Event) => void): Promise<void> {
+  return readAll(events, onEvent);
 }
 
-async function hearAll(events: AsyncIterable<Event>, heard: (event: Event) => void): Promise<void> {
-  for await (const event of events) heard(event);
+async function readAll(events: AsyncIterable<Event>, onEvent: (event: Event) => void): Promise<void> {
+  for await (const event of events) onEvent(event);
 }
 
 /** ZeroMQ's events may be late. A rejection reported after the suspicion period would count twice. */
@@ -60,7 +60,7 @@ export function watchConnections(
     for (; suspects > 0; suspects--) rejected.refused('malformed');
   };
   return new Promise<void>((resolve, reject) => {
-    const heard = (event: Event): void => {
+    const onEvent = (event: Event): void => {
       switch (event.type) {
         case 'accept':
           changed(1);
@@ -92,7 +92,7 @@ export function watchConnections(
           break;
       }
     };
-    hearEvents(router, heard).then(resolve, reject);
+    forEachEvent(router, onEvent).then(resolve, reject);
   });
 }
 

@@ -80,7 +80,7 @@ function untilClosed(socket: Socket): Promise<void> {
 
 describe.runIf(CAN_PROXY)('after a peer has sent a multipart message', () => {
   for (const isKeyed of [false, true]) {
-    test(`its connections are cut, and others go on (${isKeyed ? 'with' : 'without'} keys)`, async () => {
+    test(`its connections are closed, and others continue (${isKeyed ? 'with' : 'without'} keys)`, async () => {
       const both = await cluster(isKeyed);
       const inbox = new Inbox(both.client);
       await expectAnswered(both, inbox);

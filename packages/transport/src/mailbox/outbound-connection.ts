@@ -6,7 +6,7 @@ import { receptionAt } from './greeting.js';
 import type { DialOption } from './identification.js';
 import type { MailboxLimits } from './limits.js';
 import type { ThrottledLog } from './log.js';
-import { hearEvents } from './monitor.js';
+import { forEachEvent } from './monitor.js';
 import { receive } from './receive.js';
 import { dealerOptions } from './socket-options.js';
 
@@ -163,7 +163,7 @@ export class OutboundConnection implements Connection {
     this.#socket = socket;
     this.#dialled = undefined;
     this.#stands = false;
-    if (this.#isWatched) void hearEvents(socket, (event) => this.#heard(socket, event));
+    if (this.#isWatched) void forEachEvent(socket, (event) => this.#onEvent(socket, event));
     if (this.#hasName) {
       void this.#dial();
     } else {
@@ -173,7 +173,7 @@ export class OutboundConnection implements Connection {
     return socket;
   }
 
-  #heard(socket: Dealer, event: Event): void {
+  #onEvent(socket: Dealer, event: Event): void {
     if (socket.closed) return;
     switch (event.type) {
       case 'connect':

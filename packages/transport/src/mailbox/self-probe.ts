@@ -4,7 +4,7 @@ import { hasHostName, parseEndpoint, resolveEndpoint } from './endpoint.js';
 import { FrameWriter, type PackedFrame } from './frame.js';
 import type { DialOption } from './identification.js';
 import { type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';
-import { hearEvents } from './monitor.js';
+import { forEachEvent } from './monitor.js';
 import { dealerOptions } from './socket-options.js';
 
 /** The process that answers at this process's advertised address; undefined: none is reachable from here. */
@@ -40,7 +40,7 @@ async function lookBy(way: DialOption, look: Look): Promise<Reached> {
   const { endpoint, limits } = look;
   const socket = new Dealer(dealerOptions(limits, way, false));
   let stands = false;
-  void hearEvents(socket, ({ type }) => {
+  void forEachEvent(socket, ({ type }) => {
     if (type === 'handshake') stands = true;
     if (type === 'disconnect') stands = false;
   });

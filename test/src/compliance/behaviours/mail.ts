@@ -11,7 +11,7 @@ function lettersFrom(sender: Recorder, numbers: readonly number[]): string[] {
 
 export const MAIL: readonly Behaviour[] = [
   {
-    name: 'what one party sends another arrives in the order in which it was sent, once',
+    name: 'messages from one party to another arrive once, in the order of sending',
     prove(stand) {
       const one = stand.recorder('w1');
       const two = stand.recorder('w2');
@@ -33,7 +33,7 @@ export const MAIL: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a message to oneself arrives as any other, in order, after the step that sent it',
+    name: 'a message to oneself arrives like any other, in order, after the step that sent it',
     prove(stand) {
       const one = stand.recorder('w1');
       one.on = (what) => {
@@ -49,7 +49,7 @@ export const MAIL: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a machine that sends while it receives is not called again before it has returned',
+    name: 'a machine that sends while it receives is not called again before it returns',
     prove(stand) {
       const one = stand.recorder('w1');
       const two = stand.recorder('w2');
@@ -76,7 +76,7 @@ export const MAIL: readonly Behaviour[] = [
     },
   },
   {
-    name: 'whom a message is from can be answered, and is known again',
+    name: 'the sender of a message can be answered and is recognized later',
     prove(stand) {
       const one = stand.recorder('w1');
       const two = stand.recorder('w2');
@@ -93,7 +93,7 @@ export const MAIL: readonly Behaviour[] = [
     },
   },
   {
-    name: 'what is sent to nobody is lost, and harms nothing',
+    name: 'a message to an unknown party is lost without effect',
     prove(stand) {
       const one = stand.recorder('w1');
       const two = stand.recorder('w2');
@@ -107,7 +107,7 @@ export const MAIL: readonly Behaviour[] = [
     },
   },
   {
-    name: 'what is for an incarnation that was killed reaches nobody, its successor least of all',
+    name: 'a message to a killed incarnation does not reach its successor or anyone else',
     prove(stand) {
       const one = stand.recorder('w1');
       const former = stand.recorder('w2');
@@ -125,7 +125,7 @@ export const MAIL: readonly Behaviour[] = [
     },
   },
   {
-    name: 'what an incarnation sent before it was killed still arrives',
+    name: 'messages that an incarnation sent before it was killed still arrive',
     prove(stand) {
       const one = stand.recorder('w1');
       const two = stand.recorder('w2');
@@ -136,7 +136,7 @@ export const MAIL: readonly Behaviour[] = [
     },
   },
   {
-    name: 'nothing happens any more to an incarnation that was killed: no timer, no task',
+    name: 'a killed incarnation gets no more timers or tasks',
     prove(stand) {
       const one = stand.recorder('w1');
       const two = stand.recorder('w2');

@@ -12,7 +12,7 @@ function draw(recorder: Recorder, count: number): number[] {
 
 export const STEPS: readonly Behaviour[] = [
   {
-    name: 'a machine is started before anything else, once, also one that joins later',
+    name: 'a machine is started once, before any other entry, even if it joins later',
     prove(stand) {
       const one = stand.recorder('w1');
       expect(one.happened.map(({ what }) => what)).toEqual(['start']);
@@ -25,7 +25,7 @@ export const STEPS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'all that happens at once happens one after the other, and time does not go back meanwhile',
+    name: 'simultaneous events are handled one after another, and time does not go back',
     prove(stand) {
       const recorders = [1, 2, 3].map((number) => stand.recorder(`w${number}`, 2));
       // The test stand checks the time of each step, and that no other machine runs during it.
@@ -62,7 +62,7 @@ export const STEPS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a machine’s random numbers follow from the seed and its name, whatever others draw',
+    name: 'the random numbers of a machine depend only on the seed and its name',
     prove(stand) {
       const one = stand.recorder('w1');
       const two = stand.recorder('w2');

@@ -8,7 +8,7 @@ const LIMIT_MS = 10_000;
 
 export const TASKS: readonly Behaviour[] = [
   {
-    name: 'a task starts when its machine has returned, and ends when it has run',
+    name: 'a task starts after its machine returns, and ends after its run time',
     prove(stand) {
       const one = stand.recorder('w1');
       stand.run(7);
@@ -25,7 +25,7 @@ export const TASKS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a task says that it has started also when it has no time limit',
+    name: 'a task without a time limit reports its start',
     prove(stand) {
       const one = stand.recorder('w1');
       one.do((environment) => environment.execute(0, sleepOrder(50)));
@@ -34,7 +34,7 @@ export const TASKS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'what a task took is counted from its start, as its time limit is',
+    name: 'run time and time limit of a task count from its start',
     prove(stand) {
       const one = stand.recorder('w1');
       one.on = (what, now) => {
@@ -51,7 +51,7 @@ export const TASKS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a task of no length starts and ends, but not within the call',
+    name: 'a task of 0 ms starts and ends, but not within the call',
     prove(stand) {
       const one = stand.recorder('w1');
       one.do((environment) => {
@@ -63,7 +63,7 @@ export const TASKS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'slots, and the workers that have them, do not disturb each other',
+    name: 'slots of one worker, and workers, do not affect each other',
     prove(stand) {
       const one = stand.recorder('w1', 3);
       const two = stand.recorder('w2', 3);
@@ -82,7 +82,7 @@ export const TASKS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a worker that joins later, with more slots, has its own',
+    name: 'a worker that joins later with more slots has separate slots',
     prove(stand) {
       const one = stand.recorder('w1');
       one.do((environment) => environment.execute(0, sleepOrder(10, LIMIT_MS)));
@@ -97,7 +97,7 @@ export const TASKS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a task that is killed ends once, for the reason that was given, not within the call, and never again',
+    name: 'a killed task ends once, with the given reason, and not within the call',
     prove(stand) {
       for (const [reason, outcome, errorCode] of [
         ['cancelled', 'cancelled', 'cancelled'],
@@ -124,7 +124,7 @@ export const TASKS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a task that is killed twice ends once: the first reason counts',
+    name: 'a task that is killed twice ends once, with the first reason',
     prove(stand) {
       const one = stand.recorder('w1');
       one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
@@ -139,7 +139,7 @@ export const TASKS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a task that is killed in the step that executes it ends once, and does not start afterwards',
+    name: 'a task that is killed in the step that executes it ends once and does not start',
     prove(stand) {
       const one = stand.recorder('w1');
       one.do((environment) => {
@@ -152,7 +152,7 @@ export const TASKS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'killing where nothing runs, or where it has ended, does nothing',
+    name: 'killing a slot without a running task has no effect',
     prove(stand) {
       const one = stand.recorder('w1', 2);
       one.do((environment) => {
@@ -169,7 +169,7 @@ export const TASKS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a slot may get its next task from within the end of the last one',
+    name: 'a slot may get its next task in the step that handles the end of the last one',
     prove(stand) {
       const one = stand.recorder('w1');
       let left = 3;
@@ -183,7 +183,7 @@ export const TASKS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'the end of a task that was killed is not taken for that of the next one in its slot, nor its own time',
+    name: 'the end of a killed task is not confused with the end of the next task in its slot',
     prove(stand) {
       const one = stand.recorder('w1');
       one.on = (what) => {
@@ -201,7 +201,7 @@ export const TASKS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a kill that comes with the next task in its slot does not hit that one',
+    name: 'a kill does not hit the next task of the slot, even if both happen together',
     prove(stand) {
       const one = stand.recorder('w1');
       one.do((environment) => environment.execute(0, sleepOrder(50, LIMIT_MS)));
@@ -215,7 +215,7 @@ export const TASKS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a task whose slot was given to another is heard no more',
+    name: 'a task whose slot has been reused reports nothing more',
     prove(stand) {
       const one = stand.recorder('w1');
       one.do((environment) => environment.execute(0, sleepOrder(10, LIMIT_MS)));

@@ -25,7 +25,7 @@ export const TIMERS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a timer that is set again is moved, to later and to earlier',
+    name: 'setting a timer again moves it, to later or earlier',
     prove(stand) {
       const one = stand.recorder('w1');
       setTimers(one, { later: 10, earlier: 40 });
@@ -37,7 +37,7 @@ export const TIMERS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a timer that was cleared does not fire, and clearing one that is not set does nothing',
+    name: 'a cleared timer does not fire, and clearing an unset timer has no effect',
     prove(stand) {
       const one = stand.recorder('w1');
       setTimers(one, { cleared: 10, left: 10 });
@@ -51,7 +51,7 @@ export const TIMERS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a timer that was cleared and set again fires once, at the new time',
+    name: 'a timer that is cleared and set again fires once, at the new time',
     prove(stand) {
       const one = stand.recorder('w1');
       setTimers(one, { a: 10 });
@@ -65,7 +65,7 @@ export const TIMERS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a timer does not fire that was cleared or moved at the very instant in which it was due',
+    name: 'a timer that is cleared or moved at the instant when it is due does not fire then',
     prove(stand) {
       const one = stand.recorder('w1');
       one.on = (what, now) => {
@@ -80,7 +80,7 @@ export const TIMERS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a timer for the past, or for now, fires at once, but not within the call that sets it',
+    name: 'a timer for now or the past fires immediately, but not within the call that sets it',
     prove(stand) {
       const one = stand.recorder('w1');
       stand.run(50);
@@ -97,7 +97,7 @@ export const TIMERS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'timers of one instant fire in the order in which they were set, the last time that they were',
+    name: 'timers for the same instant fire in the order in which they were last set',
     prove(stand) {
       const one = stand.recorder('w1');
       setTimers(one, { d: 10, a: 10, e: 10, c: 10, b: 10 });
@@ -112,7 +112,7 @@ export const TIMERS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'one key under two names is two timers, and so are two keys under one name, and one of each of two machines',
+    name: 'timers differ if their name, their key or their machine differs',
     prove(stand) {
       const one = stand.recorder('w1');
       const two = stand.recorder('w2');
@@ -130,7 +130,7 @@ export const TIMERS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a timer may be set again from within, also for now: it fires again, and others have their turn',
+    name: 'a timer that sets itself again for now fires again, and does not starve others',
     prove(stand) {
       const one = stand.recorder('w1');
       const two = stand.recorder('w2');
@@ -146,7 +146,7 @@ export const TIMERS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a timer for the end of all time never fires, and takes the place of the one before it',
+    name: 'a timer at infinity never fires, and replaces the previous one',
     prove(stand) {
       const one = stand.recorder('w1');
       setTimers(one, { never: 10, other: 20 });
@@ -156,7 +156,7 @@ export const TIMERS: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a timer for no time is a bug of the machine, which is told so',
+    name: 'a timer without a time is reported as a bug of the machine',
     prove(stand) {
       const one = stand.recorder('w1');
       expect(() => setTimers(one, { a: Number.NaN })).toThrow('timer a/0 was set to an invalid time');

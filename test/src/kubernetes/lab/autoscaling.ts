@@ -23,7 +23,7 @@ interface Workers {
 
 /** A pool of workers, and `goshawk autoscale` as a pod with the rights of its service account. */
 export async function autoscaleByPod(lab: Lab, node: OneNode): Promise<void> {
-  lab.transcript.heading('workers that come and go with the work');
+  lab.transcript.heading('workers that scale with the load');
   // The node's own worker leaves the CPUs to the pool.
   await lab.kubectl(['label', 'node', NODE, 'goshawk/worker=false']);
   await lab.until('no worker', async () => (await lab.pods('worker')).length === 0);

@@ -49,7 +49,7 @@ export async function evictWorker(lab: Lab): Promise<void> {
   const { state, attemptCounts } = await look();
   check(state === 'completed', `the job ${state}`);
   check(attemptCounts.total === 5, `five tasks took ${attemptCounts.total} attempts`);
-  lab.transcript.say(`job ${id} completed: each of its tasks where it ran, once`);
+  lab.transcript.say(`job ${id} completed: each task ran once, on its first worker`);
   await lab.untilReady();
 }
 
@@ -66,7 +66,7 @@ export async function evictSchedulers(lab: Lab): Promise<void> {
 
 /** A label removes a node's worker, and removing the label restores it. */
 export async function excludeNode(lab: Lab): Promise<void> {
-  lab.transcript.heading('a node left out, and taken back');
+  lab.transcript.heading('a node excluded, and included again');
   await lab.kubectl(['label', 'node', NODE, 'goshawk/worker=false']);
   await lab.until('no worker', async () => (await lab.pods('worker')).length === 0);
   await lab.goshawk(['workers']);
@@ -91,7 +91,7 @@ export async function drainNode(lab: Lab, node: OneNode): Promise<void> {
     signal: ending.signal,
     shown: '',
   });
-  lab.transcript.say('goshawk follow-nodes &   # in production a pod does that');
+  lab.transcript.say('goshawk follow-nodes &   # in production, a pod does this');
   try {
     await lab.kubectl([
       'drain',

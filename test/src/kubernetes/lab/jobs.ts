@@ -78,7 +78,7 @@ export async function duringReplay(
   const wasOver = isOver;
   const { exitCode, stdout, stderr } = await replay;
   check(exitCode === 0, `the replay failed: ${stderr.trim()}`);
-  check(!wasOver, 'the replay was over before all was done: make it longer');
+  check(!wasOver, 'the replay ended before the checks did: make it longer');
   const [run] = (JSON.parse(stdout) as Comparison).runs;
   const { submitted, completed, failed } = run!.jobs;
   const { attempts, submitted: tasks } = run!.tasks;

@@ -37,7 +37,7 @@ async function main(): Promise<void> {
     await drainNode(lab, node);
     await autoscaleByPod(lab, node);
     await remove(lab, job);
-    transcript.heading('all is well');
+    transcript.heading('all checks passed');
   } catch (error) {
     transcript.heading(`it failed: ${error instanceof Error ? error.message : String(error)}`);
     process.exitCode = 1;

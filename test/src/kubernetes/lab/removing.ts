@@ -19,7 +19,7 @@ export async function remove(lab: Lab, job: string): Promise<void> {
   check(state === 'completed', `the job ${job} is ${state} after the reinstallation`);
   lab.transcript.say(`job ${job} is known, and ${state}`);
 
-  lab.transcript.heading('remove for good');
+  lab.transcript.heading('remove permanently');
   await removeOverlay(lab);
   await lab.kubectl(['delete', 'namespace', NAMESPACE]);
   const { stdout } = await lab.kubectl(['get', 'namespaces', '-o', 'name'], { shown: '' });
@@ -29,7 +29,7 @@ export async function remove(lab: Lab, job: string): Promise<void> {
   const docker = await lab.transcript.run('docker', ['ps', '-aq', '--filter', 'name=^k8s_.*goshawk'], {
     shown: '',
   });
-  check(docker.stdout.trim() === '', 'containers are left');
+  check(docker.stdout.trim() === '', 'containers remain');
 }
 
 async function removeOverlay(lab: Lab): Promise<void> {

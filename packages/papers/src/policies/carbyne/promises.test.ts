@@ -34,7 +34,7 @@ function firstEnd({ stages }: TrialJob, capacity: readonly number[], jobs: numbe
   ).endMs;
 }
 
-test('jobs that lend nothing end when their shares alone would have let them end', () => {
+test('jobs that lend nothing end no later than with their shares alone', () => {
   const random = Random.seeded(SEED);
   const late: string[] = [];
   let runs = 0;
@@ -55,7 +55,7 @@ test('jobs that lend nothing end when their shares alone would have let them end
   expect(late, `of ${runs} jobs, seed ${SEED}`).toEqual([]);
 });
 
-test('a job that stops yielding, by a new draw without any other event, starts what it may', () => {
+test('a job that stops lending after a new draw starts its tasks without any other event', () => {
   const random = Random.seeded(SEED);
   for (let set = 0; set < 200; set++) {
     const { jobs, capacity } = randomJobs(random);

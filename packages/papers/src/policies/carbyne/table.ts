@@ -26,7 +26,7 @@ const QUANTUM: PolicyOption<number> = {
 const SHARE_BY: PolicyOption<(typeof SHARED_BY)[number]> = {
   default: 'job',
   choices: SHARED_BY,
-  help: 'who gets equal shares: jobs, or users, whose jobs divide the user’s share',
+  help: 'unit of fair sharing: jobs, or users, whose jobs divide the user’s share',
 };
 
 const FAIRNESS: PolicyOption<number> = {
@@ -103,7 +103,7 @@ function carbyne(
     leftover: {
       default: defaults.leftover,
       choices: Object.keys(LEFTOVERS) as Leftovers[],
-      help: 'who gets leftover resources: the least work left, the best score, the best fit, the smallest share, or nobody',
+      help: 'order in which jobs get leftover resources: least work left, best score, best fit or smallest share first, or none',
     },
   };
   return family(title, options, ({ shareBy, shares, altruism, hold, leftover }) => ({

@@ -135,7 +135,7 @@ describe('a slot goes to the next job', () => {
     expect(bench.take()).toEqual([2]);
   });
 
-  test('of a queue whose task was lost with its worker, as if the queue did not hold it', () => {
+  test('of a queue whose task was lost with its worker are counted without that task', () => {
     const bench = new Bench(11);
     bench.wants(9, 11, 0);
     bench.wants(1, 1_000, 0.5);
@@ -161,7 +161,7 @@ describe('sampling', () => {
     expect(bench.take()).toEqual([3, 2]);
   });
 
-  test('runs the other tasks of a sampled job only where nothing else waits, in order of arrival', () => {
+  test('runs the other tasks of a sampled job only if nothing else waits, in order of arrival', () => {
     const bench = new Bench(3);
     bench.wants(1, 9, 0, { part: 'early', jobTasks: 10 });
     expect(bench.take()).toEqual([1, 1, 1]);

@@ -92,7 +92,7 @@ function meanBySlots(
   return area / (until - from);
 }
 
-test.each(PACKING_NAMES)('%s gives the same waits from event to event as from slot to slot', (policy) => {
+test.each(PACKING_NAMES)('%s gives the same waits simulated by event as by slot', (policy) => {
   const [from, until, j] = [100, 600, 4];
   for (const [low, high] of [
     [0.1, 0.9],

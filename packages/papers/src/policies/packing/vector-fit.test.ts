@@ -100,6 +100,6 @@ function compareWithScan(rule: 'first' | 'best', seed: number): void {
   }
 }
 
-test.each(['first', 'best'] as const)('%s fit finds what a scan finds', (rule) => {
+test.each(['first', 'best'] as const)('%s fit finds the same as a scan', (rule) => {
   for (const seed of [1, 2, 3, 4]) compareWithScan(rule, seed);
 });

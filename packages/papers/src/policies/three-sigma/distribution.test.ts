@@ -28,7 +28,7 @@ describe('a distribution of run times', () => {
     expect(mean(atom(5))).toBe(5);
   });
 
-  test('present use is certain, whatever the estimate; later it does not grow', () => {
+  test('the current use of a running job is certain for any estimate, and never grows later', () => {
     fc.assert(
       fc.property(distributions, fc.nat(200), fc.nat(50), (distribution, elapsed, after) => {
         expect(expectedHold(distribution, elapsed, 0, 2)).toBe(1);

@@ -222,6 +222,6 @@ test('a cluster without workers plans nothing', () => {
   expect((bench.policy as ThreeSigma).tally.cycles).toBe(0);
 });
 
-test.each(['', '5,10', '0,10,10', '0,x', '0,Infinity'])('"%s" is no grid', (text) => {
+test.each(['', '5,10', '0,10,10', '0,x', '0,Infinity'])('"%s" is not a grid', (text) => {
   expect(() => gridOf(text)).toThrow(InputError);
 });

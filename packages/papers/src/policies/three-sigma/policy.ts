@@ -367,7 +367,7 @@ export function gridOf(text: string): Millis[] {
   if (seconds[0] !== 0 || !rises)
     throw new InputError(
       'bad-option',
-      `startGrid: "${text}" is no grid`,
+      `startGrid: "${text}" is not a grid`,
       'write seconds from 0 on, rising: 0,10,20',
     );
   return seconds.map((at) => at * 1_000);

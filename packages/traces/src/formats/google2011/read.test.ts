@@ -106,7 +106,7 @@ describe('an attempt that does not finish', () => {
     ['kill', 'tasks-killed'],
     ['lost', 'tasks-lost'],
   ] as const)(
-    '%s for good: the task is left out, and the job where nothing else is in it',
+    '%s permanently: the task is omitted, and so is a job without other tasks',
     async (end, code) => {
       const { jobs, counts } = await read(
         [inOrder([...PLAIN.job, jobRow(10, 2, 'submit'), jobRow(14, 2, 'kill')])],
