@@ -79,6 +79,7 @@ const ENTRIES = new Set([
   'packages/journal/src/testing.fixture.ts',
   'packages/executors/src/spawner.ts',
   'packages/executors/src/module-thread.ts',
+  'packages/executors/src/module-process.ts',
   'packages/papers/src/solver/thread.ts',
   'packages/runtime/src/daemons/stall-thread.ts',
   'packages/transport/src/mailbox/peer.fixture.ts',

@@ -32,6 +32,11 @@ export interface ProcessOptions {
   readonly stderrTo?: string;
 }
 
+/** The default depends on the accounts of the machine. */
+function pinned(args: readonly string[]): NodeJS.ProcessEnv {
+  return args.includes('up') ? { GOSHAWK_SECURE: 'false' } : {};
+}
+
 /** Starts the built command as a separate process, without the settings of the user who runs the tests. */
 export function startGoshawk(
   args: readonly string[],
@@ -41,7 +46,7 @@ export function startGoshawk(
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GOSHAWK_'));
   const stderr = stderrTo === undefined ? 'pipe' : openSync(stderrTo, 'a');
   const child = spawn(process.execPath, [GOSHAWK, ...args], {
-    env: { ...Object.fromEntries(inherited), ...environment },
+    env: { ...Object.fromEntries(inherited), ...pinned(args), ...environment },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', stderr],
     cwd,
   });

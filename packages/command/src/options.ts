@@ -70,11 +70,13 @@ type ValueOf<S> = S extends { choices: readonly (infer Choice)[] }
         ? boolean
         : number;
 
-/** Options with a default always have a value; flags are false and lists empty unless given. */
+/** Options with a default always have a value; flags without `whenUnset` are false and lists empty unless given. */
 export type Resolved<S extends OptionSpecs> = {
-  readonly [N in keyof S]: S[N] extends { default: unknown } | { type: 'flag' } | { type: 'texts' }
-    ? ValueOf<S[N]>
-    : ValueOf<S[N]> | undefined;
+  readonly [N in keyof S]: S[N] extends { type: 'flag'; whenUnset: string }
+    ? boolean | undefined
+    : S[N] extends { default: unknown } | { type: 'flag' } | { type: 'texts' }
+      ? ValueOf<S[N]>
+      : ValueOf<S[N]> | undefined;
 };
 
 export type Origin = 'flag' | 'environment' | 'file' | 'default' | 'not set';
@@ -193,7 +195,7 @@ export function kebab(name: string): string {
 
 /** Returns the default value; durations are in ms. */
 export function defaultOf(spec: OptionSpec): unknown {
-  if (spec.type === 'flag') return spec.default ?? false;
+  if (spec.type === 'flag') return spec.default ?? (spec.whenUnset === undefined ? false : undefined);
   if (spec.type === 'texts') return [];
   if (spec.type === 'duration')
     return spec.default === undefined ? undefined : parseDuration(spec.default, 'default');

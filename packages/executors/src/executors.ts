@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { type Payload, TIMER_MAX_MS } from '@goshawk/core';
+import { allowedBytes, moduleHeapMiB } from './allowed-memory.js';
 import type { Containers } from './containers.js';
 import { type Executor, failed, type Run, type RunOrder, type RunSink, refused } from './contract.js';
 import { INHERITED_NAMES, inheritedEnvironment } from './environment.js';
 import type { Isolation } from './isolation.js';
 import { endLeftovers } from './leftovers.js';
-import { allowedBytes, CLOSE_MARGIN_MS, GRACE_MS, moduleHeapMiB, VALUE_BYTES_MAX } from './limits.js';
+import { CLOSE_MARGIN_MS, GRACE_MS, VALUE_BYTES_MAX } from './limits.js';
 import { ModuleExecutor } from './module.js';
 import { BadPayload } from './payload.js';
 import { Gate, type Permissions } from './permission.js';
@@ -30,7 +31,7 @@ export interface ExecutorOptions {
   readonly allow?: Permissions;
   /** Cgroup (version 2) that contains a cgroup for each command, limited by its cpu and memory demands. */
   readonly cgroup?: string | undefined;
-  /** Runs commands under separate accounts or in sandboxes, and refuses modules; undefined: they run as this process. */
+  /** Runs commands and modules under separate accounts or in sandboxes; undefined: they run as this process. */
   readonly isolation?: Isolation | undefined;
   /** Runs commands in images; undefined: they are refused. */
   readonly containers?: Containers | undefined;
@@ -46,16 +47,12 @@ export interface ExecutorOptions {
   readonly warn?: (message: string) => void;
 }
 
-const NO_MODULES =
-  'this worker isolates tasks from itself (--run-as), but modules run in its process: submit a command, such as node FILE';
-
 /** One executor for all payloads. All workers of a process share it. */
 export class Executors implements Executor {
   readonly #dataFolder: string;
   readonly #executors: Readonly<Record<ReturnType<typeof kindOf>, Executor>>;
   readonly #gate: Gate;
   readonly #closeWaitMs: number;
-  readonly #isIsolated: boolean;
   readonly #live = new Set<Run>();
   /** Keeps the event loop alive while anything runs; idle threads, pipes and processes do not. */
   readonly #hold = setInterval(() => {}, TIMER_MAX_MS).unref();
@@ -71,30 +68,40 @@ export class Executors implements Executor {
     const warn = options.warn ?? (() => {});
     this.#dataFolder = options.dataFolder;
     this.#closeWaitMs = graceMs + CLOSE_MARGIN_MS;
-    this.#isIsolated = options.isolation !== undefined;
     this.#gate = new Gate(options.allow ?? {});
-    this.#executors = {
-      sleep: new SleepExecutor(),
-      exec: new ExecExecutor({
-        dataFolder: options.dataFolder,
-        graceMs,
-        environment,
-        warn,
-        cgroup: options.cgroup,
-        folder: options.folder,
-        openFiles: options.openFiles,
-        isolation: options.isolation,
-        containers: options.containers,
-      }),
-      module: new ModuleExecutor({
+    const limits = {
+      heapMiBMax: options.moduleHeapMiBMax ?? moduleHeapMiB(allowedBytes()),
+      allowedBytes: allowedBytes(),
+      valueBytesMax: options.valueBytesMax ?? VALUE_BYTES_MAX,
+    };
+    const exec = new ExecExecutor({
+      dataFolder: options.dataFolder,
+      graceMs,
+      environment,
+      warn,
+      cgroup: options.cgroup,
+      folder: options.folder,
+      openFiles: options.openFiles,
+      isolation: options.isolation,
+      containers: options.containers,
+    });
+    const inProcesses = {
+      start: (order: RunOrder, sink: RunSink) => exec.startModule(order, sink, limits),
+      close: async () => {},
+    };
+    const inThreads = () =>
+      new ModuleExecutor({
+        ...limits,
         threads: options.moduleThreads ?? availableParallelism(),
-        heapMiBMax: options.moduleHeapMiBMax ?? moduleHeapMiB(allowedBytes()),
-        valueBytesMax: options.valueBytesMax ?? VALUE_BYTES_MAX,
         graceMs,
         environment,
         refusal: (path) => this.#gate.changedSince(path),
         warn,
-      }),
+      });
+    this.#executors = {
+      sleep: new SleepExecutor(),
+      exec,
+      module: options.isolation === undefined ? inThreads() : inProcesses,
     };
   }
 
@@ -104,8 +111,6 @@ export class Executors implements Executor {
     }
     try {
       const admission = this.#gate.admit(order.payload);
-      if (this.#isIsolated && 'module' in order.payload)
-        return refused(failed('not-allowed', NO_MODULES), sink);
       if ('refusal' in admission) return refused(failed('not-allowed', admission.refusal), sink);
       return this.#track({ ...order, payload: admission.payload }, sink);
     } catch (error) {

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Payload } from '@goshawk/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Executors } from './executors.js';
 import { Isolation, type IsolationOptions } from './isolation.js';
@@ -23,7 +24,33 @@ const has = (program: string) =>
 const missing = !isRoot
   ? 'only root makes accounts'
   : ['useradd', 'setpriv', 'bwrap'].find((name) => !has(name));
-const [MALLORY, VICTIM] = [`ghm${process.pid}`, `ghv${process.pid}`];
+const [MALLORY, VICTIM, GROUP] = [`ghm${process.pid}`, `ghv${process.pid}`, `ghg${process.pid}`];
+const WAIT = { timeout: 30_000 };
+
+const WORK = `
+  import { writeSync } from 'node:fs';
+  import dependency from 'dependency';
+  export const reports = ({ bytes: [a, b] }, { job, index }) => {
+    console.log('out');
+    console.error('err');
+    return { uid: process.getuid(), home: process.env.HOME, sum: a + b, dependency, job, index };
+  };
+  export const nothing = () => {};
+  export const throws = () => { throw new RangeError('too far'); };
+  export const exits = () => process.exit(3);
+  export const kills = () => process.kill(process.pid, 'SIGKILL');
+  export const eats = () => { const all = []; for (;;) all.push({ all: [all.length] }); };
+  export const large = () => 'x'.repeat(3000);
+  export const cycle = () => { const a = {}; a.a = a; return a; };
+  export const claims = (text) => { writeSync(3, text); process.kill(process.pid, 'SIGKILL'); };
+  export const loops = () => { console.log('looping'); for (;;); };
+  export const results = (_, context) => context.results('first');
+  export const listens = (_, { signal }) => new Promise((resolve) => {
+    signal.addEventListener('abort', () => { console.log('aborted'); resolve(); });
+    console.log('listening');
+    setInterval(() => {}, 1000);
+  });
+`;
 
 // Reason: accounts are made with useradd, and sandboxes with bwrap.
 describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${missing})` : ''}`, () => {
@@ -42,6 +69,15 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
       chmodSync(home, 0o700);
       homes = { ...homes, [name]: home };
     }
+    execFileSync('groupadd', [GROUP]);
+    execFileSync('usermod', ['--append', '--groups', GROUP, VICTIM]);
+    const project = join(homes[MALLORY]!, 'project');
+    mkdirSync(join(project, 'src'), { recursive: true });
+    mkdirSync(join(project, 'node_modules', 'dependency'), { recursive: true });
+    writeFileSync(join(project, 'package.json'), '{}');
+    writeFileSync(join(project, 'node_modules', 'dependency', 'package.json'), '{"main":"index.js"}');
+    writeFileSync(join(project, 'node_modules', 'dependency', 'index.js'), "module.exports = 'found';");
+    writeFileSync(join(project, 'src', 'work.mjs'), WORK);
     const secret = join(homes[VICTIM]!, 'secret');
     writeFileSync(secret, 'of the victim', { mode: 0o600 });
     const { uid, gid } = statSync(homes[VICTIM]!);
@@ -51,19 +87,27 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
   afterAll(async () => {
     for (const each of opened) await each.close();
     for (const name of [MALLORY, VICTIM]) execFileSync('userdel', [name]);
+    execFileSync('groupdel', [GROUP]);
     rmSync(folder, { recursive: true });
   });
 
+  const shared = new Map<string, Executors>();
+
   function executors(runAs: IsolationOptions['runAs']): Executors {
+    const known = shared.get(runAs);
+    if (known !== undefined) return known;
     const dataFolder = join(folder, 'data');
     const isolation = new Isolation({ runAs, hasKeys: true, hidden: [dataFolder] });
     const made = new Executors({
       dataFolder,
       isolation,
       graceMs: 60_000,
+      moduleHeapMiBMax: 64,
+      valueBytesMax: 2_000,
       environment: { PATH: process.env.PATH },
     });
     opened.push(made);
+    shared.set(runAs, made);
     return made;
   }
 
@@ -154,12 +198,146 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
       expect([outcome, other.text()]).toMatchObject([{ kind: 'failed', exitCode: 7 }, 'x']);
     });
 
-    it('modules are refused in one line', async () => {
-      const { outcome } = await outcomeOf(executors(runAs), { module: '/x.js' }, { user: MALLORY });
-      expect(outcome).toMatchObject({
-        error: { code: 'not-allowed', message: expect.stringMatching(/--run-as/) },
+    it('a command has only the groups of its account, and no capabilities', async () => {
+      const { sink } = await outcomeOf(
+        executors(runAs),
+        sh('id -G; grep -E "^Cap(Inh|Prm|Eff|Amb)" /proc/self/status'),
+        {
+          user: MALLORY,
+        },
+      );
+      const [groups, ...capabilities] = sink.text().trim().split('\n');
+      expect(groups).toBe(`${statSync(homes[MALLORY]!).gid}`);
+      expect(capabilities.map((line) => line.split(/\s+/)[1])).toEqual(Array(4).fill('0'.repeat(16)));
+    });
+
+    it('a command has the further groups of its account', async () => {
+      const { sink } = await outcomeOf(executors(runAs), sh('id -Gn'), { user: VICTIM });
+      const names = execFileSync('id', ['-Gn', VICTIM], { encoding: 'utf8' });
+      // A sandbox maps only the account and its primary group.
+      if (runAs === 'user') expect(sink.text()).toBe(names);
+      expect(names).toContain(GROUP);
+    });
+
+    it('a command cannot start in a folder that its account may not enter', async () => {
+      const runs = executors(runAs);
+      const open = join(homes[VICTIM]!, 'open');
+      mkdirSync(open, { recursive: true, mode: 0o755 });
+      for (const user of [MALLORY, VICTIM]) {
+        const { outcome } = await outcomeOf(runs, { exec: ['ls'], cwd: open }, { user });
+        expect([user, outcome.kind]).toEqual([user, user === VICTIM ? 'completed' : 'failed']);
+      }
+    });
+
+    describe('a module', () => {
+      const call = (name: string, input?: unknown) => ({
+        module: join(homes[MALLORY]!, 'project', 'src', 'work.mjs'),
+        export: name,
+        input,
+      });
+      const run = (payload: Payload, options: object = {}) =>
+        outcomeOf(executors(runAs), payload, { user: MALLORY, ...options });
+
+      it('runs under the account of its user, with its input, packages and context', async () => {
+        const { outcome, sink } = await run(call('reports', { bytes: Uint8Array.of(1, 2) }), {
+          env: { GOSHAWK_JOB: 'a-1', GOSHAWK_TASK: '7' },
+        });
+        const { uid } = statSync(homes[MALLORY]!);
+        const value = { uid, home: homes[MALLORY], sum: 3, dependency: 'found', job: 'a-1', index: 7 };
+        expect(outcome).toEqual({ kind: 'completed', value });
+        expect([sink.text('stdout'), sink.text('stderr')]).toEqual(['out\n', 'err\n']);
+        expect(sink.calls).toEqual(['started', 'output', 'ended']);
+      });
+
+      it('may be named relative to its folder', async () => {
+        const { outcome } = await run({
+          ...call('nothing'),
+          module: './src/work.mjs',
+          cwd: join(homes[MALLORY]!, 'project'),
+        });
+        expect(outcome).toEqual({ kind: 'completed' });
+      });
+
+      it.each([
+        ['throws', 'module-threw', /RangeError: too far/],
+        ['exits', 'thread-failed', /exited with code: 3/],
+        ['kills', 'thread-failed', /process ended unexpectedly/],
+        ['eats', 'out-of-memory', /64 MiB/],
+        ['large', 'result-too-large', /2000 bytes/],
+        ['missing', 'no-such-export', /is missing/],
+        ['cycle', 'result-not-serialisable', /contains itself/],
+      ])('that %s fails with a reason', async (name, code, message) => {
+        const { outcome } = await run(call(name));
+        expect(outcome).toMatchObject({
+          kind: 'failed',
+          error: { code, message: expect.stringMatching(message) },
+        });
+      });
+
+      it.each([
+        [
+          'an error of the worker',
+          { kind: 'failed', error: { code: 'process-limit', message: 'x' } },
+          'thread-failed',
+        ],
+        ['the end by the worker', { kind: 'killed', reason: 'preempted' }, 'thread-failed'],
+        ['too large a value', { kind: 'completed', value: 'x'.repeat(10_000) }, 'result-too-large'],
+        ['text', 'text', 'thread-failed'],
+      ])('cannot claim %s', async (_, claim, code) => {
+        const { outcome } = await run(call('claims', JSON.stringify(claim)));
+        expect(outcome).toMatchObject({ kind: 'failed', error: { code } });
+      });
+
+      it('of another user, or the worker, cannot be read', async () => {
+        const secret = join(homes[VICTIM]!, 'work.mjs');
+        for (const path of [secret, join(folder, 'data', 'work.mjs')]) {
+          writeFileSync(path, 'export default () => 1;', { mode: 0o600 });
+          expect((await run({ module: path })).outcome).toMatchObject({ kind: 'failed' });
+        }
+      });
+
+      it('is notified by its abort signal, and is killed if it ignores the signal', async () => {
+        const runs = executors(runAs);
+        const { run: listening, sink } = record(runs, call('listens'), { user: MALLORY });
+        await expect.poll(() => sink.text(), WAIT).toBe('listening\n');
+        listening.kill('cancelled');
+        expect((await sink.end).outcome).toEqual({ kind: 'killed', reason: 'cancelled' });
+        expect(sink.text()).toBe('listening\naborted\n');
+        const { run: looping, sink: other } = record(runs, call('loops'), { user: MALLORY });
+        await expect.poll(() => other.text(), WAIT).toBe('looping\n');
+        looping.kill('timeout');
+        expect((await other.end).outcome).toEqual({ kind: 'killed', reason: 'timeout' });
+      });
+
+      it('reads the results of earlier stages', async () => {
+        const exchanged = join(folder, `exchanged-${runAs}`);
+        mkdirSync(exchanged, { mode: 0o700 });
+        const inputs = join(exchanged, 'inputs.jsonl');
+        writeFileSync(inputs, '{"stage":"first","value":5}\n', { mode: 0o600 });
+        const { outcome } = await run(call('results'), {
+          folder: exchanged,
+          env: { GOSHAWK_INPUTS: inputs },
+        });
+        expect(outcome).toEqual({ kind: 'completed', value: [5] });
       });
     });
+  });
+
+  it('a sandbox shows the folders that a job lists, read-only, unless they are hidden or shared', async () => {
+    const listed = [join(folder, 'shown'), join(folder, 'data'), '/home', '/proc/1'];
+    mkdirSync(listed[0]!, { mode: 0o777 });
+    chmodSync(listed[0]!, 0o777);
+    writeFileSync(join(listed[0]!, 'file'), 'shown', { mode: 0o644 });
+    const script = `cat ${listed[0]}/file; touch ${listed[0]}/mine; ls ${listed[1]}; ls /home`;
+    const { sink } = await outcomeOf(
+      executors('sandbox'),
+      sh(script, { env: { GOSHAWK_FOLDERS: listed.join(':') } }),
+      {
+        user: MALLORY,
+      },
+    );
+    expect(sink.text()).toBe('shown');
+    expect(existsSync(join(listed[0]!, 'mine'))).toBe(false);
   });
 
   it.each(['root', 'daemon', '0', 'nobody-there', undefined])('user %s has no account', async (user) => {

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { chownSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { InputError } from '@goshawk/core';
 import { type FailedOutcome, failed, type RunOrder } from './contract.js';
 import { isWithin, programOf, realPathOf } from './paths.js';
-import type { SpawnOrder } from './spawner-protocol.js';
+import type { AccountIds, SpawnOrder } from './spawner-protocol.js';
 
 /** Isolation of a worker's commands: the worker's account, the user's account, or a sandbox. */
 export type RunAs = 'self' | 'user' | 'sandbox';
@@ -29,6 +29,16 @@ interface Account {
   readonly shell: string;
   /** Command prefix that sets the account's limits; empty: the worker's limits apply. */
   readonly limits: readonly string[];
+  /** Whether its only group is its primary group. */
+  readonly hasOneGroup: boolean;
+}
+
+/** The part of a run that isolation depends on. */
+interface IsolatedRun extends Pick<RunOrder, 'user' | 'folder'> {
+  /** Further files and folders that the task may read, if its account may. */
+  readonly reads?: readonly string[];
+  /** Files and folders of this installation that the task needs. */
+  readonly needs?: readonly string[];
 }
 
 /** Lower uids are system accounts (UID_MIN of login.defs). */
@@ -36,7 +46,17 @@ const UID_MIN = 1_000;
 const TMP_BYTES = 1024 * 1024 * 1024;
 /** Accounts are cached for this long. ms */
 const ACCOUNT_AGE_MS = 30_000;
-const NOBODY = { name: 'nobody', uid: 65_534, gid: 65_534, home: '/', shell: '/bin/sh', limits: [] };
+const NOBODY: Account = {
+  name: 'nobody',
+  uid: 65_534,
+  gid: 65_534,
+  home: '/',
+  shell: '/bin/sh',
+  limits: [],
+  hasOneGroup: true,
+};
+/** Variable of a job with folders that its tasks may read in a sandbox, separated by colons. */
+const FOLDERS = 'GOSHAWK_FOLDERS';
 /** Prefix of a task's variables until the switch to the task's account: LD_PRELOAD must not affect programs that run as root. */
 const PREFIX = 'GOSHAWK_ENV_';
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -108,14 +128,25 @@ export class Isolation {
     this.#trySandbox();
   }
 
+  /** Command prefix of the spawner, whose commands inherit neither groups nor capabilities of the worker. */
+  get launcher(): readonly string[] {
+    return this.#isRoot ? [this.#setpriv!, '--clear-groups', '--inh-caps=-all', '--'] : [];
+  }
+
   /** Returns the isolated order, or the reason for a refusal. `environment` is the complete environment. */
   isolate(
     order: SpawnOrder,
-    { user, folder: exchanged }: Pick<RunOrder, 'user' | 'folder'>,
+    { user, folder: exchanged, reads = [], needs = [] }: IsolatedRun,
     environment: Readonly<Record<string, string>>,
   ): SpawnOrder | FailedOutcome {
     const account = this.#accountFor(user);
     if (account !== undefined && 'kind' in account) return account;
+    const secluded = account && needs.find((path) => !isPublic(path));
+    if (secluded !== undefined)
+      return failed(
+        'not-allowed',
+        `modules need ${secluded}, which only the worker's account can read: install it where all accounts can`,
+      );
     const own =
       account === undefined
         ? {}
@@ -125,11 +156,17 @@ export class Isolation {
     );
     const folder = order.cwd ?? account?.home ?? '/';
     if (account !== undefined && exchanged !== undefined) giveTo(account, exchanged);
-    const view = this.#options.runAs === 'sandbox' ? this.#view(folder, exchanged) : [];
+    const ids = account && idsOf(account);
+    // Needs no further program: the spawner switches to the account and enters the folder.
+    if (this.#options.runAs === 'user' && ids !== undefined && order.files === undefined)
+      return { ...order, cwd: folder, env: Object.fromEntries(variables), account: ids };
+    const named = order.env[FOLDERS]?.split(':') ?? [];
+    const view =
+      this.#options.runAs === 'sandbox' ? this.#view(folder, exchanged, [...needs, ...reads, ...named]) : [];
     if ('kind' in view) return view;
     const { stdout = '', stderr = '' } = order.files ?? {};
     const command = [
-      ...(account === undefined ? [] : this.#becoming(account)),
+      ...(account === undefined || ids !== undefined ? [] : this.#becoming(account)),
       ...view,
       ...['/bin/sh', '-c', SCRIPT, '/bin/sh', variables.map(([name]) => name).join(' ')],
       ...[folder, stdout, stderr, order.command, ...order.args],
@@ -140,6 +177,7 @@ export class Isolation {
       command: command[0]!,
       args: command.slice(1),
       cwd: '/',
+      ...(ids === undefined ? {} : { account: ids }),
       env: Object.fromEntries(variables.map(([name, value]) => [`${PREFIX}${name}`, value])),
     };
   }
@@ -178,17 +216,17 @@ export class Isolation {
     ];
   }
 
-  /** Shows a task the system, read-only, its folder, and private /tmp, /dev and /proc. */
-  #view(folder: string, exchanged?: string): string[] | FailedOutcome {
+  /** Shows a task the system, read-only, what it reads, its folder, and private /tmp, /dev and /proc. */
+  #view(folder: string, exchanged?: string, reads: readonly string[] = []): string[] | FailedOutcome {
     const found = realPathOf(folder);
     const real = found ?? resolve(folder);
     const inHidden = this.#hidden.find((path) => isWithin(real, path));
     if (inHidden !== undefined)
       return failed('not-allowed', `the folder "${folder}" is not accessible to tasks on this worker`);
-    const isWritable =
-      !SHARED.includes(real) && !NEVER_WRITABLE.some((path) => isWithin(real, path) || isWithin(path, real));
-    const folders = isWritable && found !== undefined ? [found] : [];
+    const folders = mayMount(real) && found !== undefined ? [found] : [];
     const bound = exchanged === undefined ? folders : [...folders, exchanged];
+    const readable = this.#readable(reads, bound);
+    const shown = [...bound, ...SYSTEM, ...readable.map(([path]) => path)];
     return [
       ...[
         this.#bwrap!,
@@ -211,14 +249,29 @@ export class Isolation {
         '/run',
       ],
       ...SYSTEM.flatMap(systemFolder),
+      ...readable.flatMap((mount) => ['--ro-bind', ...mount]),
       ...bound.flatMap((path) => ['--bind', path, path]),
       // A folder that is named through a link is mounted under that name too.
       ...(folders.length > 0 && resolve(folder) !== real ? ['--bind', real, resolve(folder)] : []),
-      ...this.#hidden
-        .filter((path) => [...bound, ...SYSTEM].some((shown) => isWithin(path, shown)))
-        .flatMap(covered),
+      ...this.#hidden.filter((path) => shown.some((folder) => isWithin(path, folder))).flatMap(covered),
       ...['--remount-ro', '/', '--chdir', '/', '--'],
     ];
+  }
+
+  /** Returns the mounts of what a task may read, by real path and name, without what it sees anyway. */
+  #readable(reads: readonly string[], bound: readonly string[]): [source: string, target: string][] {
+    const mounts: [string, string][] = [];
+    // Parents first: a mount hides what is mounted below it.
+    for (const path of [...new Set(reads)].sort()) {
+      const real = path.startsWith('/') ? realPathOf(path) : undefined;
+      if (real === undefined || !mayMount(real) || this.#hidden.some((hidden) => isWithin(real, hidden)))
+        continue;
+      for (const target of new Set([real, resolve(path)])) {
+        const isShown = [...bound, ...mounts.map(([, at]) => at)].some((folder) => isWithin(target, folder));
+        if (!isShown) mounts.push([real, target]);
+      }
+    }
+    return mounts;
   }
 
   #trySandbox(): void {
@@ -240,6 +293,29 @@ export class Isolation {
   }
 }
 
+/** Whether a sandbox may show the folder, apart from what it shows of the system. */
+function mayMount(real: string): boolean {
+  return (
+    !SHARED.includes(real) && !NEVER_WRITABLE.some((path) => isWithin(real, path) || isWithin(path, real))
+  );
+}
+
+/** Returns undefined if switching to the account requires a program, for its groups or limits. */
+function idsOf({ uid, gid, limits, hasOneGroup }: Account): AccountIds | undefined {
+  return hasOneGroup && limits.length === 0 ? { uid, gid } : undefined;
+}
+
+/** Whether every account may read the file, or enter and list the folder. */
+function isPublic(path: string): boolean {
+  const real = realPathOf(path);
+  if (real === undefined) return false;
+  for (let at = real; at !== dirname(at); at = dirname(at)) {
+    const wanted = statSync(at).isDirectory() ? (at === real ? 0o005 : 0o001) : 0o004;
+    if ((statSync(at).mode & wanted) !== wanted) return false;
+  }
+  return true;
+}
+
 function unable(why: string, hint: string): InputError {
   return new InputError('bad-option', `--run-as: ${why}`, hint);
 }
@@ -258,10 +334,15 @@ function accountNamed(user: string): Account | undefined {
       home: home || '/',
       shell: shell || '/bin/sh',
       limits: limitsOf(name),
+      hasOneGroup: groupsOf(name).every((group) => group === gid),
     };
   } catch {
     return undefined;
   }
+}
+
+function groupsOf(account: string): string[] {
+  return execFileSync('id', ['-G', account], { encoding: 'utf8', stdio: 'pipe' }).trim().split(/\s+/);
 }
 
 /** The worker created the folder for this task alone. */

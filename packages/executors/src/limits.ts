@@ -3,10 +3,6 @@
  * from the system.
  */
 
-import fs from 'node:fs';
-import { totalmem } from 'node:os';
-import { cgroupLimits } from '@goshawk/core';
-
 /** Time between SIGTERM and SIGKILL when a run is killed. */
 export const GRACE_MS = 2_000;
 
@@ -16,25 +12,9 @@ export const VALUE_BYTES_MAX = 1024 * 1024;
 /** Old-space heap of one module thread. A module that exceeds it fails, and its thread ends. */
 export const MODULE_HEAP_MIB_MAX = 1_024;
 /** Minimum useful heap. */
-const MODULE_HEAP_MIB_MIN = 32;
+export const MODULE_HEAP_MIB_MIN = 32;
 /** Memory reserved for the worker itself. */
 export const WORKER_BYTES = 128 * 1024 * 1024;
-
-/**
- * Returns the heap of one module. A single module must not end its worker, so it gets half of the memory that the worker leaves.
- * Several modules together can still exceed it.
- *
- * @param allowedBytes memory limit of the worker's container, or of its machine
- */
-export function moduleHeapMiB(allowedBytes: number): number {
-  const half = Math.floor((allowedBytes - WORKER_BYTES) / 2 / (1024 * 1024));
-  return Math.min(MODULE_HEAP_MIB_MAX, Math.max(MODULE_HEAP_MIB_MIN, half));
-}
-
-/** Returns the memory that this process may use: that of the machine, or the least limit of its control groups. */
-export function allowedBytes(): number {
-  return Math.min(totalmem(), cgroupLimits(fs).memory);
-}
 
 /** Check interval for modules' memory outside of the heap. */
 export const MEMORY_LOOK_MS = 50;

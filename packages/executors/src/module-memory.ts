@@ -1,4 +1,4 @@
-import { allowedBytes, MEMORY_GRACE_MS, MEMORY_LOOK_MS, MEMORY_SHARE_MAX } from './limits.js';
+import { MEMORY_GRACE_MS, MEMORY_LOOK_MS, MEMORY_SHARE_MAX } from './limits.js';
 import type { ThreadLink } from './thread-link.js';
 
 /**
@@ -12,11 +12,15 @@ export class ModuleMemory {
   #timer: NodeJS.Timeout | undefined;
   #bytesBefore = 0;
   /** Above it, a running module is ended. */
-  #processBytesMax = 0;
+  readonly #processBytesMax: number;
   #graceUntil = 0;
 
-  /** @param heapMiBMax also the limit outside of the heap */
-  constructor(heapMiBMax: number, running: () => readonly ThreadLink[]) {
+  /**
+   * @param heapMiBMax also the limit outside of the heap
+   * @param allowedBytes memory that this process may use
+   */
+  constructor(heapMiBMax: number, allowedBytes: number, running: () => readonly ThreadLink[]) {
+    this.#processBytesMax = MEMORY_SHARE_MAX * allowedBytes;
     this.#bytesMax = heapMiBMax * 1024 * 1024;
     this.#running = running;
   }
@@ -24,7 +28,6 @@ export class ModuleMemory {
   /** A module starts. */
   watch(): void {
     if (this.#timer !== undefined) return;
-    this.#processBytesMax = MEMORY_SHARE_MAX * allowedBytes();
     this.#bytesBefore = process.memoryUsage.rss();
     this.#timer = setInterval(() => this.#look(), MEMORY_LOOK_MS).unref();
   }

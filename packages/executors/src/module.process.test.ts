@@ -548,6 +548,7 @@ describe('a thread that does not start', () => {
     const refused = new ModuleExecutor({
       threads: 1,
       heapMiBMax: 64,
+      allowedBytes: 1e9,
       valueBytesMax: 2_000,
       graceMs: 300,
       // Simulates a system that cannot create threads.

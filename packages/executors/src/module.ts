@@ -20,6 +20,8 @@ import { ThreadLink } from './thread-link.js';
 interface ModuleExecutorOptions {
   readonly threads: number;
   readonly heapMiBMax: number;
+  /** Memory that this process may use. */
+  readonly allowedBytes: number;
   readonly valueBytesMax: number;
   /** Time between the abort signal, for a run that listens, and the end of its thread. */
   readonly graceMs: number;
@@ -44,7 +46,7 @@ export class ModuleExecutor implements Executor {
 
   constructor(options: ModuleExecutorOptions) {
     this.#options = options;
-    this.#memory = new ModuleMemory(options.heapMiBMax, () =>
+    this.#memory = new ModuleMemory(options.heapMiBMax, options.allowedBytes, () =>
       [...this.#threads].filter(({ isIdle }) => !isIdle),
     );
   }

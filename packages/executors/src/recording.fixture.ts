@@ -56,6 +56,7 @@ interface Recorded {
 interface RecordOptions {
   readonly user?: string;
   readonly env?: Record<string, string>;
+  readonly folder?: string;
   readonly limits?: TaskLimits;
   readonly outputBytesMax?: number;
 }

@@ -13,7 +13,7 @@ import { type OutputFiles, type OutputPaths, openOutputFiles, withFullDisk } fro
 import { OutputLimit } from './output-limit.js';
 import { signal } from './process-identity.js';
 import { spawnFailure } from './spawn-failure.js';
-import type { SpawnOrder } from './spawner-protocol.js';
+import type { AccountIds, SpawnOrder } from './spawner-protocol.js';
 
 /** Folder and cgroup of a command with limits. */
 interface LimitedPlace {
@@ -41,7 +41,7 @@ interface RunLimits {
 interface SpawnedRunSink {
   started(pid: number): void;
   output(stream: OutputStream, bytes: Uint8Array): void;
-  ended(outcome: Outcome, runMs: number, maxRssBytes?: number): void;
+  ended(outcome: Outcome, runMs: number, maxRssBytes?: number, report?: string): void;
 }
 
 /**
@@ -76,6 +76,9 @@ export class SpawnedRun {
   #fatalSignal: number | undefined;
   #exit: { code: number | null; signal: NodeJS.Signals | null; runMs: number } | undefined;
   #bytesRead = 0;
+  readonly #reportBytesMax: number;
+  readonly #report: Buffer[] = [];
+  #reportBytes = 0;
   #pipesClosed = false;
   #ended = false;
 
@@ -90,6 +93,7 @@ export class SpawnedRun {
     this.#container = engine;
     this.#sink = sink;
     this.#limit = new OutputLimit(order.outputBytesMax);
+    this.#reportBytesMax = order.reportBytesMax ?? 0;
     this.#graceMs = graceMs;
     this.#watch = watch;
     this.#memory = memory;
@@ -134,25 +138,31 @@ export class SpawnedRun {
       this.#endUnstarted(spawnFailure(error, { ...order, env: environment }));
     };
     this.#startedAt = performance.now();
+    const { account, cwd } = order;
+    const hasExtraPipe =
+      this.#reportBytesMax > 0 || (descriptors.stdout !== undefined && descriptors.stderr !== undefined);
     const fork = (): ChildProcess =>
       spawn(order.command, order.args, {
-        ...(order.cwd === undefined ? {} : { cwd: order.cwd }),
+        ...(cwd === undefined || account !== undefined ? {} : { cwd }),
+        ...account,
         env: environment,
         detached: true, // a new session, and so a new process group
         stdio: [
           order.hasStdin ? 'pipe' : 'ignore',
           descriptors.stdout ?? 'pipe',
           descriptors.stderr ?? 'pipe',
-          ...(descriptors.stdout === undefined || descriptors.stderr === undefined ? [] : ['pipe' as const]),
+          ...(hasExtraPipe ? ['pipe' as const] : []),
         ],
       });
     let child: ChildProcess;
     try {
       const place = this.#place;
-      child = place === undefined ? fork() : place.cgroup.forking(fork, place.limits, place.home);
+      const forkHere = account === undefined ? fork : () => inFolderAs(account, cwd!, fork);
+      child = place === undefined ? forkHere() : place.cgroup.forking(forkHere, place.limits, place.home);
     } catch (error) {
       // Some system errors are thrown (E2BIG); the others arrive as the event below.
       if (error instanceof CgroupError) this.#endUnstarted(failed('process-limit', error.message));
+      else if (error instanceof NoEntry) this.#endUnstarted(failed('no-such-folder', error.message));
       else fail(error as NodeJS.ErrnoException);
       return;
     }
@@ -211,7 +221,9 @@ export class SpawnedRun {
         if (this.#exit === undefined) this.#fatalSignal ??= fatalSignalOf(this.#pid);
       });
     }
-    (child.stdio[3] as Readable | undefined)?.resume().on('error', () => {});
+    (child.stdio[3] as Readable | undefined)
+      ?.on('data', (bytes: Buffer) => this.#keepReport(bytes))
+      .on('error', () => {});
     child.on('error', () => {}); // only by child.kill(), which is not used
     child.once('exit', (code, signalName) => {
       this.#exit = { code, signal: signalName, runMs: performance.now() - this.#startedAt };
@@ -228,6 +240,12 @@ export class SpawnedRun {
       for (const chunk of this.#limit.keep(name, bytes)) this.#sink.output(chunk.stream, chunk.bytes);
     });
     pipe?.on('error', () => {});
+  }
+
+  #keepReport(bytes: Buffer): void {
+    this.#bytesRead += bytes.length;
+    this.#reportBytes += bytes.length;
+    if (this.#reportBytes <= this.#reportBytesMax) this.#report.push(bytes);
   }
 
   /**
@@ -271,7 +289,9 @@ export class SpawnedRun {
     for (const { stream, bytes } of this.#limit.end()) this.#sink.output(stream, bytes);
     const { code, signal: signalName, runMs } = this.#exit!;
     const outcome = this.#outcome(code, signalName, memoryExceeded);
-    void this.#settled(outcome).then((settled) => this.#sink.ended(settled, runMs, maxRssBytes));
+    const isReport = this.#reportBytes > 0 && this.#reportBytes <= this.#reportBytesMax;
+    const report = isReport ? Buffer.concat(this.#report).toString() : undefined;
+    void this.#settled(outcome).then((settled) => this.#sink.ended(settled, runMs, maxRssBytes, report));
   }
 
   /** Ends the container, and finds causes of a failure that the exit code does not tell. */
@@ -306,6 +326,34 @@ export class SpawnedRun {
   #endGroup(): void {
     signal(-this.#pid, 'SIGKILL');
     this.#place?.cgroup.kill();
+  }
+}
+
+class NoEntry extends Error {}
+
+/**
+ * Forks in a folder that the account may enter. Node.js would enter it with the rights of this process. No asynchronous file
+ * operation may run in this process meanwhile, because all its threads change.
+ *
+ * @throws NoEntry
+ */
+function inFolderAs({ uid, gid }: AccountIds, folder: string, fork: () => ChildProcess): ChildProcess {
+  const { setegid, seteuid, chdir } = process as Required<NodeJS.Process>;
+  try {
+    setegid(gid);
+    seteuid(uid);
+    chdir(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new NoEntry(`the folder "${folder}" cannot be entered by the account of the task: ${code}`);
+  } finally {
+    seteuid(0);
+    setegid(0);
+  }
+  try {
+    return fork();
+  } finally {
+    chdir('/');
   }
 }
 

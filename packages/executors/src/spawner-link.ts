@@ -18,6 +18,7 @@ import { type Frame, FrameReader, FrameWriter } from './framing.js';
 import type { Isolation } from './isolation.js';
 import { endRecorded } from './leftovers.js';
 import { CLOSE_MARGIN_MS, UNANSWERED_STARTS_MAX } from './limits.js';
+import { type ModuleLimits, moduleOutcome, moduleProcess } from './module-process-protocol.js';
 import { checkExec } from './payload.js';
 import { createRecord, RECORD_VARIABLE, recordFile } from './process-groups.js';
 import { processIdentity } from './process-identity.js';
@@ -73,15 +74,22 @@ function withoutImage(sink: RunSink, forget: () => void): RunSink {
   };
 }
 
+/** Returns the outcome of a run that has ended, given what its command reported. */
+type Settle = (outcome: Outcome, report: string | undefined) => Outcome;
+
+const AS_IT_ENDED: Settle = (outcome) => outcome;
+
 /** A run that was not sent to the spawner yet. */
 interface WaitingRun {
   readonly order: SpawnOrder;
   readonly stdin: Uint8Array | undefined;
   readonly sink: RunSink;
+  readonly settle: Settle;
 }
 
 interface GivenRun {
   readonly sink: RunSink;
+  readonly settle: Settle;
   /** Undefined until the spawner reports the start. */
   readonly startedAt: number | undefined;
 }
@@ -128,10 +136,20 @@ export class ExecExecutor implements Executor {
     return this.#queue(started, stdin, sink);
   }
 
-  #queue(order: SpawnOrder, stdin: Uint8Array | undefined, sink: RunSink): Run {
+  /** Runs a module in a process under isolation. @throws BadPayload */
+  startModule(order: RunOrder, sink: RunSink, limits: ModuleLimits): Run {
+    const { isolation, environment } = this.#options;
+    const made = moduleProcess(order, limits);
+    if ('kind' in made) return refused(made, sink);
+    const started = isolation!.isolate(made.order, { ...order, ...made }, environment);
+    if ('kind' in started) return refused(started, sink);
+    return this.#queue(started, made.stdin, sink, (ended, report) => moduleOutcome(ended, report, limits));
+  }
+
+  #queue(order: SpawnOrder, stdin: Uint8Array | undefined, sink: RunSink, settle = AS_IT_ENDED): Run {
     const run = this.#nextRun;
     this.#nextRun = run === 0xffff_ffff ? 1 : run + 1;
-    this.#waiting.set(run, { order, stdin, sink });
+    this.#waiting.set(run, { order, stdin, sink, settle });
     // Nothing is reported before this call has returned.
     queueMicrotask(() => this.#advance());
     return { kill: (reason) => this.#kill(run, reason) };
@@ -196,10 +214,10 @@ export class ExecExecutor implements Executor {
     if (this.#spawner === undefined && !this.#startSpawner()) return;
     const spawner = this.#spawner!;
     if (!spawner.ready) return;
-    for (const [run, { order, stdin, sink }] of this.#waiting) {
+    for (const [run, { order, stdin, sink, settle }] of this.#waiting) {
       if (this.#sent.size >= UNANSWERED_STARTS_MAX) return;
       this.#waiting.delete(run);
-      this.#sent.set(run, { sink, startedAt: undefined });
+      this.#sent.set(run, { sink, settle, startedAt: undefined });
       spawner.writer.send(FrameKind.Start, run, ...startBody(order, stdin));
     }
   }
@@ -207,7 +225,7 @@ export class ExecExecutor implements Executor {
   #startSpawner(): boolean {
     const recordId = `${process.pid}-${randomBytes(6).toString('hex')}`;
     const file = recordFile(this.#options.dataFolder, recordId);
-    const { graceMs, cgroup, folder, openFiles } = this.#options;
+    const { graceMs, cgroup, folder, openFiles, isolation } = this.#options;
     const settings: SpawnerSettings = {
       recordFile: file,
       recordId,
@@ -218,9 +236,10 @@ export class ExecExecutor implements Executor {
     };
     let child: ChildProcess | undefined;
     try {
+      const [program, ...args] = [...(isolation?.launcher ?? []), process.execPath];
       child = spawn(
-        process.execPath,
-        [...SPAWNER_FLAGS, compiledFile('./spawner.js', import.meta.url), JSON.stringify(settings)],
+        program!,
+        [...args, ...SPAWNER_FLAGS, compiledFile('./spawner.js', import.meta.url), JSON.stringify(settings)],
         {
           env: { ...MALLOC_ENVIRONMENT, ...this.#options.environment, [RECORD_VARIABLE]: recordId },
           cwd: '/',
@@ -274,22 +293,23 @@ export class ExecExecutor implements Executor {
       this.#advance();
       return;
     }
-    const { sink } = this.#sent.get(run) ?? this.#started.get(run) ?? {};
-    if (sink === undefined) return;
+    const given = this.#sent.get(run) ?? this.#started.get(run);
+    if (given === undefined) return;
+    const { sink, settle } = given;
     switch (kind) {
       case FrameKind.Started:
         this.#sent.delete(run);
-        this.#started.set(run, { sink, startedAt: performance.now() });
+        this.#started.set(run, { ...given, startedAt: performance.now() });
         sink.started?.();
         break;
       case FrameKind.Output:
         sink.output(readOutputBody(body));
         return;
       case FrameKind.Ended: {
-        const { outcome, runMs, maxRssBytes } = readEndedBody(body);
+        const { outcome, runMs, maxRssBytes, report } = readEndedBody(body);
         this.#sent.delete(run);
         this.#started.delete(run);
-        sink.ended(outcome, runMs, maxRssBytes);
+        sink.ended(settle(outcome, report), runMs, maxRssBytes);
         break;
       }
     }
@@ -317,7 +337,7 @@ export class ExecExecutor implements Executor {
   }
 
   #takeWaiting(): GivenRun[] {
-    const waiting = [...this.#waiting.values()].map(({ sink }) => ({ sink, startedAt: undefined }));
+    const waiting = [...this.#waiting.values()].map((run) => ({ ...run, startedAt: undefined }));
     this.#waiting.clear();
     return waiting;
   }

@@ -34,8 +34,18 @@ export interface SpawnOrder {
   readonly limits?: TaskLimits;
   /** The command is the client of a container engine. */
   readonly container?: ContainerOrder;
+  /** The account that runs the command, if not that of the spawner. */
+  readonly account?: AccountIds;
+  /** The command may write so many bytes to descriptor 3, which arrive with its end. */
+  readonly reportBytesMax?: number;
   /** Without it, the command's stdin is /dev/null, which also saves a pipe. */
   readonly hasStdin: boolean;
+}
+
+/** An account without supplementary groups. */
+export interface AccountIds {
+  readonly uid: number;
+  readonly gid: number;
 }
 
 interface ContainerOrder {
@@ -52,6 +62,8 @@ interface EndReport {
   readonly outcome: Outcome;
   readonly runMs: number;
   readonly maxRssBytes?: number | undefined;
+  /** Text that the command wrote to descriptor 3; undefined if it is too long. */
+  readonly report?: string | undefined;
 }
 
 /** The spawner's command line, as JSON in its one argument. */

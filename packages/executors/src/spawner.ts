@@ -98,10 +98,10 @@ function begin(run: number, body: Buffer): void {
         writer.send(FrameKind.Output, run, ...outputBody(stream, bytes));
         if (link.writableLength + writer.queuedBytes > LINK_QUEUED_BYTES_MAX) pauseOutput();
       },
-      ended(outcome, runMs, maxRssBytes) {
+      ended(outcome, runMs, maxRssBytes, report) {
         live.delete(run);
         if (slot !== undefined) record.remove(slot);
-        writer.send(FrameKind.Ended, run, endedBody({ outcome, runMs, maxRssBytes }));
+        writer.send(FrameKind.Ended, run, endedBody({ outcome, runMs, maxRssBytes, report }));
       },
     },
   );

@@ -81,7 +81,7 @@ class Executor(BaseExecutor):
         self._task = {
             "exec": [python or sys.executable, "-m", "goshawk._task"],
             "cwd": cwd or os.getcwd(),
-            "env": {"PYTHONPATH": package, **(env or {})},
+            "env": {"PYTHONPATH": package, "GOSHAWK_FOLDERS": _folders(package), **(env or {})},
             "returns": True,
         }
         self._calls: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
@@ -199,6 +199,12 @@ class Executor(BaseExecutor):
         follower = threading.Thread(target=_follow, args=(job, futures), name=f"goshawk-{job.id}", daemon=True)
         self._followers.append(follower)
         follower.start()
+
+
+def _folders(package: str) -> str:
+    """Lists what a sandboxed worker must show for the task: this package, the interpreter, and the modules of this process."""
+    folders = [package, sys.prefix, sys.base_prefix, *(os.path.abspath(entry) for entry in sys.path)]
+    return ":".join(folder for folder in dict.fromkeys(folders) if ":" not in folder)
 
 
 def _order(fn: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> str:

@@ -1,3 +1,4 @@
+export { Isolation, type RunAs } from '@goshawk/executors';
 export * from './daemons/index.js';
 export type { TimerFired } from './diagnostics/channels.js';
 export { type Alarm, addWorker, type Enter, Host, type HostOptions, type Post } from './driver/index.js';

@@ -28,6 +28,7 @@ import {
   cutoffOrigin,
   httpUrl,
   InputError,
+  isLoopbackHost,
   LIMITS,
   makeFolder,
   type PolicySettings,
@@ -35,9 +36,11 @@ import {
   sumOf,
 } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
+import type { RunAs } from '@goshawk/runtime';
 import { cutoffWords } from '../jobs/words.js';
 import { onePolicy } from './central.js';
 import { auditLogOf, httpOptions, notifyOptions } from './daemon-options.js';
+import { otherPeople } from './other-people.js';
 
 export const upCommand = defineCommand({
   name: 'up',
@@ -68,8 +71,8 @@ export const upCommand = defineCommand({
     },
     secure: {
       type: 'flag',
-      describe:
-        'encrypt traffic and accept only users who can read the keys (default: accept every user of this machine)',
+      whenUnset: 'on if it listens beyond loopback, or other people have accounts on this machine',
+      describe: 'encrypt traffic and accept only users who can read the keys (off: --no-secure)',
     },
     dashboard: { type: 'flag', describe: 'serve the web page of `goshawk dashboard` and print its address' },
     http: {
@@ -79,7 +82,10 @@ export const upCommand = defineCommand({
     },
     httpTokenFile: DAEMON_OPTIONS.httpTokenFile,
     auditLog: DAEMON_OPTIONS.auditLog,
-    runAs: RUN_AS_OPTION,
+    runAs: {
+      ...RUN_AS_OPTION,
+      whenUnset: 'self; sandbox if it listens beyond loopback and bubblewrap works',
+    },
     network: NETWORK_OPTION,
     journal: JOURNAL_OPTION,
     shadow: SHADOW_OPTION,
@@ -99,7 +105,11 @@ export const upCommand = defineCommand({
     // Reports a mistake in the file here rather than in central's log.
     if (users !== undefined) (await import('@goshawk/runtime')).readUsersFile(users);
     // Reports a mistake here rather than in the log of a scheduler.
-    await notifyOptions(context, options, options.secure);
+    const isExposed = !isLoopbackHost(new URL(options.bind).hostname);
+    const others = options.secure === undefined && !isExposed ? otherPeople() : [];
+    const secure = options.secure ?? (isExposed || others.length > 0);
+    const runAs = options.runAs ?? (secure && isExposed && (await canSandbox()) ? 'sandbox' : 'self');
+    await notifyOptions(context, options, secure);
     const { notifySecretFile: secretFile } = options;
     const http = await httpOptions(context, { ...options, httpPortFile: undefined });
     const httpAt = http && httpAddress(http.bind);
@@ -107,7 +117,7 @@ export const upCommand = defineCommand({
     let url: string | undefined;
     const claim = await claimedFolder(dataFolder, () => url);
     try {
-      const keys = options.secure ? await keyFolder(context, dataFolder) : undefined;
+      const keys = secure ? await keyFolder(context, dataFolder) : undefined;
       const tokenFile =
         keys !== undefined && http?.token === undefined ? join(dataFolder, 'http.token') : undefined;
       context.note(
@@ -116,6 +126,7 @@ export const upCommand = defineCommand({
       const cluster = await LocalCluster.start(
         {
           ...options,
+          runAs,
           executable: context.executable,
           journal: true,
           journalUrl: options.journal,
@@ -131,7 +142,8 @@ export const upCommand = defineCommand({
         context.interrupted,
       );
       url = cluster.url;
-      await serve(context, { cluster, keys, dataFolder, policy, httpAt, tokenFile: http && tokenFile });
+      const about = { cluster, keys, dataFolder, policy, httpAt, tokenFile: http && tokenFile };
+      await serve(context, { ...about, others, isExposed, runAs });
     } finally {
       await claim.release();
     }
@@ -147,6 +159,22 @@ interface Started {
   readonly httpAt: string | undefined;
   /** File with the HTTP token, if this command created it. */
   readonly tokenFile: string | undefined;
+  /** Accounts of other people, if they are the reason for the keys. */
+  readonly others: readonly string[];
+  /** Whether central listens beyond loopback. */
+  readonly isExposed: boolean;
+  readonly runAs: RunAs;
+}
+
+/** Whether bubblewrap is installed and works. */
+async function canSandbox(): Promise<boolean> {
+  const { Isolation } = await import('@goshawk/runtime');
+  try {
+    new Isolation({ runAs: 'sandbox', hasKeys: true, hidden: [] });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -275,7 +303,8 @@ async function keyFolder({ global, cwd }: Context, dataFolder: string): Promise<
   return folder;
 }
 
-function announce(context: Context, { cluster, keys, dataFolder, policy, httpAt, tokenFile }: Started): void {
+function announce(context: Context, started: Started): void {
+  const { cluster, keys, dataFolder, policy, httpAt, tokenFile, others } = started;
   const { url, page } = cluster;
   context.note(
     `the cluster is up at ${url} with policy ${policy.policy}; logs are in ${join(dataFolder, 'logs')}`,
@@ -293,8 +322,31 @@ function announce(context: Context, { cluster, keys, dataFolder, policy, httpAt,
       ? 'every user of this machine can run commands on it as you; --secure restricts it to users who can read its keys'
       : `connections are encrypted, and only users who can read ${join(keys, 'client.key')} can use it (--keys)`,
   );
+  if (others.length > 0)
+    context.note(
+      `the reason is the accounts of other people on this machine (${named(others)}); --no-secure accepts them all`,
+    );
+  const isolation = isolationLine(started);
+  if (isolation !== undefined) context.note(isolation);
   context.note('in another terminal: goshawk submit --tasks 200 --sleep 50ms --wait');
   context.note('Ctrl-C drains and stops the cluster');
+}
+
+const NAMED_MAX = 3;
+
+function named(others: readonly string[]): string {
+  const rest = others.length - NAMED_MAX;
+  return `${others.slice(0, NAMED_MAX).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+/** Describes what tasks may touch; undefined if they are those of this user alone. */
+function isolationLine({ runAs, isExposed }: Started): string | undefined {
+  if (runAs === 'sandbox')
+    return 'tasks run in a sandbox, in which they see no folder except their working folder (--run-as self: as you)';
+  if (runAs === 'user') return 'tasks run under the accounts of their submitters';
+  return isExposed
+    ? 'tasks of all clients run as you and see your files: --run-as sandbox, which needs bubblewrap, isolates them'
+    : undefined;
 }
 
 /** Describes the cutoff, so that users know which estimates make a job long. */

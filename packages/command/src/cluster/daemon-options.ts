@@ -134,11 +134,10 @@ export const NOTIFY_OPTIONS = {
 /** Option of workers and local clusters. */
 export const RUN_AS_OPTION = {
   type: 'text',
-  default: 'self',
   choices: ['self', 'user', 'sandbox'],
   value: 'HOW',
   describe:
-    'account and isolation of commands. self: the worker’s account; user: the account with the name of the submitter’s key (the worker must be root); sandbox: a bubblewrap sandbox',
+    'account and isolation of tasks. self: the worker’s account; user: the account with the name of the submitter’s key (the worker must be root); sandbox: a bubblewrap sandbox',
 } as const;
 
 export const NETWORK_OPTION = {
@@ -261,7 +260,7 @@ export const WORKER_OPTIONS = {
     describe:
       'folder of an empty cgroup v2, used to limit commands to the CPU and memory that their job requests',
   },
-  runAs: RUN_AS_OPTION,
+  runAs: { ...RUN_AS_OPTION, default: 'self' },
   network: NETWORK_OPTION,
   hide: {
     type: 'texts',

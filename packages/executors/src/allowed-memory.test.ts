@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { allowedBytes, MODULE_HEAP_MIB_MAX, moduleHeapMiB, WORKER_BYTES } from './limits.js';
+import { allowedBytes, moduleHeapMiB } from './allowed-memory.js';
+import { MODULE_HEAP_MIB_MAX, WORKER_BYTES } from './limits.js';
 
 const MIB = 1024 * 1024;
 
