@@ -113,7 +113,8 @@ describe('published packages', () => {
     const bin = join(home, 'node_modules/@goshawk/cli/bin/goshawk.js');
     expect((await goshawk(home, '--version')).trim()).toBe(VERSION);
 
-    const args = ['up', '--json', '--workers', '2', '--schedulers', '1', '--data-folder', join(home, 'data')];
+    const shape = ['--no-secure', '--workers', '2', '--schedulers', '1'];
+    const args = ['up', '--json', ...shape, '--data-folder', join(home, 'data')];
     const up = spawn(process.execPath, [bin, ...args], {
       cwd: home,
       env: { PATH: process.env.PATH, HOME: home },

@@ -44,7 +44,7 @@ async function up(
   program: readonly string[],
 ): Promise<{ cluster: string; child: ChildProcess }> {
   const [file, ...before] = program as [string, ...string[]];
-  const args = [...before, 'up', '--json', '--workers', '2', '--schedulers', '1'];
+  const args = [...before, 'up', '--json', '--no-secure', '--workers', '2', '--schedulers', '1'];
   const child = spawn(file, args, { cwd, env: environment(), stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await Promise.race([
     once(createInterface({ input: child.stdout }), 'line'),
