@@ -88,7 +88,7 @@ const TARGETS = [
   ['module calls/s', 'callsPerSecond', 'goshawk', 'bare', 'at least', 0.6],
   ['module calls/s, again', 'warmCallsPerSecond', 'goshawk', 'bare', 'at least', 0.6],
 ];
-/** These are no peers, or have another load: Slurm's tasks run a hundred times as long. */
+/** These are not peers, or have another load: Slurm's tasks run a hundred times as long. */
 const NOT_COMPARED = ['floor', 'bare', 'goshawk', 'goshawk in memory', 'goshawk in PostgreSQL', 'slurm'];
 
 /** Returns a table of the measured targets: their ratios, and whether they are met. */

@@ -19,7 +19,7 @@ it('finds missing and repeated results', () => {
     'a-1: 1 of 2 tasks have no result',
   ]);
   expect(faults(accepted('a-1', 1), completed('a-1', 0, 10, 5), completed('a-1', 0, 20, 5))).toEqual([
-    'a-1: 1 results too many',
+    'a-1: 1 extra results',
   ]);
 });
 

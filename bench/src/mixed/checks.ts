@@ -13,7 +13,7 @@ interface Run {
 const APART_MS = 1_000;
 const APART = 0.25;
 
-/** Jobs with tasks that ran alone although their gang starts together, and tasks without a result or with several. */
+/** Returns the faults of a run: gangs that did not start together, and tasks with no result or several. */
 export function faultsIn(entries: readonly JournalEntry[]): string[] {
   const faults: string[] = [];
   const runs = new Map<string, Run[]>();
@@ -36,7 +36,7 @@ export function faultsIn(entries: readonly JournalEntry[]): string[] {
     const own = runs.get(id) ?? [];
     const completed = new Set(own.map(({ task }) => task)).size;
     if (completed < count) faults.push(`${id}: ${count - completed} of ${count} tasks have no result`);
-    if (own.length > completed) faults.push(`${id}: ${own.length - completed} results too many`);
+    if (own.length > completed) faults.push(`${id}: ${own.length - completed} extra results`);
     if (!gangs.has(id) || own.length === 0) continue;
     const [first, last] = [Math.min, Math.max].map((of) => of(...own.map(({ startedAt }) => startedAt)));
     const longest = Math.max(...own.map(({ startedAt, endedAt }) => endedAt - startedAt));
@@ -53,7 +53,7 @@ function countOf(tasks: object): number {
 /** A user starves if the median slowdown of its jobs is more than this many times that of all jobs. */
 const STARVES = 5;
 
-/** Users whose jobs take disproportionately long, relative to their longest task. */
+/** Returns users whose jobs take disproportionately long, relative to their longest task. */
 export function starvedIn(recorded: readonly RecordedJob[]): string[] {
   const slowdowns = new Map<string, number[]>();
   for (const { job, runtimeSeconds } of recorded) {

@@ -47,7 +47,7 @@ function isOwn(path) {
   return process.geteuid === undefined || statSync(path).uid === process.geteuid();
 }
 
-/** A cache that cannot be written is no error. */
+/** A failure to write the cache is not an error. */
 function store(file, data) {
   try {
     mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 });

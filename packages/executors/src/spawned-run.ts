@@ -215,7 +215,7 @@ export class SpawnedRun {
   #follow(child: ChildProcess): void {
     this.#read('stdout', child.stdout);
     this.#read('stderr', child.stderr);
-    // A pipe ends before the process is reaped, also where output goes to files and the pipe is only there for this.
+    // A pipe ends before the process is reaped. If output goes to files, a pipe exists only for this.
     for (const pipe of child.stdio.slice(1)) {
       (pipe as Readable | null)?.on('end', () => {
         if (this.#exit === undefined) this.#fatalSignal ??= fatalSignalOf(this.#pid);

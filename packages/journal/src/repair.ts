@@ -23,7 +23,7 @@ interface Repaired extends Salvage {
 }
 
 /**
- * Creates a new journal from what is readable of a damaged one, and keeps the damaged file beside it.
+ * Creates a new journal from the readable records of a damaged one, and keeps the damaged file beside it.
  *
  * @throws JournalError if a process owns the journal, or nothing is readable
  */

@@ -38,7 +38,7 @@ describe('estimators for replays', () => {
 
 describe('names', () => {
   test.each(['nobody', 'oracle:1', 'noisy', 'noisy:', 'toString'])(
-    '%s is refused, with those there are',
+    '%s is refused, with the known ones',
     (name) => {
       expect(() => estimatorKind(name)).toThrow(`there is no estimator "${name}"`);
       expect(isKnownEstimator(name)).toBe(false);

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { families, lint } from './lint.js';
 
 const GOOD = [
-  '# HELP goshawk_ready 1 while /readyz says so.',
+  '# HELP goshawk_ready 1 while /readyz answers 200.',
   '# TYPE goshawk_ready gauge',
   'goshawk_ready 1',
   '# HELP goshawk_scheduler_jobs Number of active jobs.',
   '# TYPE goshawk_scheduler_jobs gauge',
   'goshawk_scheduler_jobs{state="waiting"} 0',
   'goshawk_scheduler_jobs{state="running"} 2',
-  '# HELP goshawk_journal_commit_seconds How long it took.',
+  '# HELP goshawk_journal_commit_seconds Time of a group commit.',
   '# TYPE goshawk_journal_commit_seconds histogram',
   'goshawk_journal_commit_seconds_bucket{le="0.1"} 1',
   'goshawk_journal_commit_seconds_bucket{le="+Inf"} 3',

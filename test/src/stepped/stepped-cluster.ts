@@ -231,7 +231,7 @@ export class SteppedCluster {
     this.#driver.passTo(time);
   }
 
-  /** When the next timer goes off or the next task ends. */
+  /** Time at which the next timer fires or the next task ends. */
   nextEventAt(): Millis {
     return this.#driver.nextEventAt();
   }

@@ -74,9 +74,9 @@ function fittingLine(stage: StageForecast): string {
 }
 
 function unestimated({ unknown, tasks }: Forecast['ahead']): string {
-  if (unknown === 0) return 'running tasks take';
-  if (unknown === tasks) return tasks === 1 ? 'it takes' : 'they take';
-  return `${formatCount(unknown)} of them ${unknown === 1 ? 'takes' : 'take'}`;
+  if (unknown === 0) return 'running tasks have no estimate';
+  if (unknown === tasks) return tasks === 1 ? 'it has no estimate' : 'none of them has an estimate';
+  return `${formatCount(unknown)} of them ${unknown === 1 ? 'has' : 'have'} no estimate`;
 }
 
 function startLine({ startMs, slots, freeSlots, ahead }: Forecast): string {
@@ -86,7 +86,6 @@ function startLine({ startMs, slots, freeSlots, ahead }: Forecast): string {
     ahead.tasks === 0
       ? 'the next task that ends'
       : `${counted(ahead.tasks, 'task')} of ${counted(ahead.jobs, 'job')}`;
-  if (startMs === undefined)
-    return `after ${after}; there is no estimate of how long ${unestimated(ahead)}; ${free}`;
+  if (startMs === undefined) return `after ${after}; ${unestimated(ahead)}; ${free}`;
   return `in about ${formatDuration(startMs)}, after ${after}, if their estimates are right; ${free}`;
 }

@@ -95,7 +95,7 @@ describe('parsing a job', () => {
     ],
     [{ tasks: [{ exec: ['a'], env: { 'A\0': '' } }] }, /tasks\[0\]\.env: a variable has a name/],
     [{ tasks: [{ exec: ['a'], env: { '': '' } }] }, /tasks\[0\]\.env: a variable has a name/],
-    [{ stages: [{ name: 'a', after: ['b'], tasks: [sleep] }] }, /"a" comes after "b", which is not a stage/],
+    [{ stages: [{ name: 'a', after: ['b'], tasks: [sleep] }] }, /"a" depends on "b", which is not a stage/],
     [
       {
         stages: [

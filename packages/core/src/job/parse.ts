@@ -226,7 +226,7 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
       if (beforeIndex === undefined) {
         throw new InputError(
           'bad-job',
-          `${source}: stage "${stage.name}" comes after "${before}", which is not a stage of the job`,
+          `${source}: stage "${stage.name}" depends on "${before}", which is not a stage of the job`,
         );
       }
       visit(beforeIndex, [...trail, stage.name]);
@@ -252,7 +252,7 @@ function orderStages(job: ParsedJob, source: string): StageSpec[] {
       if (at !== undefined && earlier.has(at)) return at;
       throw new InputError(
         'bad-job',
-        `${source}: stage "${stage.name}" has inputs of "${of}", which is not a stage that it comes after`,
+        `${source}: stage "${stage.name}" has inputs of "${of}", a stage that it does not depend on`,
         'name it in "after"',
       );
     });

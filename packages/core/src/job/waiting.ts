@@ -34,7 +34,7 @@ export const WAITING_REASONS = [
   'required',
   /** The user put the job on hold. */
   'held',
-  /** The begin time of the job has not come. */
+  /** The begin time of the job has not been reached. */
   'begin',
   /** The limit on long tasks is reached; the rest is for short ones. */
   'reserve',

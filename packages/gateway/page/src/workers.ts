@@ -291,7 +291,7 @@ function actionsOf({ name, state, busy, queued, tasks }: WorkerDetail): Action[]
             words: `Drain within ${DEADLINE}…`,
             run: to('drain', { deadlineSeconds: DEADLINE_SECONDS }),
             confirm:
-              `Drain ${name}? It accepts no new tasks. ${finish}: what has not ended after ` +
+              `Drain ${name}? It accepts no new tasks. ${finish}: tasks that still run after ` +
               `${DEADLINE} restarts from the beginning on other workers; ${moved}.`,
           },
         ]),

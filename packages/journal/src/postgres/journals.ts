@@ -23,7 +23,7 @@ interface PostgresOptions {
   readonly newTag: () => string;
   /** Version of Goshawk, for readers of the journal. */
   readonly version: string;
-  /** Folder on a local disk for copies of what is read back; undefined: nothing is. */
+  /** Folder on a local disk for copies of records that are read back; undefined: none are kept. */
   readonly copyFolder?: string | undefined;
 }
 

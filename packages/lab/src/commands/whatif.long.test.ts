@@ -140,7 +140,7 @@ describe('goshawk whatif with mixed jobs', () => {
     expect(recorded).toMatchObject({ ...complete, ...served });
     expect(simulated).toMatchObject({ policy: 'goshawk', ...complete, ...served });
     expect(others).toMatchObject(POLICIES.map((policy) => ({ policy, ...complete, ...served })));
-    // The time before --begin is no wait.
+    // The time before --begin is not a wait.
     expect(recorded.runtimeSeconds.short.p50).toBeLessThan(1);
     const { stdout, stderr } = await mixed.goshawk(['whatif', '--policy', 'hawk']);
     expect(stderr).toContain('hawk does not support gangs; their tasks start one by one');

@@ -145,7 +145,7 @@ export class ClientApi {
     const isTheirs = this.#onlyOf === undefined || known?.user === this.#onlyOf;
     if (isTheirs && jobs.isLeftOut(id)) return { ...LEFT_OUT, message: `${id} ${LEFT_OUT.message}` };
     if (!isTheirs || !jobs.isForgotten(id)) {
-      const hint = '`goshawk jobs --all` lists those there are';
+      const hint = '`goshawk jobs --all` lists the existing jobs';
       return { code: 'unknown-job', message: `there is no job ${id}`, hint };
     }
     const end = known === undefined ? 'has ended' : `has ended (${known.state})`;

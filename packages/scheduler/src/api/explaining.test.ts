@@ -156,7 +156,11 @@ describe('why a job waits', () => {
   test.each([
     ['its 9 tasks start together, and the cluster has room for', true, {}],
     ['no worker has gpu 4; the closest is', false, { demand: { gpu: 4 } }],
-    ['no worker has what it prefers: zone=eu', true, { tasks: [{ sleep: 5 }], prefer: { zone: 'eu' } }],
+    [
+      'no worker has its preferred attributes: zone=eu',
+      true,
+      { tasks: [{ sleep: 5 }], prefer: { zone: 'eu' } },
+    ],
   ])(
     'is that all workers together have no room, where it was accepted before any was known: %s',
     (missing, gangs, job) => {

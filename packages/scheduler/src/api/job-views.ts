@@ -295,7 +295,7 @@ export function spreadOf(durationsMs: Float64Array): { p50: Millis; p90: Millis;
 
 function whyCancelled({ cancelling, cancelReason }: Job): string {
   if (cancelReason !== undefined) return cancelReason;
-  return cancelling ? 'the job was cancelled' : 'a stage that it comes after has failed';
+  return cancelling ? 'the job was cancelled' : 'an earlier stage that it depends on has failed';
 }
 
 /** Files that receive a command's output instead of the log. */

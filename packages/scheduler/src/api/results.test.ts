@@ -102,7 +102,7 @@ describe('results of a job', () => {
         stage: 'b',
         state: 'cancelled',
         code: 'cancelled',
-        message: 'a stage that it comes after has failed',
+        message: 'an earlier stage that it depends on has failed',
       },
     ]);
     bench.submit(MODULES, 'other');

@@ -70,7 +70,7 @@ describe('a preference', () => {
 
   test('that no worker has is refused', () => {
     expect(why({ tasks: tasks(1), prefer: { rack: 'r1', gpu: 'a' } }, racks)).toBe(
-      'no worker has what it prefers: rack=r1 gpu=a',
+      'no worker has its preferred attributes: rack=r1 gpu=a',
     );
   });
 

@@ -115,7 +115,7 @@ function whyNoGang(
   }
   if (!preset.gangs || mayMeet(members, prefer)) return undefined;
   return {
-    message: `no worker has what it prefers: ${formatAttributes(prefer)}`,
+    message: `no worker has its preferred attributes: ${formatAttributes(prefer)}`,
     hint: '`goshawk workers --json` shows their attributes; omit the preference if any worker is acceptable',
   };
 }

@@ -12,7 +12,7 @@ export const DEFAULT_LOAD_LIMITS: Omit<LoadLimits, 'activeBytesMax'> = {
 };
 
 const TOO_MANY_BYTES_HINT =
-  'submit it in parts, write tasks that are alike as {count, run}, or give the scheduler a larger heap (--max-old-space-size)';
+  'submit it in parts, write identical tasks as {count, run}, or give the scheduler a larger heap (--max-old-space-size)';
 
 function mebibytes(bytes: number): string {
   return `${Math.round(bytes / 2 ** 20)} MiB`;

@@ -294,7 +294,7 @@ const RETRY = 'try again in a moment';
 
 const KEY_FREED: Refusal = {
   code: 'not-ready',
-  message: 'the job with this key was just forgotten',
+  message: 'the job with this key has just been deleted',
   hint: RETRY,
 };
 

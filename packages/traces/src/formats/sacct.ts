@@ -197,7 +197,7 @@ class SacctReader {
     const raw = this.#text(row, 'timelimitraw');
     const minutes = raw === undefined ? Number.NaN : decimal(raw);
     if (isSeconds(minutes * 60)) return minutes * 60;
-    // UNLIMITED and Partition_Limit are no estimates.
+    // UNLIMITED and Partition_Limit are not estimates.
     return clockOf(this.#text(row, 'timelimit') ?? '');
   }
 

@@ -68,11 +68,9 @@ interface LongestTenth {
   readonly cutoffSeconds: number;
   readonly taskSecondsShare: number;
   readonly tasksShare: number;
-  /**
-   * Their mean task duration over that of the other jobs: of all tasks pooled, and of the jobs' means. Null
-   * if there are no other jobs, or they take no time.
-   */
+  /** Their mean task duration ÷ that of the other jobs. Null if there are no other jobs, or they take no time. */
   readonly durationRatioByTask: number | null;
+  /** The same ratio of the means of the jobs' mean durations. */
   readonly durationRatioByJob: number | null;
 }
 

@@ -35,7 +35,7 @@ export class Outbox {
   #packedMessages = 0;
 
   /**
-   * @param sender incarnation to put into each frame, or null if the connection tells it
+   * @param sender incarnation to put into each frame, or null if the connection identifies it
    * @param replies budget of all clients together; undefined if the peer is not a client
    */
   constructor(sender: string | null, limits: MailboxLimits, replies?: SharedRoom) {

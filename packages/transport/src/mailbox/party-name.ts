@@ -65,7 +65,7 @@ export function isClientEndpoint(endpoint: string): boolean {
 }
 
 /**
- * Returns the incarnation of a process of this role; that of a client has no letter, because its endpoint tells.
+ * Returns the incarnation of a process of this role; the incarnation of a client has no letter, because its endpoint identifies it.
  *
  * @param key name of the individual key
  */

@@ -13,7 +13,7 @@ interface ServerLike {
   readonly attributes: Attributes;
 }
 
-/** For its size alone, a demand without requirements will do. */
+/** Only the size matters here, so a demand without requirements suffices. */
 type Sized = Pick<Needs, 'demand'> & Partial<Pick<Needs, 'requires'>>;
 
 /**

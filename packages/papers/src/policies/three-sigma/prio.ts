@@ -23,9 +23,8 @@ import {
 import type { ThreeSigmaOptions } from './settings.js';
 
 /**
- * Jobs with a deadline go before all others (3Sigma §5, `Prio`): in order of arrival, where they fit; otherwise
- * best-effort jobs are killed for them, latest start first. No estimates are used, and no job waits for preferred
- * workers.
+ * Jobs with a deadline go before all others (3Sigma §5, `Prio`), in order of arrival. If one does not fit, best-effort
+ * jobs are preempted for it, latest start first. No estimates are used, and no job waits for preferred workers.
  */
 export class Prio implements CentralPolicy {
   readonly #options: ThreeSigmaOptions;
@@ -68,13 +67,13 @@ export class Prio implements CentralPolicy {
     }
   }
 
-  /** Free nodes and those being freed, less reserved ones. */
+  /** Counts the tasks of the stage that fit free workers and workers being freed, less the tasks awaited there. */
   #roomFor(stage: StageView, groups: readonly WorkerGroup[], cluster: ClusterView): number {
     const free = roomWith(preemptedRuns(cluster), stage, groups);
     return this.#awaited.reduce((left, { waiting }) => left - waiting, free);
   }
 
-  /** If it does not fit, kills best-effort jobs, latest first: as many as needed, or none. */
+  /** Starts the stage; if it does not fit, preempts best-effort jobs, latest first: as many as needed, or none. */
   #startUrgent(
     stage: StageView,
     groups: readonly WorkerGroup[],
@@ -123,7 +122,7 @@ function roomWith(ending: Iterable<RunView>, stage: StageView, groups: readonly 
   return room;
 }
 
-/** Starts on preferred workers, otherwise anywhere, immediately. */
+/** Starts all waiting tasks immediately, on preferred workers if they have room, otherwise on any. @returns whether they started */
 function startIn(stage: StageView, groups: readonly WorkerGroup[], draft: Draft): boolean {
   const { job, waiting } = stage;
   const preferred = groups.filter(({ workers }) => isPreferred(job.prefers, workers[0]!));
