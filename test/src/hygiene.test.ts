@@ -90,6 +90,7 @@ const ENTRIES = new Set([
   'packages/gateway/page/src/main.ts',
   'packages/cli/src/main.ts',
   'packages/lab/src/simulate/thread.ts',
+  'packages/lab/src/whatif/job-thread.ts',
   'bench/src/durability/square.fixture.ts',
   'bench/src/fidelity/recorder.ts',
   'bench/src/mailbox-peer.ts',

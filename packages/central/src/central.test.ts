@@ -201,9 +201,9 @@ test('a reassigned task is in flight again', () => {
   bench.register(W1);
   bench.place(1);
   bench.now += 2 * LIVE_TIMINGS.leaseMs;
-  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 1 });
+  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 1, used: undefined });
   bench.place(1);
-  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
+  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0, used: undefined });
   expect(bench.central.placedTasks).toBe(1);
 });
 
@@ -213,12 +213,12 @@ test('an idle worker has no tasks except those in flight to it', () => {
   bench.place(2);
   bench.receive(W1, { type: 'placementStarted', owner: OWNER, job: 1, task: 0, attempt: 1 });
   bench.now = 1_000;
-  bench.receive(W1, { type: 'heartbeat', busy: 1, queued: 1 });
+  bench.receive(W1, { type: 'heartbeat', busy: 1, queued: 1, used: undefined });
   expect(bench.central.placedTasks).toBe(2);
-  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
+  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0, used: undefined });
   expect(bench.central.placedTasks).toBe(1);
   bench.now = 1_000 + LIVE_TIMINGS.leaseMs;
-  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
+  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0, used: undefined });
   expect(bench.central.placedTasks).toBe(0);
 });
 
@@ -293,7 +293,7 @@ test('a suspended central does not count its suspension as absence of disconnect
   bench.register(W1);
   const beatFor = (ms: number): void => {
     for (const until = bench.now + ms; bench.now < until; bench.now += LIVE_TIMINGS.heartbeatMs) {
-      bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
+      bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0, used: undefined });
       bench.central.wake('lease', 0, bench.now);
     }
   };
@@ -335,7 +335,7 @@ test('pages of workers list each permanent member exactly once', () => {
 
 test('a heartbeat of an unknown party is answered with `notRegistered`', () => {
   const bench = new Bench();
-  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
+  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0, used: undefined });
   expect(bench.take('notRegistered')).toHaveLength(1);
 });
 
@@ -409,7 +409,8 @@ test('lists the HTTP address of each process once, including disconnected schedu
   ];
   expect(bench.central.scrapeTargets).toEqual(scrapeTargets);
   for (; bench.now < 60_000; bench.now += LIVE_TIMINGS.heartbeatMs) {
-    for (const each of [worker, same]) bench.receive(each, { type: 'heartbeat', busy: 0, queued: 0 });
+    for (const each of [worker, same])
+      bench.receive(each, { type: 'heartbeat', busy: 0, queued: 0, used: undefined });
     bench.central.wake('lease', 0, bench.now);
   }
   expect(bench.central.standing(bench.now).schedulers).toBe(0);
@@ -524,7 +525,7 @@ test('central repeats a drain request, or its end, until the worker confirms it'
     bench.receive(CLIENT, { type: 'drainWorker', request: 1, worker: `w${W1}`, on, deadlineMs: undefined });
   const repeated = () => {
     bench.take('drain');
-    bench.receive(W1, { type: 'heartbeat', busy: 1, queued: 0 });
+    bench.receive(W1, { type: 'heartbeat', busy: 1, queued: 0, used: undefined });
     return bench.take('drain').map(({ on }) => on);
   };
   bench.register(W1);
@@ -547,7 +548,7 @@ test('central repeats a drain whose deadline has passed while tasks still run', 
   };
   const repeated = (busy: number) => {
     bench.take('drain');
-    bench.receive(W1, { type: 'heartbeat', busy, queued: 0 });
+    bench.receive(W1, { type: 'heartbeat', busy, queued: 0, used: undefined });
     return bench.take('drain').map(({ deadlineMs }) => deadlineMs);
   };
   bench.register(W1);
@@ -566,7 +567,7 @@ test('central repeats a drain whose deadline has passed while tasks still run', 
 test('a draining worker keeps draining under a new central', () => {
   const bench = new Bench();
   bench.register(W1, [], true);
-  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0 });
+  bench.receive(W1, { type: 'heartbeat', busy: 0, queued: 0, used: undefined });
   expect(bench.take('drain')).toEqual([]);
 });
 

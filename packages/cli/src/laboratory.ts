@@ -1,11 +1,14 @@
 import type { Command } from '@goshawk/command';
 import { InputError, isAbsent, type PublishedSchemas } from '@goshawk/core';
+import type { Predict } from '@goshawk/gateway';
 
 /** The exports of `@goshawk/lab`. */
 export interface Laboratory {
   readonly commands: Readonly<Record<string, () => Promise<unknown>>>;
   /** Lists for `goshawk completion KIND`. */
   readonly completions: Readonly<Record<'workloads' | 'figures', () => Promise<readonly string[]>>>;
+  /** Predicts the start of a job under changes. */
+  readonly whatIfJob: Predict;
   /** JSON Schemas of its outputs, for `goshawk schema`. */
   readonly schemas: () => Promise<PublishedSchemas>;
 }

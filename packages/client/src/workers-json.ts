@@ -33,7 +33,7 @@ export function drainJson({ worker, state, running, deadlineMs }: DrainAnswer) {
 
 /** A worker of `goshawk.workers/1`. */
 export function workerJson(worker: WorkerView) {
-  const { name, state, quarantine, partition, slots, busy, long, queued, capacity, attributes, heardMsAgo } =
+  const { name, state, quarantine, partition, slots, busy, long, queued, capacity, used, attributes } =
     worker;
   return {
     name,
@@ -45,8 +45,9 @@ export function workerJson(worker: WorkerView) {
     long: long ?? null,
     queued,
     resources: capacity,
+    used: used === undefined ? null : { cpu: used.cpuPercent / 100, memory: used.memory },
     attributes,
-    heardSecondsAgo: seconds(Math.max(0, heardMsAgo)),
+    heardSecondsAgo: seconds(Math.max(0, worker.heardMsAgo)),
   };
 }
 

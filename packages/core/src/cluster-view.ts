@@ -1,5 +1,5 @@
 import { choice, count, flag, list, optional, parsed, resources, text, view } from './fields/fields.js';
-import { attribute, ms, name, settings, slots } from './fields/records.js';
+import { attribute, ms, name, settings, slots, used } from './fields/records.js';
 import { LIMITS } from './limits.js';
 import { WORKER_STATES } from './states.js';
 
@@ -27,6 +27,8 @@ const workerView = view({
   /** Long tasks running on the worker; known only to policies in which central matches jobs and workers. */
   long: optional(count),
   heardMsAgo: ms,
+  /** CPU and memory that its running tasks use, as of the last heartbeat. Absent: unknown. */
+  used: optional(used),
 });
 export type ListedWorker = NonNullable<(typeof workerView)['infer']>;
 

@@ -6,6 +6,8 @@ export interface ProcessStat {
   readonly group: number;
   /** Processor time, user and system. Clock ticks */
   readonly processorTicks: number;
+  /** Processor time of children that have ended and were waited for. Clock ticks */
+  readonly childTicks: number;
   /** Start of the process since boot. Clock ticks */
   readonly start: number;
 }
@@ -18,6 +20,7 @@ export function parseProcessStat(text: string): ProcessStat {
     parent: Number(fields[1]),
     group: Number(fields[2]),
     processorTicks: Number(fields[11]) + Number(fields[12]),
+    childTicks: Number(fields[13]) + Number(fields[14]),
     start: Number(fields[19]),
   };
 }

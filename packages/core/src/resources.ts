@@ -76,6 +76,18 @@ export function formatResources(resources: Resources): string {
   return parts.length === 0 ? 'nothing' : parts.join(', ');
 }
 
+/** CPU and memory that running tasks use at present: hundredths of a CPU, and bytes. */
+export interface Used {
+  readonly cpuPercent: number;
+  readonly memory: number;
+}
+
+/** Formats what running tasks use at present; undefined: unknown. */
+export function formatUsed(used: Used | undefined): string {
+  if (used === undefined) return 'unknown';
+  return `${used.cpuPercent / 100} CPU, ${formatBytes(used.memory)}`;
+}
+
 export function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
   let amount = bytes;

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { cgroupOfTests } from './cgroup.fixture.js';
 import { CgroupError, TaskCgroup } from './cgroup.js';
 import { Executors } from './executors.js';
-import { GroupMemory } from './group-memory.js';
+import { GroupUsage } from './group-usage.js';
 import { GroupWatch } from './group-watch.js';
 import { isAlive, processIdentity } from './process-identity.js';
 import { outcomeOf, record, UNTIL_ESCAPED } from './recording.fixture.js';
@@ -140,7 +140,7 @@ it('a command without a memory request that the kernel kills for lack of memory 
     const run = new SpawnedRun(
       order,
       100,
-      { watch: new GroupWatch(), memory: new GroupMemory() },
+      { watch: new GroupWatch(), usage: new GroupUsage() },
       { place, engine: undefined },
       sink,
     );

@@ -160,6 +160,18 @@ export class TaskCgroup {
     }
   }
 
+  /** Memory and processor time of all its processes so far; undefined if the kernel does not report both. */
+  get usage(): { readonly cpuMs: number; readonly memory: number } | undefined {
+    try {
+      const read = (file: string) => readFileSync(join(this.#folder, file), 'utf8');
+      const [, microseconds] = /^usage_usec (\d+)$/m.exec(read('cpu.stat')) ?? [];
+      if (microseconds === undefined) return undefined;
+      return { cpuMs: Number(microseconds) / 1_000, memory: Number(read('memory.current')) };
+    } catch {
+      return undefined;
+    }
+  }
+
   /** Whether the OOM killer ended any of its processes. */
   get ranOutOfMemory(): boolean {
     try {

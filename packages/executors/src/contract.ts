@@ -84,6 +84,14 @@ export interface OutputChunk {
   readonly bytes: Uint8Array;
 }
 
+/** CPU and memory that a run uses at present. */
+export interface Usage {
+  /** CPUs, averaged over about a second. */
+  readonly cpu: number;
+  /** Resident memory. Bytes */
+  readonly memory: number;
+}
+
 /** Receives the events of a run. Nothing is called before `start` has returned; `ended` is called exactly once, and last. */
 export interface RunSink {
   /**
@@ -92,6 +100,8 @@ export interface RunSink {
    */
   started?(): void;
   output(chunk: OutputChunk): void;
+  /** Called about once a second while the run's usage is known. */
+  used?(usage: Usage): void;
   /**
    * `runMs`: duration of the run, 0 if it never began. `maxRssBytes`: peak memory of a command and its children, if it ran long
    * enough to be measured.

@@ -149,6 +149,7 @@ export class Executors implements Executor {
     const run = this.#executors[kindOf(order.payload)].start(order, {
       started: () => sink.started?.(),
       output: (chunk) => sink.output(chunk),
+      used: (usage) => sink.used?.(usage),
       ended: (outcome, runMs, maxRssBytes) => {
         this.#live.delete(run);
         sink.ended(outcome, runMs, maxRssBytes);

@@ -41,15 +41,29 @@ export function liveGroups(): Set<number> | undefined {
   return groups;
 }
 
-/** Returns the peak resident memory of the current processes of these groups, summed by group. Bytes; empty without /proc. */
-export function memoryOfGroups(groups: { has(group: number): boolean }): Map<number, number> {
-  const sums = new Map<number, number>();
+/** Sums over the current processes of a group, and its children that have ended. */
+interface GroupSums {
+  /** Peak and current resident memory. Bytes */
+  peak: number;
+  memory: number;
+  cpuMs: number;
+}
+
+/** Linux reports processor time to user space in hundredths of a second on all platforms that Node.js supports. */
+const MS_PER_TICK = 10;
+
+/** Returns memory and processor time of the current processes of these groups, by group; empty without /proc. */
+export function usageOfGroups(groups: { has(group: number): boolean }): Map<number, GroupSums> {
+  const sums = new Map<number, GroupSums>();
   for (const pid of allProcesses() ?? []) {
     const stat = statOf(pid);
-    const group = stat?.group ?? 0;
-    if (!groups.has(group)) continue;
-    const bytes = peakBytesOf(pid);
-    if (bytes > 0) sums.set(group, (sums.get(group) ?? 0) + bytes);
+    if (stat === undefined || !groups.has(stat.group)) continue;
+    const sum = sums.get(stat.group) ?? { peak: 0, memory: 0, cpuMs: 0 };
+    const { peak, memory } = memoryOf(pid);
+    sum.peak += peak;
+    sum.memory += memory;
+    sum.cpuMs += MS_PER_TICK * (stat.processorTicks + stat.childTicks);
+    sums.set(stat.group, sum);
   }
   return sums;
 }
@@ -62,11 +76,12 @@ function allProcesses(): number[] | undefined {
   }
 }
 
-function peakBytesOf(pid: number): number {
+function memoryOf(pid: number): { readonly peak: number; readonly memory: number } {
   try {
-    return statusBytes(readFileSync(`/proc/${pid}/status`, 'latin1'), 'VmHWM') ?? 0;
+    const text = readFileSync(`/proc/${pid}/status`, 'latin1');
+    return { peak: statusBytes(text, 'VmHWM') ?? 0, memory: statusBytes(text, 'VmRSS') ?? 0 };
   } catch {
-    return 0;
+    return { peak: 0, memory: 0 };
   }
 }
 

@@ -44,6 +44,7 @@ export class SleepExecutor implements Executor {
       if (killed !== undefined) return;
       startedAt = performance.now();
       sink.started?.();
+      sink.used?.({ cpu: 0, memory: 0 });
       wait();
     });
     return run;

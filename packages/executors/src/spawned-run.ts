@@ -6,7 +6,7 @@ import { CgroupError, type TaskCgroup, type TaskLimits } from './cgroup.js';
 import { failed, type Outcome, type OutputStream } from './contract.js';
 import { abandonContainer, endContainer } from './end-container.js';
 import { fatalSignalOf } from './fatal-signal.js';
-import type { GroupMemory } from './group-memory.js';
+import type { GroupUsage } from './group-usage.js';
 import type { GroupWatch } from './group-watch.js';
 import { BYTES_AFTER_EXIT_MAX, GROUP_POLL_MS } from './limits.js';
 import { type OutputFiles, type OutputPaths, openOutputFiles, withFullDisk } from './output-files.js';
@@ -61,7 +61,7 @@ export class SpawnedRun {
   readonly #limit: OutputLimit;
   readonly #graceMs: number;
   readonly #watch: GroupWatch;
-  readonly #memory: GroupMemory;
+  readonly #usage: GroupUsage;
   readonly #place: LimitedPlace | undefined;
   readonly #container: Container | undefined;
   #startedAt = 0;
@@ -85,7 +85,7 @@ export class SpawnedRun {
   constructor(
     order: SpawnOrder,
     graceMs: number,
-    { watch, memory }: { readonly watch: GroupWatch; readonly memory: GroupMemory },
+    { watch, usage }: { readonly watch: GroupWatch; readonly usage: GroupUsage },
     { place, engine }: RunLimits,
     sink: SpawnedRunSink,
   ) {
@@ -96,7 +96,7 @@ export class SpawnedRun {
     this.#reportBytesMax = order.reportBytesMax ?? 0;
     this.#graceMs = graceMs;
     this.#watch = watch;
-    this.#memory = memory;
+    this.#usage = usage;
   }
 
   /** Forks, which blocks for about a millisecond. `environment` is the command's whole environment. */
@@ -173,9 +173,10 @@ export class SpawnedRun {
     this.#child = child;
     this.#pid = child.pid;
     this.#sink.started(child.pid);
-    // Sampling scans all processes; the kernel keeps the peak of a cgroup.
-    if (this.#place?.cgroup.peakBytes === undefined && this.#container === undefined)
-      this.#memory.add(child.pid);
+    // The process of a container is only the engine's client. The kernel counts for a cgroup, which saves a scan.
+    const cgroup = this.#place?.cgroup;
+    if (this.#container === undefined)
+      this.#usage.add(child.pid, cgroup?.peakBytes === undefined ? undefined : () => cgroup.usage);
     this.#follow(child);
     // A command may ignore its input or end before reading all of it (EPIPE).
     child.stdin?.on('error', () => {});
@@ -280,7 +281,7 @@ export class SpawnedRun {
     if (this.#ended) return;
     this.#ended = true;
     const memoryExceeded = this.#memoryExceeded();
-    const sampled = this.#memory.take(this.#pid);
+    const sampled = this.#usage.take(this.#pid);
     const maxRssBytes = this.#place?.cgroup.peakBytes ?? sampled;
     this.#place?.cgroup.remove();
     this.#child?.stdout?.destroy();

@@ -29,6 +29,7 @@ import {
   MALLOC_ENVIRONMENT,
   readEndedBody,
   readOutputBody,
+  readUsedBody,
   type SpawnerSettings,
   type SpawnOrder,
   startBody,
@@ -67,6 +68,7 @@ function withoutImage(sink: RunSink, forget: () => void): RunSink {
   return {
     started: () => sink.started?.(),
     output: (chunk) => sink.output(chunk),
+    used: (usage) => sink.used?.(usage),
     ended: (outcome, ...measured) => {
       if (outcome.kind === 'failed' && outcome.error.code === 'container-failed') forget();
       sink.ended(outcome, ...measured);
@@ -291,6 +293,10 @@ export class ExecExecutor implements Executor {
     if (kind === FrameKind.Ready) {
       spawner.ready = true;
       this.#advance();
+      return;
+    }
+    if (kind === FrameKind.Used) {
+      for (const [each, usage] of readUsedBody(body)) this.#started.get(each)?.sink.used?.(usage);
       return;
     }
     const given = this.#sent.get(run) ?? this.#started.get(run);

@@ -1,6 +1,6 @@
 import type { KillReason } from '@goshawk/core';
 import type { TaskLimits } from './cgroup.js';
-import type { Outcome, OutputStream } from './contract.js';
+import type { Outcome, OutputStream, Usage } from './contract.js';
 import type { OutputPaths } from './output-files.js';
 
 /**
@@ -15,11 +15,12 @@ import type { OutputPaths } from './output-files.js';
  * | Started | spawner |                                                   | the process exists and is recorded    |
  * | Output  | spawner | u8 stream (1 stdout, 2 stderr), bytes             | between Started and Ended             |
  * | Ended   | spawner | JSON of EndReport                                 | once for each Start                   |
+ * | Used    | spawner | JSON of [run, CPUs, bytes] for each running one   | about once a second; of no run        |
  *
  * No frame is acknowledged: when the stream breaks, one of the two is dead, and the other one ends
  * what ran.
  */
-export const FrameKind = { Ready: 1, Start: 2, Kill: 3, Started: 4, Output: 5, Ended: 6 } as const;
+export const FrameKind = { Ready: 1, Start: 2, Kill: 3, Started: 4, Output: 5, Ended: 6, Used: 7 } as const;
 
 export interface SpawnOrder {
   readonly command: string;
@@ -129,4 +130,13 @@ export function endedBody(report: EndReport): Uint8Array {
 
 export function readEndedBody(body: Buffer): EndReport {
   return JSON.parse(body.toString('utf8')) as EndReport;
+}
+
+export function usedBody(usage: ReadonlyMap<number, Usage>): Uint8Array {
+  return Buffer.from(JSON.stringify(Array.from(usage, ([run, { cpu, memory }]) => [run, cpu, memory])));
+}
+
+export function readUsedBody(body: Buffer): Map<number, Usage> {
+  const rows = JSON.parse(body.toString('utf8')) as readonly (readonly [number, number, number])[];
+  return new Map(rows.map(([run, cpu, memory]) => [run, { cpu, memory }]));
 }

@@ -7,7 +7,7 @@ import { Socket } from 'node:net';
 import { enterOwnCgroup, TaskCgroup } from './cgroup.js';
 import { containerName, recordEngine, recordLabel } from './end-container.js';
 import { FrameReader, FrameWriter } from './framing.js';
-import { GroupMemory } from './group-memory.js';
+import { GroupUsage } from './group-usage.js';
 import { GroupWatch } from './group-watch.js';
 import { LINK_QUEUED_BYTES_MAX } from './limits.js';
 import { OpenFiles } from './open-files.js';
@@ -23,6 +23,7 @@ import {
   readStartBody,
   type SpawnerSettings,
   type SpawnOrder,
+  usedBody,
 } from './spawner-protocol.js';
 
 const settings = JSON.parse(process.argv[2]!) as SpawnerSettings;
@@ -38,7 +39,12 @@ const inherited = Object.fromEntries(
 
 const openFiles = new OpenFiles(settings.openFiles);
 const watch = new GroupWatch();
-const memory = new GroupMemory();
+/** Runs by process group. */
+const runOfGroup = new Map<number, number>();
+const usage = new GroupUsage((used) => {
+  const byRun = Array.from(used, ([group, each]) => [runOfGroup.get(group)!, each] as const);
+  writer.send(FrameKind.Used, 0, usedBody(new Map(byRun)));
+});
 const home = settings.cgroup === undefined ? undefined : enterOwnCgroup(settings.cgroup);
 
 /** Queued starts, in order. */
@@ -75,6 +81,7 @@ function begin(run: number, body: Buffer): void {
       ? undefined
       : { cgroup: new TaskCgroup(settings.cgroup!, `task-${process.pid}-${run}`), limits, home };
   let slot: number | undefined;
+  let group = 0;
   if (container !== undefined && !hasContainers) {
     hasContainers = true;
     try {
@@ -87,11 +94,13 @@ function begin(run: number, body: Buffer): void {
   const spawned = new SpawnedRun(
     order,
     settings.graceMs,
-    { watch, memory },
+    { watch, usage },
     { place, engine },
     {
       started(pid) {
         slot = record.add(pid);
+        group = pid;
+        runOfGroup.set(pid, run);
         writer.send(FrameKind.Started, run);
       },
       output(stream, bytes) {
@@ -100,6 +109,7 @@ function begin(run: number, body: Buffer): void {
       },
       ended(outcome, runMs, maxRssBytes, report) {
         live.delete(run);
+        if (runOfGroup.get(group) === run) runOfGroup.delete(group);
         if (slot !== undefined) record.remove(slot);
         writer.send(FrameKind.Ended, run, endedBody({ outcome, runMs, maxRssBytes, report }));
       },

@@ -9,4 +9,5 @@ export { ROUTES } from './routes.js';
 export type * as answers from './schemas.js';
 export { type Gateway, type GatewayOptions, openGateway } from './server.js';
 export { ClusterWatch } from './watch.js';
+export type { JobChange, Predict } from './what-if.js';
 export type { WorkerDelta } from './worker-table.js';

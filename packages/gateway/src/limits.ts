@@ -34,5 +34,11 @@ export const LIMITS = {
   bulkJobsMax: 10_000,
   /** Maximum number of workers in one task stream. */
   streamWorkersMax: 100,
+  /** Maximum number of workers that are asked what their tasks use. */
+  usedWorkersMax: 20,
+  /** Maximum number of workers that a prediction adds. */
+  addedWorkersMax: 10_000,
+  /** Maximum number of predictions that wait while another one is simulated. */
+  predictionsWaitingMax: 4,
   jobsListedMax: CLUSTER_LIMITS.jobsListedMax,
 } as const;

@@ -2,12 +2,14 @@ import type { Cluster } from '@goshawk/client';
 import type { z } from 'zod';
 import type { Role } from './access.js';
 import type { ClusterWatch } from './watch.js';
+import type { Predictions } from './what-if.js';
 
 /** Services for route handlers. */
 export interface HandlerContext {
   /** @throws UnreachableError */
   cluster(): Promise<Cluster>;
   readonly watch: ClusterWatch;
+  readonly predictions: Predictions;
   /** Location of the cluster, for display. */
   readonly where: string;
 }

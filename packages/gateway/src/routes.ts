@@ -9,6 +9,7 @@ import {
   workersJson,
 } from '@goshawk/client';
 import {
+  type Counters,
   GoshawkError,
   givenSpan,
   InputError,
@@ -22,9 +23,11 @@ import {
   parseDay,
   parseJobQuery,
   parseJobSpec,
+  type Resources,
   sharesByUser,
   summaryJson,
   TASKS_LISTED_MAX,
+  type TaskRow,
   taskJson,
   UnreachableError,
   USAGE_GROUPS,
@@ -154,17 +157,29 @@ export const ROUTES: readonly Route[] = [
       stage: z.string().min(1).max(256).optional(),
       from: z.coerce.number().int().min(0).max(999_999_999).default(0),
       limit: z.coerce.number().int().min(1).max(TASKS_LISTED_MAX).default(1_000),
+      used: flag
+        .optional()
+        .describe(
+          `add the CPU and memory that running tasks use at present, which asks up to ${LIMITS.usedWorkersMax} workers`,
+        ),
     }),
     answer: shapes.tasks,
     errors: { 404: 'no scheduler knows the job, or it has no such stage' },
     handle: async ({ cluster }, { path, query, signal }) => {
-      const { state: states, ...asked } = query;
-      const page = await (await cluster()).job(path.id).tasksPage({ states, ...asked, signal });
+      const { state: states, used: isUsedAsked = false, ...asked } = query;
+      const there = await cluster();
+      const page = await there.job(path.id).tasksPage({ states, ...asked, signal });
       const { tasks, total, next = null, submittedAt } = page;
+      const usedAt = isUsedAsked ? await usedAtWorkersOf(there, tasks, signal) : undefined;
       return {
         schema: 'goshawk.tasks/1',
         job: path.id,
-        tasks: tasks.map((task) => taskJson(task, submittedAt)),
+        tasks: tasks.map((task) => ({
+          ...taskJson(task, submittedAt),
+          ...(usedAt === undefined
+            ? {}
+            : { used: usedBy(usedAt[task.worker ?? '']?.used, path.id, task.index) }),
+        })),
         total,
         truncated: next !== null,
         next,
@@ -221,6 +236,30 @@ export const ROUTES: readonly Route[] = [
         .of(path.id)
         .map((limit) => ({ ...limit, from: isoTime(limit.from), to: isoTime(limit.to) }));
       return { ...whyJson(explained, settings?.policy, now), sentence: whySentence(explained), limits };
+    },
+  }),
+  route({
+    method: 'GET',
+    url: '/v1/jobs/{id}/whatif',
+    role: 'submit',
+    does: 'Simulate when a waiting job would start and end as things are, and with more workers, another priority or another policy',
+    path: id,
+    query: z.object({
+      workers: z.coerce
+        .number()
+        .int()
+        .min(-LIMITS.addedWorkersMax)
+        .max(LIMITS.addedWorkersMax)
+        .optional()
+        .describe('additional workers, like those present; negative: fewer'),
+      priority: z.enum(PRIORITIES).optional(),
+      policy: z.string().min(1).max(256).optional(),
+    }),
+    answer: shapes.jobWhatIf,
+    errors: NO_JOB,
+    handle: async ({ cluster, predictions }, { path, query, signal }) => {
+      const isChange = Object.values(query).some((value) => value !== undefined);
+      return predictions.ask(await cluster(), path.id, isChange ? [query] : [], signal);
     },
   }),
   route({
@@ -404,14 +443,16 @@ export const ROUTES: readonly Route[] = [
       const counters = await there
         .counters({ of: (party) => party.kind === 'worker' && party.name === path.name, signal })
         .catch(unanswered);
+      const { used, ...counted } = counters?.workers[path.name] ?? {};
       return {
         schema: 'goshawk.worker/1',
         ...workerJson(found),
-        counters: counters?.workers[path.name] ?? null,
+        counters: counters === undefined ? null : counted,
         tasks: watch.stream
           .runningAt(path.name, Date.now())
           .map(({ job, name, user, task, attempt, from, demand }) => ({
             ...{ job, name, user: user ?? null, task, attempt, startedAt: isoTime(from), demand },
+            used: usedBy(used, job, task),
           })),
         events: watch.workers
           .eventsOf(path.name)
@@ -573,6 +614,28 @@ function submissionSchema(): Record<string, unknown> {
 function unanswered(error: unknown): undefined {
   if (error instanceof UnreachableError) return undefined;
   throw error;
+}
+
+/** Counters of the workers on which these tasks run, by name. */
+async function usedAtWorkersOf(
+  cluster: Cluster,
+  tasks: readonly TaskRow[],
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, Counters>>> {
+  const running = tasks.flatMap(({ state, worker }) => (state === 'running' && worker ? [worker] : []));
+  const names = new Set([...new Set(running)].slice(0, LIMITS.usedWorkersMax));
+  if (names.size === 0) return {};
+  const of = (party: { readonly kind: string; readonly name: string }) =>
+    party.kind === 'worker' && names.has(party.name);
+  return (await cluster.counters({ of, signal }).catch(unanswered))?.workers ?? {};
+}
+
+/** CPU and memory of a running task, from the counters of its worker; null: unknown. */
+function usedBy(used: Counters[string] | undefined, job: string, task: number): Resources | null {
+  if (typeof used !== 'object') return null;
+  const key = `${job}/${task}`;
+  const { cpu, memory } = (Object.hasOwn(used, key) ? used[key] : {}) as Counters;
+  return typeof cpu === 'number' && typeof memory === 'number' ? { cpu, memory } : null;
 }
 
 async function resultsOf(

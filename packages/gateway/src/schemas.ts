@@ -245,6 +245,8 @@ export const tasks = z.object({
       runSeconds: seconds.nullable(),
       maxRssBytes: count.nullable(),
       error: z.string().nullable(),
+      /** CPUs and bytes of memory in use, if requested; null: unknown, or not running. */
+      used: z.record(z.string(), z.number()).nullable().optional(),
     }),
   ),
   /** Number of matching tasks, including those not listed. */
@@ -395,6 +397,8 @@ const workerShape = {
   long: count.nullable(),
   queued: count,
   resources: z.record(z.string(), z.number()),
+  /** CPUs and bytes of memory that its running tasks use; null: unknown. */
+  used: z.record(z.string(), z.number()).nullable(),
   attributes: z.record(z.string(), z.unknown()),
   heardSecondsAgo: seconds,
 };
@@ -437,6 +441,8 @@ export const worker = z.object({
       attempt: count,
       startedAt: time,
       demand: z.record(z.string(), z.number()),
+      /** CPUs and bytes of memory that it uses; null: unknown. */
+      used: z.record(z.string(), z.number()).nullable(),
     }),
   ),
   /** State changes that the gateway has observed, oldest first. */
@@ -482,6 +488,32 @@ export const plan = z.object({
     workSeconds: seconds.nullable(),
     examples: z.array(z.object({ id: z.string(), name: z.string(), waiting: count })),
   }),
+});
+
+const predicted = {
+  /** Time until one of its waiting tasks starts, and until the job ends; null: neither is in sight. */
+  startSeconds: seconds.nullable(),
+  endSeconds: seconds.nullable(),
+};
+
+export const jobWhatIf = z.object({
+  schema: z.literal('goshawk.job-whatif/1'),
+  job: z.string(),
+  /** Without a change. */
+  now: z.object(predicted),
+  changes: z.array(
+    z.object({
+      change: z.object({
+        /** Additional workers. */
+        workers: z.int().nullable(),
+        priority: z.enum(PRIORITIES).nullable(),
+        policy: z.string().nullable(),
+      }),
+      ...predicted,
+    }),
+  ),
+  /** Assumptions of the simulation, one sentence each. */
+  assumptions: z.array(z.string()),
 });
 
 export const bulk = z.object({

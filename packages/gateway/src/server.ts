@@ -26,6 +26,7 @@ import { ROUTES } from './routes.js';
 import { type StreamFormat, stream } from './stream.js';
 import { oneAtATime } from './turns.js';
 import { ClusterWatch } from './watch.js';
+import { type Predict, Predictions } from './what-if.js';
 
 export interface GatewayOptions {
   /** `HOST:PORT`; port 0 for any. */
@@ -41,6 +42,8 @@ export interface GatewayOptions {
   readonly version: string;
   /** @throws UnreachableError, after which it is called again later; the signal's reason if the gateway is closed meanwhile */
   connect(signal: AbortSignal): Promise<Cluster>;
+  /** Predicts the start of jobs under changes; undefined: not available. */
+  readonly predict?: Predict | undefined;
   /** Called with internal errors of the gateway. */
   readonly failed?: ((error: unknown) => void) | undefined;
 }
@@ -83,7 +86,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const access = new Access({ isLoopback, tokens, most, hosts });
   const link = new Link(options.connect);
   const watch = new ClusterWatch(link, options.where, { samples: true });
-  const context: HandlerContext = { cluster: () => link.cluster(), watch, where: options.where };
+  const predictions = new Predictions(options.predict);
+  const context: HandlerContext = {
+    cluster: () => link.cluster(),
+    watch,
+    predictions,
+    where: options.where,
+  };
   const app = fastify({
     bodyLimit: LIMITS.bodyBytesMax,
     serverFactory: (handle) => keepingQuiet(createServer(TIMES, oneAtATime(handle))),

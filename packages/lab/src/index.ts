@@ -15,6 +15,10 @@ export const commands: Readonly<Record<string, () => Promise<unknown>>> = {
   'trace export': async () => (await import('./commands/trace-export.js')).traceExportCommand,
 };
 
+/** Predicts the start of a job under changes of its cluster. */
+export const whatIfJob = async (...asked: Parameters<typeof import('./whatif/what-if-job.js').whatIfJob>) =>
+  (await import('./whatif/what-if-job.js')).whatIfJob(...asked);
+
 /** Lists for `goshawk completion KIND`. */
 export const completions = {
   workloads: async () => Object.keys((await import('@goshawk/traces')).GENERATORS),

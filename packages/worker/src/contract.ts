@@ -6,6 +6,7 @@ import type {
   MessageOf,
   Resources,
   TaskIndex,
+  Used,
 } from '@goshawk/core';
 
 export type WorkerTimer =
@@ -77,6 +78,8 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
   kill(slot: number, reason: KillReason): void;
   /** Finds a free port and calls `portFound`. Without this method port 0 is sent. */
   findPort?(slot: number): void;
+  /** CPU and memory that running tasks use at present; undefined, or without this method: unknown. */
+  used?(): Used | undefined;
   /** The worker accepts nothing for a while. @param reason one line for users */
   quarantined?(reason: string, forMs: number): void;
   /** Another worker has the name; this one keeps trying to register. */

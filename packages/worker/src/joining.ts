@@ -67,7 +67,8 @@ export function beat(w: WorkerParts, now: Millis): void {
   if (w.membership.isSilent(now)) return registerAnew(w, now);
   if (central === NOBODY || isCutOff) return register(w, now, true);
   w.knownHealth?.tell();
-  w.env.send(central, { type: 'heartbeat', busy: w.slots.busyCount, queued: w.queue.length });
+  const used = w.env.used?.();
+  w.env.send(central, { type: 'heartbeat', busy: w.slots.busyCount, queued: w.queue.length, used });
   if (w.isDraining && w.isIdle) w.env.send(central, { type: 'drained' });
   beatAgain(w, now);
 }

@@ -70,6 +70,7 @@ export function listWorkers(
       long: longAt(worker.address),
       queued: worker.queued,
       heardMsAgo: now - worker.lastSeenAt,
+      used: worker.used,
     });
   }
   return { workers, next: end < registry.places ? end : undefined };

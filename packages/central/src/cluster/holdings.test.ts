@@ -50,7 +50,7 @@ class Bench {
   /** Waiting tasks of ann at other schedulers, as reported to one. */
   elsewhere(to: Address, now: Millis): number {
     this.#sent = [];
-    this.#central.receive(to, { type: 'heartbeat', busy: 0, queued: 0 }, now);
+    this.#central.receive(to, { type: 'heartbeat', busy: 0, queued: 0, used: undefined }, now);
     const limits = this.#sent.find((sent) => sent.to === to && sent.message.type === 'limits');
     return (
       (limits!.message as MessageOf<'limits'>).elsewhere.find(({ user }) => user === 'ann')?.waiting ?? 0

@@ -349,13 +349,18 @@ export class Membership {
   }
 
   /** Records a heartbeat of a member. @returns the record of a worker */
-  heard(from: Address, { busy, queued }: MessageOf<'heartbeat'>, now: Millis): WorkerRecord | undefined {
+  heard(
+    from: Address,
+    { busy, queued, used }: MessageOf<'heartbeat'>,
+    now: Millis,
+  ): WorkerRecord | undefined {
     const worker = this.registry.workers.get(from);
     const scheduler = this.registry.schedulers.members.get(from);
     if (worker !== undefined) {
       worker.lastSeenAt = now;
       worker.busy = busy;
       worker.queued = queued;
+      worker.used = used;
       // Workers repeat this before each heartbeat.
       const { heartbeatMs } = this.#cutoff.settings.timings;
       if ((worker.quarantine?.reportedAt ?? now) < now - heartbeatMs / 2) this.quarantine(from, '', now);

@@ -101,7 +101,8 @@ class Bench {
   until(end: Millis): void {
     while (this.now < end) {
       this.now = Math.min(end, this.now + heartbeatMs / 2);
-      for (const each of this.#alive) this.receive(each, { type: 'heartbeat', busy: 1, queued: 0 });
+      for (const each of this.#alive)
+        this.receive(each, { type: 'heartbeat', busy: 1, queued: 0, used: undefined });
       if (this.#leaseAt <= this.now) this.#central.wake('lease', 0, this.now);
     }
   }
@@ -302,7 +303,7 @@ test('a scheduler that is given up with jobs stays missing, one without jobs doe
   bench.enlist(B, 'b', 'y', 0);
   bench.enlist(W, 'idle', 'z', 0);
   bench.until(leaseMs);
-  bench.receive(W, { type: 'heartbeat', busy: 0, queued: 0 });
+  bench.receive(W, { type: 'heartbeat', busy: 0, queued: 0, used: undefined });
   bench.silence(B, W);
   bench.until(12 * 60_000);
   expect(bench.events.filter(({ kind }) => kind === 'scheduler-given-up')).toHaveLength(2);

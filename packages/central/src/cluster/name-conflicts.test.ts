@@ -47,7 +47,7 @@ function cluster() {
   return { central, says, register, enlist, wentBack };
 }
 
-const heartbeat: Message = { type: 'heartbeat', busy: 0, queued: 0 };
+const heartbeat: Message = { type: 'heartbeat', busy: 0, queued: 0, used: undefined };
 
 const OWN = { epoch: 0, adopted: false, previousIncarnations: [] };
 

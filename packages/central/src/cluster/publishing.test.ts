@@ -61,7 +61,11 @@ class Bench {
   }
 
   heartbeat(worker: number): void {
-    this.#central.receive((1 + worker) as Address, { type: 'heartbeat', busy: 0, queued: 0 }, this.now);
+    this.#central.receive(
+      (1 + worker) as Address,
+      { type: 'heartbeat', busy: 0, queued: 0, used: undefined },
+      this.now,
+    );
   }
 
   runTo(time: Millis): void {

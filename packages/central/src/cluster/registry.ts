@@ -7,6 +7,7 @@ import {
   type Millis,
   type Resources,
   slotsOf,
+  type Used,
 } from '@goshawk/core';
 import { Schedulers } from './schedulers.js';
 
@@ -42,6 +43,8 @@ export interface WorkerRecord {
   brokeAt: Millis | undefined;
   busy: number;
   queued: number;
+  /** CPU and memory that its running tasks use; undefined: unknown. */
+  used: Used | undefined;
   /** `HOST:PORT` of the HTTP server of its process. */
   readonly http: string | undefined;
 }
@@ -89,6 +92,7 @@ export class Registry {
       brokeAt: undefined,
       busy: 0,
       queued: 0,
+      used: undefined,
       http,
     });
   }

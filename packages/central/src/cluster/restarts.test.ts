@@ -103,7 +103,7 @@ class Bench {
 
   plan(): void {
     this.now += LIVE_TIMINGS.heartbeatMs;
-    this.receive(NEW, { type: 'heartbeat', busy: 2, queued: 1 });
+    this.receive(NEW, { type: 'heartbeat', busy: 2, queued: 1, used: undefined });
     this.#central.wake('plan', 0, this.now);
     this.#central.settle(this.now);
   }

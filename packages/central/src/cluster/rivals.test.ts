@@ -51,6 +51,7 @@ class Pair {
       brokeAt: undefined,
       busy: 0,
       queued: 0,
+      used: undefined,
       http: undefined,
     });
   }

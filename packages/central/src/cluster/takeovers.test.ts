@@ -108,6 +108,7 @@ class Bench {
       type: 'heartbeat',
       busy: this.#jobs.get(from)!,
       queued: 0,
+      used: undefined,
     };
     this.#central.receive(from, heartbeat, this.#now);
   }

@@ -133,6 +133,40 @@ describe.runIf(PROGRAM !== undefined)('the page in Chromium', () => {
     await page.getByRole('button', { name: 'Retry…' }).waitFor();
   });
 
+  it('predicts the start of a waiting job with more workers', async () => {
+    const id = await submit({
+      name: 'crowded',
+      tasks: { count: 60, run: { sleep: 600_000 } },
+      estimate: 600_000,
+    });
+    await open(`#/jobs/${id}`, new RegExp(`\\(${id}\\)`));
+    await page.locator('.name .badge.running').waitFor();
+    await page.getByRole('button', { name: '+10 workers' }).click();
+    const table = page.getByRole('region', { name: 'What if' });
+    await table.getByRole('row', { name: /^as things are \d+ min/ }).waitFor();
+    await table.getByRole('row', { name: /^\+10 workers \d+ ms/ }).waitFor();
+    await page.getByText('Simulated: no other job arrives').waitFor();
+    await page.getByRole('button', { name: 'Cancel…' }).click();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await page.locator('.name .badge.cancelled').waitFor();
+  });
+
+  it('shows the CPU and memory that a task and its worker use', async () => {
+    const id = await submit({ name: 'busy', tasks: [{ exec: ['sh', '-c', 'while :; do :; done'] }] });
+    await open(`#/jobs/${id}`, new RegExp(`\\(${id}\\)`));
+    const row = page.getByRole('row', {
+      name: /running .* 0\.\d+ CPU, [\d.]+ MiB|running .* 1 CPU, [\d.]+ MiB/,
+    });
+    await row.waitFor();
+    await row.getByRole('link').click();
+    await page.getByText(/busy .* in use: [\d.]+ CPU, [\d.]+ MiB/).waitFor();
+    await fetch(`${url}v1/jobs/${id}/cancel`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    });
+  });
+
   it('shows why a job failed', async () => {
     const fails = { exec: ['sh', '-c', 'exit 3'] };
     const id = await submit({ name: 'broken', tasks: { count: 7, run: fails } });

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { type Context, defineCommand, VERSION, whenAborted, whenOrphaned } from '@goshawk/command';
 import { connect, DAEMON_OPTIONS, type DaemonIsUp, findCluster, keySource } from '@goshawk/command/cluster';
 import type { Role, Token } from '@goshawk/gateway';
+import { findLaboratory } from '../laboratory.js';
 import { readSecret } from './daemon-options.js';
 
 const ROLES = ['read', 'submit', 'operate'] as const satisfies readonly Role[];
@@ -58,6 +59,7 @@ export const dashboardCommand = defineCommand({
       where,
       version: VERSION,
       connect: (signal) => connect(where, { keys: source, signal }),
+      predict: (await findLaboratory())?.whatIfJob,
       failed: (error) => context.note(`gateway error: ${(error as Error).stack}`),
     });
     try {

@@ -4,7 +4,9 @@ import { waitingJson, whyJson } from '@goshawk/core';
 import { explainJob } from '../jobs/explain-job.js';
 import { jobNamed, parseTaskName } from '../jobs/named.js';
 import { STRICT, strictly } from '../jobs/strict.js';
+import { parseChange, whatIfPage } from '../jobs/what-if.js';
 import { waitingPage, whyPage } from '../jobs/why-page.js';
+import { laboratoryFor } from '../laboratory.js';
 
 export const whyCommand = defineCommand({
   name: 'why',
@@ -16,8 +18,21 @@ export const whyCommand = defineCommand({
     ['goshawk why', 'list waiting tasks by reason'],
     ['goshawk why $id', 'show what the job waits for or where its time went'],
     ['goshawk why $id/7', 'show the same for one task'],
+    [
+      'goshawk why $id --what-if workers=+10 --what-if priority=high',
+      'simulate when the job would start with ten more workers, or with high priority',
+    ],
   ],
-  options: { strict: STRICT },
+  options: {
+    strict: STRICT,
+    whatIf: {
+      type: 'texts',
+      value: 'CHANGE',
+      flagOnly: true,
+      describe:
+        'simulate when the job would start and end with a change: workers=+10, priority=high or policy=hawk (commas combine changes; repeat the option to compare several)',
+    },
+  },
   async run(context, options, { words }) {
     const asked = words[0] === undefined ? undefined : parseTaskName(words[0]);
     await using cluster = await openCluster(context);
@@ -30,6 +45,13 @@ export const whyCommand = defineCommand({
     }
     const { task } = asked;
     const id = await jobNamed(context, cluster, asked.id);
+    if (options.whatIf.length > 0) {
+      const changes = options.whatIf.map(parseChange);
+      const { whatIfJob } = await laboratoryFor('why --what-if');
+      const predicted = await whatIfJob(cluster, id, changes, signal);
+      context.show(predicted, () => whatIfPage(options.whatIf, predicted, paint));
+      return ExitCode.done;
+    }
     const { json } = context.global;
     const { explained, background } = await explainJob(cluster, id, { task, withEnd: !json, signal });
     context.show(whyJson(explained, background.cutoff, Date.now()), () =>

@@ -17,6 +17,7 @@ import {
   formatCount,
   formatDuration,
   formatResources,
+  formatUsed,
   sumOf,
   WORKER_STATES,
 } from '@goshawk/core';
@@ -79,10 +80,11 @@ const LOST_SHOWN = 20;
 const COLUMNS: readonly Column[] = [
   { title: 'name', shrinkTo: 12 },
   { title: 'state' },
-  { title: 'partition', dropFirst: 0 },
+  { title: 'partition', dropFirst: 1 },
   { title: 'CPUs', align: 'right' },
   { title: 'tasks', align: 'right' },
   { title: 'queued', align: 'right' },
+  { title: 'in use', dropFirst: 0, shrinkTo: 9, wraps: true },
   { title: 'resources', shrinkTo: 12, wraps: true },
 ];
 const ATTRIBUTES: Column = { title: 'attributes', shrinkTo: 12, wraps: true };
@@ -102,6 +104,7 @@ export function workersTable(workers: readonly WorkerView[], paint: Painter): st
     `${cpu ?? worker.slots}`,
     `${worker.busy}`,
     formatCount(worker.queued),
+    formatUsed(worker.used),
     Object.keys(others).length === 0 ? '' : plain(formatResources(others)),
     ...(haveAny ? [plain(formatAttributes(worker.attributes))] : []),
   ]);

@@ -2,6 +2,7 @@
 import type { AttemptNumber, JobNumber, Millis, StageIndex, TaskIndex } from '../ids.js';
 import { LIMITS } from '../limits.js';
 import { parseClusterSettings } from '../policy/settings.js';
+import type { Used } from '../resources.js';
 import type { TaskRange } from '../task-ranges.js';
 import {
   address,
@@ -35,6 +36,8 @@ export const slots = countTo(LIMITS.slotsMax);
 export const attempt: Field<AttemptNumber> = count;
 export const request = count;
 export const ms: Field<Millis> = number;
+/** CPU and memory in use at present. */
+export const used: Field<Used> = record({ cpuPercent: count, memory: count });
 
 /** A queue of a worker; the worker serves its lanes in this order. */
 export const LANES = ['express', 'normal'] as const;

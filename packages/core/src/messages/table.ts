@@ -55,6 +55,7 @@ import {
   task,
   taskAttempt,
   taskRange,
+  used,
   wish,
 } from '../fields/records.js';
 import { centralLine, jobExplanation, waitingGroup } from '../job/explanation.js';
@@ -150,6 +151,8 @@ export const MESSAGES = {
     busy: count,
     /** Queue length (workers), waiting tasks (schedulers). */
     queued: count,
+    /** CPU and memory that running tasks use at present. Absent: unknown, or not a worker. */
+    used: optional(used),
   }),
   heartbeatAck: message(
     'central',

@@ -21,9 +21,13 @@ import type { Attempt, Job, JobSummary, Logs, TaskList, Why } from './shapes.js'
 import { DRAWN_MAX, stageGraph } from './stage-graph.js';
 import { may, type Place } from './view.js';
 import { waterfall } from './waterfall.js';
+import { WhatIf } from './what-if.js';
+import { usedWords } from './workers.js';
 
 /** Refresh interval of a changing job. ms */
 const LOOK_MS = 1_000;
+/** Refresh interval of the CPU and memory in use, for which workers are asked. ms */
+const USED_MS = 5_000;
 /** Number of log lines shown, from the end. */
 const LINES = 500;
 
@@ -36,6 +40,7 @@ export function showJob(place: Place): void {
   const head = h('div', {});
   const actions = h('div', { class: 'actions' });
   const why = h('div', { 'aria-live': 'polite' });
+  const whatIf = new WhatIf(path, signal);
   const stages = h('div', {});
   const timeline = h('div', { class: 'chart' });
   const log = h('pre', { class: 'log', tabindex: 0, 'aria-label': 'Task output' });
@@ -48,7 +53,7 @@ export function showJob(place: Place): void {
   parts.append(
     head,
     actions,
-    card('Why', why),
+    card('Why', why, whatIf.element),
     card('Stages', stages),
     card('Tasks', tasks),
     card(
@@ -92,8 +97,16 @@ export function showJob(place: Place): void {
     );
   };
   let tasksFrom = 0;
+  let usedAt = Number.NEGATIVE_INFINITY;
+  let used = new Map<number, TaskList['tasks'][number]['used']>();
   const showTasks = async (): Promise<void> => {
-    const page = await get<TaskList>(`${path}/tasks?from=${tasksFrom}&limit=${TASKS}`, signal);
+    const asksUsed = performance.now() - usedAt > USED_MS;
+    if (asksUsed) usedAt = performance.now();
+    const page = await get<TaskList>(
+      `${path}/tasks?from=${tasksFrom}&limit=${TASKS}${asksUsed ? '&used=true' : ''}`,
+      signal,
+    );
+    if (asksUsed) used = new Map(page.tasks.map(({ index, used }) => [index, used]));
     const turn = (text: string, from: number) =>
       h(
         'button',
@@ -101,6 +114,7 @@ export function showJob(place: Place): void {
           type: 'button',
           onclick: () => {
             tasksFrom = from;
+            usedAt = Number.NEGATIVE_INFINITY;
             void showTasks().catch(tell);
           },
         },
@@ -108,7 +122,7 @@ export function showJob(place: Place): void {
       );
     fill(
       tasks,
-      taskTable(page.tasks, (index) => {
+      taskTable(page.tasks, used, (index) => {
         task.value = String(index);
         void showLog().catch(tell);
         log.scrollIntoView();
@@ -152,6 +166,7 @@ export function showJob(place: Place): void {
         failureList(now),
         measures(now),
       );
+      whatIf.show(may(place, 'submit') && now.tasks.waiting > 0 && !now.held ? now.priority : undefined);
       fill(
         stages,
         now.stages.length > 1
@@ -530,8 +545,15 @@ function attemptTable(attempts: readonly Attempt[]): HTMLElement {
 
 const TASKS = 20;
 
-/** @param showLog called with the index of the task whose output to show */
-function taskTable(tasks: TaskList['tasks'], showLog: (index: number) => void): HTMLElement {
+/**
+ * @param used what running tasks use, by index
+ * @param showLog called with the index of the task whose output to show
+ */
+function taskTable(
+  tasks: TaskList['tasks'],
+  used: ReadonlyMap<number, TaskList['tasks'][number]['used']>,
+  showLog: (index: number) => void,
+): HTMLElement {
   return table<TaskList['tasks'][number]>(
     'Tasks',
     [
@@ -547,10 +569,15 @@ function taskTable(tasks: TaskList['tasks'], showLog: (index: number) => void): 
       { title: 'exit', isNumber: true, of: ({ exitCode }) => (exitCode === null ? '–' : String(exitCode)) },
       { title: 'ran', isNumber: true, of: ({ runSeconds }) => duration(runSeconds) },
       {
-        title: 'memory',
+        title: 'in use, or peak',
         isNumber: true,
         isExtra: true,
-        of: ({ maxRssBytes }) => (maxRssBytes === null ? '–' : bytes(maxRssBytes)),
+        of: ({ index, state, maxRssBytes }) =>
+          state === 'running'
+            ? usedWords(used.get(index) ?? null)
+            : maxRssBytes === null
+              ? '–'
+              : `peak ${bytes(maxRssBytes)}`,
       },
       {
         title: 'error',

@@ -16,6 +16,7 @@ export type TaskList = z.infer<typeof answers.tasks>;
 export type Logs = z.infer<typeof answers.logs>;
 export type Stream = z.infer<typeof answers.stream>;
 export type Plan = z.infer<typeof answers.plan>;
+export type WhatIfAnswer = z.infer<typeof answers.jobWhatIf>;
 export type Bulk = z.infer<typeof answers.bulk>;
 export type Users = z.infer<typeof answers.users>;
 export type Usage = z.infer<typeof answers.usage>;

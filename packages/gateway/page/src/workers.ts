@@ -167,6 +167,7 @@ function details(worker: WorkerDetail): HTMLElement {
     long,
     queued,
     resources,
+    used,
     attributes,
     heardSecondsAgo,
     counters,
@@ -180,6 +181,7 @@ function details(worker: WorkerDetail): HTMLElement {
       `${counted(busy, 'task')} on ${counted(slots, 'CPU')}${long === null ? '' : `, ${count(long)} long`}`,
     ],
     ['queued', count(queued)],
+    ['in use', usedWords(used)],
     ...Object.entries(resources).map(
       ([name, amount]) => [name, name === 'memory' ? bytes(amount) : count(amount)] as const,
     ),
@@ -195,6 +197,10 @@ function details(worker: WorkerDetail): HTMLElement {
     historyOf(worker),
     counters === null ? h('p', { class: 'hint' }, 'It does not respond.') : null,
   );
+}
+
+export function usedWords(used: WorkerDetail['used']): string {
+  return used === null ? 'unknown' : `${count(used.cpu ?? 0)} CPU, ${bytes(used.memory ?? 0)}`;
 }
 
 /** Running tasks in the sample, and what they request. */
@@ -218,12 +224,12 @@ function runningHere({ tasks, busy, resources }: WorkerDetail): HTMLElement {
       : h(
           'ul',
           { class: 'plain' },
-          tasks.map(({ job, name, task, startedAt, user }) =>
+          tasks.map(({ job, name, task, startedAt, user, used }) =>
             h(
               'li',
               {},
               h('a', { href: `#/jobs/${encodeURIComponent(job)}` }, `${name} (${job})`),
-              ` task ${task}${user === null ? '' : `, ${user}`}, started ${ago(startedAt)}`,
+              ` task ${task}${user === null ? '' : `, ${user}`}, started ${ago(startedAt)}; in use: ${usedWords(used)}`,
             ),
           ),
         ),

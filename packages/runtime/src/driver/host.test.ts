@@ -119,7 +119,7 @@ function setUp(options: Partial<HostOptions> = {}) {
   return { host, post, fatal, warnings, add, setNow };
 }
 
-const HEARTBEAT: Message = { type: 'heartbeat', busy: 1, queued: 2 };
+const HEARTBEAT: Message = { type: 'heartbeat', busy: 1, queued: 2, used: undefined };
 const ACK: Message = { type: 'heartbeatAck', version: 1, ownersVersion: 0, matching: true };
 const HEARTBEAT_CODE = codec.encode(HEARTBEAT)[0];
 const PEER_NAME = names.nameOf(PEER);
@@ -463,7 +463,7 @@ describe('an inconsistent machine', () => {
     other.environment.setTimer('sweep', 0, host.now() + 10);
     machine.on = () => invariant(false, 'two slots run one task');
     post.arrive(0, HEARTBEAT);
-    const input = `heartbeat{busy: 1, queued: 2} from ${PEER_NAME}`;
+    const input = `heartbeat{busy: 1, queued: 2, used: none} from ${PEER_NAME}`;
     expect(lines).toMatchObject([{ party: 'central', input, err: { name: 'InvariantError' } }]);
     expect(fatal).toHaveLength(1);
     expect(fatal[0]).toBeInstanceOf(InvariantError);

@@ -171,6 +171,27 @@ describe('a task in a slot', () => {
     expect(executor.runs.map(({ kills }) => kills)).toEqual([[], ['timeout']]);
   });
 
+  test('is counted in the CPU and memory in use, which is unknown while a task is not measured', () => {
+    const { environment, executor, setNow } = setUp(() => new Recorder());
+    expect(environment.used!()).toEqual({ cpuPercent: 0, memory: 0 });
+    environment.execute(0, order({ exec: ['x'] }));
+    environment.execute(1, { ...order({ exec: ['x'] }), task: 1 });
+    const [first, second] = executor.runs as [TestRun, TestRun];
+    first.sink.used!({ cpu: 0.5, memory: 1_000 });
+    // The second has just started.
+    expect(environment.used!()).toEqual({ cpuPercent: 50, memory: 1_000 });
+    setNow(6_000);
+    expect(environment.used!()).toBeUndefined();
+    second.sink.used!({ cpu: 1.25, memory: 24 });
+    expect(environment.used!()).toEqual({ cpuPercent: 175, memory: 1_024 });
+    expect(environment.counted!().used).toEqual({
+      'a-1/0': { cpu: 0.5, memory: 1_000 },
+      'a-1/1': { cpu: 1.25, memory: 24 },
+    });
+    first.sink.ended({ kind: 'completed' }, 1);
+    expect(environment.used!()).toEqual({ cpuPercent: 125, memory: 24 });
+  });
+
   test('is ignored once its slot belongs to another task', () => {
     const { machine, environment, executor } = setUp(() => new Recorder());
     environment.execute(0, order({ sleep: 1 }));

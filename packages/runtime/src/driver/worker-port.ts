@@ -17,10 +17,12 @@ import {
   type KillReason,
   LIMITS,
   type Machine,
+  type Millis,
   NO_RESOURCES,
   type Outcome,
   payloadSchemaOf,
   type Resources,
+  type Used,
 } from '@goshawk/core';
 import {
   type Executor,
@@ -28,6 +30,7 @@ import {
   type Run,
   type RunOrder,
   type Outcome as RunOutcome,
+  type Usage,
 } from '@goshawk/executors';
 import type { GangPlace, TaskOrder, Worker, WorkerEnvironment } from '@goshawk/worker';
 import type { Enter, Hosted, PartyOptions } from './contract.js';
@@ -66,12 +69,14 @@ export function addWorker<M extends WorkerEntries>(
 ): Hosted<M> {
   const { index, name, onDrained } = options;
   return host.add<M>({ index, name, role: 'worker' }, (environment, enter) => {
-    const port = new WorkerPort(options, enter);
+    const port = new WorkerPort(options, enter, () => host.now());
     return build({
       ...environment,
       execute: (slot, order, gpus, demand) => port.execute(slot, order, gpus, demand),
       kill: (slot, reason) => port.kill(slot, reason),
       findPort: (slot) => port.findPort(slot),
+      used: () => port.used(),
+      counted: () => ({ ...environment.counted?.(), used: port.usedByTask() }),
       drained: onDrained,
     });
   });
@@ -85,7 +90,16 @@ interface CurrentRun {
   readonly gpus: readonly string[];
   /** Folder of the files that a command exchanges with its worker; deleted with the run. */
   folder?: string;
+  /** `JOB/TASK` */
+  readonly task: string;
+  /** When it was given to the executor. */
+  readonly since: number;
+  /** CPU and memory that it uses at present; undefined: unknown. */
+  usage?: Usage;
 }
+
+/** A run that has not been measured after this time, such as a module, uses an unknown amount. ms */
+const UNMEASURED_MS = 5_000;
 
 /**
  * Connects slots to runs of an executor. A slot is reused as soon as its task ends, so events count only while their run is
@@ -94,11 +108,13 @@ interface CurrentRun {
 class WorkerPort {
   readonly #options: WorkerOptions;
   readonly #enter: Enter<WorkerEntries>;
+  readonly #now: () => Millis;
   readonly #bySlot = new Map<number, CurrentRun>();
 
-  constructor(options: WorkerOptions, enter: Enter<WorkerEntries>) {
+  constructor(options: WorkerOptions, enter: Enter<WorkerEntries>, now: () => Millis) {
     this.#options = options;
     this.#enter = enter;
+    this.#now = now;
   }
 
   execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand: Resources = NO_RESOURCES): void {
@@ -106,7 +122,8 @@ class WorkerPort {
     // The machine reassigns a slot only after its task has ended; otherwise that task no longer matters.
     this.#bySlot.get(slot)?.run?.kill('cancelled');
     const names = gpus?.map((gpu) => gpuNames?.[gpu] ?? `${gpu}`);
-    const current: CurrentRun = { run: undefined, gpus: names ?? [] };
+    const task = `${order.jobId}/${order.task}`;
+    const current: CurrentRun = { run: undefined, gpus: names ?? [], task, since: this.#now() };
     this.#bySlot.set(slot, current);
     const checked = runOrder(order, names?.join(','), traceparentOf?.(order), demand);
     if ('problem' in checked) {
@@ -127,12 +144,33 @@ class WorkerPort {
         this.#report(slot, current, 'taskOutput', (worker, now) =>
           worker.taskOutput(slot, stream, bytes, now),
         ),
+      used: (usage) => {
+        current.usage = usage;
+      },
       ended: (outcome, runMs, maxRssBytes) => {
         const end = returns ? withResult(outcome, resultFile(current.folder!)) : outcome;
         const reported = taskOutcome(end);
         this.#ended(slot, order, current, maxRssBytes ? { ...reported, maxRssBytes } : reported, runMs);
       },
     });
+  }
+
+  /** CPU and memory that running tasks use at present; undefined: unknown for some of them. */
+  used(): Used | undefined {
+    let [cpu, memory] = [0, 0];
+    const now = this.#now();
+    for (const { usage, since } of this.#bySlot.values()) {
+      if (usage === undefined && now - since > UNMEASURED_MS) return undefined;
+      cpu += usage?.cpu ?? 0;
+      memory += usage?.memory ?? 0;
+    }
+    return { cpuPercent: Math.round(100 * cpu), memory };
+  }
+
+  /** The same by task, as far as it is known. */
+  usedByTask(): Readonly<Record<string, Usage>> {
+    const known = [...this.#bySlot.values()].filter(({ usage }) => usage !== undefined);
+    return Object.fromEntries(known.map(({ task, usage }) => [task, usage!]));
   }
 
   /** Picks an ephemeral port that was free a moment ago. */

@@ -236,7 +236,12 @@ export class Cluster {
     if (this.#central === NOBODY) return this.#enlistAgain(now);
     if (leaseMs > 0 && now - this.#lastSeenAt > leaseMs) return this.enlistAnew(now);
     if (this.#isCutOff) return this.#enlistAgain(now);
-    this.#env.send(this.#central, { type: 'heartbeat', busy: activeJobs, queued: waitingTasks() });
+    this.#env.send(this.#central, {
+      type: 'heartbeat',
+      busy: activeJobs,
+      queued: waitingTasks(),
+      used: undefined,
+    });
     if (heartbeatMs > 0) this.#env.setTimer('heartbeat', 0, now + heartbeatMs);
   }
 

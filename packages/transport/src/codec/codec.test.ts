@@ -40,7 +40,7 @@ function codeOf(type: MessageType): number {
 
 const expectedCode = `message: expected a code from 0 to ${MESSAGE_TYPES.length - 1}`;
 
-const heartbeat: Message = { type: 'heartbeat', busy: 1, queued: 2 };
+const heartbeat: Message = { type: 'heartbeat', busy: 1, queued: 2, used: undefined };
 const probe: Message = {
   type: 'probe',
   job: 1,
@@ -195,7 +195,7 @@ describe('a peer of another version', () => {
   });
 
   test('that omits a required field is refused', () => {
-    expect(() => codec.decode(bodyOf(heartbeat).slice(0, -1))).toThrow(
+    expect(() => codec.decode(bodyOf(heartbeat).slice(0, -2))).toThrow(
       new DecodeError('heartbeat.queued', 'expected a whole number of at least 0, got nothing'),
     );
   });

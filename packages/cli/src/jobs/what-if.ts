@@ -1,0 +1,54 @@
+import { type Column, type Painter, plain, renderTable } from '@goshawk/command';
+import { formatDuration, InputError, PRIORITIES, type Priority } from '@goshawk/core';
+import type { JobChange, Predict } from '@goshawk/gateway';
+
+/** Parses `workers=+10,priority=high`. @throws InputError */
+export function parseChange(text: string): JobChange {
+  const change: { -readonly [K in keyof JobChange]: JobChange[K] } = {};
+  for (const part of text.split(',')) {
+    const [, name = '', value = ''] = /^([^=]*)=(.*)$/.exec(part.trim()) ?? [];
+    if (name === 'workers' && /^[+-]?\d{1,6}$/.test(value)) change.workers = Number(value);
+    else if (name === 'priority' && (PRIORITIES as readonly string[]).includes(value))
+      change.priority = value as Priority;
+    else if (name === 'policy' && value !== '') change.policy = value;
+    else
+      throw new InputError(
+        'bad-option',
+        `--what-if: "${part}" is not a change`,
+        `such as workers=+10, priority=${PRIORITIES.join('|')} or policy=hawk`,
+      );
+  }
+  return change;
+}
+
+type Prediction = Awaited<ReturnType<Predict>>;
+type Times = Prediction['now'];
+
+const COLUMNS: readonly Column[] = [
+  { title: 'change' },
+  { title: 'starts in', align: 'right' },
+  { title: 'ends in', align: 'right' },
+];
+
+/** @param names of the changes, as the user wrote them */
+export function whatIfPage(
+  names: readonly string[],
+  { now, changes, assumptions }: Prediction,
+  paint: Painter,
+): string {
+  const row = (name: string, { startSeconds, endSeconds }: Times) => [
+    name,
+    timeOf(startSeconds),
+    timeOf(endSeconds),
+  ];
+  const rows = [row('none', now), ...changes.map((each, index) => row(plain(names[index]!), each))];
+  return [
+    renderTable(COLUMNS, rows, paint),
+    '',
+    ...assumptions.map((text) => paint.dim(`assumed: ${text}`)),
+  ].join('\n');
+}
+
+function timeOf(seconds: number | null): string {
+  return seconds === null ? 'not in sight' : formatDuration(1_000 * seconds);
+}
