@@ -1,3 +1,4 @@
+import type { ExplainedJob } from '@goshawk/client';
 import type { JobDetail, JobSummary } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { Findings } from './findings.js';
@@ -65,4 +66,34 @@ it('finds a user with most of the waiting tasks while others wait', () => {
   ]);
   findings.noteUsers([waiting('bob', 500), waiting('ann', 500)]);
   expect(findings.list(NOW)).toEqual([]);
+});
+
+function explained(id: string, more: { why?: string; missing?: string; waitedMs?: number; state?: string }) {
+  const { why, missing, waitedMs = 61_000, state = 'waiting' } = more;
+  return {
+    job: { id, name: 'train', state },
+    waiting: [{ reason: 'resources', tasks: 8, waitedMs, missing }],
+    central: { needs: [{ why }] },
+  } as unknown as ExplainedJob;
+}
+
+it('finds a gang that has waited for a minute, until it starts', () => {
+  const why = 'all 8 tasks of a gang start together, and 0 of them would fit now';
+  const findings = new Findings();
+  findings.noteWaiting(explained('a-1', { why }), NOW);
+  findings.noteWaiting(explained('a-2', { why, waitedMs: 59_000 }), NOW);
+  findings.noteWaiting(explained('a-3', { why: 'user ann has 4 CPUs of the 4' }), NOW);
+  expect(findings.list(NOW)).toMatchObject([
+    { what: `gang train (a-1) has waited for 1 min 1 s: ${why}`, link: '#/jobs/a-1' },
+  ]);
+  findings.noteWaiting(explained('a-1', { why, state: 'completed' }), NOW);
+  expect(findings.list(NOW)).toEqual([]);
+});
+
+it('remembers for a while what an explained job lacks', () => {
+  const findings = new Findings();
+  findings.noteWaiting(explained('a-1', { missing: 'no worker has rack=r9' }), NOW);
+  expect(findings.missingOf('a-1', NOW)).toBe('no worker has rack=r9');
+  expect(findings.missingOf('a-2', NOW)).toBeUndefined();
+  expect(findings.missingOf('a-1', NOW + 300_000)).toBeUndefined();
 });

@@ -1,3 +1,4 @@
+import type { ExplainedJob } from '@goshawk/client';
 import {
   counted,
   formatCount,
@@ -20,6 +21,17 @@ const SHOWN = 3;
 const FLOOD_SHARE = 0.8;
 const FLOOD_TASKS = 100;
 
+/** A gang that has waited for this long needs more room at once than ever becomes free. */
+const GANG_WAITS_MS = 60_000;
+
+interface Waiting {
+  readonly at: Millis;
+  readonly name: string;
+  readonly waitedMs: Millis;
+  readonly why: string;
+  readonly isGang: boolean;
+}
+
 interface Slow {
   readonly at: Millis;
   readonly name: string;
@@ -33,6 +45,7 @@ interface Slow {
 /** Problems that are visible only in the details of sampled jobs. */
 export class Findings {
   readonly #slow = new Map<string, Slow>();
+  readonly #waiting = new Map<string, Waiting>();
   #flood: Attention | undefined;
 
   /** @param now wall clock */
@@ -60,6 +73,29 @@ export class Findings {
     }
   }
 
+  /** @param now wall clock */
+  noteWaiting({ job, waiting, central }: ExplainedJob, now: Millis): void {
+    this.#waiting.delete(job.id);
+    const most = waiting.toSorted((one, other) => other.tasks - one.tasks)[0];
+    const need = central?.needs[0]?.why;
+    const why = most?.missing ?? need;
+    if (most !== undefined && why !== undefined && !isFinal(job.state)) {
+      const { waitedMs } = most;
+      const isGang = most.missing === undefined && GANG.test(why);
+      this.#waiting.set(job.id, { at: now, name: job.name, waitedMs, why, isGang });
+    }
+    for (const [id, { at }] of this.#waiting) {
+      if (this.#waiting.size <= JOBS_MAX && now - at < STALE_MS) break;
+      this.#waiting.delete(id);
+    }
+  }
+
+  /** Returns what a waiting job lacks; undefined: unknown. @param now wall clock */
+  missingOf(job: string, now: Millis): string | undefined {
+    const waiting = this.#waiting.get(job);
+    return waiting === undefined || now - waiting.at >= STALE_MS ? undefined : waiting.why;
+  }
+
   /** @param active unfinished jobs, as far as they were listed */
   noteUsers(active: readonly JobSummary[]): void {
     const waiting = new Map<string, number>();
@@ -79,6 +115,19 @@ export class Findings {
             hint: '`goshawk shares` shows what each user gets; weights and --share-by user keep one user from delaying others',
             link: `#/jobs?${new URLSearchParams({ q: `user:${user} state:active` })}`,
           };
+  }
+
+  #gangs(now: Millis): Attention[] {
+    return [...this.#waiting]
+      .filter(([, { at, isGang, waitedMs }]) => isGang && waitedMs >= GANG_WAITS_MS && now - at < STALE_MS)
+      .sort(([, one], [, other]) => other.waitedMs - one.waitedMs)
+      .slice(0, SHOWN)
+      .map(([id, { name, waitedMs, why }]) => ({
+        level: 'warning',
+        what: `gang ${name} (${id}) has waited for ${formatDuration(waitedMs)}: ${why}`,
+        hint: `\`goshawk why ${id}\` says what is ahead of it; more workers or CPUs, or \`goshawk update ${id} --priority high\`, start it sooner`,
+        link: `#/jobs/${encodeURIComponent(id)}`,
+      }));
   }
 
   /** @param now wall clock */
@@ -101,10 +150,14 @@ export class Findings {
             link: `#/jobs/${encodeURIComponent(id)}`,
           };
         }),
+      ...this.#gangs(now),
       ...(this.#flood === undefined ? [] : [this.#flood]),
     ];
   }
 }
+
+/** Matches central's explanation of a waiting gang. */
+const GANG = /\bgang\b/;
 
 /** Returns the average run time of completed tasks of the same stage, or its estimate; undefined if unknown. */
 function typicalOf({ stages }: JobDetail, task: number): Millis | undefined {

@@ -50,6 +50,7 @@ export function overviewOf({
   lastSeen,
   workers,
   found = [],
+  missingOf = () => undefined,
 }: {
   readonly where: string;
   readonly problem: GoshawkError | undefined;
@@ -58,6 +59,8 @@ export function overviewOf({
   readonly workers: WorkerTable;
   /** Problems within jobs. */
   readonly found?: readonly Attention[];
+  /** Returns what a job lacks, if a poll has explained it. */
+  readonly missingOf?: (job: string) => string | undefined;
 }): Overview {
   const { view, waiting, failed } = seen ?? {};
   const groups = waiting?.waiting.map(
@@ -85,7 +88,9 @@ export function overviewOf({
       ...silent(seen),
       ...journals(seen),
       ...atWorkers(seen, workers),
-      ...(groups ?? []).filter(({ reason }) => STUCK.has(reason)).map(stuck),
+      ...(groups ?? [])
+        .filter(({ reason }) => STUCK.has(reason))
+        .map((row) => stuck(row, missingOf(row.example))),
       ...failures(seen),
       ...found,
     ],
@@ -146,13 +151,15 @@ function someOf(names: readonly string[], total = names.length): string {
 }
 
 function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
+  const lost = workers.lost();
+  const cause = lost.length === 1 ? lost[0]!.cause : undefined;
   const quarantined = (seen?.view?.workers ?? []).filter(({ state }) => state === 'quarantined');
   const out = [
     {
       level: 'error',
-      names: workers.lost(),
+      names: lost.map(({ name }) => name),
       how: 'lost',
-      hint: 'its tasks restart on other workers; see its log for the cause',
+      hint: `${cause === undefined ? '' : `${cause}; `}${lost.length === 1 ? 'its' : 'their'} tasks restart on other workers; see ${lost.length === 1 ? 'its log' : 'their logs'}`,
     },
     {
       level: 'warning',
@@ -168,8 +175,9 @@ function atWorkers(seen: Seen | undefined, workers: WorkerTable): Attention[] {
   });
 }
 
-function stuck({ tasks, why, helps, example }: WaitingRow): Attention {
-  const what = `${counted(tasks, 'task')} cannot start: ${why}`;
+function stuck({ tasks, why, helps, example }: WaitingRow, missing: string | undefined): Attention {
+  const detail = missing === undefined ? '' : `; ${example}: ${missing}`;
+  const what = `${counted(tasks, 'task')} cannot start: ${why}${detail}`;
   return { level: 'error', what, hint: helps, link: `#/jobs/${example}` };
 }
 

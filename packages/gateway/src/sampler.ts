@@ -67,7 +67,10 @@ export class Sampler {
       ]);
       this.#stream.take(detail, asked, Date.now());
       this.#findings.noteJob(detail, Date.now());
-      if (explained !== undefined) this.#limits.note(explained, Date.now());
+      if (explained !== undefined) {
+        this.#limits.note(explained, Date.now());
+        this.#findings.noteWaiting(explained, Date.now());
+      }
       if (!isFinal(detail.state)) return;
       this.#done.add(id);
       for (const old of this.#done) {

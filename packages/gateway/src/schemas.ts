@@ -499,7 +499,7 @@ const predicted = {
 export const jobWhatIf = z.object({
   schema: z.literal('goshawk.job-whatif/1'),
   job: z.string(),
-  /** Without a change. */
+  /** The prediction without a change. */
   now: z.object(predicted),
   changes: z.array(
     z.object({

@@ -136,7 +136,7 @@ export class ClusterWatch {
       // Workers are unknown, not lost, while central is unavailable.
       const now = performance.now();
       if (seen.view !== undefined) {
-        this.#table.update(seen.view.workers, now, Date.now());
+        this.#table.update(seen.view.workers, now, Date.now(), seen.view.lostWorkers);
         this.#lastView = { view: seen.view, at: now };
         if (this.#samples) this.stream.look(seen.view, seen.waiting?.central, Date.now());
       }
@@ -144,7 +144,8 @@ export class ClusterWatch {
       const { problem } = seen;
       const found = this.#findings.list(Date.now());
       const { lastSeen } = this;
-      this.#overview = overviewOf({ where, problem, seen, lastSeen, workers: this.#table, found });
+      const missingOf = (job: string) => this.#findings.missingOf(job, Date.now());
+      this.#overview = overviewOf({ where, problem, seen, lastSeen, workers: this.#table, found, missingOf });
       this.#addPoint(seen.counters);
     } catch (error) {
       const problem = error instanceof GoshawkError ? error : new GoshawkError('internal', String(error));

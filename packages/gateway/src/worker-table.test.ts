@@ -51,7 +51,7 @@ it('shows lost workers for an hour, but not drained ones', () => {
   table.update([worker('w0', { busy: 1 }), worker('w1', { state: 'drained' })], 0);
   table.update([], 1);
   expect(table.counts()).toMatchObject({ active: 0, lost: 1, drained: 0 });
-  expect(table.lost()).toEqual(['w0']);
+  expect(table.lost()).toMatchObject([{ name: 'w0' }]);
   expect(table.since(1)).toMatchObject({ reset: true, now: [[0, 4, 0, -1, 0]] });
   table.update([worker('w0')], 2);
   expect(table.counts()).toMatchObject({ active: 1, lost: 0 });
@@ -87,4 +87,23 @@ it('keeps the history of a worker: when it joined, was drained, lost and came ba
   for (let at = 0; at < 100; at++)
     table.update([worker('w0', { state: at % 2 === 0 ? 'draining' : 'active' })], at, at);
   expect(table.eventsOf('w0')).toHaveLength(20);
+});
+
+it('shows workers that were lost before the first update, with their cause', () => {
+  const lost = {
+    name: 'w9',
+    address: 'tcp://h:1!x/9',
+    cause: 'its process ended',
+    lostMsAgo: 5_000,
+    running: 2,
+  };
+  const table = new WorkerTable();
+  table.update([worker('w0')], 10_000, 50_000, [lost, { ...lost, name: 'w8', lostMsAgo: 3_600_001 }]);
+  expect(table.counts()).toMatchObject({ active: 1, lost: 1 });
+  expect(table.lost()).toEqual([{ name: 'w9', cause: 'its process ended' }]);
+  expect(table.eventsOf('w9')).toEqual([{ at: 45_000, state: 'lost', cause: 'its process ended' }]);
+  table.update([worker('w0'), worker('w9')], 11_000, 51_000, []);
+  expect(table.counts()).toMatchObject({ active: 2, lost: 0 });
+  table.update([worker('w0')], 12_000, 52_000, [{ ...lost, cause: 'it stopped responding', lostMsAgo: 0 }]);
+  expect(table.lost()).toEqual([{ name: 'w9', cause: 'it stopped responding' }]);
 });

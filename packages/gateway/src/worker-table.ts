@@ -1,5 +1,5 @@
 import type { WorkerView } from '@goshawk/client';
-import { compareNames, type Millis, WORKER_STATES } from '@goshawk/core';
+import { compareNames, type LostWorker, type Millis, WORKER_STATES } from '@goshawk/core';
 
 /** States as numbers in the page's deltas: the index in this list. */
 export const SHOWN_STATES = [...WORKER_STATES, 'lost'] as const;
@@ -13,6 +13,8 @@ interface Row {
   view: WorkerView;
   state: ShownState;
   lostAt: Millis | undefined;
+  /** Cause as reported by central. */
+  lostCause?: string;
   /** Versions of the row: when it was added or its constant part changed, and its last change. */
   bornAt: number;
   changedAt: number;
@@ -57,8 +59,14 @@ export class WorkerTable {
   /**
    * @param now monotonic clock, ms
    * @param at wall clock
+   * @param lost workers that central has lost, which may have been before the first update
    */
-  update(workers: readonly WorkerView[], now: Millis, at: Millis = 0): void {
+  update(
+    workers: readonly WorkerView[],
+    now: Millis,
+    at: Millis = 0,
+    lost: readonly LostWorker[] = [],
+  ): void {
     this.#version++;
     const there = new Set<string>();
     for (const view of workers) {
@@ -66,6 +74,7 @@ export class WorkerTable {
       this.#seen(view, at);
     }
     for (const row of this.#rows.values()) if (!there.has(row.view.name)) this.#missed(row, now, at);
+    for (const worker of lost) if (!there.has(worker.name)) this.#lost(worker, now, at);
   }
 
   /** Retained state changes of a worker, oldest first. */
@@ -91,8 +100,10 @@ export class WorkerTable {
     return counts;
   }
 
-  lost(): string[] {
-    return [...this.#rows.values()].filter(({ state }) => state === 'lost').map(({ view }) => view.name);
+  lost(): { readonly name: string; readonly cause: string | undefined }[] {
+    return [...this.#rows.values()]
+      .filter(({ state }) => state === 'lost')
+      .map(({ view, lostCause }) => ({ name: view.name, cause: lostCause }));
   }
 
   /** @param seen the version that the reader has; 0: none */
@@ -137,6 +148,31 @@ export class WorkerTable {
     if (row.state !== state)
       happened(row, { at, state: row.state === 'lost' ? 'joined' : state, cause: view.quarantine });
     Object.assign(row, { view, state, lostAt: undefined });
+  }
+
+  /** Takes the cause from central, and adds a worker that this table has never seen. */
+  #lost({ name, address, cause, lostMsAgo }: LostWorker, now: Millis, at: Millis): void {
+    const row = this.#rows.get(name);
+    if (row !== undefined) {
+      row.lostCause = cause;
+      return;
+    }
+    if (lostMsAgo > LOST_SHOWN_MS) return;
+    const version = this.#version;
+    this.#names = undefined;
+    this.#rows.set(name, {
+      id: this.#nextId++,
+      view: {
+        ...{ name, address, slots: 0, capacity: {}, attributes: {}, partition: 'general', state: 'active' },
+        ...{ busy: 0, queued: 0, heardMsAgo: lostMsAgo },
+      },
+      state: 'lost',
+      lostCause: cause,
+      lostAt: now - lostMsAgo,
+      bornAt: version,
+      changedAt: version,
+      events: [{ at: at - lostMsAgo, state: 'lost', cause }],
+    });
   }
 
   /** A drained worker has left on purpose. */

@@ -55,6 +55,27 @@ describe('goshawk top', () => {
     );
   });
 
+  it('scrolls the overview, and returns from its end with one key', () => {
+    const text = Array.from({ length: 60 }, (_, line) => `line ${line}`).join('\n');
+    const size = { columns: 80, rows: 24 };
+    const scroll = (keys: readonly string[]) =>
+      keys.reduce((state, key) => press(state, key, text).state, TOP_START);
+    expect(screen(scroll(['j']), text, size, PLAIN)[1]).toBe('line 1');
+    const end = scroll(Array.from({ length: 9 }, () => 'pagedown'));
+    expect(screen(end, text, size, PLAIN)).toContain('line 59');
+    expect(
+      screen(
+        scroll([
+          ...Array.from({ length: 9 }, () => 'pagedown'),
+          ...Array.from({ length: 6 }, () => 'pageup'),
+        ]),
+        text,
+        size,
+        PLAIN,
+      )[1],
+    ).toBe('line 0');
+  });
+
   it('asks for confirmation before it cancels or drains, and accepts only y', () => {
     const asked = pressed(['2', 'j', 'c']);
     expect(asked.action).toBeUndefined();

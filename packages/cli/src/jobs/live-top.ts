@@ -63,8 +63,9 @@ const HELP = [
 export function press(
   state: TopState,
   key: string,
-  list: TopList | undefined,
+  body: TopList | string,
 ): { state: TopState; action?: TopAction } {
+  const list = typeof body === 'string' ? undefined : body;
   const quiet = { ...state, message: '' };
   if (key === 'ctrl-c') return { state, action: { kind: 'quit' } };
   if (state.confirm !== undefined) {
@@ -77,16 +78,18 @@ export function press(
     const { detail } = state;
     const step = STEPS[key];
     if (step !== undefined)
-      return { state: { ...quiet, detail: { ...detail, from: Math.max(0, detail.from + step) } } };
+      return {
+        state: { ...quiet, detail: { ...detail, from: moved(detail.from, step, linesOf(detail.text)) } },
+      };
     return key === 'escape' || key === 'q' ? { state: { ...quiet, detail: undefined } } : { state };
   }
   const view = TOP_VIEWS.find(([number]) => number === key)?.[1];
   if (view !== undefined)
     return { state: { ...quiet, view, selected: 0, filter: '' }, action: { kind: 'refresh' } };
   const step = STEPS[key];
-  const last = Math.max(0, (list?.rows.length ?? 1) - 1);
-  if (step !== undefined)
-    return { state: { ...quiet, selected: Math.max(0, Math.min(last, state.selected + step)) } };
+  // A text has no selected line: its first visible line moves.
+  const count = typeof body === 'string' ? linesOf(body) : body.rows.length;
+  if (step !== undefined) return { state: { ...quiet, selected: moved(state.selected, step, count) } };
   switch (key) {
     case 'q':
       return { state, action: { kind: 'quit' } };
@@ -100,7 +103,7 @@ export function press(
     case 'r':
       return { state: quiet, action: { kind: 'refresh' } };
     default:
-      return onRow(quiet, key, list?.rows[Math.min(state.selected, last)]);
+      return onRow(quiet, key, list?.rows[Math.min(state.selected, list.rows.length - 1)]);
   }
 }
 
@@ -112,6 +115,14 @@ const STEPS: Readonly<Record<string, number>> = {
   pageup: -10,
   pagedown: 10,
 };
+
+function moved(at: number, step: number, count: number): number {
+  return Math.max(0, Math.min(count - 1, at + step));
+}
+
+function linesOf(text: string): number {
+  return text.split('\n').length;
+}
 
 function typed(state: TopState, typing: string, key: string): { state: TopState; action?: TopAction } {
   if (key === 'enter')
@@ -168,7 +179,7 @@ export function screen(
     state.detail === undefined ? body : `${paint.bold(state.detail.title)}\n\n${state.detail.text}`;
   const lines =
     typeof shown === 'string'
-      ? scrolled(shown, state.detail?.from ?? 0, room)
+      ? scrolled(shown, state.detail?.from ?? state.selected, room)
       : chosen(state, shown, room, paint);
   while (lines.length < room) lines.push('');
   return [tabs, ...lines, status(state, paint), keys(state, paint)]
@@ -213,8 +224,8 @@ function keys({ view, detail, typing, confirm }: TopState, paint: Painter): stri
     jobs: 'Enter details  l log  y why  c cancel  / filter  ',
     workers: 'Enter details  d drain  / filter  ',
     users: '',
-    overview: '',
-    reasons: '',
+    overview: 'up/down scroll  5 hints  ',
+    reasons: 'up/down scroll  ',
   };
   return paint.dim(`${own[view]}? help  q quit`);
 }

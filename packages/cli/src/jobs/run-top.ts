@@ -1,10 +1,20 @@
 import type { Cluster } from '@goshawk/client';
-import { type Column, type Context, type Painter, painter, plain, renderTable } from '@goshawk/command';
+import {
+  type Column,
+  type Context,
+  type Painter,
+  page,
+  painter,
+  plain,
+  renderTable,
+  section,
+} from '@goshawk/command';
 import {
   compareNames,
   counted,
   formatCount,
   formatDuration,
+  formatUsed,
   isFinal,
   parseJobQuery,
   sharesByUser,
@@ -15,7 +25,7 @@ import { jobPage } from './job-page.js';
 import { jobsTable } from './jobs-table.js';
 import { keysIn, press, screen, TOP_START, type TopAction, type TopList, type TopState } from './live-top.js';
 import { wholeLines } from './task-output.js';
-import { topPage } from './top-page.js';
+import { attentionLines, topPage } from './top-page.js';
 import { whyPage } from './why-page.js';
 
 /** Maximum number of lines of a list. */
@@ -60,7 +70,7 @@ export async function runTop(context: Context, cluster: Cluster, watch: ClusterW
   };
   const onData = (chunk: Buffer): void => {
     for (const key of keysIn(chunk.toString())) {
-      const next = press(state, key, typeof body === 'string' ? undefined : body);
+      const next = press(state, key, body);
       if (next.state.view !== state.view) body = 'asking the cluster …';
       state = next.state;
       if (next.action !== undefined) void act(next.action);
@@ -98,9 +108,9 @@ async function bodyOf(
   const paint = painter({ color: false, columns });
   switch (view) {
     case 'overview':
-      return topPage(watch, paint);
+      return topPage(watch, paint, true);
     case 'reasons':
-      return reasons(watch);
+      return reasons(watch, paint);
     case 'jobs': {
       const { id, ...query } = parseJobQuery(filter, Date.now());
       const asked = { ...query, all: filter !== '', limit: LISTED, signal };
@@ -122,12 +132,13 @@ async function bodyOf(
       const fitting = last.view.workers
         .filter(({ name }) => name.includes(filter))
         .sort((one, other) => compareNames(one.name, other.name));
-      const cells = fitting.map(({ name, state, partition, slots, busy, queued }) => [
+      const cells = fitting.map(({ name, state, partition, slots, busy, queued, used }) => [
         plain(name),
         state,
         partition,
         `${busy} on ${counted(slots, 'CPU')}`,
         formatCount(queued),
+        formatUsed(used),
       ]);
       const { head, lines } = tableLines(WORKER_COLUMNS, cells, paint);
       const rows = fitting.map(({ name, state, busy, queued }, index) => ({
@@ -163,6 +174,7 @@ const WORKER_COLUMNS: readonly Column[] = [
   { title: 'partition', dropFirst: 0 },
   { title: 'busy', align: 'right' },
   { title: 'queued', align: 'right' },
+  { title: 'in use' },
 ];
 const USER_COLUMNS: readonly Column[] = [
   { title: 'user', shrinkTo: 12, width: 24 },
@@ -177,15 +189,20 @@ function tableLines(columns: readonly Column[], cells: readonly (readonly string
   return { head, lines };
 }
 
-function reasons({ overview: { waiting } }: ClusterWatch): string {
-  if (waiting === null) return 'unknown: no scheduler answers';
-  if (waiting.length === 0) return 'no task is waiting';
-  return waiting
-    .map(
-      ({ class: of, reason, tasks, why, helps, example }) =>
-        `${formatCount(tasks)} of ${of} jobs (${reason}): ${why}\n  longest: ${example}; helps: ${helps}`,
-    )
-    .join('\n');
+/** Renders what needs attention, with hints, and why tasks wait. */
+function reasons({ overview }: ClusterWatch, paint: Painter): string {
+  const { waiting } = overview;
+  const rows =
+    waiting === null
+      ? ['unknown: no scheduler answers']
+      : waiting.length === 0
+        ? ['no task is waiting']
+        : waiting.map(
+            ({ class: of, reason, tasks, why, helps, example }) =>
+              `${formatCount(tasks)} of ${of} jobs (${reason}): ${why}; longest: ${example}; helps: ${helps}`,
+          );
+  const attention = section('attention', attentionLines(overview, paint, true));
+  return page('', [...attention, ...section('waiting', rows)], paint).trimStart();
 }
 
 /**
@@ -203,29 +220,32 @@ async function done(
   if (!('of' in action)) return {};
   const { of } = action;
   const paint = painter({ color: false, columns: process.stdout.columns || 80 });
-  const page = (title: string, text: string) => ({ detail: { title, text, from: 0 } });
+  const shown = (title: string, text: string) => ({ detail: { title, text, from: 0 } });
   switch (action.kind) {
     case 'details': {
       if (view === 'jobs') {
         const detail = await cluster.job(of).describe({ signal });
-        return page(`job ${of}`, jobPage(detail, Date.now(), paint));
+        return shown(`job ${of}`, jobPage(detail, Date.now(), paint));
       }
       const worker = watch.lastSeen?.view.workers.find(({ name }) => name === of);
       if (worker === undefined) return { message: `${of} is not in the cluster` };
       const rows = Object.entries({
         ...worker,
         ...worker.capacity,
+        ...worker.attributes,
+        'in use': formatUsed(worker.used),
+        used: undefined,
         capacity: undefined,
         attributes: undefined,
       });
       const lines = rows.flatMap(([name, value]) =>
         value === undefined ? [] : [`${name.padEnd(14)}${plain(String(value))}`],
       );
-      return page(`worker ${of}`, lines.join('\n'));
+      return shown(`worker ${of}`, lines.join('\n'));
     }
     case 'why': {
       const { explained, background } = await explainJob(cluster, of, { signal });
-      return page(`why ${of} waits`, whyPage(explained, background, paint));
+      return shown(`why ${of} waits`, whyPage(explained, background, paint));
     }
     case 'logs': {
       const lines: string[] = [];
@@ -236,8 +256,8 @@ async function done(
       });
       for await (const chunk of cluster.job(of).logs({ signal })) sink.write(chunk);
       sink.end();
-      const shown = lines.slice(-LOG_LINES);
-      return page(`output of ${of}`, shown.length === 0 ? 'nothing was printed' : shown.join('\n'));
+      const printed = lines.slice(-LOG_LINES);
+      return shown(`output of ${of}`, printed.length === 0 ? 'nothing was printed' : printed.join('\n'));
     }
     case 'cancel': {
       const { state: now } = await cluster.job(of).cancel({ signal });

@@ -69,3 +69,29 @@ it('shows unknown, with the last value and its age, while central does not respo
   expect(text).toMatch(/waiting +unknown: no scheduler answers/);
   expect(text).not.toMatch(/\b0 /);
 });
+
+it('shows unknown before the first answer', () => {
+  const none = { slots: null, busy: null, queued: null, schedulers: null, jobs: null, waiting: null };
+  const counts = { active: 0, draining: 0, drained: 0, quarantined: 0, lost: 0 };
+  const overview = {
+    ...OVERVIEW,
+    ...none,
+    workers: counts,
+    reachable: false,
+    lastSeen: null,
+    failedJobs: null,
+  };
+  const text = topPage({ overview, history: { points: [] } }, painter({ color: false }));
+  expect(text).toMatch(/workers +unknown: central does not answer$/m);
+  expect(text).not.toMatch(/\b0 /);
+});
+
+it('keeps many alerts short on a live screen, so that the rest stays visible', () => {
+  const attention = Array.from({ length: 5 }, (_, n) => ({
+    ...{ level: 'warning' as const, what: `problem ${n}`, hint: 'do something', link: null },
+  }));
+  const shown = { overview: { ...OVERVIEW, attention }, history: { points: [] } };
+  const paint = painter({ color: false });
+  expect(topPage(shown, paint, true)).not.toContain('do something');
+  expect(topPage(shown, paint)).toContain('problem 4; do something');
+});

@@ -14,15 +14,31 @@ function unknown(
   return `unknown: central does not answer; ${formatDuration(1_000 * lastSeen.secondsAgo)} ago ${words(lastSeen)}`;
 }
 
-/** Renders `goshawk top`. */
+/** More lines than these leave no room for the rest on a small screen, so hints move to another view. */
+const HINTED_MAX = 2;
+
+/** Renders what needs attention, with hints unless there are many. */
+export function attentionLines(
+  { attention }: Pick<Overview, 'attention'>,
+  paint: Painter,
+  hasHints = attention.length <= HINTED_MAX,
+): string[] {
+  return attention.map(({ level, what, hint }) => {
+    const text = plain(hint === '' || !hasHints ? what : `${what}; ${hint}`);
+    return level === 'error' ? paint.red(text) : paint.yellow(text);
+  });
+}
+
+/** Renders `goshawk top`. @param isLive on a screen that has other views */
 export function topPage(
   {
     overview,
     history,
   }: { readonly overview: Overview; readonly history: { readonly points: readonly Point[] } },
   paint: Painter,
+  isLive = false,
 ): string {
-  const { cluster, policy, slots, busy, queued, jobs, schedulers, attention, waiting, lastSeen } = overview;
+  const { cluster, policy, slots, busy, queued, jobs, schedulers, waiting, lastSeen } = overview;
   const { failedJobs } = overview;
   const share = slots !== null && busy !== null && slots > 0 ? Math.min(1, busy / slots) : 0;
   const point = history.points.at(-1);
@@ -47,13 +63,7 @@ export function topPage(
             ? 'unknown: no scheduler answers'
             : `${formatCount(jobs)} active, at ${counted(schedulers, 'scheduler')}${failed}`,
       ],
-      ...section(
-        'attention',
-        attention.map(({ level, what, hint }) => {
-          const text = plain(hint === '' ? what : `${what}; ${hint}`);
-          return level === 'error' ? paint.red(text) : paint.yellow(text);
-        }),
-      ),
+      ...section('attention', attentionLines(overview, paint, isLive ? undefined : true)),
       ...(waiting === null ? [['waiting', 'unknown: no scheduler answers'] satisfies Section] : []),
       ...(waiting ?? []).map(
         ({ class: of, reason, tasks, why }): Section => [
@@ -75,7 +85,8 @@ function bar(share: number, paint: Painter): string {
   return `${paint.cyan('█'.repeat(full))}${paint.dim('░'.repeat(BAR - full))}`;
 }
 
-function workersLine({ workers, lastSeen }: Overview): string {
+function workersLine({ workers, lastSeen, reachable }: Overview): string {
+  if (!reachable && lastSeen === null) return unknown(null, () => '');
   const there = Object.entries(workers).filter(([state, count]) => count > 0 || state === 'active');
   const line = there.map(([state, count]) => `${formatCount(count)} ${state}`).join(', ');
   return lastSeen === null ? line : unknown(lastSeen, () => line);

@@ -1,4 +1,4 @@
-import { behind, duration, h, table } from './dom.js';
+import { behind, count, duration, h, table } from './dom.js';
 import type { Point } from './shapes.js';
 import uPlot from './uplot.js';
 import { colour, onScheme } from './view.js';
@@ -114,8 +114,11 @@ export class Chart {
     };
     // uPlot passes null for ticks without space.
     const values = (_: unknown, splits: readonly (number | null)[]) =>
-      splits.map((split) => (split === null ? '' : isLog ? secondsWord(split) : `${split}`));
-    const splits = (_: unknown, __: number, from: number, to: number) => powersOfTen(from, to);
+      splits.map((split) => (split === null ? '' : isLog ? secondsWord(split) : count(split)));
+    const splits = (_: unknown, __: number, from: number, to: number) =>
+      TIME_TICKS.filter((tick) => tick >= 0.999 * from && tick <= 1.001 * to);
+    // uPlot hides the labels of ticks that do not begin with a 1, unless a filter keeps them.
+    const filter = (_: unknown, shown: number[]) => shown;
     this.#plot = new uPlot(
       {
         width: Math.max(200, this.#place.clientWidth),
@@ -134,7 +137,7 @@ export class Chart {
             space: 60,
             size: 32,
           },
-          { ...axis, values, size: 58, space: 28, ...(isLog ? { splits } : {}) },
+          { ...axis, values, size: 58, space: 28, ...(isLog ? { splits, filter } : {}) },
         ],
         series: [
           {},
@@ -188,20 +191,14 @@ function bridged(values: readonly (number | null)[]): (number | null | undefined
   return shown;
 }
 
-/** Uses one unit for a whole axis except its smallest values. */
-function secondsWord(seconds: number): string {
-  if (seconds < 0.1) return `${Number((1_000 * seconds).toPrecision(3))} ms`;
-  if (seconds < 100) return `${Number(seconds.toPrecision(3))} s`;
-  return seconds < 6_000
-    ? `${Math.round(seconds / 60)} min`
-    : `${Number((seconds / 3_600).toPrecision(2))} h`;
-}
+/** Ticks of a logarithmic axis of times: round numbers of the units that label them. Seconds */
+const TIME_TICKS = [0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 86_400, 864_000] as const;
 
-/** A logarithmic axis has ticks only at powers of ten. */
-function powersOfTen(from: number, to: number): number[] {
-  const first = Math.ceil(Math.log10(from) - 1e-9);
-  const last = Math.floor(Math.log10(to) + 1e-9);
-  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => 10 ** (first + index));
+function secondsWord(seconds: number): string {
+  if (seconds < 1) return `${1_000 * seconds} ms`;
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${seconds / 60} min`;
+  return seconds < 86_400 ? `${seconds / 3_600} h` : `${seconds / 86_400} d`;
 }
 
 function legend({ lines }: ChartSpec): HTMLElement {

@@ -44,7 +44,7 @@ export class WhatIf {
       ...(['high', 'normal', 'low'] as const)
         .filter((level) => level !== priority)
         .slice(0, 1)
-        .map((level) => ({ words: `priority ${level}`, query: `priority=${level}` })),
+        .map((level) => ({ words: `with ${level} priority`, query: `priority=${level}` })),
     ];
     const policies = h(
       'select',

@@ -50,6 +50,10 @@ describe('a job that waits for running tasks', () => {
     expect(endMs! - startMs!).toBeCloseTo(MINUTE, -2);
   });
 
+  it('starts at the same time in a copy for a thread', async () => {
+    expect(await timesOfJob(structuredClone(present), {})).toEqual(await timesOfJob(present, {}));
+  });
+
   it('starts at once with another worker', async () => {
     expect((await timesOfJob(present, { workers: 1 })).startMs).toBeLessThan(1_000);
   });

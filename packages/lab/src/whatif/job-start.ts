@@ -2,6 +2,7 @@ import { isCustom, optionsGiven } from '@goshawk/command';
 import { loadPolicy, POLICY_OPTIONS, policySettings } from '@goshawk/command/policy';
 import {
   InputError,
+  type JobSpec,
   listAttributes,
   type Millis,
   NO_RESOURCES,
@@ -9,6 +10,8 @@ import {
   type Priority,
   placesOf,
   RELIABLE_TIMINGS,
+  type Resources,
+  type StageSpec,
 } from '@goshawk/core';
 import { type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
 import type { Snapshot, SnapshotJob } from './snapshot.js';
@@ -21,7 +24,7 @@ export interface JobChange {
   readonly policy?: string | undefined;
 }
 
-/** From now; null: not within the simulation. */
+/** Predicted times, counted from now; null: not within the simulation. */
 export interface JobTimes {
   /** Time until one of its waiting tasks starts. */
   readonly startMs: Millis | null;
@@ -47,7 +50,10 @@ export async function timesOfJob(snapshot: Snapshot, change: JobChange): Promise
   const [first] = snapshot.workers;
   const slots = first!.slots;
   const haveFractions = snapshot.jobs.some(({ spec }) =>
-    spec.stages.some(({ demand }) => demand !== NO_RESOURCES && !Number.isInteger(demand.cpu)),
+    spec.stages.some((stage) => {
+      const demand = demandOf(stage);
+      return demand !== NO_RESOURCES && !Number.isInteger(demand.cpu);
+    }),
   );
   const simulation = new Simulation<Submission>({
     workers,
@@ -93,9 +99,19 @@ async function settingsOf({ policy }: Snapshot, change: JobChange): Promise<Poli
 function* submissionsOf({ jobs }: Snapshot, { priority }: JobChange): Iterable<Submission> {
   for (const [index, of] of jobs.entries()) {
     const submitMs = (of.isRunning ? 0 : RESUMED_MS) + index * APART_MS;
-    const spec = of.isAsked && priority !== undefined ? { ...of.spec, priority } : of.spec;
-    yield { submitMs, spec, of };
+    const spec = withOneEmptyDemand(of.spec);
+    yield { submitMs, spec: of.isAsked && priority !== undefined ? { ...spec, priority } : spec, of };
   }
+}
+
+/** Machines compare an empty demand by identity, which a copy for a thread does not keep. */
+function withOneEmptyDemand(spec: JobSpec): JobSpec {
+  const stages = spec.stages.map((stage) => ({ ...stage, demand: demandOf(stage) }));
+  return { ...spec, stages };
+}
+
+function demandOf({ demand }: StageSpec): Resources {
+  return Object.keys(demand).length === 0 ? NO_RESOURCES : demand;
 }
 
 function firstStartOf({ startsMs, job }: SimulatedEnd<Submission>): Millis {
