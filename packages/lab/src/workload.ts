@@ -25,6 +25,7 @@ export async function openShown(
     return await openWorkload(spec, {
       features,
       resources,
+      signal: context.interrupted,
       onJobsRead: (count) => {
         counter.add(count);
         onJobs(count);

@@ -47,6 +47,8 @@ export interface RunSetup {
   readonly snapshotIntervalSeconds?: number;
   /** Message delays, if known, as in a simulation. */
   readonly messageTimes?: MessageTimes;
+  /** Whether to measure shares and fairness of jobs with stages or demands, which keeps their times. Default: true. */
+  readonly needsStaged?: boolean | undefined;
 }
 
 /** Means over all tasks, in seconds. */

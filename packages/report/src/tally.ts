@@ -41,7 +41,7 @@ export class RunTally {
     long: { queueing: 0, binding: 0, running: 0, reporting: 0 },
   };
   readonly #deadlines = new DeadlineTally();
-  readonly #staged: StageTally;
+  readonly #staged: StageTally | undefined;
   #lastEndSeconds = Number.NEGATIVE_INFINITY;
   /** The last submission, since the start. */
   #submittedSeconds = 0;
@@ -56,14 +56,14 @@ export class RunTally {
     this.#busy = snapshots();
     this.#waiting = { short: snapshots(), long: snapshots() };
     this.#underway = { short: snapshots(), long: snapshots() };
-    const { totalSlots, capacity } = setup;
+    const { totalSlots, capacity, needsStaged = true } = setup;
     const whole = { ...present({ slot: totalSlots }), ...capacity };
-    this.#staged = new StageTally(whole, interval);
+    this.#staged = needsStaged ? new StageTally(whole, interval) : undefined;
   }
 
   /** Undefined if no job has stages or demands. */
   get staged(): StagedResults | undefined {
-    return this.#staged.read();
+    return this.#staged?.read();
   }
 
   /** Undefined if no job has a deadline. */
@@ -91,7 +91,7 @@ export class RunTally {
     if (job.outcome === 'completed') {
       this.runtimes[job.class].push(job.runtimeSeconds);
       this.#addTimeParts(job, last);
-      this.#staged.add(job);
+      this.#staged?.add(job);
     }
   }
 

@@ -87,6 +87,8 @@ export interface SchedulerConfig {
   readonly memoryBytes?: number | undefined;
   /** Globs of hosts that notifications may reach. */
   readonly notifyHosts?: readonly string[] | undefined;
+  /** Whether the usage of users is counted. Default: true. */
+  readonly countsUsage?: boolean | undefined;
   /** Load limits; default: those of core. */
   readonly load?: Partial<LoadLimits> | undefined;
 }

@@ -114,6 +114,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     this.#cluster = new VirtualCluster({
       ...options,
       settings: gathering(options),
+      countsUsage: false,
       networkBeginsAt: SETTLING_MS,
       onJobEnd: (job, now) => this.#jobEnded(job, now),
     });

@@ -60,6 +60,8 @@ export interface VirtualClusterOptions {
   readonly networkBeginsAt?: Millis;
   /** Solves problems of a central policy synchronously; without it, the policy plans without a solver. */
   readonly solve?: SolveProgram | undefined;
+  /** Whether schedulers count the usage of users, which takes time and memory per job. Default: true. */
+  readonly countsUsage?: boolean;
   /** Measures planning time, in ms, without any effect on the simulation. Default: a stopped clock. */
   readonly wallClock?: (() => Millis) | undefined;
   /**
@@ -521,6 +523,7 @@ export class VirtualCluster {
         endedJobsKeepMs: 0,
         estimatorStates: this.#options.estimatorStates,
         logBytesMax: 1 << 20,
+        countsUsage: this.#options.countsUsage,
       },
       this.#observed(environment, self),
     );

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { convertTrace } from './convert.js';
 import { WorkloadError } from './errors.js';
 import { jobRow, taskRow, writeTables } from './formats/google2011/tables.fixture.js';
-import { jobOf } from './job.js';
+import { collect, jobOf } from './job.js';
 import { preparePrototype } from './prototype.js';
 import { openWorkload } from './workload.js';
 
@@ -198,6 +198,8 @@ const CASES: readonly (readonly [what: string, make: () => Promise<string>, line
   ],
 ];
 
+const TOO_LARGE = /^:1: the document is larger than 64 MiB, or has too many values for memory; /;
+
 /** Small files whose reading took gigabytes or minutes, and files of other kinds. */
 const EXTREMES: typeof CASES = [
   [
@@ -250,7 +252,78 @@ const EXTREMES: typeof CASES = [
   [
     'JSON lists nested a hundred thousand deep',
     () => fileOf(`{"workflow":{"tasks":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`),
-    /^:1: workflow\.tasks\[0\] is '\[…\]'; it must be an object$/,
+    /^:1: values are nested more than 100 deep; /,
+  ],
+  [
+    'JSON lists that never end',
+    () => fileOf(`{"workflow":{"tasks":${'['.repeat(30_000_000)}`),
+    /^:1: values are nested more than 100 deep; /,
+  ],
+  [
+    'millions of empty lists',
+    () => fileOf(`{"workflow":{"tasks":[${'[],'.repeat(4_000_000)}[]]}}`),
+    TOO_LARGE,
+  ],
+  ['millions of numbers', () => fileOf(`{"workflow":{"tasks":[${'1,'.repeat(16_000_000)}1]}}`), TOO_LARGE],
+  [
+    'a Philly job of millions of attempts',
+    () => fileOf(`[{"attempts":[${'{},'.repeat(4_000_000)}{}]}]`),
+    TOO_LARGE,
+  ],
+  [
+    'an unfinished string of millions of escapes',
+    () => fileOf(`{"workflow":{"name":"${'\\n'.repeat(8_000_000)}`),
+    /^:1: /,
+  ],
+  [
+    'a document whose last byte is missing',
+    () => fileOf(JSON.stringify({ workflow: { tasks: Array(200_000).fill({ name: 'a' }) } }).slice(0, -1)),
+    /^:1: the JSON document ends too early; copy or export the file again$/,
+  ],
+  [
+    'a list of Philly jobs that is cut off between two jobs',
+    () => fileOf('[\n{"attempts":[]},\n'),
+    /^:3: the JSON document ends too early; copy or export the file again$/,
+  ],
+  ['two Philly lists', () => fileOf('[{"attempts":[]}]\n[]'), /^:2: column 1: not JSON: '\[\]'; /],
+  [
+    'Philly jobs without a comma',
+    () => fileOf('[{"attempts":[]}\n  {}]'),
+    /^:2: column 3: not JSON: '\{\}\]'; /,
+  ],
+  [
+    'Philly jobs with a comma too many',
+    () => fileOf('[{"attempts":[]},]'),
+    /^:1: column 18: not JSON: '\]'; /,
+  ],
+  [
+    'a fault in the second Philly job',
+    () => fileOf('[{"attempts":[]},\n {"attempts":[],\n "vc" 1}]'),
+    /^:3: column 7: not JSON: '1\}'; /,
+  ],
+  ['a Philly object', () => fileOf('{"attempts":[]}'), /^:1: the document is '\{…\}'; it must be a list$/],
+  [
+    'a wrong value in the second Philly job',
+    () => fileOf('[{"attempts":[]},\n {"attempts":[],\n "vc": 1},\n{"attempts": 7}]'),
+    /^:4: \[2\]\.attempts is '7'; it must be a list$/,
+  ],
+  [
+    'XML tags nested without end',
+    () => fileOf(`<adag>${'<a>'.repeat(5_000_000)}`),
+    /^:1: tags are nested more than 100 deep; /,
+  ],
+  [
+    'a DAX of a million jobs',
+    () =>
+      fileOf(
+        `<adag>${Array.from({ length: 1_000_000 }, (_, i) => `<job id="${i}" runtime="1"/>`).join('')}</adag>`,
+      ),
+    /^:1: the workflow has more than 100000 tasks; /,
+  ],
+  [
+    'a workflow of 200,000 tasks',
+    () => fileOf(JSON.stringify({ workflow: { tasks: Array(200_000).fill({ name: 'a' }) } })),
+    /^:1: the workflow has more than 100000 tasks; /,
   ],
   [
     'a Batsim profile that repeats others 50^18 times',
@@ -330,4 +403,13 @@ it('a job of 5,000 tasks fits three workers', async () => {
     scale: 1,
   });
   expect(jobs.map((job) => job.durationsSeconds.length)).toEqual([3]);
+});
+
+it('a workflow in which one task waits for all others is ordered in linear time', async () => {
+  const names = Array.from({ length: 60_000 }, (_, i) => `t${i}`);
+  const last = { name: 'last', runtime: 1, parents: [...names] };
+  const tasks = [last, ...names.map((name) => ({ name, runtime: 1, parents: [] }))];
+  const file = await fileOf(JSON.stringify({ workflow: { tasks } }));
+  const [job] = await collect((await openWorkload(file)).jobs());
+  expect(job!.stages!.at(-1)!.after.length).toBe(60_000);
 });

@@ -23,6 +23,7 @@ const FILES = [
   'alibaba/batch_task_2018.csv',
   'batsim.json',
   'diamond.dax',
+  'instance_events.csv',
   'jobs.csv',
   'jobs.sls',
   'parallel.swf',

@@ -59,6 +59,8 @@ interface OpenOptions {
   readonly features?: string | undefined;
   /** Resources of the machines: other demands of foreign traces are omitted and tallied. Default: keep all. */
   readonly resources?: readonly string[] | undefined;
+  /** Aborts the reading before the workload is open. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -69,7 +71,7 @@ interface OpenOptions {
  * submission. With more than `heldTasksMax` tasks it is streamed on each iteration instead, and must be in
  * order already.
  *
- * @throws WorkloadError, one line with the error and its remedy
+ * @throws WorkloadError, one line with the error and its remedy; the signal's reason
  */
 export async function openWorkload(spec: string, options: OpenOptions = {}): Promise<Workload> {
   const { features } = options;
@@ -93,12 +95,12 @@ function carriesItsOwn(spec: string, kind: string): WorkloadError {
 
 async function fileWorkload(path: string, format: TraceFormat, options: OpenOptions): Promise<Workload> {
   const tally = new Tally();
-  const read = (tally?: Tally): AsyncIterable<PackedJobs> => {
-    const batches = format.read(path, tally);
+  const read = (tally?: Tally, signal?: AbortSignal): AsyncIterable<PackedJobs> => {
+    const batches = format.read(path, tally, signal);
     if (options.resources === undefined || format.isForeign === undefined) return batches;
     return withoutDemands(batches, new Set(options.resources), tally ?? new Tally());
   };
-  const { held, jobCount } = await readOnce(read(tally), path, format, options, tally);
+  const { held, jobCount } = await readOnce(read(tally, options.signal), path, format, options, tally);
   return {
     name: basename(resolve(path)),
     jobCount,

@@ -442,6 +442,7 @@ function requestOf(
     estimator: settings.estimator,
     asSubmitted: true,
     durations: 'task',
+    needsStaged: false,
     firstSubmitSeconds,
     arrivalFactor: 1,
     countedSeconds: [0, Number.POSITIVE_INFINITY],

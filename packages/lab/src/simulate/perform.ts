@@ -74,6 +74,7 @@ export async function perform(
     cutoffSeconds,
     jobs: request.jobs,
     needsRecords: request.needsRecords,
+    needsStaged: request.needsStaged,
     totalSlots: request.workers * request.slots,
     capacity: timesAll(request.capacity, request.workers),
     messageTimes: messageTimesOf(request.network),

@@ -48,6 +48,8 @@ export interface RunRequest {
   readonly needsJobDetails?: boolean;
   /** Whether to record every detail of each job. */
   readonly needsRecords?: boolean;
+  /** Whether to measure shares and fairness of jobs with stages or demands. Default: true. */
+  readonly needsStaged?: boolean;
   /** Whether to hash all effects of the machines. Slow. */
   readonly needsEffectsHash?: boolean;
 }

@@ -56,6 +56,7 @@ export class Accounting {
   readonly #wallOffset: { readonly wallOffsetMs: Millis };
   readonly #tag: string;
   readonly #epoch: number;
+  readonly #isOff: boolean;
   readonly #total = new UsageTable();
   /** Usage of jobs that have ended in the current period. */
   readonly #ended = new UsageTable();
@@ -66,16 +67,23 @@ export class Accounting {
 
   constructor(
     ledger: Ledger,
-    config: { readonly wallOffsetMs: Millis; readonly tag: string; readonly epoch?: number | undefined },
+    config: {
+      readonly wallOffsetMs: Millis;
+      readonly tag: string;
+      readonly epoch?: number | undefined;
+      readonly countsUsage?: boolean | undefined;
+    },
   ) {
     this.#ledger = ledger;
     this.#wallOffset = config;
     this.#tag = config.tag;
     this.#epoch = config.epoch ?? 0;
+    this.#isOff = config.countsUsage === false;
   }
 
   /** The current attempt of the task has ended. */
   attemptEnded(job: Job, task: TaskIndex, outcome: Outcome, runMs: Millis, now: Millis): void {
+    if (this.#isOff) return;
     countAttempt(job, task, outcome, runMs, now, this.#wallOffset.wallOffsetMs, this.#total);
   }
 

@@ -87,7 +87,7 @@ function formatOf<const Name extends string>(name: Name, schema: Schema) {
         (cells.length === columns.length && STATES.includes(cells[columns.indexOf(status)]!.trim()))
       );
     },
-    read: (file: string, tally?: Tally) => readTable(file, schema, tally),
+    read: (file: string, tally?: Tally, signal?: AbortSignal) => readTable(file, schema, tally, signal),
   } as const satisfies TraceFormat;
 }
 
@@ -113,10 +113,15 @@ interface Rows {
  *
  * @throws WorkloadError with file and line at the first invalid row
  */
-async function* readTable(file: string, schema: Schema, tally = new Tally()): AsyncGenerator<PackedJobs> {
+async function* readTable(
+  file: string,
+  schema: Schema,
+  tally = new Tally(),
+  signal?: AbortSignal,
+): AsyncGenerator<PackedJobs> {
   const rows = new Map<string, Rows>();
   let reader: RowReader | undefined;
-  for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true })) {
+  for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true }, signal)) {
     const isHeader = reader === undefined && row.cells.includes(schema.job);
     reader ??= new RowReader(schema, isHeader ? row.cells : schema.columns, tally);
     if (!isHeader) reader.add(rows, row);

@@ -62,7 +62,11 @@ async function daysOf(folder: string): Promise<Day[]> {
 }
 
 /** @throws WorkloadError with file and line at the first invalid row */
-async function* readAzure2019(folder: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+async function* readAzure2019(
+  folder: string,
+  tally = new Tally(),
+  signal?: AbortSignal,
+): AsyncGenerator<PackedJobs> {
   const days = await daysOf(folder);
   const packer = new JobPacker();
   tally.add(
@@ -73,9 +77,9 @@ async function* readAzure2019(folder: string, tally = new Tally()): AsyncGenerat
     days.length,
   );
   for (const { day, invocations, durations } of days) {
-    const averages = await averagesOf(join(folder, durations));
+    const averages = await averagesOf(join(folder, durations), signal);
     const midnight = (day - days[0]!.day) * 86_400;
-    for await (const { row, places } of rowsOf(join(folder, invocations), [])) {
+    for await (const { row, places } of rowsOf(join(folder, invocations), [], signal)) {
       const id = idOf(row, places);
       const seconds = averages.get(id);
       const minutes = minutesOf(row, places);
@@ -110,9 +114,10 @@ async function* readAzure2019(folder: string, tally = new Tally()): AsyncGenerat
 async function* rowsOf(
   file: string,
   needed: readonly string[],
+  signal?: AbortSignal,
 ): AsyncGenerator<{ readonly row: Row; readonly places: ReadonlyMap<string, number> }> {
   let places: Map<string, number> | undefined;
-  for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true })) {
+  for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true }, signal)) {
     if (places === undefined) {
       places = new Map(row.cells.map((name, place) => [name, place]));
       const missing = [...ID, ...needed].filter((name) => !places!.has(name));
@@ -134,9 +139,9 @@ function idOf({ cells }: Row, places: ReadonlyMap<string, number>): string {
 }
 
 /** Average durations in seconds, by function. */
-async function averagesOf(file: string): Promise<Map<string, number>> {
+async function averagesOf(file: string, signal?: AbortSignal): Promise<Map<string, number>> {
   const averages = new Map<string, number>();
-  for await (const { row, places } of rowsOf(file, ['Average'])) {
+  for await (const { row, places } of rowsOf(file, ['Average'], signal)) {
     const place = places.get('Average')!;
     const seconds = decimal(row.cells[place]!) / 1_000;
     // A few durations are negative because of wrong clocks.

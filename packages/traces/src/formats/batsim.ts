@@ -19,8 +19,12 @@ export const batsim = {
 } as const satisfies TraceFormat;
 
 /** @throws WorkloadError with file and line of the first error */
-async function* readBatsim(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
-  const document = await readJsonDocument(file);
+async function* readBatsim(
+  file: string,
+  tally = new Tally(),
+  signal?: AbortSignal,
+): AsyncGenerator<PackedJobs> {
+  const document = await readJsonDocument(file, signal);
   const workload = document.object(document.value, []);
   const profiles = document.object(workload.profiles, ['profiles']);
   const packer = new JobPacker();

@@ -143,10 +143,10 @@ interface Column {
 }
 
 /** @throws WorkloadError with file and line at the first invalid row */
-async function* readCsv(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+async function* readCsv(file: string, tally = new Tally(), signal?: AbortSignal): AsyncGenerator<PackedJobs> {
   const first = await beginningOf(file);
   if (first === undefined) throw emptyTrace(file, csv.aJob);
-  const records = readRecords(file, { delimiter: delimiterOf(first.text), hasQuotes: true });
+  const records = readRecords(file, { delimiter: delimiterOf(first.text), hasQuotes: true }, signal);
   const { value: header } = (await records.next()) as { value: Row };
   const reader = new CsvReader(header, tally);
   yield* reader.hasClockTimes(first.head) ? sinceTheFirst(reader.jobs(records)) : reader.jobs(records);

@@ -4,7 +4,7 @@ import { Tally } from '../tally.js';
 import { decimal, isSeconds, SECONDS_ADVICE } from './fields.js';
 import { readDocument } from './files.js';
 import type { TraceFormat } from './trace-format.js';
-import { jobOfWorkflow, type WorkflowTask } from './workflow.js';
+import { checkTasks, jobOfWorkflow, type WorkflowTask } from './workflow.js';
 
 /** A Pegasus workflow in XML (DAX 2 and 3): one job, with a stage per task. */
 export const dax = {
@@ -15,6 +15,9 @@ export const dax = {
   read: readDax,
 } as const satisfies TraceFormat;
 
+/** Workflows nest four tags. */
+const DEPTH_MAX = 100;
+
 interface Tag {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -23,8 +26,8 @@ interface Tag {
 }
 
 /** @throws WorkloadError with file and line of the first error */
-async function* readDax(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
-  const text = await readDocument(file);
+async function* readDax(file: string, tally = new Tally(), signal?: AbortSignal): AsyncGenerator<PackedJobs> {
+  const text = await readDocument(file, signal);
   const fault = (at: number, problem: string, advice: string): WorkloadError =>
     new WorkloadError(problem, advice, { file, line: text.slice(0, at).split('\n').length });
   const tasks = new Map<string, WorkflowTask & { readonly parents: string[] }>();
@@ -47,6 +50,7 @@ async function* readDax(file: string, tally = new Tally()): AsyncGenerator<Packe
         throw fault(at, `the runtime of job '${id}' is ${quote(attributes.runtime!)}`, SECONDS_ADVICE);
       if (tasks.has(id)) throw fault(at, `two jobs have the id '${id}'`, 'each needs a unique id');
       const durationsSeconds = Float64Array.of(seconds);
+      checkTasks(tasks.size + 1, (problem, advice) => fault(at, problem, advice));
       tasks.set(id, { name: id, parents: [], children: [], path: [at], durationsSeconds });
     } else if (tag === 'child') {
       child = attribute('ref');
@@ -93,7 +97,8 @@ function* tagsOf(
           `</${name}> closes ${expected === undefined ? 'nothing' : `<${expected}>`}`,
           'close each tag with its name',
         );
-    } else if (empty !== '/') open.push(name);
+    } else if (empty !== '/' && open.push(name) > DEPTH_MAX)
+      throw fault(at, `tags are nested more than ${DEPTH_MAX} deep`, 'check the file');
     yield {
       name,
       at,

@@ -15,8 +15,13 @@ const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
  * Reads a file in chunks, and decompresses it if its first bytes are those of gzip, regardless of its name.
  *
  * @param lineNow current line, for errors of damaged compressed data
+ * @throws WorkloadError; the signal's reason
  */
-export async function* readChunks(file: string, lineNow: () => number = () => 0): AsyncGenerator<Buffer> {
+export async function* readChunks(
+  file: string,
+  lineNow: () => number = () => 0,
+  signal?: AbortSignal,
+): AsyncGenerator<Buffer> {
   await checkFile(file);
   const gzipped = await isGzipped(file);
   const source = createReadStream(file, { highWaterMark: CHUNK_BYTES });
@@ -26,11 +31,13 @@ export async function* readChunks(file: string, lineNow: () => number = () => 0)
   let isFirst = true;
   try {
     for await (const chunk of content as AsyncIterable<Buffer>) {
+      signal?.throwIfAborted();
       const isMarked = isFirst && chunk.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
       yield isMarked ? chunk.subarray(BYTE_ORDER_MARK.length) : chunk;
       isFirst = false;
     }
   } catch (cause) {
+    if (signal?.aborted) throw signal.reason;
     throw gzipped ? brokenGzip(file, lineNow(), cause) : unreadable(file, cause);
   } finally {
     source.destroy();
@@ -42,10 +49,14 @@ export async function* readChunks(file: string, lineNow: () => number = () => 0)
  *
  * @param linesRead number of lines in earlier chunks, for errors
  */
-export async function* readWholeLines(file: string, linesRead: () => number): AsyncGenerator<Buffer> {
+export async function* readWholeLines(
+  file: string,
+  linesRead: () => number,
+  signal?: AbortSignal,
+): AsyncGenerator<Buffer> {
   let pending: Buffer[] = [];
   let pendingBytes = 0;
-  for await (const chunk of readChunks(file, () => linesRead() + 1)) {
+  for await (const chunk of readChunks(file, () => linesRead() + 1, signal)) {
     const end = chunk.lastIndexOf(NEWLINE) + 1;
     if (end > 0) {
       const whole = chunk.subarray(0, end);
@@ -71,9 +82,9 @@ export async function* readWholeLines(file: string, linesRead: () => number): As
  * Lines of a text file in batches, because a turn of the event loop per line would be slow. Without line feeds;
  * carriage returns are kept.
  */
-export async function* readLineBatches(file: string): AsyncGenerator<string[]> {
+export async function* readLineBatches(file: string, signal?: AbortSignal): AsyncGenerator<string[]> {
   let lines = 0;
-  for await (const bytes of readWholeLines(file, () => lines)) {
+  for await (const bytes of readWholeLines(file, () => lines, signal)) {
     const batch = [...linesOf(bytes)];
     lines += batch.length;
     yield batch;
@@ -117,25 +128,27 @@ export async function beginningOf(file: string): Promise<Beginning | undefined> 
   return { text: text.split('\n', 1)[0]!, line, head: text };
 }
 
-/** Maximum size of JSON and XML documents, which are read at once and need several times as much memory. */
-const DOCUMENT_BYTES_MAX = 128 * 1024 * 1024;
+/** Maximum size of JSON and XML documents that are read at once. */
+export const DOCUMENT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Reads a text file. @throws WorkloadError if it is too large */
-export async function readDocument(file: string): Promise<string> {
+/** Reads a text file. @throws WorkloadError if it is too large; the signal's reason */
+export async function readDocument(file: string, signal?: AbortSignal): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of readChunks(file)) {
+  for await (const chunk of readChunks(file, undefined, signal)) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > DOCUMENT_BYTES_MAX) {
-      throw new WorkloadError(
-        `the document is larger than ${DOCUMENT_BYTES_MAX / 1024 / 1024} MiB`,
-        'use part of it, or convert it to CSV, which is read row by row',
-        { file },
-      );
-    }
+    if (bytes > DOCUMENT_BYTES_MAX) throw tooLarge(file);
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+export function tooLarge(file: string, line?: number): WorkloadError {
+  return new WorkloadError(
+    `the document is larger than ${DOCUMENT_BYTES_MAX / 1024 / 1024} MiB, or has too many values for memory`,
+    'use part of it, or convert it to CSV, which is read row by row',
+    { file, line },
+  );
 }
 
 /**

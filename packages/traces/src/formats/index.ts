@@ -7,6 +7,7 @@ import { dax } from './dax.js';
 import { beginningOf, emptyTrace, isFolder, namesIn } from './files.js';
 import { google2011 } from './google2011/index.js';
 import { google2011Sample } from './google2011/sample.js';
+import { google2019 } from './google2019.js';
 import { gtraceDag } from './gtrace-dag.js';
 import { journal } from './journal.js';
 import { jsonl } from './jsonl/index.js';
@@ -24,6 +25,7 @@ export const FORMATS = {
   swf,
   tr,
   // Before `journal` and `jsonl`, which accept anything that starts like a JSON object.
+  google2019,
   sls,
   wfcommons,
   batsim,

@@ -3,7 +3,7 @@ import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { sinceTheFirst } from './clock-time.js';
 import { instantOf } from './fields.js';
-import { isDocumentWith, type JsonPath, readJsonDocument } from './json-document.js';
+import { isDocumentWith, type JsonDocument, type JsonPath, readJsonElements } from './json-document.js';
 import { isTaken, neverRan } from './outcomes.js';
 import type { TraceFormat } from './trace-format.js';
 
@@ -17,22 +17,28 @@ export const philly = {
   aJob: 'no job of the log has run',
   endings: ['.json'],
   recognises: (_, head) => isDocumentWith(/"(submitted_time|attempts)"\s*:/, head),
-  read: (file, tally) => sinceTheFirst(readPhilly(file, tally)),
+  read: (file, tally, signal) => sinceTheFirst(readPhilly(file, tally, signal)),
 } as const satisfies TraceFormat;
 
 /** @throws WorkloadError with file and line of the first error */
-async function* readPhilly(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
-  const document = await readJsonDocument(file);
+async function* readPhilly(
+  file: string,
+  tally = new Tally(),
+  signal?: AbortSignal,
+): AsyncGenerator<PackedJobs> {
   const packer = new JobPacker();
-  const instant = (value: unknown, path: JsonPath): number | undefined => {
+  const instantAt = (document: JsonDocument, value: unknown, path: JsonPath): number | undefined => {
     if (value === null || value === undefined || value === 'None' || value === '') return undefined;
     // Some times end with the name of a time zone.
     const seconds = typeof value === 'string' ? instantOf(value.replace(/\s+[A-Z]{3,4}$/, '')) : undefined;
     if (seconds !== undefined) return seconds;
     throw document.wrong(path, value, 'it must be a date and a time such as 2017-10-07 00:03:33, or null');
   };
-  for (const [i, each] of document.list(document.value, []).entries()) {
-    const job = document.object(each, [i]);
+  for await (const document of readJsonElements(file, true, signal)) {
+    const [i] = document.path;
+    if (i === undefined) throw document.wrong([], document.value, 'it must be a list');
+    const job = document.object(document.value, [i]);
+    const instant = (value: unknown, path: JsonPath) => instantAt(document, value, path);
     const attempts = document.list(job.attempts ?? [], [i, 'attempts']);
     const last = attempts.length - 1;
     const lastPath = [i, 'attempts', last];

@@ -47,7 +47,7 @@ export const sacct = {
   aJob: `no row is a job that ran: export with ${COMMAND}`,
   endings: ['.sacct'],
   recognises: (firstLine) => isParsable(firstLine) || isForPeople(firstLine),
-  read: (file, tally) => sinceTheFirst(readSacct(file, tally)),
+  read: (file, tally, signal) => sinceTheFirst(readSacct(file, tally, signal)),
 } as const satisfies TraceFormat;
 
 function isParsable(header: string): boolean {
@@ -61,10 +61,14 @@ function isForPeople(header: string): boolean {
 }
 
 /** @throws WorkloadError with file and line at the first invalid row */
-async function* readSacct(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+async function* readSacct(
+  file: string,
+  tally = new Tally(),
+  signal?: AbortSignal,
+): AsyncGenerator<PackedJobs> {
   const packer = new JobPacker();
   let reader: SacctReader | undefined;
-  for await (const row of readRecords(file, { delimiter: '|', hasQuotes: false })) {
+  for await (const row of readRecords(file, { delimiter: '|', hasQuotes: false }, signal)) {
     if (reader === undefined) reader = new SacctReader(row, tally);
     else reader.add(packer, row);
     if (packer.isFull) yield packer.take();

@@ -1,3 +1,5 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { collect, type TraceJob } from '../job.js';
@@ -140,6 +142,21 @@ const COUNTED: Readonly<Record<string, Counted>> = {
     demands: [undefined],
     tallied: { 'jobs-cut-off': 1 },
   },
+  'instance_events.csv': {
+    format: 'google2019',
+    jobs: 1,
+    tasks: 2,
+    taskSeconds: 60 + 10,
+    demands: [undefined],
+    tallied: {
+      'columns-not-read': 1,
+      'alloc-sets': 1,
+      'jobs-before-trace': 1,
+      'tasks-killed': 1,
+      'jobs-nothing-finished': 1,
+      'tasks-run-again': 1,
+    },
+  },
   'jobs.sls': {
     format: 'sls',
     jobs: 2,
@@ -169,6 +186,12 @@ describe.each(Object.entries(COUNTED))('%s', (name, counted) => {
       counted.tallied,
     );
   });
+});
+
+it.each(Object.keys(COUNTED))('%s: a signal stops the reading', async (name) => {
+  const reason = new Error('interrupted');
+  const opened = openWorkload(join(SAMPLES, name), { signal: AbortSignal.abort(reason) });
+  await expect(opened).rejects.toBe(reason);
 });
 
 async function jobsOf(name: string): Promise<TraceJob[]> {
@@ -225,4 +248,32 @@ it('azure2019: invocations of a minute are spread over it', async () => {
   expect((await jobsOf('azure2019')).map(({ submitSeconds }) => submitSeconds)).toEqual([
     0, 30, 60, 75, 90, 105, 120,
   ]);
+});
+
+it('google2019: events in any order, as rows or objects, and with names of types', async () => {
+  const [job] = await jobsOf('instance_events.csv');
+  expect(job).toMatchObject({
+    submitSeconds: 690,
+    schedulingClass: 2,
+    machineShare: { cpu: 0.02, memory: 0.01 },
+  });
+  const [header, ...rows] = (await readFile(join(SAMPLES, 'instance_events.csv'), 'utf8')).trim().split('\n');
+  const objects = rows.map((row) => {
+    const of = Object.fromEntries(row.split(',').map((cell, place) => [header!.split(',')[place], cell]));
+    const request = {
+      cpus: Number(of['resource_request.cpus']),
+      memory: Number(of['resource_request.memory']),
+    };
+    const type = of.type === '3' ? 'SCHEDULE' : of.type;
+    return JSON.stringify({ ...of, type, resource_request: request });
+  });
+  const folder = await mkdtemp(join(tmpdir(), 'goshawk-google2019-'));
+  try {
+    const file = join(folder, 'instance_events.json');
+    await writeFile(file, objects.join('\n'));
+    expect((await detectFormat(file)).name).toBe('google2019');
+    expect(await collect((await openWorkload(file)).jobs())).toEqual([job]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

@@ -1,9 +1,9 @@
 import { present, type Resources } from '@goshawk/core';
 import { jobOf, type TraceJob } from '../job.js';
-import { inBatches, type PackedJobs } from '../packed-jobs.js';
+import { JobPacker, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { isSeconds, isTaskCount, MIB, TASKS_ADVICE, TASKS_MAX } from './fields.js';
-import { isDocumentWith, type JsonDocument, type JsonPath, readJsonValues } from './json-document.js';
+import { isDocumentWith, type JsonDocument, type JsonPath, readJsonElements } from './json-document.js';
 import { inRunningOrder, type StageInFile } from './stages.js';
 import type { TraceFormat } from './trace-format.js';
 
@@ -21,20 +21,14 @@ export const sls = {
 } as const satisfies TraceFormat;
 
 /** @throws WorkloadError with file and line of the first error */
-async function* readSls(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
-  const documents = await readJsonValues(file);
-  yield* inBatches(jobsOf(documents, tally));
-}
-
-function* jobsOf(documents: readonly JsonDocument[], tally: Tally): Generator<TraceJob> {
-  for (const document of documents) {
-    const isList = Array.isArray(document.value);
-    const jobs = isList ? (document.value as readonly unknown[]) : [document.value];
-    for (const [i, each] of jobs.entries()) {
-      const job = jobOfValue(document, each, isList ? [i] : [], tally);
-      if (job !== undefined) yield job;
-    }
+async function* readSls(file: string, tally = new Tally(), signal?: AbortSignal): AsyncGenerator<PackedJobs> {
+  const packer = new JobPacker();
+  for await (const document of readJsonElements(file, false, signal)) {
+    const job = jobOfValue(document, document.value, document.path, tally);
+    if (job !== undefined) packer.add(job);
+    if (packer.isFull) yield packer.take();
   }
+  yield packer.take();
 }
 
 /** Converts milliseconds to seconds; the file has this precision. */

@@ -23,6 +23,8 @@ export function inRunningOrder(
 ): Required<Pick<TraceJob, 'durationsSeconds' | 'stages'>> | { readonly circle: string } {
   const order: number[] = [];
   const placeOf = new Int32Array(stages.length).fill(UNSEEN);
+  /** Number of parents of each stage that have their place: a stage may have as many parents as there are stages. */
+  const placed = new Int32Array(stages.length);
   for (let root = 0; root < stages.length; root++) {
     const path = [root];
     while (path.length > 0) {
@@ -32,7 +34,9 @@ export function inRunningOrder(
         continue;
       }
       placeOf[at] = ON_PATH;
-      const parent = stages[at]!.after.find((each) => placeOf[each]! < 0);
+      const { after } = stages[at]!;
+      while (placeOf[after[placed[at]!]!]! >= 0) placed[at]!++;
+      const parent = after[placed[at]!];
       if (parent === undefined) {
         placeOf[at] = order.length;
         order.push(at);

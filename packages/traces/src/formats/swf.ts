@@ -89,10 +89,10 @@ function looksLikeSwf(line: string): boolean {
  *
  * @throws WorkloadError with file and line at the first invalid line
  */
-async function* readSwf(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+async function* readSwf(file: string, tally = new Tally(), signal?: AbortSignal): AsyncGenerator<PackedJobs> {
   const packer = new JobPacker();
   const reader = new SwfReader(file, tally);
-  for await (const lines of readLineBatches(file)) {
+  for await (const lines of readLineBatches(file, signal)) {
     for (const text of lines) {
       reader.add(packer, text.trim());
       if (packer.isFull) yield packer.take();

@@ -29,9 +29,13 @@ const NEWLINE = 10;
  * Records of a delimited text file, optionally gzipped, including the header; blank lines and blanks around cells are
  * removed.
  *
- * @throws WorkloadError with file and line if quotes do not match, or if a line is too long
+ * @throws WorkloadError with file and line if quotes do not match, or if a line is too long; the signal's reason
  */
-export async function* readRecords(file: string, { delimiter, hasQuotes }: Style): AsyncGenerator<Row> {
+export async function* readRecords(
+  file: string,
+  { delimiter, hasQuotes }: Style,
+  signal?: AbortSignal,
+): AsyncGenerator<Row> {
   const options: Options = {
     delimiter,
     quote: hasQuotes ? '"' : null,
@@ -41,7 +45,7 @@ export async function* readRecords(file: string, { delimiter, hasQuotes }: Style
     trim: true,
     max_record_size: RECORD_CHARACTERS_MAX,
   };
-  const source = Readable.from(chunksOfShortLines(file));
+  const source = Readable.from(chunksOfShortLines(file, signal));
   const parser = parse(options);
   // `pipe` does not forward read errors.
   source.on('error', (error) => parser.destroy(error));
@@ -79,10 +83,10 @@ export async function* readRecords(file: string, { delimiter, hasQuotes }: Style
 }
 
 /** Chunks of a file. Without a limit a line of 60 MB, which may have as many cells, would take gigabytes. */
-async function* chunksOfShortLines(file: string): AsyncGenerator<Buffer> {
+async function* chunksOfShortLines(file: string, signal?: AbortSignal): AsyncGenerator<Buffer> {
   let line = 1;
   let length = 0;
-  for await (const chunk of readChunks(file, () => line)) {
+  for await (const chunk of readChunks(file, () => line, signal)) {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       line++;

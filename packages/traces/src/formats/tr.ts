@@ -19,7 +19,7 @@ export const tr = {
   aJob: `each line must be a job: ${TR_LAYOUT}`,
   endings: ['.tr'],
   recognises: looksLikeTr,
-  read: readTr,
+  read: (file, _, signal) => readTr(file, undefined, signal),
   write: trLines,
 } as const satisfies TraceFormat;
 
@@ -31,7 +31,7 @@ export function looksLikeTr(line: string): boolean {
 
 /** Returns the same format with features of each job from a side file. */
 export function trWith(sideFile: SideFile): TraceFormat {
-  return { ...tr, read: (file) => readTr(file, undefined, sideFile) };
+  return { ...tr, read: (file, _, signal) => readTr(file, sideFile, signal) };
 }
 
 /**
@@ -40,9 +40,13 @@ export function trWith(sideFile: SideFile): TraceFormat {
  * @param sideFile features of the jobs
  * @throws WorkloadError with file and line at the first invalid line
  */
-export async function* readTr(file: string, _tally?: Tally, sideFile?: SideFile): AsyncGenerator<PackedJobs> {
+export async function* readTr(
+  file: string,
+  sideFile?: SideFile,
+  signal?: AbortSignal,
+): AsyncGenerator<PackedJobs> {
   const parser = new TrParser(file, sideFile);
-  for await (const bytes of readWholeLines(file, () => parser.line)) yield parser.parse(bytes);
+  for await (const bytes of readWholeLines(file, () => parser.line, signal)) yield parser.parse(bytes);
 }
 
 /** Parses the lines of a file, which are passed in order. */

@@ -30,8 +30,9 @@ export interface TraceFormat {
    * error.
    *
    * @param tally counts omissions; complete once all jobs are read
+   * @param signal aborts the reading, also between batches; its reason is the error
    */
-  readonly read: (path: string, tally?: Tally) => AsyncIterable<PackedJobs>;
+  readonly read: (path: string, tally?: Tally, signal?: AbortSignal) => AsyncIterable<PackedJobs>;
   /**
    * Writes a file in chunks of text; absent if the format is read-only.
    *

@@ -4,7 +4,7 @@ import { Tally } from '../tally.js';
 import { isSeconds, SECONDS_ADVICE } from './fields.js';
 import { isDocumentWith, type JsonDocument, type JsonPath, readJsonDocument } from './json-document.js';
 import type { TraceFormat } from './trace-format.js';
-import { jobOfWorkflow, type WorkflowTask } from './workflow.js';
+import { checkTasks, jobOfWorkflow, type WorkflowTask } from './workflow.js';
 
 /** A workflow instance of WfCommons (WfFormat 1.1 to 1.6): one job, with a stage per task. */
 export const wfcommons = {
@@ -17,8 +17,12 @@ export const wfcommons = {
 } as const satisfies TraceFormat;
 
 /** @throws WorkloadError with file and line of the first error */
-async function* readWfcommons(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
-  const document = await readJsonDocument(file);
+async function* readWfcommons(
+  file: string,
+  tally = new Tally(),
+  signal?: AbortSignal,
+): AsyncGenerator<PackedJobs> {
+  const document = await readJsonDocument(file, signal);
   const instance = document.object(document.value, []);
   const workflow = document.object(instance.workflow, ['workflow']);
   const name =
@@ -43,7 +47,7 @@ function specified(document: JsonDocument, workflow: JsonObject): readonly Workf
     runs.set(document.text(task.id ?? task.name, [...path, 'id']), { task, path });
   }
   const tasksAt = [...at, 'tasks'];
-  return document.list(specification.tasks, tasksAt).map((each, i) => {
+  return tasksOf(document, specification.tasks, tasksAt).map((each, i) => {
     const path = [...tasksAt, i];
     const task = document.object(each, path);
     const id = document.text(task.id ?? task.name, [...path, 'id']);
@@ -58,11 +62,17 @@ function specified(document: JsonDocument, workflow: JsonObject): readonly Workf
 function flatTasks(document: JsonDocument, workflow: JsonObject): readonly WorkflowTask[] {
   const key = workflow.tasks === undefined && workflow.jobs !== undefined ? 'jobs' : 'tasks';
   const at = ['workflow', key];
-  return document.list(workflow[key], at).map((each, i) => {
+  return tasksOf(document, workflow[key], at).map((each, i) => {
     const path = [...at, i];
     const task = document.object(each, path);
     return taskOf(document, document.text(task.name ?? task.id, [...path, 'name']), task, path, task, path);
   });
+}
+
+function tasksOf(document: JsonDocument, value: unknown, path: JsonPath): readonly unknown[] {
+  const tasks = document.list(value, path);
+  checkTasks(tasks.length, (problem, advice) => document.fault(path, problem, advice));
+  return tasks;
 }
 
 function taskOf(

@@ -18,6 +18,15 @@ interface Source {
   fault(path: JsonPath, problem: string, advice: string): WorkloadError;
 }
 
+/** Maximum number of tasks, each of which becomes a stage. */
+const WORKFLOW_TASKS_MAX = 100_000;
+
+/** @throws WorkloadError made by `fault` if a workflow has too many tasks */
+export function checkTasks(tasks: number, fault: (problem: string, advice: string) => WorkloadError): void {
+  if (tasks > WORKFLOW_TASKS_MAX)
+    throw fault(`the workflow has more than ${WORKFLOW_TASKS_MAX} tasks`, 'use a part of it');
+}
+
 /** A plan cannot contain a stage of 0 s. */
 const SECONDS_MIN = 1e-6;
 

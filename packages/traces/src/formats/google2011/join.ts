@@ -224,6 +224,14 @@ export class Join {
     else if (job === CONCLUDED) this.#tally.add(COUNTS.lateEvents);
   }
 
+  /** Handles an event of a sample without job events: a job is submitted with the first event of its tasks. */
+  onSampledTaskEvent(event: TaskEvent, facts: Pick<JobEvent, 'user' | 'schedulingClass'>): void {
+    const { timeUs, job } = event;
+    if (!this.#jobs.has(job))
+      this.onJobEvent({ timeUs, job, type: EventType.submit, name: '', logicalName: '', ...facts });
+    this.onTaskEvent(event);
+  }
+
   #leaveOutUnsubmitted(job: number): void {
     this.#tally.add(COUNTS.withoutSubmission);
     this.#jobs.set(job, LEFT_OUT);

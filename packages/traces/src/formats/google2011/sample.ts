@@ -25,11 +25,14 @@ export const google2011Sample = {
 } as const satisfies TraceFormat;
 
 /** @throws WorkloadError with file and line at the first invalid row */
-async function* readSample(file: string, tally = new Tally()): AsyncGenerator<PackedJobs> {
+async function* readSample(
+  file: string,
+  tally = new Tally(),
+  signal?: AbortSignal,
+): AsyncGenerator<PackedJobs> {
   const join = new Join(tally);
-  const seen = new Set<number>();
   let isHeader = true;
-  for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true })) {
+  for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true }, signal)) {
     if (isHeader) {
       isHeader = false;
       continue;
@@ -40,22 +43,13 @@ async function* readSample(file: string, tally = new Tally()): AsyncGenerator<Pa
     const type = numberAt(row, 5, 'event type');
     if (type > EventType.updateRunning)
       throw wrongCell(row, 5, 'event type', 'it must be a number from 0 to 8');
-    if (!seen.has(job)) {
-      seen.add(job);
-      const schedulingClass = row.cells[7] === '' ? undefined : numberAt(row, 7, 'scheduling class');
-      const user = row.cells[6]!;
-      join.onJobEvent({
-        timeUs,
-        job,
-        type: EventType.submit,
-        user,
-        schedulingClass,
-        name: '',
-        logicalName: '',
-      });
-    }
+    const user = row.cells[6]!;
+    const schedulingClass = row.cells[7] === '' ? undefined : numberAt(row, 7, 'scheduling class');
     const request = { cpu: shareAt(row, 9), memory: shareAt(row, 10), disk: shareAt(row, 11) };
-    join.onTaskEvent({ timeUs, job, task, type: type as EventType, request });
+    join.onSampledTaskEvent(
+      { timeUs, job, task, type: type as EventType, request },
+      { user, schedulingClass },
+    );
   }
   join.onEnd();
   const jobs = join.take().map((job) => ({

@@ -2,6 +2,7 @@ import { meanOf, present } from '@goshawk/core';
 import { quote, quoteJson, WorkloadError } from '../../errors.js';
 import type { Jobs, TraceJob } from '../../job.js';
 import { JobPacker, type PackedJobs } from '../../packed-jobs.js';
+import type { Tally } from '../../tally.js';
 import { readLineBatches } from '../files.js';
 import type { TraceFormat } from '../trace-format.js';
 import { FieldProblem, parseJob } from './parse-job.js';
@@ -26,11 +27,15 @@ export const jsonl = {
  *
  * @throws WorkloadError with file and line at the first invalid line
  */
-export async function* readJsonl(file: string): AsyncGenerator<PackedJobs> {
+export async function* readJsonl(
+  file: string,
+  _tally?: Tally,
+  signal?: AbortSignal,
+): AsyncGenerator<PackedJobs> {
   let line = 0;
   let isHeaded = false;
   const packer = new JobPacker();
-  for await (const lines of readLineBatches(file)) {
+  for await (const lines of readLineBatches(file, signal)) {
     for (const text of lines) {
       line++;
       if (text.trim() === '') continue;
