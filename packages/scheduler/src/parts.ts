@@ -4,7 +4,6 @@ import { Binder } from './dispatch/binder.js';
 import { Delivery } from './dispatch/delivery.js';
 import { Routing } from './dispatch/routing.js';
 import { Sampler } from './dispatch/sampler.js';
-import { AbandonedAttempts } from './life/abandoned-attempts.js';
 import { Appending } from './life/appending.js';
 import { Cancelling } from './life/cancelling.js';
 import { ClusterNews } from './life/cluster-news.js';
@@ -13,9 +12,10 @@ import { Endings } from './life/endings.js';
 import { Holds } from './life/holds.js';
 import { Intake } from './life/intake.js';
 import { Keys } from './life/keys.js';
-import { LostWorkers } from './life/lost-workers.js';
+import { Killing } from './life/killing.js';
 import { DEFAULT_LOAD_LIMITS, Overload } from './life/overload.js';
 import { Predecessors } from './life/predecessors.js';
+import { Reconciler } from './life/reconciler.js';
 import { Restarting } from './life/restarting.js';
 import { Retries } from './life/retries.js';
 import { Submissions } from './life/submissions.js';
@@ -31,11 +31,11 @@ export class SchedulerParts extends SchedulerState {
   readonly sampler: Sampler;
   readonly binder: Binder;
   // life: attempts and jobs end.
-  readonly abandoned: AbandonedAttempts;
+  readonly killing: Killing;
   readonly endings: Endings;
   readonly cancelling: Cancelling;
+  readonly reconciler: Reconciler;
   readonly taskNews: TaskNews;
-  readonly lostWorkers: LostWorkers;
   // life: jobs come.
   readonly predecessors: Predecessors;
   readonly holds: Holds;
@@ -59,47 +59,26 @@ export class SchedulerParts extends SchedulerState {
     this.sampler = new Sampler(this, routing);
     const { sampler } = this;
     this.binder = new Binder(this, routing, assigner, delivery, sampler);
-    this.abandoned = new AbandonedAttempts(this);
-    this.endings = new Endings(this, routing, sampler, this.abandoned);
-    const { binder, abandoned, endings } = this;
-    this.cancelling = new Cancelling(this, routing, endings);
-    const { cancelling } = this;
-    this.taskNews = new TaskNews(this, routing, endings, abandoned, cancelling);
-    this.lostWorkers = new LostWorkers(this, endings, abandoned);
+    this.killing = new Killing(this);
+    this.endings = new Endings(this, routing, sampler, this.killing);
+    const { binder, killing, endings } = this;
+    this.cancelling = new Cancelling(this, routing, endings, killing);
+    this.reconciler = new Reconciler(this, delivery, routing, sampler, killing, endings);
+    const { cancelling, reconciler } = this;
+    this.taskNews = new TaskNews(this, routing, endings, killing, reconciler);
     this.predecessors = new Predecessors(this, routing, sampler, endings, cancelling);
-    this.holds = new Holds(this, routing, cancelling, endings);
+    this.holds = new Holds(this, routing, endings, killing);
     this.keys = new Keys(config.name, this.ledger);
     const limits = { ...DEFAULT_LOAD_LIMITS, activeBytesMax: this.shares.activeMax, ...config.load };
     this.overload = new Overload(this.jobs, limits, () => env.random());
-    const { lostWorkers, predecessors, holds, keys, overload } = this;
+    const { predecessors, holds, keys, overload } = this;
     this.intake = new Intake(this, routing, sampler, predecessors, holds);
     this.submissions = new Submissions(this, this.intake, overload, keys, routing, predecessors);
     this.appending = new Appending(this, routing, endings, overload);
     this.draining = new Draining(this, predecessors);
-    this.restarting = new Restarting(
-      this,
-      keys,
-      predecessors,
-      holds,
-      endings,
-      sampler,
-      routing,
-      delivery,
-      abandoned,
-    );
-    const { draining, restarting } = this;
-    this.retries = new Retries(this, restarting, delivery, routing, endings, cancelling);
-    this.clusterNews = new ClusterNews(
-      this,
-      binder,
-      delivery,
-      routing,
-      sampler,
-      abandoned,
-      draining,
-      keys,
-      lostWorkers,
-      restarting,
-    );
+    this.restarting = new Restarting(this, keys, predecessors, holds, endings);
+    this.retries = new Retries(this, routing, killing, reconciler);
+    const { draining } = this;
+    this.clusterNews = new ClusterNews(this, binder, routing, sampler, draining, keys, reconciler);
   }
 }

@@ -91,7 +91,7 @@ export class Scheduler implements Machine<SchedulerTimer> {
       case 'preempt':
         return s.taskNews.preempted(from, message);
       case 'holding':
-        return s.restarting.holding(from, message, now);
+        return s.reconciler.holding(from, message, now);
       case 'occupied':
         if (from === s.cluster.central) s.cluster.members.setOccupied(message.bits);
         return;
@@ -284,8 +284,8 @@ export class Scheduler implements Machine<SchedulerTimer> {
 
   /** The current state: a few steps per active job. */
   standing(now: Millis): SchedulerStanding {
-    const { jobs, cluster, recovery } = this.#parts;
-    return standingOf(jobs.active(), circumstancesOf(cluster, recovery, now), now);
+    const { jobs, cluster } = this.#parts;
+    return standingOf(jobs.active(), circumstancesOf(cluster, now), now);
   }
 
   /** Whether central has not answered several heartbeats. */

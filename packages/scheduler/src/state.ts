@@ -12,8 +12,6 @@ import { type MemoryShares, sharesOf } from './durability/memory-shares.js';
 import { Pieces } from './durability/pieces.js';
 import { Quotas } from './durability/quotas.js';
 import { type RebuildContext, rebuiltJob } from './durability/rebuild.js';
-import { Recovery } from './durability/recovery.js';
-import { RunningTaskAudit } from './durability/running-task-audit.js';
 import type { Tombstone } from './durability/tombstones.js';
 import { Unwritten } from './durability/unwritten.js';
 import { CrashesByProgram } from './job/crashes.js';
@@ -52,8 +50,6 @@ export class SchedulerState {
   readonly jobs: JobStore;
   readonly unwritten = new Unwritten();
   readonly quotas: Quotas;
-  readonly recovery: Recovery;
-  readonly audit: RunningTaskAudit;
   readonly pieces: Pieces;
   readonly answers: Answers;
   readonly sweepTimer: SweepTimer;
@@ -75,9 +71,6 @@ export class SchedulerState {
     const random = () => env.random();
     this.jobs = new JobStore(config, lastJob, this.shares, this.accounting, random, env.recallJob && recall);
     this.quotas = new Quotas(this.jobs);
-    const previousIncarnations = inheritance?.previousIncarnations ?? [];
-    this.recovery = new Recovery(env, this.jobs, this.cluster.members, previousIncarnations, lastJob);
-    this.audit = new RunningTaskAudit(this.jobs, this.ledger, previousIncarnations);
     this.pieces = new Pieces(env, inheritance?.piece);
     this.answers = new Answers(this.ledger);
     this.sweepTimer = new SweepTimer(env, this.cluster);

@@ -258,9 +258,9 @@ export class ClientApi {
   }
 
   #explainWaiting(from: Address, request: number, now: Millis): void {
-    const { jobs, answers, cluster, recovery } = this.#parts;
+    const { jobs, answers, cluster } = this.#parts;
     this.#budget.took(EXPLAINING_COST * jobs.activeCount);
-    const groups = waitingGroups(jobs.active(), circumstancesOf(cluster, recovery, now), now);
+    const groups = waitingGroups(jobs.active(), circumstancesOf(cluster, now), now);
     answers.answer(from, request, 'waitingGroups', groups);
   }
 }

@@ -49,7 +49,7 @@ export function explain(
   task: TaskIndex | undefined,
   now: Millis,
 ): JobExplanation {
-  const circumstances = circumstancesOf(s.cluster, s.recovery, now);
+  const circumstances = circumstancesOf(s.cluster, now);
   const waits = waitsOf(job, circumstances);
   const story = (of: number): TaskStory => storyOf(s, job, of, waits, now);
   const last = lastEnded(job);

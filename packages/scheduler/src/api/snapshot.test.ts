@@ -10,7 +10,6 @@ const USUAL: Circumstances = {
   isCentralSilent: false,
   isDrained: () => false,
   whatIsMissing: () => undefined,
-  holds: () => false,
 };
 
 function reasons(
@@ -24,6 +23,11 @@ function reasons(
 function released(job: Job): Job {
   for (const stage of job.stages) if (stage.blockers === 0) job.release(stage, 0);
   return job;
+}
+
+function recovering(job: Job): Job {
+  job.isRecovering = true;
+  return released(job);
 }
 
 const THREE = { tasks: { count: 3, run: { sleep: 1 } } };
@@ -44,7 +48,7 @@ describe('why tasks wait', () => {
       { isDrained: (_scope, { demand }) => !('gpu' in demand) },
       { matching: 3 },
     ],
-    ['the scheduler has just started again', released(jobOf(THREE)), { holds: () => true }, { resuming: 3 }],
+    ['the scheduler has just started again', recovering(jobOf(THREE)), {}, { resuming: 3 }],
     ['as many run as may', released(jobOf({ ...THREE, maxRunning: 1 })), {}, { probing: 1, 'job-limit': 2 }],
     [
       'another stage comes first',

@@ -11,7 +11,6 @@ import {
 import { isDrained, type TaskNeeds } from '../cluster/able-workers.js';
 import { whyUnmet } from '../cluster/admission.js';
 import type { Cluster } from '../cluster/cluster.js';
-import type { Recovery } from '../durability/recovery.js';
 import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 
@@ -34,11 +33,9 @@ export interface Circumstances {
   isDrained(scope: Scope, needs: TaskNeeds): boolean;
   /** Describes the needs of a stage that no worker of the scope meets. */
   whatIsMissing(scope: Scope, stage: StageSpec, job: Job): string | undefined;
-  /** Whether tasks of the job may not be assigned yet. */
-  holds(job: Job): boolean;
 }
 
-export function circumstancesOf(cluster: Cluster, recovery: Recovery, now: Millis): Circumstances {
+export function circumstancesOf(cluster: Cluster, now: Millis): Circumstances {
   const { members } = cluster;
   const isPlain = ({ demand, requires }: TaskNeeds) => demand === NO_RESOURCES && requires === undefined;
   const mayBeGang = !cluster.isReady || cluster.policy.preset.gangs;
@@ -56,7 +53,6 @@ export function circumstancesOf(cluster: Cluster, recovery: Recovery, now: Milli
       isPlain(stage) && stage.gang !== true && !mayBeGang
         ? plainMissing[job.class].of(scope, () => whyUnmet(job, stage, scope, cluster))
         : whyUnmet(job, stage, scope, cluster),
-    holds: (job) => recovery.holds(job),
   };
 }
 
@@ -156,7 +152,7 @@ function startable(job: Job): readonly Batch[] {
 
 /** Why a startable task has not started. */
 function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): WaitingReason {
-  if (circumstances.holds(job)) return 'resuming';
+  if (job.isRecovering) return 'resuming';
   if (!circumstances.hasWorkers) return 'no-worker';
   const isPilots = batch === job.sample?.pilots;
   if (job.isUndecided && !isPilots) return 'pilots';

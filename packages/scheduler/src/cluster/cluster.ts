@@ -65,11 +65,6 @@ export class Cluster {
     return this.#settings?.timings ?? RELIABLE_TIMINGS;
   }
 
-  /** When any central was last heard. */
-  get lastSeenAt(): Millis {
-    return this.#lastSeenAt;
-  }
-
   /** Whether the sender is a previous central, whose decisions no longer count. */
   isFormerCentral(from: Address): boolean {
     return this.#central !== NOBODY && from !== this.#central;

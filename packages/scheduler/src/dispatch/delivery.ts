@@ -1,5 +1,5 @@
 import type { Address, Millis, TaskIndex } from '@goshawk/core';
-import { type Job, TaskState } from '../job/job.js';
+import type { Job } from '../job/job.js';
 import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 import { slowdownAt, slowed } from './slowdown.js';
@@ -13,8 +13,6 @@ const FORESEEN_SPREAD = 1.5;
 /** Sends bound tasks to workers, and repeats messages that may be lost. */
 export class Delivery {
   readonly #s: SchedulerState;
-  /** Tasks matched between `since` and `before` may be unknown to every other party. */
-  #resendWindow = { since: 0, before: 0, until: 0 };
 
   constructor(s: SchedulerState) {
     this.#s = s;
@@ -34,41 +32,12 @@ export class Delivery {
   }
 
   /**
-   * A new central knows no match of its predecessor, so no one else would notice a worker that did not receive its
-   * match. Tasks matched shortly before are repeated for a lease.
-   *
-   * @param lastSeenAt when the previous central was last heard
-   * @returns as `resendDoubtful`
-   */
-  centralChanged(lastSeenAt: Millis, leaseMs: Millis, now: Millis): boolean {
-    this.#resendWindow = { since: lastSeenAt - 2 * leaseMs, before: now, until: now + leaseMs };
-    return this.resendDoubtful(now);
-  }
-
-  /** @returns whether to call it again later */
-  resendDoubtful(now: Millis): boolean {
-    const { since, before, until } = this.#resendWindow;
-    let hasSent = false;
-    if (now >= until) return hasSent;
-    for (const job of this.#s.jobs.active()) {
-      for (const task of job.tasks.in(TaskState.running)) {
-        const startedAt = job.tasks.startedAtOf(task);
-        if (job.tasks.assignmentOf(task).by !== AssignedBy.match) continue;
-        if (startedAt < since || startedAt >= before) continue;
-        this.send(job, task);
-        hasSent = true;
-      }
-    }
-    return hasSent;
-  }
-
-  /**
-   * Sends the task. The worker runs it once, or returns it, however often it arrives. If the task was cancelled, the
-   * cancellation is sent instead, until the worker confirms the end.
+   * Sends the task. The worker runs it once, or returns it, however often it arrives. If the attempt must end, `Killing`
+   * tells the worker so instead.
    */
   send(job: Job, task: TaskIndex): void {
     const gang = job.gangStageOf(task);
-    if (job.cancelling || gang?.gang?.broken !== undefined) return;
+    if (job.mustEnd(task)) return;
     const worker = job.tasks.workerOf(task);
     const attempt = job.tasks.attemptOf(task);
     const execution = job.tasks.executionsOf(task);

@@ -49,7 +49,7 @@ export class Routing {
    * durable.
    */
   isHeld(job: Job): boolean {
-    return job.isAwaiting || job.isHeld || this.#s.recovery.holds(job) || this.#s.unwritten.isStuck(job);
+    return job.isAwaiting || job.isHeld || job.isRecovering || this.#s.unwritten.isStuck(job);
   }
 
   /** Starts the stages without predecessors. */

@@ -230,6 +230,7 @@ class Rebuild {
 
   done(rebuilt: Rebuilt): void {
     this.#settle();
+    this.job.isRecovering = !this.job.hasEnded;
     this.#context.accounting?.inheritActive(this.job.usage);
     rebuilt(this.job);
   }

@@ -94,6 +94,11 @@ export class Job {
   digest = '';
   /** When a client last appended to it or watched it. */
   lastSeenAt: Millis = 0;
+  /**
+   * Workers may run tasks of it that an earlier incarnation of the owner started, so none may be assigned before they
+   * have answered.
+   */
+  isRecovering = false;
   /** If false, the job is not durable, and none of its tasks may be assigned. */
   isWritten = true;
   endedAt: Millis | undefined;
@@ -415,6 +420,7 @@ export class Job {
     this.#waiting = new WaitingTasks(this.tasks, this.#dag);
     this.#resting = new RestingTasks(this.tasks);
     this.#sample = undefined;
+    this.isRecovering = false;
     this.isOpen = false;
     this.cancelling = false;
     this.cancelReason = undefined;
@@ -442,6 +448,11 @@ export class Job {
   /** Whether the task, or the job, was cancelled, so that it must not be retried. */
   isCancelling(task: TaskIndex): boolean {
     return this.cancelling || this.#cancelledTasks?.[task] === 1;
+  }
+
+  /** Whether the current attempt of the task must end: the task was cancelled, or its gang is broken. */
+  mustEnd(task: TaskIndex): boolean {
+    return this.isCancelling(task) || this.gangStageOf(task)?.gang?.broken !== undefined;
   }
 
   /** Whether some of its tasks were cancelled individually. */

@@ -220,7 +220,7 @@ export class TaskTable {
   readonly #settledAt = new Map<Address, number>();
   readonly #sampledRunMs: Millis[] = [];
   /** Whether earlier incarnations of the owner may have started attempts. */
-  #hasFormer = false;
+  hasFormer = false;
 
   /** @param isGrowing tasks may be appended */
   constructor(job: JobNumber, count: number, isGrowing = false) {
@@ -248,7 +248,7 @@ export class TaskTable {
     for (let at = Math.max(0, this.#pages.length - 1); at * size < this.count; at++) {
       const count = Math.min(size, this.count - at * size);
       const page = this.#pages[at];
-      if (at === this.#pages.length) this.#pages.push(new Columns(count, this.#hasFormer));
+      if (at === this.#pages.length) this.#pages.push(new Columns(count, this.hasFormer));
       else if (page !== undefined && page.count < count) page.grow(count);
     }
   }
@@ -316,7 +316,7 @@ export class TaskTable {
 
   /** The job is of an earlier incarnation of the owner, which may have used attempt numbers. */
   trackUsed(): void {
-    this.#hasFormer = true;
+    this.hasFormer = true;
     for (const page of this.#pages) if (page !== undefined) page.usedUpTo = new Uint32Array(page.count);
   }
 

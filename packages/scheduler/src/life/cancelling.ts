@@ -1,19 +1,10 @@
-import {
-  type Address,
-  counted,
-  type MessageOf,
-  type Millis,
-  mergedRanges,
-  NOBODY,
-  quoted,
-  type TaskIndex,
-  type TaskRange,
-} from '@goshawk/core';
+import { counted, type MessageOf, type Millis, mergedRanges, quoted, type TaskRange } from '@goshawk/core';
 import type { Routing } from '../dispatch/routing.js';
 import type { Refusal } from '../durability/ledger.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
+import type { Killing } from './killing.js';
 
 /** Outcome of cancelling tasks. */
 export interface CancelledTasks {
@@ -29,11 +20,13 @@ export class Cancelling {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
   readonly #endings: Endings;
+  readonly #killing: Killing;
 
-  constructor(s: SchedulerState, routing: Routing, endings: Endings) {
+  constructor(s: SchedulerState, routing: Routing, endings: Endings, killing: Killing) {
     this.#s = s;
     this.#routing = routing;
     this.#endings = endings;
+    this.#killing = killing;
   }
 
   /** @param reason why the owner cancels it; undefined: a user does */
@@ -45,7 +38,7 @@ export class Cancelling {
     this.#s.ledger.cancelled(job, now);
     this.#routing.takeBack(job);
     for (const task of [...job.tasks.in(TaskState.placed, TaskState.running)]) {
-      this.cancelAt(job.tasks.workerOf(task), job, task);
+      this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
       if (job.tasks.stateOf(task) === TaskState.placed) job.set(task, TaskState.cancelled);
     }
     job.cancelWaiting();
@@ -63,7 +56,7 @@ export class Cancelling {
         for (let task = first; task <= last && !job.hasEnded; task++) {
           const state = job.tasks.stateOf(task);
           if (state === TaskState.running || state === TaskState.placed)
-            this.cancelAt(job.tasks.workerOf(task), job, task);
+            this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
           if (state < TaskState.running) this.#endings.cancelled(job, task, now);
         }
       }
@@ -72,18 +65,6 @@ export class Cancelling {
       this.#s.events.changed(job, now);
     }
     return countIn(job, ranges);
-  }
-
-  /** Repeats the cancellation to workers of tasks that still run. */
-  repeat(job: Job): void {
-    for (const task of job.tasks.in(TaskState.running))
-      if (job.isCancelling(task)) this.cancelAt(job.tasks.workerOf(task), job, task);
-  }
-
-  cancelAt(worker: Address, job: Job, task: TaskIndex): void {
-    if (worker === NOBODY) return;
-    // Sent after the task itself, which may wait for the disk.
-    this.#s.ledger.send(worker, { type: 'cancelTask', ...job.tasks.ref(task) });
   }
 }
 

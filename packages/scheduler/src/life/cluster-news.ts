@@ -1,58 +1,46 @@
 import { type Address, LIMITS, type MessageOf, type Millis, NOBODY } from '@goshawk/core';
 import type { Binder } from '../dispatch/binder.js';
-import type { Delivery } from '../dispatch/delivery.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { Sampler } from '../dispatch/sampler.js';
 import type { JobStore } from '../durability/job-store.js';
 import type { Job } from '../job/job.js';
 import { watchDeadline } from '../job/job-timers.js';
 import type { SchedulerState } from '../state.js';
-import type { AbandonedAttempts } from './abandoned-attempts.js';
 import type { Draining } from './draining.js';
 import type { Keys } from './keys.js';
-import type { LostWorkers } from './lost-workers.js';
-import type { Restarting } from './restarting.js';
+import type { Reconciler } from './reconciler.js';
 
 /** Handles central’s welcome and limits, heartbeats, and workers that join and leave. */
 export class ClusterNews {
   readonly #s: SchedulerState;
   readonly #binder: Binder;
-  readonly #delivery: Delivery;
   readonly #routing: Routing;
   readonly #sampler: Sampler;
-  readonly #abandoned: AbandonedAttempts;
   readonly #draining: Draining;
   readonly #keys: Keys;
-  readonly #lostWorkers: LostWorkers;
-  readonly #restarting: Restarting;
+  readonly #reconciler: Reconciler;
 
   constructor(
     s: SchedulerState,
     binder: Binder,
-    delivery: Delivery,
     routing: Routing,
     sampler: Sampler,
-    abandoned: AbandonedAttempts,
     draining: Draining,
     keys: Keys,
-    lostWorkers: LostWorkers,
-    restarting: Restarting,
+    reconciler: Reconciler,
   ) {
     this.#s = s;
     this.#binder = binder;
-    this.#delivery = delivery;
     this.#routing = routing;
     this.#sampler = sampler;
-    this.#abandoned = abandoned;
     this.#draining = draining;
     this.#keys = keys;
-    this.#lostWorkers = lostWorkers;
-    this.#restarting = restarting;
+    this.#reconciler = reconciler;
   }
 
   welcomed(from: Address, message: MessageOf<'welcome'>, now: Millis): void {
     const { cluster, usage } = this.#s;
-    const { lastSeenAt, timings, isCutOff } = cluster;
+    const { isCutOff } = cluster;
     const isNew = cluster.welcomed(from, message, now);
     const { policy } = cluster;
     this.#sampler.adopt(policy);
@@ -64,7 +52,7 @@ export class ClusterNews {
     for (const job of this.#s.jobs.active()) watchDeadline(job, policy, this.#s.env);
     usage.startAnew(from, policy, now);
     this.#routing.tellAnotherCentral(now);
-    if (this.#delivery.centralChanged(lastSeenAt, timings.leaseMs, now)) this.#s.sweepTimer.arm(now);
+    this.#reconciler.centralChanged(now);
   }
 
   /** Sends a heartbeat. @param startedAt start of this process */
@@ -102,10 +90,7 @@ export class ClusterNews {
     if (!ledger.isShared) this.#keys.onMembers(from, message, now);
     else this.#keys.listed(message);
     this.#workersLost(gone, now, silences(message));
-    const mayAskAgain = this.#s.recovery.workersJoined(message.changed, now);
-    this.#restarting.startIfRecovered(now);
-    if (mayAskAgain) this.#s.sweepTimer.arm(now);
-    this.#abandoned.returned(message.changed);
+    this.#reconciler.joined(message.changed, now);
     // A batch may have waited for workers like the new ones.
     if (message.changed.length > 0) this.#routing.findForThoseThatProbe(now);
   }
@@ -129,12 +114,9 @@ export class ClusterNews {
       }
       if (isAffected) affected.push(job);
     }
-    this.#lostWorkers.loseTasks(gone, silentMs, now);
+    this.#reconciler.lost(gone, silentMs, now);
     this.#s.unfit.lost(gone);
     for (const job of affected) this.#routing.findAll(job, now);
-    this.#s.recovery.lost(gone);
-    this.#restarting.startIfRecovered(now);
-    this.#s.audit.lost(gone);
   }
 }
 

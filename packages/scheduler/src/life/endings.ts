@@ -18,7 +18,7 @@ import { type Job, TaskState } from '../job/job.js';
 import { clearTimers, openUntil, watchOpen, watchRest } from '../job/job-timers.js';
 import { ABANDONED, GIVEN_UP, howEnded, outOfTime } from '../job/outcomes.js';
 import type { SchedulerState } from '../state.js';
-import type { AbandonedAttempts } from './abandoned-attempts.js';
+import type { Killing } from './killing.js';
 
 const NO_ROOM =
   'its return value was dropped: its scheduler is out of memory for results and has no journal (--data-folder)';
@@ -42,16 +42,16 @@ export class Endings {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
   readonly #sampler: Sampler;
-  readonly #abandoned: AbandonedAttempts;
+  readonly #killing: Killing;
   #isFailingAlike = false;
   /** A job whose tasks are failing one after another; none of them may be assigned meanwhile. */
   #givenUp: Job | undefined;
 
-  constructor(s: SchedulerState, routing: Routing, sampler: Sampler, abandoned: AbandonedAttempts) {
+  constructor(s: SchedulerState, routing: Routing, sampler: Sampler, killing: Killing) {
     this.#s = s;
     this.#routing = routing;
     this.#sampler = sampler;
-    this.#abandoned = abandoned;
+    this.#killing = killing;
   }
 
   /** Judges a reported end by other workers' reports about the job and by the available memory. */
@@ -167,7 +167,7 @@ export class Endings {
     const completed = gang.takeCompleted(task);
     gang.break(reason, isFinal);
     const others = job.membersOut(stage).filter((other) => other !== task);
-    for (const other of others) this.#endMember(job, other);
+    for (const other of others) this.#killing.kill(job.tasks.workerOf(other), job.tasks.ref(other));
     for (const goOn of completed) goOn(now);
     if (!isFinal) return;
     for (let other = stage.first; other < stage.first + stage.count; other++) {
@@ -176,19 +176,6 @@ export class Endings {
       job.tasks.setWorker(other, NOBODY);
       this.#fail(job, other, gang.broken!, 0, now);
     }
-  }
-
-  #endMember(job: Job, task: TaskIndex): void {
-    // Sent after the task itself, which may wait for the disk.
-    this.#s.ledger.send(job.tasks.workerOf(task), { type: 'cancelTask', ...job.tasks.ref(task) });
-  }
-
-  /** Repeats cancellations to members of broken gangs. @returns whether there are any */
-  repeatBreaking(job: Job): boolean {
-    if (!job.hasGangs || job.cancelling) return false;
-    const breaking = job.stages.filter(({ gang }) => gang?.broken !== undefined);
-    for (const stage of breaking) for (const task of job.membersOut(stage)) this.#endMember(job, task);
-    return breaking.length > 0;
   }
 
   /** After a restart of the owner, restarts gangs of which only some members run. */
@@ -278,7 +265,7 @@ export class Endings {
       if (job.tasks.isFinal(task) || !isRun) continue;
       const isOut = state === TaskState.running || state === TaskState.placed;
       const runMs = state === TaskState.running ? now - job.tasks.startedAtOf(task) : 0;
-      if (isOut) this.#abandoned.add(job, task, runMs, now);
+      if (isOut) this.#killing.abandon(job, task, runMs, now);
       else job.tasks.setWorker(task, NOBODY);
       this.#fail(job, task, outcome, runMs, now);
     }

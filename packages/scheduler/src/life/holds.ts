@@ -4,8 +4,8 @@ import { NOT_READY, type Refusal } from '../durability/ledger.js';
 import { Hold } from '../job/hold.js';
 import { type Job, TaskState } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
-import type { Cancelling } from './cancelling.js';
 import type { Endings } from './endings.js';
+import type { Killing } from './killing.js';
 
 /** Wall clocks may be set, so begin times are checked at least this often. ms */
 const LOOK_MS = 30_000;
@@ -20,8 +20,8 @@ const CLIENTS_MAX = 10_000;
 export class Holds {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
-  readonly #cancelling: Cancelling;
   readonly #endings: Endings;
+  readonly #killing: Killing;
   /** Jobs with a begin time. */
   readonly #later = new Set<Job>();
   /** Number of the last accepted request of each client. */
@@ -29,11 +29,11 @@ export class Holds {
   /** Time of the timer; Infinity: not set. */
   #wakesAt: Millis = Number.POSITIVE_INFINITY;
 
-  constructor(s: SchedulerState, routing: Routing, cancelling: Cancelling, endings: Endings) {
+  constructor(s: SchedulerState, routing: Routing, endings: Endings, killing: Killing) {
     this.#s = s;
     this.#routing = routing;
-    this.#cancelling = cancelling;
     this.#endings = endings;
+    this.#killing = killing;
   }
 
   /** The job was accepted, or read from the journal. */
@@ -109,7 +109,7 @@ export class Holds {
     this.#routing.takeBack(job);
     for (const task of [...job.tasks.in(TaskState.placing, TaskState.placed)]) {
       if (job.tasks.stateOf(task) === TaskState.placed)
-        this.#cancelling.cancelAt(job.tasks.workerOf(task), job, task);
+        this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
       job.putBack(task);
     }
   }

@@ -4,30 +4,30 @@ import type { Routing } from '../dispatch/routing.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import { AssignedBy, TaskState } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
-import type { AbandonedAttempts } from './abandoned-attempts.js';
-import type { Cancelling } from './cancelling.js';
 import type { Endings } from './endings.js';
+import type { Killing } from './killing.js';
+import type { Reconciler } from './reconciler.js';
 
 /** Handles messages about tasks from workers and central. */
 export class TaskNews {
   readonly #s: SchedulerState;
   readonly #routing: Routing;
   readonly #endings: Endings;
-  readonly #abandoned: AbandonedAttempts;
-  readonly #cancelling: Cancelling;
+  readonly #killing: Killing;
+  readonly #reconciler: Reconciler;
 
   constructor(
     s: SchedulerState,
     routing: Routing,
     endings: Endings,
-    abandoned: AbandonedAttempts,
-    cancelling: Cancelling,
+    killing: Killing,
+    reconciler: Reconciler,
   ) {
     this.#s = s;
     this.#routing = routing;
     this.#endings = endings;
-    this.#abandoned = abandoned;
-    this.#cancelling = cancelling;
+    this.#killing = killing;
+    this.#reconciler = reconciler;
   }
 
   /** An attempt has ended at its worker. */
@@ -36,7 +36,7 @@ export class TaskNews {
     const job = this.#s.jobs.byNumber(message.job);
     const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
     // Ignored for now: the worker keeps the report and repeats it.
-    if (counts ? this.#s.ledger.isBehind : this.#s.recovery.awaits(from)) return;
+    if (counts ? this.#s.ledger.isBehind : this.#reconciler.awaits(from)) return;
     const gang = counts ? job.gangStageOf(task)?.gang : undefined;
     if (gang !== undefined && message.outcome.kind === 'completed' && !job!.cancelling) {
       const { unfinished } = job!.dag.stageOf(task);
@@ -53,7 +53,7 @@ export class TaskNews {
     const outcome = counts ? this.#endings.judged(job, task, message.outcome) : message.outcome;
     const end: AttemptEnd = { task, outcome, runMs, place: undefined };
     if (counts) this.#endings.writeDown(job, end, now);
-    else this.#abandoned.settled(from, { job: message.job, task, attempt }, { outcome, runMs }, now);
+    else this.#killing.settled(from, { job: message.job, task, attempt }, { outcome, runMs }, now);
     // The worker forgets a confirmed report.
     if (this.#s.cluster.timings.retryMs > 0)
       this.#s.ledger.send(from, { type: 'confirm', report: message.report });
@@ -72,14 +72,12 @@ export class TaskNews {
   /** A gang member has a slot; all members start once all have one. */
   gangReady(from: Address, message: MessageOf<'gangReady'>): void {
     const { task, attempt } = message;
-    if (this.#s.recovery.awaits(from)) return;
+    if (this.#reconciler.awaits(from)) return;
     const job = this.#s.jobs.byNumber(message.job);
     const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
     const stage = counts ? job.gangStageOf(task) : undefined;
-    if (stage === undefined || stage.gang!.broken !== undefined || job!.cancelling) {
-      const { job: number } = message;
-      return this.#s.ledger.send(from, { type: 'cancelTask', job: number, task, attempt });
-    }
+    if (stage === undefined || job!.mustEnd(task))
+      return this.#killing.kill(from, { job: message.job, task, attempt });
     const gang = stage.gang!;
     const { isStarted } = gang;
     gang.ready(task, message);
@@ -105,7 +103,7 @@ export class TaskNews {
   declined(from: Address, message: MessageOf<'declined'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(message.job);
     if (message.placed !== undefined)
-      this.#abandoned.settled(from, { job: message.job, ...message.placed }, undefined, now);
+      this.#killing.settled(from, { job: message.job, ...message.placed }, undefined, now);
     if (job === undefined || job.hasEnded) return;
     if (message.placed === undefined) {
       const batch = job.batches[message.stage];
@@ -129,7 +127,7 @@ export class TaskNews {
       taskPlaced(job, task, attempt, worker);
       this.#s.cluster.members.met(worker, now);
       if (job.isCancelling(task) && job.tasks.states[task] === TaskState.cancelled)
-        this.#cancelling.cancelAt(worker, job, task);
+        this.#killing.kill(worker, job.tasks.ref(task));
     }
   }
 

@@ -146,9 +146,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'no-census',
     what: 'running tasks are not audited',
-    file: 'scheduler/life/restarting',
-    find: 'for (const { job, task } of this.#s.audit.missing(from, message))\n            this.#delivery.send(job, task);',
-    replace: '',
+    file: 'scheduler/life/reconciler',
+    find: 'audit !== this.#round || !this.#audited.delete(from)',
+    replace: 'true',
   },
   {
     name: 'placed-for-ever',
@@ -255,9 +255,9 @@ export const MUTANTS: readonly Mutant[] = [
     shared: true,
     name: 'adopted-run-started-again',
     what: 'a new owner starts waiting tasks before workers have reported running ones',
-    file: 'scheduler/durability/recovery',
-    find: 'this.#isHolding = lastJob > 0;',
-    replace: 'this.#isHolding = false;',
+    file: 'scheduler/durability/rebuild',
+    find: 'this.job.isRecovering = !this.job.hasEnded;',
+    replace: '',
   },
   {
     shared: true,
@@ -293,7 +293,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'gang-goes-on-without-a-member',
     what: 'a gang continues without a member that never started',
     file: 'scheduler/life/endings',
-    find: 'for (const other of others)\n            this.#endMember(job, other);',
+    find: 'for (const other of others)\n            this.#killing.kill(job.tasks.workerOf(other), job.tasks.ref(other));',
     replace: 'gang.settle();',
   },
   {

@@ -1,7 +1,7 @@
-import { type Address, COMPLETED, LIVE_TIMINGS } from '@goshawk/core';
+import { type Address, COMPLETED, LIVE_TIMINGS, type MessageOf } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
 import { DurableBench, FAILED } from '../durable.fixture.js';
-import { CENTRAL, CLIENT, W1, W2 } from '../lone-scheduler.fixture.js';
+import { CENTRAL, CLIENT, joined, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
 const FORMER = 3 as Address;
 const { leaseMs, retryMs } = LIVE_TIMINGS;
@@ -193,4 +193,168 @@ describe('a restarted owner', () => {
     });
     expect(bench.take()).toContainEqual({ type: 'resume', previousIncarnations: [FORMER], audit: 0 });
   });
+});
+
+const TWO = { tasks: { count: 2, run: { sleep: 1 } } };
+
+/** Both tasks were given to W1 long ago. */
+function given(): DurableBench {
+  const bench = new DurableBench();
+  bench.members(W1, W2);
+  bench.submit(TWO);
+  bench.ask(W1, 1);
+  bench.ask(W1, 1);
+  bench.commit();
+  bench.take();
+  bench.now = 11 * retryMs;
+  return bench;
+}
+
+function sweep(bench: DurableBench) {
+  bench.scheduler.wake('sweep', 0, bench.now);
+  return bench.take().filter(({ type }) => type === 'resume');
+}
+
+function counts(bench: DurableBench) {
+  bench.commit();
+  return summary(bench).tasks;
+}
+
+const givenBack = (task: number): MessageOf<'declined'> => ({
+  type: 'declined',
+  job: 1,
+  stage: 0,
+  probes: 0,
+  placed: { task, attempt: 1 },
+});
+
+describe('a task that seems to run for long', () => {
+  test('is audited occasionally, at the workers that should run it', () => {
+    const bench = given();
+    expect(sweep(bench)).toEqual([{ type: 'resume', previousIncarnations: [], audit: 1 }]);
+    bench.now += retryMs;
+    expect(sweep(bench)).toEqual([]);
+    bench.now += 10 * retryMs;
+    expect(sweep(bench)).toHaveLength(1);
+  });
+
+  test('is resent to a worker that does not know it, because it may be in flight', () => {
+    const bench = given();
+    sweep(bench);
+    bench.receive(W1, { type: 'holding', tasks: [held(0, 1)], audit: 1 });
+    bench.commit();
+    expect(bench.take()).toMatchObject([{ type: 'run', task: 1, attempt: 1 }]);
+    expect(counts(bench)).toMatchObject({ running: 2 });
+  });
+
+  test('waits again when that worker returns it', () => {
+    const bench = given();
+    sweep(bench);
+    bench.receive(W1, { type: 'holding', tasks: [held(0, 1)], audit: 1 });
+    bench.receive(W1, givenBack(1));
+    expect(counts(bench)).toMatchObject({ running: 1, waiting: 1 });
+    expect(bench.ask(W2, 1)).toMatchObject({ task: 1, attempt: 2 });
+  });
+
+  test('is unaffected by a delayed answer to an earlier audit', () => {
+    const bench = given();
+    sweep(bench);
+    bench.now += 11 * retryMs;
+    expect(sweep(bench)).toEqual([{ type: 'resume', previousIncarnations: [], audit: 2 }]);
+    for (const audit of [0, 1]) bench.receive(W1, { type: 'holding', tasks: [], audit });
+    expect(counts(bench)).toMatchObject({ running: 2 });
+    expect(bench.take().filter(({ type }) => type === 'run')).toEqual([]);
+  });
+
+  test('is audited after records that are not durable yet, which may include the task', () => {
+    const bench = given();
+    sweep(bench);
+    bench.receive(W1, { type: 'holding', tasks: [held(0, 1)], audit: 1 });
+    bench.receive(W1, givenBack(1));
+    bench.take();
+    expect(bench.ask(W2, 1)).toBeUndefined();
+    // Neither the delay for the disk nor a suspension of this process affects the worker.
+    bench.now += 11 * retryMs;
+    expect(sweep(bench)).toEqual([]);
+    bench.commit();
+    const sent = bench.take().filter(({ type }) => type === 'run' || type === 'resume');
+    expect(sent.map(({ type }) => type)).toEqual(['run', 'resume', 'resume']);
+  });
+
+  test('is unaffected by an unrequested answer, or right after its assignment', () => {
+    const bench = given();
+    bench.receive(W1, { type: 'holding', tasks: [], audit: 1 });
+    expect(counts(bench)).toMatchObject({ running: 2 });
+    bench.submit(TWO, 'k2', 2);
+    bench.ask(W1, 2);
+    sweep(bench);
+    bench.receive(W1, { type: 'holding', tasks: [held(0, 1), held(1, 1)], audit: 1 });
+    expect(counts(bench)).toMatchObject({ running: 2 });
+    expect(bench.scheduler.counters.lost).toBe(0);
+  });
+});
+
+test('a new central cannot ask about matches of its predecessor, so workers with tasks are asked at once', () => {
+  const bench = given();
+  const next = 4 as Address;
+  bench.receive(next, welcome());
+  expect(bench.take().filter(({ type }) => type === 'resume')).toHaveLength(1);
+  bench.receive(W1, { type: 'holding', tasks: [held(0, 1)], audit: 1 });
+  expect(bench.take()).toMatchObject([{ type: 'run', task: 1, attempt: 1 }]);
+  bench.now += retryMs;
+  expect(sweep(bench)).toEqual([]);
+});
+
+describe('an attempt that has ended here, and perhaps not at its worker', () => {
+  const kills = (bench: DurableBench) =>
+    bench.take().flatMap((message) => (message.type === 'cancelTask' ? [message.task] : []));
+
+  test('is killed again until the worker has reported its end, or that it never started', () => {
+    const bench = new DurableBench();
+    bench.members(W1);
+    bench.submit({ timeLimit: '1m', tasks: { count: 2, run: { sleep: 1 } } });
+    const [task] = [bench.ask(W1, 1)!, bench.ask(W1, 1)!];
+    bench.commit();
+    bench.now = 60_000;
+    bench.scheduler.wake('timeLimit', 1, bench.now);
+    bench.commit();
+    expect(kills(bench)).toEqual([0, 1]);
+    const sweepAgain = () => {
+      bench.now += retryMs;
+      bench.scheduler.wake('sweep', 0, bench.now);
+      return kills(bench);
+    };
+    expect(sweepAgain()).toEqual([0, 1]);
+    bench.end(W1, task, { ...COMPLETED, kind: 'cancelled' });
+    bench.commit();
+    expect(sweepAgain()).toEqual([1]);
+    bench.receive(W1, givenBack(1));
+    expect(sweepAgain()).toEqual([]);
+  });
+
+  test('is not killed at a worker that is away, but as soon as the worker returns', () => {
+    const bench = given();
+    bench.receive(CENTRAL, { ...joined(2, []), since: 1, left: [W1] } as never);
+    bench.commit();
+    expect(kills(bench)).toEqual([0, 1]);
+    bench.now += retryMs;
+    bench.scheduler.wake('sweep', 0, bench.now);
+    expect(kills(bench)).toEqual([]);
+    bench.receive(CENTRAL, { ...joined(3, [W1]), since: 2 } as never);
+    bench.commit();
+    expect(kills(bench)).toEqual([0, 1]);
+  });
+});
+
+test('a job that ended before all workers had answered starts at once when it is retried later', () => {
+  const bench = again(crashed());
+  bench.members(W1);
+  bench.receive(CLIENT, { type: 'cancelJob', request: 3, id: 's-1' });
+  bench.commit();
+  bench.receive(W1, { type: 'holding', tasks: [], audit: 0 });
+  bench.take();
+  const about = { tasks: undefined, failedOnly: undefined, asNew: undefined };
+  bench.receive(CLIENT, { type: 'retryJob', request: 4, key: 'r', id: 's-1', ...about } as never);
+  bench.commit();
+  expect(bench.ask(W1, 1)).toBeDefined();
 });

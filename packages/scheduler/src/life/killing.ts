@@ -1,0 +1,102 @@
+import {
+  type Address,
+  type AttemptNumber,
+  type Millis,
+  NOBODY,
+  setLatest,
+  type TaskIndex,
+} from '@goshawk/core';
+import type { Accounting, ReportedEnd, UnreportedAttempt } from '../durability/accounting.js';
+import type { Ledger } from '../durability/ledger.js';
+import { type Job, TaskState } from '../job/job.js';
+import { type AttemptRef, attemptKey } from '../job/task-table.js';
+import type { SchedulerState } from '../state.js';
+
+/** Maximum number of workers whose abandoned attempts are remembered. */
+const WORKERS_MAX = 1_000;
+
+interface AbandonedAttempt {
+  readonly ref: AttemptRef;
+  readonly counted: UnreportedAttempt;
+}
+
+/**
+ * Has workers end attempts. Attempts of cancelled tasks and of broken gangs run, as far as known here, until their
+ * workers report the end. Abandoned attempts have ended here, and at their workers perhaps not: the job was given up,
+ * or the worker was lost. Each request is repeated until the worker reports an end, or that the attempt never started.
+ */
+export class Killing {
+  readonly #s: SchedulerState;
+  readonly #ledger: Ledger;
+  readonly #accounting: Accounting;
+  /** Abandoned attempts by worker and key, latest worker last. */
+  readonly #abandoned = new Map<Address, Map<string, AbandonedAttempt>>();
+
+  constructor(s: SchedulerState) {
+    this.#s = s;
+    this.#ledger = s.ledger;
+    this.#accounting = s.accounting;
+  }
+
+  kill(worker: Address, attempt: AttemptRef): void {
+    // Sent after the task itself, which may wait for the disk.
+    if (worker > NOBODY) this.#ledger.send(worker, { type: 'cancelTask', ...attempt });
+  }
+
+  /** @param runMs counted run time; the worker may report another one */
+  abandon(job: Job, task: TaskIndex, runMs: Millis, now: Millis): void {
+    const worker = job.tasks.workerOf(task);
+    if (worker <= NOBODY) return;
+    const ref = job.tasks.ref(task);
+    this.#remember(worker, { ref, counted: this.#accounting.unreported(job, task, runMs, now) });
+    this.kill(worker, ref);
+    this.#s.sweepTimer.arm(now);
+  }
+
+  /** The worker runs an attempt of which there is no record: it was not counted, and its end is not recorded. */
+  abandonUnrecorded(
+    worker: Address,
+    job: Job,
+    { task, attempt, elapsedMs }: { task: TaskIndex; attempt: AttemptNumber; elapsedMs: Millis },
+    now: Millis,
+  ): void {
+    const counted = { ...this.#accounting.unreported(job, task, elapsedMs, now), runMs: undefined };
+    this.#remember(worker, { ref: { job: job.number, task, attempt }, counted });
+  }
+
+  #remember(worker: Address, attempt: AbandonedAttempt): void {
+    const attempts = this.#abandoned.get(worker) ?? new Map<string, AbandonedAttempt>();
+    setLatest(this.#abandoned, worker, attempts.set(attemptKey(attempt.ref), attempt), WORKERS_MAX);
+  }
+
+  /** Repeats requests to end running attempts of the job. */
+  repeatFor(job: Job): void {
+    if (!job.cancelling && !job.hasCancelledTasks && !job.hasGangs) return;
+    for (const task of job.tasks.in(TaskState.running))
+      if (job.mustEnd(task)) this.kill(job.tasks.workerOf(task), job.tasks.ref(task));
+  }
+
+  /** Repeats requests to end abandoned attempts at workers that are present. @returns whether there are any */
+  repeatAbandoned(workers: Iterable<Address> = this.#abandoned.keys()): boolean {
+    let hasAny = false;
+    if (this.#abandoned.size === 0) return hasAny;
+    for (const worker of workers) {
+      if (!this.#s.cluster.members.has(worker)) continue;
+      for (const { ref } of this.#abandoned.get(worker)?.values() ?? []) {
+        this.kill(worker, ref);
+        hasAny = true;
+      }
+    }
+    return hasAny;
+  }
+
+  /** The worker has ended the attempt, or (without an end) never started it. */
+  settled(worker: Address, ref: AttemptRef, end: ReportedEnd | undefined, now: Millis): void {
+    const attempts = this.#abandoned.get(worker);
+    const attempt = attempts?.get(attemptKey(ref));
+    if (attempt === undefined) return;
+    attempts!.delete(attemptKey(ref));
+    if (attempts!.size === 0) this.#abandoned.delete(worker);
+    this.#accounting.correct(attempt.counted, end, now);
+  }
+}

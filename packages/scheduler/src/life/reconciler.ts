@@ -1,0 +1,305 @@
+import type { Address, Member, MessageOf, Millis, TaskIndex } from '@goshawk/core';
+import type { Delivery } from '../dispatch/delivery.js';
+import type { Routing } from '../dispatch/routing.js';
+import type { Sampler } from '../dispatch/sampler.js';
+import { type Job, TaskState } from '../job/job.js';
+import { watchDeadline, watchRest, watchTimeLimit } from '../job/job-timers.js';
+import { LOST, LOST_BESIDE } from '../job/outcomes.js';
+import { AssignedBy, attemptKey } from '../job/task-table.js';
+import type { SchedulerState } from '../state.js';
+import type { Endings } from './endings.js';
+import type { Killing } from './killing.js';
+
+type Held = MessageOf<'holding'>['tasks'][number];
+
+/** Workers are audited once in this many retry intervals. */
+const AUDIT_RETRIES = 10;
+/** Starting a job takes as long as reading this many journal records. */
+const STARTED_RECORDS = 5;
+
+/**
+ * Compares the tasks that should be at each worker with the tasks that it reports (`resume`, `holding`), and repairs
+ * each difference:
+ *
+ * - An attempt that only the worker knows is adopted if an earlier incarnation of this scheduler may have started it.
+ *   Otherwise the worker must kill it.
+ * - An attempt that the worker does not hold is sent again: the first message may be lost, or its return.
+ * - A lost worker holds nothing and never will, so its attempts end here.
+ *
+ * A restarted scheduler asks all workers, and starts no task of an old job before all have answered or a lease has
+ * passed. Workers with tasks that have run for long are asked occasionally, and all with tasks when central restarts.
+ */
+export class Reconciler {
+  readonly #s: SchedulerState;
+  readonly #delivery: Delivery;
+  readonly #routing: Routing;
+  readonly #sampler: Sampler;
+  readonly #killing: Killing;
+  readonly #endings: Endings;
+  /** Earlier incarnations, as known to workers. */
+  readonly #previousIncarnations: readonly Address[];
+  /** Workers asked since the start, and those of them that have not answered yet. */
+  readonly #known = new Set<Address>();
+  readonly #unheard = new Set<Address>();
+  /** When the first workers were asked; undefined: not yet. */
+  #since: Millis | undefined;
+  #hasRecovered = false;
+  /** Workers that have not answered the last audit, its number, and its time. */
+  readonly #audited = new Set<Address>();
+  #round = 0;
+  #auditedAt: Millis = Number.NEGATIVE_INFINITY;
+  /** Tasks that started before this time should have reached their workers when these were asked. */
+  #startedBefore: Millis = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    s: SchedulerState,
+    delivery: Delivery,
+    routing: Routing,
+    sampler: Sampler,
+    killing: Killing,
+    endings: Endings,
+  ) {
+    this.#s = s;
+    this.#delivery = delivery;
+    this.#routing = routing;
+    this.#sampler = sampler;
+    this.#killing = killing;
+    this.#endings = endings;
+    this.#previousIncarnations = s.config.inheritance?.previousIncarnations ?? [];
+  }
+
+  // ---- questions
+
+  /** Whether the worker has not answered since the start; its reports may have overtaken the answer. */
+  awaits(worker: Address): boolean {
+    return this.#unheard.has(worker);
+  }
+
+  /** Workers have joined, or returned after they were considered lost. */
+  joined(workers: readonly Member[], now: Millis): void {
+    if (this.#previousIncarnations.length > 0) {
+      for (const { address } of workers) {
+        if (this.#known.has(address)) continue;
+        this.#known.add(address);
+        this.#unheard.add(address);
+        this.#askUnheard(address);
+      }
+      if (workers.length > 0) this.#since ??= now;
+      this.#endIfAllHaveAnswered(now);
+      if (this.#unheard.size > 0) this.#s.sweepTimer.arm(now);
+    }
+    if (this.#killing.repeatAbandoned(workers.map(({ address }) => address))) this.#s.sweepTimer.arm(now);
+  }
+
+  /** Central has restarted and knows no match of its predecessor, so it cannot ask about unconfirmed ones. */
+  centralChanged(now: Millis): void {
+    if (this.#s.cluster.timings.retryMs > 0 && this.#audit(now, now)) this.#s.sweepTimer.arm(now);
+  }
+
+  /**
+   * Repeats unanswered questions, and asks again.
+   *
+   * @param lateMs how late the timer fired
+   * @returns whether to call it again
+   */
+  sweep(lateMs: Millis, now: Millis): boolean {
+    const { leaseMs, retryMs } = this.#s.cluster.timings;
+    for (const worker of this.#unheard) this.#askUnheard(worker);
+    if (this.#since !== undefined) {
+      // A process that was suspended, or too busy to read answers, must not consider workers silent.
+      this.#since += Math.max(0, lateMs);
+      if (now - this.#since > leaseMs) this.#start(now);
+    }
+    const pauseMs = AUDIT_RETRIES * retryMs;
+    const isDue = now - this.#auditedAt >= pauseMs;
+    const areRunning = isDue ? this.#audit(now - pauseMs, now) : this.#running().length > 0;
+    return areRunning || this.#unheard.size > 0;
+  }
+
+  #askUnheard(worker: Address): void {
+    const previousIncarnations = this.#previousIncarnations;
+    this.#s.env.send(worker, { type: 'resume', previousIncarnations, audit: 0 });
+  }
+
+  /** Asks the workers of tasks that started before this time. @returns whether any task counts as running */
+  #audit(startedBefore: Millis, now: Millis): boolean {
+    const running = this.#running();
+    if (running.length === 0) return false;
+    this.#auditedAt = now;
+    this.#startedBefore = startedBefore;
+    this.#round++;
+    this.#audited.clear();
+    for (const { tasks } of running)
+      for (const task of tasks.in(TaskState.running))
+        if (tasks.startedAtOf(task) <= startedBefore) this.#audited.add(tasks.workerOf(task));
+    const previousIncarnations = this.#previousIncarnations;
+    // Sent after delayed messages, which may include the tasks in question.
+    for (const worker of this.#audited)
+      this.#s.ledger.send(worker, { type: 'resume', previousIncarnations, audit: this.#round });
+    return true;
+  }
+
+  #running(): Job[] {
+    return [...this.#s.jobs.active()].filter(({ runningCount }) => runningCount > 0);
+  }
+
+  // ---- answers
+
+  /** A worker has reported which tasks of this scheduler it holds. */
+  holding(from: Address, { tasks, audit }: MessageOf<'holding'>, now: Millis): void {
+    const { cluster, env, jobs } = this.#s;
+    // No message would report the loss of a worker that is gone.
+    if (!cluster.members.isGone(from)) {
+      cluster.members.met(from, now);
+      for (const held of tasks) {
+        const { job: number, task, attempt } = held;
+        const job = jobs.byNumber(number);
+        if (job !== undefined && this.#accepts(job, held, from, now)) continue;
+        // A settled task does not remember the number of its attempt.
+        const isKnown = job !== undefined && task < job.taskCount && !job.tasks.isSettled(task);
+        if (isKnown && attempt > job.tasks.attemptOf(task))
+          this.#killing.abandonUnrecorded(from, job, held, now);
+        env.send(from, { type: 'cancelTask', job: number, task, attempt });
+      }
+      this.#unheard.delete(from);
+      this.#endIfAllHaveAnswered(now);
+    }
+    this.#s.sweepTimer.arm(now);
+    // An answer to an earlier audit says nothing about tasks sent since.
+    if (audit !== this.#round || !this.#audited.delete(from)) return;
+    const held = new Set(tasks.map(attemptKey));
+    // If the worker returned it, it repeats that.
+    for (const job of jobs.at(from))
+      for (const task of jobs.tasksAt(from, job))
+        if (this.#shouldHold(job, task) && !held.has(attemptKey(job.tasks.ref(task))))
+          this.#delivery.send(job, task);
+  }
+
+  #shouldHold({ tasks }: Job, task: TaskIndex): boolean {
+    return tasks.stateOf(task) === TaskState.running && tasks.startedAtOf(task) <= this.#startedBefore;
+  }
+
+  /** @returns false if the attempt must end: it has ended here, runs elsewhere, was cancelled, or was never recorded */
+  #accepts(job: Job, { task, attempt, elapsedMs, match = 0 }: Held, from: Address, now: Millis): boolean {
+    const { tasks } = job;
+    if (task >= job.taskCount || job.hasEnded || tasks.isFinal(task) || job.mustEnd(task)) return false;
+    if (tasks.isRunning(task, attempt, from)) return true;
+    // A gang starts as a whole, without members of an earlier attempt.
+    if (job.gangStageOf(task) !== undefined && !job.isRecovering) return false;
+    // The attempt is outdated: a later one exists or has ended.
+    if (!tasks.hasFormer || attempt <= tasks.attemptOf(task)) return false;
+    // Bindings by this incarnation take precedence.
+    const isRunning = tasks.stateOf(task) === TaskState.running;
+    const mayStart = tasks.stateOf(task) === TaskState.waiting || job.resting.has(task);
+    if (isRunning ? !job.isRecovering : !mayStart) return false;
+    if (isRunning) this.#s.env.send(tasks.workerOf(task), { type: 'cancelTask', ...tasks.ref(task) });
+    else job.set(task, TaskState.running);
+    job.history.counted(task);
+    tasks.setAttempt(task, attempt);
+    // Central may preempt tasks that it matched.
+    const by = match > 0 ? AssignedBy.match : AssignedBy.resumed;
+    tasks.assign(task, from, { by, number: match }, now - elapsedMs);
+    job.startedAt(now - elapsedMs);
+    watchTimeLimit(job, this.#s.env);
+    return true;
+  }
+
+  #endIfAllHaveAnswered(now: Millis): void {
+    if (this.#since !== undefined && this.#unheard.size === 0) this.#start(now);
+  }
+
+  /** All workers have answered or had time to: tasks of old jobs that no worker holds may start. */
+  #start(now: Millis): void {
+    if (this.#hasRecovered) return;
+    this.#hasRecovered = true;
+    this.#s.pieces.begin(this.#startRecovered(), now);
+  }
+
+  *#startRecovered(): Iterable<number> {
+    for (const job of this.#s.jobs.active()) {
+      if (!job.isRecovering) continue;
+      job.isRecovering = false;
+      const { now } = this.#s.pieces;
+      this.#sampler.resume(job, now);
+      this.#endings.breakPartialGangs(job, now);
+      this.#routing.findAll(job, now);
+      watchDeadline(job, this.#s.cluster.policy, this.#s.env);
+      watchTimeLimit(job, this.#s.env);
+      watchRest(job, this.#s.env);
+      yield STARTED_RECORDS;
+    }
+  }
+
+  // ---- lost workers
+
+  /**
+   * The workers hold nothing and will not answer. A task that ran alone is blamed; otherwise all running tasks are.
+   *
+   * @param silentMs how long ago the workers were last heard, if central has reported that
+   */
+  lost(workers: ReadonlySet<Address>, silentMs: ReadonlyMap<Address, Millis>, now: Millis): void {
+    this.#endTasksOf(workers, silentMs, now);
+    for (const worker of workers)
+      for (const set of [this.#unheard, this.#known, this.#audited]) set.delete(worker);
+    this.#endIfAllHaveAnswered(now);
+  }
+
+  #endTasksOf(workers: ReadonlySet<Address>, silentMs: ReadonlyMap<Address, Millis>, now: Millis): void {
+    const lost = this.#tasksAt(workers);
+    const suspects = suspectsOf(lost, this.#s.cluster.timings.leaseMs, now);
+    for (const { job, task, worker } of lost) {
+      // The task ended when its job was given up.
+      if (job.tasks.isFinal(task) || job.tasks.workerOf(task) !== worker) continue;
+      if (job.tasks.stateOf(task) === TaskState.placed) {
+        this.#endings.declined(job, task, now);
+        continue;
+      }
+      const { program } = job.history;
+      if (program !== undefined) job.history.shareCrashes(this.#s.crashes.of(program));
+      const others = suspects.get(worker);
+      const isBeside = others !== undefined && !others.has(attemptKey(job.tasks.ref(task)));
+      const outcome = job.gangStageOf(task)?.gang?.broken ?? (isBeside ? LOST_BESIDE : LOST);
+      // A killed worker reports no end; its last sign of life bounds the run.
+      const runMs = Math.max(0, now - job.tasks.startedAtOf(task) - (silentMs.get(worker) ?? 0));
+      this.#killing.abandon(job, task, runMs, now);
+      const end = { task, outcome, runMs, place: undefined };
+      this.#endings.writeDown(job, end, now);
+      this.#endings.ended(job, end, now);
+    }
+  }
+
+  #tasksAt(workers: ReadonlySet<Address>): LostTask[] {
+    const { jobs } = this.#s;
+    const lost: LostTask[] = [];
+    const workersOf = new Map<Job, number>();
+    for (const worker of workers)
+      for (const job of jobs.at(worker)) {
+        const tasks = jobs.tasksAt(worker, job);
+        for (const task of tasks) lost.push({ job, task, worker });
+        const hasRun = tasks.some((task) => job.tasks.stateOf(task) === TaskState.running);
+        if (hasRun && !job.cancelling) workersOf.set(job, (workersOf.get(job) ?? 0) + 1);
+      }
+    // A gang loses all its workers at once, and cannot run one task at a time.
+    for (const [job, count] of workersOf) if (!job.hasGangs) job.history.workersLost(count);
+    return lost.sort((one, other) => one.job.number - other.job.number || one.task - other.task);
+  }
+}
+
+interface LostTask {
+  readonly job: Job;
+  readonly task: TaskIndex;
+  readonly worker: Address;
+}
+
+/** The attempts that ran alone, by worker. */
+function suspectsOf(lost: readonly LostTask[], leaseMs: Millis, now: Millis): Map<Address, Set<string>> {
+  const suspects = new Map<Address, Set<string>>();
+  for (const { job, task, worker } of lost) {
+    const runMs = now - job.tasks.startedAtOf(task);
+    if (job.tasks.stateOf(task) !== TaskState.running) continue;
+    if (job.history.blame?.isApart(task, job.tasks.attemptOf(task), runMs, leaseMs) !== true) continue;
+    const there = suspects.get(worker) ?? new Set();
+    suspects.set(worker, there.add(attemptKey(job.tasks.ref(task))));
+  }
+  return suspects;
+}
