@@ -153,7 +153,8 @@ Module.prototype._compile = function (code, name, ...rest) {
   const changed = code
     .replace(/version !== ${PROTOCOL_VERSION}\\b/, 'version !== ${PROTOCOL_VERSION - 1}')
     .replace(/speaks version ${PROTOCOL_VERSION}\\b/, 'speaks version ${PROTOCOL_VERSION - 1}')
-    .replace(/\\b${PROTOCOL_VERSION}(,\\s*target,\\s*sender)/, '${PROTOCOL_VERSION - 1}$1');
+    .replace(/\\b${PROTOCOL_VERSION}(,\\s*target,\\s*sender)/, '${PROTOCOL_VERSION - 1}$1')
+    .replace(/\\b${PROTOCOL_VERSION}(,\\s*"\\*",\\s*incarnation)/, '${PROTOCOL_VERSION - 1}$1');
   return compile.call(this, changed, name, ...rest);
 };
 `,

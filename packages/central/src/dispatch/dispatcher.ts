@@ -557,6 +557,7 @@ export class Dispatcher {
   }
 
   *#waitingStages(): Iterable<BookedStage> {
-    for (const job of this.books.jobs) yield* waitingStages(job);
+    for (const job of this.books.everyJob())
+      for (const stage of job.allStages) if (stage.waiting > 0) yield stage;
   }
 }

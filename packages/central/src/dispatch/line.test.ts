@@ -1,6 +1,6 @@
 import { type Address, LIMITS } from '@goshawk/core';
 import { addPapers } from '@goshawk/papers';
-import { ClusterBooks, makePolicy, type StageFacts } from '@goshawk/policies';
+import { type CentralPolicy, ClusterBooks, makePolicy, type StageFacts } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { WaitingLine } from './line.js';
 
@@ -34,6 +34,36 @@ test('a task that no worker can run is ahead of no other', () => {
   expect(line.of(last, 10).needs[0]!.ahead).toMatchObject({ jobs: 3 });
   books.setOpen(books.addWorker(1 as Address, books.names.capacityOf(1, {})), true);
   expect(line.of(last, 10).needs[0]!.ahead).toMatchObject({ jobs: 1, tasks: 1 });
+});
+
+test('the place among very many jobs is estimated from a bounded number of them', () => {
+  const books = new ClusterBooks();
+  let compared = 0;
+  const line = new WaitingLine(books, {
+    line: () => ({
+      kindOf: () => 'short',
+      comesBefore(one, other) {
+        compared++;
+        return one.job.arrivedAt < other.job.arrivedAt;
+      },
+      keptFor: () => 0,
+      longRunning: 0,
+      longLimit: 1,
+    }),
+  } as Partial<CentralPolicy> as CentralPolicy);
+  const facts = { demand: books.names.demandOf({}), estimateMs: 1_000 };
+  const jobs = Array.from({ length: 25_000 }, (_, number) => {
+    const job = books.declare(900 as Address, number, { arrivedAt: number, tasks: 1 });
+    books.setWaiting(books.stage(job, 0, facts), 1, 0);
+    return job;
+  });
+  const aheadOf = (number: number) => line.of(jobs[number], 0).needs[0]!.ahead;
+  expect(aheadOf(20_000)).toMatchObject({
+    jobs: expect.closeTo(20_000, -1),
+    workMs: expect.closeTo(2e7, -4),
+  });
+  expect(compared).toBeLessThanOrEqual(10_000);
+  expect(aheadOf(0)).toEqual({ jobs: 0, tasks: 0, workMs: 0 });
 });
 
 test('waits of jobs without an estimate are ignored once there are enough others', () => {

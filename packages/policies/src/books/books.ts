@@ -76,6 +76,17 @@ export class ClusterBooks implements ClusterView {
     return [...this.#ownersWithJobs].flatMap(({ jobs }) => [...jobs.values()]);
   }
 
+  /** All jobs without a copy of the list, for readers: the books must not change meanwhile. */
+  *everyJob(): Iterable<BookedJob> {
+    for (const { jobs } of this.#ownersWithJobs) yield* jobs.values();
+  }
+
+  get jobCount(): number {
+    let count = 0;
+    for (const { jobs } of this.#ownersWithJobs) count += jobs.size;
+    return count;
+  }
+
   /** Tasks that may start and have no worker. */
   get waitingTasks(): number {
     return this.#waitingTasks;
