@@ -12,24 +12,25 @@ import { existsSync, readFileSync } from 'node:fs';
 import { table } from './bench-report.js';
 import { type MeasuredTable, measurementFile, writeMeasurement } from './measurement.js';
 import { Folder, fail, readOptions } from './script.js';
-import { measureNeeds } from './worlds/needs.js';
 import { ALONE, WORLDS } from './worlds/rows.js';
 import { type Measured, measureWorld } from './worlds/run.js';
+import { BACKLOGS, measureTurn } from './worlds/turns.js';
 
 const options = readOptions({ only: [''], seeds: 5, write: false });
-const NEEDS = '10,000 needs';
+const TURNS = BACKLOGS.map(({ name }) => name);
 const isAsked = (name: string): boolean =>
   options.only.some((beginning) => name.replaceAll(',', '').startsWith(beginning));
 const worlds = WORLDS.filter(({ name }) => isAsked(name));
-if (worlds.length === 0 && !isAsked(NEEDS))
+const backlogs = BACKLOGS.filter(({ name }) => isAsked(name));
+if (worlds.length + backlogs.length === 0)
   fail(
-    `no workload has this prefix; the workloads are ${[...WORLDS.map(({ name }) => name), NEEDS].join('; ')}`,
+    `no workload has this prefix; the workloads are ${[...WORLDS.map(({ name }) => name), ...TURNS].join('; ')}`,
   );
 
 using folder = new Folder('worlds');
 const measured: Measured[] = [];
 for (const world of worlds) measured.push(...(await measureWorld(world, options.seeds, folder.path)));
-if (isAsked(NEEDS)) measured.push(measureNeeds());
+for (const backlog of backlogs) measured.push(measureTurn(backlog));
 
 const FILE = measurementFile('worlds');
 const specialists = new Set(WORLDS.flatMap((world) => world.specialists.map((each) => each.split(':')[0]!)));
@@ -38,7 +39,7 @@ const columns = ['world', 'statistic', 'seeds', ...POLICIES, 'bound', 'holds'];
 const rows = measured.map((row) => [
   row.world,
   row.statistic,
-  row.world === NEEDS ? 1 : options.seeds,
+  TURNS.includes(row.world) ? 1 : options.seeds,
   ...POLICIES.map((policy) => (row.values.has(policy) ? Number(row.values.get(policy)!.toPrecision(4)) : '')),
   boundOf(row),
   row.holds ? 'yes' : `no: ${(row.values.get('goshawk')! / row.limit).toPrecision(3)} of it`,
@@ -52,7 +53,7 @@ if (options.write) {
     title: 'Workloads of other policies',
     what:
       'The default policy compared with policies designed for one workload: medians over seeds of generator and simulator, with ' +
-      'known run times. Empty: not run. Goshawk must keep the bound; in the row `10,000 needs` it is processor time.',
+      'known run times. Empty: not run. Goshawk must keep the bound; in the last rows it is processor time.',
     commands: ['npm run bench -- worlds --write'],
     tables: [{ columns, rows: merged(rows) }],
   });
@@ -71,7 +72,7 @@ function merged(now: MeasuredTable['rows']): MeasuredTable['rows'] {
   const kept = before?.columns.join() === columns.join() ? before.rows : [];
   const again = new Set(now.map(([world]) => world));
   const all = [...kept.filter(([world]) => !again.has(world!)), ...now];
-  return [...WORLDS.map(({ name }) => name), NEEDS].flatMap((name) =>
+  return [...WORLDS.map(({ name }) => name), ...TURNS].flatMap((name) =>
     all.filter(([world]) => world === name),
   );
 }

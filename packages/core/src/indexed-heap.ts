@@ -71,16 +71,21 @@ export class IndexedHeap {
     return this.#ids.subarray(0, this.#size);
   }
 
-  /** All ids by key, equal keys in no particular order. The heap must not change meanwhile. */
+  /** All ids in order. The heap must not change meanwhile. */
   *inOrder(): Iterable<number> {
     // Positions whose parents were already returned.
-    const next = new IndexedHeap();
-    if (this.#size > 0) next.set(0, this.#keys[0]!);
+    const ranks: number[] = [];
+    const next = new IndexedHeap(ranks);
+    const add = (place: number): void => {
+      const id = this.#ids[place]!;
+      ranks[place] = this.#ranks === undefined ? id : this.#ranks[id]!;
+      next.set(place, this.#keys[place]!);
+    };
+    if (this.#size > 0) add(0);
     while (next.size > 0) {
       const place = next.top();
       next.delete(place);
-      for (let child = 2 * place + 1; child <= 2 * place + 2 && child < this.#size; child++)
-        next.set(child, this.#keys[child]!);
+      for (let child = 2 * place + 1; child <= 2 * place + 2 && child < this.#size; child++) add(child);
       yield this.#ids[place]!;
     }
   }

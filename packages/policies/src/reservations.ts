@@ -1,5 +1,4 @@
 import { addVector, drawIndex, fitsIn, type Millis, type Vector } from '@goshawk/core';
-import { dominantShare } from './amounts.js';
 import type { RunView, StageView, WorkerView } from './contract.js';
 import { fitsEver, togetherOf } from './fitting.js';
 
@@ -74,6 +73,11 @@ export class Reservations {
 
   of(stage: StageView): Reservation | undefined {
     return this.#all.length === 0 ? undefined : this.#all.find((each) => each.stage === stage);
+  }
+
+  /** The reservation of the stage in the last plan. */
+  before(stage: StageView): Reservation | undefined {
+    return this.#before.get(stage);
   }
 
   at(worker: WorkerView): Reservation | undefined {
@@ -179,13 +183,6 @@ export class Reservations {
   forced(stage: StageView, counts: ReadonlyMap<WorkerView, number>, now: Millis): Reservation {
     this.#endsAtWorkers.clear();
     return { stage, at: now, rooms: this.#rooms(stage, counts, now, now), isForced: true };
-  }
-
-  /** Upper bound of the share of the cluster that the reservation leaves idle: the dominant shares of what is free there. */
-  idleShare({ stage: { demand }, rooms }: Reservation, capacity: Vector): number {
-    let idle = 0;
-    for (const { free } of rooms.keys()) idle += dominantShare(free.slice(0, demand.length), capacity);
-    return idle;
   }
 
   #endsBefore(stage: StageView, { at }: Reservation, now: Millis): boolean {

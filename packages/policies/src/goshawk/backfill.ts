@@ -1,12 +1,12 @@
 import type { Millis } from '@goshawk/core';
+import { dominantShare } from '../amounts.js';
 import type { Beliefs } from '../beliefs.js';
-import type { ClusterView, Draft, PolicyContext, StageView } from '../contract.js';
-import { togetherOf } from '../fitting.js';
-import { type FreeWorkers, isDemanding } from '../free-workers.js';
+import type { ClusterView, Draft, PolicyContext, StageView, WorkerView } from '../contract.js';
+import { hasRoom, togetherOf } from '../fitting.js';
+import type { FreeWorkers } from '../free-workers.js';
 import { RESERVATIONS_MAX, type Reservation, type Reservations, sampleOf } from '../reservations.js';
 import type { Gangs } from './gangs.js';
 import type { Limits } from './limits.js';
-import type { WaitingNeeds } from './line.js';
 import type { Queue } from './queue.js';
 import type { Waiting } from './waiting.js';
 
@@ -51,13 +51,12 @@ export class Backfill {
     if (stuck.length === 0) return;
     const workers = [...cluster.workers];
     for (const stage of stuck) {
-      const reservation = this.#reservations.placeFor(
-        stage,
-        togetherOf(stage) > 1 ? workers : sampleOf(workers, this.#context),
-        now,
-      );
+      const candidates = togetherOf(stage) > 1 ? workers : sampleOf(workers, this.#context);
+      const isNearLatest = this.#queue.isNearLatest(stage, now);
+      if (!isNearLatest && !this.#mayBeWorth(stage, candidates, now)) continue;
+      const reservation = this.#reservations.placeFor(stage, candidates, now);
       if (reservation === undefined) continue;
-      if (!this.#queue.isNearLatest(stage, now) && !this.#isWorth(reservation, now)) continue;
+      if (!isNearLatest && !this.#isWorth(reservation, now)) continue;
       this.#reservations.add(reservation);
       draft.expect(stage.job, Math.max(now + 1, reservation.at), nameOf(reservation));
     }
@@ -70,12 +69,9 @@ export class Backfill {
   #stuck(now: Millis): readonly StageView[] {
     const stuck: StageView[] = [];
     // If all needs are equal and no CPU is free, a reservation could only cover the next free slot anyway.
-    const isPlain = this.#waiting.needs.size === 1 && this.#free.withCpu === 0;
-    const mayReserve = (needs: WaitingNeeds): boolean =>
-      needs.together > 1 || (!isPlain && isDemanding(needs.of));
-    if (!this.#waiting.hasNeeds(mayReserve)) return stuck;
+    if (this.#waiting.onlyNeeds?.together === 1 && this.#free.withCpu === 0) return stuck;
     const kinds = this.#limits.runnableKinds(now);
-    for (const { stage, needs } of this.#waiting.firstOfNeeds(kinds, CONTENDERS_MAX, mayReserve)) {
+    for (const { stage, needs } of this.#waiting.firstReservable(kinds, CONTENDERS_MAX)) {
       if (stuck.length === RESERVATIONS_MAX) break;
       if (!this.#hasWaited(stage, now) && !this.#queue.isNearLatest(stage, now)) continue;
       if (this.#reservations.of(stage) !== undefined) continue;
@@ -92,10 +88,22 @@ export class Backfill {
   }
 
   /** Whether the stage has waited longer than the idle room would delay all waiting jobs together. */
-  #isWorth(reservation: Reservation, now: Millis): boolean {
-    const { stage, at } = reservation;
-    const idle = this.#reservations.idleShare(reservation, this.#queue.capacity);
+  #isWorth({ stage, at, rooms }: Reservation, now: Millis): boolean {
+    let idle = 0;
+    for (const worker of rooms.keys()) idle += this.#idleAt(worker, stage);
     return now - stage.waitsSince >= this.#queue.size ** 2 * idle * (at - now);
+  }
+
+  /** A quick test that only excludes reservations that are not worth it: they last for a millisecond or more. */
+  #mayBeWorth(stage: StageView, workers: readonly WorkerView[], now: Millis): boolean {
+    if (this.#reservations.before(stage) !== undefined) return true;
+    const most = (now - stage.waitsSince) / this.#queue.size ** 2;
+    return workers.some((worker) => this.#idleAt(worker, stage) <= most || hasRoom(stage.needs, worker));
+  }
+
+  /** Upper bound of the share of the cluster that a reservation leaves idle there. */
+  #idleAt({ free }: WorkerView, { demand }: StageView): number {
+    return dominantShare(free.slice(0, demand.length), this.#queue.capacity);
   }
 }
 

@@ -3,7 +3,7 @@ import type { WorkerView } from '../contract.js';
 import { hasRoom } from '../fitting.js';
 import { KINDS } from './kinds.js';
 import type { Limits } from './limits.js';
-import type { WaitingNeeds } from './line.js';
+import type { UserLines, WaitingNeeds } from './line.js';
 import { CANDIDATES_MAX } from './placement.js';
 import type { Waiting } from './waiting.js';
 
@@ -34,10 +34,10 @@ export class Blocked {
   /**
    * Retries blocked needs on workers that have more room: the first hundred in order.
    *
-   * @returns whether there are more
+   * @returns undefined if there are no more
    */
-  retry(now: Millis): boolean {
-    if (this.#roomier.size === 0 || !this.#waiting.hasBlocked) return false;
+  retry(now: Millis): More | undefined {
+    if (this.#roomier.size === 0 || !this.#waiting.hasBlocked) return undefined;
     const mayRun = this.#limits.runnableKinds(now);
     const workers = [...this.#roomier].filter(({ open }) => open);
     // The largest free amount of each resource at any of these workers.
@@ -46,11 +46,16 @@ export class Blocked {
       for (const [index, amount] of free.entries()) room[index] = Math.max(room[index] ?? 0, amount);
     const fits = ({ of }: WaitingNeeds): boolean => workers.some((worker) => hasRoom(of, worker));
     // A kind at its limit may run when the limit rises, which no change of room announces.
-    const heldBack = KINDS.filter((kind) => !mayRun.has(kind));
-    const held =
-      heldBack.length === 0 ? [] : this.#waiting.firstBlocked(heldBack, Number.POSITIVE_INFINITY, room, fits);
+    const heldBack = KINDS.filter((kind) => !mayRun.includes(kind));
+    const held = this.#waiting.firstBlocked(heldBack, Number.POSITIVE_INFINITY, room, fits);
     const first = this.#waiting.firstBlocked(mayRun, CANDIDATES_MAX, room, fits);
-    for (const { needs } of [...held, ...first]) this.#waiting.block(needs, false);
-    return first.length === CANDIDATES_MAX;
+    for (const { line, needs } of [...held.contenders, ...first.contenders]) this.#waiting.open(line, needs);
+    return first.contenders.length === CANDIDATES_MAX ? { before: first.next } : undefined;
   }
+}
+
+/** More blocked needs may fit. */
+export interface More {
+  /** The first user none of whose blocked needs were retried; undefined: none. */
+  readonly before: UserLines | undefined;
 }

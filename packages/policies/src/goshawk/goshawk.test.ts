@@ -210,6 +210,23 @@ describe('users', () => {
     expect(byUser()).toEqual([4, 4]);
   });
 
+  test('have equal shares of room that is freed at once, however many different demands each has waiting', () => {
+    const bench = new PolicyBench('goshawk', 1, { slots: 400, capacity: { cpu: 200 } });
+    bench.need(1, { user: 'zoe', demand: { cpu: 200 } });
+    for (let job = 0; job < 150; job++) {
+      bench.say(1_000 + job, { user: 'ann', demand: { cpu: 1 + job / 1_000 } });
+      bench.say(2_000 + job, { user: 'ben', demand: { cpu: 1.2 + job / 1_000 } });
+    }
+    bench.settle();
+    expect(bench.busy).toBe(1);
+    bench.end(1);
+    const cpus = { ann: 0, ben: 0 };
+    for (const { stage } of bench.worker(0).runs)
+      cpus[stage.job.user as keyof typeof cpus] += stage.demand[bench.books.names.indexOf('cpu')]! / 1_000;
+    expect(cpus.ann + cpus.ben).toBeGreaterThan(198);
+    expect(Math.abs(cpus.ann - cpus.ben)).toBeLessThan(2.5);
+  });
+
   test('have shares in proportion to their weights', () => {
     const bench = cluster(12);
     const say = bench.books.declare.bind(bench.books);

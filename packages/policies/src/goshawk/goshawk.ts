@@ -135,15 +135,16 @@ export class Goshawk implements CentralPolicy {
     this.#queue.reorder(now);
     this.#deadlines.startHeld(draft, now);
     this.#deadlines.serve(cluster, draft, now);
-    let hasMore = this.#blocked.retry(now);
+    let more = this.#blocked.retry(now);
     // Reserve before starting anything, or newly freed room would be taken bit by bit.
     this.#backfill.reserve(cluster, draft, now);
-    for (;;) {
+    while (more !== undefined) {
       const starts = this.#starting.count;
-      this.#serving.serve(draft, now);
-      if (!hasMore || this.#starting.count === starts) break;
-      hasMore = this.#blocked.retry(now);
+      this.#serving.serve(draft, now, more.before);
+      if (this.#starting.count === starts) break;
+      more = this.#blocked.retry(now);
     }
+    if (more === undefined || more.before !== undefined) this.#serving.serve(draft, now);
   }
 
   line(now: Millis): QueueLine {
@@ -190,6 +191,7 @@ export class Goshawk implements CentralPolicy {
         () => `a place is reserved for stage ${stage.id}, which does not wait`,
       );
     this.#shares.check(cluster);
+    this.#waiting.check();
   }
 
   #opened(worker: WorkerView, open: boolean): void {

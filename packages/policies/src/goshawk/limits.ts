@@ -64,8 +64,13 @@ export class Limits {
     return kind === 'small' && small + Math.max(0, long - limit) < this.#units - limit;
   }
 
-  runnableKinds(now: Millis): ReadonlySet<Kind> {
-    return new Set(KINDS.filter((kind) => this.mayRun(kind, now)));
+  runnableKinds(now: Millis): readonly Kind[] {
+    return KINDS.filter((kind) => this.mayRun(kind, now));
+  }
+
+  /** The kinds of stages that may fit and may run. */
+  servedKinds(now: Millis): Kind[] {
+    return KINDS.filter((kind) => this.#waiting.hasOpen(kind) && this.mayRun(kind, now));
   }
 
   kindOf(stage: StageView, now: Millis): Kind {
@@ -97,11 +102,7 @@ export class Limits {
 
   /** Whether some waiting tasks are above a limit. */
   #areBinding(now: Millis): boolean {
-    return KINDS.some((kind) => {
-      if (this.mayRun(kind, now)) return false;
-      for (const { lines } of this.#waiting.users.values()) if (!lines[kind].isEmpty) return true;
-      return false;
-    });
+    return KINDS.some((kind) => this.#waiting.hasOpen(kind) && !this.mayRun(kind, now));
   }
 
   // ---- running tasks

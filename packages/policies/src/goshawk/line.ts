@@ -1,9 +1,39 @@
 import { fitsIn, IndexedHeap, type Needs, type Vector } from '@goshawk/core';
 import type { StageView } from '../contract.js';
+import { isDemanding } from '../free-workers.js';
 import { StageOrder } from '../stage-order.js';
+import type { Kind } from './kinds.js';
+
+/** A user with waiting or running tasks. */
+export class UserLines {
+  readonly name: string;
+  /** Small and dense; reused once the user has no tasks. */
+  readonly id: number;
+  /** Order of arrival. */
+  readonly rank: number;
+  readonly lines: Partial<Record<Kind, Line>> = {};
+  weight = 1;
+  /** Sum of the dominant shares of running tasks. */
+  used = 0;
+  /** Number of runs charged to the user. */
+  runs = 0;
+  /** Number of waiting stages. */
+  waiting = 0;
+
+  constructor(name: string, id: number, rank: number) {
+    this.name = name;
+    this.id = id;
+    this.rank = rank;
+  }
+
+  /** The user's usage relative to its fair share; the lowest goes first. */
+  get share(): number {
+    return this.used / this.weight;
+  }
+}
 
 /** Demands that are equal within a factor per resource. */
-interface SizeClass {
+export interface SizeClass {
   readonly key: string;
   /** Lower bound of the demands in the class. */
   readonly least: Vector;
@@ -20,18 +50,62 @@ function sizeOf(demand: Vector): SizeClass {
 }
 
 /** Needs of waiting stages; those of gangs with different numbers of tasks differ. */
-export interface WaitingNeeds {
-  /** Small and dense; reused once no stage with these needs waits. */
-  readonly id: number;
+export class WaitingNeeds {
   readonly of: Needs;
-  /** Set once the needs have been blocked. */
-  size: SizeClass | undefined;
   /** Number of tasks that must start together; 1: each may start alone. */
   readonly together: number;
-  /** No worker has room; blocked until some worker has more than before. */
+  /** Breaks ties between equal keys. Small and dense; reused once no stage with these needs waits. */
+  readonly id: number;
+  /** No worker has room for those that were tried last, so new stages wait until some worker has more than before. */
+  isBlocked = false;
+  /** Number of lines with a waiting stage with these needs. */
+  lines = 0;
+  /** The lines in which they are not blocked. */
+  readonly open = new Set<Line>();
+  #size: SizeClass | undefined;
+
+  constructor(id: number, of: Needs, together: number) {
+    this.id = id;
+    this.of = of;
+    this.together = together;
+  }
+
+  get size(): SizeClass {
+    this.#size ??= sizeOf(this.of.demand);
+    return this.#size;
+  }
+
+  /** Whether a reservation may help: such tasks do not fit into every free place. */
+  get isReservable(): boolean {
+    return this.together > 1 || isDemanding(this.of);
+  }
+}
+
+/** The stages of a line with equal needs. */
+interface NeedsQueue {
+  readonly needs: WaitingNeeds;
+  readonly order: StageOrder;
+  /** Small and dense in the line. */
+  readonly slot: number;
   isBlocked: boolean;
-  /** Lines with a waiting stage with these needs. */
-  readonly lines: Line[];
+}
+
+/** Queues of a line by the key of their first stage. */
+class Heads {
+  readonly #queues: readonly (NeedsQueue | undefined)[];
+  readonly heap: IndexedHeap;
+
+  constructor(queues: readonly (NeedsQueue | undefined)[], ranks: readonly number[]) {
+    this.#queues = queues;
+    this.heap = new IndexedHeap(ranks);
+  }
+
+  *inOrder(line: Line): Iterable<Contender> {
+    for (const slot of this.heap.inOrder()) {
+      const { needs, order } = this.#queues[slot]!;
+      yield { line, needs, stage: order.first()!, key: order.firstKey };
+    }
+  }
 }
 
 /**
@@ -39,131 +113,193 @@ export interface WaitingNeeds {
  * nowhere can be skipped together.
  */
 export class Line {
-  readonly #queues: ({ readonly needs: WaitingNeeds; readonly order: StageOrder } | undefined)[] = [];
-  /** Needs that are not blocked, by the key of their first stage. */
-  readonly #heads = new IndexedHeap();
-  /** Blocked needs by the same key, grouped by size class. */
-  readonly #blocked = new Map<string, { readonly size: SizeClass; readonly heads: IndexedHeap }>();
-  readonly #touched = new Set<WaitingNeeds>();
+  readonly user: UserLines;
+  readonly kind: Kind;
+  readonly #queueOf = new Map<WaitingNeeds, NeedsQueue>();
+  readonly #queues: (NeedsQueue | undefined)[] = [];
+  /** Ids of the needs, by slot. */
+  readonly #ranks: number[] = [];
+  readonly #freeSlots: number[] = [];
+  /** Queues that are not blocked. */
+  readonly #open = new Heads(this.#queues, this.#ranks);
+  /** Blocked queues by size class. */
+  readonly #blocked = new Map<string, { readonly size: SizeClass; readonly heads: Heads }>();
+  readonly #touched = new Set<NeedsQueue>();
+  /** Number of queues whose needs are reservable. */
+  #reservable = 0;
+
+  constructor(user: UserLines, kind: Kind) {
+    this.user = user;
+    this.kind = kind;
+  }
 
   /** Whether no stage waits that may fit. */
   get isEmpty(): boolean {
-    return this.#heads.size === 0;
+    return this.#open.heap.size === 0;
+  }
+
+  /** Whether a reservation may help some stage. */
+  get isReservable(): boolean {
+    return this.#reservable > 0;
+  }
+
+  /** Size classes with stages that are or were blocked. */
+  get blockedSizes(): Iterable<string> {
+    return this.#blocked.keys();
+  }
+
+  hasBlocked({ key }: SizeClass): boolean {
+    return (this.#blocked.get(key)?.heads.heap.size ?? 0) > 0;
   }
 
   /** Infinity if no stage waits that may fit. */
   get firstKey(): number {
-    return this.#heads.topKey();
+    return this.#open.heap.topKey();
   }
 
   first(): StageView | undefined {
-    return this.#heads.size === 0 ? undefined : this.#queues[this.#heads.top()]!.order.first();
+    const { heap } = this.#open;
+    return heap.size === 0 ? undefined : this.#queues[heap.top()]!.order.first();
   }
 
   set(stage: StageView, needs: WaitingNeeds, key: number): void {
-    let queue = this.#queues[needs.id];
+    let queue = this.#queueOf.get(needs);
     if (queue === undefined) {
-      queue = { needs, order: new StageOrder() };
-      this.#queues[needs.id] = queue;
-      needs.lines.push(this);
+      const slot = this.#freeSlots.pop() ?? this.#queues.length;
+      queue = { needs, order: new StageOrder(), slot, isBlocked: needs.isBlocked };
+      this.#queues[slot] = queue;
+      this.#ranks[slot] = needs.id;
+      this.#queueOf.set(needs, queue);
+      needs.lines++;
+      if (!queue.isBlocked) needs.open.add(this);
+      if (needs.isReservable) this.#reservable++;
     }
     queue.order.set(stage, key);
-    this.refresh(needs);
+    this.#refresh(queue);
   }
 
   delete(stage: StageView, needs: WaitingNeeds): void {
-    const queue = this.#queues[needs.id];
+    const queue = this.#queueOf.get(needs);
     if (queue === undefined) return;
     queue.order.delete(stage);
-    if (queue.order.total === 0) {
-      this.#queues[needs.id] = undefined;
-      needs.lines.splice(needs.lines.indexOf(this), 1);
+    this.#refresh(queue);
+    if (queue.order.total > 0) return;
+    if (this.#blocked.size > 0 && !this.hasBlocked(needs.size)) this.#blocked.delete(needs.size.key);
+    this.#queues[queue.slot] = undefined;
+    this.#freeSlots.push(queue.slot);
+    this.#queueOf.delete(needs);
+    this.#touched.delete(queue);
+    needs.lines--;
+    needs.open.delete(this);
+    if (needs.isReservable) this.#reservable--;
+  }
+
+  /** First stages of needs that are not blocked. */
+  get openHeads(): Iterable<Contender> {
+    return this.#open.inOrder(this);
+  }
+
+  /** First stages of blocked needs, by size class. @param room only classes that may fit into it; default: all */
+  blockedHeads(room?: Vector): Iterable<Contender>[] {
+    const heads: Iterable<Contender>[] = [];
+    for (const each of this.#blocked.values()) {
+      if (each.heads.heap.size === 0 || (room !== undefined && !fitsIn(each.size.least, room))) continue;
+      heads.push(each.heads.inOrder(this));
     }
-    this.refresh(needs);
-  }
-
-  /** The first stage of each accepted need, in order, up to a limit. */
-  firstOpen(most: number, accepts: (needs: WaitingNeeds) => boolean): Contender[] {
-    return this.#firstOf(this.#heads, most, accepts);
-  }
-
-  /**
-   * Like `firstOpen` for blocked needs: up to a limit per size class, in no particular order.
-   *
-   * @param room only needs that fit into it; default: all
-   */
-  firstBlocked(
-    most: number,
-    room: Vector | undefined,
-    accepts: (needs: WaitingNeeds) => boolean,
-  ): Contender[] {
-    const found: Contender[] = [];
-    for (const { size, heads } of this.#blocked.values())
-      if (room === undefined || fitsIn(size.least, room)) found.push(...this.#firstOf(heads, most, accepts));
-    return found;
-  }
-
-  #firstOf(heads: IndexedHeap, most: number, accepts: (needs: WaitingNeeds) => boolean): Contender[] {
-    const found: Contender[] = [];
-    for (const id of heads.inOrder()) {
-      if (found.length === most) break;
-      const { needs, order } = this.#queues[id]!;
-      if (accepts(needs)) found.push({ stage: order.first()!, needs, key: order.firstKey });
-    }
-    return found;
+    return heads;
   }
 
   keyOf(stage: StageView, needs: WaitingNeeds): number {
-    return this.#queues[needs.id]?.order.keyOf(stage) ?? Number.POSITIVE_INFINITY;
+    return this.#queueOf.get(needs)?.order.keyOf(stage) ?? Number.POSITIVE_INFINITY;
   }
 
   /** Removes the first stage from the line until all skipped stages are restored. */
   passOverFirst(): void {
-    const { needs, order } = this.#queues[this.#heads.top()]!;
-    order.passOverFirst();
-    this.#touched.add(needs);
-    this.refresh(needs);
+    const queue = this.#queues[this.#open.heap.top()]!;
+    queue.order.passOverFirst();
+    this.#touched.add(queue);
+    this.#refresh(queue);
   }
 
-  takeBack(): void {
-    for (const needs of this.#touched) {
-      this.#queues[needs.id]?.order.takeBack();
-      this.refresh(needs);
-    }
+  /** Restores all skipped stages. @returns their needs */
+  takeBack(): readonly WaitingNeeds[] {
+    const touched = [...this.#touched];
     this.#touched.clear();
+    for (const queue of touched) {
+      queue.order.takeBack();
+      this.#refresh(queue);
+    }
+    return touched.map(({ needs }) => needs);
   }
 
-  /** The first stage of these needs has changed, or whether they are blocked. */
-  refresh(needs: WaitingNeeds): void {
-    const order = this.#queues[needs.id]?.order;
-    const isEmpty = order === undefined || order.size === 0;
-    if (isEmpty || needs.isBlocked) this.#heads.delete(needs.id);
-    else this.#heads.set(needs.id, order.firstKey);
-    if (isEmpty || !needs.isBlocked) this.#unblocked(needs);
-    else this.#blockedOf(needs).set(needs.id, order.firstKey);
+  /** Excludes stages with these needs, or includes them again. */
+  block(needs: WaitingNeeds, isBlocked: boolean): void {
+    const queue = this.#queueOf.get(needs);
+    if (queue === undefined || queue.isBlocked === isBlocked) return;
+    queue.isBlocked = isBlocked;
+    if (isBlocked) needs.open.delete(this);
+    else needs.open.add(this);
+    this.#refresh(queue);
   }
 
-  #blockedOf(needs: WaitingNeeds): IndexedHeap {
-    needs.size ??= sizeOf(needs.of.demand);
-    const { size } = needs;
+  /** The first stage of the queue has changed, or whether it is blocked. */
+  #refresh({ needs, order, slot, isBlocked }: NeedsQueue): void {
+    const isEmpty = order.size === 0;
+    if (isEmpty || isBlocked) this.#open.heap.delete(slot);
+    else this.#open.heap.set(slot, order.firstKey);
+    if (isEmpty || !isBlocked) this.#unblocked(needs, slot);
+    else this.#blockedOf(needs).set(slot, order.firstKey);
+  }
+
+  #blockedOf({ size }: WaitingNeeds): IndexedHeap {
     let known = this.#blocked.get(size.key);
     if (known === undefined) {
-      known = { size, heads: new IndexedHeap() };
+      known = { size, heads: new Heads(this.#queues, this.#ranks) };
       this.#blocked.set(size.key, known);
     }
-    return known.heads;
+    return known.heads.heap;
   }
 
-  #unblocked({ id, size }: WaitingNeeds): void {
-    if (size === undefined) return;
-    const heads = this.#blocked.get(size.key)?.heads;
-    if (heads?.delete(id) && heads.size === 0) this.#blocked.delete(size.key);
+  #unblocked(needs: WaitingNeeds, slot: number): void {
+    if (this.#blocked.size > 0) this.#blocked.get(needs.size.key)?.heads.heap.delete(slot);
   }
 }
 
 /** The first stage of its needs in a line. */
 export interface Contender {
+  readonly line: Line;
   readonly stage: StageView;
   readonly needs: WaitingNeeds;
   readonly key: number;
+}
+
+/** The first accepted stages of several heads, in order, up to a limit. */
+export function firstOf(
+  heads: readonly Iterable<Contender>[],
+  most: number,
+  accepts: (needs: WaitingNeeds) => boolean,
+): Contender[] {
+  const cursors = heads.map((each) => each[Symbol.iterator]());
+  const advance = (cursor: Iterator<Contender>): Contender | undefined => {
+    for (;;) {
+      const next = cursor.next();
+      if (next.done === true) return undefined;
+      if (accepts(next.value.needs)) return next.value;
+    }
+  };
+  const tops = cursors.map(advance);
+  const first: Contender[] = [];
+  while (first.length < most) {
+    let least = -1;
+    for (let at = 0; at < tops.length; at++)
+      if (tops[at] !== undefined && (least < 0 || compare(tops[at]!, tops[least]!) < 0)) least = at;
+    if (least < 0) break;
+    first.push(tops[least]!);
+    tops[least] = advance(cursors[least]!);
+  }
+  return first.sort(compare);
+}
+
+function compare(one: Contender, other: Contender): number {
+  return one.key - other.key || one.stage.id - other.stage.id;
 }

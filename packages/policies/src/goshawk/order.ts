@@ -33,8 +33,6 @@ function tasksLeft({ tasks, ended, running, waiting }: StageView): number {
 export function workLeft(job: JobView, beliefs: Beliefs, capacity: Vector, now: Millis): JobWork {
   const { stages } = job;
   const pathsMs = new Float64Array(stages.length);
-  const placeOf = new Map<number, number>();
-  for (const [place, { index }] of stages.entries()) placeOf.set(index, place);
   let workMs = 0;
   for (let place = stages.length - 1; place >= 0; place--) {
     const stage = stages[place]!;
@@ -43,11 +41,16 @@ export function workLeft(job: JobView, beliefs: Beliefs, capacity: Vector, now: 
     if (left > 0) workMs += left * taskMs * dominantShare(stage.demand, capacity);
     if (left + stage.running > 0) pathsMs[place]! += taskMs;
     for (const before of stage.after) {
-      const at = placeOf.get(before);
-      if (at !== undefined) pathsMs[at] = Math.max(pathsMs[at]!, pathsMs[place]!);
+      const at = placeOf(stages, before);
+      if (at >= 0) pathsMs[at] = Math.max(pathsMs[at]!, pathsMs[place]!);
     }
   }
   return { workMs, pathsMs };
+}
+
+/** Position of the stage with this index, which is the index itself if all stages are known; −1: unknown. */
+export function placeOf(stages: readonly StageView[], index: number): number {
+  return stages[index]?.index === index ? index : stages.findIndex((stage) => stage.index === index);
 }
 
 /** When the job is due, without deadlines. */

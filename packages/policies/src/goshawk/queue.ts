@@ -12,6 +12,7 @@ import {
   keyOf,
   type Latest,
   latestOf,
+  placeOf,
   UNPREFERRED_SLOWDOWN,
   workLeft,
 } from './order.js';
@@ -176,7 +177,7 @@ export class Queue {
     if (part === 'pilots') return Number.NEGATIVE_INFINITY;
     const due = dueAt(job, this.#workOf(stage, work, now));
     const at = latest === undefined || isHopeless ? due : Math.min(due, latest.startAt);
-    return job.stages.length === 1 ? at : keyOf(at, work.pathsMs[job.stages.indexOf(stage)] ?? 0);
+    return job.stages.length === 1 ? at : keyOf(at, work.pathsMs[placeOf(job.stages, stage.index)] ?? 0);
   }
 
   /** Remaining work of its job, or of the stage if the job's is unknown. */

@@ -1,15 +1,16 @@
-import { IndexedHeap, type Millis } from '@goshawk/core';
+import type { Millis } from '@goshawk/core';
 import type { Draft } from '../contract.js';
 import { togetherOf } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
 import type { Reservations } from '../reservations.js';
-import { KINDS } from './kinds.js';
+import type { Kind } from './kinds.js';
 import type { Limits } from './limits.js';
-import type { Line, WaitingNeeds } from './line.js';
+import type { Line, UserLines, WaitingNeeds } from './line.js';
 import { CANDIDATES_MAX, type Candidate, hasPreference, type Placement } from './placement.js';
 import type { Queue } from './queue.js';
 import type { Starting } from './starting.js';
-import type { UserLines, Waiting } from './waiting.js';
+import { isServedBefore } from './users-in-order.js';
+import type { Waiting } from './waiting.js';
 
 /** Starts tasks until nothing more fits: the user with the lowest share next, and that user's first stage. */
 export class Serving {
@@ -39,65 +40,38 @@ export class Serving {
     this.#starting = starting;
   }
 
-  serve(draft: Draft, now: Millis): void {
-    const candidates = new Map<UserLines, readonly Candidate[]>();
-    const passedOver = new Map<WaitingNeeds, number>();
+  /** @param before serve only users before this one; default: all */
+  serve(draft: Draft, now: Millis, before?: UserLines): void {
+    const plan: Plan = { candidates: new Map(), passedOver: new Map(), closed: [] };
     for (const withLarge of [false, true]) {
-      const users = [...this.#waiting.users.values()].filter(({ hasOpen }) => hasOpen);
-      // Orders users by share, and equal shares by arrival.
-      const order = new IndexedHeap();
-      for (const [at, { share }] of users.entries()) order.set(at, share);
-      while (this.#free.size > 0 && order.size > 0) {
-        const at = order.top();
-        const user = users[at]!;
-        const line = this.#firstLine(user, withLarge, now);
-        if (line === undefined) {
-          order.delete(at);
-          continue;
-        }
-        if (this.#waiting.needs.size > 1 && !candidates.has(user))
-          candidates.set(user, this.#candidatesOf(user, withLarge, now));
-        this.#serveFirst(line, candidates.get(user) ?? [], passedOver, draft, now);
-        order.set(at, user.share);
+      while (this.#free.size > 0) {
+        const kinds = this.#limits.servedKinds(now).filter((kind) => withLarge || kind !== 'large');
+        const user = this.#waiting.firstUser(kinds);
+        if (user === undefined || (before !== undefined && !isServedBefore(user, before))) break;
+        if (this.#waiting.needs > 1 && !plan.candidates.has(user))
+          plan.candidates.set(user, this.#candidatesOf(user, kinds));
+        this.#serveFirst(firstLine(user, kinds)!, plan, draft, now);
       }
     }
     this.#waiting.takeBack();
-    for (const [needs, count] of passedOver) if (count >= CANDIDATES_MAX) this.#waiting.block(needs, false);
-  }
-
-  /** The user's next eligible stage; large jobs of unknown class come last. */
-  #firstLine({ lines }: UserLines, withLarge: boolean, now: Millis): Line | undefined {
-    let next: Line | undefined;
-    for (const kind of KINDS) {
-      if (kind === 'large' && (!withLarge || next !== undefined)) break;
-      const line = lines[kind];
-      if (line.isEmpty || !this.#limits.mayRun(kind, now)) continue;
-      if (next === undefined || line.firstKey < next.firstKey) next = line;
-    }
-    return next;
+    for (const { line, needs } of plan.closed) this.#waiting.open(line, needs);
   }
 
   /** The user's first stages that may fit, in their order. */
-  #candidatesOf(user: UserLines, withLarge: boolean, now: Millis): Candidate[] {
+  #candidatesOf(user: UserLines, kinds: readonly Kind[]): Candidate[] {
     const candidates: Candidate[] = [];
     while (candidates.length < CANDIDATES_MAX) {
-      const line = this.#firstLine(user, withLarge, now);
+      const line = firstLine(user, kinds);
       if (line === undefined) break;
       const stage = line.first()!;
       if (togetherOf(stage) === 1) candidates.push({ stage, rank: candidates.length });
-      line.passOverFirst();
+      this.#waiting.passOverFirst(line);
     }
-    for (const kind of KINDS) user.lines[kind].takeBack();
+    this.#waiting.takeBack(user);
     return candidates;
   }
 
-  #serveFirst(
-    line: Line,
-    candidates: readonly Candidate[],
-    passedOver: Map<WaitingNeeds, number>,
-    draft: Draft,
-    now: Millis,
-  ): void {
+  #serveFirst(line: Line, { candidates, passedOver, closed }: Plan, draft: Draft, now: Millis): void {
     const stage = line.first()!;
     const needs = this.#waiting.needsOf(stage)!;
     if (needs.together > 1) {
@@ -105,9 +79,10 @@ export class Serving {
     } else {
       const worker = this.#placement.workerFor(stage, now);
       if (worker !== undefined && this.#queue.accepts(stage, worker, now)) {
-        const chosen = this.#placement.taskFor(worker, candidates, now) ?? stage;
+        const chosen = this.#placement.taskFor(worker, candidates.get(line.user) ?? [], now) ?? stage;
         if (this.#starting.start(chosen, worker, draft, now)) return;
-        if (chosen === stage || !this.#starting.start(stage, worker, draft, now)) line.passOverFirst();
+        if (chosen === stage || !this.#starting.start(stage, worker, draft, now))
+          this.#waiting.passOverFirst(line);
         return;
       }
     }
@@ -117,7 +92,29 @@ export class Serving {
     const mayDiffer = isSelective || (this.#reservations.size > 0 && this.#free.hasRoom(stage));
     const count = (passedOver.get(needs) ?? 0) + 1;
     if (mayDiffer) passedOver.set(needs, count);
-    if (mayDiffer && count < CANDIDATES_MAX) line.passOverFirst();
-    else this.#waiting.block(needs, true);
+    if (mayDiffer && count < CANDIDATES_MAX) return this.#waiting.passOverFirst(line);
+    const lines = this.#waiting.block(needs);
+    if (count >= CANDIDATES_MAX) for (const each of lines) closed.push({ line: each, needs });
   }
+}
+
+/** State of one pass over the waiting stages. */
+interface Plan {
+  readonly candidates: Map<UserLines, readonly Candidate[]>;
+  /** Number of stages with these needs that were skipped. */
+  readonly passedOver: Map<WaitingNeeds, number>;
+  /** Stages that are excluded until the end of the pass, because too many with equal needs were skipped. */
+  readonly closed: { readonly line: Line; readonly needs: WaitingNeeds }[];
+}
+
+/** The user's next stage of these kinds; large jobs of unknown class come last. */
+function firstLine({ lines }: UserLines, kinds: readonly Kind[]): Line | undefined {
+  let next: Line | undefined;
+  for (const kind of kinds) {
+    if (kind === 'large' && next !== undefined) break;
+    const line = lines[kind];
+    if (line === undefined || line.isEmpty) continue;
+    if (next === undefined || line.firstKey < next.firstKey) next = line;
+  }
+  return next;
 }

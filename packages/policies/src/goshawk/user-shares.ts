@@ -1,7 +1,8 @@
 import { invariant, type Vector } from '@goshawk/core';
 import { dominantShare } from '../amounts.js';
 import type { ClusterView, JobView, PolicyShares, RunView } from '../contract.js';
-import type { UserLines, Waiting } from './waiting.js';
+import type { UserLines } from './line.js';
+import type { Waiting } from './waiting.js';
 
 /** Charges each user the dominant shares of its running tasks. The user with the lowest weighted sum goes first. */
 export class UserShares {
@@ -20,6 +21,7 @@ export class UserShares {
     user.used += share;
     user.runs++;
     this.#charges[run.id] = { user, share };
+    this.#waiting.shareChanged(user);
   }
 
   uncharge(run: RunView): void {
@@ -30,6 +32,7 @@ export class UserShares {
     user.runs--;
     // Clears the rounding error of the sum.
     user.used = user.runs === 0 ? 0 : user.used - share;
+    this.#waiting.shareChanged(user);
     this.#waiting.forgetIfIdle(user);
   }
 
@@ -52,6 +55,7 @@ export class UserShares {
         this.#charges[id] = { user: charged.user, share };
       }
     }
+    for (const user of this.#waiting.users.values()) this.#waiting.shareChanged(user);
   }
 
   /** Checks that every run is charged once, to the right user. */

@@ -1,47 +1,26 @@
-import { LIMITS, type Vector } from '@goshawk/core';
+import { fitsIn, invariant, LIMITS, type Vector } from '@goshawk/core';
 import type { JobView, StageView } from '../contract.js';
 import { togetherOf } from '../fitting.js';
 import { KINDS, type Kind } from './kinds.js';
-import { type Contender, Line, type WaitingNeeds } from './line.js';
-
-/** A user with waiting or running tasks. */
-export class UserLines {
-  readonly name: string;
-  readonly lines: Readonly<Record<Kind, Line>> = {
-    pilots: new Line(),
-    short: new Line(),
-    small: new Line(),
-    long: new Line(),
-    large: new Line(),
-  };
-  weight = 1;
-  /** Sum of the dominant shares of running tasks. */
-  used = 0;
-  /** Number of runs charged to the user. */
-  runs = 0;
-  /** Number of waiting stages. */
-  waiting = 0;
-
-  constructor(name: string) {
-    this.name = name;
-  }
-
-  /** Whether a stage waits that may fit. */
-  get hasOpen(): boolean {
-    for (const kind of KINDS) if (!this.lines[kind].isEmpty) return true;
-    return false;
-  }
-
-  /** The user's usage relative to its fair share; the lowest goes first. */
-  get share(): number {
-    return this.used / this.weight;
-  }
-}
+import { type Contender, firstOf, Line, type SizeClass, UserLines, WaitingNeeds } from './line.js';
+import { isServedBefore, merged, UsersInOrder } from './users-in-order.js';
 
 interface Entry {
-  readonly user: UserLines;
-  kind: Kind;
-  needs: WaitingNeeds;
+  readonly line: Line;
+  readonly needs: WaitingNeeds;
+}
+
+/** Blocked stages of one size class. */
+interface BlockedSize {
+  readonly size: SizeClass;
+  /** Users with such stages, by kind. */
+  readonly users: Readonly<Record<Kind, UsersInOrder>>;
+}
+
+/** The first stages of their needs, and the first user who was not considered because there were enough. */
+export interface First {
+  readonly contenders: readonly Contender[];
+  readonly next: UserLines | undefined;
 }
 
 /** All waiting stages, by user, kind and needs. */
@@ -53,11 +32,25 @@ export class Waiting {
   readonly #needs = new Map<number, WaitingNeeds>();
   /** Ids of needs that are free. */
   readonly #freeIds: number[] = [];
-  /** Number of blocked needs. */
-  #blocked = 0;
+  readonly #usersById: (UserLines | undefined)[] = [];
+  readonly #ranks: number[] = [];
+  readonly #freeUserIds: number[] = [];
+  #arrived = 0;
+  /** Users with stages that may fit, by kind. */
+  readonly #open = this.#byKind();
+  /** Users with stages for which a reservation may help, by kind. */
+  readonly #reservable = this.#byKind();
+  readonly #blocked = new Map<string, BlockedSize>();
+  /** Lines with skipped stages. */
+  readonly #passedOver = new Set<Line>();
 
   constructor(byUser: boolean) {
     this.#byUser = byUser;
+  }
+
+  #byKind(): Readonly<Record<Kind, UsersInOrder>> {
+    const make = () => new UsersInOrder(this.#usersById, this.#ranks);
+    return { pilots: make(), short: make(), small: make(), long: make(), large: make() };
   }
 
   /** Number of stages. */
@@ -65,19 +58,35 @@ export class Waiting {
     return this.#entries.size;
   }
 
-  /** Whether some needs of waiting stages are accepted. */
-  hasNeeds(accepts: (needs: WaitingNeeds) => boolean): boolean {
-    for (const needs of this.#needs.values()) if (accepts(needs)) return true;
-    return false;
+  /** Number of distinct needs of waiting stages. */
+  get needs(): number {
+    return this.#needs.size;
   }
 
-  /** The distinct needs of waiting stages. */
-  get needs(): ReadonlyMap<number, WaitingNeeds> {
-    return this.#needs;
+  /** The needs of all waiting stages if they are equal. */
+  get onlyNeeds(): WaitingNeeds | undefined {
+    if (this.#needs.size !== 1) return undefined;
+    for (const needs of this.#needs.values()) return needs;
+    return undefined;
   }
 
   get hasBlocked(): boolean {
-    return this.#blocked > 0;
+    return this.#blocked.size > 0;
+  }
+
+  /** Whether a stage of this kind waits that may fit. */
+  hasOpen(kind: Kind): boolean {
+    return !this.#open[kind].isEmpty;
+  }
+
+  /** The user to be served first among those with stages of these kinds that may fit. */
+  firstUser(kinds: readonly Kind[]): UserLines | undefined {
+    let first: UserLines | undefined;
+    for (const kind of kinds) {
+      const user = this.#open[kind].first;
+      if (user !== undefined && (first === undefined || isServedBefore(user, first))) first = user;
+    }
+    return first;
   }
 
   /** Name of the user that is charged for the job. */
@@ -89,16 +98,36 @@ export class Waiting {
     const name = this.userNameOf(job);
     let user = this.users.get(name);
     if (user === undefined) {
-      user = new UserLines(name);
+      const id = this.#freeUserIds.pop() ?? this.#usersById.length;
+      user = new UserLines(name, id, this.#arrived++);
+      this.#usersById[id] = user;
+      this.#ranks[id] = user.rank;
       this.users.set(name, user);
     }
-    if (this.#byUser) user.weight = job.userWeight;
+    if (this.#byUser && user.weight !== job.userWeight) {
+      user.weight = job.userWeight;
+      this.shareChanged(user);
+    }
     return user;
   }
 
   /** Deletes a user without waiting or running tasks. */
   forgetIfIdle(user: UserLines): void {
-    if (user.waiting === 0 && user.runs === 0) this.users.delete(user.name);
+    if (user.waiting > 0 || user.runs > 0 || this.#usersById[user.id] !== user) return;
+    this.users.delete(user.name);
+    this.#usersById[user.id] = undefined;
+    this.#freeUserIds.push(user.id);
+  }
+
+  /** Moves the user to the position of its share. */
+  shareChanged(user: UserLines): void {
+    for (const kind of KINDS) {
+      const line = user.lines[kind];
+      if (line === undefined) continue;
+      this.#open[kind].update(user);
+      this.#reservable[kind].update(user);
+      for (const key of line.blockedSizes) this.#blocked.get(key)?.users[kind].update(user);
+    }
   }
 
   has(stage: StageView): boolean {
@@ -106,7 +135,7 @@ export class Waiting {
   }
 
   kindOf(stage: StageView): Kind | undefined {
-    return this.#entries.get(stage)?.kind;
+    return this.#entries.get(stage)?.line.kind;
   }
 
   needsOf(stage: StageView): WaitingNeeds | undefined {
@@ -115,7 +144,7 @@ export class Waiting {
 
   keyOf(stage: StageView): number {
     const entry = this.#entries.get(stage);
-    return entry === undefined ? Number.POSITIVE_INFINITY : lineOf(entry).keyOf(stage, entry.needs);
+    return entry === undefined ? Number.POSITIVE_INFINITY : entry.line.keyOf(stage, entry.needs);
   }
 
   set(stage: StageView, kind: Kind, key: number): void {
@@ -124,8 +153,8 @@ export class Waiting {
     let user = this.userOf(stage.job);
     if (
       entry !== undefined &&
-      (entry.user !== user ||
-        entry.kind !== kind ||
+      (entry.line.user !== user ||
+        entry.line.kind !== kind ||
         entry.needs.of !== stage.needs ||
         entry.needs.together !== together)
     ) {
@@ -135,83 +164,163 @@ export class Waiting {
     }
     if (entry === undefined) {
       user.waiting++;
-      entry = { user, kind, needs: this.#intern(stage, together) };
+      user.lines[kind] ??= new Line(user, kind);
+      entry = { line: user.lines[kind], needs: this.#intern(stage, together) };
       this.#entries.set(stage, entry);
     }
-    lineOf(entry).set(stage, entry.needs, key);
+    const { line, needs } = entry;
+    line.set(stage, needs, key);
+    this.#index(line, needs);
   }
 
   delete(stage: StageView): boolean {
     const entry = this.#entries.get(stage);
     if (entry === undefined) return false;
+    const { line, needs } = entry;
     this.#entries.delete(stage);
-    lineOf(entry).delete(stage, entry.needs);
-    entry.user.waiting--;
-    this.forgetIfIdle(entry.user);
-    if (entry.needs.lines.length === 0) {
-      if (entry.needs.isBlocked) this.#blocked--;
-      this.#needs.delete(keyOf(entry.needs));
-      this.#freeIds.push(entry.needs.id);
+    line.delete(stage, needs);
+    this.#index(line, needs);
+    line.user.waiting--;
+    this.forgetIfIdle(line.user);
+    if (needs.lines === 0) {
+      this.#needs.delete(keyOf(needs));
+      this.#freeIds.push(needs.id);
     }
     return true;
   }
 
-  /** The first stages of their needs, blocked or not, up to a limit: users by share, stages of a user by key. */
-  firstOfNeeds(kinds: Iterable<Kind>, most: number, accepts: (needs: WaitingNeeds) => boolean): Contender[] {
-    return this.#first(kinds, most, (line, left) => [
-      ...line.firstOpen(left, accepts),
-      ...line.firstBlocked(left, undefined, accepts),
-    ]);
+  /**
+   * The first stages of their needs for which a reservation may help, blocked or not, up to a limit: users by share,
+   * stages of a user by key.
+   */
+  firstReservable(kinds: readonly Kind[], most: number): readonly Contender[] {
+    const orders = kinds.map((kind) => this.#reservable[kind]);
+    const headsOf = (line: Line) => [line.openHeads, ...line.blockedHeads()];
+    return first(kinds, orders, most, headsOf, ({ isReservable }) => isReservable).contenders;
   }
 
-  /** The same for blocked needs that are accepted and fit into this room. */
+  /** The first stages of blocked needs that are accepted and fit into this room, in the same order. */
   firstBlocked(
-    kinds: Iterable<Kind>,
+    kinds: readonly Kind[],
     most: number,
     room: Vector,
     accepts: (needs: WaitingNeeds) => boolean,
-  ): Contender[] {
-    return this.#first(kinds, most, (line, left) => line.firstBlocked(left, room, accepts));
+  ): First {
+    const orders: UsersInOrder[] = [];
+    for (const { size, users } of this.#blocked.values())
+      if (fitsIn(size.least, room))
+        for (const kind of kinds) if (!users[kind].isEmpty) orders.push(users[kind]);
+    return first(kinds, orders, most, (line) => line.blockedHeads(room), accepts);
   }
 
-  #first(kinds: Iterable<Kind>, most: number, of: (line: Line, left: number) => Contender[]): Contender[] {
-    const first: Contender[] = [];
-    const users = [...this.users.values()].filter(({ waiting }) => waiting > 0);
-    for (const { lines } of users.sort((one, other) => one.share - other.share)) {
-      const left = most - first.length;
-      if (left === 0) break;
-      const found = [...kinds].flatMap((kind) => of(lines[kind], left));
-      found.sort((one, other) => one.key - other.key || one.stage.id - other.stage.id);
-      first.push(...found.slice(0, left));
+  /** Excludes these stages of the line until they are opened. */
+  #block(line: Line, needs: WaitingNeeds): void {
+    line.block(needs, true);
+    this.#index(line, needs);
+  }
+
+  /** Includes the stages of a line that were blocked. */
+  open(line: Line, needs: WaitingNeeds): void {
+    needs.isBlocked = false;
+    line.block(needs, false);
+    this.#index(line, needs);
+  }
+
+  /** Excludes all stages with these needs. @returns the lines in which they were not blocked */
+  block(needs: WaitingNeeds): readonly Line[] {
+    needs.isBlocked = true;
+    const lines = [...needs.open];
+    for (const line of lines) this.#block(line, needs);
+    return lines;
+  }
+
+  /** Skips the first stage of the line until all skipped stages are restored. */
+  passOverFirst(line: Line): void {
+    const needs = this.needsOf(line.first()!)!;
+    line.passOverFirst();
+    this.#passedOver.add(line);
+    this.#index(line, needs);
+  }
+
+  /** Restores all skipped stages. @param user only those of this user */
+  takeBack(user?: UserLines): void {
+    for (const line of this.#passedOver) {
+      if (user !== undefined && line.user !== user) continue;
+      this.#passedOver.delete(line);
+      for (const needs of line.takeBack()) this.#index(line, needs);
     }
-    return first;
   }
 
-  block(needs: WaitingNeeds, isBlocked: boolean): void {
-    if (needs.isBlocked === isBlocked) return;
-    needs.isBlocked = isBlocked;
-    this.#blocked += isBlocked ? 1 : -1;
-    for (const line of needs.lines) line.refresh(needs);
+  /** Checks that users are found by what waits and by their current shares. */
+  check(): void {
+    for (const kind of KINDS) {
+      let before: UserLines | undefined;
+      const open = [...this.#open[kind]];
+      for (const user of open) {
+        invariant(
+          before === undefined || isServedBefore(before, user),
+          () => `${before?.name} comes before ${user.name} with a share of ${before?.share} > ${user.share}`,
+        );
+        before = user;
+      }
+      const expected = [...this.users.values()].filter(({ lines }) => lines[kind]?.isEmpty === false);
+      invariant(
+        open.length === expected.length && expected.every((user) => open.includes(user)),
+        () => `${open.length} users with open ${kind} stages, not ${expected.length}`,
+      );
+    }
   }
 
-  takeBack(): void {
-    for (const { lines } of this.users.values()) for (const kind of KINDS) lines[kind].takeBack();
+  /** Updates the position of the line's user after a change of the stages with these needs. */
+  #index(line: Line, needs: WaitingNeeds): void {
+    const { user, kind } = line;
+    this.#open[kind].put(user, !line.isEmpty);
+    this.#reservable[kind].put(user, line.isReservable);
+    if (this.#blocked.size === 0 && !needs.isBlocked) return;
+    const { size } = needs;
+    const isIn = line.hasBlocked(size);
+    let known = this.#blocked.get(size.key);
+    if (known === undefined) {
+      if (!isIn) return;
+      known = { size, users: this.#byKind() };
+      this.#blocked.set(size.key, known);
+    }
+    const { users } = known;
+    users[kind].put(user, isIn);
+    if (KINDS.every((each) => users[each].isEmpty)) this.#blocked.delete(size.key);
   }
 
   #intern({ needs: of }: StageView, together: number): WaitingNeeds {
     const key = keyOf({ of, together });
     let needs = this.#needs.get(key);
     if (needs === undefined) {
-      const id = this.#freeIds.pop() ?? this.#needs.size;
-      needs = { id, of, size: undefined, together, isBlocked: false, lines: [] };
+      needs = new WaitingNeeds(this.#freeIds.pop() ?? this.#needs.size, of, together);
       this.#needs.set(key, needs);
     }
     return needs;
   }
 }
 
-function lineOf({ user, kind }: Entry): Line {
-  return user.lines[kind];
+/** The first accepted stages: users in order of share, stages of a user in order. */
+function first(
+  kinds: readonly Kind[],
+  orders: readonly UsersInOrder[],
+  most: number,
+  headsOf: (line: Line) => Iterable<Contender>[],
+  accepts: (needs: WaitingNeeds) => boolean,
+): First {
+  const contenders: Contender[] = [];
+  if (orders.length === 0) return { contenders, next: undefined };
+  for (const user of merged(orders)) {
+    if (contenders.length === most) return { contenders, next: user };
+    const heads: Iterable<Contender>[] = [];
+    for (const kind of kinds) {
+      const line = user.lines[kind];
+      if (line !== undefined) heads.push(...headsOf(line));
+    }
+    contenders.push(...firstOf(heads, most - contenders.length, accepts));
+  }
+  return { contenders, next: undefined };
 }
 
 function keyOf({ of, together }: Pick<WaitingNeeds, 'of' | 'together'>): number {

@@ -32,15 +32,3 @@ test('nothing is killed for a gang that the slots would not help, because its GP
   bench.settle();
   expect([2, 10, 11].map((job) => bench.count(job))).toEqual([1, 1, 1]);
 });
-
-test('a task that its owner declines at a worker goes to another', () => {
-  const bench = new PolicyBench('prio', 2, { slots: 4, options: { cycleMs: 100 } });
-  const say = bench.books.declare.bind(bench.books);
-  bench.books.declare = (owner, number, facts) => say(owner, number, { ...facts, isDeclared: true });
-  bench.need(1, {});
-  const [[, first]] = bench.takePlaces() as [[number, number]];
-  bench.books.end(bench.runOf(1), 'declined', bench.now);
-  bench.now += 1_000;
-  bench.need(1, {});
-  expect(bench.takePlaces()).toEqual([[1, 1 - first]]);
-});
