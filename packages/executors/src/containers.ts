@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { cpus } from 'node:os';
 import { promisify } from 'node:util';
@@ -14,6 +14,7 @@ const run = promisify(execFile);
 
 /** Time limits of the client. ms */
 const INFO_MS = 3_000;
+const PODMAN_INFO_MS = 30_000;
 const INSPECT_MS = 30_000;
 const PULL_MS = 30 * 60_000;
 /** Docker refuses smaller limits of memory. Bytes. */
@@ -22,6 +23,9 @@ const DOCKER_SOCKET = '/var/run/docker.sock';
 /** Variables that Docker's client obeys, so the task's values must not be in its environment. */
 const OF_CLIENT =
   /^(PATH|HOME|TMPDIR|GO(DEBUG|TRACEBACK|GC|MEMLIMIT|MAXPROCS)|(LD|BUILDKIT|XDG)_.*|DOCKER_(HOST|CONFIG|CONTEXT|CERT_PATH|TLS.*|API_VERSION|CONTENT_TRUST.*|DEFAULT_PLATFORM|CUSTOM_HEADERS|HIDE_.*|CLI_.*))$/i;
+/** The same for Podman, which has no daemon: its client creates the container. */
+const OF_PODMAN =
+  /^(PATH|HOME|USER|LOGNAME|TMPDIR|GO(DEBUG|TRACEBACK|GC|MEMLIMIT|MAXPROCS)|REGISTRY_AUTH_FILE|NOTIFY_SOCKET|((HTTPS?|NO|ALL|FTP)_PROXY)|(LD|XDG|DOCKER|CONTAINERS?|_CONTAINERS|STORAGE|PODMAN|BUILDAH|CONMON|CRUN|RUNC|CNI|NETAVARK|OCI|_OCI|LISTEN|DBUS|SSL)_.*)$/i;
 /** Obeyed by a client that connects by TCP. */
 const PROXY = /^(HTTPS?|NO|ALL)_PROXY$/i;
 /** Settings of the client that the worker's environment may hold. */
@@ -31,13 +35,16 @@ const CLIENT_SETTINGS = [
   'DOCKER_CONTEXT',
   'DOCKER_CERT_PATH',
   'DOCKER_TLS_VERIFY',
+  'CONTAINERS_CONF',
+  'CONTAINERS_STORAGE_CONF',
+  'STORAGE_DRIVER',
   'XDG_RUNTIME_DIR',
 ];
 /** Folders that would hide the image's own. */
 const OF_IMAGE = ['/bin', '/dev', '/etc', '/lib', '/lib64', '/proc', '/run', '/sbin', '/sys', '/usr'];
 
 /**
- * Runs commands in OCI images with Docker. An image is pulled once; the container has the account of the worker, the network of
+ * Runs commands in OCI images with Docker or Podman. An image is pulled once; the container has the account of the worker, the network of
  * the machine, the task's variables, and its working folder under the same path.
  */
 export class Containers {
@@ -46,14 +53,35 @@ export class Containers {
   readonly #account: string;
   readonly #pulls = new Map<string, Promise<FailedOutcome | undefined>>();
 
-  private constructor(program: string, isRootless: boolean) {
+  /** Which of the two it is. */
+  readonly engine: 'docker' | 'podman';
+
+  private constructor(engine: Containers['engine'], program: string, isRootless: boolean) {
+    this.engine = engine;
     this.#program = program;
     // Root of a rootless engine is the account of this process.
     this.#account = isRootless ? '0:0' : `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
   }
 
-  /** Returns undefined if this process cannot use Docker. */
+  /** Returns undefined if this process can use neither. */
   static async find(): Promise<Containers | undefined> {
+    return (await Containers.#findDocker()) ?? (await Containers.findPodman());
+  }
+
+  /** Podman has no daemon that could still be starting. */
+  static async findPodman(): Promise<Containers | undefined> {
+    const podman = programOf('podman');
+    if (podman === undefined) return undefined;
+    try {
+      const options = { timeout: PODMAN_INFO_MS };
+      const { stdout } = await run(podman, ['info', '--format', '{{.Host.Security.Rootless}}'], options);
+      return new Containers('podman', podman, stdout.trim() === 'true');
+    } catch {
+      return undefined;
+    }
+  }
+
+  static async #findDocker(): Promise<Containers | undefined> {
     const docker = programOf('docker');
     const isThere = process.env.DOCKER_HOST !== undefined || mayConnect(DOCKER_SOCKET);
     if (docker === undefined || !isThere) return undefined;
@@ -61,10 +89,12 @@ export class Containers {
       const { stdout } = await run(docker, ['info', '--format', '{{.SecurityOptions}}'], {
         timeout: INFO_MS,
       });
-      return new Containers(docker, stdout.includes('rootless'));
+      return new Containers('docker', docker, stdout.includes('rootless'));
     } catch (error) {
       // An engine that accepts connections but does not answer yet is starting.
-      return (error as { killed?: boolean }).killed === true ? new Containers(docker, false) : undefined;
+      return (error as { killed?: boolean }).killed === true
+        ? new Containers('docker', docker, false)
+        : undefined;
     }
   }
 
@@ -111,8 +141,9 @@ export class Containers {
     const { command, args, env, cwd, limits, hasStdin } = order;
     const mounts = mountsOf(cwd, folder);
     if ('kind' in mounts) return mounts;
-    const byValue = Object.entries(env).filter(([name]) => isOfClient(name));
-    const byName = Object.entries(env).filter(([name]) => !isOfClient(name));
+    const isObeyed = this.engine === 'docker' ? isOfClient : (name: string) => OF_PODMAN.test(name);
+    const byValue = Object.entries(env).filter(([name]) => isObeyed(name));
+    const byName = Object.entries(env).filter(([name]) => !isObeyed(name));
     const settings = CLIENT_SETTINGS.flatMap((name) => {
       const value = process.env[name];
       return value === undefined ? [] : [[name, value] as const];
@@ -124,6 +155,7 @@ export class Containers {
         'run',
         ...['--init', '--pull', 'never', '--network', 'host', '--user', this.#account],
         ...['--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
+        ...(this.engine === 'podman' ? ['--http-proxy=false', ...ownUlimits()] : []),
         ...(hasStdin ? ['--interactive'] : []),
         // Output arrives through the client; a log would grow without limit on the engine's disk.
         ...['--log-driver', 'none'],
@@ -149,6 +181,21 @@ function limitsOf({ cpu, memory }: TaskLimits = {}): string[] {
     ...(share === undefined ? [] : ['--cpus', `${Math.min(cpus().length, share)}`]),
     ...(bytes === undefined ? [] : ['--memory', bytes, '--memory-swap', bytes]),
   ];
+}
+
+/**
+ * Podman's defaults may exceed the limits of this process, which it may not raise; it lowers its own limit of processes to that of
+ * files then.
+ */
+function ownUlimits(): string[] {
+  const text = readFileSync('/proc/self/limits', 'latin1');
+  const hardOf = (name: string) => Number(new RegExp(`^${name} +\\S+ +(\\d+)`, 'm').exec(text)?.[1] ?? 'NaN');
+  const files = hardOf('Max open files');
+  const processes = Math.min(hardOf('Max processes'), files);
+  const limits = { nofile: files, nproc: processes };
+  return Object.entries(limits).flatMap(([flag, hard]) =>
+    hard > 0 ? ['--ulimit', `${flag}=${hard}:${hard}`] : [],
+  );
 }
 
 function isOfClient(name: string): boolean {

@@ -374,7 +374,11 @@ function limitsOf(account: string): readonly string[] {
       encoding: 'latin1',
       stdio: 'pipe',
     });
-    const flags = limitFlags(theirs).filter((flag) => !ours.includes(flag));
+    const hardOpenFiles = (flag: string) => /^--nofile=\S+:(\S+)$/.exec(flag)?.[1];
+    const isSoftOnly = (flag: string) =>
+      hardOpenFiles(flag) !== undefined && ours.some((other) => hardOpenFiles(other) === hardOpenFiles(flag));
+    // Any process may raise the soft limit, and the spawner sets that of a login.
+    const flags = limitFlags(theirs).filter((flag) => !ours.includes(flag) && !isSoftOnly(flag));
     return flags.length > 0 ? [prlimit, ...flags] : [];
   } catch {
     // Without PAM, only the worker's limits apply.

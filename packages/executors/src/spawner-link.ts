@@ -46,6 +46,9 @@ const SPAWNER_FLAGS = [
   '--max-old-space-size=512',
 ];
 
+/** Soft limit of open files that Linux gives a login. */
+const LOGIN_OPEN_FILES = 1_024;
+
 interface ExecExecutorOptions {
   readonly dataFolder: string;
   readonly graceMs: number;
@@ -61,7 +64,7 @@ interface ExecExecutorOptions {
 }
 
 const NO_IMAGES_APART = 'this worker isolates tasks (--run-as) and does not run images';
-const NO_ENGINE = 'this worker has no Docker, or may not use it';
+const NO_ENGINE = 'this worker has neither Docker nor Podman, or may not use them';
 
 /** Calls `forget` when the engine did not start the container, as when the image was removed. */
 function withoutImage(sink: RunSink, forget: () => void): RunSink {
@@ -227,7 +230,8 @@ export class ExecExecutor implements Executor {
   #startSpawner(): boolean {
     const recordId = `${process.pid}-${randomBytes(6).toString('hex')}`;
     const file = recordFile(this.#options.dataFolder, recordId);
-    const { graceMs, cgroup, folder, openFiles, isolation } = this.#options;
+    const { graceMs, cgroup, folder, openFiles: given, isolation } = this.#options;
+    const openFiles = isolation === undefined ? given : Math.min(given ?? LOGIN_OPEN_FILES, LOGIN_OPEN_FILES);
     const settings: SpawnerSettings = {
       recordFile: file,
       recordId,

@@ -274,9 +274,14 @@ export async function startWorkers(options: WorkersOptions): Promise<Daemon> {
   };
 }
 
-/** Adds the attribute that tasks in images require, unless the operator has set it. */
+/** Adds the attribute that tasks in images require, and the engine's name, unless the operator has set them. */
 function withEngine(given: readonly Attribute[], containers: Containers | undefined): readonly Attribute[] {
-  const isFull = given.length >= LIMITS.attributesMax;
-  if (containers === undefined || isFull || given.some(({ name }) => name === CONTAINER)) return given;
-  return [...given, { name: CONTAINER, value: DOCKER }];
+  if (containers === undefined) return given;
+  // Podman runs the images of Docker by the same command line.
+  const found = [
+    { name: CONTAINER, value: DOCKER },
+    { name: 'engine', value: containers.engine },
+  ];
+  const missing = found.filter(({ name }) => !given.some((attribute) => attribute.name === name));
+  return [...given, ...missing].slice(0, Math.max(given.length, LIMITS.attributesMax));
 }
