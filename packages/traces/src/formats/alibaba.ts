@@ -17,6 +17,8 @@ interface Schema {
   readonly status: string;
   readonly start: string;
   readonly end: string;
+  /** Other names of columns, with `_` for blanks. */
+  readonly aliases: Readonly<Record<string, string>>;
   /** Number of CPUs for a `plan_cpu` of 1. */
   readonly cpus: number;
   /** Whether names of stages contain their predecessors. */
@@ -39,7 +41,15 @@ const YEAR_2017: Schema = {
   status: 'status',
   start: 'create_timestamp',
   end: 'modify_timestamp',
-  cpus: 1,
+  // The names in the `schema.csv` of the trace.
+  aliases: {
+    task_create_time: 'create_timestamp',
+    task_end_time: 'modify_timestamp',
+    number_of_instances: 'instance_num',
+    number_of_cpus_requested_per_instance_in_the_task: 'plan_cpu',
+    normalized_memory_requested_per_instance_in_the_task: 'plan_mem',
+  },
+  cpus: 1 / 100,
   isOrdered: false,
 };
 
@@ -60,6 +70,7 @@ const YEAR_2018: Schema = {
   status: 'status',
   start: 'start_time',
   end: 'end_time',
+  aliases: {},
   cpus: 1 / 100,
   isOrdered: true,
 };
@@ -81,14 +92,31 @@ function formatOf<const Name extends string>(name: Name, schema: Schema) {
     endings: ['.csv'],
     recognises: (firstLine: string) => {
       const cells = firstLine.trim().split(',');
-      const isHeader = [schema.job, schema.start, 'instance_num'].every((column) => cells.includes(column));
       return (
-        isHeader ||
+        isHeader(schema, cells) ||
         (cells.length === columns.length && STATES.includes(cells[columns.indexOf(status)]!.trim()))
       );
     },
     read: (file: string, tally?: Tally, signal?: AbortSignal) => readTable(file, schema, tally, signal),
   } as const satisfies TraceFormat;
+}
+
+/** The columns of a header, by the names used here. */
+function columnsIn({ aliases }: Schema, header: readonly string[]): string[] {
+  return header.map((cell) => {
+    const name = cell
+      .trim()
+      .replace(/^"(.*)"$/, '$1')
+      .trim()
+      .toLowerCase()
+      .replaceAll(' ', '_');
+    return aliases[name] ?? name;
+  });
+}
+
+function isHeader(schema: Schema, cells: readonly string[]): boolean {
+  const columns = columnsIn(schema, cells);
+  return [schema.job, schema.start, 'instance_num'].every((column) => columns.includes(column));
 }
 
 /** The tasks of one row: Alibaba's task is a stage, and its instances are the scheduled units. */
@@ -122,9 +150,9 @@ async function* readTable(
   const rows = new Map<string, Rows>();
   let reader: RowReader | undefined;
   for await (const row of readRecords(file, { delimiter: ',', hasQuotes: true }, signal)) {
-    const isHeader = reader === undefined && row.cells.includes(schema.job);
-    reader ??= new RowReader(schema, isHeader ? row.cells : schema.columns, tally);
-    if (!isHeader) reader.add(rows, row);
+    const isFirst = reader === undefined && isHeader(schema, row.cells);
+    reader ??= new RowReader(schema, isFirst ? columnsIn(schema, row.cells) : schema.columns, tally);
+    if (!isFirst) reader.add(rows, row);
   }
   yield* inBatches(jobsOf(rows, schema, tally));
 }

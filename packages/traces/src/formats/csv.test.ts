@@ -67,6 +67,15 @@ describe('a CSV file with named columns', () => {
     ]);
   });
 
+  it('counts pods that ran until their deletion, whose phase is still Running', async () => {
+    const header = 'creation_time,scheduled_time,deletion_time,pod_phase';
+    const { jobs, tally } = await read(header, '0,5,15,Running', '1,,9,Pending', '2,3,,Running');
+    expect(jobs).toMatchObject([{ submitSeconds: 0, durationsSeconds: [10] }]);
+    expect(tally).toEqual(['2  jobs that had not ended: omitted']);
+    const others = await read('submit,start,end,state', '0,5,15,Running', '0,5,15,Done');
+    expect(others.jobs.length).toBe(1);
+  });
+
   it('computes times from the end if only that is given', async () => {
     const { jobs } = await read('app,func,end_timestamp,duration', 'a,f,12.5,2.5');
     expect(jobs).toEqual([{ submitSeconds: 10, durationsSeconds: [2.5], meanSeconds: 2.5 }]);

@@ -156,6 +156,7 @@ class CsvReader {
   readonly #columns: ReadonlyMap<Field, readonly Column[]>;
   readonly #width: number;
   readonly #tally: Tally;
+  readonly #endsAtDeletion: boolean;
   /** Whether times are calendar dates, decided by the first row. */
   #isClock: boolean | undefined;
 
@@ -163,6 +164,7 @@ class CsvReader {
     this.#tally = tally;
     this.#width = header.cells.length;
     this.#columns = columnsOf(header, tally);
+    this.#endsAtDeletion = wordsOf(this.#columns.get('end')?.[0]?.name ?? '').includes('deletion');
   }
 
   /** Decides by the first rows: dates count from the first submission, and numbers are used unchanged. */
@@ -185,7 +187,11 @@ class CsvReader {
     const length = this.#amount(row, 'duration', lengthOf, SECONDS_ADVICE);
     const state = this.#text(row, 'state') ?? '';
     const duration = length ?? (start === undefined || end === undefined ? undefined : end - start);
-    if (state !== '' && !isTaken(state, duration !== undefined, this.#tally)) return;
+    // The phase of a pod is the last one before its deletion.
+    const isDeleted = start !== undefined && end !== undefined && this.#endsAtDeletion;
+    const isRunning = /^running$/i.test(state);
+    if (state !== '' && !(isDeleted && isRunning) && !isTaken(state, duration !== undefined, this.#tally))
+      return;
     if (duration === undefined) {
       throw new WorkloadError(
         `the ${this.#columns.has('duration') || !this.#columns.has('end') ? 'duration' : start === undefined ? 'start' : 'end'} is empty`,

@@ -277,3 +277,22 @@ it('google2019: events in any order, as rows or objects, and with names of types
     await rm(folder, { recursive: true });
   }
 });
+
+it('Alibaba 2017: the header may have the names in the schema of the trace', async () => {
+  const names =
+    'task_create_time, task_end_time, job id, task_id,number_of_instances, status, number_of_cpus_requested_per_instance_in_the_task,normalized_memory_requested_per_instance_in_the_task';
+  const text = await readFile(join(SAMPLES, 'alibaba/batch_task_2017.csv'), 'utf8');
+  const rows = text.trim().split('\n');
+  const plain = rows.filter((row) => !row.startsWith('create_timestamp'));
+  const folder = await mkdtemp(join(tmpdir(), 'goshawk-alibaba-'));
+  try {
+    const file = join(folder, 'batch_task.csv');
+    await writeFile(file, [names, ...plain].join('\n'));
+    expect((await detectFormat(file)).name).toBe('alibaba2017');
+    expect(await collect((await openWorkload(file)).jobs())).toEqual(
+      await jobsOf('alibaba/batch_task_2017.csv'),
+    );
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

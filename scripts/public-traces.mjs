@@ -1,0 +1,90 @@
+// Compares what Goshawk reads from trace files in public repositories with counts that a separate program made from the
+// raw files. Usage: node scripts/public-traces.mjs FOLDER, which has clones or files as OWNER/NAME/PATH.
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openWorkload } from '../packages/traces/dist/index.js';
+
+/** Jobs, tasks, task seconds, and the seconds of CPUs, bytes and GPUs that tasks demand. */
+const FILES = [
+  [
+    'alibaba/clusterdata',
+    'cluster-trace-gpu-v2023/csv/openb_pod_list_cpu050.csv',
+    [6561, 6561, 192629835, 2129618622.792, 5530885653449932800, 185294426.97],
+  ],
+  ['aleasimulator/alea', 'Alea/data-set/hpc2n.swf', [3145, 63578, 503655194, 0, 205315794534400, 0]],
+  [
+    'aleasimulator/alea',
+    'Alea/data-set/wagap-2013.swf',
+    [17898, 149384, 9647254226, 0, 6.632199439743381e23, 0],
+  ],
+  [
+    'Uv-can/e-Commerce-Applications-Workload-Forecasting',
+    'batch_task.csv',
+    [11644, 10214274, 7822815623, 4522987089.85, 106641610.134, 0],
+  ],
+  ['Oiapokxui/EP1-DSID', 'sample-traces/instance_events/instance-sample.csv', [3, 5, 553371.932659, 0, 0, 0]],
+  [
+    'wfcommons/WfInstances',
+    'makeflow/blast/blast-chameleon-medium-001.json',
+    [1, 303, 31513.114385, 31513.114385, 33089480923733, 0],
+  ],
+  [
+    'wfcommons/WfInstances',
+    'pegasus/montage/montage-chameleon-2mass-05d-001.json',
+    [1, 1738, 8694.654, 0, 0, 0],
+  ],
+  ['WorkflowSim/WorkflowSim-1.0', 'config/dax/Montage_100.xml', [1, 100, 1079.34, 0, 0, 0]],
+  ['WorkflowSim/WorkflowSim-1.0', 'config/dax/CyberShake_1000.xml', [1, 1000, 22751.94, 0, 0, 0]],
+  ['oar-team/batsim', 'workloads/example_workload_hpc_seed3_jobs250.json', [250, 3320, 1063940.24, 0, 0, 0]],
+  ['oar-team/batsim', 'workloads/test_batsim_paper_workload_seed1.json', [800, 2179, 256361.954, 0, 0, 0]],
+  ['SteampunkIslande/slurm-usage-report-rs', 'assets/tests/sacct.csv', [1, 1, 778, 778, 815792128000, 0]],
+  ['apache/hadoop', 'hadoop-tools/hadoop-sls/src/test/resources/inputsls.json', [2, 5, 91.566, 0, 0, 0]],
+];
+
+const [folder] = process.argv.slice(2);
+if (folder === undefined) {
+  console.error('usage: node scripts/public-traces.mjs FOLDER');
+  process.exit(2);
+}
+let [missing, different] = [0, 0];
+for (const [repository, path, expected] of FILES) {
+  const file = join(folder, repository, path);
+  const exists = await access(file).then(
+    () => true,
+    () => false,
+  );
+  if (!exists) {
+    missing++;
+    console.log(`missing    ${file}: from https://github.com/${repository}`);
+    continue;
+  }
+  const counted = await count(file);
+  const isEqual = counted.every(
+    (value, at) => Math.abs(value - expected[at]) <= 1e-9 * Math.abs(expected[at]),
+  );
+  if (!isEqual) different++;
+  console.log(`${isEqual ? 'equal      ' : 'different  '}${repository} ${path}: ${counted.join(' ')}`);
+  if (!isEqual) console.log(`           expected ${expected.join(' ')}`);
+}
+console.log(`${FILES.length - missing - different} equal, ${different} different, ${missing} missing`);
+process.exitCode = different > 0 ? 1 : 0;
+
+async function count(file) {
+  const workload = await openWorkload(file);
+  const sums = [0, 0, 0, 0, 0, 0];
+  for await (const job of workload.jobs()) {
+    sums[0]++;
+    let task = 0;
+    for (const { tasks, demand } of job.stages ?? [
+      { tasks: job.durationsSeconds.length, demand: undefined },
+    ]) {
+      const { cpu = 0, memory = 0, gpu = 0 } = demand ?? job.demand ?? {};
+      for (const end = task + tasks; task < end; task++) {
+        const seconds = job.durationsSeconds[task];
+        for (const [at, each] of [1, seconds, seconds * cpu, seconds * memory, seconds * gpu].entries())
+          sums[at + 1] += each;
+      }
+    }
+  }
+  return sums;
+}
