@@ -52,7 +52,7 @@ if (options.write) {
   const times = ['submit p50/p99, ms', ...[...COMMANDS, ...PATHS].map((asked) => `${asked}, s`)];
   writeMeasurement(measurementFile('backlog'), {
     commands: [`npm run bench -- backlog --points ${options.points.join(',')} --write`],
-    tables: [{ columns: [...columns, ...times, 'CPU of `why` in a scheduler, ms'], rows }],
+    tables: [{ columns: [...columns, ...times, 'CPU of why in schedulers, ms'], rows }],
   });
 }
 process.exitCode = away === 0 ? 0 : 1;
@@ -100,6 +100,8 @@ async function measureCluster(of: readonly Point[]): Promise<void> {
     ]);
   }
   await page.kill();
+  // Otherwise the workers wait for the running tasks.
+  await runGoshawk(['cancel', '--all'], { GOSHAWK_CLUSTER: up.url, XDG_STATE_HOME: folder.path });
   await cluster.close();
 }
 

@@ -20,7 +20,7 @@ function cluster(jobs: number) {
     jobs: async ({ states, limit }: { states: string[]; limit: number }) => {
       asked.push('jobs');
       const listed = states.includes('running') ? Math.min(limit, jobs) : 0;
-      return { jobs: Array.from({ length: listed }, (_, index) => summary(index)) };
+      return { jobs: Array.from({ length: listed }, (_, index) => summary(index)), total: listed && jobs };
     },
     job: (id: string) => ({
       describe: async () => {
@@ -48,6 +48,15 @@ it('sends a few requests per sample, for any number of jobs and tasks', async ()
     await sampler.look(client, NOW, NEVER);
     expect(asked.length).toBeLessThanOrEqual(2 + 2 * SAMPLED_JOBS_MAX);
   }
+});
+
+it('asks central about fewer jobs while very many are active', async () => {
+  const asks = async (jobs: number) => {
+    const { client, asked } = cluster(jobs);
+    await new Sampler(new TaskStream(), new WaitingLimits(), new Findings()).look(client, NOW, NEVER);
+    return asked.filter((one) => one.startsWith('why ')).length;
+  };
+  expect([await asks(1_000), await asks(5_000), await asks(100_000)]).toEqual([SAMPLED_JOBS_MAX, 4, 1]);
 });
 
 it('samples every listed job in turn, and continues if one does not answer', async () => {

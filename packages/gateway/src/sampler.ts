@@ -8,6 +8,8 @@ import type { WaitingLimits } from './waiting-limits.js';
 export const SAMPLED_JOBS_MAX = 12;
 /** Maximum number of running and recently ended jobs to choose from. */
 const LISTED_MAX = 200;
+/** Jobs explained per poll times active jobs, at most: to explain one, central looks at all that wait there. */
+const EXPLAINED_COST = 20_000;
 /** Running jobs that are refreshed at each poll, regardless of new ones. */
 export const KNOWN_JOBS = 4;
 /** Time for which ended jobs are listed until they have been sampled. ms */
@@ -42,7 +44,10 @@ export class Sampler {
     // A truncated list does not show who has most of the waiting tasks.
     this.#findings.noteUsers(active.truncated ? [] : active.jobs);
     const chosen = this.#choose([...ended.jobs, ...active.jobs]);
-    await Promise.all(chosen.map((job) => this.#ask(cluster, job, now, signal)));
+    const explained = Math.max(1, Math.floor(EXPLAINED_COST / Math.max(1, active.total)));
+    await Promise.all(
+      chosen.map((job, at) => this.#ask(cluster, job, at >= chosen.length - explained, now, signal)),
+    );
   }
 
   #choose(jobs: readonly JobSummary[]): JobSummary[] {
@@ -56,14 +61,20 @@ export class Sampler {
     return [...new Set([...known, ...sorted])].slice(0, SAMPLED_JOBS_MAX);
   }
 
-  async #ask(cluster: Cluster, { id, state, tasks }: JobSummary, now: Millis, signal: AbortSignal) {
+  async #ask(
+    cluster: Cluster,
+    { id, state, tasks }: JobSummary,
+    isExplained: boolean,
+    now: Millis,
+    signal: AbortSignal,
+  ) {
     remember(this.#askedAt, id, now);
     const handle = cluster.job(id);
     const asked = Date.now();
     try {
       const [detail, explained] = await Promise.all([
         handle.describe({ signal }),
-        tasks.waiting > 0 && !isFinal(state) ? handle.explain({ signal }) : undefined,
+        isExplained && tasks.waiting > 0 && !isFinal(state) ? handle.explain({ signal }) : undefined,
       ]);
       this.#stream.take(detail, asked, Date.now());
       this.#findings.noteJob(detail, Date.now());
