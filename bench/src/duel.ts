@@ -55,7 +55,7 @@ function measure(tree: string): Measured {
 async function duel(trees: Readonly<Record<Build, string>>): Promise<void> {
   const measured = await inTurns<Build, Measured>(['here', 'there'], options.rounds, (build) => {
     const { nsPerEvent, seconds } = measure(trees[build]);
-    note(`  ${build}: ${nsPerEvent.toFixed(0)} ns an event, ${seconds.toFixed(2)} s in all`);
+    note(`  ${build}: ${nsPerEvent.toFixed(0)} ns per event, ${seconds.toFixed(2)} s in all`);
     return { nsPerEvent, seconds };
   });
   const results: BenchResult[] = [];

@@ -146,7 +146,7 @@ describe('a daemon exits with one line and code 2', () => {
       'HTTP of a local cluster at a port that nobody would know',
       ['up', '--workers', '1', '--http', '127.0.0.1:0', '--data-folder', OWN_FOLDER],
       {},
-      /--http 127.0.0.1:0 has no port; such as 127.0.0.1:9090/,
+      /--http 127.0.0.1:0 has no port; for example 127.0.0.1:9090/,
     ],
     [
       'a collector of traces that is not a URL',

@@ -162,7 +162,7 @@ export function readConfigFile(path: string): Record<string, unknown> {
     throw new InputError(
       'bad-config',
       `${path}: expected an object of settings`,
-      'such as {"workers": 20, "policy": "hawk"}',
+      'for example {"workers": 20, "policy": "hawk"}',
     );
   }
   return value as Record<string, unknown>;

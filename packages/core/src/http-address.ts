@@ -21,7 +21,7 @@ export function parseBind(bind: string, such: string): HttpAddress {
   const parts = BIND.exec(bind);
   const port = Number(parts?.[3]);
   if (parts === null || port > 65_535)
-    throw new InputError('bad-endpoint', `${JSON.stringify(bind)} is not HOST:PORT`, `such as ${such}`);
+    throw new InputError('bad-endpoint', `${JSON.stringify(bind)} is not HOST:PORT`, `for example ${such}`);
   return { host: (parts[1] ?? parts[2])!, port };
 }
 

@@ -164,7 +164,7 @@ function parsedOr(parse: (text: string, what: string) => number, text: string): 
   }
 }
 
-const EXAMPLE = 'such as {"ann": {"weight": 3}, "*": {"weight": 1}}';
+const EXAMPLE = 'for example {"ann": {"weight": 3}, "*": {"weight": 1}}';
 
 /** A string, a punctuation mark, or anything between them. */
 const TOKENS = /"(?:[^"\\\n]|\\.)*"|[{}[\]:,]|[^\s{}[\]:,"]+|"/g;

@@ -103,7 +103,7 @@ function axisOf(text: string, specs: OptionSpecs): Change[] {
     throw new InputError(
       'bad-option',
       `--vary: "${text}" is not NAME=VALUE,VALUE,…`,
-      'such as steal-cap=1,10,30',
+      'for example steal-cap=1,10,30',
     );
   }
   const values = list.split(list.includes(';') ? ';' : ',').map((value) => value.trim());

@@ -63,6 +63,21 @@ describe('goshawk keygen', () => {
     );
   });
 
+  it('refuses a misspelled role instead of creating a folder of that name', async () => {
+    const { exitCode, stderr } = await goshawk('keygen', 'worke', 'w7', 'keys');
+    expect([exitCode, stderr]).toEqual([
+      2,
+      'goshawk: keygen: "w7" is not expected; see `goshawk keygen --help`\n',
+    ]);
+    expect(existsSync(join(cwd, 'worke'))).toBe(false);
+    await goshawk('keygen', 'keys');
+    const listed = await goshawk('keys', 'keys', 'w7');
+    expect([listed.exitCode, listed.stderr]).toEqual([
+      2,
+      'goshawk: keys: "w7" is not expected; see `goshawk keys --help`\n',
+    ]);
+  });
+
   it('fails to rotate missing keys', async () => {
     const { exitCode, stderr } = await goshawk('keygen', 'keys', '--rotate');
     expect(exitCode).toBe(2);

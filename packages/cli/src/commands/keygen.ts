@@ -14,7 +14,15 @@ import {
 } from '@goshawk/core';
 import type { ClusterKeys, KeyFile, RotationStep } from '@goshawk/transport';
 import { expandNames } from '../expand-names.js';
-import { admitted, afterChange, keysFolder, readFolder, revokeKey, writeFolder } from './keys-folder.js';
+import {
+  admitted,
+  afterChange,
+  keysFolder,
+  readFolder,
+  refuseWordsFrom,
+  revokeKey,
+  writeFolder,
+} from './keys-folder.js';
 
 const TOKEN_BYTES = 32;
 /** Default rights of a client's key. */
@@ -92,7 +100,9 @@ export const keygenCommand = defineCommand({
   async run(context, options, { words }) {
     const individual = await individualOf(words, options);
     const isInWords = individual !== undefined && options.client === undefined;
-    const folder = keysFolder(context, words[isInWords ? 2 : 0]);
+    const place = isInWords ? 2 : 0;
+    refuseWordsFrom('keygen', words, place + 1);
+    const folder = keysFolder(context, words[place]);
     const { rotate, ifMissing, revoke, rights, names, expires } = options;
     const wishes = [rotate, ifMissing, individual !== undefined, revoke !== undefined];
     if (wishes.filter(Boolean).length > 1) {

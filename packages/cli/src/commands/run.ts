@@ -29,7 +29,11 @@ export const runCommand = defineCommand({
   options: RUN_OPTIONS,
   async run(context, options, { afterDashes }) {
     if (!afterDashes?.[0])
-      throw new InputError('usage', 'run: write the command after --', 'such as: goshawk run -- hostname');
+      throw new InputError(
+        'usage',
+        'run: write the command after --',
+        'for example: goshawk run -- hostname',
+      );
     if (context.global.json)
       throw new InputError('usage', 'run: --json is not supported: stdout belongs to the command');
     const input = options.stdin === undefined ? await readCommandInput(context.interrupted) : undefined;

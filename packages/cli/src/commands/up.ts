@@ -191,7 +191,7 @@ function httpToken(file: string): string {
 function httpAddress(bind: string): string {
   const place = parseBind(bind, '127.0.0.1:9090');
   if (place.port !== 0) return httpUrl(place);
-  throw new InputError('bad-http', `--http ${bind} has no port`, 'such as 127.0.0.1:9090');
+  throw new InputError('bad-http', `--http ${bind} has no port`, 'for example 127.0.0.1:9090');
 }
 
 /** Prints the address of the cluster, and drains it after Ctrl-C. */

@@ -122,7 +122,7 @@ function demandOf({ cpus, memory, gpus, resource }: SubmitOptions): Record<strin
   return {
     ...present({ cpu: cpus, [GPU]: gpus }),
     ...(memory === undefined ? {} : { memory: parseBytes(memory, '--memory') }),
-    ...amountsIn(resource, { option: '--resource', hint: 'such as license=1' }),
+    ...amountsIn(resource, { option: '--resource', hint: 'for example license=1' }),
   };
 }
 
@@ -135,7 +135,7 @@ function parseExitCodes(text: string): number[] {
     throw new InputError(
       'bad-option',
       `--retry-on: "${code}" is neither an exit code nor a signal`,
-      'such as 75,137 or SIGXCPU',
+      'for example 75,137 or SIGXCPU',
     );
   });
 }
@@ -146,5 +146,5 @@ function attributesIn(
   option: '--require' | '--prefer',
   example: string,
 ): Record<string, string[]> {
-  return Object.fromEntries(valueListsIn(texts, { option, hint: `such as ${example} for alternatives` }));
+  return Object.fromEntries(valueListsIn(texts, { option, hint: `for example ${example}` }));
 }

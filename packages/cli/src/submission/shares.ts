@@ -100,7 +100,7 @@ export function combined(
   params: readonly string[],
 ): Share[] | undefined {
   if (params.length === 0) return shares && [...shares];
-  const lists = valueListsIn(params, { option: '--param', hint: 'such as rate=0.1,0.01' });
+  const lists = valueListsIn(params, { option: '--param', hint: 'for example rate=0.1,0.01' });
   checkNames([...lists.keys()], '--param', '--param');
   let found: Share[] = [...(shares ?? [NOTHING])];
   for (const [name, values] of lists) {

@@ -110,7 +110,7 @@ function parseInput(text: string): unknown {
 
 // ---- commands
 
-const ENV = { option: '--env', hint: 'such as THREADS=4' } as const;
+const ENV = { option: '--env', hint: 'for example THREADS=4' } as const;
 
 async function commandLine(
   work: Extract<Work, { kind: 'command' }>,

@@ -114,6 +114,6 @@ function someCommand(afterDashes: readonly string[]): readonly string[] {
 
 function checkModule(text: string): Work {
   if (text.startsWith('#') || text.endsWith('#'))
-    throw new InputError('usage', `--module: "${text}" is not PATH#EXPORT`, 'such as ./work.js#run');
+    throw new InputError('usage', `--module: "${text}" is not PATH#EXPORT`, 'for example ./work.js#run');
   return { kind: 'module', text };
 }

@@ -14,7 +14,7 @@ type AttributesOf = (worker: number) => readonly Attribute[];
 
 /** @throws InputError if a text is not NAME=VALUE,… */
 export function parseAttributes(texts: readonly string[]): AttributesOf {
-  const option = { option: '--attribute', hint: 'such as rack=r1' } as const;
+  const option = { option: '--attribute', hint: 'for example rack=r1' } as const;
   const dealt = [...valueListsIn(texts, option, LIMITS.nameLengthMax)];
   const long = dealt.find(([name]) => name.length > LIMITS.nameLengthMax);
   if (long !== undefined)

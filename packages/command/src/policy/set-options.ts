@@ -29,7 +29,7 @@ export function setOptions(chosen: string, preset: Preset, texts: readonly strin
 
 function exampleOf({ options }: PolicyModule): string {
   const [name, option] = Object.entries(options).find(([, { flag }]) => flag === undefined) ?? [];
-  return name === undefined ? 'the policy has no options' : `such as ${name}=${option!.default}`;
+  return name === undefined ? 'the policy has no options' : `for example ${name}=${option!.default}`;
 }
 
 /**

@@ -223,10 +223,13 @@ describe('impossible figures', () => {
     [[], 'figure needs ID…; `goshawk figure --list` lists them'],
     [
       ['hawk-5', '--workers', '10,x'],
-      '--workers: "x" is not a whole number from 1 to 200000; such as --workers 10000,15000',
+      '--workers: "x" is not a whole number from 1 to 200000; for example --workers 10000,15000',
     ],
     [['hawk-7', '--workers', '10,20'], '--workers: hawk-7 has one cluster size; use one size'],
-    [['hawk-15', '--workers', '10,20'], '--workers: hawk-15 varies the workers asked at most; use one size'],
+    [
+      ['hawk-15', '--workers', '10,20'],
+      '--workers: hawk-15 varies the maximum number of contacted workers; use one size',
+    ],
     [
       ['carbyne-9', '--workers', '56'],
       '--workers: carbyne-9 varies the load by the size of the cluster; omit it',

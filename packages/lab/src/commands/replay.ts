@@ -57,7 +57,7 @@ function checkOptions(options: ReplayOptions): void {
     throw new InputError('bad-option', '--scale and --for cannot be used together', 'use one of them');
   }
   if (options.for !== undefined && !(options.for > 0)) {
-    throw new InputError('bad-option', '--for must be more than 0', 'such as --for 60s');
+    throw new InputError('bad-option', '--for must be more than 0', 'for example --for 60s');
   }
 }
 

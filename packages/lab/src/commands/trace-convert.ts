@@ -89,7 +89,7 @@ export async function writeWorkload(
   const { json } = context.global;
   checkTarget(context, command, out);
   if (out === '-' && format === undefined) {
-    throw new InputError('usage', '--out - needs --format', `such as --format ${FORMATS.jsonl.name}`);
+    throw new InputError('usage', '--out - needs --format', `for example --format ${FORMATS.jsonl.name}`);
   }
   const workload = await openShown(context, spec, undefined, features);
   const file = resolve(context.cwd, out);

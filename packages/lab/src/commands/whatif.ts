@@ -418,7 +418,7 @@ function workersOf(text: string | undefined): number[] {
     throw new InputError(
       'bad-option',
       `--workers: "${part}" is not a number of workers`,
-      'such as 80,100,120',
+      'for example 80,100,120',
     );
   });
 }

@@ -99,7 +99,7 @@ function sizesOf(text: string | undefined): readonly number[] | undefined {
     throw new InputError(
       'bad-option',
       `--workers: "${each.trim()}" is not a whole number from 1 to ${LIMITS.membersMax}`,
-      'such as --workers 10000,15000',
+      'for example --workers 10000,15000',
     );
   });
   return [...new Set(sizes)].sort((a, b) => a - b);

@@ -50,6 +50,6 @@ function collectorAt(endpoint: string, variable: string): URL {
   throw new InputError(
     'bad-endpoint',
     `${variable}: ${JSON.stringify(endpoint)} is not an http or https URL`,
-    'such as http://collector:4318',
+    'for example http://collector:4318',
   );
 }
