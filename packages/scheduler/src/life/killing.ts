@@ -6,8 +6,7 @@ import {
   setLatest,
   type TaskIndex,
 } from '@goshawk/core';
-import type { Accounting, ReportedEnd, UnreportedAttempt } from '../durability/accounting.js';
-import type { Ledger } from '../durability/ledger.js';
+import type { ReportedEnd, UnreportedAttempt } from '../durability/accounting.js';
 import { type Job, TaskState } from '../job/job.js';
 import { type AttemptRef, attemptKey } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
@@ -27,20 +26,16 @@ interface AbandonedAttempt {
  */
 export class Killing {
   readonly #s: SchedulerState;
-  readonly #ledger: Ledger;
-  readonly #accounting: Accounting;
   /** Abandoned attempts by worker and key, latest worker last. */
   readonly #abandoned = new Map<Address, Map<string, AbandonedAttempt>>();
 
   constructor(s: SchedulerState) {
     this.#s = s;
-    this.#ledger = s.ledger;
-    this.#accounting = s.accounting;
   }
 
   kill(worker: Address, attempt: AttemptRef): void {
     // Sent after the task itself, which may wait for the disk.
-    if (worker > NOBODY) this.#ledger.send(worker, { type: 'cancelTask', ...attempt });
+    if (worker > NOBODY) this.#s.ledger.send(worker, { type: 'cancelTask', ...attempt });
   }
 
   /** @param runMs counted run time; the worker may report another one */
@@ -48,7 +43,7 @@ export class Killing {
     const worker = job.tasks.workerOf(task);
     if (worker <= NOBODY) return;
     const ref = job.tasks.ref(task);
-    this.#remember(worker, { ref, counted: this.#accounting.unreported(job, task, runMs, now) });
+    this.#remember(worker, { ref, counted: this.#s.accounting.unreported(job, task, runMs, now) });
     this.kill(worker, ref);
     this.#s.sweepTimer.arm(now);
   }
@@ -60,7 +55,7 @@ export class Killing {
     { task, attempt, elapsedMs }: { task: TaskIndex; attempt: AttemptNumber; elapsedMs: Millis },
     now: Millis,
   ): void {
-    const counted = { ...this.#accounting.unreported(job, task, elapsedMs, now), runMs: undefined };
+    const counted = { ...this.#s.accounting.unreported(job, task, elapsedMs, now), runMs: undefined };
     this.#remember(worker, { ref: { job: job.number, task, attempt }, counted });
   }
 
@@ -97,6 +92,6 @@ export class Killing {
     if (attempt === undefined) return;
     attempts!.delete(attemptKey(ref));
     if (attempts!.size === 0) this.#abandoned.delete(worker);
-    this.#accounting.correct(attempt.counted, end, now);
+    this.#s.accounting.correct(attempt.counted, end, now);
   }
 }
