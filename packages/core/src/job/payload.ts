@@ -128,7 +128,7 @@ const execPayload = () =>
       .regex(IMAGE, 'not the name of an image, such as "python:3.12-slim"')
       .optional()
       .describe(
-        'the container image to run the command in, with the working folder mounted; only workers with Docker run it',
+        'the container image to run the command in, with the working folder mounted; only workers with Docker or Podman run it',
       ),
     stdin: z
       .union([passable(wellFormedProblem), bytes()])
