@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -46,3 +54,13 @@ it('a call without a folder for caches works', () => {
   expect(version({ XDG_CACHE_HOME: join(home, 'file') })).toBe(expected);
   expect(existsSync(join(home, '.cache'))).toBe(false);
 });
+
+// Reason: only root can give a folder to another user.
+it.runIf(process.getuid?.() === 0)(
+  'a call as root creates nothing in the home folder of another user',
+  () => {
+    chownSync(home, 65_534, 65_534);
+    version({});
+    expect(readdirSync(home)).toEqual([]);
+  },
+);
