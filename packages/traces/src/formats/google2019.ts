@@ -40,7 +40,7 @@ type Field = keyof typeof NAMES;
 const FIELDS = Object.keys(NAMES) as Field[];
 const NEEDED = ['time', 'type', 'collection', 'instance'] as const satisfies Field[];
 /** More events would not fit into memory, where they are sorted. */
-const EVENTS_MAX = 8_000_000;
+const EVENTS_MAX = 1_500_000;
 /** `collection_type` of an alloc set, which reserves room and runs nothing. */
 const ALLOC_SET = 1;
 const JSON_KEYS = /"collection_id"\s*:/;
