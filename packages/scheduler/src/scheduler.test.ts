@@ -569,6 +569,71 @@ describe('a task that central has placed', () => {
   });
 });
 
+describe('the need of tasks that central places', () => {
+  const SECOND_MS = LIVE_TIMINGS.retryMs;
+  const sweepFor = (bench: Bench, seconds: number): void => {
+    for (let i = 0; i < seconds; i++) {
+      bench.now += SECOND_MS;
+      bench.scheduler.wake('sweep', 0, bench.now);
+    }
+  };
+  const placedTasks = (bench: Bench): string[] =>
+    bench.take('place').map(({ tasks }) => tasks.map((of) => `${of.task}/${of.attempt}`).join(' '));
+
+  test('is repeated at growing intervals while central has no answer', () => {
+    const bench = new Bench({ preset: { ...PRESETS.central } });
+    bench.members(W1);
+    bench.submit({ tasks: { count: 3, run: { sleep: 1 } } });
+    expect(placedTasks(bench)).toEqual(['0/1 1/1 2/1']);
+    sweepFor(bench, 4);
+    expect(placedTasks(bench)).toEqual([]);
+    sweepFor(bench, 1);
+    expect(placedTasks(bench)).toEqual(['0/1 1/1 2/1']);
+    sweepFor(bench, 9);
+    expect(placedTasks(bench)).toEqual([]);
+    sweepFor(bench, 1);
+    expect(placedTasks(bench)).toEqual(['0/1 1/1 2/1']);
+  });
+
+  test('names queued tasks again, and not those of a stage that must wait', () => {
+    const bench = new Bench({ preset: { ...PRESETS.central } });
+    bench.members(W1, W2);
+    const run = { sleep: 1 };
+    const job = bench.submit({
+      stages: [
+        { name: 'first', tasks: { count: 1, run } },
+        { name: 'second', after: ['first'], tasks: { count: 2, run } },
+      ],
+    });
+    bench.receive(CENTRAL, { type: 'placed', job: job.number, at: [{ task: 0, attempt: 1, worker: W1 }] });
+    bench.take('place');
+    sweepFor(bench, 5);
+    expect(placedTasks(bench)).toEqual(['0/1']);
+    // The first worker that asks gets the task.
+    const placed = { task: 0, attempt: 1 };
+    bench.receive(W2, { type: 'ask', ask: 1, again: false, job: job.number, stage: 0, placed });
+    bench.end(W2, job, 0);
+    expect(placedTasks(bench)).toEqual(['1/1 2/1']);
+  });
+
+  test('is answered by a worker that asks or returns the task before central', () => {
+    const bench = new Bench({ preset: { ...PRESETS.central } });
+    bench.members(W1, W2);
+    const job = bench.submit({ tasks: { count: 2, run: { sleep: 1 } } });
+    bench.take('place');
+    const of = { job: job.number, stage: 0 };
+    const placed = (task: number) => ({ task, attempt: 1 });
+    bench.receive(W1, { type: 'ask', ask: 1, again: false, ...of, placed: placed(0) });
+    expect(bench.take('run')).toMatchObject([{ task: 0, attempt: 1 }]);
+    bench.receive(W2, { type: 'declined', ...of, probes: 0, placed: placed(1) });
+    expect(placedTasks(bench)).toEqual(['1/2']);
+    const late = [0, 1].map((task) => ({ ...placed(task), worker: W1 }));
+    bench.receive(CENTRAL, { type: 'placed', job: job.number, at: late });
+    bench.receive(W1, { type: 'ask', ask: 2, again: false, ...of, placed: placed(1) });
+    expect(bench.take('none')).toHaveLength(1);
+  });
+});
+
 test('a central that sends an update with every heartbeat is not silent', () => {
   const bench = new Bench();
   for (let i = 0; i < 10; i++) {

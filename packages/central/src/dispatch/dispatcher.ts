@@ -4,17 +4,15 @@ import {
   type CentralLine,
   type ClusterShares,
   type Environment,
-  GPU,
   type JobNumber,
+  LIMITS,
   type MessageOf,
   type Millis,
   present,
   requiresOf,
-  SLOT,
   type Timings,
   type UnmatchedKind,
   type UserGrants,
-  unitsFree,
 } from '@goshawk/core';
 import {
   BookedDraft,
@@ -24,6 +22,7 @@ import {
   type BookedWorker,
   type CentralPolicy,
   ClusterBooks,
+  type RunEnd,
   type SolverAnswer,
   type SolverProblem,
   type StageView,
@@ -31,7 +30,7 @@ import {
 } from '@goshawk/policies';
 import type { WorkerRecord } from '../cluster/registry.js';
 import { WaitingLine, waitingStages } from './line.js';
-import { Placements } from './placements.js';
+import { Reports } from './reports.js';
 import { sharesOf } from './shares.js';
 
 type Env = Environment<'plan'> & {
@@ -50,14 +49,14 @@ interface DispatcherHost {
 
 /**
  * Central's dispatcher. Owners report needs, workers report free slots and runs: both go into one set of books. A
- * policy plans from them once per turn. Starts are sent to the owners, which bind a task at the last moment;
- * placements are sent to the workers.
+ * policy plans from them once per turn. Its starts are matches of workers with jobs, which are sent to the owners. A
+ * match that queues, for a task that its owner has named, is sent to the worker as well.
  */
 export class Dispatcher {
   readonly books = new ClusterBooks();
   readonly #env: Env;
   readonly #policy: CentralPolicy;
-  readonly #placements: Placements;
+  readonly #reports: Reports;
   readonly #line: WaitingLine;
   /** How long a match may be in flight. ms; 0: messages are never lost */
   readonly #lostAfterMs: Millis;
@@ -66,6 +65,8 @@ export class Dispatcher {
   #isDue = false;
   #solves = 1;
   matches = 0;
+  /** Number of matches that queue at their workers. */
+  tasksPlaced = 0;
   preemptions = 0;
   /** Number of starts that were refused. */
   refused = 0;
@@ -78,9 +79,10 @@ export class Dispatcher {
   ) {
     this.#env = env;
     this.#policy = policy;
-    this.#placements = new Placements(env, this.books, leaseMs);
-    this.#line = new WaitingLine(this.books, policy);
     this.#lostAfterMs = 2 * retryMs;
+    const inFlightMs = { started: this.#lostAfterMs, queued: leaseMs };
+    this.#reports = new Reports(env, this.books, inFlightMs, (run, how, now) => this.#end(run, how, now));
+    this.#line = new WaitingLine(this.books, policy);
     this.#host = host;
   }
 
@@ -107,11 +109,6 @@ export class Dispatcher {
     let placed = 0;
     for (const { runs } of this.books.workers) for (const run of runs) if (run.named !== undefined) placed++;
     return placed;
-  }
-
-  /** Placements since the start. */
-  get tasksPlaced(): number {
-    return this.#placements.placed;
   }
 
   /** Number of tasks that wait for a worker. */
@@ -175,69 +172,21 @@ export class Dispatcher {
   found(from: Address, runs: MessageOf<'register'>['runs'], now: Millis): void {
     const worker = this.books.worker(from);
     if (worker === undefined) return;
-    this.#placements.held(
-      worker,
-      runs.filter(({ match }) => match === 0),
-      now,
-    );
-    for (const { match, owner, job, stage, long, demand, elapsedMs } of runs) {
-      if (match === 0) continue;
-      const startedAt = now - elapsedMs;
-      const known = worker.runOf(match);
-      if (known !== undefined) {
-        // Keeps the earlier start if a registration was delayed.
-        known.startedAt = Math.min(known.startedAt, startedAt);
-        continue;
-      }
-      const booked = this.books.declareFound(owner, job, startedAt, long);
-      const of = this.books.stage(booked, stage, { demand: this.books.names.demandOf(demand) });
-      const run = this.books.find(of, worker, startedAt);
-      worker.numberFrom(match);
-      if (run !== undefined) run.match = match;
-      else this.books.forgetIfOver(booked);
-    }
+    this.#reports.found(worker, runs, now);
     this.#isDue = true;
   }
 
   pulled(from: Address, message: MessageOf<'pull'>, now: Millis): void {
     const worker = this.books.worker(from);
     if (worker === undefined) return;
-    const { heard, runs } = message;
-    for (const match of heard) worker.numberFrom(match);
-    const free = this.books.names.capacityOf(message.free, message.spare);
-    let onTheWay: BookedRun[] | undefined;
-    const comes = (run: BookedRun): void => {
-      onTheWay ??= [];
-      onTheWay.push(run);
-    };
-    // Avoids a copy for the usual single run.
-    for (const run of worker.runs.length > 1 ? [...worker.runs] : worker.runs) {
-      if (run.named !== undefined) {
-        if (!run.isConfirmed && !run.isQueued) comes(run);
-        continue;
-      }
-      const isThere = runs.includes(run.match);
-      if (isThere) this.books.confirm(run);
-      else if (run.isConfirmed || heard.includes(run.match)) this.#end(run, 'done', now);
-      else {
-        comes(run);
-        this.#remind(run, now);
-      }
-    }
-    const parts = message.gpuParts?.map((part) => unitsFree(GPU, part));
-    this.books.setFree(worker, free, parts, onTheWay);
-    this.books.shortWork(message.shortMs);
+    this.#reports.pulled(worker, message, now);
     this.#isDue = true;
   }
 
   /** Whether the worker should repeat its free slots because it is busy with less than the books say. */
   isDoubtful(address: Address, busy: number, now: Millis): boolean {
     const worker = this.books.worker(address);
-    return (
-      worker?.open === true &&
-      worker.capacity[SLOT]! - busy > worker.free[SLOT]! &&
-      worker.runs.every((run) => run.isConfirmed || now - run.askedAt >= this.#lostAfterMs)
-    );
+    return worker !== undefined && this.#reports.isDoubtful(worker, busy, now);
   }
 
   /**
@@ -247,10 +196,21 @@ export class Dispatcher {
   idle(address: Address, queued: number, now: Millis): void {
     const worker = this.books.worker(address);
     if (worker === undefined || worker.runs.length === 0) return;
-    if (queued === 0) this.#placements.held(worker, [], now);
+    if (queued === 0) this.#reports.queueIs(worker, [], now);
     for (const run of [...worker.runs])
       if (run.isConfirmed && run.named === undefined) this.#end(run, 'done', now);
     this.#isDue = true;
+  }
+
+  placementStarted(from: Address, message: MessageOf<'placementStarted'>, now: Millis): void {
+    const worker = this.books.worker(from);
+    if (worker !== undefined) this.#reports.started(worker, message, now);
+    this.#isDue = true;
+  }
+
+  placementEnded(from: Address, message: MessageOf<'placementEnded'>, now: Millis): void {
+    const run = this.#reports.namedRun(message);
+    if (run?.worker.address === from) this.#end(run, 'done', now);
   }
 
   /** The owner has no task (left) for the match. */
@@ -258,23 +218,6 @@ export class Dispatcher {
     const run = this.books.worker(worker)?.runOf(match);
     if (run === undefined || run.isConfirmed || run.stage.job.owner.address !== owner) return;
     this.#end(run, 'declined', now);
-  }
-
-  // ---- placed tasks
-
-  place(owner: Address, message: MessageOf<'place'>, now: Millis): void {
-    this.#placements.place(owner, message, now);
-    this.#isDue = true;
-  }
-
-  placementStarted(from: Address, message: MessageOf<'placementStarted'>, now: Millis): void {
-    this.#placements.started(this.books.worker(from), this.#placements.runOf(message), now);
-    this.#isDue = true;
-  }
-
-  placementEnded(from: Address, message: MessageOf<'placementEnded'>, now: Millis): void {
-    const run = this.#placements.runOf(message);
-    if (run?.worker.address === from) this.#end(run, 'done', now);
   }
 
   // ---- jobs
@@ -349,6 +292,30 @@ export class Dispatcher {
     stage.matches = matches + onTheWay;
     this.books.setWaiting(stage, Math.max(0, tasks - onTheWay), now);
     this.books.forgetIfOver(job);
+    this.#isDue = true;
+  }
+
+  /** A need that names its tasks: they queue at workers (Hawk §3.7). */
+  place(owner: Address, message: MessageOf<'place'>, now: Millis): void {
+    const { job: number, stage: index, long, estimateMs } = message;
+    const demand = this.books.names.demandOf(message.demand);
+    const job = this.books.declare(owner, number, { arrivedAt: now, isArrivalGuessed: true, long });
+    const requires = requiresOf(message.requires);
+    const stage = this.books.stage(job, index, { demand, estimateMs, requires });
+    const known: BookedRun[] = [];
+    for (const named of message.tasks) {
+      const run = job.runOf(named.task);
+      // The owner asks again because it has no news; the worker may have none either.
+      if (run?.named?.attempt === named.attempt) {
+        known.push(run);
+        run.askedAt = now;
+      }
+      if (run !== undefined && run.named!.attempt >= named.attempt) continue;
+      this.books.nameWaiting(stage, named, now);
+      if (run !== undefined) this.books.end(run, 'lost', now);
+    }
+    this.books.forgetIfOver(job);
+    this.#queue(stage, known);
     this.#isDue = true;
   }
 
@@ -467,7 +434,7 @@ export class Dispatcher {
     return worker;
   }
 
-  #end(run: BookedRun, how: 'done' | 'declined', now: Millis): void {
+  #end(run: BookedRun, how: RunEnd, now: Millis): void {
     this.books.end(run, run.isPreempted && how === 'done' ? 'preempted' : how, now);
     this.#isDue = true;
   }
@@ -478,16 +445,39 @@ export class Dispatcher {
    */
   #tell(started: readonly BookedRun[]): void {
     const [first] = started;
-    if (started.length === 1 && first!.named === undefined) return this.#match(first!.stage, started);
-    const placed: BookedRun[] = [];
+    if (started.length === 1) return this.#tellOf(first!.stage, started);
     const byStage = new Map<BookedStage, BookedRun[]>();
     for (const run of started) {
-      const runs = run.named === undefined ? byStage.get(run.stage) : placed;
+      const runs = byStage.get(run.stage);
       if (runs === undefined) byStage.set(run.stage, [run]);
       else runs.push(run);
     }
-    if (placed.length > 0) this.#placements.tell(placed);
-    for (const [stage, runs] of byStage) this.#match(stage, runs);
+    for (const [stage, runs] of byStage) this.#tellOf(stage, runs);
+  }
+
+  /** An owner names all waiting tasks of a stage or none. */
+  #tellOf(stage: BookedStage, runs: readonly BookedRun[]): void {
+    if (runs[0]!.named === undefined) return this.#match(stage, runs);
+    this.tasksPlaced += runs.length;
+    this.#queue(stage, runs);
+  }
+
+  /** Sends named tasks to the workers in whose queues they wait. */
+  #queue(
+    { job: { number, owner, long }, index, estimateMs, demand: vector }: BookedStage,
+    runs: readonly BookedRun[],
+  ): void {
+    const demand = this.books.names.resourcesOf(vector);
+    const at: MessageOf<'placed'>['at'][number][] = [];
+    for (const run of runs) {
+      const of = { job: number, stage: index, ...run.named!, long, estimateMs, demand };
+      this.#env.send(run.worker.address, { type: 'assign', owner: owner.address, ...of });
+      at.push({ ...run.named!, worker: run.worker.address });
+    }
+    for (let from = 0; from < at.length; from += LIMITS.tasksPerMessageMax) {
+      const part = at.slice(from, from + LIMITS.tasksPerMessageMax);
+      this.#env.send(owner.address, { type: 'placed', job: number, at: part });
+    }
   }
 
   #match({ job, index }: BookedStage, runs: readonly BookedRun[]): void {
@@ -541,19 +531,6 @@ export class Dispatcher {
   #matchesOnTheWay({ matches, waitsSince }: BookedStage, heard: number, now: Millis): number {
     const mayBe = this.#lostAfterMs === 0 || now - waitsSince < this.#lostAfterMs;
     return mayBe ? Math.max(0, matches - heard) : 0;
-  }
-
-  /** The worker has not confirmed a match for long, so its owner is asked about it. */
-  #remind(run: BookedRun, now: Millis): void {
-    if (this.#lostAfterMs === 0 || now - run.askedAt < this.#lostAfterMs) return;
-    run.askedAt = now;
-    const { job } = run.stage;
-    this.#env.send(job.owner.address, {
-      type: 'checkMatch',
-      job: job.number,
-      worker: run.worker.address,
-      match: run.match,
-    });
   }
 
   *#waitingStages(): Iterable<BookedStage> {

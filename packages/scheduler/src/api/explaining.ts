@@ -98,15 +98,15 @@ function stageWaits(
     };
   };
   if (batch !== undefined) return [of(batch.stage, tasks)];
-  const state = reason === 'queued' ? TaskState.placed : TaskState.placing;
   return job.stages
-    .map((stage) => of(stage, tasksOf(stage, job, state)))
+    .map((stage) => of(stage, queuedIn(stage, job)))
     .filter(({ tasks: waiting }) => waiting > 0);
 }
 
-function tasksOf({ first, count }: Stage, job: Job, state: TaskState): number {
+function queuedIn({ first, count }: Stage, job: Job): number {
   let found = 0;
-  for (let task = first; task < first + count; task++) if (job.tasks.stateOf(task) === state) found++;
+  for (let task = first; task < first + count; task++)
+    if (job.tasks.stateOf(task) === TaskState.placed) found++;
   return found;
 }
 
@@ -149,20 +149,12 @@ function reasonFor(job: Job, task: TaskIndex, waits: readonly Waits[]): WaitingR
     if (job.isAwaiting && job.dag.stageOf(task).blockers === 0) return 'other-job';
     return job.resting.has(task) ? 'back-off' : 'stage';
   }
-  if (state === TaskState.placing)
-    return waits.find((of) => of.batch === undefined && of.reason !== 'queued')?.reason;
   if (state === TaskState.placed) return 'queued';
   const own = waits.filter((wait) => wait.batch === batch && !STATES_OF_THEIR_OWN.has(wait.reason));
   return own.find(({ reason }) => reason !== 'job-limit')?.reason ?? own[0]?.reason;
 }
 
-const STATES_OF_THEIR_OWN: ReadonlySet<WaitingReason> = new Set([
-  'stage',
-  'placing',
-  'queued',
-  'back-off',
-  'other-job',
-]);
+const STATES_OF_THEIR_OWN: ReadonlySet<WaitingReason> = new Set(['stage', 'queued', 'back-off', 'other-job']);
 
 function probesOf({ cluster }: SchedulerParts, job: Job): JobExplanation['probes'] {
   const sums = new Map<Address, number>();

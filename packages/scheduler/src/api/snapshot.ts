@@ -11,7 +11,7 @@ import {
 import { isDrained, type TaskNeeds } from '../cluster/able-workers.js';
 import { whyUnmet } from '../cluster/admission.js';
 import type { Cluster } from '../cluster/cluster.js';
-import type { Batch, Stage } from '../job/batch.js';
+import type { Batch } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
 
 /** Current state of a scheduler, computed on request. */
@@ -107,7 +107,7 @@ const NOT_YET: ReadonlySet<WaitingReason> = new Set([
 
 /** Tasks of a job that wait for the same reason. */
 export interface Waits {
-  /** undefined for tasks being placed by central, which are counted per job. */
+  /** undefined for tasks queued at workers, which are counted per job. */
   readonly batch: Batch | undefined;
   readonly reason: WaitingReason;
   /** At least one. */
@@ -127,8 +127,6 @@ export function waitsOf(job: Job, circumstances: Circumstances): Waits[] {
     for (const stage of job.stages)
       note(stage, 'back-off', job.resting.all.filter((task) => job.dag.stageOf(task) === stage).length);
   }
-  const placing = job.tasks.countOf(TaskState.placing);
-  if (placing > 0) note(undefined, placingReason(job, circumstances), placing);
   note(undefined, 'queued', job.tasks.countOf(TaskState.placed));
   if (job.isHeld) {
     const reason = job.hold!.isHeld ? 'held' : 'begin';
@@ -161,17 +159,8 @@ function reasonOf(job: Job, batch: Batch, circumstances: Circumstances): Waiting
   if (circumstances.whatIsMissing(scope, batch.stage.spec, job) !== undefined) return 'required';
   if (circumstances.isDrained(scope, batch.spec)) return 'drained';
   if (batch.probes.out > 0) return 'probing';
-  if (job.needsCentral) {
-    return job.route.by === 'central' ? 'placing' : 'matching';
-  }
+  if (job.needsCentral) return job.route.by === 'central' ? 'placing' : 'matching';
   return job.maySeek ? 'seeking' : 'probing';
-}
-
-/** Why tasks wait for central's placement. */
-function placingReason(job: Job, circumstances: Circumstances): WaitingReason {
-  const waits = job.stages.filter(({ unfinished }) => unfinished > 0);
-  const isUnmet = ({ spec }: Stage) => circumstances.whatIsMissing(job.route.over, spec, job) !== undefined;
-  return waits.every(isUnmet) ? 'required' : 'placing';
 }
 
 function noneWaits(): Record<WaitingReason, number> {

@@ -12,7 +12,7 @@ import {
 import type { Refusal } from '../durability/ledger.js';
 import type { Stage } from '../job/batch.js';
 import { Page } from '../job/heap-bytes.js';
-import { type Job, TaskState } from '../job/job.js';
+import { type Job, TASK_STATE_NAMES, TaskState } from '../job/job.js';
 import { noSuchStage } from '../life/cancelling.js';
 import type { SchedulerState } from '../state.js';
 
@@ -20,18 +20,11 @@ import type { SchedulerState } from '../state.js';
 const RECALLED_MAX = 500;
 
 /** States for users, indexed by `TaskState`, without the details of finding workers. */
-export const SHOWN: readonly JobState[] = [
-  'waiting',
-  'waiting',
-  'waiting',
-  'waiting',
-  'running',
-  'completed',
-  'failed',
-  'cancelled',
+export const SHOWN: readonly JobState[] = TASK_STATE_NAMES.map((state) => {
+  if (state === 'blocked' || state === 'placed') return 'waiting';
   // Skipped tasks are never shown.
-  'cancelled',
-];
+  return state === 'skipped' ? 'cancelled' : state;
+});
 
 /** Lists tasks by index, as many as fit into one answer. Filters apply before limits. */
 export function taskPage(

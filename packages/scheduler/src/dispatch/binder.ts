@@ -1,12 +1,12 @@
 import {
   type Address,
   AddressNumbers,
-  type AttemptNumber,
   type MessageOf,
   type Millis,
   NO_RESOURCES,
   NOBODY,
   type Resources,
+  type TaskAttempt,
   type TaskIndex,
 } from '@goshawk/core';
 import type { Batch, Stage } from '../job/batch.js';
@@ -15,7 +15,7 @@ import { AssignedBy, type Assignment } from '../job/task-table.js';
 import type { SchedulerState } from '../state.js';
 import { type Assigner, mayGive } from './assigner.js';
 import type { Delivery } from './delivery.js';
-import { matchArrived, tellUnused } from './needing.js';
+import { matchArrived, queuedAt, tellUnused } from './needing.js';
 import type { Offer } from './offers.js';
 import type { Routing } from './routing.js';
 import type { Sampler } from './sampler.js';
@@ -101,7 +101,7 @@ export class Binder {
     const task =
       message.placed === undefined
         ? this.#nextFor(job, batch, from, isNew, now)
-        : this.#placedTask(job, from, message.placed.task, message.placed.attempt);
+        : this.#placedTask(job, from, message.placed, now);
     if (task < 0) {
       this.#refuse(from, message.ask);
     } else {
@@ -270,16 +270,18 @@ export class Binder {
   #nextFor(job: Job, batch: Batch, from: Address, isNew: boolean, now: Millis): TaskIndex {
     if (!isNew) return -1;
     this.#routing.prober.used(batch, from, 1);
-    return mayGive(job) ? this.#assigner.take(job, batch, from, now) : -1;
+    // A probe from before the job became long must not take a task that central places.
+    return mayGive(job) && job.route.by !== 'central' ? this.#assigner.take(job, batch, from, now) : -1;
   }
 
   /** The placed task that the worker asks for, or −1 if the attempt is outdated or runs elsewhere. */
-  #placedTask(job: Job, from: Address, task: TaskIndex, attempt: AttemptNumber): TaskIndex {
-    if (task >= job.taskCount || job.tasks.attemptOf(task) !== attempt || job.cancelling) return -1;
-    const state = job.tasks.stateOf(task);
+  #placedTask(job: Job, from: Address, placed: TaskAttempt, now: Millis): TaskIndex {
+    const { task, attempt } = placed;
+    if (task >= job.taskCount || job.cancelling) return -1;
     // The worker may ask before central's answer has arrived here.
-    if (state === TaskState.placing) return task;
-    return state === TaskState.placed && job.tasks.workerOf(task) === from ? task : -1;
+    queuedAt(job, placed, from, now);
+    const isNext = job.tasks.stateOf(task) === TaskState.placed && job.tasks.attemptOf(task) === attempt;
+    return isNext ? task : -1;
   }
 
   /** @param wasPassedOver the worker got no task */

@@ -6,10 +6,12 @@ import {
   listAttributes,
   type Millis,
   NOBODY,
+  type TaskAttempt,
 } from '@goshawk/core';
-import type { Batch } from '../job/batch.js';
-import type { Job } from '../job/job.js';
+import type { Batch, Stage } from '../job/batch.js';
+import { type Job, TaskState } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
+import { mayGive } from './assigner.js';
 import { Avoidance } from './avoidance.js';
 import { longerPause } from './probe-watch.js';
 
@@ -96,7 +98,9 @@ export function tellNeeds(s: SchedulerState, job: Job, now: Millis): void {
 
 /** Repeats needs that central has not answered for this long, and corrects those that have become much smaller. */
 export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now: Millis): void {
-  const due = batchesInNeed(job).filter(
+  // Workers may have lost placed tasks before they asked for them.
+  const isAnyPlaced = job.tasks.countOf(TaskState.placed) > 0;
+  const due = (isAnyPlaced ? job.stages : batchesInNeed(job)).filter(
     (batch) =>
       now - batch.needSentAt >= Math.max(batch.needPauseMs, pauseMs) ||
       batch.needSent > OVERSTATED * tasksInNeed(job, batch),
@@ -104,6 +108,7 @@ export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now
   if (due.length > 0) describe(s, job, now);
   for (const batch of due) {
     const { needSent, needPauseMs } = batch;
+    if (isAnyPlaced) place(s, job, batch.stage, placedIn(job, batch.stage));
     tell(s, job, batch, now);
     // Very many jobs may wait for long, so unchanged needs are repeated at growing intervals.
     if (batch.needSent === needSent) batch.needPauseMs = longerPause(needPauseMs, pauseMs);
@@ -146,7 +151,7 @@ export function tellDecided(s: SchedulerState, job: Job, now: Millis): void {
 
 /** The job has ended: a central that plans whole jobs forgets it, and others stop looking for workers. */
 export function tellEnded(s: SchedulerState, job: Job): void {
-  if (s.cluster.central === NOBODY || job.route.by !== 'matching') return;
+  if (s.cluster.central === NOBODY) return;
   if (job.isDeclared || job.batches.some(({ needSent }) => needSent > 0)) withdraw(s, job);
 }
 
@@ -162,6 +167,7 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
   batch.needSent = tasks;
   batch.needSentAt = now;
   batch.needPauseMs = 0;
+  if (job.route.by === 'central') return place(s, job, batch.stage, nextIn(job, batch.stage, tasks));
   const arePilots = batch === job.sample?.pilots && job.isUndecided;
   s.env.send(s.cluster.central, {
     type: 'need',
@@ -184,6 +190,48 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
     avoid: avoidedBy(s, job, batch, now),
     user: userOf(s, job),
   });
+}
+
+/** Central queues the tasks at workers (Hawk §3.7), so this need names them. Central knows repeated ones. */
+function place(s: SchedulerState, job: Job, stage: Stage, tasks: readonly TaskAttempt[]): void {
+  const { central } = s.cluster;
+  if (central === NOBODY) return;
+  for (let from = 0; from < tasks.length; from += LIMITS.tasksPerMessageMax) {
+    s.env.send(central, {
+      type: 'place',
+      job: job.number,
+      stage: stage.index,
+      long: job.class === 'long',
+      tasks: tasks.slice(from, from + LIMITS.tasksPerMessageMax),
+      estimateMs: job.believedMs,
+      demand: stage.spec.demand,
+      requires: listAttributes(stage.spec.requires),
+    });
+  }
+}
+
+function nextIn(job: Job, stage: Stage, max: number): TaskAttempt[] {
+  const { tasks, waiting } = job;
+  return Array.from(waiting.next(stage, max), (task) => ({ task, attempt: tasks.nextAttemptOf(task) }));
+}
+
+function placedIn({ tasks }: Job, { first, count }: Stage): TaskAttempt[] {
+  return [...tasks.in(TaskState.placed)]
+    .filter((task) => task >= first && task < first + count)
+    .map((task) => ({ task, attempt: tasks.attemptOf(task) }));
+}
+
+/** The worker has the task in its queue, as central reports, or as the worker shows by asking for it or returning it. */
+export function queuedAt(job: Job, { task, attempt }: TaskAttempt, worker: Address, now: Millis): void {
+  const { tasks } = job;
+  // The attempt is known, or outdated.
+  if (tasks.attemptOf(task) >= attempt) return;
+  answered(job.waiting.batchOf(task), now);
+  const isNext = tasks.stateOf(task) === TaskState.waiting && tasks.nextAttemptOf(task) === attempt;
+  if (!isNext || !mayGive(job)) return;
+  tasks.nextAttempt(task);
+  tasks.setWorker(task, worker);
+  job.set(task, TaskState.placed);
 }
 
 /** The user, if no other message names it to central. */
@@ -234,6 +282,10 @@ function partOf(job: Job, batch: Batch): BatchPart {
 /** Central has matched a worker with the batch. */
 export function matchArrived(batch: Batch, now: Millis): void {
   batch.matches++;
+  answered(batch, now);
+}
+
+function answered(batch: Batch, now: Millis): void {
   batch.needSent = Math.max(0, batch.needSent - 1);
   batch.needSentAt = now;
   batch.needPauseMs = 0;

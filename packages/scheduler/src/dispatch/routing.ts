@@ -15,7 +15,6 @@ import {
   withdraw,
 } from './needing.js';
 import type { Offers } from './offers.js';
-import { doubtPlaced, placeAgain, placeTasks } from './placing.js';
 import { hasProbed, isSilent } from './probe-watch.js';
 import { Prober } from './probing.js';
 
@@ -65,7 +64,7 @@ export class Routing {
   /** Tasks were appended to the job, whose stage may run. */
   appended(job: Job, tasks: number, now: Millis): void {
     if (job.isAwaiting || job.cancelling) return;
-    if (job.route.by === 'matching') tellGrown(this.#s, job, now);
+    if (job.needsCentral) tellGrown(this.#s, job, now);
     this.#arrived(job, job.stages[0]!, tasks, now);
   }
 
@@ -81,13 +80,13 @@ export class Routing {
 
   /** The estimate of a job already known to be long was determined. */
   refined(job: Job, now: Millis): void {
-    if (job.route.by === 'matching' && !job.isHeld) tellDecided(this.#s, job, now);
+    if (job.needsCentral && !job.isHeld) tellDecided(this.#s, job, now);
   }
 
   /** The user has released the job: repeats its needs to central, from which it was withdrawn. */
   released(job: Job, now: Millis): void {
     if (this.isHeld(job) || job.hasEnded || job.cancelling) return;
-    if (job.route.by === 'matching' && !this.#isShed(job)) tellNeeds(this.#s, job, now);
+    if (job.needsCentral && !this.#isShed(job)) tellNeeds(this.#s, job, now);
     for (const stage of job.stages) if (stage.waiting > 0) this.#arrived(job, stage, stage.waiting, now);
     this.findAll(job, now);
   }
@@ -106,7 +105,7 @@ export class Routing {
   reordered(job: Job, now: Millis): void {
     if (this.isHeld(job) || job.hasEnded || job.cancelling) return;
     for (const batch of job.batches) if (batch.probes.out > 0) this.prober.recall(job, batch);
-    if (job.route.by === 'matching' && !this.#isShed(job)) tellNeeds(this.#s, job, now);
+    if (job.needsCentral && !this.#isShed(job)) tellNeeds(this.#s, job, now);
     this.findAll(job, now);
   }
 
@@ -138,8 +137,7 @@ export class Routing {
     }
     this.#s.sweepTimer.arm(now);
     if (!job.needsCentral) return this.prober.topUp(job, batch);
-    if (job.route.by === 'central') placeTasks(this.#s, job, job.stages[batch.index]!, now);
-    else if (!this.#isShed(job)) tellNeed(this.#s, job, batch, now);
+    if (!this.#isShed(job)) tellNeed(this.#s, job, batch, now);
     const isBacklog = this.offers.size > this.#probingMax && this.prober.hints.size === 0;
     if (this.#isWithoutCentral(now) && !isBacklog) this.#probeInstead(job, batch);
   }
@@ -233,7 +231,7 @@ export class Routing {
 
   #matchAllAgain(isMeant: (job: Job) => boolean, now: Millis): void {
     for (const job of this.#s.jobs.active())
-      if (job.route.by === 'matching' && !this.isHeld(job) && isMeant(job)) this.#matchAgain(job, now);
+      if (job.needsCentral && !this.isHeld(job) && isMeant(job)) this.#matchAgain(job, now);
   }
 
   /** Whether short jobs must do without central. */
@@ -285,27 +283,19 @@ export class Routing {
   /** A new central does not know the waiting tasks. */
   tellAnotherCentral(now: Millis): void {
     this.prober.hints.startAnew(maySeek(this.#s.cluster.policy.preset));
-    for (const job of this.#s.jobs.active()) {
-      if (this.isHeld(job)) continue;
-      if (job.route.by === 'central') placeAgain(this.#s, job, now);
-      if (job.route.by === 'matching') this.#matchAgain(job, now);
-    }
+    this.#matchAllAgain(() => true, now);
   }
 
   /** Repeats messages that central has not answered for long. @returns whether any is unanswered */
   askAgain(job: Job, retryMs: Millis, now: Millis): boolean {
     if (this.isHeld(job)) return false;
-    const isPlacing = job.tasks.countOf(TaskState.placing) > 0;
-    if (isPlacing && now - job.placeSentAt >= 2 * retryMs) placeAgain(this.#s, job, now);
-    const isPlaced = job.tasks.countOf(TaskState.placed) > 0;
-    if (isPlaced) doubtPlaced(this.#s, job, SILENCE_RETRIES * retryMs, now);
     const isAvoiding = this.#findForAvoiding(job, now);
     const wereBack = this.#findForGivenBack(job, now);
     const isProbing = this.#probeAgain(job, SILENCE_RETRIES * retryMs, now);
-    const isMatching =
-      job.route.by === 'matching' && job.tasks.countOf(TaskState.waiting) > 0 && !this.#isShed(job);
-    if (isMatching) tellNeedsAgain(this.#s, job, NEED_RETRIES * retryMs, now);
-    return isPlacing || isPlaced || isMatching || isProbing || isAvoiding || wereBack;
+    const needs = job.tasks.countOf(TaskState.waiting) + job.tasks.countOf(TaskState.placed);
+    const isNeeding = job.needsCentral && needs > 0 && !this.#isShed(job);
+    if (isNeeding) tellNeedsAgain(this.#s, job, NEED_RETRIES * retryMs, now);
+    return isNeeding || isProbing || isAvoiding || wereBack;
   }
 
   /** Workers were skipped because attempts were unsuccessful there. @returns whether this may happen again */

@@ -80,7 +80,7 @@ export class Stage extends Batch {
   override waiting = 0;
   /** The first task never taken from `waiting`; earlier ones that wait again are in `returned`. */
   nextFresh: number;
-  readonly returned: number[] = [];
+  returned: number[] = [];
   /** Payloads of appended tasks that may still run, by place in the stage: a map of a million inputs has few at a time. */
   readonly #appended = new Map<number, Payload>();
   /** Stands for the payloads of appended tasks that have completed: the last of these, without its input. */

@@ -112,9 +112,10 @@ describe('the limit on running tasks', () => {
     );
     job.release(job.stages[0]!, 0);
     expect(job.headroom).toBe(4);
-    job.set(0, TaskState.placing);
-    job.set(1, TaskState.placed);
-    job.tasks.setWorker(1, 1 as Address);
+    for (const task of [0, 1]) {
+      job.set(task, TaskState.placed);
+      job.tasks.setWorker(task, 1 as Address);
+    }
     job.set(2, TaskState.running);
     expect(job.headroom).toBe(1);
     job.set(2, TaskState.completed);

@@ -113,10 +113,6 @@ export class Job {
   wasLearned = false;
   /** Number of its probes that moved to another worker. */
   probesMoved = 0;
-  /** When all unplaced tasks were last sent to central. */
-  placeSentAt: Millis = 0;
-  /** Minimum time for which placed tasks are left alone. */
-  placedPauseMs: Millis = 0;
 
   constructor(fields: {
     number: JobNumber;
@@ -309,8 +305,8 @@ export class Job {
     const { isOnProbation } = this.history;
     if (limit === undefined && !isOnProbation) return Number.POSITIVE_INFINITY;
     if (isOnProbation && this.history.isOnTrial) return 0;
-    const placing = this.tasks.countOf(TaskState.placing) + this.tasks.countOf(TaskState.placed);
-    const room = Math.max(0, (limit ?? Number.POSITIVE_INFINITY) - this.runningCount - placing);
+    const out = this.runningCount + this.tasks.countOf(TaskState.placed);
+    const room = Math.max(0, (limit ?? Number.POSITIVE_INFINITY) - out);
     return isOnProbation ? Math.min(1, room) : room;
   }
 
@@ -432,8 +428,6 @@ export class Job {
     this.reopenedAt = now;
     this.arrivedAt = now;
     this.#runStartedAt = undefined;
-    this.placeSentAt = 0;
-    this.placedPauseMs = 0;
     this.retryKeys.push(key);
     if (this.retryKeys.length > RETRY_KEYS_MAX) this.retryKeys.shift();
   }

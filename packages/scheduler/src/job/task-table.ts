@@ -15,8 +15,8 @@ import type { TaskPlaces } from './task-places.js';
  * The state of a task. Every task is in exactly one of these:
  *
  *     blocked → waiting → running → completed
- *                 ↓  ↑       ↓
- *               placing → placed → running …      (placed by central)
+ *                 ↓          ↑
+ *               placed ──────┘                      (queued at a worker by central)
  *     and from any of them to failed or cancelled
  *     skipped from the start                        (a retry as a new job)
  */
@@ -25,16 +25,14 @@ export const TaskState = {
   blocked: 0,
   /** Eligible; no worker has it. */
   waiting: 1,
-  /** Central has been asked for a worker. */
-  placing: 2,
   /** In the queue of a worker that central has chosen. */
-  placed: 3,
-  running: 4,
-  completed: 5,
-  failed: 6,
-  cancelled: 7,
+  placed: 2,
+  running: 3,
+  completed: 4,
+  failed: 5,
+  cancelled: 6,
   /** Never runs: the job is a retry of other tasks. */
-  skipped: 8,
+  skipped: 7,
 } as const;
 export type TaskState = (typeof TaskState)[keyof typeof TaskState];
 
@@ -493,12 +491,7 @@ export class TaskTable {
   /** Number of tasks that no worker has started. */
   get waiting(): number {
     const counts = this.#counts;
-    return (
-      counts[TaskState.blocked]! +
-      counts[TaskState.waiting]! +
-      counts[TaskState.placing]! +
-      counts[TaskState.placed]!
-    );
+    return counts[TaskState.blocked]! + counts[TaskState.waiting]! + counts[TaskState.placed]!;
   }
 
   /** @returns the previous state */
@@ -651,9 +644,14 @@ export class TaskTable {
     return -1;
   }
 
+  /** The number of the attempt that follows the current one. */
+  nextAttemptOf(task: TaskIndex): AttemptNumber {
+    return Math.max(this.attemptOf(task), this.usedUpTo(task)) + 1;
+  }
+
   /** The task is about to be assigned again. */
   nextAttempt(task: TaskIndex): void {
-    this.setAttempt(task, Math.max(this.attemptOf(task), this.usedUpTo(task)) + 1);
+    this.setAttempt(task, this.nextAttemptOf(task));
   }
 
   /** The current attempt of the task. */

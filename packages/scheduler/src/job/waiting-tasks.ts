@@ -5,7 +5,7 @@ import type { Sample } from './sample.js';
 import { TaskState, type TaskTable } from './task-table.js';
 
 /** States in which no worker has the task. */
-const NOWHERE: readonly TaskState[] = [TaskState.blocked, TaskState.waiting, TaskState.placing];
+const NOWHERE: readonly TaskState[] = [TaskState.blocked, TaskState.waiting];
 
 /** The waiting tasks of a job, and their batches: the stage, or the pilots until the class is decided. */
 export class WaitingTasks {
@@ -114,6 +114,23 @@ export class WaitingTasks {
       if (this.#tasks.states[task] === TaskState.waiting && !sample?.holds(task)) return task;
     }
     return -1;
+  }
+
+  /** The next waiting tasks of the stage, at most `max`; they stay in it. */
+  next(stage: Stage, max: number): ReadonlySet<TaskIndex> {
+    const next = new Set<TaskIndex>();
+    // Tasks that are not released yet are for a later call.
+    if (stage.waiting === 0) return next;
+    const { states } = this.#tasks;
+    const isWaiting = (task: TaskIndex): boolean => states[task] === TaskState.waiting;
+    // Tasks placed by name are still in the lists, from which `take` would remove them.
+    stage.returned = stage.returned.filter(isWaiting);
+    const end = stage.first + stage.written;
+    while (stage.nextFresh < end && !isWaiting(stage.nextFresh)) stage.nextFresh++;
+    for (const task of stage.returned) if (next.size < max) next.add(task);
+    for (let task = stage.nextFresh; task < end && next.size < max; task++)
+      if (isWaiting(task)) next.add(task);
+    return next;
   }
 
   #takeFrom(queue: number[], mayGo?: (task: TaskIndex) => boolean): TaskIndex {

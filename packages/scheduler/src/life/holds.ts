@@ -104,12 +104,11 @@ export class Holds {
     this.#s.events.changed(job, now);
   }
 
-  /** Stops looking for workers; tasks that central placed but that have not started wait here again. */
+  /** Stops looking for workers; tasks that wait in queues of workers wait here again. */
   #takeBack(job: Job): void {
     this.#routing.takeBack(job);
-    for (const task of [...job.tasks.in(TaskState.placing, TaskState.placed)]) {
-      if (job.tasks.stateOf(task) === TaskState.placed)
-        this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
+    for (const task of [...job.tasks.in(TaskState.placed)]) {
+      this.#killing.kill(job.tasks.workerOf(task), job.tasks.ref(task));
       job.putBack(task);
     }
   }

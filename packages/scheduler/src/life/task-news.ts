@@ -1,5 +1,5 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
-import { taskPlaced } from '../dispatch/placing.js';
+import { queuedAt } from '../dispatch/needing.js';
 import type { Routing } from '../dispatch/routing.js';
 import type { AttemptEnd } from '../job/attempt-history.js';
 import { AssignedBy, TaskState } from '../job/task-table.js';
@@ -111,23 +111,24 @@ export class TaskNews {
       return;
     }
     const { task, attempt } = message.placed;
-    if (task >= job.taskCount || job.tasks.attemptOf(task) !== attempt || job.tasks.isFinal(task)) return;
-    const state = job.tasks.stateOf(task);
-    if (state !== TaskState.placing && job.tasks.workerOf(task) !== from) return;
-    if (state === TaskState.waiting) return;
+    if (task >= job.taskCount) return;
+    // The worker may return the task before central's answer has arrived here.
+    queuedAt(job, { task, attempt }, from, now);
+    const isThere = job.tasks.attemptOf(task) === attempt && job.tasks.workerOf(task) === from;
+    if (!isThere || job.tasks.isFinal(task) || job.tasks.stateOf(task) === TaskState.waiting) return;
     this.#endings.declined(job, task, now);
   }
 
-  /** Central has chosen workers for tasks. */
+  /** Central has queued tasks at workers. */
   placed(from: Address, message: MessageOf<'placed'>, now: Millis): void {
     const job = this.#s.jobs.byNumber(message.job);
     if (job === undefined || this.#s.cluster.isFormerCentral(from)) return;
     for (const { task, attempt, worker } of message.at) {
       if (task >= job.taskCount) continue;
-      taskPlaced(job, task, attempt, worker);
+      queuedAt(job, { task, attempt }, worker, now);
       this.#s.cluster.members.met(worker, now);
       if (job.isCancelling(task) && job.tasks.states[task] === TaskState.cancelled)
-        this.#killing.kill(worker, job.tasks.ref(task));
+        this.#killing.kill(worker, { job: job.number, task, attempt });
     }
   }
 

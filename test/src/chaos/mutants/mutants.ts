@@ -104,9 +104,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'match-lost-for-ever',
     what: 'a match that its owner has not received is never resent',
-    file: 'central/dispatch/dispatcher',
-    find: 'if (this.#lostAfterMs === 0 || now - run.askedAt < this.#lostAfterMs)',
-    replace: 'if (this.#lostAfterMs >= 0)',
+    file: 'central/dispatch/reports',
+    find: 'if (started === 0 || now - run.askedAt < started)',
+    replace: 'if (started >= 0)',
   },
   {
     name: 'room-never-freed',
@@ -153,8 +153,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'placed-for-ever',
     what: 'placed tasks are not audited',
-    file: 'scheduler/dispatch/routing',
-    find: 'doubtPlaced(this.#s, job, SILENCE_RETRIES * retryMs, now);',
+    file: 'scheduler/dispatch/needing',
+    find: 'place(s, job, batch.stage, placedIn(job, batch.stage));',
     replace: '{}',
   },
   {

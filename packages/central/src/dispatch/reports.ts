@@ -1,0 +1,164 @@
+import { type Environment, GPU, type MessageOf, type Millis, SLOT, unitsFree } from '@goshawk/core';
+import type { BookedRun, BookedWorker, ClusterBooks, RunEnd } from '@goshawk/policies';
+
+type HeldRun = MessageOf<'register'>['runs'][number];
+
+/**
+ * Applies the workers' reports about their runs to the books. The worker's number identifies a match that starts at
+ * once. A queued one has the name of its task, because its owner requested a worker for this task; owners may name a
+ * task twice, and only the latest attempt counts.
+ */
+export class Reports {
+  readonly #env: Pick<Environment, 'send'>;
+  readonly #books: ClusterBooks;
+  /** How long a match may be in flight to its worker: one that starts at once, one that queues. ms; 0: forever */
+  readonly #inFlightMs: { readonly started: Millis; readonly queued: Millis };
+  readonly #end: (run: BookedRun, how: RunEnd, now: Millis) => void;
+
+  constructor(
+    env: Pick<Environment, 'send'>,
+    books: ClusterBooks,
+    inFlightMs: { readonly started: Millis; readonly queued: Millis },
+    end: (run: BookedRun, how: RunEnd, now: Millis) => void,
+  ) {
+    this.#env = env;
+    this.#books = books;
+    this.#inFlightMs = inFlightMs;
+    this.#end = end;
+  }
+
+  /** Adds the runs and queued tasks that a registering worker reports and another central may have sent. */
+  found(worker: BookedWorker, held: readonly HeldRun[], now: Millis): void {
+    this.queueIs(worker, held, now);
+    for (const each of held) {
+      const startedAt = now - each.elapsedMs;
+      const known = this.#runOf(worker, each);
+      if (known === undefined) this.#add(worker, each, startedAt, now);
+      // Keeps the earlier start if a registration was delayed.
+      else if (known.named === undefined) known.startedAt = Math.min(known.startedAt, startedAt);
+      else if (known.worker === worker && known.named.attempt === each.attempt) {
+        if (!each.queued) this.#books.begin(known, startedAt);
+        this.#books.confirm(known);
+      }
+    }
+  }
+
+  /** Ends the placed tasks that the worker does not have, except those that may still be in flight to it. */
+  queueIs(worker: BookedWorker, held: readonly HeldRun[], now: Millis): void {
+    const there = new Set(held.map((each) => this.namedRun(each)));
+    for (const run of [...worker.runs])
+      if (run.named !== undefined && !there.has(run) && !this.#isInFlight(run, now))
+        this.#books.end(run, 'lost', now);
+  }
+
+  pulled(worker: BookedWorker, message: MessageOf<'pull'>, now: Millis): void {
+    const { heard, runs } = message;
+    for (const match of heard) worker.numberFrom(match);
+    const free = this.#books.names.capacityOf(message.free, message.spare);
+    let inFlight: BookedRun[] | undefined;
+    const comes = (run: BookedRun): void => {
+      inFlight ??= [];
+      inFlight.push(run);
+    };
+    // Avoids a copy for the usual single run.
+    for (const run of worker.runs.length > 1 ? [...worker.runs] : worker.runs) {
+      if (run.named !== undefined) {
+        if (!run.isConfirmed && !run.isQueued) comes(run);
+        continue;
+      }
+      const isThere = runs.includes(run.match);
+      if (isThere) this.#books.confirm(run);
+      else if (run.isConfirmed || heard.includes(run.match)) this.#end(run, 'done', now);
+      else {
+        comes(run);
+        this.#remind(run, now);
+      }
+    }
+    const parts = message.gpuParts?.map((part) => unitsFree(GPU, part));
+    this.#books.setFree(worker, free, parts, inFlight);
+    this.#books.shortWork(message.shortMs);
+  }
+
+  /** A placed task has started. */
+  started(worker: BookedWorker, message: MessageOf<'placementStarted'>, now: Millis): void {
+    const run = this.namedRun(message);
+    if (run === undefined || run.worker !== worker) return;
+    if (!run.isQueued) return this.#books.confirm(run);
+    this.#books.begin(run, now);
+    if (!run.isQueued) return;
+    // All slots are in use, so the report of an end was lost.
+    const over = worker.runs.find((each) => each.named !== undefined && !each.isQueued);
+    if (over !== undefined) this.#books.end(over, 'done', now);
+    this.#books.begin(run, now);
+  }
+
+  /** The run of exactly this attempt. */
+  namedRun({
+    owner,
+    job,
+    task,
+    attempt,
+  }: Pick<HeldRun, 'owner' | 'job' | 'task' | 'attempt'>): BookedRun | undefined {
+    const run = this.#books.job(owner, job)?.runOf(task);
+    return run?.named?.attempt === attempt ? run : undefined;
+  }
+
+  /** Whether the worker should repeat its free slots because it is busy with less than the books say. */
+  isDoubtful(worker: BookedWorker, busy: number, now: Millis): boolean {
+    return (
+      worker.open &&
+      worker.capacity[SLOT]! - busy > worker.free[SLOT]! &&
+      worker.runs.every((run) => run.isConfirmed || now - run.askedAt >= this.#inFlightMs.started)
+    );
+  }
+
+  #add(worker: BookedWorker, held: HeldRun, startedAt: Millis, now: Millis): void {
+    const { match, owner, job: number, stage: index, task, attempt, long, queued } = held;
+    const named = match === 0 ? { task, attempt } : undefined;
+    const job = this.#books.declareFound(owner, number, startedAt, long);
+    const stage = this.#books.stage(job, index, {
+      demand: this.#books.names.demandOf(held.demand),
+      // The estimate of other runs comes with their owner's need.
+      ...(named && { estimateMs: held.estimateMs }),
+    });
+    if (named === undefined) {
+      worker.numberFrom(match);
+      const run = this.#books.find(stage, worker, startedAt);
+      if (run !== undefined) run.match = match;
+      return this.#books.forgetIfOver(job);
+    }
+    const waiting = stage.waitingAttempt(task);
+    if (waiting !== undefined && waiting > attempt) return this.#books.forgetIfOver(job);
+    this.#books.unnameWaiting(stage, task);
+    const isRunning = !queued && this.#books.find(stage, worker, startedAt, named) !== undefined;
+    if (!isRunning) this.#books.findQueued(stage, worker, now, named);
+    // The owner waits for a placement, and the worker has it already.
+    const at = [{ task, attempt, worker: worker.address }];
+    if (waiting !== undefined) this.#env.send(owner, { type: 'placed', job: number, at });
+  }
+
+  /** The known run of a task that the worker reports; of a placed task, that of any attempt. */
+  #runOf(worker: BookedWorker, { match, owner, job, task }: HeldRun): BookedRun | undefined {
+    return match > 0 ? worker.runOf(match) : this.#books.job(owner, job)?.runOf(task);
+  }
+
+  /** Whether the task was placed so recently that the worker may not have it yet. */
+  #isInFlight({ isQueued, isConfirmed, askedAt }: BookedRun, now: Millis): boolean {
+    const { queued } = this.#inFlightMs;
+    return isQueued && !isConfirmed && (queued === 0 || now - askedAt < queued);
+  }
+
+  /** The worker has not confirmed a match for long, so its owner is asked about it. */
+  #remind(run: BookedRun, now: Millis): void {
+    const { started } = this.#inFlightMs;
+    if (started === 0 || now - run.askedAt < started) return;
+    run.askedAt = now;
+    const { job } = run.stage;
+    this.#env.send(job.owner.address, {
+      type: 'checkMatch',
+      job: job.number,
+      worker: run.worker.address,
+      match: run.match,
+    });
+  }
+}
