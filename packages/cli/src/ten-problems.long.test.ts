@@ -91,8 +91,8 @@ describe.runIf(PROGRAM !== undefined)('a cluster with ten problems', () => {
     const answer = await fetch(`${url}v1/overview`, { headers: { authorization: 'Bearer wrong' } });
     expect(answer.status).toBe(401);
     expect(await answer.json()).toMatchObject({ message: expect.stringContaining('token') });
-    await page.goto(`${url}#token=${TOKEN}`);
-    await page.reload();
+    await page.getByLabel('Access token').fill(TOKEN);
+    await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   });
 

@@ -20,6 +20,8 @@ export const topCommand = defineCommand({
     watch.look();
     watch.start();
     await looked;
+    // The first poll samples jobs, and the second one shows what is wrong with them.
+    if (context.global.json || context.stdout.isTTY !== true) await watch.next();
     if (context.global.json) context.json(watch.overview);
     else if (context.stdout.isTTY !== true) context.out(topPage(watch, painter(context)));
     else if (process.stdin.isTTY) await runTop(context, cluster, watch);

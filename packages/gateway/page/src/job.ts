@@ -99,14 +99,17 @@ export function showJob(place: Place): void {
   let tasksFrom = 0;
   let usedAt = Number.NEGATIVE_INFINITY;
   let used = new Map<number, TaskList['tasks'][number]['used']>();
+  const tasksPath = (): string => `${path}/tasks?from=${tasksFrom}&limit=${TASKS}`;
+  /** Asks in the background: workers of a cluster with keys do not answer, which takes a while. */
+  const showUsed = async (): Promise<void> => {
+    if (performance.now() - usedAt < USED_MS) return;
+    usedAt = performance.now();
+    const page = await get<TaskList>(`${tasksPath()}&used=true`, signal).catch(() => undefined);
+    if (page !== undefined) used = new Map(page.tasks.map(({ index, used }) => [index, used]));
+  };
   const showTasks = async (): Promise<void> => {
-    const asksUsed = performance.now() - usedAt > USED_MS;
-    if (asksUsed) usedAt = performance.now();
-    const page = await get<TaskList>(
-      `${path}/tasks?from=${tasksFrom}&limit=${TASKS}${asksUsed ? '&used=true' : ''}`,
-      signal,
-    );
-    if (asksUsed) used = new Map(page.tasks.map(({ index, used }) => [index, used]));
+    const page = await get<TaskList>(tasksPath(), signal);
+    void showUsed();
     const turn = (text: string, from: number) =>
       h(
         'button',

@@ -195,7 +195,9 @@ function details(worker: WorkerDetail): HTMLElement {
     definitions(rows),
     runningHere(worker),
     historyOf(worker),
-    counters === null ? h('p', { class: 'hint' }, 'It does not respond.') : null,
+    counters === null
+      ? h('p', { class: 'hint' }, 'Its counters are unknown: it does not answer this page.')
+      : null,
   );
 }
 

@@ -1,4 +1,12 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runHere } from '@goshawk/cli/testing';
@@ -36,6 +44,21 @@ it('puts the runs of several files into one table, page and CSV', async () => {
   const csv = (await runHere(['compare', ...files, '--csv'])).stdout.trim().split('\n');
   expect(csv).toHaveLength(4);
   expect(csv[0]).toMatch(/^policy,seed,options\./);
+});
+
+it('writes each chart as a picture and as CSV', async () => {
+  const charts = file('charts');
+  const { exitCode, stderr } = await runHere(['compare', file('a.json'), file('b.json'), '--charts', charts]);
+  expect(exitCode).toBe(0);
+  expect(stderr).toContain(`the charts are in ${charts}`);
+  const names = readdirSync(charts);
+  expect(names).toEqual(expect.arrayContaining(['parts-short.csv', 'parts-short.svg']));
+  expect(readFileSync(join(charts, 'parts-short.csv'), 'utf8')).toMatch(
+    /^series,x,y\n\w+,hawk \(a\),[\d.]+$/m,
+  );
+  expect(readFileSync(join(charts, 'parts-short.svg'), 'utf8')).toMatch(/^<svg /);
+  const refused = await runHere(['compare', file('a.json'), '--charts', file('a.json')]);
+  expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is not a folder') });
 });
 
 it('reads files with a byte order mark, as some editors write them', async () => {

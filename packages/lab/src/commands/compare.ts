@@ -3,12 +3,19 @@ import { basename, resolve } from 'node:path';
 import { type Context, commandLine, decodeText, defineCommand, type OptionSpecs } from '@goshawk/command';
 import { InputError, whyUnread } from '@goshawk/core';
 import type { Comparison } from '@goshawk/report';
-import { CSV_OPTION, checkOutput, REPORT_OPTION, tellComparison } from '../output/comparison.js';
+import {
+  CHARTS_OPTION,
+  CSV_OPTION,
+  checkOutput,
+  REPORT_OPTION,
+  tellComparison,
+} from '../output/comparison.js';
 import { outputFiles } from '../output/files.js';
 
 const OPTIONS = {
   csv: CSV_OPTION,
   report: { ...REPORT_OPTION, flagOnly: true },
+  charts: { ...CHARTS_OPTION, flagOnly: true },
 } as const satisfies OptionSpecs;
 
 export const compareCommand = defineCommand({

@@ -1,8 +1,10 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { type Context, ExitCode, untilInterrupted, VERSION } from '@goshawk/command';
 import { InputError, present } from '@goshawk/core';
 import type { Comparison, RunSeries } from '@goshawk/report';
-import { writeReportFile } from './files.js';
+import { writeReportFile, writeTogether } from './files.js';
 
 /** This option chooses how commands print a comparison. */
 export const CSV_OPTION = {
@@ -17,16 +19,30 @@ export const REPORT_OPTION = {
   describe: 'write an HTML page with tables and charts to FILE',
 } as const;
 
+export const CHARTS_OPTION = {
+  type: 'text',
+  value: 'FOLDER',
+  rare: true,
+  describe: 'write each chart of the report to FOLDER, as SVG and with its values as CSV',
+} as const;
+
 export const SAVE_RESULTS_OPTION = {
   type: 'text',
   value: 'FILE',
   describe: 'write the outcome of each job to FILE as JSON Lines',
 } as const;
 
-/** @throws InputError if two formats are requested */
-export function checkOutput({ global }: Context, { csv }: { readonly csv: boolean }): void {
+/** @throws InputError if two formats are requested, or charts where there is no folder */
+export function checkOutput(
+  { global, cwd }: Context,
+  { csv, charts }: { readonly csv: boolean; readonly charts?: string | undefined },
+): void {
   if (csv && global.json)
     throw new InputError('usage', '--csv and --json cannot be used together', 'use one of them');
+  if (charts === undefined) return;
+  const folder = resolve(cwd, charts);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new InputError('bad-option', `--charts: ${folder} is not a folder`, 'name another');
 }
 
 /** A report page for a comparison. */
@@ -47,17 +63,18 @@ interface Report {
  */
 export async function tellComparison(
   context: Context,
-  { csv }: { readonly csv: boolean },
+  { csv, charts }: { readonly csv: boolean; readonly charts?: string | undefined },
   comparison: Comparison,
   report: Report,
   after: readonly string[] = [],
 ): Promise<number> {
   const { comparisonCsv, renderTable } = await import('@goshawk/report');
   const { file } = report;
-  if (file !== undefined)
+  const folder = charts === undefined ? undefined : resolve(context.cwd, charts);
+  if (file !== undefined || folder !== undefined)
     await untilInterrupted(
       context,
-      () => writeReport(context, comparison, file, report),
+      () => writeReport(context, comparison, report, folder),
       () => `all runs ended, but the report was not written`,
     );
   if (context.global.json) context.json(comparison);
@@ -68,23 +85,30 @@ export async function tellComparison(
     context.out([table, ...after].join('\n\n'));
   }
   if (file !== undefined) context.note(`\nthe report with charts is in ${file}`);
+  if (folder !== undefined) context.note(`\nthe charts are in ${folder}`);
   return comparison.runs.some((run) => run.jobs.failed > 0) ? ExitCode.failed : ExitCode.done;
 }
 
 async function writeReport(
   context: Context,
   comparison: Comparison,
-  file: string,
-  { series, command, note }: Report,
+  { file, series, command, note }: Report,
+  folder: string | undefined,
 ): Promise<void> {
   context.note('writing the report');
-  const { renderHtml } = await import('@goshawk/report');
-  const page = renderHtml(comparison, series, {
+  const { renderReport } = await import('@goshawk/report');
+  const { page, charts } = renderReport(comparison, series, {
     command,
     generator: `goshawk ${VERSION}`,
     ...present({ note }),
   });
   // Drawing blocks the event loop; a pending interruption is handled before the write.
   await setImmediate();
-  await writeReportFile(file, page, context.interrupted);
+  if (file !== undefined) await writeReportFile(file, page, context.interrupted);
+  if (folder === undefined) return;
+  const files = charts.flatMap(({ id, svg, csv }) => [
+    [`${id}.svg`, svg()],
+    [`${id}.csv`, csv()],
+  ]);
+  await writeTogether(folder, Object.fromEntries(files));
 }

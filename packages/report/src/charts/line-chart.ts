@@ -1,5 +1,5 @@
-import type { EChartsCoreOption } from 'echarts/core';
 import { type AxisSpec, fitAxis, marginsFor, xAxis, yAxis } from './axes.js';
+import type { ChartPoint, Drawable } from './draw.js';
 import { type Drawn, type GappedPoint, lineSeries } from './lines.js';
 import { color, type LineLook, lineLook } from './palette.js';
 import type { SwatchKind } from './swatch.js';
@@ -21,8 +21,7 @@ export interface LegendEntry {
 }
 
 /** A chart that is ready to be drawn, and the entries of its legend. */
-export interface ChartDrawing {
-  readonly option: EChartsCoreOption;
+export interface ChartDrawing extends Drawable {
   readonly legend: readonly LegendEntry[];
 }
 
@@ -49,6 +48,12 @@ export function lineChart(spec: {
       const left = x.place(at);
       return left === null ? [] : [[left, value === null ? null : y.place(value)]];
     });
+  const told = (name: string, [at, value]: GappedPoint): ChartPoint => {
+    const [left, height] = [x.place(at), value === null ? null : y.place(value)];
+    const isDrawn = left !== null && height !== null;
+    const text = isDrawn ? `${name}: ${y.format(height)} at ${x.format(left)}` : name;
+    return { x: at, y: value, text, ...(isDrawn ? { at: [left, height] } : {}) };
+  };
   const references = (spec.references ?? []).map(y.place).filter((at) => at !== null);
   return {
     legend: lines.map(({ name, look, drawn }) => ({
@@ -56,6 +61,7 @@ export function lineChart(spec: {
       look,
       kind: drawn === 'points' ? 'points' : 'line',
     })),
+    series: lines.map(({ name, points: all }) => ({ name, points: all.map((point) => told(name, point)) })),
     option: {
       grid: marginsFor(y),
       xAxis: xAxis(x, false),

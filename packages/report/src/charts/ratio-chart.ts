@@ -36,6 +36,13 @@ export function ratioChart(spec: {
   const margins = marginsFor(y);
   return {
     legend: bars.map(({ name, look }) => ({ name, look, kind: 'box' })),
+    series: bars.map(({ name, ratios: values }) => ({
+      name,
+      points: values.map((ratio, index) => {
+        const x = spec.groups[index]!;
+        return { x, y: ratio, text: `${name}, ${x}: ${ratio === null ? '–' : factor(ratio)}` };
+      }),
+    })),
     option: {
       grid: spec.groupName === undefined ? { ...margins, bottom: 34 } : margins,
       xAxis: categoryAxis(spec.groups, CATEGORY_WIDTH_MAX, spec.groupName),

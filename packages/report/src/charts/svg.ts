@@ -28,13 +28,13 @@ interface SvgChart extends ChartDrawing {
  * common fonts, no scripts and no references. The same input gives the same bytes.
  */
 export function renderSvg(
-  { title, description, option, legend, id = 'chart' }: SvgChart,
+  { title, description, option, series, legend, id = 'chart' }: SvgChart,
   size: Size,
 ): string {
   const { width, height } = size;
   const rows = legendRows(legend.length > 1 ? legend : [], width - 2 * MARGIN);
   const top = MARGIN + TITLE_HEIGHT + rows.length * LEGEND_ROW;
-  const chart = draw(option, { width, height: height - top }, id);
+  const chart = draw({ option, series }, { width, height: height - top }, id);
   const described =
     description === undefined ? null : html`<desc id="${id}-description">${description}</desc>`;
   const svg = html`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${id}-title${

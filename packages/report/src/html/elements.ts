@@ -1,11 +1,11 @@
-import { sumOf } from '@goshawk/core';
-import type { EChartsCoreOption } from 'echarts/core';
-import { draw } from '../charts/draw.js';
-import type { LegendEntry } from '../charts/line-chart.js';
+import { csvRow, sumOf } from '@goshawk/core';
+import { type ChartSeries, draw } from '../charts/draw.js';
+import type { ChartDrawing, LegendEntry } from '../charts/line-chart.js';
 import type { LineLook } from '../charts/palette.js';
+import { renderSvg } from '../charts/svg.js';
 import { SWATCH_HEIGHT, type SwatchKind, swatchBody, swatchWidth } from '../charts/swatch.js';
 import type { Columns } from '../columns.js';
-import { type Content, html, type Markup, trusted } from '../markup.js';
+import { type Content, html, Markup, type SavedChart, trusted } from '../markup.js';
 
 /** Renders a sample of a series as the charts draw it. */
 export function swatch(look: LineLook, kind: SwatchKind = 'line'): Markup {
@@ -95,14 +95,17 @@ export function percentileTable(
 
 const CHART_WIDTH = 500;
 const CHART_HEIGHT = 310;
+/** Size of a separate picture, which has its title and legend inside. */
+const FILE_WIDTH = 720;
+const FILE_HEAD = 100;
 
 interface Figure {
   /** Unique on the page. */
   readonly id: string;
-  readonly title: Content;
+  readonly title: string;
   /** Description of the chart and its main numbers, for users who cannot see it. */
   readonly label: string;
-  readonly option: EChartsCoreOption;
+  readonly drawing: ChartDrawing;
   readonly height?: number;
   /** Shown if it has more than one entry. */
   readonly legend?: readonly LegendEntry[];
@@ -110,12 +113,29 @@ interface Figure {
   readonly numbers: Markup;
 }
 
-/** Renders a chart with its title and numbers. It uses the colors and the font of the page. */
+/** Renders a chart with its title and numbers, in the colors and the font of the page. */
 export function figure(of: Figure): Markup {
-  const { id, title, label, option, height = CHART_HEIGHT, legend: entries = [], numbers } = of;
-  const chart = draw(option, { width: CHART_WIDTH, height }, id);
-  return html`<figure><figcaption>${title}</figcaption>${entries.length > 1 ? legend(entries) : null}<svg viewBox="0 0 ${CHART_WIDTH} ${height}" role="img" aria-label="${label}">${trusted(chart)}</svg>
+  const { id, title, label, drawing, height = CHART_HEIGHT, legend: entries = [], numbers } = of;
+  const chart = draw(drawing, { width: CHART_WIDTH, height }, id);
+  const saved: SavedChart = {
+    id,
+    svg: () =>
+      renderSvg(
+        { ...drawing, title, description: label, id },
+        { width: FILE_WIDTH, height: height + FILE_HEAD },
+      ),
+    csv: () => csvOfSeries(drawing.series),
+  };
+  const { text } =
+    html`<figure><figcaption>${title}</figcaption>${entries.length > 1 ? legend(entries) : null}<svg viewBox="0 0 ${CHART_WIDTH} ${height}" role="img" aria-label="${label}">${trusted(chart)}</svg>
 <details><summary>Numbers</summary>${numbers}</details></figure>`;
+  return new Markup(text, [saved]);
+}
+
+/** One line for each value. */
+function csvOfSeries(series: readonly ChartSeries[]): string {
+  const rows = series.flatMap(({ name, points }) => points.map(({ x, y }) => csvRow([name, x, y])));
+  return `${[csvRow(['series', 'x', 'y']), ...rows].join('\n')}\n`;
 }
 
 /** Renders figures side by side; null if none has content. */

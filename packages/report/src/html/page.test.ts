@@ -3,7 +3,7 @@ import type { Comparison } from '../comparison.js';
 import { ComparisonError } from '../errors.js';
 import { buildRun, job, measurements, sample } from '../sample-runs.fixture.js';
 import { buildSeries, countedSeries } from '../series.js';
-import { renderHtml } from './page.js';
+import { renderHtml, renderReport } from './page.js';
 
 const META = {
   command: 'goshawk replay google-like:jobs=120 --seed 1 --report out.html',
@@ -207,11 +207,30 @@ test('names from outside are escaped everywhere', () => {
     { command: hostile, generator: hostile, note: hostile },
   );
   expect(page).not.toMatch(/<script|<img/);
-  expect(all(page, /<\/title>/g)).toHaveLength(1);
+  const withoutTooltips = page.replaceAll(/<(?:circle|path) [^>]*><title>[^<]*<\/title>/g, '');
+  expect(all(withoutTooltips, /<\/title>/g)).toHaveLength(1);
   expect(page).toContain('<h1>&lt;/title&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;');
   // Quotes in names do not end their attributes.
   const labels = all(page, /aria-label="([^"]*)"/g).join();
   expect(labels).toContain('onerror=&#39;alert(2)&#39;');
+});
+
+test('values of charts are tooltips, and each chart is also a picture and CSV', () => {
+  const { comparison, series } = sample({ goshawk: 1, hawk: 3 });
+  const { page, charts } = renderReport(comparison, series, META);
+  expect(page).toMatch(/<circle [^>]*><title>goshawk: \d+% at [^<]+<\/title><\/circle>/);
+  expect(page).toMatch(/<path [^>]*><title>hawk, p50: [\d.]+×<\/title><\/path>/);
+  expect(charts.map(({ id }) => id)).toEqual(
+    expect.arrayContaining(['cdf-short', 'ratio-short', 'parts-long', 'busy']),
+  );
+  expect(new Set(charts.map(({ id }) => id)).size).toBe(charts.length);
+  for (const { svg, csv } of charts) {
+    expect(svg()).toMatch(/^<svg xmlns[\s\S]*<\/svg>\s*$/);
+    const [head, ...rows] = csv().trimEnd().split('\n');
+    expect(head).toBe('series,x,y');
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) expect(row.split(',')).toHaveLength(3);
+  }
 });
 
 test('a page of half a million jobs under seven policies is smaller than 400 kB', () => {

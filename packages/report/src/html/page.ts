@@ -1,6 +1,6 @@
 import { counted } from '@goshawk/core';
 import type { Comparison } from '../comparison.js';
-import { html, type Markup } from '../markup.js';
+import { html, type Markup, type SavedChart } from '../markup.js';
 import { span, unbroken, whole } from '../numbers.js';
 import type { RunSeries } from '../run.js';
 import { workersInWords } from '../summary.js';
@@ -24,11 +24,20 @@ const NAMED_IN_TITLE_MAX = 3;
  * @throws ComparisonError if a series is of a policy that the comparison lacks.
  */
 export function renderHtml(comparison: Comparison, series: readonly RunSeries[], meta: PageMeta): string {
+  return renderReport(comparison, series, meta).page;
+}
+
+/** The page of a comparison, and its charts as separate files. */
+export interface Report {
+  readonly page: string;
+  readonly charts: readonly SavedChart[];
+}
+
+/** Renders as `renderHtml`, with the charts of the page. @throws ComparisonError as `renderHtml` */
+export function renderReport(comparison: Comparison, series: readonly RunSeries[], meta: PageMeta): Report {
   const policies = viewPolicies(comparison, series);
   const title = titleOf(policies);
-  return renderDocument(
-    title,
-    html`<header><h1>${title}</h1>
+  const body = html`<header><h1>${title}</h1>
 ${introduction(comparison)}${meta.note === undefined ? null : html`<p>${meta.note}</p>`}
 ${headlineCards(policies, comparison.ratios)}</header>
 ${[
@@ -41,8 +50,8 @@ ${[
   predictorTable(comparison),
   shadowSection(comparison),
   provenanceSection(comparison, meta),
-]}`,
-  );
+]}`;
+  return { page: renderDocument(title, body), charts: body.charts };
 }
 
 function titleOf(policies: readonly PolicyView[]): string {

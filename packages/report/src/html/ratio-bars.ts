@@ -47,10 +47,10 @@ function ratioFigure(first: PolicyView, others: readonly PolicyView[], of: JobCl
           `Against ${baseline.policy}: ${names.map((name, at) => `${name} ${factor(ratios[at]!)}`).join(', ')}`,
       )
       .join('. ')}.`,
-    option: ratioChart({
+    drawing: ratioChart({
       groups: names,
       bars: bars.map(({ baseline, ratios }) => ({ name: baseline.policy, ratios, look: baseline.look })),
-    }).option,
+    }),
     numbers: table(
       'against',
       names.map((title) => ({ title })),

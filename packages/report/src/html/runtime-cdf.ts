@@ -38,7 +38,7 @@ function runtimeFigure(policies: readonly PolicyView[], of: JobClass): Markup | 
     title: `Run times of ${of} jobs (${whole(present[0]!.runtimeSeconds[of].count)})`,
     id: `cdf-${of}`,
     label: `Cumulative distribution of the run times of ${of} jobs. ${medians.join('; ')}.`,
-    option: lineChart({
+    drawing: lineChart({
       x: { name: 'run time', kind: 'log', format: tickDuration, reach: [Math.max(...positive)] },
       y: { name: 'jobs', format: (share) => `${Math.round(share * 100)}%`, ticks: SHARE_TICKS },
       lines: present.map(({ policy, ascending, look }) => ({
@@ -46,7 +46,7 @@ function runtimeFigure(policies: readonly PolicyView[], of: JobClass): Markup | 
         points: cdf(ascending[of], least),
         look,
       })),
-    }).option,
+    }),
     numbers: percentileTable(
       `${of} jobs`,
       present.map(({ policy, ascending }) => ({

@@ -39,6 +39,7 @@ figure{margin:0;min-width:0}
 figcaption{font-weight:600;margin:4px 0 6px}
 figure>svg{display:block;width:100%;height:auto}
 svg text{font-variant-numeric:tabular-nums}
+.targets circle:hover{fill:currentColor;fill-opacity:.5}
 details{font-size:13px;margin-top:4px}
 details table{font-size:13px;color:var(--text)}
 summary{cursor:pointer;width:fit-content}

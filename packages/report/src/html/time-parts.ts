@@ -1,6 +1,6 @@
 import { sumOf } from '@goshawk/core';
 import { categoryAxis, FONT_SIZE, fitAxis, LETTER_WIDTH, xAxis } from '../charts/axes.js';
-import { color } from '../charts/palette.js';
+import { color, lineLook } from '../charts/palette.js';
 import { JOB_CLASSES, type JobClass, type TimeParts } from '../comparison.js';
 import { html, type Markup } from '../markup.js';
 import { duration, durationTicks, unbroken } from '../numbers.js';
@@ -73,15 +73,25 @@ function timePartsFigure(policies: readonly PolicyView[], of: JobClass): Markup 
           `${policy.policy}: ${present.map((part) => `${part} ${duration(parts[part] ?? 0)}`).join(', ')}`,
       )
       .join('; ')}.`,
-    option: {
-      grid: { left: labelWidth + 16, right: 24, top: 4, bottom: 50 },
-      yAxis: { ...categoryAxis(names, LABEL_WIDTH_MAX), inverse: true },
-      xAxis: xAxis(
-        fitAxis({ name: 'mean time per job', format: durationTicks(longest * ROOM_FOR_TOTAL) }, [
-          longest * ROOM_FOR_TOTAL,
-        ]),
-      ),
-      series: [...present.map((part) => partSeries(bars, part, longest)), totalSeries(bars)],
+    drawing: {
+      legend: present.map((part) => ({ name: part, look: { ...lineLook(0), color: part }, kind: 'box' })),
+      series: present.map((part) => ({
+        name: part,
+        points: bars.map(({ policy, parts }) => {
+          const seconds = parts[part] ?? 0;
+          return { x: policy.policy, y: seconds, text: `${policy.policy}, ${part}: ${duration(seconds)}` };
+        }),
+      })),
+      option: {
+        grid: { left: labelWidth + 16, right: 24, top: 4, bottom: 50 },
+        yAxis: { ...categoryAxis(names, LABEL_WIDTH_MAX), inverse: true },
+        xAxis: xAxis(
+          fitAxis({ name: 'mean time per job', format: durationTicks(longest * ROOM_FOR_TOTAL) }, [
+            longest * ROOM_FOR_TOTAL,
+          ]),
+        ),
+        series: [...present.map((part) => partSeries(bars, part, longest)), totalSeries(bars)],
+      },
     },
     numbers: table(
       'policy',

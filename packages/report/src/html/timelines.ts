@@ -186,7 +186,7 @@ function timelineFigure(
           `${policy.policy}: at most ${timeline.format(Math.max(...points.map(([, value]) => value)))}`,
       )
       .join('; ')}.`,
-    option: lineChart({
+    drawing: lineChart({
       x: { name: `time, ${unit.name}`, tight: true, reach: [until / unit.seconds] },
       y: { name: timeline.axisName, format: timeline.tick ?? timeline.format, reach: [timeline.reach] },
       lines: lines.map(({ policy, points }) => ({
@@ -195,7 +195,7 @@ function timelineFigure(
         look: policy.look,
         ...(timeline.isRate ? { drawn: 'steps' } : {}),
       })),
-    }).option,
+    }),
     numbers: timelineTable(lines, timeline, until),
   });
 }

@@ -29,7 +29,14 @@ function chartOf(result: FigureResult, panel: MeasuredPanel, id: string): Markup
   const drawing = drawingOf(result, panel);
   if (drawing === undefined) return undefined;
   const { title } = panel;
-  return figure({ ...drawing, id, title, label: describe(result, panel), numbers: numbersOf(result, panel) });
+  return figure({
+    drawing,
+    legend: drawing.legend,
+    id,
+    title,
+    label: describe(result, panel),
+    numbers: numbersOf(result, panel),
+  });
 }
 
 function numbersOf({ axis }: FigureResult, panel: MeasuredPanel): Markup {
