@@ -68,6 +68,13 @@ describe.skipIf(whyNot !== undefined)(title, () => {
     ]);
   });
 
+  it.each(overlays)('%s runs one version of the image', (_target, manifests) => {
+    const images = workloadsOf(manifests).flatMap(({ spec }) =>
+      containersOf(spec.template.spec).map(({ image }) => image),
+    );
+    expect([...new Set(images)]).toEqual([expect.stringMatching(/^goshawk:/)]);
+  });
+
   it('bear the recommended labels', () => {
     const missing = everything
       .filter(({ kind }) => ['StatefulSet', 'DaemonSet', 'Service', 'ConfigMap', 'Job'].includes(kind))
