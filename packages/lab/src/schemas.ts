@@ -199,6 +199,7 @@ const figure = z.object({
           unit: z.enum(['ratio', 'share', 'seconds', 'hours', 'tasks']),
           values,
           paper: values.exactOptional(),
+          isAddition: z.literal(true).exactOptional(),
           spread: z.array(bounds).exactOptional(),
         }),
       ),

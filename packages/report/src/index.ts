@@ -1,7 +1,7 @@
 export type { AxisSpec } from './charts/axes.js';
 export type { Size } from './charts/draw.js';
 export { type ChartDrawing, type LineSpec, lineChart } from './charts/line-chart.js';
-export { lineLook } from './charts/palette.js';
+export { type LineLook, lineLook } from './charts/palette.js';
 export { ratioChart } from './charts/ratio-chart.js';
 export { renderSvg } from './charts/svg.js';
 export { buildComparison, mergeComparisons, slowdownsOf } from './compare.js';

@@ -41,7 +41,7 @@ describe('a simulated figure', () => {
     expect(stdout).toMatch(/^ {2}short p50 +\d+\.\d+ +\d+\.\d+$/m);
     expect(stdout).toMatch(/^hawk-5: \d+ of 17 claims holds?, /m);
     expect(stdout).not.toContain('of the slots busy');
-    expect(stderr).toContain('hawk-5: 4 runs of google-like:jobs=300,');
+    expect(stderr).toContain('hawk-5: 6 runs of google-like:jobs=300,');
     expect(stderr).toContain('hawk-5.json, hawk-5.svg, hawk-5.html are in drawn/here');
     const page = await readFile(join(cwd, 'drawn/here/hawk-5.html'), 'utf8');
     expect(page).toContain('goshawk figure hawk-5 --jobs 300 --workers 300,600');
@@ -100,8 +100,8 @@ describe('a simulated figure', () => {
   it('reports means and spreads over several seeds, which differ', async () => {
     const [result] = resultsOf(await figure('hawk-5', ...TINY, '--seeds', '2', '--json'));
     expect(result!.seeds).toEqual([1, 2]);
-    expect(result!.runs).toHaveLength(8);
-    const { values, spread } = result!.panels[1]!.series[1]!;
+    expect(result!.runs).toHaveLength(12);
+    const { values, spread } = result!.panels[1]!.series[3]!;
     const [least, greatest] = spread![0]!;
     expect(least).toBeLessThan(greatest);
     expect(values[0]).toBeGreaterThanOrEqual(least);
@@ -203,8 +203,8 @@ describe('several figures', () => {
   it('are selected by the name of their group and share common runs', async () => {
     const { exitCode, stdout, stderr } = await figure('hawk-8', 'hawk-9', 'hawk-8', ...TINY);
     expect(exitCode).toBe(0);
-    expect(stderr).toContain('hawk-8: 4 runs of');
-    expect(stderr).not.toContain('hawk-9: 4 runs of');
+    expect(stderr).toContain('hawk-8: 6 runs of');
+    expect(stderr).not.toContain('hawk-9: 6 runs of');
     expect(stdout).toMatch(/^2 figures: \d of 4 claims holds?/m);
     expect(await readdir(join(cwd, 'figures'))).toHaveLength(6);
   });

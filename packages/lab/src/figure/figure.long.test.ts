@@ -14,7 +14,7 @@ afterEach(() => rm(cwd, { recursive: true, force: true }));
 describe('goshawk figure, interrupted', () => {
   it('leaves nothing and reports its progress', async () => {
     const running = startGoshawk(['figure', 'hawk-5', '--progress', 'plain'], {}, { cwd });
-    await running.says(/hawk-5: 14 runs of/);
+    await running.says(/hawk-5: 21 runs of/);
     running.kill('SIGINT');
     const { exitCode, stdout, stderr } = await running.finished;
     expect(stderr).toMatch(/^goshawk: interrupted: .* of 700,000 jobs simulated.*; nothing was written$/m);

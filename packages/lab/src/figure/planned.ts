@@ -28,7 +28,9 @@ export async function runPlanned(making: Making) {
 function planned(workload: string, settings: RunSettings, seed: number, solve: SolveProgram): Planned {
   const { policy, workers: nodes = 256, samples, slack = 0, load = 1.4, rate = 0, shift, spread } = settings;
   const name = policy as GangPolicy;
-  const chosen = setOptions(name, presetNamed(name), settings.set ?? []) as Partial<ThreeSigmaOptions>;
+  const set = settings.set ?? [];
+  const chosen: Partial<ThreeSigmaOptions> =
+    name === 'goshawk' ? {} : setOptions(name, presetNamed(name), set);
   const options = `nodes=${nodes},racks=${RACKS},slack=${slack},load=${load},rate=${rate}`;
   const [usual = '', given = ''] = workload.split(':');
   const generator = settings.generator ?? usual;

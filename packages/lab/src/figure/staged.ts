@@ -20,9 +20,13 @@ export async function runStaged(making: Making) {
 function tried(workload: string, settings: RunSettings, seed: number): StagedTrial {
   const { policy = '', workers: machines = 1, altruism, estimateError: error = 0 } = settings;
   const jobs = [...configureGenerator(`${workload},seed=${seed}`).generate()];
-  const own = altruism !== undefined && 'altruism' in policyModule(policy).options ? { altruism } : {};
+  const { options } = policyModule(policy);
+  const own = {
+    ...('quantumMs' in options ? { quantumMs: 0 } : {}),
+    ...(altruism !== undefined && 'altruism' in options ? { altruism } : {}),
+  };
   const cluster = { machines, machine: DAG_MACHINE, error };
-  return runStagedTrial(jobs, cluster, trialPolicy(policy, { quantumMs: 0, ...own }, seed), seed);
+  return runStagedTrial(jobs, cluster, trialPolicy(policy, own, seed), seed);
 }
 
 function stagedOf({ runtimeSeconds, results }: StagedTrial, first: StagedTrial): Staged {

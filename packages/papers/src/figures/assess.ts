@@ -167,7 +167,7 @@ function measuredPanel(
 }
 
 function measuredSeries(
-  { name, unit, value, paper }: Series,
+  { name, unit, value, paper, isAddition }: Series,
   points: readonly Point[],
   bySeed: readonly (readonly Point[])[],
 ): MeasuredSeries {
@@ -177,6 +177,7 @@ function measuredSeries(
     unit,
     values: points.map((point) => value(point, points) ?? null),
     ...(stated.some((each) => each !== null) ? { paper: stated } : {}),
+    ...(isAddition === true ? { isAddition } : {}),
     ...(bySeed.length === 0 ? {} : { spread: points.map((_, at) => spreadAt(at, value, bySeed)) }),
   };
 }

@@ -25,6 +25,8 @@ export interface Series {
   readonly unit: 'ratio' | 'share' | 'seconds' | 'hours' | 'tasks';
   /** Values that the paper's text states at some points of the axis. */
   readonly paper?: readonly (readonly [x: number, value: number])[];
+  /** The paper has no such line; charts draw it distinctly. */
+  readonly isAddition?: boolean;
 }
 
 export type Panel =

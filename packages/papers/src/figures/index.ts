@@ -12,5 +12,6 @@ export { renderFigureSvg } from './render/svg.js';
 export { renderFigureText } from './render/text.js';
 export { addVerdicts, verdictLine } from './render/verdicts.js';
 export type { FigureResult } from './result.js';
+export { DEFAULT_POLICY } from './series.js';
 export type { RunSettings } from './settings.js';
 export { assessTrials } from './trials.js';

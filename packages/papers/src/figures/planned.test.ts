@@ -36,7 +36,7 @@ test('a planned figure is judged by the means over its seeds', () => {
     generator: '',
   });
   expect(result.seeds).toEqual([1, 2]);
-  expect(result.panels[0]!.series[0]).toMatchObject({ values: [0.05], spread: [[0.04, 0.06]] });
+  expect(result.panels[0]!.series[1]).toMatchObject({ values: [0.05], spread: [[0.04, 0.06]] });
   expect(result.claims.map(({ verdict }) => verdict)).toEqual([
     'holds',
     'in direction',

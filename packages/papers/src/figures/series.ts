@@ -35,6 +35,19 @@ export function stated(series: Series, paper: Series['paper'] & {}): Series {
   return { ...series, paper };
 }
 
+/** The default policy, which figures add to the lines of a paper. */
+export const DEFAULT_POLICY = 'goshawk';
+
+/** Marks series that the paper does not have. */
+export function additions(...series: readonly Series[]): Series[] {
+  return series.map((each) => ({ ...each, isAddition: true }));
+}
+
+/** Series of the default policy, then those of the paper's policies. */
+export function withDefault(policies: readonly string[], of: (policy: string) => Series): Series[] {
+  return [...additions(of(DEFAULT_POLICY)), ...policies.map(of)];
+}
+
 /** The run time itself. */
 export function seconds(of: string, jobs: JobClass, statistic: Statistic): Series {
   const name = `${jobs} ${statistic}, ${of}`;

@@ -28,7 +28,8 @@ interface GangExperiment {
   readonly racks: number;
 }
 
-export type GangPolicy = keyof typeof THREE_SIGMA_POLICIES;
+/** The paper's policies, and the default policy, for which best-effort jobs are preemptible. */
+export type GangPolicy = keyof typeof THREE_SIGMA_POLICIES | 'goshawk';
 
 export interface GangRun {
   readonly deadlines: DeadlineResults;
@@ -39,6 +40,8 @@ export interface GangRun {
 
 /** The cycle of the paper's clusters, which is virtual time here. */
 const CYCLE_MS = 10_000;
+/** Its options hold for the cluster and the jobs under every policy. */
+const SIGMA = '3sigma-sched';
 /** Features of 3σPredict (§4.1) that jobs of these workloads have. */
 export const SIGMA_FEATURES = [
   'name',
@@ -56,8 +59,9 @@ const SAMPLED_FEATURES = ['user+logical', 'all'] as const;
 export function runGangExperiment(experiment: GangExperiment, solve: SolveProgram): GangRun {
   const { policy: name, jobs, past, nodes, racks, samples } = experiment;
   const given = { cycleMs: CYCLE_MS, afterDeadline: 'abandon', ...experiment.options } as const;
-  const options = optionsOf(name, THREE_SIGMA_POLICIES[name], given) as ThreeSigmaOptions;
-  const policy = trialPolicy(name, options);
+  const described = name === 'goshawk' ? SIGMA : name;
+  const options = optionsOf(described, THREE_SIGMA_POLICIES[described], given) as ThreeSigmaOptions;
+  const policy = name === 'goshawk' ? trialPolicy(name) : trialPolicy(name, options);
   const history = new History({ features: samples === undefined ? SIGMA_FEATURES : SAMPLED_FEATURES });
   const known = samples === undefined ? past : sampled(past, samples);
   for (const job of known) history.learn(arrivingJobOf(job), runMsOf(job));
@@ -66,7 +70,7 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
   /** Last start of each job. */
   const startedMs: Millis[] = [];
   const { completedMs, preemptions } = runTrial({
-    jobs: jobs.map((job) => gangOf(job, options.slowdown)),
+    jobs: jobs.map((job) => gangOf(job, options.slowdown, name === 'goshawk')),
     workers: Array.from({ length: nodes }, (_, node) => ({
       capacity: ONE_CPU,
       attributes: { rack: `r${1 + (node % racks)}` },
@@ -115,17 +119,23 @@ function beliefIn(job: TraceJob, policy: GangPolicy, history: History): TrialBel
   return { estimateMs: prediction.estimateMs, distribution: prediction.distribution() };
 }
 
-/** All tasks of a job run as long as the job does. */
-function gangOf(job: TraceJob, slowdown: number): TrialJob {
+/**
+ * All tasks of a job run as long as the job does.
+ *
+ * @param isDeclared whether jobs say that they are gangs, and preemptible without a deadline
+ */
+function gangOf(job: TraceJob, slowdown: number, isDeclared: boolean): TrialJob {
   const { submitSeconds, durationsSeconds, deadlineSeconds, prefer: prefers } = job;
   const stage = {
     tasks: durationsSeconds.length,
     demand: ONE_CPU,
     durationMs: runMsOf(job),
     parents: [],
+    gang: isDeclared,
   };
   return {
     arriveMs: submitSeconds * 1_000,
+    preemptible: isDeclared && deadlineSeconds === undefined,
     ...present({ deadlineMs: deadlineSeconds && deadlineSeconds * 1_000, prefers }),
     slowdown,
     stages: [stage],

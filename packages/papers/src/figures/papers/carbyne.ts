@@ -11,7 +11,7 @@ import {
 } from '../figure.js';
 import { at, isAtMost, isBelow, isMuchBetter, only, rises, staysWithin } from '../judging/index.js';
 import type { Staged } from '../point.js';
-import { over, seriesOf } from '../series.js';
+import { DEFAULT_POLICY, over, seriesOf, withDefault } from '../series.js';
 
 const CARBYNE: Paper = {
   name: 'Carbyne',
@@ -29,7 +29,8 @@ const FIELD = ['drf', 'carbyne', 'carbyne-pack', 'tetris', 'sjf', 'srtf'] as con
 const MACHINES = 28;
 
 const MACHINES_AND_JOBS =
-  'Staged jobs are scheduled by the policy alone, without messages, on machines with 20 cores and six resources.';
+  'Staged jobs are scheduled by the policy alone, without messages, on machines with 20 cores and six resources. ' +
+  `The paper does not have the policy ${DEFAULT_POLICY}.`;
 
 function series(of: string, unit: Series['unit'], value: (staged: Staged) => number): Series {
   return seriesOf(of, unit, 'staged', of, value);
@@ -43,9 +44,9 @@ const slower = (of: string) => series(of, 'share', (staged) => staged.slower);
 const muchSlower = (of: string) => series(of, 'share', (staged) => staged.muchSlower);
 
 const THREE_WAYS: readonly Panel[] = [
-  bars('Fairness (Jain): allocations of jobs ÷ what they could use', 'index', FIELD.map(fairness)),
-  bars('Mean completion time', 'seconds', FIELD.map(mean)),
-  bars('Makespan', 'seconds', FIELD.map(makespan)),
+  bars('Fairness (Jain): allocations of jobs ÷ what they could use', 'index', withDefault(FIELD, fairness)),
+  bars('Mean completion time', 'seconds', withDefault(FIELD, mean)),
+  bars('Makespan', 'seconds', withDefault(FIELD, makespan)),
 ];
 
 /** Carbyne's mean completion time over that under DRF, and the reverse. */
@@ -56,7 +57,7 @@ const OTHERS = ['carbyne', 'tetris', 'srtf'];
 const OVER_OTHERS = lines(
   'Mean completion time under DRF ÷ that under other policies',
   'times',
-  OTHERS.map((of) => over(mean('drf'), mean(of))),
+  withDefault(OTHERS, (of) => over(mean('drf'), mean(of))),
 );
 
 const common = {
@@ -64,7 +65,7 @@ const common = {
   mode: 'staged',
   settings: { workers: MACHINES },
   axis: ONE_PLACE,
-  variants: policies(...FIELD),
+  variants: policies(...FIELD, DEFAULT_POLICY),
 } as const satisfies Partial<Figure>;
 
 const workload = (options: string): Figure['workload'] => ({
@@ -112,7 +113,7 @@ const online: Figure = {
   workload: ONLINE,
   panels: [
     ...THREE_WAYS,
-    bars('Jobs that take longer than under DRF', 'share of jobs', FIELD.slice(1).map(slower)),
+    bars('Jobs that take longer than under DRF', 'share of jobs', withDefault(FIELD.slice(1), slower)),
   ],
   claims: [
     ...claims('§5.2.1', {
@@ -151,7 +152,7 @@ const load: Figure = {
   about: `The same jobs run on fewer machines, which multiplies the load. ${MACHINES_AND_JOBS}`,
   workload: ONLINE,
   axis: settingAxis('load', 'even', [0.5, 1, 2, 4], workersAt, (load) => `${load}×`),
-  variants: policies('drf', ...OTHERS),
+  variants: policies('drf', ...OTHERS, DEFAULT_POLICY),
   panels: [OVER_OTHERS],
   claims: claims('§5.4.1', {
     'The gain of Carbyne over DRF grows with load': rises([OVER_CARBYNE]),
@@ -172,7 +173,7 @@ const errors: Figure = {
   about: `The estimated run time of each stage is wrong by a random factor up to the given error. ${MACHINES_AND_JOBS}`,
   workload: ONLINE,
   axis: settingAxis('errors', 'even', [0, 25, 50], errorOf, (percent) => `±${percent}%`),
-  variants: policies('drf', ...OTHERS),
+  variants: policies('drf', ...OTHERS, DEFAULT_POLICY),
   panels: [OVER_OTHERS],
   claims: claims('§5.4.2', {
     'Carbyne is still better than DRF with errors of 50%': isMuchBetter([OF_DRF], 0.05),

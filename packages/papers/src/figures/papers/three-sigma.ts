@@ -26,7 +26,7 @@ import {
   said,
 } from '../judging/index.js';
 import type { Planned } from '../point.js';
-import { over, seriesOf } from '../series.js';
+import { additions, DEFAULT_POLICY, over, seriesOf } from '../series.js';
 
 const THREE_SIGMA: Paper = {
   name: '3Sigma',
@@ -51,6 +51,8 @@ const FIVE_HOURS: typeof TWO_HOURS = {
 const SIGMA = '3sigma-sched';
 /** The compared policies (§5). */
 const FIELD = [SIGMA, 'point-perf', 'point-real', 'prio'] as const;
+/** The same, with the default policy. */
+const ALL = [DEFAULT_POLICY, ...FIELD] as const;
 
 const GANGS =
   'Gangs are scheduled by the policy alone, without messages; policies without perfect estimates first learn from 10,000 jobs.';
@@ -106,7 +108,7 @@ function panelsOf(policies: readonly string[], axisName: string): Figure['panels
     kind: axisName === '' ? ('bars' as const) : ('lines' as const),
     title,
     axisName: what,
-    series: policies.map(of),
+    series: policies.flatMap((policy) => (policy === DEFAULT_POLICY ? additions(of(policy)) : [of(policy)])),
   });
   return [
     drawn('Jobs with a deadline that missed it', 'share of jobs', misses),
@@ -125,8 +127,8 @@ const overall: Figure = {
   section: '§6.1, Figure 6',
   about: `Two hours of jobs at a load of 1.4, half of them with a deadline. ${GANGS}`,
   axis: ONE_PLACE,
-  variants: policies(...FIELD),
-  panels: panelsOf(FIELD, ''),
+  variants: policies(...ALL),
+  panels: panelsOf(ALL, ''),
   claims: claims('§6.1', {
     'PointRealEst misses 4.0 times as many deadlines as 3Sigma (accepted: 3 times)': isTimes(
       misses('point-real'),
@@ -174,8 +176,8 @@ const workloads: Figure = {
     'hedgefund-like': { generator: 'hedgefund-like' },
     'mustang-like': { generator: 'mustang-like' },
   }),
-  variants: policies(...FIELD),
-  panels: panelsOf(FIELD, 'workload'),
+  variants: policies(...ALL),
+  panels: panelsOf(ALL, 'workload'),
   claims: claims('§6.1', {
     ...comparedByMisses('under each'),
     'Under HedgeFund and Mustang, 3Sigma misses slightly fewer deadlines than PointPerfEst': only(
@@ -219,8 +221,8 @@ const load: Figure = {
   section: '§6.4, Figure 10',
   about: `The same experiment at other loads. ${GANGS}`,
   axis: settingAxis('load', 'linear', [1, 1.2, 1.4, 1.6], (load) => ({ load })),
-  variants: policies(...FIELD),
-  panels: panelsOf(FIELD, 'load'),
+  variants: policies(...ALL),
+  panels: panelsOf(ALL, 'load'),
   claims: claims('§6.4', {
     'Misses rise with load under all policies': rises(FIELD.map(misses)),
     ...comparedByMisses('at every load'),
@@ -234,8 +236,8 @@ const samples: Figure = {
   section: '§6.4, Figure 11',
   about: `The same experiment with a fixed number of known runs of each program, and no learning during the experiment. ${GANGS}`,
   axis: settingAxis('samples', 'even', [5, 10, 25, 50, 100], (samples) => ({ samples })),
-  variants: policies(...FIELD),
-  panels: panelsOf(FIELD, 'samples'),
+  variants: policies(...ALL),
+  panels: panelsOf(ALL, 'samples'),
   claims: claims('§6.4', {
     ...missesFewer('PointRealEst', 'point-real', 'at every number of samples'),
     ...isCloseToPerfect('from 25 samples on', only(at(25, 50, 100), IS_CLOSE_TO_PERFECT)),

@@ -1,6 +1,7 @@
 import {
   type AxisSpec,
   type ChartDrawing,
+  type LineLook,
   type LineSpec,
   lineChart,
   lineLook,
@@ -8,6 +9,7 @@ import {
 } from '@goshawk/report';
 import { format } from '../format.js';
 import type { FigureResult, MeasuredPanel, MeasuredSeries } from '../result.js';
+import { DEFAULT_POLICY } from '../series.js';
 
 /** The chart of a panel; undefined for tables, and without data. */
 export function drawingOf(result: FigureResult, panel: MeasuredPanel): ChartDrawing | undefined {
@@ -21,7 +23,7 @@ export function drawingOf(result: FigureResult, panel: MeasuredPanel): ChartDraw
     case 'bars':
       return ratioChart({
         groups: result.axis.places.map(({ label }) => label),
-        bars: panel.series.map(({ name, values }) => ({ name, ratios: values })),
+        bars: looksOf(panel.series).map(([{ name, values }, look]) => ({ name, ratios: values, look })),
         y: { name: panel.axisName },
       });
     case 'lines':
@@ -81,9 +83,19 @@ function lineDrawing(result: FigureResult, panel: MeasuredPanel): ChartDrawing {
   return lineChart({
     x: xAxisOf(result, xs),
     y: yAxisOf(panel),
-    lines: panel.series.flatMap((series, index) => linesOf(series, index, xs)),
+    lines: looksOf(panel.series).flatMap(([series, look]) => linesOf(series, look, xs)),
     references: isRatio ? [1] : [],
   });
+}
+
+/** The paper's lines have the looks of policies. Additions are as dark as text, so that they stand out. */
+function looksOf<T extends { readonly isAddition?: boolean }>(series: readonly T[]): [T, LineLook][] {
+  const counts = { paper: 0, added: 0 };
+  return series.map((each) =>
+    each.isAddition === true
+      ? [each, { ...lineLook(counts.added++), color: 'text' }]
+      : [each, lineLook(counts.paper++)],
+  );
 }
 
 function yAxisOf({ axisName, series }: MeasuredPanel): AxisSpec {
@@ -98,8 +110,7 @@ function yAxisOf({ axisName, series }: MeasuredPanel): AxisSpec {
 }
 
 /** Our line, and the paper's numbers as points of the same color. */
-function linesOf({ name, values, paper }: MeasuredSeries, index: number, xs: readonly number[]): LineSpec[] {
-  const look = lineLook(index);
+function linesOf({ name, values, paper }: MeasuredSeries, look: LineLook, xs: readonly number[]): LineSpec[] {
   const ours: LineSpec = { name, look, points: values.map((value, at) => [xs[at]!, value]) };
   if (paper === undefined) return [ours];
   const stated = paper.flatMap((value, at) => (value === null ? [] : [[xs[at]!, value] as const]));
@@ -156,8 +167,11 @@ function distributionDrawing(panel: MeasuredPanel): ChartDrawing | undefined {
       format: (value) => format(value, unit),
     },
     y: shareAxis('jobs'),
-    lines: curves.map(([name, values]) => ({
+    lines: looksOf(
+      curves.map(([name, values]) => ({ name, values, isAddition: name === DEFAULT_POLICY })),
+    ).map(([{ name, values }, look]) => ({
       name,
+      look,
       points: values.map((value, percent) => [Math.max(least, value), percent / 100]),
     })),
   });
