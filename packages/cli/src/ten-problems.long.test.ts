@@ -79,6 +79,8 @@ describe.runIf(PROGRAM !== undefined)('a cluster with ten problems', () => {
   afterAll(async () => {
     if (browser !== undefined) await closeChromium(browser);
     dashboard?.kill('SIGKILL');
+    // Otherwise `up` would wait for tasks that run for a quarter of an hour.
+    await cluster?.goshawk(['cancel', '--all']);
     await cluster?.stop();
   });
 
