@@ -80,7 +80,7 @@ describe.runIf(PROGRAM !== undefined)('a cluster with ten problems', () => {
     if (browser !== undefined) await closeChromium(browser);
     dashboard?.kill('SIGKILL');
     // Otherwise `up` would wait for tasks that run for a quarter of an hour.
-    await cluster?.goshawk(['cancel', '--all']);
+    await cluster?.goshawk(['cancel', '--all', '--yes']);
     await cluster?.stop();
   });
 
