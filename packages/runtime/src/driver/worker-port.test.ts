@@ -1,5 +1,15 @@
-import { existsSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import {
   type Address,
   type InvariantError,
@@ -264,6 +274,35 @@ describe('a command that returns a value', () => {
     const error = { code: 'exit-code', message: 'ended with exit code 3' } as const;
     const outcome = endWith((file) => writeFileSync(file, text), { kind: 'failed', error, exitCode: 3 });
     expect(outcome).toMatchObject({ kind: 'failed', errorCode: 'exit-code', errorMessage, exitCode: 3 });
+  });
+
+  test('cannot make the worker read or remove another folder in place of its own', async () => {
+    const { machine, environment, executor } = setUp(() => new Recorder());
+    environment.execute(0, order({ exec: ['x'], returns: true }));
+    const { order: given, sink } = executor.runs[0]!;
+    const folder = dirname(given.env.GOSHAWK_RESULT!);
+    const secret = mkdtempSync(join(tmpdir(), 'goshawk-secret-'));
+    try {
+      writeFileSync(join(secret, 'result.json'), '"of another task"');
+      renameSync(folder, join(secret, 'moved'));
+      symlinkSync(secret, folder);
+      sink.ended({ kind: 'completed', exitCode: 0 }, 1);
+      expect(machine.outcomes[0]).toMatchObject({ kind: 'failed', errorCode: 'result-not-serialisable' });
+      await expect.poll(() => existsSync(folder), { timeout: 30_000 }).toBe(false);
+      expect(readdirSync(secret)).toEqual(['moved', 'result.json']);
+    } finally {
+      rmSync(secret, { recursive: true });
+    }
+  });
+
+  test('leaves no other files in its folder', async () => {
+    const { environment, executor } = setUp(() => new Recorder());
+    environment.execute(0, order({ exec: ['x'], returns: true }));
+    const { order: given, sink } = executor.runs[0]!;
+    const folder = dirname(given.env.GOSHAWK_RESULT!);
+    mkdirSync(join(folder, 'more', 'of', 'them'), { recursive: true });
+    sink.ended({ kind: 'completed', exitCode: 0 }, 1);
+    await expect.poll(() => existsSync(folder), { timeout: 30_000 }).toBe(false);
   });
 
   test('gets no file for it unless requested', () => {

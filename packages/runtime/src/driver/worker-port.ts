@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import {
   closeSync,
   constants,
@@ -6,6 +7,7 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -148,7 +150,7 @@ class WorkerPort {
         current.usage = usage;
       },
       ended: (outcome, runMs, maxRssBytes) => {
-        const end = returns ? withResult(outcome, resultFile(current.folder!)) : outcome;
+        const end = returns ? withResult(outcome, current.folder!) : outcome;
         const reported = taskOutcome(end);
         this.#ended(slot, order, current, maxRssBytes ? { ...reported, maxRssBytes } : reported, runMs);
       },
@@ -191,7 +193,7 @@ class WorkerPort {
   }
 
   #ended(slot: number, order: TaskOrder, current: CurrentRun, outcome: Outcome, runMs: number): void {
-    if (current.folder !== undefined) rmSync(current.folder, { recursive: true, force: true });
+    if (current.folder !== undefined) removeExchanged(current.folder);
     this.#report(slot, current, 'taskEnded', (worker, now) => {
       // Before the machine learns of it, because it may immediately start the next task in the slot.
       this.#bySlot.delete(slot);
@@ -232,7 +234,7 @@ function exchangeFiles(
     order.folder = folder;
     if (returns) order.env.GOSHAWK_RESULT = resultFile(folder);
     if (lines === undefined) return undefined;
-    const file = join(folder, 'inputs.jsonl');
+    const file = join(folder, INPUTS);
     writeFileSync(file, lines, { mode: 0o600 });
     order.env.GOSHAWK_INPUTS = file;
     return undefined;
@@ -241,19 +243,62 @@ function exchangeFiles(
   }
 }
 
+const INPUTS = 'inputs.jsonl';
+const RESULT = 'result.json';
+
 function resultFile(folder: string): string {
-  return join(folder, 'result.json');
+  return join(folder, RESULT);
+}
+
+/**
+ * Calls back with a path of the folder that stays valid if it is renamed. A command under another account owns the folder, so it
+ * may replace it by a link to a folder that only this process may read.
+ *
+ * @throws the system's error if it is no folder
+ */
+function inOwnFolder<T>(folder: string, use: (path: string) => T): T {
+  const descriptor = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    return use(process.platform === 'linux' ? `/proc/self/fd/${descriptor}` : folder);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Removes the folder. Other files in it take a process: removal by path could follow links that the command creates meanwhile. */
+function removeExchanged(folder: string): void {
+  try {
+    inOwnFolder(folder, (path) => {
+      for (const name of [INPUTS, RESULT]) rmSync(join(path, name), { force: true });
+    });
+    rmdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    spawn('rm', ['-rf', '--', folder], { stdio: 'ignore', detached: true })
+      .on('error', () => {})
+      .unref();
+  }
 }
 
 /** Completes the outcome of a command with its result file: the value, or `{"error": "why"}` for a failed command. */
-function withResult(outcome: RunOutcome, file: string): RunOutcome {
+function withResult(outcome: RunOutcome, folder: string): RunOutcome {
   if (outcome.kind === 'killed') return outcome;
-  const isFailed = outcome.kind === 'failed';
-  let descriptor: number | undefined;
+  if (!existsSync(resultFile(folder))) return outcome;
   try {
-    if (!existsSync(file)) return outcome;
-    // A command under another account must not make this process read a file through a link.
-    descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return inOwnFolder(folder, (path) => withResultFile(outcome, resultFile(path)));
+  } catch (error) {
+    if (outcome.kind === 'failed') return outcome;
+    const message = `the command left no JSON in GOSHAWK_RESULT: ${(error as Error).message}`;
+    return failed('result-not-serialisable', message);
+  }
+}
+
+/** @throws Error if the file is not JSON */
+function withResultFile(outcome: Exclude<RunOutcome, { kind: 'killed' }>, file: string): RunOutcome {
+  const isFailed = outcome.kind === 'failed';
+  // A command under another account must not make this process read a file through a link.
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
     const { size: bytes, nlink } = fstatSync(descriptor);
     if (nlink > 1) throw new Error('it is a link to another file');
     if (isFailed && bytes > LIMITS.resultBytesMax) return outcome;
@@ -266,12 +311,8 @@ function withResult(outcome: RunOutcome, file: string): RunOutcome {
     const { error } = (value ?? {}) as { readonly error?: unknown };
     const explains = outcome.error.code === 'exit-code' && typeof error === 'string' && error !== '';
     return explains ? { ...outcome, error: { code: 'exit-code', message: error } } : outcome;
-  } catch (error) {
-    if (isFailed) return outcome;
-    const message = `the command left no JSON in GOSHAWK_RESULT: ${(error as Error).message}`;
-    return failed('result-not-serialisable', message);
   } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
+    closeSync(descriptor);
   }
 }
 
