@@ -11,7 +11,7 @@ function job(
   more: object = {},
 ): JobDetail {
   return {
-    ...{ id, name: 'etl', state: 'running' },
+    ...{ id, name: 'etl', state: 'running', tasks: { waiting: 0 } },
     stages: [{ tasks: 10, meanRunMs: 3_000 }, { tasks: 10, estimateMs: 20_000 }, { tasks: 10 }],
     running: running.map(([task, elapsedMs]) => ({ task, attempt: 1, worker: 'w1', elapsedMs })),
     ...more,
@@ -88,6 +88,17 @@ it('finds a gang that has waited for a minute, until it starts', () => {
   ]);
   findings.noteWaiting(explained('a-1', { why, state: 'completed' }), NOW);
   expect(findings.list(NOW)).toEqual([]);
+});
+
+it('no longer shows what a job lacks once nothing of it waits', () => {
+  const why = 'all 8 tasks of a gang start together, and 0 of them would fit now';
+  const findings = new Findings();
+  findings.noteWaiting(explained('a-1', { why }), NOW);
+  findings.noteJob(job('a-1', [], { tasks: { waiting: 8 } }), NOW);
+  expect(findings.list(NOW)).toHaveLength(1);
+  findings.noteJob(job('a-1', [[0, 1]], { tasks: { waiting: 0 } }), NOW);
+  expect(findings.list(NOW)).toEqual([]);
+  expect(findings.missingOf('a-1', NOW)).toBeUndefined();
 });
 
 it('remembers for a while what an explained job lacks', () => {

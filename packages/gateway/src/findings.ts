@@ -51,6 +51,8 @@ export class Findings {
   /** @param now wall clock */
   noteJob(job: JobDetail, now: Millis): void {
     this.#slow.delete(job.id);
+    // Jobs without waiting tasks are not explained.
+    if (isFinal(job.state) || job.tasks.waiting === 0) this.#waiting.delete(job.id);
     const running = isFinal(job.state) ? [] : job.running;
     const slow = running
       .map((run) => ({ ...run, typicalMs: typicalOf(job, run.task) }))
