@@ -187,6 +187,8 @@ describe('a task in a slot', () => {
     environment.execute(0, order({ exec: ['x'] }));
     environment.execute(1, { ...order({ exec: ['x'] }), task: 1 });
     const [first, second] = executor.runs as [TestRun, TestRun];
+    // Tasks that are too short to be measured are not idle.
+    expect(environment.used!()).toBeUndefined();
     first.sink.used!({ cpu: 0.5, memory: 1_000 });
     // The second has just started.
     expect(environment.used!()).toEqual({ cpuPercent: 50, memory: 1_000 });

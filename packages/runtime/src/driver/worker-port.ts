@@ -159,13 +159,16 @@ class WorkerPort {
 
   /** CPU and memory that running tasks use at present; undefined: unknown for some of them. */
   used(): Used | undefined {
-    let [cpu, memory] = [0, 0];
+    let [cpu, memory, measured] = [0, 0, 0];
     const now = this.#now();
     for (const { usage, since } of this.#bySlot.values()) {
-      if (usage === undefined && now - since > UNMEASURED_MS) return undefined;
+      if (usage !== undefined) measured++;
+      else if (now - since > UNMEASURED_MS) return undefined;
       cpu += usage?.cpu ?? 0;
       memory += usage?.memory ?? 0;
     }
+    // Tasks that end before they are measured would otherwise look idle.
+    if (measured === 0 && this.#bySlot.size > 0) return undefined;
     return { cpuPercent: Math.round(100 * cpu), memory };
   }
 
