@@ -1,10 +1,12 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   rmSync,
   statSync,
@@ -321,6 +323,33 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
         expect(outcome).toEqual({ kind: 'completed', value: [5] });
       });
     });
+  });
+
+  // Reason: the kernel lets only processes with all ids of the account into its file systems, such as sshfs.
+  it('a command may start in a file system of its account, and waits for it alone', async (context) => {
+    const mounted = join(homes[MALLORY]!, 'mounted');
+    mkdirSync(mounted);
+    const { uid, gid } = statSync(homes[MALLORY]!);
+    chownSync(mounted, uid, gid);
+    if (!existsSync('/dev/fuse')) return context.skip('there is no /dev/fuse');
+    // No process answers for this one.
+    const fuse = openSync('/dev/fuse', 'r+');
+    const options = `fd=3,rootmode=40000,user_id=${uid},group_id=${gid}`;
+    const mount = ['-i', '-t', 'fuse', '-o', options, 'none', mounted];
+    if (spawnSync('mount', mount, { stdio: ['ignore', 'ignore', 'ignore', fuse] }).status !== 0) {
+      closeSync(fuse);
+      return context.skip('mount is not permitted');
+    }
+    const { sink } = record(executors('user'), { exec: ['true'], cwd: mounted }, { user: MALLORY });
+    try {
+      const { outcome } = await outcomeOf(executors('user'), { exec: ['true'] }, { user: VICTIM });
+      expect(outcome.kind).toBe('completed');
+      expect(sink.calls).toEqual(['started']);
+    } finally {
+      closeSync(fuse);
+      execFileSync('umount', ['-l', mounted]);
+    }
+    await sink.end;
   });
 
   it('a sandbox shows the folders that a job lists, read-only, unless they are hidden or shared', async () => {

@@ -158,7 +158,8 @@ export class Isolation {
     if (account !== undefined && exchanged !== undefined) giveTo(account, exchanged);
     const ids = account && idsOf(account);
     // Needs no further program: the spawner switches to the account and enters the folder.
-    if (this.#options.runAs === 'user' && ids !== undefined && order.files === undefined)
+    const isPlain = this.#options.runAs === 'user' && order.files === undefined;
+    if (isPlain && ids !== undefined && !isClosedToRoot(folder))
       return { ...order, cwd: folder, env: Object.fromEntries(variables), account: ids };
     const named = order.env[FOLDERS]?.split(':') ?? [];
     const view =
@@ -303,6 +304,16 @@ function mayMount(real: string): boolean {
 /** Returns undefined if switching to the account requires a program, for its groups or limits. */
 function idsOf({ uid, gid, limits, hasOneGroup }: Account): AccountIds | undefined {
   return hasOneGroup && limits.length === 0 ? { uid, gid } : undefined;
+}
+
+/** Whether only a process with all ids of the account may enter the folder, such as one of sshfs; the spawner may not. */
+function isClosedToRoot(folder: string): boolean {
+  try {
+    statSync(folder);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
 }
 
 /** Whether every account may read the file, or enter and list the folder. */
