@@ -133,6 +133,7 @@ describe('an output fits its schema', () => {
     ['goshawk.usage/1', () => '/v1/usage?by=user,project,name,day&since=1d'],
     ['goshawk.job/1', () => `/v1/jobs/${completed}?wait=1`],
     ['goshawk.tasks/1', () => `/v1/jobs/${completed}/tasks`],
+    ['goshawk.tasks/1', () => `/v1/jobs/${completed}/tasks?used=true`],
     ['goshawk.logs/1', () => `/v1/jobs/${completed}/logs`],
     ['goshawk.results/2', () => `/v1/jobs/${failed}/results`],
     ['goshawk.why/1', () => `/v1/jobs/${completed}/why`],
@@ -152,6 +153,14 @@ describe('an output fits its schema', () => {
     ['goshawk.error/1', () => '/v1/nothing'],
   ])('%s over HTTP', async (schema, path, body) => {
     await expectToFit(await api(path(), body), schema);
+  });
+
+  it('goshawk.job-whatif/1 of the command and over HTTP', async () => {
+    const id = await idOf('--tasks', '2', '--max-running', '1', '--sleep', '1h');
+    const [line] = await linesOf('why', id, '--what-if', 'workers=+1,priority=high');
+    await expectToFit(line!, 'goshawk.job-whatif/1');
+    await expectToFit(await api(`/v1/jobs/${id}/whatif?policy=hawk`), 'goshawk.job-whatif/1');
+    await cluster.goshawk(['cancel', id]);
   });
 
   it.each([
