@@ -595,6 +595,35 @@ describe('the need of tasks that central places', () => {
     expect(placedTasks(bench)).toEqual(['0/1 1/1 2/1']);
   });
 
+  test('names as many tasks as may run, and after a restart of central those that it does not know', () => {
+    const bench = new Bench({ preset: { ...PRESETS.central } });
+    bench.members(W1, W2);
+    const job = bench.submit({ maxRunning: 3, retries: 1, tasks: { count: 6, run: { sleep: 1 } } });
+    expect(placedTasks(bench)).toEqual(['0/1 1/1 2/1']);
+    const asks = (task: number, ask: number, attempt = 1): void => {
+      const placed = { task, attempt };
+      bench.receive(W1, { type: 'ask', ask, again: false, job: job.number, stage: 0, placed });
+    };
+    asks(0, 1);
+    asks(2, 2);
+    bench.end(W1, job, 2);
+    expect(placedTasks(bench)).toEqual(['3/1']);
+    bench.receive(W2, {
+      type: 'declined',
+      job: job.number,
+      stage: 0,
+      probes: 0,
+      placed: { task: 1, attempt: 1 },
+    });
+    expect(placedTasks(bench)).toEqual(['1/2']);
+    bench.receive(7 as Address, welcome({ preset: { ...PRESETS.central } }));
+    expect(placedTasks(bench)).toEqual(['1/2 3/1']);
+    asks(1, 3, 2);
+    asks(3, 4);
+    for (const task of [0, 1, 3]) bench.end(W1, job, task);
+    expect(placedTasks(bench)).toEqual(['4/1', '5/1']);
+  });
+
   test('names queued tasks again, and not those of a stage that must wait', () => {
     const bench = new Bench({ preset: { ...PRESETS.central } });
     bench.members(W1, W2);

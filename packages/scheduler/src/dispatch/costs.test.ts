@@ -12,7 +12,7 @@ import { expect, test } from 'vitest';
 import { whyTooLarge } from '../cluster/able-workers.js';
 import { Members } from '../cluster/members.js';
 import type { Job } from '../job/job.js';
-import { CENTRAL, joined, loneScheduler, W1, welcome } from '../lone-scheduler.fixture.js';
+import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';
 
 // Costs are counted as visited tasks and workers, because times are unreliable on a busy machine.
 
@@ -36,11 +36,11 @@ function watched({ tasks }: Job): { looks: number } {
   return count;
 }
 
-function cluster(workers: readonly Address[] = [W1]) {
+function cluster(workers: readonly Address[] = [W1], policy: 'goshawk' | 'central' = 'goshawk') {
   const sent: Message[] = [];
   const scheduler = loneScheduler({}, { send: (_, message) => void sent.push(message) });
   scheduler.start(0);
-  scheduler.receive(CENTRAL, welcome({ preset: { ...PRESETS.goshawk }, policy: 'goshawk' }), 0);
+  scheduler.receive(CENTRAL, welcome({ preset: { ...PRESETS[policy] }, policy }), 0);
   scheduler.receive(CENTRAL, joined(1, workers, 4), 0);
   return { scheduler, sent };
 }
@@ -63,6 +63,20 @@ test('the cost of a lost worker depends only on its tasks', () => {
   expect(count.looks).toBe(0);
   lose(first, 3);
   expect(count.looks).toBeLessThan(50);
+});
+
+test('tasks that wait for central again are named once, and not with all others that wait', () => {
+  const { scheduler, sent } = cluster([W1, W2], 'central');
+  const tasks = { count: 2_000, run: { sleep: '1s' } } as const;
+  const job = scheduler.submit(parseJobSpec({ tasks, estimate: '1s' }), undefined, 0);
+  const named = () => sent.splice(0).flatMap((message) => (message.type === 'place' ? message.tasks : []));
+  const all = named();
+  expect(all).toHaveLength(2_000);
+  const at = all.slice(0, 300).map((of) => ({ ...of, worker: W2 }));
+  scheduler.receive(CENTRAL, { type: 'placed', job: job.number, at }, 1);
+  const change = { changed: [], left: [W2], owners: [], ownersVersion: 0, silentMs: undefined };
+  scheduler.receive(CENTRAL, { type: 'members', version: 2, since: 1, ...change }, 2);
+  expect(named()).toEqual(at.map(({ task }) => ({ task, attempt: 2 })));
 });
 
 test('the cost of a repeated report depends only on the tasks of its worker', () => {

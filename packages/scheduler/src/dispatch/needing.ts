@@ -7,6 +7,7 @@ import {
   type Millis,
   NOBODY,
   type TaskAttempt,
+  type TaskIndex,
 } from '@goshawk/core';
 import type { Batch, Stage } from '../job/batch.js';
 import { type Job, TaskState } from '../job/job.js';
@@ -27,7 +28,23 @@ function declares(s: SchedulerState): boolean {
 export function tellNeed(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
   if (tasksInNeed(job, batch) <= batch.needSent) return;
   if ((batch.matches === 0 && batch.needSent === 0) || !job.isDeclared) describe(s, job, now);
-  tell(s, job, batch, now);
+  if (job.route.by === 'central') nameMore(s, job, batch.stage, now);
+  else tell(s, job, batch, now);
+}
+
+/** Names only tasks that no earlier need has named, because all that wait may be very many. */
+function nameMore(s: SchedulerState, job: Job, stage: Stage, now: Millis): void {
+  if (s.cluster.central === NOBODY) return;
+  const tasks = tasksInNeed(job, stage);
+  const more = new Set<TaskIndex>();
+  while (more.size < tasks - stage.needSent) {
+    const task = job.waiting.take(stage);
+    // Central has answered for tasks that nevertheless wait.
+    if (task < 0) return tell(s, job, stage, now);
+    more.add(task);
+  }
+  noteSent(stage, tasks, now);
+  place(s, job, stage, attemptsOf(job, [...more]));
 }
 
 /** Declares appended tasks to a central that plans whole jobs. */
@@ -164,10 +181,11 @@ export function withdraw(s: SchedulerState, job: Job): void {
 
 function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = tasksInNeed(job, batch)): void {
   if (s.cluster.central === NOBODY) return;
-  batch.needSent = tasks;
-  batch.needSentAt = now;
-  batch.needPauseMs = 0;
-  if (job.route.by === 'central') return place(s, job, batch.stage, nextIn(job, batch.stage, tasks));
+  noteSent(batch, tasks, now);
+  if (job.route.by === 'central') {
+    const { stage } = batch;
+    return place(s, job, stage, attemptsOf(job, job.waiting.takeAll(stage, tasks)));
+  }
   const arePilots = batch === job.sample?.pilots && job.isUndecided;
   s.env.send(s.cluster.central, {
     type: 'need',
@@ -210,9 +228,9 @@ function place(s: SchedulerState, job: Job, stage: Stage, tasks: readonly TaskAt
   }
 }
 
-function nextIn(job: Job, stage: Stage, max: number): TaskAttempt[] {
-  const { tasks, waiting } = job;
-  return Array.from(waiting.next(stage, max), (task) => ({ task, attempt: tasks.nextAttemptOf(task) }));
+/** The next attempts of these tasks. */
+function attemptsOf({ tasks }: Job, of: readonly TaskIndex[]): TaskAttempt[] {
+  return of.map((task) => ({ task, attempt: tasks.nextAttemptOf(task) }));
 }
 
 function placedIn({ tasks }: Job, { first, count }: Stage): TaskAttempt[] {
@@ -286,7 +304,12 @@ export function matchArrived(batch: Batch, now: Millis): void {
 }
 
 function answered(batch: Batch, now: Millis): void {
-  batch.needSent = Math.max(0, batch.needSent - 1);
+  noteSent(batch, Math.max(0, batch.needSent - 1), now);
+}
+
+/** Central knows this many waiting tasks of the batch, once it has the message. */
+function noteSent(batch: Batch, tasks: number, now: Millis): void {
+  batch.needSent = tasks;
   batch.needSentAt = now;
   batch.needPauseMs = 0;
 }

@@ -116,21 +116,18 @@ export class WaitingTasks {
     return -1;
   }
 
-  /** The next waiting tasks of the stage, at most `max`; they stay in it. */
-  next(stage: Stage, max: number): ReadonlySet<TaskIndex> {
-    const next = new Set<TaskIndex>();
+  /** The waiting tasks of the stage, at most `max`, in task order; `take` returns only others from now on. */
+  takeAll(stage: Stage, max: number): TaskIndex[] {
+    const all: TaskIndex[] = [];
     // Tasks that are not released yet are for a later call.
-    if (stage.waiting === 0) return next;
-    const { states } = this.#tasks;
-    const isWaiting = (task: TaskIndex): boolean => states[task] === TaskState.waiting;
-    // Tasks placed by name are still in the lists, from which `take` would remove them.
-    stage.returned = stage.returned.filter(isWaiting);
+    if (stage.waiting === 0 || max === 0) return all;
     const end = stage.first + stage.written;
-    while (stage.nextFresh < end && !isWaiting(stage.nextFresh)) stage.nextFresh++;
-    for (const task of stage.returned) if (next.size < max) next.add(task);
-    for (let task = stage.nextFresh; task < end && next.size < max; task++)
-      if (isWaiting(task)) next.add(task);
-    return next;
+    let next = stage.first;
+    for (; next < end && all.length < max; next++)
+      if (this.#tasks.states[next] === TaskState.waiting) all.push(next);
+    stage.nextFresh = Math.max(stage.nextFresh, next);
+    stage.returned = stage.returned.filter((task) => task >= next);
+    return all;
   }
 
   #takeFrom(queue: number[], mayGo?: (task: TaskIndex) => boolean): TaskIndex {
