@@ -369,6 +369,13 @@ describe.skipIf(missing !== undefined)(`isolated tasks${missing ? ` (skipped: ${
     expect(existsSync(join(listed[0]!, 'mine'))).toBe(false);
   });
 
+  it('a sandbox is refused to a job that lists very many folders, which would hold up the worker', async () => {
+    const env = { GOSHAWK_FOLDERS: Array.from({ length: 257 }, (_, index) => `/srv/${index}`).join(':') };
+    const { outcome } = await outcomeOf(executors('sandbox'), sh('true', { env }), { user: MALLORY });
+    const message = expect.stringContaining('at most 256');
+    expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'bad-payload', message } });
+  });
+
   it.each(['root', 'daemon', '0', 'nobody-there', undefined])('user %s has no account', async (user) => {
     const { outcome } = await outcomeOf(
       executors('user'),

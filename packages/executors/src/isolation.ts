@@ -57,6 +57,8 @@ const NOBODY: Account = {
 };
 /** Variable of a job with folders that its tasks may read in a sandbox, separated by colons. */
 const FOLDERS = 'GOSHAWK_FOLDERS';
+/** Their mounts are computed in the process of all workers, in quadratic time. */
+const FOLDERS_MAX = 256;
 /** Prefix of a task's variables until the switch to the task's account: LD_PRELOAD must not affect programs that run as root. */
 const PREFIX = 'GOSHAWK_ENV_';
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -162,6 +164,11 @@ export class Isolation {
     if (isPlain && ids !== undefined && !isClosedToRoot(folder))
       return { ...order, cwd: folder, env: Object.fromEntries(variables), account: ids };
     const named = order.env[FOLDERS]?.split(':') ?? [];
+    if (named.length > FOLDERS_MAX)
+      return failed(
+        'bad-payload',
+        `${FOLDERS} lists ${named.length} folders, and at most ${FOLDERS_MAX} are allowed`,
+      );
     const view =
       this.#options.runAs === 'sandbox' ? this.#view(folder, exchanged, [...needs, ...reads, ...named]) : [];
     if ('kind' in view) return view;
