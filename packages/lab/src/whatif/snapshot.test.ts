@@ -61,6 +61,14 @@ it('a job with a limit of running tasks stays whole', async () => {
   ]);
 });
 
+it('a job on hold has only its running tasks', async () => {
+  const details = [detailOf('h', 3, [400], { held: true }), detailOf('i', 3, [], { held: true })];
+  expect(await partsOf([...details, detailOf('b', 1, [])], 'b')).toEqual([
+    { name: 'h', isAsked: false, isRunning: true, waits: [false], sleepsMs: [[600]] },
+    { name: 'b', isAsked: true, isRunning: false, waits: [true], sleepsMs: [[1_000]] },
+  ]);
+});
+
 it('the average run time of the others is assumed for jobs without any', async () => {
   const unknown = detailOf('b', 1, []);
   (unknown.stages[0] as { meanRunMs: undefined }).meanRunMs = undefined;

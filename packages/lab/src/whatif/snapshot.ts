@@ -62,7 +62,7 @@ export async function snapshotOf(cluster: Cluster, id: string, signal: AbortSign
   const workers = view.workers.filter(({ state }) => state === 'active');
   if (workers.length === 0)
     throw new InputError('no-workers', 'no worker accepts tasks', '`goshawk workers` shows their states');
-  const others = listed.jobs.filter((job) => job.id !== id && !job.held && job.beginAt === undefined);
+  const others = listed.jobs.filter((job) => job.id !== id && (!isHeld(job) || job.tasks.running > 0));
   const details = [asked, ...(await described(cluster, others, signal))];
   const known = details.flatMap((job) => (isFinal(job.state) ? [] : [unfinishedOf(job, job.id === id)]));
   const { jobs, assumedRunTimes } = withRunTimes(known);
@@ -73,6 +73,11 @@ export async function snapshotOf(cluster: Cluster, id: string, signal: AbortSign
     jobs: [...jobs.filter(({ isRunning }) => isRunning), ...jobs.filter(({ isRunning }) => !isRunning)],
     assumedRunTimes,
   };
+}
+
+/** Whether none of its waiting tasks starts for now. Running ones of a job on hold end as usual. */
+function isHeld({ held, beginAt }: JobSummary): boolean {
+  return held === true || beginAt !== undefined;
 }
 
 function checkAsked({ id, state, tasks, held, beginAt, after }: JobDetail): void {
@@ -169,7 +174,7 @@ function unfinishedOf(detail: JobDetail, isAsked: boolean): Unfinished {
       detail.meanRunMs ??
       detail.estimateMs ??
       undefined;
-    return { spec: stageSpec, runMs, elapsedMs, waiting };
+    return { spec: stageSpec, runMs, elapsedMs, waiting: isHeld(detail) ? 0 : waiting };
   });
   return { detail, spec, isAsked, stages };
 }
