@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -32,6 +32,27 @@ it('more commands run at once than the limit of open files', async () => {
   for (const { run } of many) run.kill('cancelled');
   for (const { sink } of many) expect((await sink.end).outcome.kind).toBe('killed');
   await executors.close();
+});
+
+// Reason: commands of other accounts must not inherit what root has opened. Node.js closes only the low ones.
+it('a command inherits no descriptors of the process that started the worker', () => {
+  const file = compiledFile('./index.js', import.meta.url);
+  const script = `
+    import { Executors } from ${JSON.stringify(file)};
+    const executors = new Executors({ dataFolder: ${JSON.stringify(folder)} });
+    executors.start(
+      { payload: { exec: ['sh', '-c', 'echo /proc/self/fd/*'] }, env: {}, outputBytesMax: 1000 },
+      { output: ({ bytes }) => process.stdout.write(bytes), ended: () => executors.close() },
+    );`;
+  const secret = openSync('/dev/null', 'r');
+  const closed = new Array<'ignore'>(60).fill('ignore');
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit', ...closed, secret],
+    encoding: 'utf8',
+  });
+  closeSync(secret);
+  expect(stdout).toContain('/proc/self/fd/2');
+  expect(stdout).not.toContain('/proc/self/fd/63');
 });
 
 it('the original limit of a worker is known although Node raises it', () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readlinkSync } from 'node:fs';
+import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** Descriptors that the spawner needs per command, and for itself. */
 const [PER_RUN, OWN] = [3, 64];
@@ -30,6 +30,33 @@ export function inheritedOpenFiles(): number | undefined {
     return pid > 1 ? openFilesLimit(pid)?.soft : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** Flag of descriptors that programs do not inherit. */
+const O_CLOEXEC = 0o2_000_000;
+
+/**
+ * Closes descriptors of the process that started the worker. Node.js keeps only the low ones from commands, which may belong to
+ * another account; its own are all marked.
+ *
+ * @param from the first descriptor to close
+ */
+export function closeInherited(from: number): void {
+  let names: string[] = [];
+  try {
+    names = readdirSync('/proc/self/fd');
+  } catch {
+    // Without /proc, they are unknown.
+  }
+  for (const name of names) {
+    if (Number(name) < from) continue;
+    try {
+      const [, flags] = /^flags:\s+(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${name}`, 'latin1')) ?? [];
+      if (flags !== undefined && (Number.parseInt(flags, 8) & O_CLOEXEC) === 0) closeSync(Number(name));
+    } catch {
+      // It was that of the list.
+    }
   }
 }
 

@@ -10,7 +10,7 @@ import { FrameReader, FrameWriter } from './framing.js';
 import { GroupUsage } from './group-usage.js';
 import { GroupWatch } from './group-watch.js';
 import { LINK_QUEUED_BYTES_MAX } from './limits.js';
-import { OpenFiles } from './open-files.js';
+import { closeInherited, OpenFiles } from './open-files.js';
 import { GroupRecord, RECORD_VARIABLE } from './process-groups.js';
 import { SpawnedRun } from './spawned-run.js';
 import {
@@ -26,6 +26,7 @@ import {
   usedBody,
 } from './spawner-protocol.js';
 
+closeInherited(LINK_DESCRIPTOR + 1);
 const settings = JSON.parse(process.argv[2]!) as SpawnerSettings;
 const link = new Socket({ fd: LINK_DESCRIPTOR, readable: true, writable: true });
 const writer = new FrameWriter(link);
