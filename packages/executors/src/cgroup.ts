@@ -160,13 +160,16 @@ export class TaskCgroup {
     }
   }
 
-  /** Memory and processor time of all its processes so far; undefined if the kernel does not report both. */
+  /** Memory in use, and processor time so far, of all its processes; undefined if the kernel does not report both. */
   get usage(): { readonly cpuMs: number; readonly memory: number } | undefined {
     try {
       const read = (file: string) => readFileSync(join(this.#folder, file), 'utf8');
       const [, microseconds] = /^usage_usec (\d+)$/m.exec(read('cpu.stat')) ?? [];
       if (microseconds === undefined) return undefined;
-      return { cpuMs: Number(microseconds) / 1_000, memory: Number(read('memory.current')) };
+      // The kernel drops files that were read once before it lacks memory.
+      const [, droppable] = /^inactive_file (\d+)$/m.exec(read('memory.stat')) ?? [];
+      const memory = Math.max(0, Number(read('memory.current')) - Number(droppable ?? 0));
+      return { cpuMs: Number(microseconds) / 1_000, memory };
     } catch {
       return undefined;
     }
