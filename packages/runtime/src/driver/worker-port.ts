@@ -262,7 +262,8 @@ function resultFile(folder: string): string {
 function inOwnFolder<T>(folder: string, use: (path: string) => T): T {
   const descriptor = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
-    return use(process.platform === 'linux' ? `/proc/self/fd/${descriptor}` : folder);
+    const fixed = `/proc/self/fd/${descriptor}`;
+    return use(existsSync(fixed) ? fixed : folder);
   } finally {
     closeSync(descriptor);
   }
