@@ -98,7 +98,7 @@ describe('a daemon exits with one line and code 2', () => {
       'fewer visible GPUs than the worker has',
       ['worker', '--gpus', '2', ...NOBODY_THERE],
       { CUDA_VISIBLE_DEVICES: '3' },
-      /the worker has 2 GPUs, and CUDA_VISIBLE_DEVICES names 1; /,
+      /the worker has 2 GPUs, but CUDA_VISIBLE_DEVICES names 1; /,
     ],
     [
       'a file of users that is not there',
@@ -110,7 +110,7 @@ describe('a daemon exits with one line and code 2', () => {
       'shares that the policy does not give out',
       ['central', ...SOMEWHERE, '--share-by', 'job'],
       {},
-      /--share-by job: policy goshawk shares by user or none; give user or none/,
+      /--share-by job: policy goshawk shares by user or none; use user or none/,
     ],
     [
       'shares under a policy without any',

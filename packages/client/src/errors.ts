@@ -233,7 +233,7 @@ export function jobsOwnerAway(id: string, peer: string, cause: UnreachableError)
 export function jobsOwnerMissing(id: string, { name, shared }: MissingScheduler): UnreachableError {
   return new UnreachableError(
     'owner-away',
-    `${id} belongs to scheduler ${name}, which has been away since before central started`,
+    `${id} belongs to scheduler ${name}, which has not connected since central started`,
     shared
       ? `\`goshawk takeover ${name}\` moves its jobs to another scheduler; or restart it under this name`
       : 'restart that scheduler with the same data folder to see the job again',

@@ -286,7 +286,7 @@ function anyPartyAt(endpoint: string): string {
 /** Text to follow `no answer from`. */
 export function missingTitle({ name, jobs, missingMs }: MissingScheduler): string {
   return jobs === undefined
-    ? `scheduler ${name}, away since before central started (${formatDuration(missingMs)} ago)`
+    ? `scheduler ${name}, not connected since central started (${formatDuration(missingMs)} ago)`
     : `scheduler ${name}, lost ${formatDuration(missingMs)} ago with ${counted(jobs, 'job')}`;
 }
 

@@ -19,7 +19,7 @@ export const GLOBAL_OPTIONS = {
   keys: {
     type: 'text',
     value: 'PATH',
-    describe: 'key file of this role, or folder of the keys of the cluster (see `goshawk keygen`)',
+    describe: 'key file of this process, or folder with the keys of the cluster (see `goshawk keygen`)',
   },
   progress: {
     type: 'text',

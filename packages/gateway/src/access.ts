@@ -135,7 +135,7 @@ export function parseTokens(text: string, source: string): Token[] {
     if (known === undefined || more.length > 0 || !/^[\x21-\x7e]{16,512}$/.test(token ?? '')) {
       throw new InputError(
         'bad-token',
-        `${source}, line ${index + 1}: expected a role (${ROLES.join(', ')}) and a token of 16 to 512 letters, digits and signs`,
+        `${source}, line ${index + 1}: expected a role (${ROLES.join(', ')}) and a token of 16 to 512 printable ASCII characters without spaces`,
         'create one with `openssl rand -hex 32`',
       );
     }

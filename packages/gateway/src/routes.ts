@@ -80,7 +80,7 @@ export const ROUTES: readonly Route[] = [
     method: 'POST',
     url: '/v1/jobs',
     role: 'submit',
-    does: 'Submit a job. Submissions with the same `key` make one job. Paths are absolute paths on the workers',
+    does: 'Submit a job. Submissions with the same `key` create one job. Paths are absolute paths on the workers',
     // The job schema validates the fields later, in one pass.
     body: z.custom<object>((value) => isFields(value), 'expected the fields of a job'),
     bodySchema: submissionSchema,

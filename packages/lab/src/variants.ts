@@ -35,7 +35,7 @@ export const VARY_OPTION = {
   value: 'NAME=VALUES',
   flagOnly: true,
   describe:
-    'compare values of a setting: steal-cap=1,10,30 (separate values that contain commas with ;); repeat it for all combinations',
+    'compare values of a setting: steal-cap=1,10,30 (with ; between values that contain commas); repeat it for all combinations',
 } as const;
 
 interface Varied {

@@ -58,12 +58,13 @@ export class Dispatcher {
   readonly #policy: CentralPolicy;
   readonly #reports: Reports;
   readonly #line: WaitingLine;
-  /** How long a match may be in flight. ms; 0: messages are never lost */
+  /** Age at which an unconfirmed match may be lost, in ms; 0: messages are never lost. */
   readonly #lostAfterMs: Millis;
   readonly #host: DispatcherHost;
   /** Something has changed, or the time that the policy requested has come. */
   #isDue = false;
-  #solves = 1;
+  /** Id of the next problem for the solver. */
+  #nextProblemId = 1;
   matches = 0;
   /** Number of matches that queue at their workers. */
   tasksPlaced = 0;
@@ -183,15 +184,15 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** Whether the worker should repeat its free slots because it is busy with less than the books say. */
+  /** Whether the worker should report its free slots again, because the books show more busy slots than it reported. */
   isDoubtful(address: Address, busy: number, now: Millis): boolean {
     const worker = this.books.worker(address);
     return worker !== undefined && this.#reports.isDoubtful(worker, busy, now);
   }
 
   /**
-   * A worker reports that it runs nothing, which it may not have reported before: it drains, or the report of an end
-   * was lost.
+   * A worker reports that it runs nothing. The books may still show runs: a draining worker does not report its free
+   * slots, or a report was lost.
    */
   idle(address: Address, queued: number, now: Millis): void {
     const worker = this.books.worker(address);
@@ -213,7 +214,7 @@ export class Dispatcher {
     if (run?.worker.address === from) this.#end(run, 'done', now);
   }
 
-  /** The owner has no task (left) for the match. */
+  /** The owner has no task left for the match. */
   unused(owner: Address, { worker, match }: MessageOf<'unused'>, now: Millis): void {
     const run = this.books.worker(worker)?.runOf(match);
     if (run === undefined || run.isConfirmed || run.stage.job.owner.address !== owner) return;
@@ -262,7 +263,7 @@ export class Dispatcher {
     const known = this.books.job(owner, number)?.stageAt(index);
     if (known === undefined && tasks === 0) return;
     const { priority = 'normal' } = message;
-    // A need that names the user describes the whole job, of which nothing has ended.
+    // A need that names the user describes a whole job of which no task has ended.
     const describesJob = message.user !== undefined;
     const job = this.books.declare(owner, number, {
       arrivedAt: now - ageMs,
@@ -288,9 +289,9 @@ export class Dispatcher {
     if (arrives && !long) this.#host.arrived(tasks);
     const avoided = message.avoid?.flatMap((address) => this.books.worker(address) ?? []);
     this.books.reconsider(stage, now, avoided);
-    const onTheWay = this.#matchesOnTheWay(stage, matches, now);
-    stage.matches = matches + onTheWay;
-    this.books.setWaiting(stage, Math.max(0, tasks - onTheWay), now);
+    const inFlight = this.#matchesInFlight(stage, matches, now);
+    stage.matches = matches + inFlight;
+    this.books.setWaiting(stage, Math.max(0, tasks - inFlight), now);
     this.books.forgetIfOver(job);
     this.#isDue = true;
   }
@@ -378,7 +379,7 @@ export class Dispatcher {
     if (!this.#isDue) return;
     this.#isDue = false;
     this.#policy.heard(this.books.takeNews(), now);
-    const draft = new BookedDraft(this.books, this.#solves, now);
+    const draft = new BookedDraft(this.books, this.#nextProblemId, now);
     this.#policy.plan(this.books, draft, now);
     this.refused += draft.refused;
     for (const { stage } of draft.started) this.#line.started(stage, now);
@@ -386,7 +387,7 @@ export class Dispatcher {
     this.#line.look(now);
     for (const run of draft.preempted) this.#preempt(run, now);
     if (draft.problem !== undefined) {
-      this.#solves = draft.problem.id + 1;
+      this.#nextProblemId = draft.problem.id + 1;
       this.#env.solve?.(draft.problem.id, draft.problem.problem);
     }
     if (draft.againAt < Number.POSITIVE_INFINITY) this.#env.setTimer('plan', 0, draft.againAt);
@@ -406,8 +407,7 @@ export class Dispatcher {
   /**
    * Returns the order of waiting jobs, and the capacity.
    *
-   * @param owner of the requested job; undefined: no particular job
-   * @param number of that job at its owner
+   * @param job the requested job; undefined: no particular job
    */
   line(job: BookedJob | undefined, now: Millis): CentralLine {
     return this.#line.of(job, now);
@@ -440,8 +440,8 @@ export class Dispatcher {
   }
 
   /**
-   * Sends the matches. An owner considers a match stale if a later one of its worker arrived earlier, so each message
-   * contains only later ones.
+   * Sends the matches. An owner ignores a match whose number is not above the last one that it received for the same
+   * worker. Therefore, matches are numbered in the order in which they are sent.
    */
   #tell(started: readonly BookedRun[]): void {
     const [first] = started;
@@ -528,7 +528,7 @@ export class Dispatcher {
   }
 
   /** Number of matches in flight to the owner of a stage, if they are recent. */
-  #matchesOnTheWay({ matches, waitsSince }: BookedStage, heard: number, now: Millis): number {
+  #matchesInFlight({ matches, waitsSince }: BookedStage, heard: number, now: Millis): number {
     const mayBe = this.#lostAfterMs === 0 || now - waitsSince < this.#lostAfterMs;
     return mayBe ? Math.max(0, matches - heard) : 0;
   }

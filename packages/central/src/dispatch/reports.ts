@@ -11,7 +11,7 @@ type HeldRun = MessageOf<'register'>['runs'][number];
 export class Reports {
   readonly #env: Pick<Environment, 'send'>;
   readonly #books: ClusterBooks;
-  /** How long a match may be in flight to its worker: one that starts at once, one that queues. ms; 0: forever */
+  /** How long a match may be in flight to its worker, in ms: one that starts at once, and one that queues. 0: forever. */
   readonly #inFlightMs: { readonly started: Millis; readonly queued: Millis };
   readonly #end: (run: BookedRun, how: RunEnd, now: Millis) => void;
 
@@ -56,22 +56,22 @@ export class Reports {
     for (const match of heard) worker.numberFrom(match);
     const free = this.#books.names.capacityOf(message.free, message.spare);
     let inFlight: BookedRun[] | undefined;
-    const comes = (run: BookedRun): void => {
+    const noteInFlight = (run: BookedRun): void => {
       inFlight ??= [];
       inFlight.push(run);
     };
     // Avoids a copy for the usual single run.
     for (const run of worker.runs.length > 1 ? [...worker.runs] : worker.runs) {
       if (run.named !== undefined) {
-        if (!run.isConfirmed && !run.isQueued) comes(run);
+        if (!run.isConfirmed && !run.isQueued) noteInFlight(run);
         continue;
       }
-      const isThere = runs.includes(run.match);
-      if (isThere) this.#books.confirm(run);
+      const isReported = runs.includes(run.match);
+      if (isReported) this.#books.confirm(run);
       else if (run.isConfirmed || heard.includes(run.match)) this.#end(run, 'done', now);
       else {
-        comes(run);
-        this.#remind(run, now);
+        noteInFlight(run);
+        this.#checkMatch(run, now);
       }
     }
     const parts = message.gpuParts?.map((part) => unitsFree(GPU, part));
@@ -103,7 +103,7 @@ export class Reports {
     return run?.named?.attempt === attempt ? run : undefined;
   }
 
-  /** Whether the worker should repeat its free slots because it is busy with less than the books say. */
+  /** Whether the worker should report its free slots again, because the books show more busy slots than it reported. */
   isDoubtful(worker: BookedWorker, busy: number, now: Millis): boolean {
     return (
       worker.open &&
@@ -148,8 +148,8 @@ export class Reports {
     return isQueued && !isConfirmed && (queued === 0 || now - askedAt < queued);
   }
 
-  /** The worker has not confirmed a match for long, so its owner is asked about it. */
-  #remind(run: BookedRun, now: Millis): void {
+  /** Asks the job's owner about a match that the worker has not confirmed for some time. */
+  #checkMatch(run: BookedRun, now: Millis): void {
     const { started } = this.#inFlightMs;
     if (started === 0 || now - run.askedAt < started) return;
     run.askedAt = now;

@@ -19,11 +19,11 @@ interface Allocation extends Member {
   readonly job: string;
 }
 
-/** Timeout of a Slurm command. ms */
-const PATIENCE_MS = 60_000;
+/** Timeout of a Slurm command, in ms. */
+const COMMAND_TIMEOUT_MS = 60_000;
 /**
- * Time before the end of an allocation at which it drains; tasks that still run at the end are returned.
- * Seconds
+ * How long before the end of an allocation Slurm sends SIGTERM to its worker, in seconds. The worker then drains; tasks
+ * that still run 30 s before the end restart on other workers.
  */
 const WARNING_SECONDS = 300;
 
@@ -57,8 +57,8 @@ export class AllocationPool implements Pool {
   async start(count: number, signal: AbortSignal): Promise<readonly Member[]> {
     const started: Member[] = [];
     for (let i = 0; i < count; i++) {
-      const said = await this.#run('sbatch', this.#arguments(), signal, this.script());
-      started.push(this.#allocation(said.trim().split(';')[0]!, true));
+      const printed = await this.#run('sbatch', this.#arguments(), signal, this.script());
+      started.push(this.#allocation(printed.trim().split(';')[0]!, true));
     }
     return started;
   }
@@ -86,8 +86,10 @@ export class AllocationPool implements Pool {
   }
 
   /**
-   * @returns its stdout
-   * @throws InputError if there is no such command
+   * Runs a Slurm command.
+   *
+   * @returns the stdout of the command
+   * @throws InputError if the command is not installed
    */
   #run(command: string, args: readonly string[], signal: AbortSignal, input = ''): Promise<string> {
     const { environment: env } = this.#options;
@@ -95,7 +97,7 @@ export class AllocationPool implements Pool {
       const child = execFile(
         command,
         args,
-        { env, signal, timeout: PATIENCE_MS },
+        { env, signal, timeout: COMMAND_TIMEOUT_MS },
         (error, stdout, stderr) => {
           if (error === null) return resolve(stdout);
           if (signal.aborted) return reject(signal.reason);
@@ -107,12 +109,14 @@ export class AllocationPool implements Pool {
               }),
             );
           }
-          const said = stderr
+          const reported = stderr
             .split('\n')
             .map((line) => line.replace(/^\w+: (error: )?/, '').trim())
             .filter((line) => line !== '')
             .join(', ');
-          const why = error.killed ? `no response for ${PATIENCE_MS / 1_000} s` : said || error.message;
+          const why = error.killed
+            ? `no response for ${COMMAND_TIMEOUT_MS / 1_000} s`
+            : reported || error.message;
           reject(new UnreachableError('slurm', `${command} failed: ${why}`, '', { cause: error }));
         },
       );

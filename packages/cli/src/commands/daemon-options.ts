@@ -83,7 +83,7 @@ function checkToken(token: string, source: string): string {
   if (/^[\x21-\x7e]{16,512}$/.test(token)) return token;
   throw new InputError(
     'bad-token',
-    `${source} does not contain a token of 16 to 512 letters, digits and signs`,
+    `${source} does not contain a token of 16 to 512 printable ASCII characters without spaces`,
     'create one with `openssl rand -hex 32`',
   );
 }

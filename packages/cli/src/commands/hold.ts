@@ -19,7 +19,7 @@ export const releaseCommand = defineCommand({
   name: 'release',
   words: 'ID…',
   completes: 'ids',
-  describe: 'release jobs on hold, and start jobs now that have a later --begin time',
+  describe: 'release jobs on hold; jobs that wait for their --begin time start now',
   examples: [
     ['id=$(goshawk submit --hold -- true); goshawk release $id', 'submit a job on hold, and release it'],
   ],

@@ -106,19 +106,26 @@ export const keygenCommand = defineCommand({
     const { rotate, ifMissing, revoke, rights, names, expires } = options;
     const wishes = [rotate, ifMissing, individual !== undefined, revoke !== undefined];
     if (wishes.filter(Boolean).length > 1) {
-      const line =
-        'keygen: the key of one process, --rotate, --if-missing and --revoke cannot be used together';
+      const line = 'keygen: an individual key, --rotate, --if-missing and --revoke cannot be used together';
       throw new InputError('usage', line, 'use one of them');
     }
     if (rights !== undefined && individual?.role !== 'client')
-      throw new InputError('usage', 'keygen: --rights requires a client', 'goshawk keygen client NAME');
+      throw new InputError(
+        'usage',
+        'keygen: --rights applies only to the key of a client',
+        '`goshawk keygen client NAME` creates one',
+      );
     if (names !== undefined && (individual === undefined || individual.role === 'client'))
-      throw new InputError('usage', 'keygen: --names requires a process', 'goshawk keygen worker NAME');
+      throw new InputError(
+        'usage',
+        'keygen: --names applies only to the key of a worker or scheduler',
+        '`goshawk keygen worker NAME` creates one',
+      );
     if (expires !== undefined && individual === undefined)
       throw new InputError(
         'usage',
-        'keygen: --expires requires the key of one process',
-        'goshawk keygen worker NAME',
+        'keygen: --expires applies only to an individual key',
+        '`goshawk keygen worker NAME` creates one',
       );
     const made = await (rotate
       ? nextStep(folder)
@@ -167,7 +174,11 @@ async function individualOf(
   { client }: { readonly client?: string | undefined },
 ): Promise<Individual | undefined> {
   if (role === 'central' && name !== undefined)
-    throw new InputError('usage', 'keygen: central.key is central’s own key', 'replace it with --rotate');
+    throw new InputError(
+      'usage',
+      'keygen: central has no individual keys, only central.key',
+      'replace it with --rotate',
+    );
   const wanted = ROLES.find((known) => known === role);
   const given =
     client !== undefined
@@ -222,7 +233,7 @@ async function newKey(
   if (other !== undefined)
     throw new InputError(
       'name-taken',
-      `keygen: the key ${name} is that of a ${other.role}`,
+      `keygen: ${name} is already the name of a ${other.role} key`,
       'choose another name',
     );
   const { names, rights } = options;

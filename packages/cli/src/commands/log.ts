@@ -6,7 +6,8 @@ import { InputError } from '@goshawk/core';
 
 export const logCommand = defineCommand({
   name: 'log',
-  describe: 'print the process logs of a local cluster in order of time, optionally only lines about one job',
+  describe:
+    'print the process logs of a local cluster in chronological order, optionally only lines about one job',
   examples: [
     ['goshawk log --job $id', 'print what central, the scheduler and the workers logged about a job'],
     ['goshawk log --event worker-lost,loss-diagnosed', 'print which workers were lost, and why'],

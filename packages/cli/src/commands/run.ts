@@ -56,15 +56,16 @@ export const runCommand = defineCommand({
   },
 });
 
-/** Time limit for a cancelled command to end. ms */
+/** How long to wait for a cancelled command to end, in ms. */
 const CANCELLING_MS = 10_000;
 
-/** Reason for cancelling the command before it ends. */
+/** Why the command is cancelled: the exit code to return, or the error to throw. */
 type Reason = { readonly exitCode: number } | { readonly error: Error };
 
 /**
  * Forwards the output until the command has ended or is cancelled.
  *
+ * @param late rejects if stdin sends data after the command was submitted without it
  * @returns the exit code
  */
 async function attend(context: Context, handle: JobHandle, late?: Promise<never>): Promise<number> {
@@ -84,7 +85,7 @@ async function attend(context: Context, handle: JobHandle, late?: Promise<never>
   late?.catch((error: Error) => cancel({ error }));
   if (context.interrupted.aborted) onSignal();
   try {
-    await passOn(context, handle, stop.signal, cancel);
+    await forwardOutput(context, handle, stop.signal, cancel);
     const ended = await handle.wait({ signal: stop.signal });
     if (reason !== undefined) return conclude(reason);
     return exitCodeOf(context, ended);
@@ -102,8 +103,8 @@ function conclude(reason: Reason): number {
   return reason.exitCode;
 }
 
-/** @param cancel called if the forwarded output is not that of a single attempt */
-async function passOn(
+/** Forwards the output. @param cancel called if a second attempt prints output after the first did */
+async function forwardOutput(
   context: Context,
   handle: JobHandle,
   signal: AbortSignal,
@@ -132,7 +133,7 @@ async function passOn(
     sink.write(chunk);
   }
   sink.end();
-  // A gap is marked in the stream, which then exceeds the limit. For stderr the mark is enough.
+  // Omitted output is replaced by a line that says so, and stdout then exceeds the limit. For stderr that line is enough.
   if (isWhole && printed <= LIMITS.outputBytesMax) return;
   throw new GoshawkError(
     'output-too-long',

@@ -73,8 +73,8 @@ function columnsOf(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[
     { title: 'waiting', align: 'right' },
     { title: 'share', align: 'right' },
     { title: 'of' },
-    ...(sharedBy === undefined ? [] : [{ title: 'due', align: 'right' as const }]),
-    { title: 'has', shrinkTo: 12, wraps: true },
+    ...(sharedBy === undefined ? [] : [{ title: 'fair share', align: 'right' as const }]),
+    { title: 'allocated', shrinkTo: 12, wraps: true },
   ];
 }
 
@@ -94,11 +94,11 @@ function row(holder: ShareHolder, by: 'job' | 'user', { capacity, by: sharedBy }
   ];
 }
 
-/** Returns the holder's due share of its dominant resource. */
+/** Returns the holder's fair share of its dominant resource. */
 function dueShare({ has, due = {} }: ShareHolder, capacity: Resources): number {
   const { of } = largestShare(has, capacity);
-  const there = capacity[of] ?? 0;
-  return there > 0 ? (due[of] ?? 0) / there : largestShare(due, capacity).share;
+  const total = capacity[of] ?? 0;
+  return total > 0 ? (due[of] ?? 0) / total : largestShare(due, capacity).share;
 }
 
 function holderJson(holder: ShareHolder, by: 'job' | 'user', capacity: Resources): Record<string, unknown> {
@@ -121,10 +121,13 @@ function holderJson(holder: ShareHolder, by: 'job' | 'user', capacity: Resources
 
 function summary({ total, by, capacity }: ClusterShares): string {
   const { slot, ...rest } = capacity;
-  const there = [
+  const resources = [
     ...(slot === undefined || rest.cpu !== undefined ? [] : [counted(slot, 'slot')]),
     ...(Object.keys(rest).length === 0 ? [] : [formatResources(rest)]),
   ].join(', ');
-  const rule = by === undefined ? 'this policy does not enforce shares' : `${by}s have shares by weight`;
-  return `${counted(total, 'job')} in a cluster of ${there === '' ? 'no workers' : there}; ${rule}`;
+  const rule =
+    by === undefined
+      ? 'this policy does not enforce shares'
+      : `the fair shares of ${by}s are proportional to their weights`;
+  return `${counted(total, 'job')} in a cluster of ${resources === '' ? 'no workers' : resources}; ${rule}`;
 }

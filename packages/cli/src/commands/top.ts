@@ -6,7 +6,7 @@ import { topPage } from '../jobs/top-page.js';
 export const topCommand = defineCommand({
   name: 'top',
   describe:
-    'show and steer the cluster live: overview, jobs, workers, users, reasons (prints once if stdout is not a terminal)',
+    'show and control the cluster live: overview, jobs, workers, users, and reasons for waiting; prints once if stdout is not a terminal',
   examples: [['goshawk top', 'show the cluster until you press q; ? lists the keys']],
   options: {},
   async run(context) {

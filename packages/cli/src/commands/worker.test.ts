@@ -22,6 +22,6 @@ it.each([
 
 it('listed paths must be absolute and exist', () => {
   expect(() => allowedBy({ ...DEFAULTS, execOnly: ['sh'] })).toThrow(
-    /--exec-only: sh is not the absolute path/,
+    /--exec-only: sh is not an absolute path/,
   );
 });

@@ -79,7 +79,7 @@ function checkVisible(capacity: Resources, visible: string | undefined): void {
   if (visible === undefined || named >= (capacity[GPU] ?? 0)) return;
   throw new InputError(
     'bad-option',
-    `the worker has ${capacity[GPU]} GPUs, and CUDA_VISIBLE_DEVICES names ${named}`,
+    `the worker has ${capacity[GPU]} GPUs, but CUDA_VISIBLE_DEVICES names ${named}`,
     'name as many devices as the worker has, or unset the variable',
   );
 }
@@ -115,7 +115,7 @@ function permission(isOn: boolean, only: readonly string[], option: string): boo
   if (!isOn || only.length === 0) return isOn;
   for (const path of only) {
     if (isAbsolute(path) && existsSync(path)) continue;
-    throw new InputError('bad-option', `${option}: ${path} is not the absolute path of an existing file`);
+    throw new InputError('bad-option', `${option}: ${path} is not an absolute path, or does not exist`);
   }
   return only;
 }

@@ -46,7 +46,7 @@ export async function readCommandInput(signal: AbortSignal): Promise<CommandInpu
         tooLate(
           new GoshawkError(
             'late-input',
-            `run: stdin delivered its first bytes after ${IDLE_MS / 1_000} s, after the command had been submitted without them`,
+            `run: stdin sent nothing for ${IDLE_MS / 1_000} s, so the command was submitted without it; then it sent data`,
             '`--stdin -` reads stdin to its end first',
           ),
         );

@@ -13,7 +13,7 @@ describe('the page of a job', () => {
     const sampling = { pilotTasks: 7, pilots, decidedMs: 1_250 };
     const page = jobPage(jobDetail({ classifiedBy: '7 pilots', sampling }), now, paint);
     expect(page).toContain('short, decided by 7 pilots');
-    expect(page).toMatch(/pilots +7 tasks, decided after 1.25 s\n +task 0: completed, ran 200 ms/);
+    expect(page).toMatch(/pilots +7 tasks, class decided after 1.25 s\n +task 0: completed, ran 200 ms/);
     expect(page).toContain('and 2 more');
     const undecided = {
       pilotTasks: 1,
@@ -21,7 +21,7 @@ describe('the page of a job', () => {
       decidedMs: undefined,
     };
     expect(jobPage(jobDetail({ sampling: undecided }), now, paint)).toMatch(
-      /1 task, not decided yet\n +task 3: running\n/,
+      /1 task, class not decided yet\n +task 3: running\n/,
     );
   });
 
@@ -112,7 +112,7 @@ describe('the page of a job', () => {
     expect(page).toContain('map: 4 tasks, estimated at 2 s each, running, 3 left\n');
     expect(page).toContain('clean: 1 task, estimated at 1 s each, waiting\n');
     expect(page).toContain('reduce: 2 tasks, estimated at 5 s each, blocked, after map, clean\n');
-    expect(page).toMatch(/left +17 s of task time, 7 s on the critical path\n/);
+    expect(page).toMatch(/remaining +17 s of task time, 7 s on the critical path\n/);
     const unknown = stages.map(({ estimateMs: _, ...stage }) => stage);
     expect(jobPage(jobDetail({ state: 'running', stages: unknown }), now, paint)).not.toContain(
       'of task time',

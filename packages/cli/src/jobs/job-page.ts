@@ -23,18 +23,18 @@ export function jobPage(job: JobDetail, now: Millis, paint: Painter): string {
   const sections: Section[] = [
     ['tasks', taskCounts(job)],
     ...section('stages', job.stages.length > 1 ? stageLines(job) : []),
-    ...section('left', remainingWork(job)),
+    ...section('remaining', remainingWork(job)),
     ['class', classWords(job)],
     ...section('pilots', pilotLines(job)),
     ...section('command', commandLines(job)),
     ...section('priority', job.priority === 'normal' ? undefined : job.priority),
     ['submitted', submission(job, now)],
-    ...section('retries', job.retryOf && `tasks of ${plain(job.retryOf)}, under the same numbers`),
+    ...section('retry of', job.retryOf && `${plain(job.retryOf)}; tasks keep their numbers`),
     ...section('held', holdLine(job, now)),
     ...section('deadline', deadlineLine(job, now)),
     ...section('limit', timeLimitLine(job, now)),
     ...section('after', (job.after ?? []).map(predecessorWords)),
-    ...section('because', job.cancelReason && plain(job.cancelReason)),
+    ...section('reason', job.cancelReason && plain(job.cancelReason)),
     ...(isFinal(job.state) ? endings(job) : progress(job)),
     ...section('gpus', gpuLines(job)),
     ...section('failed', failureLines(job)),
@@ -66,14 +66,14 @@ function stageLines({ stages }: JobDetail): string[] {
     const left = unfinished > 0 && unfinished < tasks ? `, ${formatCount(unfinished)} left` : '';
     const before = state === 'blocked' ? `, after ${after.map(plain).join(', ')}` : '';
     // Measured run times are more accurate than the job's estimate.
-    const each =
+    const length =
       meanRunMs !== undefined ? ` of ${formatDuration(meanRunMs)} on average` : estimated(estimateMs);
     const bad = (['failed', 'cancelled'] as const)
       .filter((end) => (counts?.[end] ?? 0) > 0 && (end !== state || counts![end] < tasks))
       .map((end) => `, ${formatCount(counts![end])} ${end}`)
       .join('');
     const done = bad === '' || counts?.completed === 0 ? '' : `, ${formatCount(counts!.completed)} completed`;
-    return `${plain(name)}: ${counted(tasks, 'task')}${each}, ${state}${left}${done}${bad}${before}`;
+    return `${plain(name)}: ${counted(tasks, 'task')}${length}, ${state}${left}${done}${bad}${before}`;
   });
 }
 
@@ -114,7 +114,7 @@ function gpuLines({ attemptList }: JobDetail): string[] {
 /** Maximum number of pilots that are shown. */
 const PILOTS_SHOWN = 5;
 
-/** Describes how the job was classified: its pilots, and when their results were sufficient. */
+/** Lists the pilots of the job, and when they decided its class. */
 function pilotLines({ sampling }: JobDetail): string[] {
   if (sampling === undefined) return [];
   const { pilotTasks, pilots, decidedMs } = sampling;
@@ -123,7 +123,7 @@ function pilotLines({ sampling }: JobDetail): string[] {
   });
   const hidden = pilotTasks - shown.length;
   return [
-    `${counted(pilotTasks, 'task')}, ${decidedMs === undefined ? 'not decided yet' : `decided after ${formatDuration(decidedMs)}`}`,
+    `${counted(pilotTasks, 'task')}, ${decidedMs === undefined ? 'class not decided yet' : `class decided after ${formatDuration(decidedMs)}`}`,
     ...shown,
     ...(hidden > 0 ? [`and ${formatCount(hidden)} more`] : []),
   ];

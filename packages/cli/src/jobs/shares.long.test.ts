@@ -16,7 +16,7 @@ afterAll(async () => {
   await up.stop();
 });
 
-it('shares shows actual and due shares by job and by user, and why shows those of a waiting job', async () => {
+it('shares shows actual and fair shares by job and by user, and why shows those of a waiting job', async () => {
   await using cluster = await connect(up.url);
   const submit = (user: string, tasks: number) =>
     cluster.submit({
@@ -54,7 +54,7 @@ it('shares shows actual and due shares by job and by user, and why shows those o
   ]);
   const shown = await up.goshawk(['shares']);
   expect(shown.stdout).toMatch(/ann .* 75\.0% +license +50\.0%/);
-  expect(shown.stderr).toContain('users have shares by weight');
+  expect(shown.stderr).toContain('the fair shares of users are proportional to their weights');
   expect((await up.goshawk(['why', second.id])).stdout).toMatch(
     /no worker has room for it now; its job has 25% of license, and 50% is its fair share/,
   );

@@ -15,7 +15,7 @@ export function parseChange(text: string): JobChange {
       throw new InputError(
         'bad-option',
         `--what-if: "${part}" is not a change`,
-        `such as workers=+10, priority=${PRIORITIES.join('|')} or policy=hawk`,
+        `for example workers=+10, priority=${PRIORITIES.join('|')} or policy=hawk`,
       );
   }
   return change;

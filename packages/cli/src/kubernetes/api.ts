@@ -36,7 +36,7 @@ export const API_OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
-const PATIENCE_MS: Millis = 10_000;
+const REQUEST_TIMEOUT_MS: Millis = 10_000;
 /** Maximum size of a response. Kubernetes supports 5,000 nodes, and a cordoned node takes about 10 KB. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -84,7 +84,7 @@ export function askApi(
       ...(patch === undefined ? {} : { 'content-type': 'application/merge-patch+json' }),
     },
     signal,
-    timeout: PATIENCE_MS,
+    timeout: REQUEST_TIMEOUT_MS,
   };
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => {
@@ -99,7 +99,7 @@ export function askApi(
       url.protocol === 'https:'
         ? requestHttps(url, { ...options, ca: readOrFail(caFile) })
         : requestHttp(url, options);
-    request.on('timeout', () => request.destroy(new Error(`no data for ${PATIENCE_MS / 1_000} s`)));
+    request.on('timeout', () => request.destroy(new Error(`no data for ${REQUEST_TIMEOUT_MS / 1_000} s`)));
     request.on('error', fail);
     request.on('response', (response) => {
       let body = '';

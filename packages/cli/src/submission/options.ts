@@ -11,7 +11,7 @@ const WORK = {
     value: 'VALUES',
     flagOnly: true,
     describe:
-      'run one task per value of 1-100, 1-100:2 or 1,3,7-9; a command gets the value in {} and $GOSHAWK_ARRAY_VALUE, a module in its input',
+      'run one task per value: 1-100, 1-100:2 or 1,3,7-9; a command gets the value in {} and $GOSHAWK_ARRAY_VALUE, a module in its input',
   },
   eachLine: {
     type: 'text',
@@ -38,7 +38,7 @@ const WORK = {
     value: 'NAME=VALUES',
     flagOnly: true,
     describe:
-      'run one task per value of rate=0.1,0.01, substituted for {rate}; repeat it, or add --array or --each-line, for all combinations',
+      'run one task per value, substituted for {NAME}: rate=0.1,0.01; repeat it, or add --array or --each-line, for all combinations',
   },
   sleep: { type: 'duration', flagOnly: true, describe: 'run tasks that only sleep: 100ms' },
   module: {
@@ -52,7 +52,7 @@ const WORK = {
     value: 'JSON',
     flagOnly: true,
     rare: true,
-    describe: 'argument of the function of --module',
+    describe: 'argument to pass to the function of --module',
   },
   shell: {
     type: 'flag',
@@ -86,7 +86,7 @@ const WORK = {
     flagOnly: true,
     rare: true,
     describe:
-      'container image to run the command in, with the working folder mounted; needs workers with Docker',
+      'container image to run the command in, with the working folder mounted; needs workers with Docker or Podman',
   },
   stdin: {
     type: 'text',
@@ -124,14 +124,14 @@ const JOB = {
     type: 'text',
     value: 'NAME',
     rare: true,
-    describe: 'owner of the job (default: the user of this system)',
+    describe: 'user to whom the job belongs (default: the current user)',
   },
   estimate: { type: 'duration', flagOnly: true, describe: 'expected mean run time of a task: 2s' },
   key: {
     type: 'text',
     value: 'KEY',
     flagOnly: true,
-    describe: 'idempotency key: submissions with the same key make one job',
+    describe: 'idempotency key: submissions with the same key create one job',
   },
   retries: { type: 'count', max: LIMITS.retriesMax, describe: 'retries of a failed task [0]' },
   retryBackoff: {
@@ -178,7 +178,7 @@ const JOB = {
     describe:
       'start at that time: 22:00, 2026-11-25T22:00 (local time unless it names a zone), or after a delay: +2h',
   },
-  cpus: { type: 'number', describe: 'cores of each task' },
+  cpus: { type: 'number', describe: 'CPUs of each task' },
   memory: { type: 'text', value: 'SIZE', describe: 'memory of each task: 1GiB' },
   gpus: { type: 'number', flagOnly: true, describe: 'GPUs of each task; a fraction, 0.5, shares one' },
   resource: {

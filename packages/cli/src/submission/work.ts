@@ -106,7 +106,7 @@ function someCommand(afterDashes: readonly string[]): readonly string[] {
     throw new InputError(
       'usage',
       'submit: there is no command after --',
-      'such as: goshawk submit -- hostname',
+      'for example: goshawk submit -- hostname',
     );
   }
   return afterDashes;

@@ -18,9 +18,15 @@ export function parseAttributes(texts: readonly string[]): AttributesOf {
   const dealt = [...valueListsIn(texts, option, LIMITS.nameLengthMax)];
   const long = dealt.find(([name]) => name.length > LIMITS.nameLengthMax);
   if (long !== undefined)
-    throw new InputError('bad-option', `--attribute: the name ${quoted(long[0])} is too long`);
+    throw new InputError(
+      'bad-option',
+      `--attribute: the name ${quoted(long[0])} exceeds ${LIMITS.nameLengthMax} characters`,
+    );
   if (dealt.length > LIMITS.attributesMax)
-    throw new InputError('bad-option', `--attribute: ${dealt.length} are more than ${LIMITS.attributesMax}`);
+    throw new InputError(
+      'bad-option',
+      `--attribute: ${dealt.length} attributes are more than ${LIMITS.attributesMax}`,
+    );
   return (worker) => dealt.map(([name, values]) => ({ name, value: values[worker % values.length]! }));
 }
 

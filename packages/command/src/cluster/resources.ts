@@ -99,7 +99,7 @@ export function parseResources(text: string | undefined): Resources {
   });
   const count = Object.keys(amounts).length;
   if (count <= LIMITS.resourcesMax) return amounts;
-  throw new InputError('bad-option', `--resources: ${count} are more than ${LIMITS.resourcesMax}`);
+  throw new InputError('bad-option', `--resources: ${count} resources are more than ${LIMITS.resourcesMax}`);
 }
 
 /** @throws InputError for an invalid amount and for a repeated resource */
@@ -111,7 +111,7 @@ export function amountsIn(
   return Object.fromEntries(
     Array.from(pairs, ([name, amount]) => {
       if (name.length > LIMITS.nameLengthMax || name === '__proto__')
-        throw new InputError('bad-option', `${of.option}: ${quoted(name)} cannot name a resource`);
+        throw new InputError('bad-option', `${of.option}: ${quoted(name)} is not a valid name of a resource`);
       return [name, parseBytes(amount, of.option)];
     }),
   );

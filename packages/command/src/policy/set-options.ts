@@ -20,7 +20,11 @@ export function setOptions(chosen: string, preset: Preset, texts: readonly strin
   for (const [name, value] of pairs) {
     const flag = module.options[name]?.flag;
     if (flag !== undefined)
-      throw new InputError('bad-option', `--set ${name}: ${chosen} takes it from ${flag}`, `give ${flag}`);
+      throw new InputError(
+        'bad-option',
+        `--set ${name}: ${chosen} takes this option from ${flag}`,
+        `use ${flag}`,
+      );
     options[name] = typed(value, typeof module.options[name]?.default);
   }
   optionsOf(chosen, module, options);

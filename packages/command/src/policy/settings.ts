@@ -157,7 +157,7 @@ function checkShareBy(unit: string, policy: string, units: readonly unknown[] | 
     `--share-by ${unit}: policy ${policy} ${units === undefined ? 'has no shares' : `shares by ${units.join(' or ')}`}`,
     units === undefined
       ? `policies with shares: ${SHARING_POLICIES.join(', ')}`
-      : `give ${units.join(' or ')}`,
+      : `use ${units.join(' or ')}`,
   );
 }
 
@@ -205,7 +205,11 @@ function cutoffOf(text: string | undefined, facts: WorkloadFacts | undefined): n
   if (text === undefined) return facts?.meanP90Ms ?? DEFAULT_POLICY.cutoffMs;
   if (text === 'p90') {
     if (facts !== undefined) return facts.meanP90Ms;
-    throw new InputError('bad-option', '--cutoff p90 needs a workload with a percentile', 'give seconds');
+    throw new InputError(
+      'bad-option',
+      '--cutoff p90: only a workload has a 90th percentile',
+      'give a number of seconds',
+    );
   }
   const seconds = text.trim() === '' ? Number.NaN : Number(text);
   const ms = /[a-z]$/.test(text) ? parseDuration(text, '--cutoff') : seconds * 1_000;

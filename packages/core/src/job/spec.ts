@@ -133,11 +133,15 @@ const retriedOn = () =>
 const jobSpecSchema = z.lazy(() =>
   z
     .strictObject({
-      name: name().default('job').describe('name of the job in lists; estimators learn from it'),
-      user: name().optional().describe('owner of the job; by default the user who submits it'),
+      name: name()
+        .default('job')
+        .describe('name of the job in lists; estimators treat jobs with the same name as similar'),
+      user: name().optional().describe('user to whom the job belongs; by default the user who submits it'),
       logicalName: name()
         .optional()
-        .describe('a name that stays the same for each run of a recurring job; estimators learn from it'),
+        .describe(
+          'a name that stays the same for each run of a recurring job; estimators treat jobs with the same one as similar',
+        ),
       seed: name()
         .optional()
         .describe('seed of the job’s random choices, such as which tasks are pilots; for reproducible runs'),
@@ -163,7 +167,7 @@ const jobSpecSchema = z.lazy(() =>
         .refine((ms) => ms > 0, 'omit it to retry immediately')
         .optional()
         .describe(
-          'longest delay before a failed task is retried, doubled for each further retry up to 5 min',
+          'longest delay before the first retry of a failed task, doubled for each further retry up to 5 min',
         ),
       retryOn: z
         .array(retriedOn())
@@ -248,7 +252,7 @@ const jobSpecSchema = z.lazy(() =>
         .enum(PRIORITIES)
         .optional()
         .describe(
-          'low, normal or high: a factor of 8 or 1/8 on the due times of `goshawk`, or of 1/8 or 8 on the weight in policies that share by weight; no job starves [normal]',
+          'low, normal or high. `goshawk` multiplies the time from arrival to due time by 8 (low) or 1/8 (high); policies that share by weight multiply the weight by 1/8 or 8. No job starves [normal]',
         ),
       weight: z
         .number()

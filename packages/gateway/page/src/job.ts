@@ -363,7 +363,7 @@ function causeOf(message: string): string {
 function measures(job: Job): HTMLElement | null {
   const { meanRunSeconds, estimateSeconds, lostSeconds, attemptCounts, cancelReason } = job;
   const rows: (readonly [string, string])[] = [
-    ...(cancelReason === null ? [] : [['because', cancelReason] as const]),
+    ...(cancelReason === null ? [] : [['reason', cancelReason] as const]),
     ...(meanRunSeconds === null ? [] : [['average run time', duration(meanRunSeconds)] as const]),
     ...(estimateSeconds === null ? [] : [['estimated', `${duration(estimateSeconds)} per task`] as const]),
     ...(attemptCounts.failed + attemptCounts.lost === 0

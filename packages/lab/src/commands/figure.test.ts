@@ -232,7 +232,7 @@ describe('impossible figures', () => {
     ],
     [
       ['carbyne-9', '--workers', '56'],
-      '--workers: carbyne-9 varies the load by the size of the cluster; omit it',
+      '--workers: in carbyne-9, the cluster size determines the load; omit it',
     ],
     [
       ['hawk-5', '--trace', 'jobs.tr', '--jobs', '5'],
@@ -241,7 +241,7 @@ describe('impossible figures', () => {
     [['motivation', '--trace', 'x'], '--trace: motivation uses a fixed synthetic workload; omit it'],
     [
       ['hawk-6', '--trace', 'x'],
-      '--trace: hawk-6-cloudera and hawk-6-facebook use different workloads; name one',
+      '--trace: hawk-6-cloudera and hawk-6-facebook use different workloads; choose one figure',
     ],
     [['hawk-5', '--trace', 'no/such.tr'], 'no/such.tr: no such file; check the path'],
     [['hawk-5', '--features', 'x'], '--features: hawk-5 makes no predictions; omit it'],

@@ -181,7 +181,7 @@ describe('simulate rejects with one line and without a report', () => {
     [
       'trimming that leaves nothing',
       ['--warm-up', '2s', '--cool-down', '5s'],
-      '--warm-up and --cool-down exclude all 3 jobs, which are submitted over 30 s; give less',
+      '--warm-up and --cool-down exclude all 3 jobs, which are submitted over 30 s; shorten them',
     ],
     [
       'a report in a missing folder',
@@ -197,7 +197,7 @@ describe('simulate rejects with one line and without a report', () => {
     [
       'a report in place of a device',
       ['--report', '/dev/null'],
-      '--report: /dev/null is not a regular file; name another',
+      '--report: /dev/null is not a regular file; use another file',
     ],
   ];
   it.each(options)('%s', async (_what, args, line) => {

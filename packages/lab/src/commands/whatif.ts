@@ -312,7 +312,11 @@ async function asItRan(context: Context, options: Options, words: readonly strin
     const { workers, schedulers, settings } = await cluster.describe({ signal: context.interrupted });
     const active = workers.filter(({ state }) => state === 'active');
     if (active.length === 0)
-      throw new InputError('no-workers', `the cluster at ${found.url} has no workers`, 'start some');
+      throw new InputError(
+        'no-workers',
+        `the cluster at ${found.url} has no workers`,
+        'start some with `goshawk worker`',
+      );
     const [first] = active;
     if (
       active.some(

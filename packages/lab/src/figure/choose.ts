@@ -72,7 +72,11 @@ function checkTrace(figures: readonly Figure[], { trace, jobs }: FigureOptions):
   const kinds = new Map(figures.map((figure) => [figure.workload.generator, figure.id]));
   if (kinds.size > 1) {
     const [one, other] = kinds.values();
-    throw new InputError('bad-option', `--trace: ${one} and ${other} use different workloads`, 'name one');
+    throw new InputError(
+      'bad-option',
+      `--trace: ${one} and ${other} use different workloads`,
+      'choose one figure',
+    );
   }
   if (jobs !== undefined && figures.some(({ mode }) => mode !== 'live')) {
     throw new InputError(
@@ -113,7 +117,7 @@ function sized(figure: Figure, sizes: readonly number[] | undefined): Pick<Chose
   }
   if (axis.isClusterSize) return { axis: workersAxis(sizes), workers: undefined };
   if (axis.ticks.some(({ settings }) => settings.workers !== undefined)) {
-    const message = `--workers: ${id} varies the ${axis.name} by the size of the cluster`;
+    const message = `--workers: in ${id}, the cluster size determines the ${axis.name}`;
     throw new InputError('bad-option', message, 'omit it');
   }
   if (sizes.length === 1) return { axis, workers: sizes[0] };

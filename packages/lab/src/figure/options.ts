@@ -13,7 +13,7 @@ export const FIGURE_OPTIONS = {
     type: 'text',
     value: 'WORKLOAD',
     flagOnly: true,
-    describe: 'workload to use instead: a trace file, or a generator with options',
+    describe: 'workload to use instead of that of the figure: a trace file, or a generator with options',
   },
   features: {
     type: 'text',

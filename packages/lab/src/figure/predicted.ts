@@ -15,11 +15,11 @@ import { learnAll, type TrainingJob, trainedOn, trainingJobOf } from '../predict
 import { byEnd, drawInOrder, drawJobs, endOf, readExtracted } from './extract.js';
 import { type FigureRuns, inSteps, type Making, placesOf } from './making.js';
 
-/**
- * SLearn §4.3: jobs drawn per experiment, the maximum number of tasks, and the minimum for a job to count.
- */
+/** Number of jobs drawn per experiment (SLearn §4.3). */
 const JOBS_DRAWN = 1_250;
+/** Maximum number of tasks of these jobs. */
 export const TASKS_MAX = 150;
+/** Minimum number of tasks of a job whose errors count. */
 const WIDE_TASKS = 3;
 
 /** The figure has no job classes, so no sample is cut short. */
@@ -30,7 +30,7 @@ const SETTINGS: EstimatorSettings = { ...SLEARN_SETTINGS, distributions: true };
 
 /**
  * Returns the errors of a predicted figure's estimators on jobs drawn from a workload, once per seed. The
- * axis is a percentile, so every place has the same errors.
+ * axis shows percentiles of the errors, so every tick has the same errors.
  *
  * @throws WorkloadError; InterruptedError
  */
@@ -53,7 +53,7 @@ export async function runPredicted(making: Making): Promise<FigureRuns<readonly 
   });
 }
 
-/** The states of a figure's estimators after the past jobs, where each draw begins. */
+/** A figure's estimators, trained on the past jobs. Each draw starts from this state. */
 export class Predictors {
   readonly #estimatorStates: Readonly<Record<string, unknown>>;
 
@@ -69,7 +69,7 @@ export class Predictors {
    */
   draw(jobs: readonly TraceJob[], seed: number): Record<'pilot' | '3sigma' | 'history' | 'hybrid', number[]> {
     const random = Random.seeded(seed).fork('slearn-error');
-    const [pilot, history, hybrid] = ESTIMATORS.map((name) => this.#again(name));
+    const [pilot, history, hybrid] = ESTIMATORS.map((name) => this.#trained(name));
     const errors = { pilot: [], '3sigma': [], history: [], hybrid: [] } as Record<
       'pilot' | '3sigma' | 'history' | 'hybrid',
       number[]
@@ -88,8 +88,8 @@ export class Predictors {
         if (estimateMs === undefined || !(truth > 0)) return;
         errors[variant].push(Math.abs(estimateMs - truth) / truth);
       };
-      note('pilot', believed(pilot!, job, pilot!.judge(job), ended, random));
-      note('hybrid', believed(hybrid!, job, hybrid!.judge(job), ended, random));
+      note('pilot', estimateOf(pilot!, job, pilot!.judge(job), ended, random));
+      note('hybrid', estimateOf(hybrid!, job, hybrid!.judge(job), ended, random));
       const judgement = history!.judge(job);
       if (judgement.kind !== 'estimate') continue;
       note('history', judgement.estimate.meanMs);
@@ -98,15 +98,15 @@ export class Predictors {
     return errors;
   }
 
-  #again(name: string): Estimator {
+  #trained(name: string): Estimator {
     const estimator = makeEstimator(name, SETTINGS, () => 0);
     estimator.load(this.#estimatorStates[name]);
     return estimator;
   }
 }
 
-/** Returns the estimate of a job, which pilots determine if the job is sampled. */
-function believed(
+/** Returns the estimate of a job; if the judgement is to sample the job, runs its pilots first. */
+function estimateOf(
   estimator: Estimator,
   job: ArrivingJob,
   judgement: Judgement,
@@ -119,7 +119,7 @@ function believed(
   return playPilots(estimator, job, judgement, pilots, NO_CUTOFF)?.estimate.meanMs;
 }
 
-/** Jobs that run until they end. */
+/** Running jobs; estimators learn from them when they end. */
 class EndQueue {
   #jobs: TrainingJob[] = [];
 

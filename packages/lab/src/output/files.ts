@@ -63,7 +63,7 @@ async function checkFile(file: string, workload: string, option: string): Promis
   }
   // A regular file may be replaced, but not a device.
   if (there !== undefined && !there.isFile()) {
-    throw new InputError('bad-option', `${option}: ${file} is not a regular file`, 'name another');
+    throw new InputError('bad-option', `${option}: ${file} is not a regular file`, 'use another file');
   }
   const source = await stat(workload).catch(() => undefined);
   if (there !== undefined && source?.ino === there.ino && source.dev === there.dev) {

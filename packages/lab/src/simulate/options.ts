@@ -37,7 +37,7 @@ export const SIMULATE_OPTIONS = {
     value: 'NAMES',
     suggests: [...ALL_POLICY_NAMES, ...Object.keys(REFERENCES)],
     default: 'goshawk',
-    describe: `policies to compare, each with optional settings: hawk,hawk:no-stealing; the first is the baseline. \`goshawk policies\` lists them; references: ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
+    describe: `policies to compare, each with optional settings: hawk,hawk:no-stealing; the first is the baseline. \`goshawk policies\` lists them. Idealized variants for comparison: ${referenceLines(Object.keys(REFERENCES)).join('; ')}`,
   },
   shortPartition: {
     ofPolicy: true,

@@ -157,7 +157,7 @@ function countedTime(
     throw new InputError(
       'bad-option',
       `--warm-up and --cool-down exclude all ${record.jobs} jobs, which are submitted over ${Math.round(span)} s`,
-      'give less',
+      'shorten them',
     );
   }
   return [from, to];

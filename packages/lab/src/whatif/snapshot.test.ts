@@ -96,7 +96,7 @@ describe('refuses', () => {
     );
     await expect(snapshotOf(clusterOf([]), 'a', NOW)).rejects.toThrow('no scheduler knows it');
     await expect(snapshotOf(clusterOf([detailOf('a', 1, [])], 501), 'a', NOW)).rejects.toThrow(
-      'more than the 500',
+      'at most 500 jobs with',
     );
   });
 });

@@ -94,7 +94,7 @@ function checkSize({ jobs, total }: { readonly jobs: readonly JobSummary[]; read
   if (total <= JOBS_MAX && tasks <= TASKS_MAX) return;
   throw new InputError(
     'too-large',
-    `the cluster has ${total} unfinished jobs with at least ${tasks} tasks, more than the ${JOBS_MAX} with ${TASKS_MAX} that are simulated`,
+    `the cluster has ${total} unfinished jobs with at least ${tasks} tasks, too many for a simulation (at most ${JOBS_MAX} jobs with ${TASKS_MAX} tasks)`,
     '`goshawk whatif` simulates the past jobs of a cluster of any size',
   );
 }

@@ -142,11 +142,11 @@ export class ClusterBooks implements ClusterView {
     worker: BookedWorker,
     free: Vector,
     gpuParts: readonly number[] = [],
-    onTheWay: readonly BookedRun[] = [],
+    inFlight: readonly BookedRun[] = [],
   ): void {
     const before = [...worker.free];
     worker.setFree(free, gpuParts);
-    for (const run of onTheWay) worker.occupy(run);
+    for (const run of inFlight) worker.occupy(run);
     worker.free[SLOT] = Math.max(0, Math.min(worker.free[SLOT]!, slotsLeft(worker)));
     const more = worker.free.some((amount, index) => amount > (before[index] ?? 0));
     const less = worker.free.some((amount, index) => amount < (before[index] ?? 0));

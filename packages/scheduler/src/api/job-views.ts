@@ -122,7 +122,7 @@ export class JobViews {
   /** Unsuccessful attempts, then those that run, completed, or were killed when their job was cancelled. */
   #attempts(job: Job, now: Millis): { listed: AttemptView[]; truncated: boolean } {
     const { tasks, history } = job;
-    const listed = [...history.reports.setbacks];
+    const listed = [...history.reports.unsuccessful];
     // Sampled evenly over all tasks, because the first ones alone would show gaps.
     const { running, completed, cancelled } = job.counts;
     const step = Math.max(1, (running + completed + cancelled - tasks.settledCount) / LISTED_MAX);

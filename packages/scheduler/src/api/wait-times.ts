@@ -90,7 +90,7 @@ function phaseEnds(
 /** First start of tasks with an unsuccessful attempt, as far as these are listed. */
 function firstStartsOf(job: Job): Map<TaskIndex, Millis> {
   const starts = new Map<TaskIndex, Millis>();
-  for (const { task, startedMs } of job.history.reports.setbacks)
+  for (const { task, startedMs } of job.history.reports.unsuccessful)
     if (!starts.has(task)) starts.set(task, job.acceptedAt + startedMs);
   return starts;
 }

@@ -30,7 +30,7 @@ import {
 } from '../job/job-usage.js';
 import type { Ledger } from './ledger.js';
 
-/** The attempt of a task that was ended without a report of its worker. */
+/** An attempt that was declared ended without a report from its worker. */
 export interface UnreportedAttempt {
   readonly who: Who;
   readonly demand: StageSpec['demand'];
@@ -47,9 +47,9 @@ export interface ReportedEnd {
 }
 
 /**
- * Accounts for the attempts of this journal's jobs. The journal's records of attempts are the account of every job whose
- * records are there. Before the records of a job are deleted, the usage of all jobs that ended in the current period is
- * recorded, and the next period begins. After a restart, jobs that ended in a recorded period are not counted again.
+ * Sums the resource usage of this journal's jobs. While a job's records are in the journal, its usage can be computed
+ * from them. Before they are deleted, the usage of all jobs that ended in the current period is recorded as a sum, and
+ * the next period begins. After a restart, jobs that ended in a recorded period are not counted again.
  */
 export class Accounting {
   readonly #ledger: Ledger;
@@ -119,7 +119,11 @@ export class Accounting {
     }
   }
 
-  /** Replaces the estimate of an attempt by the report of its worker; undefined: it never started. */
+  /**
+   * Replaces the estimated usage of an attempt with the usage that its worker reports.
+   *
+   * @param end undefined: the attempt never started
+   */
   correct(
     { who, demand, startedAt, runMs }: UnreportedAttempt,
     end: ReportedEnd | undefined,
@@ -153,22 +157,22 @@ export class Accounting {
 
   // ---- after a restart
 
-  /** A record of an earlier incarnation. */
+  /** Adds a usage record of an earlier incarnation. */
   inherit({ period, rows, of }: JobRecordOf<'usage'>): void {
     if (of !== undefined) return void this.#inherited.set(of.tag, { ...of, rows });
     for (const row of rows) this.#total.add(row);
     if (period !== undefined) this.#period = Math.max(this.#period, period + 1);
   }
 
-  /** Usage of a job that has not ended. */
+  /** Adds the usage of a job that has not ended. */
   inheritActive(usage: readonly JobUsage[]): void {
-    for (const of of usage) {
-      of.total = this.#total.rowOf(of.row.day!, of.row);
-      addUsage(of.total, of.row);
+    for (const daily of usage) {
+      daily.total = this.#total.rowOf(daily.row.day!, daily.row);
+      addUsage(daily.total, daily.row);
     }
   }
 
-  /** Usage of a job up to an end that was recorded with this period. */
+  /** Adds the usage of an ended job, unless the sum of the period that its end names is already recorded. */
   inheritEnded(usage: readonly JobUsage[], period = 0): void {
     if (period < this.#period) return;
     for (const { row } of usage) {
@@ -208,7 +212,7 @@ export class Accounting {
       .map(reported)
       .filter(({ rows }) => rows.length > 0)
       .slice(0, USAGE_BOOKS_MAX);
-    // The answer of all books together has to fit one message.
+    // All books together must fit in one message.
     const rowsMax = Math.max(1, Math.floor(USAGE_ROWS_MAX / Math.max(1, all.length)));
     return all.map((book) => withRest(book, rowsMax));
   }
@@ -229,7 +233,7 @@ function* matching(
     if (isInUsage(row, filter) && (onlyOf === undefined || row.user === onlyOf)) yield row;
 }
 
-/** Sums the rows with the least use of CPUs beyond the limit in one row without names. */
+/** Keeps the rows with the most CPU time, up to the limit, and sums the others in one row without names. */
 function withRest(book: UsageBook, rowsMax: number): UsageBook {
   if (book.rows.length <= rowsMax) return book;
   const rows = book.rows.toSorted((one, other) => other.cpuMs - one.cpuMs);

@@ -108,7 +108,7 @@ class Rebuild {
       acceptedAt: this.#machineTime(accepted.at),
       hold: holdOf(spec, this.#machineTime(accepted.at), accepted.at),
     });
-    this.job.history.reports.isBrief = context.isShort();
+    this.job.history.reports.dropsOptional = context.isShort();
     this.job.tasks.trackUsed();
     if (!this.job.isAwaiting) this.#release();
   }

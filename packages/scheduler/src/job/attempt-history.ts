@@ -153,12 +153,12 @@ export class AttemptHistory {
   ): boolean {
     const { task, outcome, place } = end;
     if (isOwnersEnd(outcome)) {
-      if (end.runMs > 0) this.#noteSetback(end, worker, now);
+      if (end.runMs > 0) this.#noteUnsuccessful(end, worker, now);
       this.reports.setError(task, { outcome, worker }, place);
       return false;
     }
     this.failedCount++;
-    this.#noteSetback(end, worker, now);
+    this.#noteUnsuccessful(end, worker, now);
     this.reports.setError(task, { outcome, worker }, place);
     const blame = this.#blamed();
     blame.failed(task, this.#tasks.workerOf(task), now);
@@ -186,7 +186,7 @@ export class AttemptHistory {
    */
   lost(task: TaskIndex, worker: string, runMs: Millis, isCancelling: boolean, now: Millis): boolean {
     this.lostCount++;
-    this.#noteSetback({ task, outcome: LOST, runMs, place: undefined }, worker, now);
+    this.#noteUnsuccessful({ task, outcome: LOST, runMs, place: undefined }, worker, now);
     const blame = this.#blamed();
     const attempt = this.#tasks.attemptOf(task);
     const wasApart = blame.apartMsOf(task, attempt) !== undefined;
@@ -204,7 +204,7 @@ export class AttemptHistory {
 
   /** The current attempt was unsuccessful without evidence against the task. */
   excused(end: AttemptEnd, worker: string, now: Millis): void {
-    this.#noteSetback(end, worker, now);
+    this.#noteUnsuccessful(end, worker, now);
     if (end.outcome.errorCode === GANG_ENDED) return;
     if (startFault(end.outcome) === undefined) {
       this.lostCount++;
@@ -249,9 +249,9 @@ export class AttemptHistory {
   }
 
   /** The task's current attempt was unsuccessful. */
-  #noteSetback({ task, outcome, runMs }: AttemptEnd, worker: string, now: Millis): void {
+  #noteUnsuccessful({ task, outcome, runMs }: AttemptEnd, worker: string, now: Millis): void {
     this.wastedMs += runMs;
-    this.reports.noteSetback({
+    this.reports.noteUnsuccessful({
       task,
       attempt: this.#tasks.executionsOf(task),
       state: outcome.kind,

@@ -380,7 +380,7 @@ export class Job {
     const [stage] = this.stages;
     if (state === TaskState.completed) stage!.completed(task);
     const { reports } = this.history;
-    const settled = this.tasks.settle(task, (of) => reports.hasPlace(of));
+    const settled = this.tasks.settle(task, (of) => reports.hasPosition(of));
     if (settled > 0) reports.settled(task, stage!.settled(settled));
   }
 

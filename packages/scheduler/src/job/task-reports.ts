@@ -9,92 +9,95 @@ interface TaskError {
 }
 
 /** Reads a record of a job from the journal; undefined if it cannot be read. */
-export type Recall = (job: JobNumber, place: number) => JobRecord | undefined;
+export type Recall = (job: JobNumber, position: number) => JobRecord | undefined;
 
-/** Maximum number of attempts whose end is kept, and of tasks in a detailed view. */
+/** Maximum number of unsuccessful attempts that are kept, and of tasks that a detailed view lists. */
 export const LISTED_MAX = 100;
 
 const NONE: readonly AttemptView[] = [];
 
 /**
- * Results of a job's attempts: return values and errors. For results in the journal only the position is kept: 8
- * bytes per task, or 2 once it is packed.
+ * Results of a job's attempts: return values and errors. Of a result in the journal, only its position there is kept: 8
+ * bytes per task, or 2 after packing.
  */
 export class TaskReports {
   /** Estimated heap size of results stored nowhere else. */
   bytes = 0;
   /** Estimated size of results in the journal. */
   recordedBytes = 0;
-  /** Memory is short: optional data is not kept. */
-  isBrief = false;
+  /** Whether optional data is dropped, because memory is scarce. */
+  dropsOptional = false;
   #dropped = 0;
   readonly #job: number;
   readonly #isOpen: boolean;
   // Created on demand, because most jobs need none of these.
-  #setbacks: AttemptView[] | undefined;
+  #unsuccessful: AttemptView[] | undefined;
   #values: Map<number, unknown> | undefined;
   #errors: Map<number, TaskError> | undefined;
   #gpus: Map<number, readonly string[]> | undefined;
-  /** Journal position plus one of each task's last report with contents; 0: none. */
-  #places: NumberPages | undefined;
+  /** Position in the journal of each task's last recorded result, plus one; 0: none. */
+  #positions: NumberPages | undefined;
 
-  /** @param isOpen tasks may be appended, so ends without contents are found again too: the job forgets their attempts */
+  /**
+   * @param isOpen tasks may be appended. Such a job forgets the attempts of ended tasks, so the journal positions of
+   *   all ends are kept, even of those without a value
+   */
   constructor(job: JobNumber, isOpen: boolean) {
     this.#job = job;
     this.#isOpen = isOpen;
   }
 
   /** The first unsuccessful attempts, with their errors. */
-  get setbacks(): readonly AttemptView[] {
-    return this.#setbacks ?? NONE;
+  get unsuccessful(): readonly AttemptView[] {
+    return this.#unsuccessful ?? NONE;
   }
 
-  noteSetback(attempt: AttemptView): void {
-    this.#setbacks ??= [];
-    if (this.#setbacks.length >= LISTED_MAX || this.isBrief) return;
-    this.#setbacks.push(attempt);
+  noteUnsuccessful(attempt: AttemptView): void {
+    this.#unsuccessful ??= [];
+    if (this.#unsuccessful.length >= LISTED_MAX || this.dropsOptional) return;
+    this.#unsuccessful.push(attempt);
     this.bytes += heapBytes(attempt);
   }
 
-  /** @param place in the journal */
-  setValue(task: TaskIndex, value: unknown, place?: number): void {
-    // The place of an earlier attempt is not that of this one.
-    if (place === undefined) this.#dropPlace(task);
+  /** @param position of the result in the journal; undefined: not recorded */
+  setValue(task: TaskIndex, value: unknown, position?: number): void {
+    // A known position is that of an earlier attempt.
+    if (position === undefined) this.#dropPosition(task);
     if (value === undefined || value === null) {
-      if (this.#isOpen && place !== undefined) this.#put(task, place, undefined);
+      if (this.#isOpen && position !== undefined) this.#put(task, position, undefined);
       return;
     }
-    if (place !== undefined) return this.#put(task, place, value);
+    if (position !== undefined) return this.#put(task, position, value);
     this.#values ??= new Map();
     this.#values.set(task, value);
     this.bytes += heapBytes(value);
   }
 
-  /** @param place in the journal */
-  setGpus(task: TaskIndex, gpus: readonly string[] | undefined, place?: number): void {
+  /** @param position of the result in the journal; undefined: not recorded */
+  setGpus(task: TaskIndex, gpus: readonly string[] | undefined, position?: number): void {
     if (gpus === undefined) return;
-    if (place !== undefined) return this.#put(task, place, gpus);
+    if (position !== undefined) return this.#put(task, position, gpus);
     this.#gpus ??= new Map();
     this.#gpus.set(task, gpus);
     this.bytes += heapBytes(gpus);
   }
 
-  /** @param place in the journal */
-  setError(task: TaskIndex, error: TaskError, place?: number): void {
-    if (place !== undefined) return this.#put(task, place, error);
-    this.#dropPlace(task);
+  /** @param position of the result in the journal; undefined: not recorded */
+  setError(task: TaskIndex, error: TaskError, position?: number): void {
+    if (position !== undefined) return this.#put(task, position, error);
+    this.#dropPosition(task);
     this.#errors ??= new Map();
     this.bytes += heapBytes(error) - heapBytes(this.#errors.get(task));
     this.#errors.set(task, error);
   }
 
-  #dropPlace(task: TaskIndex): void {
-    if (this.hasPlace(task)) this.#places!.set(task, 0);
+  #dropPosition(task: TaskIndex): void {
+    if (this.hasPosition(task)) this.#positions!.set(task, 0);
   }
 
-  /** Tasks run again, so their last failures are no longer final. @param marks 1 for each of them */
+  /** Forgets the failures of tasks that are retried. @param marks 1 at the index of each of these tasks */
   forget(marks: Uint8Array): void {
-    for (let task = 0; task < marks.length; task++) if (marks[task] === 1) this.#dropPlace(task);
+    for (let task = 0; task < marks.length; task++) if (marks[task] === 1) this.#dropPosition(task);
     for (const [task, error] of this.#errors ?? []) {
       if (marks[task] !== 1) continue;
       this.bytes -= heapBytes(error);
@@ -128,13 +131,13 @@ export class TaskReports {
   }
 
   /** Whether the journal has the end of the task. */
-  hasPlace(task: TaskIndex): boolean {
-    return this.#places !== undefined && this.#places.get(task) > 0;
+  hasPosition(task: TaskIndex): boolean {
+    return this.#positions !== undefined && this.#positions.get(task) > 0;
   }
 
-  /** The page of this task is settled. @param bytes that remain in the journal only */
+  /** The job has dropped the state of all tasks in this task's page. @param bytes whose only copy is now in the journal */
   settled(task: TaskIndex, bytes: number): void {
-    this.#places!.pack(task);
+    this.#positions!.pack(task);
     this.recordedBytes += bytes;
   }
 
@@ -143,15 +146,15 @@ export class TaskReports {
     return this.#recalled(task, recall);
   }
 
-  #put(task: TaskIndex, place: number, report: unknown): void {
+  #put(task: TaskIndex, position: number, report: unknown): void {
     if (report !== undefined) this.recordedBytes += heapBytes(report);
-    this.#places ??= new NumberPages(true);
-    this.#places.set(task, place + 1);
+    this.#positions ??= new NumberPages(true);
+    this.#positions.set(task, position + 1);
   }
 
   #recalled(task: TaskIndex, recall: Recall | undefined): JobRecordOf<'attempt'> | undefined {
-    const place = this.#places?.get(task) ?? 0;
-    const record = place === 0 ? undefined : recall?.(this.#job, place - 1);
+    const position = this.#positions?.get(task) ?? 0;
+    const record = position === 0 ? undefined : recall?.(this.#job, position - 1);
     return record?.kind === 'attempt' && record.task === task ? record : undefined;
   }
 }

@@ -64,7 +64,7 @@ export class TaskNews {
     const execution = job.tasks.executionsOf(task);
     for (const chunk of message.output)
       this.#s.jobs.logs.append(job.number, job.spec.user, task, execution, chunk);
-    job.history.reports.isBrief = this.#s.jobs.isShort;
+    job.history.reports.dropsOptional = this.#s.jobs.isShort;
     this.#endings.ended(job, end, now);
     if (!job.hasEnded) this.#s.jobs.weigh(job);
   }
