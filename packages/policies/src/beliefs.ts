@@ -54,18 +54,13 @@ export class Beliefs {
     return seen.ended > 0 ? shownMs / tasks : Math.max(this.#recentMs, tasks > 0 ? shownMs / tasks : 0);
   }
 
-  /** When the run is expected to end. Each time a run exceeds its expected length, the expectation is doubled. */
+  /** When the run is expected to end. One that exceeds its expected length by some time is expected to take as much again. */
   endOf({ stage, startedAt }: RunView, now: Millis): Millis {
     const ranMs = now - startedAt;
-    let lastsMs = stage.estimateMs > 0 ? stage.estimateMs : this.taskMs(stage, now);
-    if (ranMs >= lastsMs) {
-      const known = beyond(stage, ranMs);
-      if (known !== undefined) return startedAt + known;
-      if (lastsMs <= 0) lastsMs = 1;
-      // The report of an end takes time to arrive, so a small delay does not count.
-      while (ranMs > LATE * lastsMs + LATE_MS) lastsMs *= 2;
-    }
-    return Math.max(now + 1, startedAt + lastsMs);
+    const lastsMs = stage.estimateMs > 0 ? stage.estimateMs : this.taskMs(stage, now);
+    const known = ranMs < lastsMs ? undefined : beyond(stage, ranMs);
+    if (known !== undefined) return startedAt + known;
+    return Math.max(now + 1, startedAt + lastsMs, now + ranMs - lastsMs);
   }
 
   #seenOf(stage: StageView): Seen {
@@ -77,9 +72,6 @@ export class Beliefs {
     return seen;
   }
 }
-
-const LATE = 1.05;
-const LATE_MS = 10;
 
 /** Expected run time, by the distribution, of tasks that have run for this long; undefined without information. */
 function beyond({ distribution = [] }: StageView, ranMs: Millis): Millis | undefined {

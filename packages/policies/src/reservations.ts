@@ -25,10 +25,13 @@ interface Room {
   readonly spare: number[];
 }
 
-/** A stage, or a whole gang, will start at these workers at this time at the latest. */
+/** A stage, or a whole gang, will start at these workers. */
 export interface Reservation {
   readonly stage: StageView;
+  /** When it was promised to start at the latest; other tasks may use the room until then. */
   readonly at: Millis;
+  /** When it is expected to start now; later than promised if a task there exceeds its estimate. */
+  readonly expectedAt: Millis;
   readonly rooms: ReadonlyMap<WorkerView, Room>;
   /** Whether the room was made by preempting other tasks. */
   readonly isForced: boolean;
@@ -150,7 +153,7 @@ export class Reservations {
   placeFor(stage: StageView, workers: readonly WorkerView[], now: Millis): Reservation | undefined {
     const before = this.#before.get(stage);
     const same = before && this.earliest(stage, [...before.rooms.keys()], now);
-    if (same === undefined) return this.earliest(stage, workers, now);
+    if (same === undefined || now >= brokenAt(before!)) return this.earliest(stage, workers, now);
     // Keeps the promised time; otherwise a task that overruns its estimate would admit more of its kind.
     return { ...same, at: Math.min(same.at, before!.at) };
   }
@@ -176,13 +179,13 @@ export class Reservations {
     const { at } = taken[together - 1]!;
     const counts = new Map<WorkerView, number>();
     for (const { worker } of taken) counts.set(worker, (counts.get(worker) ?? 0) + 1);
-    return { stage, at, rooms: this.#rooms(stage, counts, at, now), isForced: false };
+    return { stage, at, expectedAt: at, rooms: this.#rooms(stage, counts, at, now), isForced: false };
   }
 
   /** Reserves room at these workers immediately, with a number of tasks for each. */
   forced(stage: StageView, counts: ReadonlyMap<WorkerView, number>, now: Millis): Reservation {
     this.#endsAtWorkers.clear();
-    return { stage, at: now, rooms: this.#rooms(stage, counts, now, now), isForced: true };
+    return { stage, at: now, expectedAt: now, rooms: this.#rooms(stage, counts, now, now), isForced: true };
   }
 
   #endsBefore(stage: StageView, { at }: Reservation, now: Millis): boolean {
@@ -239,4 +242,12 @@ export class Reservations {
     }
     return rooms;
   }
+}
+
+/**
+ * When a stage will have waited twice as long as it was promised. Tasks there may hang, so its place is then judged by their
+ * present estimates.
+ */
+export function brokenAt({ stage, at }: Reservation): Millis {
+  return at + (at - stage.waitsSince);
 }

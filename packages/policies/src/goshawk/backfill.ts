@@ -4,7 +4,13 @@ import type { Beliefs } from '../beliefs.js';
 import type { ClusterView, Draft, PolicyContext, StageView, WorkerView } from '../contract.js';
 import { hasRoom, togetherOf } from '../fitting.js';
 import type { FreeWorkers } from '../free-workers.js';
-import { RESERVATIONS_MAX, type Reservation, type Reservations, sampleOf } from '../reservations.js';
+import {
+  brokenAt,
+  RESERVATIONS_MAX,
+  type Reservation,
+  type Reservations,
+  sampleOf,
+} from '../reservations.js';
 import type { Gangs } from './gangs.js';
 import type { Limits } from './limits.js';
 import type { Queue } from './queue.js';
@@ -58,7 +64,8 @@ export class Backfill {
       if (reservation === undefined) continue;
       if (!isNearLatest && !this.#isWorth(reservation, now)) continue;
       this.#reservations.add(reservation);
-      draft.expect(stage.job, Math.max(now + 1, reservation.at), nameOf(reservation));
+      draft.expect(stage.job, Math.max(now + 1, reservation.expectedAt), nameOf(reservation));
+      draft.again(Math.max(now + 1, brokenAt(reservation)));
     }
   }
 
