@@ -73,7 +73,7 @@ function columnsOf(by: 'job' | 'user', { by: sharedBy }: ClusterShares): Column[
     { title: 'waiting', align: 'right' },
     { title: 'share', align: 'right' },
     { title: 'of' },
-    ...(sharedBy === undefined ? [] : [{ title: 'fair share', align: 'right' as const }]),
+    ...(sharedBy === undefined ? [] : [{ title: 'fair', align: 'right' as const }]),
     { title: 'allocated', shrinkTo: 12, wraps: true },
   ];
 }
