@@ -80,7 +80,7 @@ export class TestCluster {
 
   /**
    * @returns the exit code and output of `up`
-   * @throws if it has not exited after a minute, with the processes that still run, which are killed
+   * @throws if it has not exited after a minute, with the processes still running, which are killed
    */
   async stop(): Promise<Finished> {
     this.#up.kill('SIGINT');

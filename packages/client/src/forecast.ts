@@ -54,7 +54,7 @@ interface Ahead {
   readonly unknown: number;
   /** Undefined if some have no estimate. */
   readonly workMs: Millis | undefined;
-  /** The jobs with most waiting tasks. */
+  /** The jobs with the most waiting tasks. */
   readonly examples: readonly Pick<JobSummary, 'id' | 'name' | 'tasks'>[];
 }
 

@@ -33,7 +33,7 @@ const HELD: ReadonlySet<WaitingReason> = new Set([
   'held',
   'begin',
 ]);
-/** Maximum number of jobs whose reasons are requested: those with most waiting tasks. */
+/** Maximum number of jobs whose reasons are requested: those with the most waiting tasks. */
 const ASKED_MAX = 100;
 
 /** Returns the jobs, without waiting tasks that cannot start at present. */

@@ -12,7 +12,7 @@ export interface JournalListener {
   keyTaken?(job: JobNumber, by: KeyHolder): void;
 }
 
-/** Sizes in bytes, durations in ms; counts are of this process. */
+/** Sizes in bytes, durations in ms; counts cover this process only. */
 export interface JournalMetrics {
   readonly state: JournalState['kind'];
   /** Size of the file, and bytes in use. */

@@ -27,7 +27,7 @@ export async function journalPlaces(context: Context, words: readonly string[]):
 /**
  * Reads every readable record of each journal, in its order. The scheduler may be running.
  *
- * @param damaged is called for each unreadable record
+ * @param damaged called for each unreadable record
  * @throws InputError if there is no journal
  */
 export async function readJournals(

@@ -6,7 +6,7 @@ import { hasJournals } from './journals.js';
 /**
  * Opens a workload, which may also be the data folder of a cluster, and shows progress if it takes a while.
  *
- * @param onJobs is called with the number of jobs in each batch read
+ * @param onJobs called with the number of jobs in each batch read
  * @param features additional facts about the jobs of a `.tr` file
  * @param resources of the workers; demands of foreign traces for other resources are omitted
  * @throws WorkloadError, one line; the reason of the interruption
@@ -62,7 +62,7 @@ export async function* jobsShown(
 /**
  * Yields the jobs of a workload in batches and shows progress.
  *
- * @param onJobs is called with the number of jobs in each batch
+ * @param onJobs called with the number of jobs in each batch
  */
 export async function* batchesShown(
   context: Context,

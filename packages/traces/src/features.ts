@@ -81,7 +81,7 @@ export interface PastJob extends JobFeatures {
  * Reads earlier jobs: a CSV file, optionally gzipped, with `submit_s`, `start_s` and `end_s`, and optionally `tasks`,
  * `user`, `job_name`, `logical_job_name` and `scheduling_class`.
  *
- * @returns in order of their ends, when estimators learn from them
+ * @returns the jobs in the order in which they ended, because estimators learn from a job when it ends
  * @throws WorkloadError with file and line
  */
 export async function readPastJobs(file: string): Promise<PastJob[]> {

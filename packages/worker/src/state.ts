@@ -26,7 +26,7 @@ export class WorkerState {
   readonly row: number;
   readonly env: WorkerEnvironment;
   isDraining = false;
-  /** When the tasks that still run are stopped; undefined: no drain with a deadline. */
+  /** When the tasks still running are stopped; undefined: no drain with a deadline. */
   drainDeadline: Millis | undefined;
   /** Created at the first failed task. */
   #health: StartHealth | undefined;

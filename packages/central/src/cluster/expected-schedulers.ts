@@ -67,7 +67,7 @@ export class ExpectedSchedulers {
     this.#missed.set(tag, { ...scheduler, since: this.#startedAt, jobs: undefined });
   }
 
-  /** A scheduler was given up and its keys go to others, but its jobs are still in its journal. */
+  /** Central gave up on a scheduler: its keys go to others, but its jobs are still in its journal. */
   gaveUp({ name, tag, address, jobs, lastSeenAt }: SchedulerRecord): void {
     if (jobs > 0) this.#missed.set(tag, { name, tag, address, since: lastSeenAt, jobs });
   }

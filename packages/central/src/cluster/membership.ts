@@ -34,7 +34,7 @@ interface DispatcherPort {
   removeWorker(worker: Address, now: Millis): void;
   withdrawAll(owner: Address, now: Millis): void;
   removeOwner(owner: Address, now: Millis): void;
-  /** The scheduler of the tag has this address from now on. */
+  /** From now on, the scheduler with this tag has this address. */
   rehome(tag: string, address: Address, formers: readonly Address[], now: Millis): void;
   /** Jobs that run at the worker, one entry per task. */
   jobsAt(worker: Address): readonly { readonly name: string }[];

@@ -8,19 +8,19 @@ import {
 } from '@goshawk/core';
 import { type CountedAs, isActive, type WorkerRecord } from './registry.js';
 
-/** The value of the Google trace (Hawk §4.1), used until `auto` has measured work. */
+/** The share of short jobs in the work of the Google trace (Hawk §4.1), used until `auto` has measured work. */
 const SHARE_BEFORE_ANY_WORK = 0.17;
 
 /**
- * The current partition of the cluster (Hawk §3.4) among the active workers, in the order in which they joined.
- * Updated per worker, because thousands may join at once.
+ * The current division of the active workers into partitions (Hawk §3.4). It is updated worker by worker, because thousands
+ * may join at once.
  */
 export class Partitions {
   readonly #policy: PolicySettings;
   /** Whether tasks that central assigned run or wait at the worker. */
   readonly #isBusy: (worker: Address) => boolean;
   readonly #share = new WorkShare();
-  /** Partition in which central may place tasks: that of the classes it decides. */
+  /** Partition in which central may place tasks: that of the job classes that it places. */
   readonly #scope: Scope;
   /** In the order in which they joined, including inactive ones. */
   readonly #joined: WorkerRecord[] = [];
@@ -70,8 +70,9 @@ export class Partitions {
   }
 
   /**
-   * Adjusts the partitions to their sizes, as far as running tasks permit. @returns the workers whose partition
-   * changed
+   * Brings the partitions to their target sizes, as far as running tasks permit.
+   *
+   * @returns the workers whose partition changed
    */
   relabel(): readonly WorkerRecord[] {
     const wanted = this.#shortTarget();
@@ -141,11 +142,12 @@ export interface Labelled {
 }
 
 /**
- * Selects the workers whose partition changes so that the short one grows or shrinks by this many: as few as
- * possible, newest first. A worker becomes short only without long tasks, and general at any time because short tasks
- * run anywhere. The short partition may therefore be too small for a while, but never too large.
+ * Selects the workers that must change their partition: as few as possible, newest first. A worker may become short only if
+ * it has no long tasks, and general at any time, because short tasks run anywhere. The short partition may therefore be too
+ * small for a while, but never too large.
  *
  * @param workers in the order in which they joined; scanned from the end
+ * @param growth number of workers that the short partition gains; negative: that it loses
  */
 export function relabel<Worker>(
   workers: readonly Worker[],
@@ -166,11 +168,11 @@ export function relabel<Worker>(
 /** Window of the share of short work, and the steps in which it slides. ms */
 const WINDOW_MS = 3_600_000;
 const STEP_MS = 60_000;
-/** Limits that keep the partition above zero and below most of the cluster. */
+/** Limits of the share, which keep the short partition from vanishing or taking most of the cluster. */
 const LEAST = 0.01;
 const MOST = 0.5;
 
-/** The recent share of task seconds of short jobs (`--short-partition auto`, Hawk §3.4). */
+/** The recent share of short jobs in all task seconds (`--short-partition auto`, Hawk §3.4). */
 export class WorkShare {
   #steps: { at: Millis; shortMs: number; longMs: number }[] = [];
 

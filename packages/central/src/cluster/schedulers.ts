@@ -1,6 +1,6 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
 
-/** A scheduler whose journal only it can read is given up after this time. ms */
+/** Central gives up on a disconnected scheduler after this time if no other can read its journal. ms */
 const GIVEN_UP_MS = 10 * 60_000;
 
 /** The owner of a tag's jobs; its address changes when it restarts or when another takes over its journal. */
@@ -26,13 +26,13 @@ export interface SchedulerRecord {
   brokeAt: Millis | undefined;
   jobs: number;
   waiting: number;
-  /** When it left without its jobs; undefined: it is a member. */
+  /** When it left while its jobs remained; undefined: it is a member. */
   awaySince: Millis | undefined;
 }
 
 /**
- * Schedulers by the tag of their jobs: members, and disconnected ones that keep a journal. The tasks of the latter
- * continue meanwhile, and their keys stay theirs.
+ * Schedulers by the tag of their jobs: members, and disconnected ones that keep a journal. While one is disconnected, its
+ * tasks continue, and its keys are not assigned to others.
  */
 export class Schedulers {
   readonly #byTag = new Map<string, SchedulerRecord>();
@@ -44,7 +44,7 @@ export class Schedulers {
     return this.#members;
   }
 
-  /** Disconnected schedulers, the first to leave first. */
+  /** Disconnected schedulers in the order in which they left. */
   get away(): readonly SchedulerRecord[] {
     return [...this.#byTag.values()].filter(({ awaySince }) => awaySince !== undefined);
   }
@@ -69,12 +69,12 @@ export class Schedulers {
     return undefined;
   }
 
-  /** Returns the scheduler of the name: a member, or else a disconnected one. */
+  /** Returns the scheduler with this name: a member, or else a disconnected one. */
   named(name: string): SchedulerRecord | undefined {
     return this.all.find((scheduler) => scheduler.name === name);
   }
 
-  /** The scheduler of the tag is a member at this address from now on. */
+  /** From now on, the scheduler with this tag is a member at this address. */
   rehome(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
     const { type: _, ...said } = message;
     const heard = { lastSeenAt: now, brokeAt: undefined, jobs: 0, waiting: 0, awaySince: undefined };
@@ -85,7 +85,7 @@ export class Schedulers {
     this.#byTag.set(message.tag, scheduler);
   }
 
-  /** The member has left or is lost. With a journal it counts as disconnected, and may return. */
+  /** The member has left or is lost. If it keeps a journal, it counts as disconnected and may return. */
   leave(scheduler: SchedulerRecord, now: Millis): void {
     this.#members.delete(scheduler.address);
     this.#byTag.delete(scheduler.tag);
@@ -95,19 +95,19 @@ export class Schedulers {
   }
 
   /**
-   * Removes disconnected schedulers that will not return, because their name belongs to one with other jobs. If others
-   * can take over its jobs, the name does not identify a scheduler.
+   * Removes disconnected schedulers that will not return, because a scheduler with another tag now has their name. Those whose
+   * jobs others can take over stay, because their name does not identify them.
    */
   replaced(tag: string, name: string): readonly SchedulerRecord[] {
     return this.#remove((each) => each.tag !== tag && each.name === name && each.epoch === 0);
   }
 
-  /** Removes schedulers that have been away too long; a journal that others can read may always find a new owner. */
+  /** Removes schedulers that have been away too long, except those whose journal others can read: it may find a new owner. */
   giveUp(now: Millis): readonly SchedulerRecord[] {
     return this.#remove(({ epoch, awaySince }) => epoch === 0 && now - awaySince! > GIVEN_UP_MS);
   }
 
-  /** Central was suspended and could not see returns, so that time does not count. */
+  /** Central was suspended for this time, which does not count: central could not notice that schedulers returned. */
   overslept(ms: Millis): void {
     for (const away of this.away) away.awaySince! += ms;
   }

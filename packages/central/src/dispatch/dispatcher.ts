@@ -341,7 +341,7 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** The scheduler of the tag has this address from now on; see `ClusterBooks.rehome`. */
+  /** From now on, the scheduler with this tag has this address; see `ClusterBooks.rehome`. */
   rehome(tag: string, address: Address, formers: readonly Address[], now: Millis): void {
     this.books.rehome(tag, address, formers, now);
   }

@@ -16,7 +16,7 @@ import { StartTimes, type WaitBasis } from './start-times.js';
  */
 const LOOK_STEPS = 64;
 const STEPS_PER_JOB = 4;
-/** Jobs that are compared to find those ahead of one; beyond, the numbers are estimates. */
+/** Maximum number of jobs compared to find those ahead of one; if there are more, the numbers are estimates. */
 const COMPARED_MAX = 10_000;
 
 /**
@@ -29,7 +29,7 @@ export class WaitingLine {
   readonly #starts = new StartTimes<BookedStage>();
   /** Budget for sampling: each turn adds one step. */
   #steps = 0;
-  /** Time of the last sample, or when no stage waited. */
+  /** Time of the last sample, or of the last turn in which no stage waited. */
   #lookedAt: Millis = 0;
   /** Number of stages sampled. */
   #looks = 0;
@@ -57,7 +57,7 @@ export class WaitingLine {
     this.#lookedAt = now;
   }
 
-  /** Returns the work ahead of a job's stages, or of no particular job, and the capacity. */
+  /** Returns the capacity and, if a job is given, the work ahead of each of its stages. */
   of(job: BookedJob | undefined, now: Millis): CentralLine {
     const line = this.#policy.line?.(now);
     const limits = this.#limits(line);
@@ -100,7 +100,7 @@ export class WaitingLine {
     let tasks = 0;
     let workMs = 0;
     const { feasible } = this.#books;
-    // An open page asks about a dozen jobs every 2 s, so of very many jobs only every nth is compared.
+    // An open page requests a dozen jobs every 2 s, so if there are very many jobs, only every nth is compared.
     const every = Math.ceil(this.#books.jobCount / COMPARED_MAX);
     let at = 0;
     for (const job of this.#books.everyJob()) {
@@ -137,7 +137,7 @@ type Limits = Pick<CentralLine, 'slots' | 'longLimit'>;
 
 /** Work ahead relative to slots, by which waits are compared. */
 function basisOf(stage: BookedStage, place: Place, limits: Limits): WaitBasis {
-  // The position changes once its pilots have determined its run time.
+  // The position changes once the pilots of the stage have determined its run time.
   const kind = stage.estimateFollows ? `${place.kind}, estimate to come` : place.kind;
   return { kind, basisMs: expectedWaitMs(place, limits) ?? 0 };
 }
@@ -154,7 +154,7 @@ function isOlder(one: BookedStage, other: BookedStage): boolean {
   return one.job.arrivedAt < other.job.arrivedAt;
 }
 
-/** The result if workers do not report free slots to central, which then has no order. */
+/** Returns the slots without an order: central has none if workers do not report free slots to it. */
 export function lineOfQueues(workers: Iterable<WorkerRecord>, unmatched: number): CentralLine {
   let slots = 0;
   let freeSlots = 0;

@@ -23,7 +23,7 @@ interface Allocation extends Member {
 const COMMAND_TIMEOUT_MS = 60_000;
 /**
  * How long before the end of an allocation Slurm sends SIGTERM to its worker, in seconds. The worker then drains; tasks
- * that still run 30 s before the end restart on other workers.
+ * that have not ended 30 s before the end of the allocation restart on other workers.
  */
 const WARNING_SECONDS = 300;
 
@@ -71,7 +71,7 @@ export class AllocationPool implements Pool {
         )
         .map(({ job }) => job);
     const [pending, drained] = [jobs(true), jobs(false)];
-    // An allocation that starts at this moment is not cancelled, but drained.
+    // An allocation that starts at this very moment is not cancelled; it is drained later.
     if (pending.length > 0) await this.#run('scancel', ['--state=PENDING', ...pending], signal);
     // The batch process is the worker: after SIGTERM it leaves the cluster and exits.
     if (drained.length > 0) await this.#run('scancel', ['--batch', '--signal=TERM', ...drained], signal);

@@ -163,7 +163,7 @@ function onRow(
  * Renders the screen: a line of views, the list or text, and a line of keys.
  *
  * @param body the list or the text of the view
- * @returns lines that fit the screen exactly in number and at most in width
+ * @returns as many lines as the screen has rows, none wider than the screen
  */
 export function screen(
   state: TopState,

@@ -30,11 +30,11 @@ import { whyPage } from './why-page.js';
 
 /** Maximum number of lines of a list. */
 const LISTED = 500;
-/** Age from which numbers are shown with their age. ms */
+/** Numbers older than this are shown with their age. ms */
 const STALE_MS = 10_000;
 /** Maximum number of output lines that are shown. */
 const LOG_LINES = 1_000;
-/** Shows the cluster on the full screen and handles keys until `q` or Ctrl-C. */
+/** Shows the cluster in full screen and handles keys until `q` or Ctrl-C. */
 export async function runTop(context: Context, cluster: Cluster, watch: ClusterWatch): Promise<void> {
   const { stdin } = process;
   const paint = painter({ color: context.color });

@@ -32,7 +32,7 @@ interface WaitRequest {
 /**
  * Waits for jobs to end and shows their progress. The jobs continue if the wait ends before them.
  *
- * @returns the ended jobs, in order of their end; with `any` the one that ended first
+ * @returns the ended jobs, in the order in which they ended; with `any` the one that ended first
  * @throws WaitTimeoutError; DetachedError after Ctrl-C; InputError for an unknown job; UnreachableError if a
  * job's scheduler is gone
  */

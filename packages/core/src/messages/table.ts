@@ -214,7 +214,7 @@ export const MESSAGES = {
   ),
   drain: message('central', 'worker', 'Lost: retried with the next heartbeat’s acknowledgement.', {
     on: flag,
-    /** Tasks that still run after this time restart elsewhere. Absent: no limit. */
+    /** Tasks still running after this time restart elsewhere. Absent: no limit. */
     deadlineMs: optional(ms),
   }),
   drained: message(
@@ -514,7 +514,7 @@ export const MESSAGES = {
     request,
     worker: name,
     on: flag,
-    /** Tasks that still run after this time restart elsewhere. Absent: no limit, or the one requested before. */
+    /** Tasks still running after this time restart elsewhere. Absent: no limit, or the one requested before. */
     deadlineMs: optional(ms),
   }),
   readCounters: message('client', ['central', 'scheduler', 'worker'], 'Retried until answered.', {

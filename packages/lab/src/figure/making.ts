@@ -60,7 +60,7 @@ export function settingsOf({ figure, workers }: ChosenFigure, tick: Tick, varian
   return { ...figure.settings, ...size, ...tick.settings, ...variant?.settings };
 }
 
-/** @param runsOf is called once for each seed */
+/** @param runsOf called once for each seed */
 export function placesOf<Run>(
   { figure, axis }: ChosenFigure,
   runsOf: (tick: Tick, variant: Variant, place: number) => readonly Run[],

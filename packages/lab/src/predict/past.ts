@@ -16,7 +16,7 @@ export type TrainingJob = Omit<EndedJob, 'judgement' | 'long'>;
  * time of a job is known, so it stands for the run time of its tasks: exact for one task, too long for
  * several.
  *
- * @param jobs in order of their ends
+ * @param jobs in the order in which they ended
  */
 export function trainingJobsOf(jobs: readonly PastJob[]): TrainingJob[] {
   const lastEnd = jobs.at(-1)?.endSeconds ?? 0;

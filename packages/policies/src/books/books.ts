@@ -158,7 +158,7 @@ export class ClusterBooks implements ClusterView {
   // ---- owners
 
   /**
-   * The scheduler of the tag has this address from now on: it has enlisted for the first time, has restarted, or another
+   * From now on, the scheduler with this tag has this address: it has enlisted for the first time, has restarted, or another
    * has taken over its journal.
    *
    * @param formers earlier addresses, which workers may still use

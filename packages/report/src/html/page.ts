@@ -21,7 +21,7 @@ const NAMED_IN_TITLE_MAX = 3;
  * information to reproduce it. The same input gives the same bytes. Charts without data in `series` are
  * omitted, so the JSON of a comparison suffices for a page without distributions and ratios by percentile.
  *
- * @throws ComparisonError if a series is of a policy that the comparison lacks.
+ * @throws ComparisonError if a series belongs to a policy that the comparison lacks.
  */
 export function renderHtml(comparison: Comparison, series: readonly RunSeries[], meta: PageMeta): string {
   return renderReport(comparison, series, meta).page;

@@ -12,7 +12,7 @@ export interface PolicyView extends PolicySummary {
   readonly ascending: ByClass<Float64Array>;
 }
 
-/** @throws ComparisonError if a series is of a policy that the comparison lacks. */
+/** @throws ComparisonError if a series belongs to a policy that the comparison lacks. */
 export function viewPolicies(comparison: Comparison, series: readonly RunSeries[]): PolicyView[] {
   const summaries = summarisePolicies(comparison);
   const known = new Set(summaries.map(({ policy }) => policy));

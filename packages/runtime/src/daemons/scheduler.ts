@@ -76,7 +76,7 @@ const JOURNALS_LOOK_MS = 5_000;
 /**
  * Starts one scheduler in this process.
  *
- * @throws InputError if it cannot listen on its endpoint, cannot open its journal, or its estimator state is of a newer version
+ * @throws InputError if it cannot listen on its endpoint, cannot open its journal, or its estimator state has a newer version
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Daemon> {
   const { logger, name } = options;

@@ -17,7 +17,7 @@ type SpanKey =
   /** Central's choice of a worker for one task. */
   | `place ${number}/${number}`;
 
-/** An interval in the life of a job. Times are of this process's clock. ms */
+/** An interval in the life of a job. Times are read from this process's clock. ms */
 export interface Spanned {
   /** Id of the job. */
   readonly job: string;

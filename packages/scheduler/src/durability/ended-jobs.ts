@@ -1,12 +1,12 @@
 import { type JobNumber, type JobState, sumOf } from '@goshawk/core';
 import type { Job } from '../job/job.js';
 
-/** Rows of removed jobs are compacted when they outnumber the others and this minimum. */
+/** The rows are compacted when those of removed jobs outnumber the others by more than this. */
 const GONE_MIN = 64;
 const NO_JOB = -1;
 
 /**
- * Ended jobs in memory, in order of their ends. Listing them reads two columns: the job objects are scattered in
+ * Ended jobs in memory, in the order in which they ended. Listing them reads two columns: the job objects are scattered in
  * memory, and visiting ten thousand of them would block for milliseconds.
  */
 export class EndedJobs {
@@ -16,7 +16,7 @@ export class EndedJobs {
   #numbers: number[] = [];
   #states: JobState[] = [];
   readonly #rows = new Map<number, number>();
-  /** All rows before it are of removed jobs. */
+  /** All rows before this one belong to removed jobs. */
   #firstRow = 0;
 
   get size(): number {
@@ -27,7 +27,7 @@ export class EndedJobs {
     return this.#jobs.get(number);
   }
 
-  /** The job that ended first. Not the map's first key, because finding that skips over all deleted ones. */
+  /** The job that ended first. Finding the map's first key instead would skip over all deleted ones each time. */
   get first(): Job | undefined {
     for (; this.#firstRow < this.#numbers.length; this.#firstRow++) {
       const job = this.#jobs.get(this.#numbers[this.#firstRow]!);
@@ -36,7 +36,7 @@ export class EndedJobs {
     return undefined;
   }
 
-  /** In order of their ends. */
+  /** In the order in which they ended. */
   values(): Iterable<Job> {
     return this.#jobs.values();
   }

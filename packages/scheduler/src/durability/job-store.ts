@@ -37,17 +37,17 @@ interface BytesOfUser {
 const NOTHING: Readonly<HeldByUser> = { jobs: 0, waiting: 0 };
 
 /**
- * Jobs with more journal bytes than this stay in memory, so that reading one back takes at most a few milliseconds.
- * In bytes.
+ * Jobs with more journal bytes than this stay in memory, because reading one of them back could take more than a few
+ * milliseconds. In bytes.
  */
 const PUT_AWAY_BYTES_MAX = 128 * 1024;
 /** Recently recalled jobs to keep, since they are often requested again. */
 const RECALLED_MAX = 8;
-/** Maximum number of moved jobs to expire at a time, because all may be due after a start. */
+/** Maximum number of tombstones that expire at a time; after a restart, all of them may be due at once. */
 const FORGOTTEN_MAX = 1_000;
-/** Fraction to which ended jobs shrink when some move to the journal; moving many at once amortizes the scan. */
+/** Ended jobs move to the journal until the others take this fraction of the limit; moving many at once amortizes the scan. */
 const PUT_AWAY_SHARE = 0.5;
-/** Fraction to which memory shrinks when jobs are evicted; evicting many at once amortizes the scan. */
+/** Jobs are evicted until the others take this fraction of the limit; evicting many at once amortizes the scan. */
 const ROOM_SHARE = 0.9;
 
 /** Estimates the memory of a job before it has run. */
@@ -59,9 +59,9 @@ function measure(job: Job): void {
 /**
  * The jobs of one owner: active ones, and recently ended ones.
  *
- * The number of ended jobs alone never evicts one younger than `LIMITS.endedAgeMinMs`. If the journal can be read,
- * most ended jobs are only there, and are read back on demand. If memory is still short, jobs are evicted earlier,
- * those of the user with most memory first; their keys and final states are kept.
+ * A job that ended less than `LIMITS.endedAgeMinMs` ago is never evicted just because there are too many. If the journal can
+ * be read, most ended jobs are kept only there, and are read back on demand. If memory still runs short, jobs are evicted
+ * earlier, starting with the user whose jobs take the most memory; their keys and final states are kept.
  */
 export class JobStore {
   readonly logs: TaskLogs;
@@ -71,11 +71,11 @@ export class JobStore {
   readonly #records: Pick<Accounting, 'forgotten'>;
   readonly #shares: MemoryShares;
   readonly #active = new Map<number, Job>();
-  /** In order of their ends. */
+  /** In the order in which they ended. */
   readonly #ended = new EndedJobs();
-  /** Tombstones of evicted jobs, roughly in order of their end. */
+  /** Tombstones of evicted jobs, roughly in the order in which the jobs ended. */
   readonly #tombstones: Tombstones;
-  /** Jobs stored completely in the journal, roughly in order of their end. */
+  /** Jobs stored completely in the journal, roughly in the order in which they ended. */
   readonly #away: Tombstones;
   /** Memory of jobs that can be moved to the journal. */
   #movableBytes = 0;
@@ -87,7 +87,7 @@ export class JobStore {
   /** Memory of active and of ended jobs. */
   #activeBytes = 0;
   #endedBytes = 0;
-  /** Jobs that stay in the journal, and their keys. */
+  /** Jobs that stayed in the journal at the start because there was no memory for them, and their keys. */
   readonly #leftOut = new Set<number>();
   readonly #leftOutKeys = new Set<string>();
   readonly #places = new TaskPlaces();
@@ -158,12 +158,12 @@ export class JobStore {
     return this.#activeBytes + this.tombstoneBytes;
   }
 
-  /** The part for keys and tombstones of ended jobs. */
+  /** The part of `activeBytes` that keys and tombstones of ended jobs use. */
   get tombstoneBytes(): number {
     return this.#tombstones.bytes + this.#away.bytes;
   }
 
-  /** Memory is too short to keep optional data. */
+  /** Whether there is too little memory to keep optional data. */
   get isShort(): boolean {
     return this.#bytes() > this.#shares.shortAbove;
   }
@@ -248,7 +248,7 @@ export class JobStore {
     this.#journalShrinks(job.spec.user, job.journalBytes);
   }
 
-  /** The job with the key is no longer in memory. */
+  /** Removes the key of a job that is no longer in memory. */
   #freeKey(job: Job): void {
     const key = scopedKeyOf(job);
     if (key !== undefined && this.#byKey.get(key) === job) this.#byKey.delete(key);
@@ -282,13 +282,13 @@ export class JobStore {
     return this.#leftOutKeys.has(scopedKey(of, user));
   }
 
-  /** All jobs have been restored: sorts the ended ones by their ends. */
+  /** Called once all jobs have been restored: sorts the ended ones by the time at which they ended. */
   restored(): void {
     this.#ended.sort();
     this.#away.sort();
   }
 
-  /** Updates the memory of a job whose attempt records have grown. */
+  /** Updates the estimated memory of a job whose attempt records have grown. */
   weigh(job: Job): void {
     const bytes = job.specBytes + job.stages[0]!.appendedBytes + job.history.reports.bytes;
     this.#countBytes(job, bytes - job.bytes, 0);
@@ -380,7 +380,7 @@ export class JobStore {
     return this.#tombstones.byNumber(number) ?? this.#away.byNumber(number);
   }
 
-  /** @returns 0 if the id is not of this owner */
+  /** @returns 0 if the id does not belong to this owner */
   #numberOf(id: string): number {
     const prefix = `${this.#tag}-`;
     const digits = id.startsWith(prefix) ? id.slice(prefix.length) : '';
@@ -435,8 +435,8 @@ export class JobStore {
   }
 
   /**
-   * Whether a new job of the user fits after evicting ended jobs of users above their share: the memory for jobs
-   * divided equally among all users with jobs.
+   * Whether a new job of the user fits once ended jobs of users above their share are evicted. The share is the memory for
+   * jobs, divided equally among all users with jobs.
    */
   hasRoomFor(user: string | undefined, bytes: number): boolean {
     const excess = this.#bytes() + bytes - this.#shares.jobsMax;
@@ -459,7 +459,7 @@ export class JobStore {
   }
 
   /**
-   * Jobs that ended before this process are kept for some minutes of its uptime, because wall clocks may be wrong.
+   * Keeps jobs that ended before this process started for some minutes of its uptime, because wall clocks may be wrong.
    */
   start(now: Millis): void {
     if (this.#keptCount > 0) this.#keptUntil = now + LIMITS.endedAgeMinMs;
@@ -516,8 +516,8 @@ export class JobStore {
   }
 
   /**
-   * Evicts ended jobs down to their tombstones, starting with users above their share, which includes active jobs. Other
-   * users lose some only if that is not enough, because active jobs take more.
+   * Evicts ended jobs, but keeps their tombstones. Users whose active and ended jobs together exceed their share lose theirs
+   * first; other users lose some only if that is not enough, because active jobs alone take more than a share.
    */
   #makeRoom(now: Millis | undefined): void {
     this.#letEndedGo(

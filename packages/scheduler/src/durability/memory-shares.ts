@@ -6,7 +6,7 @@ export interface MemoryShares {
   readonly restoredMax: number;
   /** All jobs; above it ended ones are forgotten. */
   readonly jobsMax: number;
-  /** Ended jobs that are also in the journal; above it the oldest are only there. */
+  /** Ended jobs that are also in the journal; above it the oldest are kept only there. */
   readonly endedMax: number;
   /** Above it, optional data of jobs is not kept, and return values only in the journal. */
   readonly shortAbove: number;
@@ -42,7 +42,7 @@ interface Holding {
 }
 
 /**
- * Evicts from the users who hold most, down to a level at which `excess` is freed, so that no user loses memory to
+ * Evicts from the users who hold the most, down to a level at which `excess` is freed, so that no user loses memory to
  * one who holds more. Each user's oldest items go first.
  *
  * @param giveUp frees at least this much if possible; returns how much

@@ -34,7 +34,7 @@ export interface RebuildContext {
   idOf(job: JobNumber): string;
   /** A placeholder for a worker known only by name. */
   formerly(worker: string): Address;
-  /** Whether memory is short. */
+  /** Whether there is too little memory to keep optional data. */
   isShort(): boolean;
   /** Takes the usage of the jobs; absent: they were counted before. */
   readonly accounting?: Accounting | undefined;

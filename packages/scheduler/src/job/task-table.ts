@@ -312,7 +312,7 @@ export class TaskTable {
     }
   }
 
-  /** The job is of an earlier incarnation of the owner, which may have used attempt numbers. */
+  /** The job comes from an earlier incarnation of the owner, which may have used attempt numbers. */
   trackUsed(): void {
     this.hasFormer = true;
     for (const page of this.#pages) if (page !== undefined) page.usedUpTo = new Uint32Array(page.count);

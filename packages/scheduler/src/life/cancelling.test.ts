@@ -9,7 +9,7 @@ test('a cancelled job offers nothing to seeking workers', () => {
   bench.members(W1);
   for (const estimate of [1, 20]) bench.submit({ estimate, tasks: [{ sleep: 1 }] }, `k${estimate}`, estimate);
   bench.commit();
-  // The job is not the first in order; invariants check that no offer is of an ended job.
+  // The job is not the first in order; invariants check that no offer belongs to an ended job.
   bench.receive(CLIENT, { type: 'cancelJob', request: 9, id: 's-2' });
   expect(bench.scheduler.activeJobs).toBe(1);
 });

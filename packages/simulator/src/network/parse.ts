@@ -11,7 +11,7 @@ import { checkProfile } from './profile.js';
  *     measured:FILE.json         as it was measured, see `MeasuredProfile`
  *
  * @param what names the setting in errors, e.g. `--network-delay`
- * @param readFile gives the text of a file; what it throws is thrown on
+ * @param readFile returns the text of a file; its errors are passed on
  * @throws InputError that says in one line what is wrong
  */
 export function parseNetwork(text: string, what: string, readFile: (path: string) => string): NetworkModel {

@@ -33,8 +33,8 @@ interface KnownParty {
 
 /**
  * Maps party names to addresses and back. Memory is bounded: parties known to be gone are forgotten, and at `partiesMax` the
- * least recently used ones are evicted, clients first, because they disappear without notice while machines keep the addresses of
- * others. Parties of this process are never evicted. Addresses are not reused, so a stale address is detected.
+ * least recently used ones are evicted. Clients go first: they disappear without notice, while machines still hold the addresses
+ * of other parties. Parties of this process are never evicted. Addresses are not reused, so a stale address is detected.
  */
 export class Directory {
   readonly #parties = new Map<Address, KnownParty>();
@@ -81,7 +81,7 @@ export class Directory {
     return this.#processes.get(process)?.routingId;
   }
 
-  /** Returns the role that a party claims by its name; with keys its messages prove the role. */
+  /** Returns the role that a party claims by its name. If keys are used, its messages prove that role. */
   roleOf(address: Address): Role | undefined {
     return this.#parties.get(address)?.process.role;
   }
@@ -140,7 +140,7 @@ export class Directory {
   /**
    * Evicts a sixteenth at once, so that a full directory is not sorted for every message.
    *
-   * @param forWhom has messages to deliver, and is evicted last
+   * @param forWhom process that has messages to deliver; it is evicted last
    */
   #evict(forWhom: KnownProcess): void {
     const target = this.#partiesMax - Math.ceil(this.#partiesMax / 16);

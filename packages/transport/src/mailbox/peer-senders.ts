@@ -35,9 +35,9 @@ interface LinksOptions {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   readonly log: ThrottledLog;
-  /** Called when a listening process requires another key or any key, and with undefined once it accepts this one. */
+  /** Called when a listening process requires a different key, or a key at all; with undefined once it accepts ours. */
   readonly onAuthFailure: (endpoint: string, why: AuthFailure | undefined) => void;
-  /** Called when the connection to the process at a place broke; only for central. */
+  /** Called when the connection to the process at a place breaks; only for central. */
   readonly onBroken: (endpoint: string, place: string) => void;
 }
 
@@ -53,7 +53,7 @@ export class PeerSenders {
   readonly #outbound = new Map<PeerSender, KnownProcess>();
   readonly #replies: SharedRoom;
   #due: PeerSender[] = [];
-  /** Those whose messages may be delayed for a moment. */
+  /** Senders whose messages may be delayed for a moment. */
   readonly #waiting = new Set<PeerSender>();
   #waitTimer: NodeJS.Timeout | undefined;
   readonly #sweepTimer: NodeJS.Timeout;
@@ -96,10 +96,10 @@ export class PeerSenders {
   /**
    * Schedules a flush at the end of this turn.
    *
-   * The end is the immediate, not the end of the microtasks: ZeroMQ delivers everything that has arrived in one run of
-   * microtasks, so the answers to ten frames leave in one. If 16 processes send to one that forwards their messages, that takes
-   * 2.3 µs of CPU per message instead of 7.1, and reaches 240,000 messages per second instead of 80,000; a single request and
-   * reply take 0.06 ms either way.
+   * A turn ends with the immediate, not with the microtasks: ZeroMQ delivers everything that has arrived in one run of
+   * microtasks, so the answers to ten frames leave in one frame. With 16 processes that send to one that forwards their messages,
+   * this takes 2.3 µs of CPU per message instead of 7.1, and reaches 240,000 messages per second instead of 80,000; a single
+   * request and its reply take 0.06 ms either way.
    */
   schedule(sender: PeerSender): void {
     if (sender.isDue) return;
@@ -129,7 +129,7 @@ export class PeerSenders {
   /**
    * Reconnects outbound connections with the current keys, and closes those to processes whose key is revoked.
    *
-   * @param isAffected tells by the role, undefined for a given address, and the name of the individual key
+   * @param isAffected whether a process is affected, by its role (undefined if only its address was given) and its individual key
    */
   rekey(isAffected: (role: Role | undefined, key: string | undefined) => boolean): void {
     for (const [sender, process] of this.#outbound) {
@@ -180,7 +180,7 @@ export class PeerSenders {
       this.#senders.set(place, sender);
       return sender;
     } catch (error) {
-      // A peer can name any endpoint, and sockets can run out; neither must stop the process.
+      // A peer can name any endpoint, and sockets can run out; neither may stop this process.
       const { code, message } = error as NodeJS.ErrnoException;
       const sockets = `cannot open more than ${this.#options.limits.socketsMax} sockets`;
       const hint = code === 'EMFILE' ? `; raise the number of open files (ulimit -n); ${sockets}` : '';

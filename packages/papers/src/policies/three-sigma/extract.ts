@@ -80,7 +80,7 @@ interface Overfull {
 }
 
 /**
- * Assigns nodes to each gang by augmenting paths, preferring partitions with most free nodes. If not all fit, returns
+ * Assigns nodes to each gang by augmenting paths, preferring partitions with the most free nodes. If not all fit, returns
  * the partitions of the minimum cut.
  */
 function spreadOver(gangs: readonly Gang[], free: readonly number[]): Spread | Overfull {
