@@ -1,6 +1,6 @@
 import { defineCommand, ExitCode, painter } from '@goshawk/command';
 import { openCluster } from '@goshawk/command/cluster';
-import { waitingJson, whyJson } from '@goshawk/core';
+import { InputError, waitingJson, whyJson } from '@goshawk/core';
 import { explainJob } from '../jobs/explain-job.js';
 import { jobNamed, parseTaskName } from '../jobs/named.js';
 import { STRICT, strictly } from '../jobs/strict.js';
@@ -35,6 +35,8 @@ export const whyCommand = defineCommand({
   },
   async run(context, options, { words }) {
     const asked = words[0] === undefined ? undefined : parseTaskName(words[0]);
+    if (options.whatIf.length > 0 && (asked === undefined || asked.task !== undefined))
+      throw new InputError('usage', 'why: --what-if needs the ID of a job', 'name one job, without a task');
     await using cluster = await openCluster(context);
     const signal = context.interrupted;
     const paint = painter(context);

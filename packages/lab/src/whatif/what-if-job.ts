@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import type { Cluster } from '@goshawk/client';
 import type { Failure } from '@goshawk/command';
-import { counted, GoshawkError, seconds } from '@goshawk/core';
+import { counted, GoshawkError, InputError, seconds } from '@goshawk/core';
 import { errorOf } from '../simulate/threads.js';
 import type { JobChange, JobTimes } from './job-start.js';
 import { type Snapshot, snapshotOf } from './snapshot.js';
@@ -94,8 +94,8 @@ async function inThread(
   }
 }
 
-function tooSlow(): GoshawkError {
-  return new GoshawkError(
+function tooSlow(): InputError {
+  return new InputError(
     'too-large',
     `the simulation needs more than ${BUDGET_MS / 1_000} s or ${HEAP_MIB} MiB`,
     '`goshawk whatif` simulates the past jobs of a cluster without this limit',
