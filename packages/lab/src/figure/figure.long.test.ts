@@ -17,7 +17,7 @@ describe('goshawk figure, interrupted', () => {
     await running.says(/hawk-5: 21 runs of/);
     running.kill('SIGINT');
     const { exitCode, stdout, stderr } = await running.finished;
-    expect(stderr).toMatch(/^goshawk: interrupted: .* of 700,000 jobs simulated.*; nothing was written$/m);
+    expect(stderr).toMatch(/^goshawk: interrupted: .* of 1,050,000 jobs simulated.*; nothing was written$/m);
     expect(stdout).toBe('');
     expect(exitCode).toBe(130);
     expect(await readdir(cwd)).toEqual([]);
