@@ -69,9 +69,10 @@ export class Executors implements Executor {
     this.#dataFolder = options.dataFolder;
     this.#closeWaitMs = graceMs + CLOSE_MARGIN_MS;
     this.#gate = new Gate(options.allow ?? {});
+    const bytes = allowedBytes();
     const limits = {
-      heapMiBMax: options.moduleHeapMiBMax ?? moduleHeapMiB(allowedBytes()),
-      allowedBytes: allowedBytes(),
+      heapMiBMax: options.moduleHeapMiBMax ?? moduleHeapMiB(bytes),
+      allowedBytes: bytes,
       valueBytesMax: options.valueBytesMax ?? VALUE_BYTES_MAX,
     };
     const exec = new ExecExecutor({

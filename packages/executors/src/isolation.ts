@@ -328,8 +328,9 @@ function isPublic(path: string): boolean {
   const real = realPathOf(path);
   if (real === undefined) return false;
   for (let at = real; at !== dirname(at); at = dirname(at)) {
-    const wanted = statSync(at).isDirectory() ? (at === real ? 0o005 : 0o001) : 0o004;
-    if ((statSync(at).mode & wanted) !== wanted) return false;
+    const stats = statSync(at);
+    const wanted = stats.isDirectory() ? (at === real ? 0o005 : 0o001) : 0o004;
+    if ((stats.mode & wanted) !== wanted) return false;
   }
   return true;
 }

@@ -7,19 +7,22 @@ import { deserialize } from 'node:v8';
 import { ModuleExecutor } from './module.js';
 import { type ModuleProcessOrder, REPORT_DESCRIPTOR } from './module-process-protocol.js';
 
+/** Longest time of a timer. The constant of `@goshawk/core` is not beside this file. ms */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
 const { order, ...limits } = deserialize(readFileSync(0)) as ModuleProcessOrder;
 const executor = new ModuleExecutor({
   ...limits,
   threads: 1,
   // The spawner kills this process after the grace period.
-  graceMs: 2 ** 31 - 1,
+  graceMs: TIMER_MAX_MS,
   environment: { ...(process.env as Record<string, string>) },
   refusal: () => undefined,
   warn: () => {},
 });
 
 /** Threads do not keep the process alive. */
-const hold = setInterval(() => {}, 2 ** 31 - 1);
+const hold = setInterval(() => {}, TIMER_MAX_MS);
 
 const run = executor.start(order, {
   output: ({ stream, bytes }) => write(stream === 'stdout' ? 1 : 2, bytes),
