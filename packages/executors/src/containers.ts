@@ -7,6 +7,7 @@ import { csvRow } from '@goshawk/core';
 import type { TaskLimits } from './cgroup.js';
 import { type FailedOutcome, failed, type RunOrder } from './contract.js';
 import { isWithin, programOf, realPathOf } from './paths.js';
+import { limitIn } from './process-limits.js';
 import { folderProblem } from './spawn-failure.js';
 import type { SpawnOrder } from './spawner-protocol.js';
 
@@ -189,7 +190,7 @@ function limitsOf({ cpu, memory }: TaskLimits = {}): string[] {
  */
 function ownUlimits(): string[] {
   const text = readFileSync('/proc/self/limits', 'latin1');
-  const hardOf = (name: string) => Number(new RegExp(`^${name} +\\S+ +(\\d+)`, 'm').exec(text)?.[1] ?? 'NaN');
+  const hardOf = (name: string) => Number(limitIn(text, name)?.hard);
   const files = hardOf('Max open files');
   const processes = Math.min(hardOf('Max processes'), files);
   const limits = { nofile: files, nproc: processes };

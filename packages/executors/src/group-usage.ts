@@ -8,7 +8,7 @@ const LOOK_SHARE = 20;
 const REPORT_MS = 1_000;
 
 /** Reads what the processes of a command have used; undefined: unknown. */
-export type ReadUsage = () => { readonly cpuMs: number; readonly memory: number } | undefined;
+type ReadUsage = () => { readonly cpuMs: number; readonly memory: number } | undefined;
 
 interface Watched {
   /** Source of the values other than the scan, such as a cgroup. */

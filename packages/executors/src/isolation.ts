@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { InputError } from '@goshawk/core';
 import { type FailedOutcome, failed, type RunOrder } from './contract.js';
 import { isWithin, programOf, realPathOf } from './paths.js';
+import { limitIn } from './process-limits.js';
 import type { AccountIds, SpawnOrder } from './spawner-protocol.js';
 
 /** Isolation of a worker's commands: the worker's account, the user's account, or a sandbox. */
@@ -408,8 +409,8 @@ function limitsOf(account: string): readonly string[] {
 /** Converts `/proc/self/limits` to flags of prlimit. */
 function limitFlags(text: string): string[] {
   return Object.entries(LIMITS_BY_NAME).flatMap(([name, flag]) => {
-    const [, soft, hard] = new RegExp(`^${name} +(\\d+|unlimited) +(\\d+|unlimited)`, 'm').exec(text) ?? [];
-    return soft === undefined ? [] : [`--${flag}=${soft}:${hard}`];
+    const limit = limitIn(text, name);
+    return limit === undefined ? [] : [`--${flag}=${limit.soft}:${limit.hard}`];
   });
 }
 

@@ -25,7 +25,7 @@ export interface ModuleProcessOrder extends ModuleLimits {
 }
 
 /** The process that runs a module. */
-export interface ModuleProcess {
+interface ModuleProcess {
   readonly order: SpawnOrder;
   readonly stdin: Uint8Array;
   /** The folder with the module and its dependencies. */

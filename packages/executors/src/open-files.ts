@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { limitIn } from './process-limits.js';
 
 /** Descriptors that the spawner needs per command, and for itself. */
 const [PER_RUN, OWN] = [3, 64];
@@ -9,10 +10,8 @@ export function openFilesLimit(
   pid: number | 'self',
 ): { readonly soft: number; readonly hard: string } | undefined {
   try {
-    const [, soft, hard] = /^Max open files +(\d+) +(\d+|unlimited)/m.exec(
-      readFileSync(`/proc/${pid}/limits`, 'latin1'),
-    )!;
-    return { soft: Number(soft), hard: hard! };
+    const { soft, hard } = limitIn(readFileSync(`/proc/${pid}/limits`, 'latin1'), 'Max open files')!;
+    return soft === 'unlimited' ? undefined : { soft: Number(soft), hard };
   } catch {
     return undefined;
   }
