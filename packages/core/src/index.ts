@@ -152,6 +152,7 @@ export * from './resources.js';
 export * from './rights.js';
 export * from './segment.js';
 export { shellWord } from './shell-word.js';
+export * from './slices.js';
 export * from './start-fault.js';
 export * from './states.js';
 export * from './sums.js';

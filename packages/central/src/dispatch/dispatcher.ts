@@ -10,6 +10,7 @@ import {
   type Millis,
   present,
   requiresOf,
+  slicesOf,
   type Timings,
   type UnmatchedKind,
   type UserGrants,
@@ -474,8 +475,7 @@ export class Dispatcher {
       this.#env.send(run.worker.address, { type: 'assign', owner: owner.address, ...of });
       at.push({ ...run.named!, worker: run.worker.address });
     }
-    for (let from = 0; from < at.length; from += LIMITS.tasksPerMessageMax) {
-      const part = at.slice(from, from + LIMITS.tasksPerMessageMax);
+    for (const part of slicesOf(at, LIMITS.tasksPerMessageMax))
       this.#env.send(owner.address, { type: 'placed', job: number, at: part });
     }
   }

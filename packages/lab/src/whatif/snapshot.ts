@@ -12,6 +12,7 @@ import {
   present,
   type Resources,
   type StageSpec,
+  slicesOf,
   sumOf,
   type TaskList,
 } from '@goshawk/core';
@@ -105,8 +106,7 @@ async function described(
   signal: AbortSignal,
 ): Promise<JobDetail[]> {
   const details: JobDetail[] = [];
-  for (let from = 0; from < jobs.length; from += ASKED_AT_ONCE) {
-    const some = jobs.slice(from, from + ASKED_AT_ONCE);
+  for (const some of slicesOf(jobs, ASKED_AT_ONCE)) {
     const answers = await Promise.all(
       some.map(({ id }) =>
         cluster

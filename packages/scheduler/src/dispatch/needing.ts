@@ -6,6 +6,7 @@ import {
   listAttributes,
   type Millis,
   NOBODY,
+  slicesOf,
   type TaskAttempt,
   type TaskIndex,
 } from '@goshawk/core';
@@ -214,13 +215,13 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
 function place(s: SchedulerState, job: Job, stage: Stage, tasks: readonly TaskAttempt[]): void {
   const { central } = s.cluster;
   if (central === NOBODY) return;
-  for (let from = 0; from < tasks.length; from += LIMITS.tasksPerMessageMax) {
+  for (const some of slicesOf(tasks, LIMITS.tasksPerMessageMax)) {
     s.env.send(central, {
       type: 'place',
       job: job.number,
       stage: stage.index,
       long: job.class === 'long',
-      tasks: tasks.slice(from, from + LIMITS.tasksPerMessageMax),
+      tasks: some,
       estimateMs: job.believedMs,
       demand: stage.spec.demand,
       requires: listAttributes(stage.spec.requires),

@@ -9,6 +9,7 @@ import {
   type Millis,
   NOBODY,
   type Predecessor,
+  slicesOf,
   tagOf,
 } from '@goshawk/core';
 import type { Routing } from '../dispatch/routing.js';
@@ -220,8 +221,8 @@ export class Predecessors implements JobListener {
 
   #ask({ address }: Owner, ids: readonly string[]): void {
     if (address === NOBODY) return;
-    for (let from = 0; from < ids.length; from += LIMITS.awaitedMax)
-      this.#s.env.send(address, { type: 'awaitJobs', ids: ids.slice(from, from + LIMITS.awaitedMax) });
+    for (const some of slicesOf(ids, LIMITS.awaitedMax))
+      this.#s.env.send(address, { type: 'awaitJobs', ids: some });
   }
 
   #awaitedOf(tag: string): string[] {
