@@ -3,6 +3,7 @@ import type { StageView } from '../contract.js';
 import { isDemanding } from '../free-workers.js';
 import { StageOrder } from '../stage-order.js';
 import type { Kind } from './kinds.js';
+import { mergedInOrder } from './merging.js';
 
 /** A user with waiting or running tasks. */
 export class UserLines {
@@ -279,25 +280,20 @@ export function firstOf(
   most: number,
   accepts: (needs: WaitingNeeds) => boolean,
 ): Contender[] {
-  const cursors = heads.map((each) => each[Symbol.iterator]());
-  const advance = (cursor: Iterator<Contender>): Contender | undefined => {
-    for (;;) {
-      const next = cursor.next();
-      if (next.done === true) return undefined;
-      if (accepts(next.value.needs)) return next.value;
-    }
-  };
-  const tops = cursors.map(advance);
   const first: Contender[] = [];
-  while (first.length < most) {
-    let least = -1;
-    for (let at = 0; at < tops.length; at++)
-      if (tops[at] !== undefined && (least < 0 || compare(tops[at]!, tops[least]!) < 0)) least = at;
-    if (least < 0) break;
-    first.push(tops[least]!);
-    tops[least] = advance(cursors[least]!);
+  const accepted = heads.map((each) => acceptedOf(each, accepts));
+  for (const contender of mergedInOrder(accepted, (one, other) => compare(one, other) < 0)) {
+    first.push(contender);
+    if (first.length === most) break;
   }
   return first.sort(compare);
+}
+
+function* acceptedOf(
+  contenders: Iterable<Contender>,
+  accepts: (needs: WaitingNeeds) => boolean,
+): Iterable<Contender> {
+  for (const contender of contenders) if (accepts(contender.needs)) yield contender;
 }
 
 function compare(one: Contender, other: Contender): number {

@@ -1,5 +1,6 @@
 import { IndexedHeap } from '@goshawk/core';
 import type { UserLines } from './line.js';
+import { mergedInOrder } from './merging.js';
 
 /** Users by share, those with the lowest first. Equal shares are in order of arrival. */
 export class UsersInOrder {
@@ -46,14 +47,9 @@ export function isServedBefore(one: UserLines, other: UserLines): boolean {
 
 /** Users of several orders, in order, each once. */
 export function* merged(orders: readonly UsersInOrder[]): Iterable<UserLines> {
-  const cursors = orders.map((order) => order[Symbol.iterator]());
-  const tops = cursors.map((cursor) => cursor.next());
-  for (;;) {
-    let first: UserLines | undefined;
-    for (const { value, done } of tops)
-      if (done !== true && (first === undefined || isServedBefore(value, first))) first = value;
-    if (first === undefined) return;
-    yield first;
-    for (const [at, { value }] of tops.entries()) if (value === first) tops[at] = cursors[at]!.next();
+  let before: UserLines | undefined;
+  for (const user of mergedInOrder(orders, isServedBefore)) {
+    if (user !== before) yield user;
+    before = user;
   }
 }
