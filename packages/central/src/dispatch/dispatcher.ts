@@ -83,7 +83,7 @@ export class Dispatcher {
     this.#policy = policy;
     this.#lostAfterMs = 2 * retryMs;
     const inFlightMs = { started: this.#lostAfterMs, queued: leaseMs };
-    this.#reports = new Reports(env, this.books, inFlightMs, (run, how, now) => this.#end(run, how, now));
+    this.#reports = new Reports(env, this.books, inFlightMs);
     this.#line = new WaitingLine(this.books, policy);
     this.#host = host;
   }
@@ -436,7 +436,7 @@ export class Dispatcher {
   }
 
   #end(run: BookedRun, how: RunEnd, now: Millis): void {
-    this.books.end(run, run.isPreempted && how === 'done' ? 'preempted' : how, now);
+    this.books.end(run, how, now);
     this.#isDue = true;
   }
 

@@ -1,5 +1,5 @@
 import { type Environment, GPU, type MessageOf, type Millis, SLOT, unitsFree } from '@goshawk/core';
-import type { BookedRun, BookedWorker, ClusterBooks, RunEnd } from '@goshawk/policies';
+import type { BookedRun, BookedWorker, ClusterBooks } from '@goshawk/policies';
 
 type HeldRun = MessageOf<'register'>['runs'][number];
 
@@ -13,18 +13,15 @@ export class Reports {
   readonly #books: ClusterBooks;
   /** How long a match may be in flight to its worker, in ms: one that starts at once, and one that queues. 0: forever. */
   readonly #inFlightMs: { readonly started: Millis; readonly queued: Millis };
-  readonly #end: (run: BookedRun, how: RunEnd, now: Millis) => void;
 
   constructor(
     env: Pick<Environment, 'send'>,
     books: ClusterBooks,
     inFlightMs: { readonly started: Millis; readonly queued: Millis },
-    end: (run: BookedRun, how: RunEnd, now: Millis) => void,
   ) {
     this.#env = env;
     this.#books = books;
     this.#inFlightMs = inFlightMs;
-    this.#end = end;
   }
 
   /** Adds the runs and queued tasks that a registering worker reports and another central may have sent. */
@@ -68,7 +65,7 @@ export class Reports {
       }
       const isReported = runs.includes(run.match);
       if (isReported) this.#books.confirm(run);
-      else if (run.isConfirmed || heard.includes(run.match)) this.#end(run, 'done', now);
+      else if (run.isConfirmed || heard.includes(run.match)) this.#books.end(run, 'done', now);
       else {
         noteInFlight(run);
         this.#checkMatch(run, now);

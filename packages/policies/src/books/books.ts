@@ -530,10 +530,11 @@ export class ClusterBooks implements ClusterView {
 
   /**
    * Ends a run and frees its resources. The slot time counts for the job; a declined task had none, and waits again
-   * once its owner reports it.
+   * once its owner reports it. A run that was to be preempted counts as preempted when it is done.
    */
   end(run: BookedRun, how: RunEnd, now: Millis): void {
     const { stage, worker } = run;
+    const how = reported === 'done' && run.isPreempted ? 'preempted' : reported;
     if (!worker.removeRun(run)) return;
     stage.job.removeRun(run);
     stage.running--;
