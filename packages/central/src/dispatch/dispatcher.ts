@@ -121,7 +121,7 @@ export class Dispatcher {
   /** Waiting tasks that central places. */
   get pendingTasks(): number {
     let pending = 0;
-    for (const stage of this.#waitingStages()) pending += stage.named;
+    for (const stage of waitingStages(this.books)) pending += stage.named;
     return pending;
   }
 
@@ -129,7 +129,7 @@ export class Dispatcher {
   get unmatched(): Readonly<Partial<Record<UnmatchedKind, number>>> {
     const line = this.#policy.line?.(0);
     const counts: Partial<Record<UnmatchedKind, number>> = {};
-    for (const stage of this.#waitingStages()) {
+    for (const stage of waitingStages(this.books)) {
       if (stage.named > 0) continue;
       const kind = line?.kindOf(stage) ?? 'planned';
       counts[kind] = (counts[kind] ?? 0) + stage.waiting;
@@ -396,8 +396,7 @@ export class Dispatcher {
 
   /** Stages that could start but that the policy has left waiting; for checks. */
   startable(now: Millis): StageView[] {
-    const waiting = [...this.books.jobs].flatMap(waitingStages);
-    return startable(waiting, this.#policy, this.books, now);
+    return startable([...waitingStages(this.books)], this.#policy, this.books, now);
   }
 
   /** Returns actual and fair shares. */
@@ -477,7 +476,6 @@ export class Dispatcher {
     }
     for (const part of slicesOf(at, LIMITS.tasksPerMessageMax))
       this.#env.send(owner.address, { type: 'placed', job: number, at: part });
-    }
   }
 
   #match({ job, index }: BookedStage, runs: readonly BookedRun[]): void {
@@ -531,10 +529,5 @@ export class Dispatcher {
   #matchesInFlight({ matches, waitsSince }: BookedStage, heard: number, now: Millis): number {
     const mayBe = this.#lostAfterMs === 0 || now - waitsSince < this.#lostAfterMs;
     return mayBe ? Math.max(0, matches - heard) : 0;
-  }
-
-  *#waitingStages(): Iterable<BookedStage> {
-    for (const job of this.books.everyJob())
-      for (const stage of job.allStages) if (stage.waiting > 0) yield stage;
   }
 }

@@ -47,9 +47,8 @@ export class WaitingLine {
   look(now: Millis): void {
     if (this.#books.waitingTasks === 0) this.#lookedAt = now;
     if (this.#books.waitingTasks === 0 || ++this.#steps < 0) return;
-    const jobs = [...this.#books.jobs];
-    this.#steps -= LOOK_STEPS + STEPS_PER_JOB * jobs.length;
-    const stages = jobs.flatMap(waitingStages);
+    this.#steps -= LOOK_STEPS + STEPS_PER_JOB * this.#books.jobCount;
+    const stages = [...waitingStages(this.#books)];
     const stage = stages[this.#looks++ % stages.length]!;
     const line = this.#policy.line?.(now);
     const basis = basisOf(stage, this.#placeOf(stage, line, now), this.#limits(line));
@@ -125,8 +124,9 @@ export class WaitingLine {
   }
 }
 
-export function waitingStages(job: BookedJob): BookedStage[] {
-  return [...job.allStages].filter((stage) => stage.waiting > 0);
+/** Stages with waiting tasks. The books must not change meanwhile. */
+export function* waitingStages(books: ClusterBooks): Iterable<BookedStage> {
+  for (const job of books.everyJob()) for (const stage of job.allStages) if (stage.waiting > 0) yield stage;
 }
 
 /** Position of a stage in the order. */

@@ -73,7 +73,7 @@ export class ClusterBooks implements ClusterView {
   }
 
   get jobs(): Iterable<BookedJob> {
-    return [...this.#ownersWithJobs].flatMap(({ jobs }) => [...jobs.values()]);
+    return [...this.everyJob()];
   }
 
   /** All jobs without a copy of the list, for readers: the books must not change meanwhile. */
@@ -532,7 +532,7 @@ export class ClusterBooks implements ClusterView {
    * Ends a run and frees its resources. The slot time counts for the job; a declined task had none, and waits again
    * once its owner reports it. A run that was to be preempted counts as preempted when it is done.
    */
-  end(run: BookedRun, how: RunEnd, now: Millis): void {
+  end(run: BookedRun, reported: RunEnd, now: Millis): void {
     const { stage, worker } = run;
     const how = reported === 'done' && run.isPreempted ? 'preempted' : reported;
     if (!worker.removeRun(run)) return;
