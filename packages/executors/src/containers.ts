@@ -54,7 +54,7 @@ export class Containers {
   readonly #account: string;
   readonly #pulls = new Map<string, Promise<FailedOutcome | undefined>>();
 
-  /** Which of the two it is. */
+  /** The container engine that it uses. */
   readonly engine: 'docker' | 'podman';
 
   private constructor(engine: Containers['engine'], program: string, isRootless: boolean) {

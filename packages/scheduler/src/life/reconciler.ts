@@ -39,8 +39,8 @@ export class Reconciler {
   /** Earlier incarnations, as known to workers. */
   readonly #previousIncarnations: readonly Address[];
   /** Workers asked since the start, and those of them that have not answered yet. */
-  readonly #known = new Set<Address>();
-  readonly #unheard = new Set<Address>();
+  readonly #asked = new Set<Address>();
+  readonly #unconfirmed = new Set<Address>();
   /** When the first workers were asked; undefined: not yet. */
   #since: Millis | undefined;
   #hasRecovered = false;
@@ -72,21 +72,21 @@ export class Reconciler {
 
   /** Whether the worker has not answered since the start; its reports may have overtaken the answer. */
   awaits(worker: Address): boolean {
-    return this.#unheard.has(worker);
+    return this.#unconfirmed.has(worker);
   }
 
   /** Workers have joined, or returned after they were considered lost. */
   joined(workers: readonly Member[], now: Millis): void {
     if (this.#previousIncarnations.length > 0) {
       for (const { address } of workers) {
-        if (this.#known.has(address)) continue;
-        this.#known.add(address);
-        this.#unheard.add(address);
-        this.#askUnheard(address);
+        if (this.#asked.has(address)) continue;
+        this.#asked.add(address);
+        this.#unconfirmed.add(address);
+        this.#ask(address);
       }
       if (workers.length > 0) this.#since ??= now;
       this.#endIfAllHaveAnswered(now);
-      if (this.#unheard.size > 0) this.#s.sweepTimer.arm(now);
+      if (this.#unconfirmed.size > 0) this.#s.sweepTimer.arm(now);
     }
     if (this.#killing.repeatAbandoned(workers.map(({ address }) => address))) this.#s.sweepTimer.arm(now);
   }
@@ -104,7 +104,7 @@ export class Reconciler {
    */
   sweep(lateMs: Millis, now: Millis): boolean {
     const { leaseMs, retryMs } = this.#s.cluster.timings;
-    for (const worker of this.#unheard) this.#askUnheard(worker);
+    for (const worker of this.#unconfirmed) this.#ask(worker);
     if (this.#since !== undefined) {
       // A process that was suspended, or too busy to read answers, must not consider workers silent.
       this.#since += Math.max(0, lateMs);
@@ -113,10 +113,10 @@ export class Reconciler {
     const pauseMs = AUDIT_RETRIES * retryMs;
     const isDue = now - this.#auditedAt >= pauseMs;
     const areRunning = isDue ? this.#audit(now - pauseMs, now) : this.#running().length > 0;
-    return areRunning || this.#unheard.size > 0;
+    return areRunning || this.#unconfirmed.size > 0;
   }
 
-  #askUnheard(worker: Address): void {
+  #ask(worker: Address): void {
     const previousIncarnations = this.#previousIncarnations;
     this.#s.env.send(worker, { type: 'resume', previousIncarnations, audit: 0 });
   }
@@ -161,7 +161,7 @@ export class Reconciler {
           this.#killing.abandonUnrecorded(from, job, held, now);
         env.send(from, { type: 'cancelTask', job: number, task, attempt });
       }
-      this.#unheard.delete(from);
+      this.#unconfirmed.delete(from);
       this.#endIfAllHaveAnswered(now);
     }
     this.#s.sweepTimer.arm(now);
@@ -205,7 +205,7 @@ export class Reconciler {
   }
 
   #endIfAllHaveAnswered(now: Millis): void {
-    if (this.#since !== undefined && this.#unheard.size === 0) this.#start(now);
+    if (this.#since !== undefined && this.#unconfirmed.size === 0) this.#start(now);
   }
 
   /** All workers have answered or had time to: tasks of old jobs that no worker holds may start. */
@@ -240,7 +240,7 @@ export class Reconciler {
   lost(workers: ReadonlySet<Address>, silentMs: ReadonlyMap<Address, Millis>, now: Millis): void {
     this.#endTasksOf(workers, silentMs, now);
     for (const worker of workers)
-      for (const set of [this.#unheard, this.#known, this.#audited]) set.delete(worker);
+      for (const set of [this.#unconfirmed, this.#asked, this.#audited]) set.delete(worker);
     this.#endIfAllHaveAnswered(now);
   }
 
