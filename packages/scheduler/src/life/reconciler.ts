@@ -112,7 +112,7 @@ export class Reconciler {
     }
     const pauseMs = AUDIT_RETRIES * retryMs;
     const isDue = now - this.#auditedAt >= pauseMs;
-    const areRunning = isDue ? this.#audit(now - pauseMs, now) : this.#running().length > 0;
+    const areRunning = isDue ? this.#audit(now - pauseMs, now) : this.#areRunning;
     return areRunning || this.#unconfirmed.size > 0;
   }
 
@@ -123,15 +123,16 @@ export class Reconciler {
 
   /** Asks the workers of tasks that started before this time. @returns whether any task counts as running */
   #audit(startedBefore: Millis, now: Millis): boolean {
-    const running = this.#running();
-    if (running.length === 0) return false;
+    if (!this.#areRunning) return false;
     this.#auditedAt = now;
     this.#startedBefore = startedBefore;
     this.#round++;
     this.#audited.clear();
-    for (const { tasks } of running)
-      for (const task of tasks.in(TaskState.running))
-        if (tasks.startedAtOf(task) <= startedBefore) this.#audited.add(tasks.workerOf(task));
+    for (const job of this.#s.jobs.active()) {
+      if (job.runningCount === 0) continue;
+      for (const task of job.tasks.in(TaskState.running))
+        if (this.#shouldHold(job, task)) this.#audited.add(job.tasks.workerOf(task));
+    }
     const previousIncarnations = this.#previousIncarnations;
     // Sent after delayed messages, which may include the tasks in question.
     for (const worker of this.#audited)
@@ -139,8 +140,10 @@ export class Reconciler {
     return true;
   }
 
-  #running(): Job[] {
-    return [...this.#s.jobs.active()].filter(({ runningCount }) => runningCount > 0);
+  /** Whether any task counts as running. */
+  get #areRunning(): boolean {
+    for (const { runningCount } of this.#s.jobs.active()) if (runningCount > 0) return true;
+    return false;
   }
 
   // ---- answers
