@@ -16,10 +16,8 @@ export function register(w: WorkerState, now: Millis, isRepeated = false): void 
   if (!isRepeated || runs.length > 0 || !w.env.holdsBack?.(w.central)) {
     const { name, slots, capacity, http, attributes = NO_ATTRIBUTES, places } = w.config;
     const drainDeadlineMs = w.drainDeadline === undefined ? undefined : Math.max(0, w.drainDeadline - now);
-    const state = {
-      ...{ draining: w.isDraining, http, runs, attributes },
-      ...present({ places, drainDeadlineMs }),
-    };
+    const known = present({ places, drainDeadlineMs });
+    const state = { draining: w.isDraining, http, runs, attributes, ...known };
     w.env.send(w.central, { type: 'register', name, slots, capacity, ...state } as MessageOf<'register'>);
   }
   beatAgain(w, now);
