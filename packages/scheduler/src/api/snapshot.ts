@@ -2,13 +2,12 @@ import {
   type ByClass,
   byClass,
   type Millis,
-  NO_RESOURCES,
   OWNER_REASONS,
   type Scope,
   type StageSpec,
   type WaitingReason,
 } from '@goshawk/core';
-import { isDrained, type TaskNeeds } from '../cluster/able-workers.js';
+import { isDrained, isPlain, type TaskNeeds } from '../cluster/able-workers.js';
 import { whyUnmet } from '../cluster/admission.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { Batch } from '../job/batch.js';
@@ -37,7 +36,6 @@ export interface Circumstances {
 
 export function circumstancesOf(cluster: Cluster, now: Millis): Circumstances {
   const { members } = cluster;
-  const isPlain = ({ demand, requires }: TaskNeeds) => demand === NO_RESOURCES && requires === undefined;
   const mayBeGang = !cluster.isReady || cluster.policy.preset.gangs;
   // Most tasks have no needs, and a query may be about a hundred thousand of them.
   const plainDrained = new Answers<boolean>();

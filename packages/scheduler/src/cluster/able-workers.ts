@@ -40,6 +40,11 @@ interface KnownWorkers {
   reachOf(scope: Scope): Scope;
 }
 
+/** Whether nothing is requested, as for most tasks. */
+export function isPlain({ demand, requires }: TaskNeeds): boolean {
+  return demand === NO_RESOURCES && requires === undefined;
+}
+
 /** Whether the worker, if empty, could run such a task. */
 export function couldRun(member: Member, needs: TaskNeeds): boolean {
   return fits(needs.demand, member.capacity) && hasRequired(member, needs);

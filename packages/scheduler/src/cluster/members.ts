@@ -13,7 +13,7 @@ import {
   type Scope,
   setLatest,
 } from '@goshawk/core';
-import { couldRun, hasRequired, isIn, type TaskNeeds } from './able-workers.js';
+import { couldRun, hasRequired, isIn, isPlain, type TaskNeeds } from './able-workers.js';
 
 /**
  * The workers as reported by central, and random draws among them. A worker with several slots appears once per slot,
@@ -277,8 +277,7 @@ export class Members {
   }
 
   #fitting(places: Int32Array, needs: TaskNeeds): Int32Array {
-    const isPlain = needs.demand === NO_RESOURCES && needs.requires === undefined;
-    if (isPlain && this.#allFitPlainTasks) return places;
+    if (isPlain(needs) && this.#allFitPlainTasks) return places;
     return places.filter((address) => couldRun(this.get(address as Address)!, needs));
   }
 }
