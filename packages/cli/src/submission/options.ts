@@ -124,7 +124,7 @@ const JOB = {
     type: 'text',
     value: 'NAME',
     rare: true,
-    describe: 'user to whom the job belongs (default: the current user)',
+    describe: 'user that the job belongs to (default: the current user)',
   },
   estimate: { type: 'duration', flagOnly: true, describe: 'expected mean run time of a task: 2s' },
   key: {

@@ -136,7 +136,7 @@ const jobSpecSchema = z.lazy(() =>
       name: name()
         .default('job')
         .describe('name of the job in lists; estimators treat jobs with the same name as similar'),
-      user: name().optional().describe('user to whom the job belongs; by default the user who submits it'),
+      user: name().optional().describe('user that the job belongs to; by default the user who submits it'),
       logicalName: name()
         .optional()
         .describe(
