@@ -41,8 +41,8 @@ export interface Drawable {
   readonly series: readonly ChartSeries[];
 }
 
-/** Number of points of a line with a tooltip: the more lines, the fewer, so that pages of many policies stay small. */
-const toldOf = (lines: number): number => Math.max(1, Math.floor(36 / lines) - 4);
+/** Maximum number of tooltips of a line: the more lines, the fewer, so that pages of many policies stay small. */
+const tooltipsMax = (lines: number): number => Math.max(1, Math.floor(36 / lines) - 4);
 const TARGET_RADIUS = 6;
 
 /**
@@ -55,9 +55,9 @@ export function draw({ option, series }: Drawable, { width, height }: Size, id: 
   try {
     instance.setOption({ animation: false, textStyle: { fontFamily: 'inherit' }, ...option });
     const targets = series.flatMap(({ points }, seriesIndex) =>
-      told(points, toldOf(series.length)).map(({ text, at }) => {
+      pointsWithTooltip(points, tooltipsMax(series.length)).map(({ text, at }) => {
         const [x, y] = instance.convertToPixel({ seriesIndex }, [...at!]) as [number, number];
-        return `<circle cx="${rounded(x)}" cy="${rounded(y)}" r="${TARGET_RADIUS}">${titleOf(text)}</circle>`;
+        return `<circle cx="${Math.round(x)}" cy="${Math.round(y)}" r="${TARGET_RADIUS}">${titleOf(text)}</circle>`;
       }),
     );
     const chart = inlined(withTitles(instance.renderToSVGString(), series), id);
@@ -70,7 +70,7 @@ export function draw({ option, series }: Drawable, { width, height }: Size, id: 
 }
 
 /** Points with coordinates, spread evenly if there are many. */
-function told(points: readonly ChartPoint[], max: number): readonly ChartPoint[] {
+function pointsWithTooltip(points: readonly ChartPoint[], max: number): readonly ChartPoint[] {
   const placed = points.filter(({ at }) => at !== undefined);
   if (placed.length <= max) return placed;
   const last = placed.length - 1;
@@ -78,10 +78,6 @@ function told(points: readonly ChartPoint[], max: number): readonly ChartPoint[]
     { length: max },
     (_, index) => placed[Math.round((index * last) / Math.max(1, max - 1))]!,
   );
-}
-
-function rounded(pixels: number): number {
-  return Math.round(pixels);
 }
 
 function titleOf(text: string): string {

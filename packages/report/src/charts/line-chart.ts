@@ -48,7 +48,7 @@ export function lineChart(spec: {
       const left = x.place(at);
       return left === null ? [] : [[left, value === null ? null : y.place(value)]];
     });
-  const told = (name: string, [at, value]: GappedPoint): ChartPoint => {
+  const chartPoint = (name: string, [at, value]: GappedPoint): ChartPoint => {
     const [left, height] = [x.place(at), value === null ? null : y.place(value)];
     const isDrawn = left !== null && height !== null;
     const text = isDrawn ? `${name}: ${y.format(height)} at ${x.format(left)}` : name;
@@ -61,7 +61,10 @@ export function lineChart(spec: {
       look,
       kind: drawn === 'points' ? 'points' : 'line',
     })),
-    series: lines.map(({ name, points: all }) => ({ name, points: all.map((point) => told(name, point)) })),
+    series: lines.map(({ name, points: all }) => ({
+      name,
+      points: all.map((point) => chartPoint(name, point)),
+    })),
     option: {
       grid: marginsFor(y),
       xAxis: xAxis(x, false),
