@@ -11,7 +11,7 @@ export { DeadlineTally } from './deadlines.js';
 export { type Distribution, meanOfPresent, percentileOfSorted, pooled, summarise } from './distribution.js';
 export { renderDocument } from './html/document.js';
 export { figure, percentileTable, section, table } from './html/elements.js';
-export { renderHtml, renderReport } from './html/page.js';
+export { renderReport } from './html/page.js';
 export type { JobTimes } from './intervals.js';
 export { formatJobRecords, type JobRecord } from './job-record.js';
 export type { CounterReading, JobResult, MessageTimes } from './job-result.js';

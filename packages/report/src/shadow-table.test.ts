@@ -2,7 +2,7 @@ import type { EstimatorScore } from '@goshawk/predictor';
 import { expect, test } from 'vitest';
 import { buildComparison } from './compare.js';
 import type { Comparison } from './comparison.js';
-import { renderHtml } from './html/page.js';
+import { renderReport } from './html/page.js';
 import { sampleRun } from './sample-runs.fixture.js';
 import { renderShadow } from './shadow-table.js';
 
@@ -48,7 +48,7 @@ test('unknown values are dashes', () => {
 
 test('a page shows the scores, too; both are empty without shadow estimators', () => {
   const meta = { command: 'goshawk', generator: 'goshawk 0' };
-  expect(renderHtml(comparisonWith([score('pilot', 4)]), [], meta)).toContain('Estimators in shadow');
-  expect(renderHtml(comparisonWith(), [], meta)).not.toContain('Estimators in shadow');
+  expect(renderReport(comparisonWith([score('pilot', 4)]), [], meta).page).toContain('Estimators in shadow');
+  expect(renderReport(comparisonWith(), [], meta).page).not.toContain('Estimators in shadow');
   expect(renderShadow(comparisonWith())).toBe('');
 });

@@ -3,7 +3,7 @@ import type { Comparison } from '../comparison.js';
 import { ComparisonError } from '../errors.js';
 import { buildRun, job, measurements, sample } from '../sample-runs.fixture.js';
 import { buildSeries, countedSeries } from '../series.js';
-import { renderHtml, renderReport } from './page.js';
+import { renderReport } from './page.js';
 
 const META = {
   command: 'goshawk replay google-like:jobs=120 --seed 1 --report out.html',
@@ -19,12 +19,14 @@ const SEVEN = {
   'no-stealing': 4,
 };
 
+const renderPage = (...args: Parameters<typeof renderReport>) => renderReport(...args).page;
+
 const all = (page: string, pattern: RegExp) =>
   [...page.matchAll(pattern)].map((match) => match[1] ?? match[0]);
 
 describe('the page of a comparison', () => {
   const { comparison, series } = sample();
-  const page = renderHtml(comparison, series, META);
+  const page = renderPage(comparison, series, META);
 
   test('is self-contained: no scripts, no links, no addresses', () => {
     expect(page).not.toMatch(/<script|<link|<img|<iframe|@import|https?:|javascript:| on\w+=|url\((?!#)/i);
@@ -79,7 +81,7 @@ describe('the page of a comparison', () => {
   });
 
   test('is the same for the same input, even after other pages', () => {
-    expect(renderHtml(comparison, series, META)).toBe(page);
+    expect(renderPage(comparison, series, META)).toBe(page);
   });
 
   test('is well-formed', () => {
@@ -94,7 +96,7 @@ describe('the page of a comparison', () => {
 describe('contents of a page', () => {
   test('has tables and charts without series if only the JSON is given', () => {
     const { comparison } = sample();
-    const page = renderHtml(JSON.parse(JSON.stringify(comparison)) as Comparison, [], META);
+    const page = renderPage(JSON.parse(JSON.stringify(comparison)) as Comparison, [], META);
     expect(all(page, /<h2>(.*?)<\/h2>/g)).toEqual([
       'Run times',
       'Where a job’s time goes',
@@ -106,18 +108,18 @@ describe('contents of a page', () => {
 
   test("shows the workers' queues if they were read, and active jobs otherwise", () => {
     const { comparison, series } = sample({ hawk: 1 });
-    const page = renderHtml(comparison, series, META);
+    const page = renderPage(comparison, series, META);
     expect(page).toContain('Entries in worker queues');
     expect(page).not.toContain('Active jobs');
     const unread = comparison.runs.map((run) => ({ ...run, series: { ...run.series, counted: null } }));
-    const without = renderHtml({ ...comparison, runs: unread }, series, META);
+    const without = renderPage({ ...comparison, runs: unread }, series, META);
     expect(without).toContain('Active jobs');
     expect(without).not.toContain('Steals that succeeded');
   });
 
   test('several baselines have a legend and a separate title', () => {
     const { comparison, series } = sample(SEVEN, [1, 2]);
-    const page = renderHtml(comparison, series, META);
+    const page = renderPage(comparison, series, META);
     expect(page).toContain('<h1>hawk against 6 other policies</h1>');
     expect(page).toContain('hawk against the others, by percentile');
     expect(page).toContain('numbers are means over 2 seeds');
@@ -126,7 +128,7 @@ describe('contents of a page', () => {
 
   test('a single policy is shown without ratios', () => {
     const { comparison, series } = sample({ hawk: 1 });
-    const page = renderHtml(comparison, series, META);
+    const page = renderPage(comparison, series, META);
     expect(page).toContain('<h1>hawk</h1>');
     expect(page).not.toContain('by percentile');
   });
@@ -135,7 +137,7 @@ describe('contents of a page', () => {
     const { comparison, series } = sample({ hawk: 1 });
     const timeParts = { short: { queueing: 1, binding: 0.25, running: 2 }, long: null };
     const runs = comparison.runs.map((run) => ({ ...run, timeParts }));
-    expect(renderHtml({ ...comparison, runs }, series, META)).toContain(
+    expect(renderPage({ ...comparison, runs }, series, META)).toContain(
       'queueing 1.00 s, binding 250 ms, running 2.00 s',
     );
   });
@@ -157,14 +159,14 @@ describe('contents of a page', () => {
     const { run } = buildRun(
       measurements([job({ id: 'a' }), job({ id: 'b', outcome: 'failed' })], { predictor }),
     );
-    const page = renderHtml({ ...comparison, runs: [run] }, [], META);
+    const page = renderPage({ ...comparison, runs: [run] }, [], META);
     expect(page).toMatch(/hawk: 1(\.00)? of 2 jobs failed/);
     expect(page).toContain('<td>21</td><td>12.3%</td><td>4.5%</td><td>67.8%</td><td>–</td>');
   });
 
   test('a series of a policy outside the comparison is an error', () => {
     const { comparison, series } = sample();
-    expect(() => renderHtml(comparison, [{ ...series[0]!, policy: 'eagle' }], META)).toThrow(ComparisonError);
+    expect(() => renderPage(comparison, [{ ...series[0]!, policy: 'eagle' }], META)).toThrow(ComparisonError);
   });
 });
 
@@ -175,7 +177,7 @@ describe('unusual numbers', () => {
     const { run, series } = buildRun(measurements(jobs, { snapshotIntervalSeconds: 1e7 }));
     const twin = { ...run, policy: 'sparrow' };
     const runs = [run, twin];
-    return renderHtml({ ...comparison, runs }, [series, { ...series, policy: 'sparrow' }], META);
+    return renderPage({ ...comparison, runs }, [series, { ...series, policy: 'sparrow' }], META);
   };
 
   test.each([
@@ -193,7 +195,7 @@ describe('unusual numbers', () => {
 test('names from outside are escaped everywhere', () => {
   const hostile = `</title><script>alert("1")</script><img src=x onerror='alert(2)'>{a|b}&`;
   const { comparison, series } = sample({ [hostile]: 1, [`${hostile}2`]: 3 });
-  const page = renderHtml(
+  const page = renderPage(
     {
       ...comparison,
       workload: { ...comparison.workload, name: hostile, sha256: hostile },
@@ -253,5 +255,5 @@ test('a page of half a million jobs under seven policies is smaller than 400 kB'
     longRuntimes: runtimes,
   }));
   const runs = comparison.runs.map((run) => ({ ...run, series: overTime }));
-  expect(Buffer.byteLength(renderHtml({ ...comparison, runs }, large, META))).toBeLessThan(400_000);
+  expect(Buffer.byteLength(renderPage({ ...comparison, runs }, large, META))).toBeLessThan(400_000);
 });

@@ -16,6 +16,12 @@ import { timelineSection } from './timelines.js';
 
 const NAMED_IN_TITLE_MAX = 3;
 
+/** The page of a comparison, and its charts as separate files. */
+export interface Report {
+  readonly page: string;
+  readonly charts: readonly SavedChart[];
+}
+
 /**
  * Renders a comparison as one HTML file without scripts and network access: tables, charts, and the
  * information to reproduce it. The same input gives the same bytes. Charts without data in `series` are
@@ -23,17 +29,6 @@ const NAMED_IN_TITLE_MAX = 3;
  *
  * @throws ComparisonError if a series belongs to a policy that the comparison lacks.
  */
-export function renderHtml(comparison: Comparison, series: readonly RunSeries[], meta: PageMeta): string {
-  return renderReport(comparison, series, meta).page;
-}
-
-/** The page of a comparison, and its charts as separate files. */
-export interface Report {
-  readonly page: string;
-  readonly charts: readonly SavedChart[];
-}
-
-/** Renders as `renderHtml`, with the charts of the page. @throws ComparisonError as `renderHtml` */
 export function renderReport(comparison: Comparison, series: readonly RunSeries[], meta: PageMeta): Report {
   const policies = viewPolicies(comparison, series);
   const title = titleOf(policies);
