@@ -1,3 +1,4 @@
+import { InputError } from '@goshawk/core';
 import type { Context } from './context.js';
 import type { OptionSpec, OptionSpecs, Origin, Resolved } from './options.js';
 
@@ -54,6 +55,16 @@ export function defineCommand<const S extends Record<string, OptionSpec>>(
     wordsMin: takesNone || words.startsWith('[') ? 0 : 1,
     wordsMax: takesNone ? 0 : takesMany ? Number.POSITIVE_INFINITY : words.split(' ').length,
   };
+}
+
+/** @throws InputError if a command has more words than this */
+export function refuseSurplusWords(name: string, words: readonly string[], wordsMax: number): void {
+  if (words.length <= wordsMax) return;
+  throw new InputError(
+    'usage',
+    `${name}: "${words[wordsMax]}" is not expected`,
+    `see \`goshawk ${name} --help\``,
+  );
 }
 
 /** Returns the JSON metadata of a complete list. */

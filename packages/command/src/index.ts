@@ -7,6 +7,7 @@ export {
   FROM,
   type Positionals,
   partOf,
+  refuseSurplusWords,
   wholeList,
 } from './command.js';
 export { type Context, GLOBAL_OPTIONS, type OutputStream, writeAll } from './context.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Context, defineCommand } from '@goshawk/command';
+import { type Context, defineCommand, refuseSurplusWords } from '@goshawk/command';
 import {
   InputError,
   LIMITS,
@@ -14,15 +14,7 @@ import {
 } from '@goshawk/core';
 import type { ClusterKeys, KeyFile, RotationStep } from '@goshawk/transport';
 import { expandNames } from '../expand-names.js';
-import {
-  admitted,
-  afterChange,
-  keysFolder,
-  readFolder,
-  refuseWordsFrom,
-  revokeKey,
-  writeFolder,
-} from './keys-folder.js';
+import { admitted, afterChange, keysFolder, readFolder, revokeKey, writeFolder } from './keys-folder.js';
 
 const TOKEN_BYTES = 32;
 /** Default rights of a client's key. */
@@ -101,7 +93,8 @@ export const keygenCommand = defineCommand({
     const individual = await individualOf(words, options);
     const isInWords = individual !== undefined && options.client === undefined;
     const place = isInWords ? 2 : 0;
-    refuseWordsFrom('keygen', words, place + 1);
+    // A misspelled role would otherwise become the folder.
+    refuseSurplusWords('keygen', words, place + 1);
     const folder = keysFolder(context, words[place]);
     const { rotate, ifMissing, revoke, rights, names, expires } = options;
     const wishes = [rotate, ifMissing, individual !== undefined, revoke !== undefined];

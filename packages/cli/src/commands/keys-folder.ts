@@ -48,14 +48,6 @@ export async function writeFolder(
   }
 }
 
-/** Refuses a misspelled role, whose name would otherwise become the folder. @throws InputError */
-export function refuseWordsFrom(command: string, words: readonly string[], from: number): void {
-  const surplus = words[from];
-  if (surplus === undefined) return;
-  const line = `${command}: ${JSON.stringify(surplus)} is not expected`;
-  throw new InputError('usage', line, `see \`goshawk ${command} --help\``);
-}
-
 /** Tells what remains to be done after the files of a folder have changed. */
 export function afterChange(folder: string): string {
   return `processes reload changed files of ${folder} within 2 s; copy them to those that read copies, central and schedulers first`;

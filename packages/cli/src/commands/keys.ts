@@ -1,7 +1,14 @@
-import { type Column, defineCommand, painter, renderTable, wholeList } from '@goshawk/command';
+import {
+  type Column,
+  defineCommand,
+  painter,
+  refuseSurplusWords,
+  renderTable,
+  wholeList,
+} from '@goshawk/command';
 import { InputError, RIGHTS, ROLES } from '@goshawk/core';
 import type { ClusterKeys } from '@goshawk/transport';
-import { admitted, afterChange, keysFolder, readFolder, refuseWordsFrom, revokeKey } from './keys-folder.js';
+import { admitted, afterChange, keysFolder, readFolder, revokeKey } from './keys-folder.js';
 
 const COLUMNS: readonly Column[] = [
   { title: 'key' },
@@ -22,7 +29,7 @@ export const keysCommand = defineCommand({
   options: {},
   async run(context, _options, { words }) {
     if (words[0] !== 'revoke') {
-      refuseWordsFrom('keys', words, 1);
+      refuseSurplusWords('keys', words, 1);
       const { keys } = await readFolder(keysFolder(context, words[0]));
       const shown = listed(keys);
       if (context.global.json)

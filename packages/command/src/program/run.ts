@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty';
 import { InputError } from '@goshawk/core';
 import type { Command, Positionals } from '../command.js';
-import { ExitCode } from '../command.js';
+import { ExitCode, refuseSurplusWords } from '../command.js';
 import {
   type Context,
   GLOBAL_OPTIONS,
@@ -196,13 +196,7 @@ function checkWords(command: Command, words: readonly string[]): void {
   if (words.length < wordsMin) {
     throw new InputError('usage', `${name} needs ${command.words}`, `see \`goshawk ${name} --help\``);
   }
-  if (words.length > wordsMax) {
-    throw new InputError(
-      'usage',
-      `${name}: "${words[wordsMax]}" is not expected`,
-      `see \`goshawk ${name} --help\``,
-    );
-  }
+  refuseSurplusWords(name, words, wordsMax);
 }
 
 function causesOf(error: unknown): string {
