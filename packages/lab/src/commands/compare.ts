@@ -31,7 +31,7 @@ export const compareCommand = defineCommand({
   ],
   options: OPTIONS,
   async run(context, options, { words }) {
-    checkOutput(context, options);
+    await checkOutput(context, options);
     const { report } = await outputFiles(context.cwd, words[0]!, options, ['report']);
     const names = words.map((file) => basename(file, '.json'));
     const named = await Promise.all(

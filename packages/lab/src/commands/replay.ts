@@ -29,7 +29,7 @@ export const replayCommand = defineCommand({
     if (cluster !== undefined) checkFlagsFor(cluster, options, origins);
     const spec = words[0]!;
     checkOptions(options);
-    checkOutput(context, options);
+    await checkOutput(context, options);
     const written = ['report', 'saveResults', 'saveJobs'] as const;
     const { report, saveResults: results } = await outputFiles(context.cwd, spec, options, written);
     const replayed =

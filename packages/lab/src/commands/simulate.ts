@@ -44,7 +44,7 @@ export const simulateCommand = defineCommand({
     const workload = words[0]!;
     const options = withClusterOf(workload, given);
     checkOptions(options);
-    checkOutput(context, options);
+    await checkOutput(context, options);
     // This import loads the simulator, which would delay other commands.
     const { networkOf } = await import('../simulate/network.js');
     const variants = simulateVariants(options).map((variant) => ({

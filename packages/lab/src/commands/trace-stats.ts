@@ -39,7 +39,7 @@ export const traceStatsCommand = defineCommand({
     },
   },
   async run(context, options, { words }) {
-    checkOutput(context, options);
+    await checkOutput(context, options);
     const workers = options.workers.map(clusterSize);
     const workload = await openShown(context, words[0]!);
     const stats = await traceStats(jobsShown(context, workload, 'counting jobs'), {

@@ -1,10 +1,9 @@
-import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { type Context, ExitCode, untilInterrupted, VERSION } from '@goshawk/command';
 import { InputError, present } from '@goshawk/core';
 import type { Comparison, RunSeries } from '@goshawk/report';
-import { writeReportFile, writeTogether } from './files.js';
+import { checkOutFolder, writeReportFile, writeTogether } from './files.js';
 
 /** This option chooses how commands print a comparison. */
 export const CSV_OPTION = {
@@ -32,17 +31,14 @@ export const SAVE_RESULTS_OPTION = {
   describe: 'write the outcome of each job to FILE as JSON Lines',
 } as const;
 
-/** @throws InputError if two formats are requested, or charts where there is no folder */
-export function checkOutput(
+/** @throws InputError if two formats are requested, or the folder of charts cannot be written to */
+export async function checkOutput(
   { global, cwd }: Context,
   { csv, charts }: { readonly csv: boolean; readonly charts?: string | undefined },
-): void {
+): Promise<void> {
   if (csv && global.json)
     throw new InputError('usage', '--csv and --json cannot be used together', 'use one of them');
-  if (charts === undefined) return;
-  const folder = resolve(cwd, charts);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
-    throw new InputError('bad-option', `--charts: ${folder} is not a folder`, 'name another');
+  if (charts !== undefined) await checkOutFolder(resolve(cwd, charts), [], '--charts');
 }
 
 /** A report page for a comparison. */

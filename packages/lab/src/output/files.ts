@@ -76,35 +76,40 @@ async function checkFile(file: string, workload: string, option: string): Promis
  * existing files are replaced.
  *
  * @param names of the files
+ * @param option that names the folder
  * @throws InputError if they cannot be written there
  */
-export async function checkOutFolder(folder: string, names: readonly string[]): Promise<void> {
-  await checkWritable(folder);
+export async function checkOutFolder(
+  folder: string,
+  names: readonly string[],
+  option = '--out',
+): Promise<void> {
+  await checkWritable(folder, option);
   for (const name of names) {
     const there = await stat(join(folder, name)).catch(() => undefined);
     if (there === undefined || there.isFile()) continue;
     throw new InputError(
       'bad-option',
-      `--out: ${join(folder, name)} is not a regular file`,
+      `${option}: ${join(folder, name)} is not a regular file`,
       'use another folder',
     );
   }
 }
 
-async function checkWritable(folder: string): Promise<void> {
+async function checkWritable(folder: string, option: string): Promise<void> {
   const there = await stat(folder).catch(() => undefined);
-  if (there === undefined && dirname(folder) !== folder) return checkWritable(dirname(folder));
+  if (there === undefined && dirname(folder) !== folder) return checkWritable(dirname(folder), option);
   if (there !== undefined && !there.isDirectory()) {
     throw new InputError(
       'bad-option',
-      `--out: ${folder} is not a folder`,
+      `${option}: ${folder} is not a folder`,
       'use an existing folder or a new name',
     );
   }
   try {
     await access(folder, constants.W_OK);
   } catch (error) {
-    throw new InputError('bad-option', `--out: ${folder} cannot be written to`, 'use another folder', {
+    throw new InputError('bad-option', `${option}: ${folder} cannot be written to`, 'use another folder', {
       cause: error,
     });
   }
