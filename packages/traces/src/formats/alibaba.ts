@@ -4,7 +4,7 @@ import { inBatches, type PackedJobs } from '../packed-jobs.js';
 import { Tally } from '../tally.js';
 import { decimal, isTaskCount, TASKS_ADVICE } from './fields.js';
 import { inRunningOrder, type StageInFile } from './stages.js';
-import { checkLength, type Row, readRecords, tallyUnread, wrongCell } from './table.js';
+import { checkLength, columnName, type Row, readRecords, tallyUnread, wrongCell } from './table.js';
 import type { TraceFormat } from './trace-format.js';
 
 const STATES = ['Terminated', 'Failed', 'Running', 'Waiting', 'Interrupted', 'Cancelled', 'Ready'];
@@ -104,12 +104,7 @@ function formatOf<const Name extends string>(name: Name, schema: Schema) {
 /** The columns of a header, by the names used here. */
 function columnsIn({ aliases }: Schema, header: readonly string[]): string[] {
   return header.map((cell) => {
-    const name = cell
-      .trim()
-      .replace(/^"(.*)"$/, '$1')
-      .trim()
-      .toLowerCase()
-      .replaceAll(' ', '_');
+    const name = columnName(cell).toLowerCase().replaceAll(' ', '_');
     return aliases[name] ?? name;
   });
 }

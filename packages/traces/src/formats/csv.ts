@@ -17,7 +17,16 @@ import {
 } from './fields.js';
 import { beginningOf, emptyTrace } from './files.js';
 import { isTaken } from './outcomes.js';
-import { COLUMNS_MAX, checkLength, type Row, readRecords, tallyUnread, wordsOf, wrongCell } from './table.js';
+import {
+  COLUMNS_MAX,
+  checkLength,
+  columnName,
+  type Row,
+  readRecords,
+  tallyUnread,
+  wordsOf,
+  wrongCell,
+} from './table.js';
 import type { TraceFormat } from './trace-format.js';
 
 type Kind = 'time' | 'length' | 'count' | 'amount' | 'bytes' | 'text';
@@ -117,7 +126,7 @@ export function delimiterOf(header: string): string {
 }
 
 function headerCells(header: string): string[] {
-  return header.split(delimiterOf(header), COLUMNS_MAX).map((name) => name.trim().replace(/^"(.*)"$/, '$1'));
+  return header.split(delimiterOf(header), COLUMNS_MAX).map(columnName);
 }
 
 /** Returns the field of a column name; `unit` is the meaning of a 1 in it. */

@@ -6,7 +6,7 @@ import { decimal } from './fields.js';
 import { beginningOf, readLineBatches } from './files.js';
 import { EventType, type TaskEvent } from './google2011/events.js';
 import { Join } from './google2011/join.js';
-import { checkLength, type Row, readRecords, tallyUnread } from './table.js';
+import { checkLength, columnName, type Row, readRecords, tallyUnread } from './table.js';
 import type { TraceFormat } from './trace-format.js';
 
 /** Event types of 2019 by number, with those of 2011 that mean the same to a reader of run times. */
@@ -43,7 +43,7 @@ const NEEDED = ['time', 'type', 'collection', 'instance'] as const satisfies Fie
 const EVENTS_MAX = 1_500_000;
 /** `collection_type` of an alloc set, which reserves room and runs nothing. */
 const ALLOC_SET = 1;
-const JSON_KEYS = /"collection_id"\s*:/;
+const JSON_KEYS = [/"collection_id"\s*:/, /"instance_index"\s*:/];
 
 /**
  * `instance_events` of the 2019 Google trace, in one file: CSV with a header, as exported from BigQuery, or a JSON
@@ -55,7 +55,7 @@ export const google2019 = {
   endings: [],
   recognises: (firstLine) =>
     firstLine.startsWith('{')
-      ? JSON_KEYS.test(firstLine) && /"instance_index"\s*:/.test(firstLine)
+      ? JSON_KEYS.every((key) => key.test(firstLine))
       : NEEDED.every((field) => placeOf(headerCells(firstLine), field) >= 0),
   read: readGoogle2019,
 } as const satisfies TraceFormat;
@@ -87,8 +87,8 @@ async function* readGoogle2019(
   // Exports are in no particular order; an instance is submitted, then scheduled, then ends.
   events.sort((one, other) => one.timeUs - other.timeUs || one.type - other.type);
   const join = new Join(tally);
-  for (const { schedulingClass, ...event } of events)
-    join.onSampledTaskEvent(event, { user: '', schedulingClass });
+  for (const event of events)
+    join.onSampledTaskEvent(event, { user: '', schedulingClass: event.schedulingClass });
   join.onEnd();
   yield packed(join.take());
 }
@@ -173,11 +173,16 @@ function eventOf(source: Source, tally: Tally): InstanceEvent | undefined {
 
 const WHOLE = 'it must be a whole number';
 
+/** Returns undefined for an empty field, and NaN for what is not a number. */
+function numberAt(source: Source, field: Field): number | undefined {
+  const value = source.value(field);
+  return value === undefined || value === null || value === '' ? undefined : decimal(String(value));
+}
+
 /** Times after the trace, 2^63 − 1, are approximate. */
 function countAt(source: Source, field: Field): number | undefined {
-  const value = source.value(field);
-  if (value === undefined || value === null || value === '') return undefined;
-  const number = decimal(String(value));
+  const number = numberAt(source, field);
+  if (number === undefined) return undefined;
   if (Number.isInteger(number) && number >= 0) return number;
   return wrong(source, field, WHOLE);
 }
@@ -190,9 +195,7 @@ function typeAt(source: Source): EventType {
 
 function requestAt(source: Source): MachineShare | undefined {
   const [cpu, memory] = (['cpus', 'memory'] as const).map((field) => {
-    const value = source.value(field);
-    if (value === undefined || value === null || value === '') return 0;
-    const share = decimal(String(value));
+    const share = numberAt(source, field) ?? 0;
     return share >= 0 && share <= 1
       ? share
       : wrong(source, field, 'it must be a share of the largest machine, from 0 to 1');
@@ -207,11 +210,7 @@ function wrong(source: Source, field: Field, advice: string): never {
 }
 
 function headerCells(header: string): string[] {
-  return header
-    .trim()
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim().replace(/^"(.*)"$/, '$1'));
+  return header.toLowerCase().split(',').map(columnName);
 }
 
 function placeOf(names: readonly string[], field: Field): number {

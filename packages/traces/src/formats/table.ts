@@ -82,6 +82,14 @@ export async function* readRecords(
   }
 }
 
+/** Returns a name of a header without blanks and quotes around it. */
+export function columnName(cell: string): string {
+  return cell
+    .trim()
+    .replace(/^"(.*)"$/, '$1')
+    .trim();
+}
+
 /** Chunks of a file. Without a limit a line of 60 MB, which may have as many cells, would take gigabytes. */
 async function* chunksOfShortLines(file: string, signal?: AbortSignal): AsyncGenerator<Buffer> {
   let line = 1;
