@@ -23,6 +23,8 @@ const FLOOD_TASKS = 100;
 
 /** A gang that has waited for this long needs more room at once than ever becomes free. */
 const GANG_WAITS_MS = 60_000;
+/** Matches central's explanation of a waiting gang. */
+const GANG = /\bgang\b/;
 
 interface Waiting {
   readonly at: Millis;
@@ -69,10 +71,7 @@ export class Findings {
         ...{ typicalMs: typicalMs!, others: slow.length - 1 },
       });
     }
-    for (const [id, { at }] of this.#slow) {
-      if (this.#slow.size <= JOBS_MAX && now - at < STALE_MS) break;
-      this.#slow.delete(id);
-    }
+    dropOld(this.#slow, now);
   }
 
   /** @param now wall clock */
@@ -86,10 +85,7 @@ export class Findings {
       const isGang = most.missing === undefined && GANG.test(why);
       this.#waiting.set(job.id, { at: now, name: job.name, waitedMs, why, isGang });
     }
-    for (const [id, { at }] of this.#waiting) {
-      if (this.#waiting.size <= JOBS_MAX && now - at < STALE_MS) break;
-      this.#waiting.delete(id);
-    }
+    dropOld(this.#waiting, now);
   }
 
   /** Returns what a waiting job lacks; undefined: unknown. @param now wall clock */
@@ -158,8 +154,13 @@ export class Findings {
   }
 }
 
-/** Matches central's explanation of a waiting gang. */
-const GANG = /\bgang\b/;
+/** Keeps only the latest entries that are not stale. They are in order of their times. */
+function dropOld(entries: Map<string, { readonly at: Millis }>, now: Millis): void {
+  for (const [id, { at }] of entries) {
+    if (entries.size <= JOBS_MAX && now - at < STALE_MS) return;
+    entries.delete(id);
+  }
+}
 
 /** Returns the average run time of completed tasks of the same stage, or its estimate; undefined if unknown. */
 function typicalOf({ stages }: JobDetail, task: number): Millis | undefined {

@@ -38,13 +38,11 @@ export class WhatIf {
     this.element.hidden = priority === undefined;
     if (priority === undefined || priority === this.#priority) return;
     this.#priority = priority;
+    const level = priority === 'high' ? 'normal' : 'high';
     const changes: readonly Change[] = [
       { words: '+1 worker', query: 'workers=1' },
       { words: '+10 workers', query: 'workers=10' },
-      ...(['high', 'normal', 'low'] as const)
-        .filter((level) => level !== priority)
-        .slice(0, 1)
-        .map((level) => ({ words: `with ${level} priority`, query: `priority=${level}` })),
+      { words: `with ${level} priority`, query: `priority=${level}` },
     ];
     const policies = h(
       'select',
