@@ -3,6 +3,7 @@ import type { Context, OptionSpecs, Resolved } from '@goshawk/command';
 import { type FoundCluster, findCluster, openCluster } from '@goshawk/command/cluster';
 import { counted, formatDuration, InputError, type Millis, sumOf, type WaitingReason } from '@goshawk/core';
 import { drainUnlessGone } from '../jobs/drain-unless-gone.js';
+import { someNames } from '../jobs/words.js';
 import { keepLooking } from '../keep-looking.js';
 import { type Member, type Orders, type Pool, Scaler } from './scaler.js';
 
@@ -128,7 +129,7 @@ class Driver implements AsyncDisposable {
     const at = new Date().toISOString();
     const names = action === 'start' && dryRun ? [] : workers;
     const change = from === to ? `of ${from}` : `${from} → ${to}`;
-    const which = action === 'start' ? counted(workers.length, 'worker') : listed(workers);
+    const which = action === 'start' ? counted(workers.length, 'worker') : someNames(workers, NAMES_SHOWN);
     this.#context.show(
       { schema: 'goshawk.autoscale/1', at, pool, action, dryRun, workers: names, from, to, reason },
       () => `${pool}, ${change}: ${dryRun ? 'would ' : ''}${WORDS[action]} ${which}: ${reason}`,
@@ -144,11 +145,6 @@ const WORDS = { start: 'start', drain: 'drain', undo: 'stop draining', end: 'end
 
 function enough(wanted: number, cooldownMs: Millis): string {
   return `at most ${counted(wanted, 'worker')} ${wanted === 1 ? 'was' : 'were'} needed for ${formatDuration(cooldownMs)}`;
-}
-
-function listed(names: readonly string[]): string {
-  const more = names.length - NAMES_SHOWN;
-  return `${names.slice(0, NAMES_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /**

@@ -37,7 +37,7 @@ import {
 } from '@goshawk/core';
 import type { FolderClaim } from '@goshawk/journal';
 import type { RunAs } from '@goshawk/runtime';
-import { cutoffWords } from '../jobs/words.js';
+import { cutoffWords, someNames } from '../jobs/words.js';
 import { onePolicy } from './central.js';
 import { auditLogOf, httpOptions, notifyOptions } from './daemon-options.js';
 import { otherPeople } from './other-people.js';
@@ -149,6 +149,9 @@ export const upCommand = defineCommand({
     }
   },
 });
+
+/** Maximum number of other people that are named. */
+const NAMED_MAX = 3;
 
 interface Started {
   readonly cluster: LocalCluster;
@@ -324,19 +327,12 @@ function announce(context: Context, started: Started): void {
   );
   if (others.length > 0)
     context.note(
-      `the reason is the accounts of other people on this machine (${named(others)}); --no-secure accepts them all`,
+      `the reason is the accounts of other people on this machine (${someNames(others, NAMED_MAX)}); --no-secure accepts them all`,
     );
   const isolation = isolationLine(started);
   if (isolation !== undefined) context.note(isolation);
   context.note('in another terminal: goshawk submit --tasks 200 --sleep 50ms --wait');
   context.note('Ctrl-C drains and stops the cluster');
-}
-
-const NAMED_MAX = 3;
-
-function named(others: readonly string[]): string {
-  const rest = others.length - NAMED_MAX;
-  return `${others.slice(0, NAMED_MAX).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 /** Describes what tasks may touch; undefined if they are those of this user alone. */

@@ -229,15 +229,8 @@ async function done(
       }
       const worker = watch.lastSeen?.view.workers.find(({ name }) => name === of);
       if (worker === undefined) return { message: `${of} is not in the cluster` };
-      const rows = Object.entries({
-        ...worker,
-        ...worker.capacity,
-        ...worker.attributes,
-        'in use': formatUsed(worker.used),
-        used: undefined,
-        capacity: undefined,
-        attributes: undefined,
-      });
+      const { capacity, attributes, used, ...facts } = worker;
+      const rows = Object.entries({ ...facts, ...capacity, ...attributes, 'in use': formatUsed(used) });
       const lines = rows.flatMap(([name, value]) =>
         value === undefined ? [] : [`${name.padEnd(14)}${plain(String(value))}`],
       );

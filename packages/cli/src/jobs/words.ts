@@ -71,6 +71,12 @@ export function deadlineWords(job: JobSummary, now: Millis): string {
   return deadlineMs === undefined ? '' : `in ${formatDuration(submittedAt + deadlineMs - now)}`;
 }
 
+/** Lists the first names: `w0, w1 and 3 more` */
+export function someNames(names: readonly string[], max: number): string {
+  const hidden = names.length - max;
+  return `${names.slice(0, max).join(', ')}${hidden > 0 ? ` and ${hidden} more` : ''}`;
+}
+
 /** Returns lines about failures: the first failed tasks, and how to see more. */
 export function failureLines(job: JobDetail): string[] {
   if (job.tasks.failed === 0) return [];
