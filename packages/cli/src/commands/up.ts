@@ -38,9 +38,9 @@ import {
 import type { FolderClaim } from '@goshawk/journal';
 import type { RunAs } from '@goshawk/runtime';
 import { cutoffWords, someNames } from '../jobs/words.js';
+import { otherPeople } from '../local/other-people.js';
 import { onePolicy } from './central.js';
 import { auditLogOf, httpOptions, notifyOptions } from './daemon-options.js';
-import { otherPeople } from './other-people.js';
 
 export const upCommand = defineCommand({
   name: 'up',
