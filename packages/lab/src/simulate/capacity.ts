@@ -53,6 +53,11 @@ interface Cluster {
   readonly attributes: readonly Attributes[];
 }
 
+/** Whether tasks share a CPU. A task that requests nothing takes a whole one. */
+export function isFraction(demand: Resources): boolean {
+  return Object.keys(demand).length > 0 && amountOf(demand, 'cpu') < 1;
+}
+
 /** The largest needs of a workload's tasks, with the jobs that have them. */
 export class WorkloadNeeds {
   #haveFractions = false;
@@ -90,7 +95,7 @@ export class WorkloadNeeds {
     for (const stage of stages) {
       const { demand = job?.demand ?? {}, require = job?.require, gang = job?.gang } = stage;
       const amounts = Object.entries(demand);
-      if (amounts.length > 0 && amountOf(demand, 'cpu') < 1) this.#haveFractions = true;
+      if (isFraction(demand)) this.#haveFractions = true;
       for (const [resource, amount] of amounts)
         if (amount > (this.#largest.get(resource)?.amount ?? 0))
           this.#largest.set(resource, { amount, job: name });

@@ -10,10 +10,9 @@ import {
   type Priority,
   placesOf,
   RELIABLE_TIMINGS,
-  type Resources,
-  type StageSpec,
 } from '@goshawk/core';
 import { type SimulatedEnd, type SimulatedJob, Simulation } from '@goshawk/simulator';
+import { isFraction } from '../simulate/capacity.js';
 import type { Snapshot, SnapshotJob } from './snapshot.js';
 
 /** A change to the cluster or to the job. */
@@ -50,10 +49,7 @@ export async function timesOfJob(snapshot: Snapshot, change: JobChange): Promise
   const [first] = snapshot.workers;
   const slots = first!.slots;
   const haveFractions = snapshot.jobs.some(({ spec }) =>
-    spec.stages.some((stage) => {
-      const demand = demandOf(stage);
-      return demand !== NO_RESOURCES && !Number.isInteger(demand.cpu);
-    }),
+    spec.stages.some(({ demand }) => isFraction(demand)),
   );
   const simulation = new Simulation<Submission>({
     workers,
@@ -106,12 +102,10 @@ function* submissionsOf({ jobs }: Snapshot, { priority }: JobChange): Iterable<S
 
 /** Machines compare an empty demand by identity, which a copy for a thread does not keep. */
 function withOneEmptyDemand(spec: JobSpec): JobSpec {
-  const stages = spec.stages.map((stage) => ({ ...stage, demand: demandOf(stage) }));
+  const stages = spec.stages.map((stage) =>
+    Object.keys(stage.demand).length === 0 ? { ...stage, demand: NO_RESOURCES } : stage,
+  );
   return { ...spec, stages };
-}
-
-function demandOf({ demand }: StageSpec): Resources {
-  return Object.keys(demand).length === 0 ? NO_RESOURCES : demand;
 }
 
 function firstStartOf({ startsMs, job }: SimulatedEnd<Submission>): Millis {
