@@ -57,8 +57,10 @@ it('writes each chart as a picture and as CSV', async () => {
     /^series,x,y\n\w+,hawk \(a\),[\d.]+$/m,
   );
   expect(readFileSync(join(charts, 'parts-short.svg'), 'utf8')).toMatch(/^<svg /);
-  const refused = await runHere(['compare', file('a.json'), '--charts', file('a.json')]);
-  expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is not a folder') });
+  for (const within of ['', '/charts']) {
+    const refused = await runHere(['compare', file('a.json'), '--charts', `${file('a.json')}${within}`]);
+    expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is not a folder') });
+  }
 });
 
 it('reads files with a byte order mark, as some editors write them', async () => {
