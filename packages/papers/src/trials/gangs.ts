@@ -59,9 +59,10 @@ const SAMPLED_FEATURES = ['user+logical', 'all'] as const;
 export function runGangExperiment(experiment: GangExperiment, solve: SolveProgram): GangRun {
   const { policy: name, jobs, past, nodes, racks, samples } = experiment;
   const given = { cycleMs: CYCLE_MS, afterDeadline: 'abandon', ...experiment.options } as const;
-  const described = name === 'goshawk' ? SIGMA : name;
+  const isDefault = name === 'goshawk';
+  const described = isDefault ? SIGMA : name;
   const options = optionsOf(described, THREE_SIGMA_POLICIES[described], given) as ThreeSigmaOptions;
-  const policy = name === 'goshawk' ? trialPolicy(name) : trialPolicy(name, options);
+  const policy = isDefault ? trialPolicy(name) : trialPolicy(name, options);
   const history = new History({ features: samples === undefined ? SIGMA_FEATURES : SAMPLED_FEATURES });
   const known = samples === undefined ? past : sampled(past, samples);
   for (const job of known) history.learn(arrivingJobOf(job), runMsOf(job));
@@ -70,7 +71,7 @@ export function runGangExperiment(experiment: GangExperiment, solve: SolveProgra
   /** Last start of each job. */
   const startedMs: Millis[] = [];
   const { completedMs, preemptions } = runTrial({
-    jobs: jobs.map((job) => gangOf(job, options.slowdown, name === 'goshawk')),
+    jobs: jobs.map((job) => gangOf(job, options.slowdown, isDefault)),
     workers: Array.from({ length: nodes }, (_, node) => ({
       capacity: ONE_CPU,
       attributes: { rack: `r${1 + (node % racks)}` },
