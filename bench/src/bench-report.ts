@@ -30,7 +30,7 @@ export function report(bench: string, results: readonly BenchResult[]): BenchRep
   };
 }
 
-/** Names end in `p50`, `p99`. */
+/** Returns one result per percentile; names end in `p50`, `p99`. */
 export function percentilesOf(
   name: string,
   unit: string,
@@ -40,7 +40,7 @@ export function percentilesOf(
   return percents.map((percent) => result(`${name}p${percent}`, unit, [percentile(values, percent / 100)]));
 }
 
-/** A row of the table shows no more runs than this. */
+/** Maximum number of single runs that a row of the table shows. */
 const SHOWN_RUNS_MAX = 10;
 
 /** Prints results to stdout, as JSON or as a table of medians, with the single runs if they are few. */

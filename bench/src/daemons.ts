@@ -25,7 +25,7 @@ export async function runJobs(client: Cluster, jobs: number, tasks: number, atOn
   });
 }
 
-/** Calls `act` so many times in all, `lanes` calls at a time. */
+/** Calls `act` this many times, with `lanes` calls in flight. */
 export async function inLanes(times: number, lanes: number, act: () => Promise<void>): Promise<void> {
   let left = times;
   const lane = async (): Promise<void> => {

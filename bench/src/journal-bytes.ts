@@ -1,6 +1,6 @@
 import { journalsAt } from '@goshawk/journal';
 
-/** Returns the size of a job's records as JSON, excluding the given kinds. bytes */
+/** Returns the size of a job's records as JSON, excluding the given kinds, in bytes. */
 export async function journalBytes(folder: string, id: string, without: readonly string[]): Promise<number> {
   let bytes = 0;
   for (const journal of await journalsAt(folder)) {

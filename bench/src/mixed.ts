@@ -37,7 +37,7 @@ const options = readOptions({ seconds: 120, load: 0.9, seed: 1, killed: true });
 
 const WORKERS = 20;
 const CAPACITY = ['--slots', '4', '--resources', 'memory=8GiB,gpu=1'];
-/** Creates jobs whose total work over ten minutes is about the load on these workers. */
+/** Number of jobs with which the workload offers about a load of 0.9 to these workers over ten minutes. */
 const JOBS = 260;
 const SECONDS = 600;
 const CUTOFF_SECONDS = 10;

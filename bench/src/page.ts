@@ -49,11 +49,11 @@ const options = readOptions({
 });
 
 interface Measured {
-  /** Delays of short jobs. ms */
+  /** Delays of short jobs, in ms. */
   readonly delays: readonly number[];
   readonly p50: number;
   readonly p99: number;
-  /** Use of one processor while jobs arrived and ran. % */
+  /** Use of one processor while jobs arrived and ran, in percent. */
   readonly cluster: number;
   readonly gateway: number;
 }
@@ -66,7 +66,7 @@ interface JobRecord {
   readonly runtimeSeconds: number;
 }
 
-/** @returns runtimes of short jobs minus their longest tasks. ms */
+/** @returns runtimes of short jobs minus their longest tasks, in ms. */
 async function replay(cluster: string, folder: string): Promise<number[]> {
   const [results, jobs] = [join(folder, 'results.jsonl'), join(folder, 'jobs.tr')];
   const { workload, load, seed } = options;

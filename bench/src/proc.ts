@@ -6,7 +6,7 @@ const TICK_MS = 10;
 
 /**
  * Returns the processor time of a process and its descendants, by kind of process (the word after the script in its
- * command). On a shared machine it is more meaningful than elapsed time. ms; empty without /proc.
+ * command). On a shared machine it is more meaningful than elapsed time. In ms; empty without /proc.
  */
 export function processorTime(root: number): Map<string, number> {
   const times = new Map<string, number>();
@@ -18,7 +18,7 @@ export function processorTime(root: number): Map<string, number> {
   return times;
 }
 
-/** Returns the resident memory of each descendant of a process, by kind of process. MiB */
+/** Returns the resident memory of each descendant of a process, by kind of process, in MiB. */
 export function residentByKind(root: number): Map<string, number[]> {
   const sizes = new Map<string, number[]>();
   for (const pid of familyOf(root)) {
@@ -29,12 +29,12 @@ export function residentByKind(root: number): Map<string, number[]> {
   return sizes;
 }
 
-/** Returns the resident memory of a process; NaN if it is gone or there is no /proc. MiB */
+/** Returns the resident memory of a process; NaN if it is gone or there is no /proc, in MiB. */
 export function residentMebibytes(pid: number): number {
   return mebibytes(pid, 'VmRSS');
 }
 
-/** Returns the memory of a process without mapped files, such as those of its journal; NaN if it is gone. MiB */
+/** Returns the memory of a process without mapped files, such as those of its journal; NaN if it is gone, in MiB. */
 export function anonymousMebibytes(pid: number): number {
   return mebibytes(pid, 'RssAnon');
 }

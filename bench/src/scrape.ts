@@ -21,14 +21,14 @@ const options = readOptions({
 });
 
 const WORKERS = 100;
-/** Duration of the measurement of idle usage, before any scrapes. ms */
+/** Duration of the measurement of idle usage, before any scrapes, in ms. */
 const IDLE_MS = 5_000;
 const { scrapes, every: everySeconds } = options;
 /** A connection for each scrape. */
 const agent = new Agent({ keepAlive: false });
 
 interface Cost {
-  /** The processor time of a scrape. ms */
+  /** The processor time of a scrape, in ms. */
   readonly processorMs: number;
   readonly bytes: number;
 }

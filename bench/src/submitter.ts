@@ -22,9 +22,9 @@ interface Load {
 
 /** Results since the last request for them. */
 export interface Submitted {
-  /** Until a job was accepted. ms */
+  /** Times from submission to acceptance. */
   readonly answeredMs: readonly Millis[];
-  /** Times from submission until the client receives the end. ms */
+  /** Times from submission until the client receives the end. */
   readonly endedMs: readonly Millis[];
   /** Submissions refused because the scheduler was overloaded. */
   readonly refused: number;

@@ -2,7 +2,7 @@ import { meanOf } from '@goshawk/core';
 import { percentile } from '../bench-report.js';
 import type { Observed, Travelled } from './delays.js';
 
-/** Summarizes a live run: messages by kind, their processing times, and lateness. ms */
+/** Summarizes a live run: messages by kind, their processing times, and lateness, in ms. */
 export function summarise({
   travelled,
   sleeps,

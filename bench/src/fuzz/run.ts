@@ -34,13 +34,13 @@ export interface FuzzResult {
   readonly seconds: number;
   /** Processes that have exited. */
   readonly crashed: readonly string[];
-  /** The 99th percentile of the event loop delay of each process, as an upper bound from its histogram. ms */
+  /** The 99th percentile of the event loop delay of each process, as an upper bound from its histogram, in ms. */
   readonly delayMs: Readonly<Record<string, number>>;
-  /** Resident memory of each process after a tenth of the inputs, and shortly after the end. MiB */
+  /** Resident memory of each process after a tenth of the inputs, and shortly after the end, in MiB. */
   readonly memory: Readonly<Record<string, readonly [before: number, after: number]>>;
-  /** Jobs submitted during the attack, and their runtimes. ms */
+  /** Jobs submitted during the attack, and their runtimes, in ms. */
   readonly jobs: { readonly completed: number; readonly failed: number; readonly ms: readonly number[] };
-  /** Runtimes of jobs before the attack. ms */
+  /** Runtimes of jobs before the attack, in ms. */
   readonly beforeMs: readonly number[];
   /** Refused inputs per metric. */
   readonly refused: Readonly<Record<string, number>>;

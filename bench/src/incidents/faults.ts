@@ -71,7 +71,7 @@ export class Cable {
     for (const pair of this.#pairs) this.#apply(pair);
   }
 
-  /** Connections that were cut end; new ones work. */
+  /** Lets new connections through, and ends those that were cut. */
   mend(): void {
     this.#isCut = () => false;
     this.#drop();

@@ -157,7 +157,7 @@ export class Site {
     this.#undo.push(undo);
   }
 
-  /** Every step is tried, whether others fail or not. */
+  /** Stops everything; a step that fails does not prevent the others. */
   async stop(): Promise<void> {
     for (const daemon of this.#byName.values()) daemon.signal('SIGCONT');
     const steps = [() => this.daemons.stop(), () => this.#prometheus?.stop(), ...this.#undo.reverse()];

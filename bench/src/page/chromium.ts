@@ -24,7 +24,7 @@ export async function openPages(url: string, count: number): Promise<AsyncDispos
 interface Watched {
   /** The size of the gateway's events. */
   readonly bytesPerSecond: number;
-  /** Times between consecutive frames. ms */
+  /** Times between consecutive frames, in ms. */
   readonly frames: readonly number[];
   /** Number of updates that the page received. */
   readonly looks: number;

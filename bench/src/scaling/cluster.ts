@@ -55,7 +55,7 @@ export class ScaledCluster implements AsyncDisposable {
     return Object.fromEntries(ROLES.map((role) => [role, times.get(role) ?? 0])) as Costs;
   }
 
-  /** Returns the resident memory of all processes. MiB */
+  /** Returns the resident memory of all processes, in MiB. */
   residentMebibytes(): number {
     return sumOf([this.#schedulers.pid!, ...this.#daemons.all.map(({ pid }) => pid)], residentMebibytes);
   }

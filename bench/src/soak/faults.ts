@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Millis, Random } from '@goshawk/core';
 import type { Post, Role, SoakCluster } from './processes.js';
 
-/** Relative frequency of each role, and the range of its downtime. ms */
+/** Relative frequency of each role, and the range of its downtime, in ms. */
 const CHOICES: readonly { role: Role; share: number; awayMs: readonly [Millis, Millis] }[] = [
   { role: 'worker', share: 0.6, awayMs: [200, 5_000] },
   { role: 'scheduler', share: 0.28, awayMs: [200, 8_000] },

@@ -20,7 +20,7 @@ interface SoakClusterOptions {
   readonly workersPerProcess: number;
   readonly centralArgs: readonly string[];
   readonly workerArgs?: readonly string[];
-  /** A process exited or failed to start without having been killed. */
+  /** Called if a process exits or fails to start without having been killed. */
   readonly onEndedByItself: (post: Post, how: string) => void;
 }
 

@@ -20,7 +20,7 @@ interface SoakOptions {
   readonly workersPerProcess: number;
   readonly schedulers: number;
   readonly jobsPerSecond: number;
-  /** Between two faults, on average. ms */
+  /** Mean time between two faults. */
   readonly faultEveryMs: Millis;
   readonly note: (line: string) => void;
 }
@@ -38,10 +38,10 @@ export interface SoakReport extends FaultCounts {
   /** Processes that exited or failed to start without having been killed. */
   readonly endedByThemselves: readonly string[];
   readonly reruns: number;
-  /** The longest time in which no job ended though some were open. ms */
+  /** The longest time in which no job ended although some were active. */
   readonly longestStallMs: Millis;
   readonly slowestJobMs: Millis;
-  /** Runtimes of short jobs submitted while central was up, and while it was down. ms */
+  /** Runtimes of short jobs submitted while central was up, and while it was down, in ms. */
   readonly shortMs: readonly Millis[];
   readonly shortWithoutCentralMs: readonly Millis[];
   /** Mean resident memory of a process by role, after the first quarter of the run. MiB, MiB a minute */

@@ -15,7 +15,7 @@ interface LiveOptions {
   readonly workers: number;
   /** Number of workers per process, which are killed together. */
   readonly workersPerProcess: number;
-  /** Interval at which a process of workers is killed and restarted; 0: none is killed. ms */
+  /** Interval at which a process of workers is killed and restarted; 0: none is killed. */
   readonly killEveryMs: Millis;
   readonly seed: number;
   /** Folder for all files of the run. */
@@ -24,7 +24,7 @@ interface LiveOptions {
 }
 
 export interface LiveRun {
-  /** From submission to completion, by job. */
+  /** Time from submission to completion, by job. */
   readonly jctSeconds: readonly number[];
   /** Jobs that did not complete. */
   readonly notCompleted: readonly string[];

@@ -12,7 +12,7 @@ interface FailoverReport {
   readonly lost: readonly string[];
   readonly notCompleted: readonly string[];
   readonly doubled: readonly string[];
-  /** The longest time after the kill of a primary in which no job was accepted. ms */
+  /** The longest time after the kill of a primary in which no job was accepted, in ms. */
   readonly gapMs: readonly Millis[];
 }
 

@@ -16,9 +16,9 @@ interface OutageReport {
   readonly reruns: number;
   /** Errors that a client with short timeouts received during the outage. */
   readonly refusals: readonly string[];
-  /** The time from the database's restart until it accepts connections. ms */
+  /** The time from the database's restart until it accepts connections, in ms. */
   readonly readyMs: Millis;
-  /** Time from the start of the database, including its recovery, to the next accepted job. ms */
+  /** Time from the start of the database, including its recovery, to the next accepted job, in ms. */
   readonly backMs: Millis;
 }
 
@@ -68,7 +68,7 @@ export async function outage(
   }
 }
 
-/** Reads are answered, and new jobs are refused with instructions. */
+/** Checks that reads are answered and new jobs are refused. @returns the errors of refused jobs */
 async function askedMeanwhile(url: string, awayMs: Millis): Promise<string[]> {
   const untilMs = performance.now() + awayMs;
   const refusals: string[] = [];

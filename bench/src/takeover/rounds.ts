@@ -21,15 +21,15 @@ interface RoundsReport {
   readonly notCompleted: readonly string[];
   /** Runs beyond one per task. */
   readonly reruns: number;
-  /** Time from the kill or stop until central reports the takeover. ms */
+  /** Time from the kill or stop until central reports the takeover, in ms. */
   readonly takeoverMs: readonly Millis[];
-  /** Times from SIGCONT of a suspended scheduler to its exit. ms */
+  /** Times from SIGCONT of a suspended scheduler to its exit, in ms. */
   readonly endedMs: readonly Millis[];
   /** Exit codes of `goshawk wait` commands that started before the loss. */
   readonly exitCodes: readonly number[];
 }
 
-/** Tasks that end before the takeover, whose workers keep the result, and tasks that end after it. ms */
+/** Tasks that end before the takeover, whose workers keep the result, and tasks that end after it, in ms. */
 const SLEEPS = [3_000, 10_000];
 const WAITING_COMMANDS = 4;
 

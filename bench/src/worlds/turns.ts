@@ -12,10 +12,10 @@ const WORKERS = 100;
 const CPUS = 16;
 const TURNS = 500;
 
-/** Waiting stages of which each differs from all others in one way. */
+/** Waiting stages that all differ from each other in one property. */
 interface Backlog {
   readonly name: string;
-  /** ms */
+  /** Maximum time of a turn, in ms. */
   readonly limit: number;
   userOf(stage: number): string;
   cpusOf(stage: number): number;

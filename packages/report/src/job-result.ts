@@ -17,7 +17,7 @@ export interface JobResult {
   readonly taskCount: number;
   /** Stages of a job with several, or with demands: they contain its tasks in order. */
   readonly stages?: readonly StageResult[];
-  /** The default is 1. */
+  /** Weight of the job for policies that share by weight; default: 1. */
   readonly weight?: number;
   /** Tasks with a result; by default all if the job completed, otherwise none. */
   readonly tasksCompleted?: number;

@@ -29,7 +29,7 @@ const LIMIT_GRACE_MS = 3_000;
 export class Checker {
   readonly complaints: string[] = [];
   readonly #executions = new Map<string, Execution>();
-  /** By (job, task, attempt). */
+  /** Runs by job, task and attempt. */
   readonly #executed = new Map<string, Execution>();
   /** The job reported to a client, by key. */
   readonly #accepted = new Map<string, { readonly order: Order; readonly jobId: string }>();
@@ -38,7 +38,7 @@ export class Checker {
   readonly #askedToCancel = new Set<string>();
   readonly #retried = new Set<string>();
   readonly #dead = new Set<string>();
-  /** Holds earlier incarnations, by the same key. */
+  /** Incarnations that a receiver must no longer accept, as `RECEIVER SENDER/INCARNATION`. */
   readonly #superseded = new Set<string>();
   /** Maps receiver and name of a sender to the latest incarnation from which a message was received. */
   readonly #latest = new Map<string, number>();
@@ -337,7 +337,7 @@ export class Checker {
     }
   }
 
-  /** Outcomes of the jobs that a job requires to complete. */
+  /** Checks the end of a job against the ends of the jobs that it requires to complete. */
   endedAfter(jobId: string, state: JobState, ends: readonly (JobState | undefined)[]): void {
     const isFree = ends.every((end) => end === 'completed');
     if (state === 'cancelled' ? isFree && !this.#askedToCancel.has(jobId) : !isFree)
@@ -350,7 +350,7 @@ export class Checker {
     );
   }
 
-  /** A preempted task must run for as long as it lost before it may be preempted again. */
+  /** Checks that no task is preempted again before it has run for as long as it lost. */
   checkPreempted(): void {
     if (!this.#isFaultFree) return;
     const lostMs = new Map<string, Millis>();
@@ -408,7 +408,7 @@ export class Checker {
       this.wrong(`index: ${process} assigns ${run}, which the retry did not select`);
   }
 
-  /** A process receives a message of another one. */
+  /** Records that a process has received a message, and checks that the incarnation of its sender is current. */
   heard(by: string, { name, incarnation }: { readonly name: string; readonly incarnation: number }): void {
     const pair = `${by} ${name}`;
     const latest = this.#latest.get(pair) ?? 0;
@@ -422,7 +422,7 @@ export class Checker {
     this.#latest.set(pair, incarnation);
   }
 
-  /** A process has made a step. */
+  /** Called after each step of a process. */
   stepped(process: string): void {
     const { stolen, moved } = this.#step;
     if (stolen !== moved)

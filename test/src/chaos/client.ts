@@ -307,7 +307,7 @@ export class Client implements Machine {
 
   // ---- received messages
 
-  /** The repetition ends when the worker is gone. */
+  /** Stops repeating the request. */
   #drained({ worker, on }: Extract<Asked, { kind: 'drain' }>): void {
     if (this.#drains.get(worker) === on) this.#drains.delete(worker);
   }

@@ -124,7 +124,7 @@ export class ChaosDisk implements Store {
     return Array.from(this.#jobs.get(job) ?? [], ([place, bytes]): Filed => [job, bytes, place]);
   }
 
-  /** Another incarnation owns it from now on. */
+  /** Opens the journal for a new incarnation, which owns it from now on. */
   open(self: string, turn: Turn, events: JournalEvents): ChaosJournal {
     this.#identity = succeededBy(this.#identity, self, '', this.#lastJob, this.#skipped);
     this.#journal = new ChaosJournal(this, turn, events);

@@ -37,7 +37,7 @@ const KINDS: readonly FaultKind[] = [
 ];
 
 const FAULTS_MAX = 16;
-/** Downtimes: an immediate restart, too short to be noticed, within a lease, and longer than any lease. ms */
+/** Downtimes in ms: an immediate restart, too short to be noticed, within a lease, and longer than any lease. */
 const AWAY_MS = [0, 300, 2_000, 8_000, 14_000];
 const HOUR_MS = 3_600_000;
 
@@ -50,7 +50,7 @@ export function drawFaults(seed: string, names: Names, span: Span): Fault[] {
 }
 
 const TAKEOVERS_MAX = 5;
-/** Exceeds a lease: another scheduler has taken over the jobs by then, or soon will. ms */
+/** Downtimes beyond a lease, in ms: another scheduler has taken over the jobs by then, or soon will. */
 const LOST_MS = [6_000, 9_000, 16_000, 60_000];
 
 /** Draws faults for schedulers that share a journal. */

@@ -57,7 +57,7 @@ async function reduce<T>(
   return kept;
 }
 
-/** Fewer tasks, no second client, no cancellation, clocks that are right. */
+/** Tries fewer tasks, no second client, no cancellation and correct clocks. */
 async function simplify(plan: Plan, isEnough: (plan: Plan) => Promise<boolean>): Promise<Plan> {
   let smallest = plan;
   const attempt = async (smaller: Plan): Promise<void> => {

@@ -13,7 +13,7 @@ interface Happening {
   readonly outcome?: Outcome;
 }
 
-/** How late a driver may be: Node's timers are up to 1 late, and one may be set while another is late. ms */
+/** How late a driver may be: Node's timers are up to 1 ms late, and one may be set while another is late. */
 export const LATE_MAX_MS = 3;
 
 /**

@@ -18,12 +18,12 @@ addPapers();
 /** A job is long if its mean task run time is at least this. */
 export const CUTOFF_MS = 400;
 
-/** @param estimators of policies that know classes; those that do not have their own */
+/** @param estimators to draw from under all policies except `gs`, which has `ESTIMATORS_OF_GS` */
 export function drawSettings(
   draw: Draw,
   estimators: readonly PolicySettings['estimator'][],
 ): ClusterSettings {
-  // Our own have more parts that may fail each other than all others together.
+  // Goshawk's policies have the most interacting parts, so they are drawn more often.
   const policy = draw.pick([
     ...POLICY_NAMES,
     'gs',

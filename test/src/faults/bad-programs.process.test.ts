@@ -19,7 +19,7 @@ async function clusterOf(workers: number) {
   return client;
 }
 
-/** Submits half a second of another user's work and returns the time until its end. ms */
+/** Submits half a second of another user's work and returns the time until its end, in ms. */
 async function othersWait(client: Cluster): Promise<number> {
   const at = performance.now();
   const job = await client.submit({ user: 'other', tasks: [{ sleep: OTHERS_RUN_MS }] });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 const PROCESSES = 2;
 const WORKERS = 20;
 const SLOTS = 200;
-/** Time after the last registration within which the new central knows all running tasks. ms */
+/** Time after the last registration within which the new central knows all running tasks, in ms. */
 const KNOWN_WITHIN_MS = 5_000;
 
 const daemons = new TestDaemons('central', { beforeEach, afterEach });

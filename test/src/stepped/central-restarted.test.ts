@@ -21,9 +21,9 @@ addPapers();
 
 const WORKERS = ['w1', 'w2', 'w3', 'w4'];
 const SLOTS = 2;
-/** Time until all processes have registered with a new central. ms */
+/** Time until all processes have registered with a new central, in ms. */
 const JOINING_MS = 2 * LIVE_TIMINGS.leaseMs;
-/** Earliest end of a task. ms */
+/** Earliest end of a task, in ms. */
 const SLEEP_MS = 60_000;
 
 /** Central's view of the cluster, as its policy sees it. */

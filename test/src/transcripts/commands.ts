@@ -19,7 +19,7 @@ import type { Stage } from './stage.js';
 
 addPapers();
 
-/** Time until all parties have joined. ms */
+/** Time until all parties have joined, in ms. */
 const JOINING_MS = 500;
 
 /** The settings of a `cluster` command: Hawk's, with live timings, no jitter, and the given options. */
@@ -44,7 +44,7 @@ export function settingsOf({ options }: Command): ClusterSettings {
   return { policy: { ...DEFAULT_POLICY, ...choices }, timings: LIVE_TIMINGS };
 }
 
-/** @param options `base`: of the queues of `gs`. ms */
+/** @param options `base`: size of the first queue of `gs`, in ms */
 function presetOf(policy: string, options: Command['options']): PolicySettings['preset'] {
   const preset = presetNamed(policy);
   if (!('baseMs' in deciderOf(preset).module.options)) return { ...preset };

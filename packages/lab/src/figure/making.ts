@@ -45,7 +45,7 @@ export interface Making {
   readonly store: RunStore;
   readonly chosen: ChosenFigure;
   readonly options: FigureOptions;
-  /** Consequence of an interruption for the figures. */
+  /** Ending of the message about an interruption, which says what it cost, such as `nothing was written`. */
   readonly lost: string;
 }
 

@@ -13,7 +13,7 @@ export type TrainingJob = Omit<EndedJob, 'judgement' | 'long'>;
 
 /**
  * Converts past jobs to the clock of a workload that begins when the last of them ends. Only the whole run
- * time of a job is known, so it stands for the run time of its tasks: exact for one task, too long for
+ * time of a job is known, so it is used as the run time of its tasks: exact for one task, too long for
  * several.
  *
  * @param jobs in the order in which they ended

@@ -13,14 +13,14 @@ import { type EndedReplayJob, submitOnTime } from './submitter.js';
 import { planningBetween, readTraffic, type Traffic, trafficBetween } from './traffic.js';
 import { progressNote } from './wording.js';
 
-/** Trace time between two samples of the cluster (Hawk §4.1)… */
+/** Time between two snapshots of the cluster, in the time of the trace (Hawk §4.1). */
 const SNAPSHOT_TRACE_SECONDS = 100;
-/** Minimum interval of snapshots if durations are divided by much: the accuracy of sleeps. */
+/** Minimum interval of snapshots in a run with a large divisor; sleeps are no more accurate than this. */
 const SNAPSHOT_MIN_SECONDS = 0.001;
 /** A replay without progress is aborted after this time plus a multiple of its longest task. */
 const STALL_MS = 120_000;
 const STALL_TASKS = 10;
-/** Aligns the bars of several policies. */
+/** Minimum width of a policy name, which aligns the progress bars of several policies. */
 const LABEL_WIDTH = 7;
 
 /**

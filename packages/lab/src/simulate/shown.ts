@@ -55,7 +55,7 @@ interface Showing {
   readonly on?: string | undefined;
   /** Label of the progress display. */
   readonly label?: string;
-  /** Consequence of an interruption. */
+  /** Ending of the message about an interruption; default: `nothing was written`. */
   readonly lost?: string;
 }
 

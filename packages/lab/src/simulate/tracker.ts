@@ -34,7 +34,7 @@ export class RunsTracker {
   /**
    * Describes the progress of an interrupted command.
    *
-   * @param lost consequence of the interruption
+   * @param lost ending of the message, which says what the interruption cost
    */
   whereItStood(lost = 'nothing was written'): string {
     const underway = [...this.#latest]

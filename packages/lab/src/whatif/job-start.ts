@@ -31,9 +31,9 @@ export interface JobTimes {
   readonly endMs: Millis | null;
 }
 
-/** Time for running tasks to be running again before waiting jobs are submitted. */
+/** Waiting jobs are submitted this long after running ones, so that the tasks that run now start first. */
 const RESUMED_MS = 200;
-/** Distance between submissions, which keeps their order. */
+/** Time between submissions, so that jobs arrive in order. */
 const APART_MS = 0.001;
 
 interface Submission extends SimulatedJob {

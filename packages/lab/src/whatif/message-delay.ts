@@ -2,26 +2,26 @@ import { type Millis, meanOf, nearestRank } from '@goshawk/core';
 import { type NetworkModel, PROFILE_SCHEMA } from '@goshawk/simulator';
 import type { RecordedJob } from '@goshawk/traces';
 
-/** Fewer jobs than this are not sufficient. */
+/** Minimum number of jobs from which delays are derived. */
 const JOBS_MIN = 20;
 /** Jobs that found free workers immediately have at most this multiple of the smallest overhead. */
 const AT_ONCE = 2;
-/** Beyond this multiple of their lower quartile, a job waited for something that no simulation models. */
+/** A job with more than this multiple of the lower quartile waited for something that simulations do not model. */
 const WAITED = 10;
-/** Networks have no larger delays. */
+/** Upper bound of a message delay; larger values have other causes. */
 const DELAY_MAX_MS: Millis = 50;
 /** Maximum number of delays before they are reduced to quantiles. */
 const DELAYS_MAX = 1_000;
 
 /**
- * Derives message delays from the record. If a job finds free workers immediately, its time besides the longest
- * task is overhead: messages and related work (journals, busy processes). Policies that draw choose these
- * jobs at random, so the simulation provides only their number, and the recorded jobs with the smallest
- * overhead give one delay each.
+ * Derives message delays from recorded jobs. If a job finds free workers immediately, its run time minus its
+ * longest task is overhead: messages and related work (journals, busy processes). Policies that draw workers
+ * choose these jobs at random, so the simulation provides only their number. As many recorded jobs, those with
+ * the smallest overhead, give one delay each.
  * @param recorded in the order of the simulation
- * @param runtimeSeconds of each, simulated
- * @param assumedMs message delay there
- * @returns ascending and equally likely; undefined with too few jobs
+ * @param runtimeSeconds simulated run time of each job
+ * @param assumedMs message delay of the simulation
+ * @returns delays in ascending order, all equally likely; undefined with too few jobs
  */
 export function messageDelaysMs(
   recorded: readonly RecordedJob[],
@@ -52,7 +52,7 @@ export function messageDelaysMs(
   );
 }
 
-/** Returns a network that draws all message delays from these. */
+/** Returns a network that draws the delay of each message from these. */
 export function networkOfDelays(ms: readonly Millis[]): NetworkModel {
   const none = { sleepLateMs: [0], timerLateMs: [0], submissionMs: [0], newsMs: [0] };
   // Types without measurements are drawn from the existing ones.

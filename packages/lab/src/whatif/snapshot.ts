@@ -40,7 +40,7 @@ interface SnapshotWorker {
   readonly attributes: Attributes;
 }
 
-/** Unfinished tasks of a job. The running tasks of a job and its waiting ones may be two of these. */
+/** Unfinished tasks of a job. A job may be split into two of these: its running tasks and its waiting ones. */
 export interface SnapshotJob {
   readonly spec: JobSpec;
   /** The job to predict. */
@@ -130,7 +130,7 @@ async function described(
 /** A submitted spec as it arrives, where null stands for an absent field. */
 type Sent<T> = { readonly [K in keyof T]: T[K] | null };
 
-/** An unfinished job and what is known of the run times of its stages. */
+/** An unfinished job, with the known run times of its stages. */
 interface Unfinished {
   readonly detail: JobDetail;
   readonly spec: Sent<JobSpec>;
@@ -265,7 +265,7 @@ function partsOf({ detail, spec, stages, isAsked }: Unfinished, assumedMs: Milli
   return isWhole ? [part('all', true)] : [part('running', true), part('waiting', false)];
 }
 
-/** The time until its deadline; a missed one is due at once. */
+/** Returns the time until the job's deadline; a job that has missed it is due at once. */
 function deadlineLeftMs({ submittedAt, deadlineMs }: JobDetail): Millis | undefined {
   return deadlineMs === undefined ? undefined : Math.max(1, submittedAt + deadlineMs - Date.now());
 }

@@ -136,7 +136,7 @@ const SCORES: CaseKind = {
 
 export const CARBYNE_CASES: readonly CaseKind[] = [SCHEDULES, PLANS, LATEST_STARTS, DOMINANT_SHARES, SCORES];
 
-/** In the unit of the file. */
+/** Returns the completion time of each job, in the time unit of the file. */
 function completionTimes(name: string, capacity: readonly number[], jobs: readonly WrittenJob[]): number[] {
   const { completedMs } = runTrial({
     jobs: jobs.map(

@@ -25,7 +25,7 @@ export interface Series {
   readonly unit: 'ratio' | 'share' | 'seconds' | 'hours' | 'tasks';
   /** Values that the paper's text states at some points of the axis. */
   readonly paper?: readonly (readonly [x: number, value: number])[];
-  /** The paper has no such line; charts draw it distinctly. */
+  /** Whether this project added the line to those of the paper; charts draw it differently. */
   readonly isAddition?: boolean;
 }
 

@@ -69,11 +69,11 @@ export const WAIT_SEGMENTS: readonly WaitSegment[] = ['none', 'moderate', 'long'
 
 /** The jobs with at least three tasks whose wait lies in one segment. */
 export interface WaitShare {
-  /** Under this variant. */
+  /** Share of the jobs that wait in this segment under this variant. */
   readonly own: number;
-  /** Under both. */
+  /** Share of the jobs that wait in this segment under both variants. */
   readonly common: number;
-  /** Share of them that wait less under this variant. */
+  /** Share of the common jobs that wait less under this variant. */
   readonly lower: number | undefined;
 }
 

@@ -11,10 +11,10 @@ export interface Measured {
   readonly percentiles: ByClass<readonly number[]>;
 }
 
-/** The jobs of one variant compared with the same jobs of another: shares of them. */
+/** Shares of the jobs of one variant, by comparison with the same jobs under another variant. */
 export interface Paired {
   readonly improved: number;
-  /** Run time less than half. */
+  /** Share of jobs that take less than half as long. */
   readonly improvedByHalf: number;
   readonly betterOrEqual: number;
 }

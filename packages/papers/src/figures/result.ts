@@ -13,7 +13,7 @@ export interface MeasuredSeries {
   readonly values: readonly (number | null)[];
   /** Values that the paper's text states at the same points, if any. */
   readonly paper?: readonly (number | null)[];
-  /** The paper has no such line. */
+  /** Whether this project added the line to those of the paper. */
   readonly isAddition?: boolean;
   /** Minimum and maximum over the seeds, if there are several. */
   readonly spread?: readonly (readonly [least: number, greatest: number] | null)[];

@@ -7,7 +7,7 @@ export type SolverReply = { readonly solution: ProgramSolution } | { readonly er
 /** Messages from the solver thread: one when it is loaded, and a reply per program. */
 export type SolverSays = 'loaded' | SolverReply;
 
-/** Time for a thread to start and load the solver, on a busy machine. ms */
+/** Time for a thread to start and load the solver on a busy machine. */
 const LOAD_MS = 30_000;
 
 interface Task {
@@ -38,7 +38,7 @@ export class ThreadedSolver {
     this.#begin();
   }
 
-  /** No further answers are given. */
+  /** Stops the thread; no further answers are given. */
   close(): void {
     this.#next = undefined;
     this.#running = undefined;

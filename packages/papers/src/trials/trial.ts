@@ -82,7 +82,7 @@ export interface Trial {
   readonly abandons?: boolean;
   /** Default: the true duration. */
   believe?(job: number, stage: number): TrialBelief;
-  /** A task has started. */
+  /** Called when a task has started. */
   started?(run: RunView, now: Millis): void;
   completed?(job: number): void;
   /** Records planning times, without any effect on the trial. */

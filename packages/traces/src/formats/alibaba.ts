@@ -248,7 +248,7 @@ function jobOfRows(name: string, { stages, submit }: Rows, isOrdered: boolean, t
     : stages;
   const ordered = inRunningOrder(stagesOf(sorted, isOrdered, tally));
   // Stages depend only on lower numbers.
-  if ('circle' in ordered) throw new RangeError(`stage ${ordered.circle} of ${name} depends on itself`);
+  if ('cycle' in ordered) throw new RangeError(`stage ${ordered.cycle} of ${name} depends on itself`);
   return { ...jobOf(submitSeconds, ordered.durationsSeconds), name, stages: ordered.stages };
 }
 

@@ -85,7 +85,7 @@ function jobOfValue(
     }),
   );
   const ordered = inRunningOrder(stages);
-  if ('circle' in ordered) throw new RangeError(`stage ${ordered.circle} depends on itself`);
+  if ('cycle' in ordered) throw new RangeError(`stage ${ordered.cycle} depends on itself`);
   const text = (key: string): string | undefined =>
     job[key] === undefined || job[key] === null
       ? undefined

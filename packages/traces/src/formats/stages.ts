@@ -20,10 +20,10 @@ export interface StageInFile {
  */
 export function inRunningOrder(
   stages: readonly StageInFile[],
-): Required<Pick<TraceJob, 'durationsSeconds' | 'stages'>> | { readonly circle: string } {
+): Required<Pick<TraceJob, 'durationsSeconds' | 'stages'>> | { readonly cycle: string } {
   const order: number[] = [];
   const placeOf = new Int32Array(stages.length).fill(UNSEEN);
-  /** Number of parents of each stage that have their place: a stage may have as many parents as there are stages. */
+  /** Number of placed parents by stage, so that the search resumes there: a stage may have 100,000 parents. */
   const placed = new Int32Array(stages.length);
   for (let root = 0; root < stages.length; root++) {
     const path = [root];
@@ -42,7 +42,7 @@ export function inRunningOrder(
         order.push(at);
         path.pop();
       } else if (placeOf[parent] === ON_PATH) {
-        return { circle: stages[parent]!.name };
+        return { cycle: stages[parent]!.name };
       } else {
         path.push(parent);
       }

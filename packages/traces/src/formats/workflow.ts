@@ -76,9 +76,9 @@ export function jobOfWorkflow(
     };
   });
   const ordered = inRunningOrder(stages);
-  if ('circle' in ordered) {
-    const place = placeOf.get(ordered.circle)!;
-    throw source.fault(tasks[place]!.path, `task '${ordered.circle}' depends on itself`, 'remove the cycle');
+  if ('cycle' in ordered) {
+    const place = placeOf.get(ordered.cycle)!;
+    throw source.fault(tasks[place]!.path, `task '${ordered.cycle}' depends on itself`, 'remove the cycle');
   }
   return { ...jobOf(0, ordered.durationsSeconds), ...features, stages: ordered.stages };
 }

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { LATE_MAX_MS, sleepOrder } from '../recorder.js';
 import type { Behaviour } from './behaviour.js';
 
-/** A time limit that none of the tasks below reaches. ms */
+/** A time limit that none of the tasks below reaches, in ms. */
 const LIMIT_MS = 10_000;
 
 export const TASKS: readonly Behaviour[] = [

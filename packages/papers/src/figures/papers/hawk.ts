@@ -96,10 +96,10 @@ const ON_GOOGLE = {
   variants: policies('hawk', 'sparrow', DEFAULT_POLICY),
 } as const satisfies Partial<Figure>;
 
-/** One size: loaded, but not overloaded. */
+/** One size of the cluster, at which it is loaded but not overloaded. */
 const AT_ONE_SIZE = { ...ON_GOOGLE, settings: { ...ON_GOOGLE.settings, workers: 15_000 } } as const;
 
-/** Overloaded at one end, mostly idle at the other (§4.2). */
+/** Sizes from an overloaded to a mostly idle cluster (§4.2). */
 const GOOGLE_SIZES = workersAxis([10_000, 15_000, 20_000, 25_000, 30_000, 40_000, 50_000]);
 
 /** Run times under Hawk over those under Sparrow. */
@@ -180,7 +180,7 @@ const motivation: Figure = {
 
 const shortMean = ratio('hawk', 'sparrow', 'short', 'mean');
 const longMean = ratio('hawk', 'sparrow', 'long', 'mean');
-/** The shares are stated for 15,000 nodes. */
+/** Judges a share that the paper states for 15,000 nodes. */
 const share = (jobs: 'short' | 'long', how: 'betterOrEqual' | 'improved' | 'improvedByHalf', paper: number) =>
   stated(shareOfJobs('hawk', 'sparrow', jobs, how), [[15_000, paper]]);
 const betterOrEqual = {
@@ -481,7 +481,7 @@ function against(
   };
 }
 
-/** In seconds. The text states none; these are around the cutoff of all other figures. */
+/** Cutoffs in seconds. The paper states none; these surround the cutoff of all other figures. */
 const AROUND = ['750', '1000', CUTOFFS.google, '1300', '1500', '2000'];
 
 const hawk12 = byCutoff('12', 'long', {

@@ -94,7 +94,7 @@ function claimsOfAverages(
 const PREDICTORS = ['pilot', THREE_SIGMA, 'history', 'hybrid'];
 const pilot = error('pilot');
 const threeSigma = error(THREE_SIGMA);
-/** §4.3, of the Google trace of 2011. */
+/** Errors that the paper states for the Google trace of 2011 (§4.3). */
 const ERRORS = { pilot: { p50: 0.0915, p90: 0.4995 }, threeSigma: { p50: 0.2139, p90: 2.9452 } } as const;
 
 export const slearnError: Figure = {
@@ -143,7 +143,7 @@ export const slearnError: Figure = {
   }),
 };
 
-/** §5.2.4, of GTrace11; the text states no number for the others. */
+/** Average speed-ups that the paper states for GTrace11 (§5.2.4); it states none for the other baselines. */
 const AVERAGES: Readonly<Record<string, number>> = {
   [THREE_SIGMA]: 1.56,
   '3sigma-tl': 1.55,
@@ -151,7 +151,7 @@ const AVERAGES: Readonly<Record<string, number>> = {
   las: 1.65,
 };
 
-/** Not in the paper: how wrong estimates may be without a cost. The truth times a number from 0 to this. */
+/** Estimates of 0 to 4 and 0 to 20 times the truth, an addition to the paper: which errors increase run times? */
 const WRONG: readonly Variant[] = [4, 20].map((most) => ({
   name: `0 to ${most} times the truth`,
   settings: { estimator: `noisy:0-${most}` },
@@ -219,7 +219,7 @@ const slearnJct: Figure = {
   ],
 };
 
-/** 0 means the adaptive ratio. Table 6, of GTrace11. */
+/** Results of the paper for GTrace11 (Table 6), by sampling ratio; 0 means the adaptive ratio. */
 const RATIOS: readonly (readonly [percent: number, error: number, average: number])[] = [
   [1, 0.144, 1.52],
   [2, 0.14, 1.55],
@@ -293,7 +293,7 @@ const slearnAdaptive: Figure = {
   }),
 };
 
-/** Table 9, of GTrace11. */
+/** Results of the paper for GTrace11 (Table 9). */
 const THIN: readonly (readonly [limit: number, average: number])[] = [
   [2, 1.54],
   [3, 1.56],
@@ -379,7 +379,7 @@ const slearnWait: Figure = {
 };
 
 const SLEARN_DAG = 'slearn-dag';
-/** §6, Figure 10. */
+/** Average speed-ups of the paper for jobs with stages (§6, Figure 10). */
 const DAG_AVERAGES = { [THREE_SIGMA]: 1.26, las: 2.15, 'point-est': 1.74 } as const;
 const DAG_BASELINES = Object.keys(DAG_AVERAGES);
 const DAG_ERRORS = { [SLEARN_DAG]: 0.339, [THREE_SIGMA]: 0.4721 } as const;

@@ -391,12 +391,12 @@ function nameOf(policy: string, half: Half): string {
   return `${policy}, ${half}`;
 }
 
-/** No policy is further apart; in direction up to twice as far. */
+/** Judges whether live and simulated values of each policy differ by at most `by`; in direction up to twice that. */
 function areNear(of: (name: string) => Series, by: number): Judge {
   return apart(of, (live, simulated) => Math.abs(live - simulated), by);
 }
 
-/** The same relative to the simulated value. */
+/** Like `areNear`, with the difference relative to the simulated value. */
 function areAlike(of: (name: string) => Series, by: number): Judge {
   return apart(of, (live, simulated) => Math.abs(live / simulated - 1), by);
 }

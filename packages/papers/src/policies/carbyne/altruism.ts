@@ -9,7 +9,7 @@ import type { ShareRules } from './shares.js';
 export interface AltruismRules {
   /** Probability that a job yields resources it does not need now. */
   readonly probability: number;
-  /** When that is drawn: with each plan and every `DRAWN_AGAIN_MS`, or every turn. */
+  /** Whether altruism is drawn in every turn, rather than with each plan and every `DRAWN_AGAIN_MS`. */
   readonly isDrawnEachTurn: boolean;
   /** Margin before the latest start, in median durations of running tasks, because borrowers are not preempted. */
   readonly holdMedians: number;

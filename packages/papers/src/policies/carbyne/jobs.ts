@@ -39,9 +39,9 @@ export class JobState {
   readonly #byIndex = new Map<number, StageState>();
   /** Stages by depth, then by index. */
   breadthFirst: readonly StageState[] = [];
-  /** The longest path to the end of the job, by stage. ms */
+  /** The longest path to the end of the job, by stage, in ms. */
   paths: Float64Array = new Float64Array();
-  /** Critical path of the whole job at its arrival. ms */
+  /** Critical path of the whole job at its arrival, in ms. */
   criticalPathMs: Millis = 0;
   plan: KeptPlan | undefined;
   /** Whether the job has changed since the last check. */
@@ -103,7 +103,7 @@ export class JobState {
     this.isChanged = false;
   }
 
-  /** A task has started. */
+  /** Records the start of a task. */
   started(stage: StageState, startedAt: Millis): void {
     this.changes++;
     if (this.plan?.take(stage.place, startedAt) !== true) this.drift++;
@@ -111,7 +111,7 @@ export class JobState {
     this.#dominantShare = dominantShare(this.#used, this.#whole);
   }
 
-  /** A task has ended. */
+  /** Records the end of a run. */
   ended(stage: StageState, { startedAt, worker }: RunView, now: Millis, how: RunEnd): void {
     const isDone = how === 'done';
     if (how !== 'declined') stage.declinedBy = undefined;

@@ -21,7 +21,7 @@ export class KeptPlan {
   /** The used positions of each stage, and how much of the next one is used. */
   readonly #next: Int32Array;
   readonly #taken: Int32Array;
-  /** The tasks that a job that yields nothing would have started, less those started since, by stage. */
+  /** Tasks that the job would still start now if it yielded nothing, by stage. */
   #greedy: Int32Array;
 
   constructor(plan: Plan, share: Amounts, now: Millis) {
@@ -52,7 +52,7 @@ export class KeptPlan {
     return Math.abs(this.#madeAt + place.atMs - now) <= ROUNDING_MS;
   }
 
-  /** A newer plan for the present has a later end, so only what could start now is taken from it. */
+  /** Keeps this plan, because the newer one ends later; takes from the newer one only which tasks could start now. */
   outdo(plan: Plan, share: Amounts): void {
     this.#greedy = plan.greedyNow;
     this.checkedShare = share;

@@ -80,7 +80,7 @@ function sumOfUsed(jobs: readonly JobState[], resources: number): Float64Array {
   return used;
 }
 
-/** The first item with the lowest key. */
+/** Returns the first item with the lowest key. */
 function leastOf<T extends object>(items: readonly T[], key: (item: T) => number): T {
   let least: T = items[0]!;
   let leastKey = key(least);

@@ -6,7 +6,7 @@ import { Profile } from './profile.js';
 export interface Plan {
   /** When the last task ends if the job has only its share. ms from now */
   readonly endMs: number;
-  /** The tasks that a job that yields nothing starts now, by stage. */
+  /** Tasks that the job starts now if it yields nothing, by stage. */
   readonly greedyNow: Int32Array;
   /** Latest starts that keep the end, by stage, ascending. */
   readonly starts: readonly (readonly Start[])[];

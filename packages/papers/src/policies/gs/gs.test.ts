@@ -30,9 +30,9 @@ describe('queues', () => {
   test('are chosen by the estimated size of the whole job, and the smallest is served first', () => {
     const bench = new Bench(1);
     bench.wants(9, 1, 1);
-    bench.wants(1, 10, 2_000); // 20,000 s: the third
-    bench.wants(2, 10, 200); // 2,000 s: the second
-    bench.wants(3, 10, 20); // 200 s: the first
+    bench.wants(1, 10, 2_000); // 20,000 s: third queue
+    bench.wants(2, 10, 200); // 2,000 s: second queue
+    bench.wants(3, 10, 20); // 200 s: first queue
     bench.take();
     bench.end(9);
     bench.end(3);

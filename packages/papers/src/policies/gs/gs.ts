@@ -15,10 +15,10 @@ import { Beliefs, FreeWorkers, Reservations, StageOrder } from '@goshawk/policie
 import { serve } from './serving.js';
 import { Shares } from './shares.js';
 
-/** The second highest: pilots should end soon, but not delay jobs known to be small (SLearn §5.1.2). */
+/** Index of the second-highest queue: pilots should end soon, but not delay jobs known to be small (SLearn §5.1.2). */
 const SAMPLING_QUEUE = 1;
 
-/** SLearn §5.2.1. */
+/** Options of `gs`, with the defaults of SLearn §5.2.1. */
 const GS_OPTIONS = {
   queues: { default: 10, min: 1, max: 64, help: 'priority queues' },
   baseMs: {

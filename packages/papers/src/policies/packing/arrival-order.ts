@@ -32,7 +32,7 @@ export class ArrivalOrder {
     if (this.#head === undefined || group.sequence < this.#head.sequence) this.#head = group;
   }
 
-  /** No task of the group waits any more. */
+  /** Removes a group whose tasks no longer wait. */
   remove(group: Group): void {
     this.#size--;
     if (group === this.#head) this.#head = this.#next();

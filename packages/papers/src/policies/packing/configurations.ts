@@ -59,7 +59,7 @@ export function bestConfiguration(
  */
 export interface ServerClass {
   readonly family: number;
-  /** Its capacity is 2^-shift of the largest of its family. */
+  /** Its capacity is 2^-shift of the capacity of its family's largest server. */
   readonly shift: number;
 }
 
@@ -68,7 +68,7 @@ export const WHOLE_SERVER: ServerClass = { family: 0, shift: 0 };
 interface ServerKind {
   readonly capacity: number;
   readonly family: number;
-  /** Virtual queue of the tasks of which a configuration has at most one. */
+  /** Virtual queue of large tasks: a configuration contains at most one. */
   readonly largeType: number;
   readonly configurations: readonly Configuration[];
 }
@@ -124,7 +124,7 @@ export class ActiveConfigurations {
     this.#active[server] = configuration;
   }
 
-  /** Tasks run there without a configuration because another central placed them. */
+  /** An occupied server lacks a configuration if another central placed its tasks; it then chooses one, too. */
   choose(server: number, isEmpty: boolean): Configuration | undefined {
     if (isEmpty || this.#active[server] === undefined) this.#active[server] = this.#heaviest(server);
     return this.#active[server];

@@ -130,7 +130,7 @@ export abstract class Packer {
   protected abstract added(group: Group): void;
   /** The number of tasks of a waiting group has changed. */
   protected grew(_group: Group, _more: number): void {}
-  /** No task of the group waits any more. */
+  /** Called when no task of the group waits any longer. */
   protected abstract removed(group: Group): void;
 
   protected isOpen(server: number): boolean {

@@ -171,7 +171,7 @@ export class ThreeSigma implements CentralPolicy {
     this.#lastCycle = now;
     this.#hasChanged = false;
     this.#awaited = [];
-    // Preempted a cycle ago and still running: the message may be lost.
+    // These runs were preempted a cycle ago and have not ended, so the message may be lost.
     for (const run of preemptedRuns(cluster)) draft.preempt(run);
     const worthFull = (stage: StageView) => isRemnant(stage) || isInTime(stage.job, now);
     const urgent = all.filter(worthFull);
@@ -328,7 +328,7 @@ export class ThreeSigma implements CentralPolicy {
         draft.expect(job, at, space === 0 ? formatAttributes(job.prefers) || undefined : undefined);
     }
     this.#startAwaited(draft);
-    // Could not start although nothing had to be preempted: another task was faster.
+    // These gangs needed no preemption and still could not start, so other tasks took their slots.
     if (plan.preempts.length === 0) {
       this.tally.refused += this.#awaited.length;
       this.#awaited = [];

@@ -57,7 +57,7 @@ export class Prio implements CentralPolicy {
     this.#hasChanged = false;
     const preempted = preemptedRuns(cluster);
     if (preempted.length === 0) this.#awaited = [];
-    // Preempted a cycle ago and still running: the message may be lost.
+    // These runs were preempted a cycle ago and have not ended, so the message may be lost.
     for (const run of preempted) draft.preempt(run);
     const urgent = pending.filter(({ job }) => isInTime(job, now));
     for (const stage of urgent) this.#startUrgent(stage, groups, cluster, draft, now);

@@ -6,7 +6,7 @@ import type { TraceFormat } from '../trace-format.js';
 import { EventType, TASK_EVENTS } from './events.js';
 import { Join } from './join.js';
 
-/** Time 0 means "before the trace started" in the official tables, but is the start of a sample. µs */
+/** Shift of all times in µs: time 0 means "before the trace started" in the official tables, but is the start of a sample. */
 const SHIFT_US = 1;
 
 /**

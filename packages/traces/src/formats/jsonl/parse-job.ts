@@ -265,9 +265,9 @@ function parseStages(value: unknown): Pick<TraceJob, 'durationsSeconds' | 'stage
     }),
   }));
   const ordered = inRunningOrder(linked);
-  if ('circle' in ordered) {
+  if ('cycle' in ordered) {
     throw new FieldProblem(
-      `stage '${ordered.circle}' depends on itself, directly or through others`,
+      `stage '${ordered.cycle}' depends on itself, directly or through others`,
       'remove the cycle',
     );
   }
