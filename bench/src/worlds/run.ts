@@ -92,6 +92,8 @@ async function ran(
   const source = typeof workload === 'string' ? workload : written(workload, join(folder, 'jobs.jsonl'));
   await goshawk([
     ...['simulate', source, '--policy', policies.join(','), ...cluster, '--seed', `${seed}`],
+    // As in a live cluster without options.
+    ...['--cutoff', 'learned'],
     ...['--save-results', results, '--quiet'],
   ]);
   const jobs = jobsOf(workload);

@@ -21,9 +21,9 @@ export const POLICY_OPTIONS = ofPolicy({
   },
   cutoff: {
     type: 'text',
-    value: 'TIME|p90',
+    value: 'TIME|p90|learned',
     describe:
-      'mean task run time at which a job counts as long: 10s, 500ms, a number of seconds, or a percentile of the workload’s jobs (p90)',
+      'mean task run time at which a job counts as long: 10s, 500ms, a number of seconds, the 90th percentile of the workload’s jobs (p90), or what a live cluster would learn from them (learned)',
     whenUnset: 'p90; a live cluster learns it from its jobs and uses 10 s until then',
   },
   shortPartition: {

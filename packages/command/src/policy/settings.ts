@@ -28,12 +28,14 @@ export interface WorkloadFacts {
   readonly divisor: number;
   /** The 90th percentile of the jobs' mean task run times. ms */
   readonly meanP90Ms: number;
+  /** The cutoff that a live cluster would learn from the jobs. ms */
+  readonly learnedCutoffMs: number;
   /** Returns the share of task seconds in jobs below a cutoff. */
   shareBelow(cutoffMs: number): number;
 }
 
 /** Neutral facts, for checking options without a workload. */
-export const NO_FACTS: WorkloadFacts = { divisor: 1, meanP90Ms: 0, shareBelow: () => 0 };
+export const NO_FACTS: WorkloadFacts = { divisor: 1, meanP90Ms: 0, learnedCutoffMs: 0, shareBelow: () => 0 };
 
 /**
  * Returns the policy settings that the options request, for one of the policies named.
@@ -203,12 +205,12 @@ export function policyNames(text: string, besides: readonly string[] = []): stri
 
 function cutoffOf(text: string | undefined, facts: WorkloadFacts | undefined): number {
   if (text === undefined) return facts?.meanP90Ms ?? DEFAULT_POLICY.cutoffMs;
-  if (text === 'p90') {
-    if (facts !== undefined) return facts.meanP90Ms;
+  if (text === 'p90' || text === 'learned') {
+    if (facts !== undefined) return text === 'p90' ? facts.meanP90Ms : facts.learnedCutoffMs;
     throw new InputError(
       'bad-option',
-      '--cutoff p90: only a workload has a 90th percentile',
-      'give a number of seconds',
+      `--cutoff ${text}: only a workload determines it in advance`,
+      'give a number of seconds, or omit --cutoff: a live cluster learns it from its jobs',
     );
   }
   const seconds = text.trim() === '' ? Number.NaN : Number(text);
@@ -216,7 +218,7 @@ function cutoffOf(text: string | undefined, facts: WorkloadFacts | undefined): n
   if (!Number.isFinite(ms) || ms < 0) {
     throw new InputError(
       'bad-option',
-      `--cutoff: "${text}" is not a number of seconds, a time such as 10s, or p90`,
+      `--cutoff: "${text}" is not a number of seconds, a time such as 10s, p90 or learned`,
     );
   }
   return ms / (facts?.divisor ?? 1);

@@ -44,6 +44,14 @@ describe('a cutoff', () => {
     expect(lengthsOf(alike).cutoffMs(DEFAULT_MS)).toBeGreaterThan(Math.max(...alike));
   });
 
+  test('is above the many jobs that have little of the work, without a gap between the kinds', () => {
+    const many = drawn(240, 2_000, 0.5);
+    const means = [...many, ...drawn(80, 18_000, 0.5), ...drawn(40, 40_000, 0.4), ...drawn(40, 60_000, 0.5)];
+    const cutoffMs = lengthsOf(means, 5).cutoffMs(1e9);
+    expect(cutoffMs).toBeGreaterThan(many.toSorted((a, b) => a - b)[220]!);
+    expect(cutoffMs).toBeLessThan(20_000);
+  });
+
   test('stays while no job is long, because long jobs may not have ended', () => {
     expect(lengthsOf(drawn(200, 100, 0.4)).cutoffMs(DEFAULT_MS)).toBe(DEFAULT_MS);
   });

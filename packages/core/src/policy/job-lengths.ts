@@ -23,7 +23,9 @@ const FEW = 0.1;
 const MOST = 0.5;
 /** A group with more than this fraction of the jobs is not one of two kinds. */
 const ALL = 0.9;
-/** If no small group has most of the work, this fraction may reach the cutoff. */
+/** Jobs are of two kinds if the shorter ones are this much more of the jobs than of the work. */
+const UNLIKE = 0.5;
+/** If jobs are of one kind, this fraction may reach the cutoff. */
 const SOME = 0.2;
 /** An eightfold range of run times without jobs separates two kinds of jobs. */
 const GAP = 3 * STEPS_PER_DOUBLING;
@@ -47,6 +49,12 @@ export class JobLengths {
     return this.#seen >= CUTOFF_JOBS_MIN;
   }
 
+  /** Records a completed job with this mean task run time and total run time. */
+  record(meanMs: Millis, workMs: Millis): void {
+    const length = Math.floor(STEPS_PER_DOUBLING * Math.log2(Math.max(1, meanMs)));
+    this.add([{ length: Math.min(LENGTHS_MAX, length), jobs: 1, workMs }]);
+  }
+
   /**
    * Records a completed job.
    *
@@ -54,9 +62,7 @@ export class JobLengths {
    * @param workMs sum of the run times of all tasks
    */
   completed(runsMs: Float64Array, workMs = sumOf(runsMs)): void {
-    const mean = sumOf(runsMs) / runsMs.length;
-    const length = Math.floor(STEPS_PER_DOUBLING * Math.log2(Math.max(1, mean)));
-    this.add([{ length: Math.min(LENGTHS_MAX, length), jobs: 1, workMs }]);
+    this.record(sumOf(runsMs) / runsMs.length, workMs);
   }
 
   add(counts: readonly LengthCount[]): void {
@@ -89,7 +95,8 @@ export class JobLengths {
    */
   cutoffMs(presentMs: Millis): Millis {
     if (!this.isEnough) return presentMs;
-    const learnedMs = this.#middleOfGap() ?? this.#topTenth() ?? this.#aboveAll(presentMs);
+    const learnedMs =
+      this.#middleOfGap() ?? this.#topTenth() ?? this.#manyAndCheap() ?? this.#aboveAll(presentMs);
     const isNews = Math.max(learnedMs / presentMs, presentMs / learnedMs) >= NEWS;
     return isNews ? learnedMs : presentMs;
   }
@@ -132,7 +139,28 @@ export class JobLengths {
     return workMs >= MOST * sumOf(this.#workMs) ? millisOf(at + 1) : undefined;
   }
 
-  /** The cutoff above all jobs: no small group has most of the work, so no job is long. */
+  /**
+   * The cutoff below which jobs are many and have little of the work: where the share of the jobs exceeds that of the
+   * work the most, if by a half.
+   */
+  #manyAndCheap(): Millis | undefined {
+    const total = sumOf(this.#workMs);
+    let most = UNLIKE;
+    let best: number | undefined;
+    let jobs = 0;
+    let workMs = 0;
+    for (let at = 0; at <= LENGTHS_MAX; at++) {
+      jobs += this.#jobs[at]!;
+      workMs += this.#workMs[at]!;
+      const excess = jobs / this.#remembered - workMs / total;
+      if (excess < most || this.#jobs[at]! < 0.5) continue;
+      most = excess;
+      best = at + 1;
+    }
+    return best === undefined ? undefined : millisOf(best);
+  }
+
+  /** The cutoff above all jobs: they are of one kind, so none is long. */
   #aboveAll(presentMs: Millis): Millis {
     let reach = 0;
     let longest = 0;

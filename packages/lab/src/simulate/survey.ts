@@ -1,5 +1,5 @@
 import type { WorkloadFacts } from '@goshawk/command/policy';
-import { nearestRank, sumOf } from '@goshawk/core';
+import { DEFAULT_POLICY, JobLengths, nearestRank, sumOf } from '@goshawk/core';
 import type { Workload as WorkloadRecord } from '@goshawk/report';
 import {
   type JobBatches,
@@ -81,6 +81,7 @@ export async function survey(
     facts: {
       divisor: 1,
       meanP90Ms: nearestRank(Float64Array.from(means).sort(), 90) * 1_000,
+      learnedCutoffMs: learnedCutoff(means, taskSeconds),
       shareBelow: (cutoffMs) => shareBelow(cutoffMs, means, taskSeconds, total),
     },
     firstSubmitSeconds: first,
@@ -89,6 +90,13 @@ export async function survey(
     countWithin: (from, to) => sumOf(submits, (at) => (at - first >= from && at - first <= to ? 1 : 0)),
     packed: kept === undefined ? undefined : joined(kept),
   };
+}
+
+/** Returns the cutoff that a live cluster would have learned from all jobs. ms */
+function learnedCutoff(means: readonly number[], taskSeconds: readonly number[]): number {
+  const lengths = new JobLengths();
+  means.forEach((mean, i) => void lengths.record(1_000 * mean, 1_000 * taskSeconds[i]!));
+  return lengths.cutoffMs(DEFAULT_POLICY.cutoffMs);
 }
 
 /** Returns the share of the work in jobs below a cutoff, or none without any work. */
