@@ -16,7 +16,7 @@ import { PROTOCOL_VERSION } from '@goshawk/core';
 import { freePort } from '@goshawk/journal/testing';
 import type { Site } from './site.js';
 
-/** A network path to an endpoint that can be cut: bytes are then dropped, and connections stay open. */
+/** A network path to an endpoint. While it is cut, connections stay open but transfer nothing. */
 export class Cable {
   readonly url: string;
   /** The port behind it. */

@@ -11,7 +11,7 @@ interface RoundsOptions {
   readonly rounds: number;
   readonly jobs: number;
   readonly tasksPerJob: number;
-  /** Killed permanently, or stopped and continued when another scheduler has its jobs. */
+  /** Whether schedulers are killed, or stopped and continued once another scheduler has their jobs. */
   readonly how: 'killed' | 'stopped';
   readonly note: (line: string) => void;
 }
@@ -29,7 +29,7 @@ interface RoundsReport {
   readonly exitCodes: readonly number[];
 }
 
-/** Tasks that end before the takeover, whose workers keep the result, and tasks that end after it, in ms. */
+/** Run times in ms: tasks that end before the takeover, so that their workers must keep results, and after it. */
 const SLEEPS = [3_000, 10_000];
 const WAITING_COMMANDS = 4;
 

@@ -39,7 +39,7 @@ export interface Workload {
   readonly tallied: readonly Tallied[];
   /** The jobs in order of submission; can be iterated any number of times. */
   jobs(): Jobs;
-  /** The same in batches; a single batch if the jobs are kept in memory. */
+  /** The jobs in batches; a single batch if they are kept in memory. */
   batches(): JobBatches;
   /**
    * SHA-256 in hexadecimal: of the file's bytes; of a folder's listing by `sha256sum`, in order of time; or of a

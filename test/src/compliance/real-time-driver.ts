@@ -148,7 +148,7 @@ export class RealTimeDriver implements Driver {
   }
 }
 
-/** The same driver, on a clock that a test advances from event to event. */
+/** A real-time driver on a clock that a test advances from event to event. */
 export class SteppingRealTimeDriver extends RealTimeDriver implements SteppingDriver {
   readonly #world: FakeWorld;
 

@@ -4,7 +4,7 @@ import type { Worker, WorkerEnvironment } from '@goshawk/worker';
 /** A machine that runs tasks, with the entry points that report their progress. */
 export type TaskMachine = Machine & Pick<Worker, 'taskStarted' | 'taskOutput' | 'taskEnded'>;
 
-/** The environment that any driver gives such a machine. */
+/** The environment that every driver gives a machine that runs tasks. */
 export type TaskEnvironment = Environment & Pick<WorkerEnvironment, 'execute' | 'kill'>;
 
 /**
@@ -30,7 +30,7 @@ export interface Driver {
   readonly now: Millis;
   /** Adds a machine and starts it. */
   add(name: string, role: Role, build: Build<Machine>): Address;
-  /** The same for a machine that runs tasks, in slots 0 … slots − 1. Those are `{ sleep }`, in ms. */
+  /** Like `add`, for a machine that runs tasks in slots 0 … slots − 1. Tasks are `{ sleep }`, in ms. */
   addWorker(name: string, slots: number, build: Build<TaskMachine, TaskEnvironment>): Address;
   /** Returns the address by which the machine at `by` knows a party, even if the party does not exist. */
   handleOf(party: Address, by: Address): Address;

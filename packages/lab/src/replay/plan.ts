@@ -29,7 +29,7 @@ export interface PlannedJob {
   /** Estimate for the cluster; undefined: none. */
   readonly estimateMs: Millis | undefined;
   readonly spec: JobSpec;
-  /** The same job as input for the client. */
+  /** The job in the form that the client submits. */
   readonly input: JobInput;
 }
 

@@ -17,7 +17,7 @@ const draw = (by: number) => ({
   hybrid: [0, 0.01, 0.02, 0.3],
 });
 
-/** The same at each percentile. */
+/** Runs with these draws at each percentile. */
 const places = (...draws: readonly ReturnType<typeof draw>[]) =>
   axis.ticks.map((tick) => ({
     tick,

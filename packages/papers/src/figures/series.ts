@@ -54,7 +54,7 @@ export function seconds(of: string, jobs: JobClass, statistic: Statistic): Serie
   return seriesOf(name, 'seconds', 'measured', of, ({ runtimeSeconds }) => runtimeSeconds[jobs][statistic]);
 }
 
-/** The first over the second, at the same point. */
+/** Divides the first series by the second, point by point. */
 export function over(first: Series, second: Series, name = `${first.name} ÷ ${second.name}`): Series {
   return {
     name,

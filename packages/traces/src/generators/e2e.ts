@@ -6,9 +6,10 @@ import { type DrawnJob, gangOptions, withDeadlines } from './gangs.js';
 import { defineGenerator } from './generator.js';
 
 /**
- * Fraction of the trace's rarely used programs to draw: estimators learn from 10,000 earlier jobs, not from 219,406.
+ * Divides the number of rarely used programs in the trace, because estimators learn from 10,000 earlier jobs, not from
+ * 219,406.
  */
-const SELDOM_SHARE = 20;
+const SELDOM_DIVISOR = 20;
 
 /**
  * The workload of 3Sigma (§5): half of the jobs have deadlines, and prefer three quarters of the racks; the others
@@ -51,9 +52,9 @@ function drawJobs(random: Random, count: number, nodes: number): DrawnJob[] {
   return shuffle(random.fork('order'), drawn);
 }
 
-/** A rarely used program; there are fewer of them, in proportion to the number of jobs to learn from. */
+/** Returns the number of a random rarely used program, of `names` such programs in the trace. */
 function seldom(names: number, random: Random): number {
-  return integer(random, Math.ceil(names / SELDOM_SHARE));
+  return integer(random, Math.ceil(names / SELDOM_DIVISOR));
 }
 
 function drawProgram({ programs }: E2eClass, random: Random): E2eProgram {

@@ -44,7 +44,7 @@ const CLOUDERA: Installation = {
   ],
 };
 
-/** The same paper, its trace of Facebook in 2010. */
+/** The trace of Facebook in 2010 from the paper of `CLOUDERA`. */
 const FACEBOOK: Installation = {
   name: 'facebook',
   description: "Facebook's MapReduce jobs of 2010 (FB-2010 of Chen et al. 2012): 2% long jobs",

@@ -5,10 +5,10 @@ import { type DrawnJob, gangOptions, withDeadlines } from './gangs.js';
 import { defineGenerator } from './generator.js';
 
 /**
- * The two other workloads of 3Sigma (§2.1, §5, §6.1), whose traces are not public. They are constructed from the
- * paper's statements about predictability. Programs belong to users, and differ in their typical run times.
+ * Parameters of the two other workloads of 3Sigma (§2.1, §5, §6.1). Their traces are not public, so these follow the
+ * paper's statements about predictability. Each user has several programs, with different typical run times.
  */
-interface Nature {
+interface RunTimeModel {
   readonly users: number;
   readonly programsEach: number;
   /** Distribution of typical run times: median in seconds, and standard deviation of the logarithm. */
@@ -25,7 +25,7 @@ interface Nature {
 }
 
 /** Few estimates are very accurate, and many are far off on both sides (§2.1). */
-const HEDGE_FUND: Nature = {
+const HEDGE_FUND: RunTimeModel = {
   users: 60,
   programsEach: 8,
   medianSeconds: 280,
@@ -40,7 +40,7 @@ const HEDGE_FUND: Nature = {
 /**
  * Many estimates are within 5%, and 23% of the jobs, mostly small ones, end long before their estimate (§2.1, §6.1).
  */
-const MUSTANG: Nature = {
+const MUSTANG: RunTimeModel = {
   users: 40,
   programsEach: 6,
   medianSeconds: 500,
@@ -54,24 +54,24 @@ const MUSTANG: Nature = {
 
 export const hedgeFundLike = unlikeGoogle(
   'hedgefund-like',
-  "3Sigma's HedgeFund as far as its text describes it: gangs, run times vary much within each user and program",
+  "3Sigma's HedgeFund, as its text describes it: gangs whose run times vary widely within each user and program",
   HEDGE_FUND,
 );
 
 export const mustangLike = unlikeGoogle(
   'mustang-like',
-  "3Sigma's Mustang as far as its text describes it: gangs, most run times are known well, and a quarter ends long before",
+  "3Sigma's Mustang, as its text describes it: gangs with mostly predictable run times; a quarter ends long before its estimate",
   MUSTANG,
 );
 
-function unlikeGoogle(name: string, description: string, nature: Nature) {
+function unlikeGoogle(name: string, description: string, model: RunTimeModel) {
   return defineGenerator({
     name,
     description,
     options: gangOptions(1_470),
     generate: function* ({ jobs, nodes, seed, ...given }): Generator<TraceJob> {
       // All seeds share the programs, because the past is drawn with another seed.
-      const programs = programsOf(nature, Random.seeded(name).fork('programs'));
+      const programs = programsOf(model, Random.seeded(name).fork('programs'));
       const random = Random.seeded(seed).fork(name);
       const normal = new NormalDraws(random.fork('run times'));
       const choices = random.fork('programs');
@@ -79,7 +79,7 @@ function unlikeGoogle(name: string, description: string, nature: Nature) {
         const program = programs[integer(choices, programs.length)]!;
         const usual = program.seconds * Math.exp(program.within * normal.next());
         const isEarly = choices.next() < program.endsEarly;
-        const share = isEarly ? between(nature.early, choices.next()) : 1;
+        const share = isEarly ? between(model.early, choices.next()) : 1;
         return {
           tasks: Math.min(nodes, program.tasks),
           seconds: microseconds(usual * share),
@@ -102,15 +102,15 @@ interface Program {
   readonly tasks: number;
 }
 
-function programsOf(nature: Nature, random: Random): Program[] {
+function programsOf(model: RunTimeModel, random: Random): Program[] {
   const normal = new NormalDraws(random);
-  return Array.from({ length: nature.users * nature.programsEach }, (_, index) => ({
-    user: `user-${1 + (index % nature.users)}`,
+  return Array.from({ length: model.users * model.programsEach }, (_, index) => ({
+    user: `user-${1 + (index % model.users)}`,
     name: `program-${1 + index}`,
-    seconds: nature.medianSeconds * Math.exp(nature.amongPrograms * normal.next()),
-    within: between(nature.within, random.next()),
-    endsEarly: random.next() < nature.unsteady ? nature.endsEarly : 0,
-    tasks: 2 ** Math.min(nature.widest, Math.floor(-Math.log2(1 - random.next()))),
+    seconds: model.medianSeconds * Math.exp(model.amongPrograms * normal.next()),
+    within: between(model.within, random.next()),
+    endsEarly: random.next() < model.unsteady ? model.endsEarly : 0,
+    tasks: 2 ** Math.min(model.widest, Math.floor(-Math.log2(1 - random.next()))),
   }));
 }
 

@@ -34,7 +34,7 @@ export function isSlightlyWorse(series: readonly Series[]): Judge {
   });
 }
 
-/** "Slightly better": the same below 1. */
+/** "Slightly better": like `isSlightlyWorse`, for ratios below 1. */
 export function isSlightlyBetter(series: readonly Series[]): Judge {
   return byRatios(series, (ratios, least, most) => {
     const isBelowOne = most <= 1 + SAME && meanLog(ratios) <= 0;

@@ -57,7 +57,7 @@ export function falls(series: readonly Series[]): Judge {
   return changes(series, (first, last) => 1 - last / first);
 }
 
-/** "Does an increasingly better job": the same upwards. */
+/** "Does an increasingly better job": like `falls`, but each series is higher at the last point. */
 export function rises(series: readonly Series[]): Judge {
   return changes(series, (first, last) => last / first - 1);
 }

@@ -51,7 +51,7 @@ const FIVE_HOURS: typeof TWO_HOURS = {
 const SIGMA = '3sigma-sched';
 /** The compared policies (§5). */
 const FIELD = [SIGMA, 'point-perf', 'point-real', 'prio'] as const;
-/** The same, with the default policy. */
+/** The compared policies and the default policy. */
 const ALL = [DEFAULT_POLICY, ...FIELD] as const;
 
 const GANGS =

@@ -109,7 +109,7 @@ export function strictFilling(turn: Turn, by: ShareRules['by']): void {
 interface ScoreRules {
   /** Weight of remaining work: 1 in Tetris, 0 for packing alone. */
   readonly workWeight: number;
-  /** Only the jobs furthest below their share are considered: the fraction 1 − this of them, at least one. */
+  /** Fraction of the jobs to skip, largest shares first; at least one job is considered. */
   readonly fairness: number;
 }
 
@@ -119,8 +119,8 @@ export type Leftover =
   | ({ readonly kind: 'score' } & ScoreRules);
 
 /**
- * For each worker, the task with the highest score: alignment less remaining work, scaled so that both weigh the same
- * on average (Tetris, SIGCOMM '14).
+ * Starts the task with the highest score on each worker, until nothing fits. The score is alignment minus remaining
+ * work, scaled so that both weigh the same on average (Tetris, SIGCOMM '14).
  */
 export function byScore(turn: Turn, rules: ScoreRules): void {
   const stages = turn.jobs.flatMap((job) => job.stages.filter(({ view }) => view.waiting > 0));

@@ -78,7 +78,7 @@ describe('shares', () => {
     for (let i = 0; i < 200; i++) bench.end(9);
     const held = [1, 2, 3, 4].map((job) => bench.count(job));
     expect(held.reduce((sum, each) => sum + each)).toBe(200);
-    // 200 · 1 : 0.1 : 0.01 : 0.001, of which the last two are less than one.
+    // The weights give 180, 18, 1.8 and 0.18 of 200 slots; every loaded queue gets at least one.
     expect(held[0]).toBeGreaterThanOrEqual(178);
     expect(held[1]).toBeGreaterThanOrEqual(17);
     expect(held[1]).toBeLessThanOrEqual(19);

@@ -30,7 +30,7 @@ export function naiveType(size: bigint, j: number): number {
   return 2 * j - 1;
 }
 
-/** In units of 2^-j of a server, so that a reservation of 1/2^j is exact. */
+/** Reserved size of a task, in units of 1/(2^j · WHOLE) of a server, so that a reservation of 1/2^j is exact. */
 function naiveReserved(size: bigint, j: number): bigint {
   const least = 2n ** BigInt(j);
   return size * least > WHOLE ? size * least : WHOLE;
@@ -102,7 +102,7 @@ export class NaivePacking {
     return this.queue.filter(({ size }) => naiveType(size, this.j) === type);
   }
 
-  /** Room that VQS may still reserve for fillers, in units of which 2^j are the smallest reservation. */
+  /** Room that VQS may still reserve for fillers, in the unit of `naiveReserved`. */
   fillerRoom(at: number): bigint {
     const { jobs, configuration } = this.servers[at]!;
     const keeps = configuration?.[1] === 1;
