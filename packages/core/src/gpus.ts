@@ -56,6 +56,20 @@ export class Gpus<Holder> {
     return parts.length > 1 ? parts : [];
   }
 
+  /**
+   * The GPUs as they will be once these holders have released theirs. A part of an unknown GPU stays apart from all
+   * others, so that it is never counted on to complete one.
+   */
+  after(ending: Iterable<Holder>, amountOf: (holder: Holder) => number): Gpus<Holder> {
+    const free = [...this.#free];
+    for (const holder of ending) {
+      const shares = this.#held.get(holder);
+      if (shares === undefined) free.push(...sizesOf(amountOf(holder), this.#whole));
+      else for (const { index, amount } of shares) free[index]! += amount;
+    }
+    return new Gpus(free, this.#whole);
+  }
+
   /** Number of holders of such an amount that fit at the same time. @param amount above 0 */
   countOf(amount: number): number {
     const rest = new Gpus<number>([...this.#free], this.#whole);

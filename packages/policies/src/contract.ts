@@ -168,8 +168,8 @@ export interface WorkerView {
   readonly capacity: Vector;
   /** Capacity less running tasks and tasks in flight; of GPUs, the most that one task can get. */
   readonly free: Vector;
-  /** Number of tasks of this demand that fit at the same time. */
-  roomFor(demand: Vector): number;
+  /** Number of tasks of this demand that fit at the same time. @param ending runs that will have ended by then */
+  roomFor(demand: Vector, ending?: readonly RunView[]): number;
   /** Accepts new tasks. */
   readonly open: boolean;
   /** Runs, including those in flight, in order of arrival. */

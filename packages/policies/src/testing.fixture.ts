@@ -13,6 +13,7 @@ import { ClusterBooks } from './books/books.js';
 import { BookedDraft } from './books/draft.js';
 import type { BookedRun, BookedStage, BookedWorker } from './books/entries.js';
 import type { CentralPolicy, PolicyContext, PolicyOptions, RunEnd } from './contract.js';
+import { answerOf, type Program, type SolveProgram } from './program.js';
 import { makePolicy } from './table.js';
 
 export const OWNER = 900 as Address;
@@ -38,6 +39,8 @@ export interface BenchSettings {
   readonly capacity?: Resources;
   readonly options?: PolicyOptions;
   readonly context?: Partial<PolicyContext>;
+  /** Answers problems immediately; without it, a policy with a solver gets no answers. */
+  readonly solve?: SolveProgram | undefined;
 }
 
 /** Books, a policy that plans after each change, and workers that run tasks until the test ends them. */
@@ -49,10 +52,13 @@ export class PolicyBench {
   againAt: Millis = Number.POSITIVE_INFINITY;
   /** Number of refused starts. */
   refused = 0;
+  readonly #solve: SolveProgram | undefined;
+  #nextSolve = 1;
   #started: BookedRun[] = [];
 
   constructor(name: string, workers: number, settings: BenchSettings = {}) {
-    const { slots = 1, capacity = NO_RESOURCES, options = {}, context = {} } = settings;
+    const { slots = 1, capacity = NO_RESOURCES, options = {}, context = {}, solve } = settings;
+    this.#solve = solve;
     const random = Random.seeded('policy-bench');
     this.policy = makePolicy(name, options, {
       cutoffMs: 1_000,
@@ -139,13 +145,19 @@ export class PolicyBench {
   /** Ends the turn: the policy receives the changes and plans. */
   settle(): void {
     this.policy.heard(this.books.takeNews(), this.now);
-    const draft = new BookedDraft(this.books, 1, this.now);
+    const draft = new BookedDraft(this.books, this.#nextSolve, this.now);
     this.policy.plan(this.books, draft, this.now);
     this.againAt = draft.againAt;
     this.refused += draft.refused;
     this.#started.push(...draft.started);
     this.books.checkInvariants();
     this.policy.checkInvariants?.(this.books);
+    if (draft.problem === undefined || this.#solve === undefined) return;
+    const { id, problem } = draft.problem;
+    this.#nextSolve = id + 1;
+    const answer = answerOf(this.#solve, problem.version, problem.model as Program);
+    this.books.solved({ kind: 'solved', id, answer });
+    this.settle();
   }
 
   /** Number of running tasks of the job. */

@@ -1,5 +1,4 @@
 import { setOptions } from '@goshawk/command/policy';
-import type { ThreeSigmaOptions } from '@goshawk/papers';
 import { type Planned, plannedOf, type RunSettings } from '@goshawk/papers/figures';
 import { loadSolver } from '@goshawk/papers/solver';
 import { type GangPolicy, normalBelief, runGangExperiment } from '@goshawk/papers/trials';
@@ -29,8 +28,7 @@ function planned(workload: string, settings: RunSettings, seed: number, solve: S
   const { policy, workers: nodes = 256, samples, slack = 0, load = 1.4, rate = 0, shift, spread } = settings;
   const name = policy as GangPolicy;
   const set = settings.set ?? [];
-  const chosen: Partial<ThreeSigmaOptions> =
-    name === 'goshawk' ? {} : setOptions(name, presetNamed(name), set);
+  const chosen = setOptions(name, presetNamed(name), set);
   const options = `nodes=${nodes},racks=${RACKS},slack=${slack},load=${load},rate=${rate}`;
   const [usual = '', given = ''] = workload.split(':');
   const generator = settings.generator ?? usual;

@@ -58,11 +58,12 @@ const SAMPLED_FEATURES = ['user+logical', 'all'] as const;
 
 export function runGangExperiment(experiment: GangExperiment, solve: SolveProgram): GangRun {
   const { policy: name, jobs, past, nodes, racks, samples } = experiment;
-  const given = { cycleMs: CYCLE_MS, afterDeadline: 'abandon', ...experiment.options } as const;
   const isDefault = name === 'goshawk';
+  const own = experiment.options ?? {};
+  const given = { cycleMs: CYCLE_MS, afterDeadline: 'abandon', ...(isDefault ? {} : own) } as const;
   const described = isDefault ? SIGMA : name;
   const options = optionsOf(described, THREE_SIGMA_POLICIES[described], given) as ThreeSigmaOptions;
-  const policy = isDefault ? trialPolicy(name) : trialPolicy(name, options);
+  const policy = isDefault ? trialPolicy(name, own) : trialPolicy(name, options);
   const history = new History({ features: samples === undefined ? SIGMA_FEATURES : SAMPLED_FEATURES });
   const known = samples === undefined ? past : sampled(past, samples);
   for (const job of known) history.learn(arrivingJobOf(job), runMsOf(job));

@@ -284,6 +284,8 @@ export class BookedStage implements StageView {
   }
 }
 
+const NONE: readonly RunView[] = [];
+
 /** Largest match number accepted from a worker, so that all later ones are safe integers. */
 const MATCH_MAX = 2 ** 52;
 
@@ -320,15 +322,25 @@ export class BookedWorker implements WorkerView {
     this.#gpus = gpuAt === 0 ? undefined : Gpus.of(capacity[gpuAt] ?? 0, GPU_UNITS);
   }
 
-  roomFor(demand: Vector): number {
+  roomFor(demand: Vector, ending: readonly RunView[] = NONE): number {
+    const free = ending.length === 0 ? this.free : [...this.free];
+    for (const { stage } of ending) addVector(free as number[], stage.demand, 1);
+    const gpus = ending.length === 0 ? this.#gpus : this.#gpusAfter(ending);
     let count = Number.POSITIVE_INFINITY;
     for (const [index, amount] of demand.entries()) {
       if (amount === 0) continue;
-      const isGpus = this.#gpus !== undefined && index === this.#gpuAt;
-      const fits = isGpus ? this.#gpus.countOf(amount) : Math.floor((this.free[index] ?? 0) / amount);
+      const isGpus = gpus !== undefined && index === this.#gpuAt;
+      const fits = isGpus ? gpus.countOf(amount) : Math.floor((free[index] ?? 0) / amount);
       count = Math.min(count, Math.max(0, fits));
     }
     return count;
+  }
+
+  #gpusAfter(ending: readonly RunView[]): Gpus<BookedRun> | undefined {
+    const gpusOf = (run: RunView): number => run.stage.demand[this.#gpuAt] ?? 0;
+    const isLeft = this.runs.some((run) => !run.isQueued && gpusOf(run) > 0 && !ending.includes(run));
+    if (!isLeft) return Gpus.of(this.capacity[this.#gpuAt] ?? 0, GPU_UNITS);
+    return this.#gpus?.after(ending as readonly BookedRun[], gpusOf);
   }
 
   /** Subtracts the run's demand, even if the worker has reported fewer free resources. */

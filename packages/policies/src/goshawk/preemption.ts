@@ -1,6 +1,5 @@
-import { addVector, invariant, type Millis } from '@goshawk/core';
+import { invariant, type Millis } from '@goshawk/core';
 import type { JobView, RunView, StageView, WorkerView } from '../contract.js';
-import { countIn } from '../fitting.js';
 import type { Reservations } from '../reservations.js';
 import { isPreferredAt } from './placement.js';
 
@@ -42,36 +41,36 @@ export class Preemption {
     onlyPreferred: boolean,
     now: Millis,
   ): { readonly runs: readonly RunView[]; readonly counts: ReadonlyMap<WorkerView, number> } | undefined {
-    const room = new Map<WorkerView, number[]>();
+    const room: Room = new Map();
     for (const worker of workers) {
       if (!worker.open || reservations.isForcedAt(worker, stage) || !stage.needs.permits(worker)) continue;
       if (onlyPreferred && !isPreferredAt(stage.job, worker)) continue;
-      const free = [...worker.free];
-      // Runs that are already preempted count as free.
-      for (const run of worker.runs) if (run.isPreempted) addVector(free, run.stage.demand, 1);
-      room.set(worker, free);
+      room.set(
+        worker,
+        worker.runs.filter(({ isPreempted }) => isPreempted),
+      );
     }
     const chosen: Victim[] = [];
     const victims = this.#victims(stage, room, now);
     for (const victim of victims) {
       if (totalIn(stage, room, tasks) >= tasks) break;
       chosen.push(victim);
-      change(room, victim, 1);
+      add(room, victim);
     }
     if (totalIn(stage, room, tasks) < tasks) return undefined;
     // Removes victims that are not needed, those with the largest loss first.
     const needed: Victim[] = [];
     for (const victim of chosen.reverse()) {
-      change(room, victim, -1);
+      remove(room, victim);
       if (totalIn(stage, room, tasks) >= tasks) continue;
-      change(room, victim, 1);
+      add(room, victim);
       needed.push(victim);
     }
     return { runs: needed.flatMap(({ runs }) => runs), counts: countsIn(stage, room, tasks) };
   }
 
   /** Possible victims, sorted by their mean lost run time per task. */
-  #victims(stage: StageView, room: ReadonlyMap<WorkerView, number[]>, now: Millis): Victim[] {
+  #victims(stage: StageView, room: Room, now: Millis): Victim[] {
     const gangs = new Map<StageView, RunView[]>();
     const victims: Victim[] = [];
     for (const worker of room.keys()) {
@@ -96,30 +95,33 @@ export class Preemption {
   }
 }
 
-function change(room: ReadonlyMap<WorkerView, number[]>, { runs }: Victim, sign: 1 | -1): void {
-  for (const { worker, stage } of runs) {
-    const free = room.get(worker);
-    if (free !== undefined) addVector(free, stage.demand, sign);
+/** Runs that end at each worker on which the tasks may start, including those already preempted. */
+type Room = Map<WorkerView, RunView[]>;
+
+function add(room: Room, { runs }: Victim): void {
+  for (const run of runs) room.get(run.worker)?.push(run);
+}
+
+function remove(room: Room, { runs }: Victim): void {
+  for (const run of runs) {
+    const ending = room.get(run.worker);
+    if (ending !== undefined) ending.splice(ending.indexOf(run), 1);
   }
 }
 
-function totalIn(stage: StageView, room: ReadonlyMap<WorkerView, number[]>, most: number): number {
+function totalIn(stage: StageView, room: Room, most: number): number {
   let count = 0;
   for (const each of countsIn(stage, room, most).values()) count += each;
   return count;
 }
 
 /** Number of tasks of the stage at each worker, up to a total. */
-function countsIn(
-  stage: StageView,
-  room: ReadonlyMap<WorkerView, number[]>,
-  most: number,
-): ReadonlyMap<WorkerView, number> {
+function countsIn(stage: StageView, room: Room, most: number): ReadonlyMap<WorkerView, number> {
   const counts = new Map<WorkerView, number>();
   let left = most;
-  for (const [worker, free] of room) {
+  for (const [worker, ending] of room) {
     if (left === 0) break;
-    const count = countIn(stage, free, left);
+    const count = Math.min(left, worker.roomFor(stage.demand, ending));
     if (count > 0) counts.set(worker, count);
     left -= count;
   }

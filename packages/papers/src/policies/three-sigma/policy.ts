@@ -5,8 +5,10 @@ import type {
   Draft,
   News,
   PolicyExplanation,
+  RunView,
   SolverAnswer,
   StageView,
+  WorkerView,
 } from '@goshawk/policies';
 import { objectiveOf, type ProgramSolution } from '@goshawk/policies';
 import {
@@ -310,7 +312,6 @@ export class ThreeSigma implements CentralPolicy {
 
   #carryOut(question: Question, plan: Plan, draft: Draft, now: Millis): void {
     const { problem, pending, running, groups } = question;
-    for (const index of plan.preempts) for (const run of running[index]!.runs) draft.preempt(run);
     this.#awaited = plan.starts.map(({ job, nodes }) => ({
       stage: pending[job]!,
       nodes: problem.pending[job]!.nodes,
@@ -328,11 +329,12 @@ export class ThreeSigma implements CentralPolicy {
         draft.expect(job, at, space === 0 ? formatAttributes(job.prefers) || undefined : undefined);
     }
     this.#startAwaited(draft);
-    // These gangs needed no preemption and still could not start, so other tasks took their slots.
-    if (plan.preempts.length === 0) {
-      this.tally.refused += this.#awaited.length;
-      this.#awaited = [];
-    }
+    // The others need no preemption, so other tasks took their slots, or they would not fit even after it.
+    const ends = new Set(plan.preempts.flatMap((index) => running[index]!.runs));
+    const planned = this.#awaited.length;
+    this.#awaited = this.#awaited.filter((awaited) => ends.size > 0 && fitsAfter(awaited, ends));
+    this.tally.refused += planned - this.#awaited.length;
+    if (this.#awaited.length > 0) for (const run of ends) draft.preempt(run);
     if (this.#awaited.length > 0) draft.again(now + this.#options.cycleMs);
   }
 
@@ -352,6 +354,16 @@ export class ThreeSigma implements CentralPolicy {
       return draft.gang(workers.map((worker) => ({ stage, worker }))) === undefined;
     });
   }
+}
+
+/** Whether the gang fits when these runs have ended. The program counts slots, which may lack other resources. */
+function fitsAfter({ stage, shares }: Awaited, ends: ReadonlySet<RunView>): boolean {
+  const roomAt = (worker: WorkerView): number => {
+    if (stage.declinedBy?.has(worker) === true) return 0;
+    const ending = worker.runs.filter((run) => run.isPreempted || ends.has(run));
+    return worker.roomFor(stage.demand, ending);
+  };
+  return shares.every(([{ workers }, count]) => sumOf(workers, roomAt) >= count);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { addVector, type Millis } from '@goshawk/core';
+import type { Millis } from '@goshawk/core';
 import type {
   CentralPolicy,
   ClusterView,
@@ -8,7 +8,6 @@ import type {
   StageView,
   WorkerView,
 } from '@goshawk/policies';
-import { countIn } from '@goshawk/policies';
 import {
   freeWorkers,
   groupWorkers,
@@ -107,17 +106,12 @@ export class Prio implements CentralPolicy {
  * count.
  */
 function roomWith(ending: Iterable<RunView>, stage: StageView, groups: readonly WorkerGroup[]): number {
-  const freed = new Map<WorkerView, number[]>();
-  for (const { worker, stage: ended } of ending) {
-    const free = freed.get(worker) ?? [...worker.free];
-    addVector(free, ended.demand, 1);
-    freed.set(worker, free);
-  }
+  const endingAt = new Map<WorkerView, RunView[]>();
+  for (const run of ending) endingAt.set(run.worker, [...(endingAt.get(run.worker) ?? []), run]);
   let room = 0;
   for (const { workers } of groups) {
     if (!stage.needs.permits(workers[0]!)) continue;
-    for (const worker of workers)
-      room += countIn(stage, freed.get(worker) ?? worker.free, Number.POSITIVE_INFINITY);
+    for (const worker of workers) room += worker.roomFor(stage.demand, endingAt.get(worker));
   }
   return room;
 }
