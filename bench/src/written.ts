@@ -7,7 +7,7 @@ interface Counted {
 
 /** The combined content of journals, record by record. */
 export class Written {
-  /** Jobs, by id. */
+  /** Ids of accepted jobs. */
   readonly accepted = new Set<string>();
   readonly ended = new Set<string>();
   /** Number of counted results of tasks, by job. */

@@ -6,7 +6,7 @@ import type { Site } from './site.js';
 interface Course {
   /** The number of processes before the incident. */
   readonly processes: number;
-  /** The incident. */
+  /** Causes the incident. */
   make(): unknown;
   /** Carries out the runbook. */
   end(): unknown;

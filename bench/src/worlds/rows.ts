@@ -102,13 +102,13 @@ const sizes: readonly World[] = ['0.4,0.6', 'uniform,0.1,0.9', '0.2:2,0.5:1'].ma
   rows: [{ ...meanOf('all jobs'), ...atMostBest(1.1) }],
 }));
 
-/** Gangs; those without a deadline may be preempted. */
+/** Returns gangs; those without a deadline may be preempted. */
 function gangs(seed: number): TraceJob[] {
   const jobs = [...configureGenerator(`e2e:jobs=600,nodes=256,load=1.4,seed=${seed}`).generate()];
   return jobs.map((job) => ({ ...job, gang: true, preemptible: job.deadlineSeconds === undefined }));
 }
 
-/** Equal jobs. */
+/** Returns a job whose tasks all take the same time. */
 const job = (user: string, submitSeconds: number, tasks: number, seconds: number): TraceJob => ({
   submitSeconds,
   durationsSeconds: new Float64Array(tasks).fill(seconds),

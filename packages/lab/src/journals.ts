@@ -60,7 +60,7 @@ export function hasJournals(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true && foldersBelow(path).length > 0;
 }
 
-/** @throws InputError */
+/** Returns the journals in a folder and below it. @throws InputError if there are none */
 function journalsBelow(place: string): string[] {
   if (statSync(place, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new InputError(

@@ -73,7 +73,7 @@ export interface PastJob extends JobFeatures {
   readonly endSeconds: number;
   /** Time from the start of the first task to the end of the last; the run time of a task only if the job has one task. */
   readonly runSeconds: number;
-  /** 1 if unknown. */
+  /** Number of tasks; 1 if unknown. */
   readonly tasks: number;
 }
 

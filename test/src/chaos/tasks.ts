@@ -6,12 +6,12 @@ import { outcomeOf } from '../stepped/outcome.js';
 
 /** The input of a chaos task's `module` payload. */
 export interface TaskInput {
-  /** The key of its order. */
+  /** Key of the order that the task belongs to. */
   readonly key: string;
   readonly ms: Millis;
   /** The probability that one run fails. */
   readonly fails: number;
-  /** Lines of output. */
+  /** Number of lines of output. */
   readonly prints: number;
   /** Index of the task in its job, as its client counts; absent in older plans. */
   readonly at?: number | undefined;
@@ -32,13 +32,12 @@ export interface Execution {
   /** Number of starts of the task, as counted by its owner. */
   readonly started: number;
   readonly value: string;
-  /** Index in the payload of the task, as counted by its client. */
+  /** Index that the client gave to the task in its payload. */
   readonly meant?: number | undefined;
   /** The attempt of the gang that this member belongs to. */
   readonly gang?: number | undefined;
-  /** The user of the job. */
   readonly user?: string | undefined;
-  /** True time. */
+  /** Time of the start by the true clock. */
   readonly startedAt: Millis;
   endedAt?: Millis;
   isPreempted?: boolean;

@@ -413,7 +413,7 @@ function defaultsOf(options: Options, settings: PolicySettings | undefined) {
   };
 }
 
-/** @throws InputError */
+/** Parses a list of worker counts. @throws InputError if one is not a positive integer */
 function workersOf(text: string | undefined): number[] {
   return (text ?? '').split(',').flatMap((part) => {
     if (part.trim() === '') return [];

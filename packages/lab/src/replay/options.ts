@@ -94,7 +94,7 @@ const DEFAULT_POLICIES = 'goshawk,hawk,sparrow';
 
 /**
  * Returns the variants to compare.
- * @throws InputError
+ * @throws InputError if a setting is unknown or invalid
  */
 export function replayVariants(
   options: ReplayOptions,

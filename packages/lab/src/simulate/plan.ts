@@ -64,7 +64,7 @@ function noLoad(why: string): InputError {
 
 /**
  * Checks options that do not depend on the workload.
- * @throws InputError
+ * @throws InputError if an option is invalid
  */
 export function checkOptions(options: SimulateOptions): void {
   shadowNames(options.shadow);
@@ -89,7 +89,7 @@ const VARIABLE: OptionSpecs = specsOf(SIMULATE_OPTIONS, [
 
 /**
  * Returns the variants to compare.
- * @throws InputError
+ * @throws InputError if a setting is unknown or invalid
  */
 export function simulateVariants(options: SimulateOptions): Variant<SimulateOptions>[] {
   return variantsOf(options, VARIABLE);

@@ -32,7 +32,7 @@ export async function recordedJobs(
 
 /**
  * Returns the jobs that a cluster ran as a workload, from its data folder.
- * @throws InputError
+ * @throws InputError without a journal or an ended job
  */
 export async function recordedWorkload(folder: string): Promise<Workload> {
   const tally = new Tally();

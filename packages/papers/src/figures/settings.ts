@@ -4,9 +4,9 @@ export interface RunSettings {
   /** Options of the central policy, NAME=VALUE. */
   readonly set?: readonly string[];
   readonly workers?: number;
-  /** Seconds, or p90. */
+  /** A number of seconds, or `p90`. */
   readonly cutoff?: string;
-  /** A fraction, auto or none. */
+  /** A fraction of the workers, `auto` or `none`. */
   readonly shortPartition?: string;
   readonly stealCap?: number;
   readonly stealRetry?: 'never' | 'backoff';
@@ -14,11 +14,11 @@ export interface RunSettings {
   readonly estimator?: string;
   /** Whether a duration belongs to its task, or to the task of the job that starts next. */
   readonly durations?: 'start' | 'task';
-  /** A share, or adaptive. */
+  /** A fraction of the tasks, or `adaptive`. */
   readonly pilotRatio?: string;
   readonly thinLimit?: number;
   readonly schedulers?: number;
-  /** A fraction of the slots, auto or none. */
+  /** A fraction of the slots, `auto` or `none`. */
   readonly reserve?: string;
   readonly central?: boolean;
   readonly partition?: boolean;

@@ -70,17 +70,17 @@ export interface TrialBelief {
 }
 
 export interface Trial {
-  /** In order of arrival. */
+  /** Jobs in order of arrival. */
   readonly jobs: readonly TrialJob[];
-  /** Names besides `slot`, as in every vector. */
+  /** Names of the resources besides `slot`, in the order of every vector. */
   readonly resources?: readonly string[];
   readonly workers: readonly { readonly capacity: Vector; readonly attributes?: Attributes }[];
   readonly policy: CentralPolicy;
-  /** For policies with a solver. */
+  /** Solves the programs of policies that need a solver. */
   readonly solve?: SolveProgram;
   /** Whether a job that has not started by its deadline is abandoned. */
   readonly abandons?: boolean;
-  /** Default: the true duration. */
+  /** Estimates a stage; by default, with its true duration. */
   believe?(job: number, stage: number): TrialBelief;
   /** Called when a task has started. */
   started?(run: RunView, now: Millis): void;
@@ -268,7 +268,7 @@ class TrialRun {
       if (stage.after.length === 0) this.#books.setWaiting(stage, stage.tasks, this.#now);
   }
 
-  /** The deadline of a job has passed. */
+  /** Handles the deadline of a job, which leaves unless some of its tasks run. */
   #pass(number: number): void {
     const job = this.#books.job(OWNER, number)!;
     this.#deadlines.delete(number);

@@ -14,7 +14,7 @@ export interface WorkloadGenerator {
   readonly configure: (optionsText: string) => ConfiguredGenerator;
 }
 
-/** Equal workers. */
+/** A cluster of equal workers. */
 export interface GeneratedCluster {
   readonly workers: number;
   readonly cpus: number;

@@ -77,14 +77,14 @@ const bestEffortGoodput = (of: string) =>
 const bestEffortSeconds = (of: string) =>
   series(of, 'seconds', of, ({ bestEffortSeconds: seconds }) => seconds);
 
-/** Wall time. */
+/** Wall time of planning cycles under a policy. */
 const cycles = (of: string, part: 'p99' | 'max') =>
   series(`${of}, ${part}`, 'seconds', of, ({ cycleSeconds }) => cycleSeconds?.[part]);
 
 const predictions = (of: string, part: 'p50' | 'p99') =>
   series(`${of}, ${part}`, 'seconds', of, ({ predictionSeconds }) => predictionSeconds?.[part]);
 
-/** Fewer misses than the other. @param where in words: "under each" */
+/** Claims that 3Sigma misses fewer deadlines than another policy. @param where in words: "under each" */
 const missesFewer = (name: string, of: string, where: string): Record<string, Judge> => ({
   [`3Sigma misses fewer than ${name} ${where}`]: isBelow(misses(SIGMA), misses(of)),
 });

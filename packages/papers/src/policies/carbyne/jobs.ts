@@ -17,7 +17,7 @@ export class StageState {
   /** Workers that its owner declined at the last start. */
   declinedBy: Set<WorkerView> | undefined;
   durationMs: Millis = 1;
-  /** Ended runs. */
+  /** Number of ended runs, and the sum of their run times. */
   readonly ran = { count: 0, sumMs: 0 };
 
   constructor(view: StageView, job: JobState, place: number) {

@@ -4,7 +4,7 @@ import { type ForwardRules, forward, type Placement } from './forward.js';
 import { Profile } from './profile.js';
 
 export interface Plan {
-  /** When the last task ends if the job has only its share. ms from now */
+  /** Time until the last task ends if the job has only its share. */
   readonly endMs: number;
   /** Tasks that the job starts now if it yields nothing, by stage. */
   readonly greedyNow: Int32Array;
@@ -13,7 +13,7 @@ export interface Plan {
 }
 
 export interface Start {
-  /** ms from now */
+  /** Time of the start, relative to the time of the plan. */
   atMs: number;
   count: number;
 }

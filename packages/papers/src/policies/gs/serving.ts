@@ -10,7 +10,7 @@ import {
 
 /** State of a policy that serves one stage after another. */
 export interface Serving {
-  /** All of its orders. */
+  /** Every order in which stages of the policy wait. */
   readonly orders: readonly StageOrder[];
   readonly free: FreeWorkers;
   readonly reservations: Reservations;

@@ -8,7 +8,7 @@ import { sizeOf } from './partition.js';
 export interface PackingJob {
   /** Arrival time, in slots or in any unit. */
   readonly at: number;
-  /** Units of a server. */
+  /** Size in units of a server. */
   readonly size: number;
   /** Duration from its start; at least 1 in slots. */
   readonly duration: number;
@@ -154,7 +154,7 @@ export interface DrawnJobs {
   readonly rate: number;
   /** `geometric` and `fixed`: integer slots. */
   readonly service: (typeof SERVICES)[number];
-  /** Mean, in slots. */
+  /** Mean service time, in slots. */
   readonly slots: number;
   readonly seed: number | string;
 }

@@ -84,7 +84,7 @@ export class NaivePacking {
     this.freed.add(at);
   }
 
-  /** One batch. */
+  /** Processes one batch. */
   run(): void {
     this.placed = [];
     for (const server of this.servers) if (server.jobs.length === 0) server.configuration = undefined;

@@ -102,7 +102,7 @@ export abstract class Packer {
     return this.#freed;
   }
 
-  /** One batch. */
+  /** Processes one batch: passes the departures and arrivals since the last one to `pack`. */
   run(place: Place): void {
     this.#place = place;
     const freed: number[] = [];
@@ -125,10 +125,10 @@ export abstract class Packer {
   protected abstract pack(freed: readonly number[], fresh: readonly Group[]): void;
   protected abstract opened(server: number): void;
   protected abstract closed(server: number): void;
-  /** A task of this size was added to the server, or removed if negative; 0: its room changed for another reason. */
+  /** Called when a task of this size joins the server, or leaves it (negative); 0: another change of its room. */
   protected abstract used(server: number, size: number): void;
   protected abstract added(group: Group): void;
-  /** The number of tasks of a waiting group has changed. */
+  /** Called when the number of tasks of a waiting group has changed. */
   protected grew(_group: Group, _more: number): void {}
   /** Called when no task of the group waits any longer. */
   protected abstract removed(group: Group): void;

@@ -125,7 +125,7 @@ export class VirtualQueues extends Packer {
     return empty < 0 ? server : Math.min(server, empty);
   }
 
-  /** The head of the queue has changed. */
+  /** Records that the head of the queue has changed. */
   #mark(queue: number): void {
     this.#touched[this.#touches++] = queue;
     if (this.#isChanged[queue] === true) return;

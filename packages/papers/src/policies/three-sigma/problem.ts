@@ -20,7 +20,7 @@ export interface Problem {
 }
 
 interface Partition {
-  /** For display. */
+  /** Name for display. */
   readonly id: string;
   /** Nodes that accept tasks. */
   readonly nodes: number;
@@ -29,7 +29,7 @@ interface Partition {
 export interface RunningGang {
   /** Nodes by partition. */
   readonly nodes: readonly number[];
-  /** Scaled by its actual slowdown. */
+  /** Run times of the gang, scaled by its actual slowdown. */
   readonly distribution: Distribution;
   readonly elapsed: Millis;
   /** Cost of killing it; undefined: not permitted. */
@@ -41,11 +41,11 @@ export interface PendingGang {
   readonly nodes: number;
   readonly spaces: readonly Space[];
   readonly utility: Utility;
-  /** On preferred nodes. */
+  /** Run times of the gang on preferred nodes. */
   readonly distribution: Distribution;
-  /** It must start before this time. */
+  /** Time before which the gang must start. */
   readonly startsBefore: Millis;
-  /** It must start now: the missing tasks of a running gang. */
+  /** Whether the gang must start now, because its tasks belong to a gang that already runs. */
   readonly onlyNow: boolean;
   /** Value of waiting until after the window, if possible. */
   readonly deferral: number;
@@ -58,7 +58,7 @@ export interface Space {
   readonly slowdown: number;
 }
 
-/** A job with a place and a time: one binary variable. */
+/** One way to start a job, at a place and a time: a binary variable of the program. */
 export interface Option {
   /** Index in `pending`. */
   readonly job: number;
