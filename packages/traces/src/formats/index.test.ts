@@ -27,6 +27,21 @@ describe('detectFormat', () => {
     expect(await detect('0 1\n')).toBe('tr');
   });
 
+  it.each([
+    'attempts',
+    'submitted_time',
+    'tasks',
+    'jobs',
+    'job.start.ms',
+    'workflow',
+    'machines',
+    'collection_id',
+  ])('detects a journal in which some command contains the text "%s" of another format', async (name) => {
+    const spec = { env: { [name]: [] } };
+    const record = { id: 'a-1', kind: 'accepted', job: 1, at: 5, spec };
+    expect(await detect(`${JSON.stringify(record)}\n`)).toBe('journal');
+  });
+
   it('reports the start of an unknown file and the known formats', async () => {
     await expect(detect('\njob,node\n1,2\n')).rejects.toThrow(
       `somefile:2: not a known trace format: it begins with 'job,node'; known formats are ${Object.keys(FORMATS).join(', ')} (`,

@@ -24,14 +24,15 @@ export const FORMATS = {
   // Before `tr`, whose lines also start with a number.
   swf,
   tr,
-  // Before `journal` and `jsonl`, which accept anything that starts like a JSON object.
+  // Before documents that are recognized by a name anywhere in them: a record may have any of these names.
+  journal,
+  // Before `jsonl`, which accepts anything that starts like a JSON object.
   google2019,
   sls,
   wfcommons,
   batsim,
   philly,
   dax,
-  journal,
   jsonl,
   sacct,
   // Before `google2011` and `csv`, with which they share columns and names.
