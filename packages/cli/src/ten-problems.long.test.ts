@@ -7,7 +7,7 @@ import type { RunningGoshawk } from './goshawk-process.fixture.js';
 import { TestCluster } from './test-cluster.fixture.js';
 
 const PROGRAM = chromiumProgram();
-/** Timeout that only a hanging page exceeds, even on a busy machine; two problems count after a minute. ms */
+/** Timeout (ms) that only a hanging page exceeds, even on a busy machine; two problems count after a minute. */
 const PATIENCE_MS = 240_000;
 const TOKEN = 'a-token-of-the-tests-0123456789';
 

@@ -52,7 +52,7 @@ const PARTY = 0;
 
 const LARGEST_JOB = `the limit for a job is ${DEFAULT_LIMITS.frameBytesMax >> 20} MiB; split it, put large input into files, or write equal tasks as {count, run}`;
 
-/** Long enough for pending messages, short enough for an unresponsive peer. ms */
+/** Time (ms) that suffices for pending messages and that users tolerate if the peer does not respond. */
 const CLOSE_FLUSH_MS = 250;
 
 /**

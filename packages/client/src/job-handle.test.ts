@@ -385,7 +385,7 @@ describe('a job whose indices have gaps', () => {
 describe('results as tasks end', () => {
   const row = (task: number) => ({ task, stage: 'tasks', state: 'completed', attempt: 1, value: task });
 
-  /** Times between reads that each find this many results, with news of more. ms */
+  /** Times (ms) between reads that each find this many results, with news of more. */
   async function gaps(together: number): Promise<number[]> {
     const readAt: number[] = [];
     await using fake = await withOwner((message, { answer, event }) => {

@@ -2,8 +2,8 @@ import { grown } from './columns.js';
 import type { Address } from './ids.js';
 
 /**
- * A number for each address, 0 by default. Drivers assign addresses in order, so an array does the job of a
- * Map at a fraction of the cost. After many connections addresses become sparse, and a Map holds the rest.
+ * Maps addresses to numbers, 0 by default. Drivers assign addresses in ascending order, so an array holds the
+ * low ones and is much faster than a Map. High addresses are sparse and go into a Map.
  */
 export class AddressNumbers {
   /**

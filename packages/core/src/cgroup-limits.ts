@@ -3,7 +3,7 @@ interface FileSystem {
   readFileSync(path: string, encoding: 'utf8'): string;
 }
 
-/** Limits of control groups; infinite without any. */
+/** Limits of control groups; Infinity for a resource without a limit. */
 interface CgroupLimits {
   readonly cpus: number;
   /** In bytes. */

@@ -43,7 +43,7 @@ const lostWorkerView = view({
 });
 export type LostWorker = NonNullable<(typeof lostWorkerView)['infer']>;
 
-/** How long lost workers are remembered. ms */
+/** Time (ms) for which central remembers lost workers. */
 export const LOST_WORKERS_MS = 3_600_000;
 export const LOST_WORKERS_MAX = 1_000;
 

@@ -42,8 +42,8 @@ export interface Machine<Timer extends string = string> {
   receive(from: Address, message: Message, now: Millis): void;
   wake(timer: Timer, key: number, now: Millis): void;
   /**
-   * Called when all inputs of a moment have been delivered, to do deferred work. A driver calls it after each
-   * turn of its event loop with input, and in virtual time once per instant.
+   * Does deferred work once all inputs of an instant have been delivered. Drivers call it after each turn of
+   * the event loop that delivered input, or once per instant of virtual time.
    */
   settle?(now: Millis): void;
   /**

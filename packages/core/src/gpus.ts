@@ -70,7 +70,7 @@ export class Gpus<Holder> {
     return new Gpus(free, this.#whole);
   }
 
-  /** Number of holders of such an amount that fit at the same time. @param amount above 0 */
+  /** Returns how many holders of this amount fit at the same time. @param amount above 0 */
   countOf(amount: number): number {
     const rest = new Gpus<number>([...this.#free], this.#whole);
     let count = 0;

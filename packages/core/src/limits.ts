@@ -47,8 +47,8 @@ export const LIMITS = {
    */
   schedulerBytesMax: 2 * 1024 * 1024 * 1024,
   /**
-   * An ended job, its key and its results are kept at least this long, even above the limit on their number:
-   * longer than clients wait. ms
+   * An ended job, its key and its results are kept at least this long (ms), even above the limit on their
+   * number, because clients retry for a shorter time.
    */
   endedAgeMinMs: 10 * 60_000,
   /**
@@ -77,7 +77,7 @@ export const LIMITS = {
   segmentsMax: 128,
   /** GPUs of one worker, which are assigned by index. */
   gpusMax: 1_024,
-  /** Workers that one need excludes; if a retry meets another worker that failed it, it declines. */
+  /** Workers that one need excludes. A task that failed at more workers declines the others when it is matched. */
   avoidedWorkersMax: 64,
   /** Tasks of one gang; their hosts must fit into an environment variable. */
   gangTasksMax: 1_024,
@@ -85,9 +85,12 @@ export const LIMITS = {
   /** Concurrent tasks of a worker whose tasks take fractions of its CPUs: per CPU, and in total. */
   placesPerCpu: 16,
   placesMax: 256,
-  /** Attempts of one task that lost workers ended, before the task fails. */
+  /** A task fails after this many attempts that ended because their worker was lost. */
   lossesPerTaskMax: 8,
-  /** Workers lost with tasks that ran alone, of one job or of a user's jobs with the same program, before a job fails. */
+  /**
+   * A job fails after this many workers were lost while they ran a single task: one of this job, or of the
+   * user's jobs with the same program.
+   */
   lossesPerJobMax: 8,
   /** Captured output of one attempt, of stdout and of stderr each. In bytes. */
   outputBytesMax: 1024 * 1024,

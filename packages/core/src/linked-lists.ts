@@ -51,7 +51,7 @@ export class LinkedLists<T> {
     return this.isEmpty(list) ? undefined : this.#takeAfter(list, NONE);
   }
 
-  /** Skips items, then removes those that follow while they match, in order. */
+  /** Skips leading items that `passesOver` accepts; removes and returns the items after them that match. */
   takeRun(list: number, passesOver: (item: T) => boolean, matches: (item: T) => boolean, limit: number): T[] {
     const taken: T[] = [];
     let before = NONE;
@@ -67,7 +67,7 @@ export class LinkedLists<T> {
     return taken;
   }
 
-  /** Removes matching items, in order. @param limit maximum number of items */
+  /** Removes and returns matching items, in order. @param limit maximum number of items */
   removeWhere(list: number, matches: (item: T) => boolean, limit = Number.POSITIVE_INFINITY): T[] {
     const removed: T[] = [];
     let before = NONE;

@@ -87,8 +87,8 @@ export function drawDistinct(source: { random(): number }, count: number, wanted
 }
 
 /**
- * One step of a Fisher–Yates shuffle, in place. @returns the item drawn from `place` on, which is now at
- * `place`
+ * One step of a Fisher–Yates shuffle, in place. @returns a random item of those from `place` on, which has
+ * moved to `place`
  */
 export function drawTo<T>(
   place: number,

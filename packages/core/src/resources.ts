@@ -36,8 +36,8 @@ export function amountOf(resources: Resources, name: string): number {
 }
 
 /**
- * Returns what a task takes of these amounts of a worker: one CPU if it requests nothing, and nothing if the worker does not
- * state its CPUs either.
+ * Returns what a task takes from a worker with this capacity: its demand, or one CPU if it requests nothing. If the
+ * worker does not state its CPUs, a task without a request takes only a slot.
  */
 export function taken(demand: Resources, { cpu }: Resources): Resources {
   return demand === NO_RESOURCES && cpu !== undefined ? ONE : demand;

@@ -58,7 +58,7 @@ export function ownerFor(key: ClientKey | undefined, type: MessageType): string 
   return key !== undefined && scopeOf(key, type) === 'own' ? key.name : undefined;
 }
 
-/** The rights of which one is sufficient, for the error message of a refused request. */
+/** Returns the rights that permit this request, for error messages; any one of them is sufficient. */
 export function rightsFor(type: MessageType): readonly Right[] {
   const wanted = WANTED[type];
   return wanted === undefined ? [] : [...(wanted.own === undefined ? [] : [wanted.own]), wanted.all];

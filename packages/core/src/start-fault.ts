@@ -65,8 +65,8 @@ export function isOwnersEnd({ errorCode }: Outcome): boolean {
 const OWNERS_ENDS: ReadonlySet<string> = new Set([JOB_GIVEN_UP, DEADLINE_MISSED, TIME_LIMIT, GANG_ENDED]);
 
 /**
- * Whether an attempt ended without evidence against its task: it did not even kill its worker. An owner
- * cancels attempts that it considers lost; after a restart it may have forgotten that.
+ * Whether the end of an attempt is no evidence against its task, not even that the task killed its worker.
+ * Cancelled attempts count: owners cancel what they consider lost, and forget the reason when they restart.
  */
 export function isExcused(outcome: Outcome): boolean {
   if (startFault(outcome) !== undefined || outcome.kind === 'cancelled') return true;

@@ -2,7 +2,7 @@ import measure from 'fast-string-truncated-width';
 
 /** Escape sequences of terminals: CSI (colors, cursor), OSC (titles, links) and short ones. */
 const ESCAPES =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with them
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]/g;
 
 /**
@@ -28,12 +28,12 @@ export function cellWidth(text: string): number {
   return measure(text).width;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what it is about
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with them
 const PIECES = /\u001b\[[\d;]*m|[\s\S]/gu;
 
 /**
- * Truncates text to a number of columns and keeps its colors. The library's own function leaves too much of
- * text in several scripts.
+ * Truncates text to a number of columns and keeps its colors. The library's function returns text that is too
+ * wide for several scripts.
  */
 export function cut(text: string, columns: number): string {
   if (cellWidth(text) <= columns) return text;

@@ -7,7 +7,7 @@ import { LIMITS } from './limits.js';
 /** An operator's settings for a user, or for a project (all of its users together). */
 export interface UserGrant {
   /**
-   * A user with twice the weight gets twice the share. 0: a project without a weight, whose users keep their
+   * A user with twice the weight gets twice the share. 0: the project has no weight, and its users keep their
    * own.
    */
   readonly weight: number;
@@ -27,7 +27,7 @@ export interface UserLimits {
   readonly waiting?: number;
   /** Bytes of the user's jobs in journals, including ended jobs that are still kept. */
   readonly journal?: number;
-  /** Maximum run time of a task. ms */
+  /** Maximum run time (ms) of a task. */
   readonly runTime?: Millis;
 }
 

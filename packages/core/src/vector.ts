@@ -18,7 +18,7 @@ export const PER_CPU = 1_000;
 /** The demand of a task that requests nothing: one CPU. Shared. */
 export const ONE_CPU: Vector = Object.freeze([1, PER_CPU]);
 
-/** Slots that such amounts are worth: one per CPU, unless there are fewer slots. */
+/** Slots that these amounts provide: one per CPU, unless there are fewer slots. */
 export function slotsIn(amounts: Vector): number {
   return Math.min(amounts[SLOT] ?? 0, (amounts[CPU] ?? 0) / PER_CPU);
 }

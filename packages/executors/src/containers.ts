@@ -13,7 +13,7 @@ import type { SpawnOrder } from './spawner-protocol.js';
 
 const run = promisify(execFile);
 
-/** Time limits of the client. ms */
+/** Time limits (ms) of the client. */
 const INFO_MS = 3_000;
 const PODMAN_INFO_MS = 30_000;
 const INSPECT_MS = 30_000;

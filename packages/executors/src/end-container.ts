@@ -13,7 +13,7 @@ interface ContainerState {
   readonly ranOutOfMemory: boolean;
 }
 
-/** Time after which the engine counts as unresponsive. ms */
+/** Time (ms) after which the engine counts as unresponsive. */
 const ENGINE_MS = 30_000;
 const STATE = '{{.State.StartedAt}} {{.State.ExitCode}} {{.State.OOMKilled}}';
 /** Start time of a container that has not started. */

@@ -4,7 +4,7 @@ import { usageOfGroups } from './process-identity.js';
 /** Sampling interval. A sample scans all processes, and sampling takes at most a twentieth of the time. */
 const LOOK_MS = 250;
 const LOOK_SHARE = 20;
-/** Interval over which CPU use is averaged and reported. ms */
+/** Interval (ms) over which CPU use is averaged and reported. */
 const REPORT_MS = 1_000;
 
 /** Reads what the processes of a command have used; undefined: unknown. */

@@ -45,7 +45,7 @@ interface IsolatedRun extends Pick<RunOrder, 'user' | 'folder'> {
 /** Lower uids are system accounts (UID_MIN of login.defs). */
 const UID_MIN = 1_000;
 const TMP_BYTES = 1024 * 1024 * 1024;
-/** Accounts are cached for this long. ms */
+/** Accounts are cached for this long (ms). */
 const ACCOUNT_AGE_MS = 30_000;
 const NOBODY: Account = {
   name: 'nobody',

@@ -4,11 +4,11 @@ import { dirname, isAbsolute, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { realPathOf } from './paths.js';
 
-/** Granularity of file time stamps: a change within this time of loading may go unnoticed. ms */
+/** Granularity of file time stamps: a change within this time (ms) of loading may go unnoticed. */
 const RACY_MS = 20;
 /** Above this many files, checks are not made for every run: a check takes microseconds per file. */
 const ALWAYS_MAX = 32;
-/** Lifetime of a cached check of more files. ms */
+/** Lifetime (ms) of a cached check of more files. */
 const REUSE_MS = 5;
 /** Literal specifiers of imports and requires; a match in a comment does no harm. */
 const LITERAL = /\b(?:from|import|require|resolve)\b\s*\(?\s*(['"`])([^'"`\n$]+)\1/g;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { AttemptNumber, KillReason, TaskContext } from '@goshawk/core';
 
-/** Interval between progress lines. ms */
+/** Interval (ms) between progress lines. */
 const PROGRESS_MS = 1_000;
 
 /** The second argument of a module's function. */

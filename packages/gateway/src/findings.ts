@@ -14,7 +14,7 @@ import type { Attention } from './overview.js';
 const SLOW_FACTOR = 10;
 const SLOW_MIN_MS = 60_000;
 const JOBS_MAX = 200;
-/** A job whose last sample is older may have progressed since. ms */
+/** A job may have progressed if its last sample is older than this (ms). */
 const STALE_MS = 300_000;
 const SHOWN = 3;
 /** A user floods the cluster with this fraction of at least this many waiting tasks, while others wait too. */

@@ -3,7 +3,7 @@ import type { Millis } from '@goshawk/core';
 import type { z } from 'zod';
 import type { history } from './schemas.js';
 
-/** Retention. ms */
+/** Retention (ms). */
 const HISTORY_MS = 3_600_000;
 /** Interval between points. */
 export const POINT_MS = 10_000;

@@ -1,7 +1,7 @@
 import type { Cluster } from '@goshawk/client';
 import { type GoshawkError, InputError, UnreachableError } from '@goshawk/core';
 
-/** Interval between attempts to reach the cluster. ms */
+/** Interval (ms) between attempts to reach the cluster. */
 const RETRY_MS = 2_000;
 
 /**

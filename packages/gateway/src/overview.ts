@@ -30,7 +30,7 @@ type WaitingRow = NonNullable<Overview['waiting']>[number];
 
 /** Reasons that do not resolve without intervention. */
 const STUCK: ReadonlySet<WaitingReason> = new Set(['no-worker', 'drained', 'central-away', 'required']);
-/** Failures are shown for this long. ms */
+/** Failures are shown for this long (ms). */
 export const FAILED_NEWS_MS = 3_600_000;
 export const NAMES_SHOWN = 3;
 

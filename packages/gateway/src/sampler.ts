@@ -12,7 +12,7 @@ const LISTED_MAX = 200;
 const EXPLAINED_COST = 20_000;
 /** Running jobs that are refreshed at each poll, regardless of new ones. */
 export const KNOWN_JOBS = 4;
-/** Time for which ended jobs are listed until they have been sampled. ms */
+/** Time (ms) for which ended jobs are listed until they have been sampled. */
 const SLACK_MS = 60_000;
 
 /** Requests details of a few jobs at each poll, least recently sampled first. It never requests every task of a job. */

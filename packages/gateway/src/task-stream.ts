@@ -1,7 +1,7 @@
 import type { ClusterView, ClusterWaiting } from '@goshawk/client';
 import { type JobDetail, type Millis, sumOf } from '@goshawk/core';
 
-/** Retention, in buckets. ms */
+/** Retention (ms), in buckets. */
 export const STREAM_MS = 3_600_000;
 export const BUCKET_MS = 10_000;
 const BUCKETS = STREAM_MS / BUCKET_MS;
@@ -9,7 +9,7 @@ const BUCKETS = STREAM_MS / BUCKET_MS;
 export const BARS_MAX = 20_000;
 /** Maximum number of attempts in one response: about 60 kB. */
 export const BARS_SHOWN_MAX = 1_500;
-/** An attempt counts as running for this long after it was last observed. ms */
+/** An attempt counts as running for this long (ms) after it was last observed. */
 const SEEN_MS = 60_000;
 /** Larger than any number of tasks on a worker. */
 const LOST = 65_535;

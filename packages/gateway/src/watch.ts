@@ -18,7 +18,7 @@ import { TaskStream } from './task-stream.js';
 import { WaitingLimits } from './waiting-limits.js';
 import { WorkerTable } from './worker-table.js';
 
-/** Poll interval while a page is open; longer if there are so many workers that a reply is large. ms */
+/** Poll interval (ms) while a page is open; longer if there are so many workers that a reply is large. */
 const LOOK_MS = 2_000;
 const LOOK_PER_WORKER_MS = 0.5;
 

@@ -3,7 +3,7 @@ import type { RunEnd, RunView, StageView } from './contract.js';
 
 /** Decay of the mean of recent tasks, per task that ends. */
 const FORGOTTEN = 1 / 50;
-/** Number of observed tasks that the owner's estimate weighs as much as. */
+/** The owner's estimate weighs as much as this many observed tasks. */
 const PRIOR_TASKS = 1;
 
 /** Observed tasks of one stage. */
@@ -54,7 +54,7 @@ export class Beliefs {
     return seen.ended > 0 ? shownMs / tasks : Math.max(this.#recentMs, tasks > 0 ? shownMs / tasks : 0);
   }
 
-  /** When the run is expected to end. One that exceeds its expected length by some time is expected to take as much again. */
+  /** When the run is expected to end. A run that is overdue by some time is expected to take as much longer. */
   endOf({ stage, startedAt }: RunView, now: Millis): Millis {
     const ranMs = now - startedAt;
     const lastsMs = stage.estimateMs > 0 ? stage.estimateMs : this.taskMs(stage, now);
@@ -73,7 +73,7 @@ export class Beliefs {
   }
 }
 
-/** Expected run time, by the distribution, of tasks that have run for this long; undefined without information. */
+/** Mean total run time of tasks that take longer than `ranMs`, by the distribution; undefined: unknown. */
 function beyond({ distribution = [] }: StageView, ranMs: Millis): Millis | undefined {
   let mass = 0;
   let sum = 0;

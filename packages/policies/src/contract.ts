@@ -32,7 +32,8 @@ export interface CentralPolicy {
   /** Explains for `why` why the stage waits: a reason of the closed list, and one sentence of facts. */
   explain?(stage: StageView, cluster: ClusterView, now: Millis): PolicyExplanation | undefined;
   /**
-   * `explain` gives a reason for every task that fits and does not start; if it gives none, idle capacity is a fault.
+   * Whether `explain` gives a reason for every task that fits and does not start. Tests then treat idle capacity
+   * without a reason as a fault.
    */
   readonly explainsAll?: boolean;
   /** Returns fair shares, for `shares`; absent if the policy has none. */
@@ -54,7 +55,7 @@ export type News =
   | { readonly kind: 'freed'; readonly worker: WorkerView }
   /** The worker reports less room than its runs leave. */
   | { readonly kind: 'shrank'; readonly worker: WorkerView }
-  /** The worker's runs ended as `lost` before this. */
+  /** The worker has left. An `ended` event (`lost`) for each of its runs precedes this. */
   | { readonly kind: 'left'; readonly worker: WorkerView }
   /** A run that this policy did not start: another central or another policy did. */
   | { readonly kind: 'found'; readonly run: RunView }
@@ -310,7 +311,7 @@ export interface PolicyOption<T> {
   /** Bounds of a number, inclusive. */
   readonly min?: number;
   readonly max?: number;
-  /** A command-line flag that sets it, if it has a dedicated one; then more than its value depends on the flag. */
+  /** The dedicated command-line flag that sets it, if there is one; other settings depend on that flag, too. */
   readonly flag?: string;
   /** The value is a job size, or several separated by commas; a replay that scales run times scales it, too. */
   readonly scales?: boolean;
@@ -330,13 +331,13 @@ export type ValuesOf<Described> = {
 type Widened<T> = T extends number ? number : T extends boolean ? boolean : string;
 
 export interface PolicyContext {
-  /** A job with this estimate or more is long. ms; changes if central learns the cutoff */
+  /** A job with this estimate (ms) or more is long. It changes if central learns the cutoff. */
   readonly cutoffMs: Millis;
   /** Whether run times are known when a job arrives, from its submitter or an oracle. */
   readonly sizesAreGiven: boolean;
   /** Fraction of slots reserved for short tasks, or `auto`. */
   readonly reserve: number | 'auto';
-  /** Time within which workers register with a new central. ms; absent: immediately */
+  /** Time (ms) within which workers register with a new central; absent: immediately. */
   readonly joinMs?: Millis;
   /** The next number of a seeded stream, uniform in [0, 1). */
   random(): number;

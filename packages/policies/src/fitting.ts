@@ -6,12 +6,12 @@ export function fitsNow({ needs, declinedBy }: StageView, worker: WorkerView): b
   return hasRoom(needs, worker) && declinedBy?.has(worker) !== true;
 }
 
-/** Whether such a task is permitted at the worker and fits now. */
+/** Whether a task with these needs is permitted at the worker and fits now. */
 export function hasRoom(needs: Needs, worker: WorkerView): boolean {
   return fitsIn(needs.demand, worker.free) && needs.permits(worker);
 }
 
-/** Whether such a task is permitted at the worker and would fit if it were empty. */
+/** Whether a task with these needs is permitted at the worker and would fit if nothing else ran there. */
 export function fitsEver(needs: Needs, worker: WorkerView): boolean {
   return fitsIn(needs.demand, worker.capacity) && needs.permits(worker);
 }

@@ -13,7 +13,7 @@ import type {
 } from './contract.js';
 import { fitsNow } from './fitting.js';
 
-/** A policy that threw plans again after this time even if nothing has changed. ms */
+/** After an exception of the policy, it plans again after this time (ms) even if nothing has changed. */
 const AGAIN_MS: Millis = 1_000;
 
 /**

@@ -245,8 +245,8 @@ export class Reservations {
 }
 
 /**
- * When a stage will have waited twice as long as it was promised. Tasks there may hang, so its place is then judged by
- * their present estimates.
+ * When a stage has waited twice as long as promised. Its promise is then dropped, and its place is chosen by the current
+ * estimates, because the tasks there may hang.
  */
 export function brokenAt({ stage, at }: Reservation): Millis {
   return at + (at - stage.waitsSince);

@@ -14,7 +14,7 @@ import { goshawk } from './goshawk/goshawk.js';
 import { GuardedPolicy } from './guarded.js';
 import { hawk } from './hawk/hawk.js';
 
-/** The one table of central policies: a folder and a line here make a new one. */
+/** All central policies by name. To add one, write a folder and add a line here. */
 // biome-ignore lint/suspicious/noExplicitAny: options differ by policy
 export const CENTRAL_POLICIES: Readonly<Record<string, PolicyModule<any>>> = {
   goshawk,
@@ -122,7 +122,7 @@ const HANGING_CYCLES = 10;
 
 /**
  * Time after which a silent solver is considered hung. The policy continues without an answer after one cycle;
- * restarting a merely slow solver would cost more than waiting. ms; undefined: no solver
+ * restarting a merely slow solver would cost more than waiting. In ms; undefined: no solver.
  */
 export function solverTimeoutMs(preset: Preset): Millis | undefined {
   const { module, options } = deciderOf(preset);

@@ -4,7 +4,7 @@ import { countIn, fitsNow, togetherOf } from './fitting.js';
 
 /**
  * Stages that could start now: there is room, and the policy gives no reason (`explain`) to hold them back. Policies
- * that do not explain everything are not judged.
+ * without `explainsAll` are not checked.
  *
  * @param waiting all waiting stages
  */
@@ -37,7 +37,7 @@ function mayWaitForPreferred({ job: { deadlineAt, prefers } }: StageView): boole
   return deadlineAt < Number.POSITIVE_INFINITY && Object.keys(prefers).length > 0;
 }
 
-/** Verifies that no stage stays startable, that is, that no room is free while a task that fits it waits. */
+/** Verifies work conservation: no room stays free while a task that fits there waits. */
 export class WorkConservation {
   readonly #graceMs: Millis;
   #since = new Map<StageView, Millis>();

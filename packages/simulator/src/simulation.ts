@@ -41,7 +41,7 @@ export interface SimulationOptions {
   readonly network?: NetworkModel;
   /** Time that central takes for each message. Default: 0 ms. */
   readonly centralServiceMs?: Millis;
-  /** Measures planning time. ms */
+  /** Clock (ms) by which planning time is measured. */
   readonly wallClock?: VirtualClusterOptions['wallClock'];
   /** Checks invariants after every step. Slow; for tests. */
   readonly checked?: boolean;
@@ -71,7 +71,7 @@ export interface SimulatedEnd<J extends SimulatedJob = SimulatedJob> {
   readonly runsMs: Float64Array;
 }
 
-/** Time for the parties to find each other, as in a live cluster, before the workload starts. ms */
+/** Time (ms) for the parties to find each other, as in a live cluster, before the workload starts. */
 const SETTLING_MS = 1_000;
 /** Maximum number of ended jobs per batch. */
 const BATCH = 256;

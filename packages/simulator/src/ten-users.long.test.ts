@@ -10,7 +10,7 @@ import { presetNamed } from '@goshawk/policies';
 import { expect, test } from 'vitest';
 import { type SimulatedEnd, type SimulatedJob, Simulation } from './simulation.js';
 
-/** Shares are measured between these times, in which all users with a backlog have tasks waiting. ms */
+/** Shares are measured between these times (ms), in which all users with a backlog have tasks waiting. */
 const [FROM, UNTIL] = [60_000, 260_000];
 const WORKERS = 40;
 const CPUS = 2;

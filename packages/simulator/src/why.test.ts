@@ -24,7 +24,7 @@ import { VirtualCluster } from './virtual-cluster.js';
 
 const SEEDS = 12;
 const ASKED_AT: Millis = 5_000;
-/** Long enough for an answer, and for a task to start after its cause has gone. ms */
+/** Time (ms) that suffices for an answer, and for a task to start after the cause of its wait has gone. */
 const REPLY_MS = 5;
 const START_MS = 40;
 /** A task may have this many causes, one after another. */

@@ -9,7 +9,7 @@ import { TestCluster } from '../test-cluster.fixture.js';
 
 const PROGRAM = chromiumProgram();
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** Timeout that only a hanging page exceeds, even on a busy machine. ms */
+/** Timeout (ms) that only a hanging page exceeds, even on a busy machine. */
 const PATIENCE_MS = 60_000;
 
 /** All tests share one browser and one cluster; each continues from the state that the previous one left. */

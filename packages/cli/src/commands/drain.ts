@@ -4,9 +4,9 @@ import { type Context, defineCommand, plain, startProgress, throwAll } from '@go
 import { openCluster } from '@goshawk/command/cluster';
 import { counted, formatDuration, InputError } from '@goshawk/core';
 
-/** Poll interval for a draining worker. ms */
+/** Poll interval (ms) for a draining worker. */
 const POLL_MS = 200;
-/** Time for a worker to confirm that it accepts tasks again. ms */
+/** Time (ms) for a worker to confirm that it accepts tasks again. */
 const UNDO_MS = 2_000;
 
 export const drainCommand = defineCommand({

@@ -241,7 +241,7 @@ async function serve(context: Context, started: Started): Promise<void> {
   }
 }
 
-/** Timeout of the requests in `unfinished`; short, because the user is waiting for the cluster to stop. ms */
+/** Timeout (ms) of the requests in `unfinished`; short, because the user is waiting for the cluster to stop. */
 const LOOK_MS = 1_000;
 
 /** Describes the work that is finished before the cluster stops, including waiting tasks. */

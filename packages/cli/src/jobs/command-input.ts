@@ -1,7 +1,7 @@
 import { fstatSync, readFileSync } from 'node:fs';
 import { GoshawkError } from '@goshawk/core';
 
-/** Time without data after which a socket counts as unused. ms */
+/** Time (ms) without data after which a socket counts as unused. */
 const IDLE_MS = 1_000;
 
 export interface CommandInput {

@@ -30,7 +30,7 @@ import { whyPage } from './why-page.js';
 
 /** Maximum number of lines of a list. */
 const LISTED = 500;
-/** Numbers older than this are shown with their age. ms */
+/** Numbers older than this (ms) are shown with their age. */
 const STALE_MS = 10_000;
 /** Maximum number of output lines that are shown. */
 const LOG_LINES = 1_000;

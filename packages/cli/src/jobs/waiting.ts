@@ -91,7 +91,7 @@ export function exitCodeOf(jobs: readonly JobDetail[]): number {
   return isLate ? ExitCode.deadlineMissed : ExitCode.done;
 }
 
-/** Timeout for other schedulers, which may be slow or gone. ms */
+/** Timeout (ms) for other schedulers, which may be slow or gone. */
 const OTHERS_MS = 3_000;
 
 /** Returns the job that ended first. Its event may arrive after those of jobs that ended later. */

@@ -14,7 +14,7 @@ interface Machine {
   readonly gpus: readonly string[];
 }
 
-/** Time limit of nvidia-smi, which hangs if a driver is broken. ms */
+/** Time limit (ms) of nvidia-smi, which hangs if a driver is broken. */
 const NVIDIA_SMI_MS = 10_000;
 
 /**

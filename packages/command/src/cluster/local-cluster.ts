@@ -51,14 +51,14 @@ interface LocalClusterOptions
  * Workers per process: high enough to keep processes few, low enough that a hundred workers use two cores.
  */
 const WORKERS_PER_PROCESS = 50;
-/** Time limit for every process to join. ms */
+/** Time limit (ms) for every process to join. */
 const JOIN_TIMEOUT_MS = 60_000;
 const JOIN_POLL_MS = 50;
-/** Pause before an exited process is restarted; doubled after each failed start. ms */
+/** Pause (ms) before an exited process is restarted; doubled after each failed start. */
 const RESTART_PAUSE_MS = 500;
-/** Maximum of that pause: short for people who wait, long for an overloaded machine. ms */
+/** Longest pause (ms): short for users who wait, long for an overloaded machine. */
 const RESTART_PAUSE_MAX_MS = 10_000;
-/** Run time after which a process counts as healthy, which resets the pause. ms */
+/** Run time (ms) after which a process counts as healthy, which resets the pause. */
 const WELL_AFTER_MS = 10_000;
 
 /** Specification of one process of the cluster. */

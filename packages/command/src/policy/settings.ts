@@ -26,9 +26,9 @@ export function schedulersEstimator(text: string): string {
 export interface WorkloadFacts {
   /** Divisor of the workload's durations in the run; 1 if they are unchanged. */
   readonly divisor: number;
-  /** The 90th percentile of the jobs' mean task run times. ms */
+  /** The 90th percentile (ms) of the jobs' mean task run times. */
   readonly meanP90Ms: number;
-  /** The cutoff that a live cluster would learn from the jobs. ms */
+  /** The cutoff (ms) that a live cluster would learn from the jobs. */
   readonly learnedCutoffMs: number;
   /** Returns the share of task seconds in jobs below a cutoff. */
   shareBelow(cutoffMs: number): number;

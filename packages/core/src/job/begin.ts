@@ -34,8 +34,8 @@ export function parseBegin(text: string, what: string): Begin {
 }
 
 /**
- * Parses a time as users write it. `22:00` is the next occurrence of that time; dates and times without a
- * zone are local. If clocks go back, the earlier future occurrence counts; a time that clocks skip moves
+ * Converts a time as users write it to text that `parseBegin` accepts. `22:00` is the next occurrence of that
+ * time; dates and times without a zone are local. If clocks go back, the earlier future occurrence counts; a time that clocks skip moves
  * forward by the size of the jump.
  *
  * @param now wall clock, ms since 1970
@@ -76,7 +76,7 @@ export function beginOf(text: string, what: string, now: Millis, zone?: string):
   return written;
 }
 
-/** Whether the month has such a day. @param text starts with a date */
+/** Whether the date exists, unlike 31 April. @param text starts with a date */
 function isDay(text: string): boolean {
   const [, year, month, day] = new RegExp(`^${DATE}`).exec(text)!.map(Number) as [
     number,

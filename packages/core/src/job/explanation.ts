@@ -141,7 +141,7 @@ const needView = view({
 /** One batch in central's order. */
 export type NeedView = NonNullable<(typeof needView)['infer']>;
 
-/** The waits of a job, with the limits that bind at central instead of `matching`. */
+/** Returns the waits of a job; the reason `matching` is replaced by the limit that binds at central. */
 export function withLimits(waiting: readonly StageWait[], needs: readonly NeedView[]): StageWait[] {
   return waiting.map((wait) => {
     if (wait.reason !== 'matching') return wait;

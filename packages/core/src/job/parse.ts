@@ -129,7 +129,7 @@ function checkOutputFiles(stages: readonly StageSpec[], source: string): void {
     for (const path of [task.stdout, task.stderr]) {
       if (path === undefined) continue;
       const file = normalized(path.startsWith('/') ? path : `${task.cwd ?? '.'}/${path}`);
-      // A folder that `..` leaves again does not tell tasks apart.
+      // Checked after normalization: `{index}/../x` is one file for all tasks.
       if (!file.includes('{index}')) files.set(file, path);
     }
     for (const [file, path] of files) {

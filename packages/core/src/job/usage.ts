@@ -10,7 +10,7 @@ export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
 /** Rows of one journal in one answer; the rest is one more row. */
 export const USAGE_ROWS_MAX = 10_000;
-/** Books in one answer: that of the journal, and those that it inherited. */
+/** Maximum number of usage books in one answer: the journal’s own, and one per journal that it replaced. */
 export const USAGE_BOOKS_MAX = 1_000;
 
 export const DAY_MS = 86_400_000;
@@ -96,7 +96,7 @@ export function addUsage(to: { -readonly [S in keyof UsageSums]: number }, from:
   for (const each of SUMS) to[each] += from[each];
 }
 
-/** Sums rows by these groups, the largest use of CPUs first; each row has only the fields of the groups. */
+/** Returns one row per group with its sums, the largest use of CPUs first; rows have only the fields of `by`. */
 export function groupedUsage(rows: Iterable<UsageRow>, by: readonly UsageGroup[]): UsageRow[] {
   const groups = new Map<string, UsageRow>();
   for (const row of rows) {

@@ -48,7 +48,7 @@ export const WAITING_WORDS: Readonly<
     helps: '`goshawk why ID` names the limit; more workers or CPUs if all are busy',
   },
   resources: {
-    why: 'no worker has enough of what they demand free',
+    why: 'no worker has enough free resources for them',
     helps: 'more workers, or a smaller demand: `goshawk workers` shows the total capacities',
   },
   seeking: {
@@ -76,7 +76,7 @@ export const WAITING_WORDS: Readonly<
     helps: 'nothing: it starts then; `goshawk release ID` starts it now',
   },
   reserve: {
-    why: 'as many long tasks run as may, and the rest is for short ones',
+    why: 'the maximum number of long tasks is running, and the other slots are for short ones',
     helps: 'more workers or CPUs, or a smaller --reserve',
   },
   reserved: {

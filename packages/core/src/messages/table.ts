@@ -208,7 +208,7 @@ export const MESSAGES = {
       /** All schedulers that own keys, including disconnected ones that keep their jobs. */
       owners: list(record({ name, away: flag }), LIMITS.membersMax),
       ownersVersion: count,
-      /** How long ago each worker of `left` was last heard. ms */
+      /** Age (ms) of the last heartbeat of each worker of `left`. */
       silentMs: optional(list(count, LIMITS.membersMax)),
     },
   ),
@@ -567,8 +567,8 @@ export const MESSAGES = {
       /** Workers that the tasks must avoid because attempts failed there. */
       avoid: optional(list(address, LIMITS.avoidedWorkersMax)),
       /**
-       * User of the job. To a policy that plans whole jobs, it makes the need describe the whole job: one stage, nothing
-       * ended, and no deadline, weight or preference. Other policies get it if users have limits.
+       * User of the job. If the policy plans whole jobs, a need with a user replaces `declare`: the job has one
+       * stage, no ended tasks, and no deadline, weight or preference. Other policies get it if users have limits.
        */
       user: optional(name),
     },
@@ -579,8 +579,8 @@ export const MESSAGES = {
     'Repeated while a slot is free; it carries absolute state, not a delta.',
     {
       /**
-       * The latest matches that this worker has received, as many as it has slots: central cannot have made
-       * more since it last heard from the worker.
+       * The latest matches that this worker has received, at most one per slot: central makes no more than that
+       * before the next report.
        */
       heard: list(count, LIMITS.slotsMax),
       /** Free slots, and the resources that are free for them; of GPUs, the most that one task can get. */
@@ -593,7 +593,7 @@ export const MESSAGES = {
        * 0.
        */
       shortMs: ms,
-      /** Matches whose slots run a task here, or ask for the next of a series. */
+      /** Matches of busy slots: each runs a task, or requests the next tiny task. */
       runs: list(count, LIMITS.slotsMax),
       /** Free amounts of partly used GPUs; absent with at most one, which `spare` covers. */
       gpuParts: optional(list(number, LIMITS.gpusMax)),
@@ -846,7 +846,7 @@ export const MESSAGES = {
     tag: text(32),
     /** Scheduler that owns the jobs with this tag; absent while it is disconnected. */
     owner: optional(address),
-    /** No scheduler has these jobs, and none is known that might return with them. */
+    /** No scheduler has these jobs, and no disconnected or missing one can return with them. */
     gone: flag,
   }),
   awaitJobs: message(

@@ -25,8 +25,8 @@ interface Feasible<W> {
 const EMPTY_MAX = 64;
 
 /**
- * Tells which workers could run a task if they were empty. Workers are indexed by kind, so that needs are compared
- * with few kinds instead of all workers, once.
+ * Finds the workers that could run a task if nothing else ran there. Workers are indexed by kind, so that needs are
+ * compared once with each kind, not with each worker.
  */
 export class FeasibleWorkers<W extends Worker> {
   readonly #byKey = new Map<string, Kind<W>>();

@@ -36,7 +36,7 @@ export class NeedsTable {
     return this.#byKey.size;
   }
 
-  /** Returns the one object with this value, which stays until it has been released as often as taken. */
+  /** Returns the shared object with this value and counts a reference to it; `release` removes one. */
   take(demand: Vector, requires?: Attributes): Needs {
     const key = keyOf(demand, requires);
     let entry = this.#byKey.get(key);
@@ -58,7 +58,7 @@ export class NeedsTable {
   }
 }
 
-/** A task that requests nothing is not one that requests a CPU: its demand depends on what workers state. */
+/** Requesting nothing has its own key: it means one CPU only at workers that state their CPUs. */
 function keyOf(demand: Vector, requires: Attributes | undefined): string {
   const amounts = demand === ONE_CPU ? '' : demand.join();
   if (requires === undefined) return amounts;

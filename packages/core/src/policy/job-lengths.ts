@@ -3,10 +3,10 @@ import { sumOf } from '../sums.js';
 
 /** Jobs with a similar mean task run time. */
 export interface LengthCount {
-  /** Bucket of mean task run times, from 2^(length ÷ 4) ms up to a quarter doubling more. */
+  /** Bucket of mean task run times: 2^(length ÷ 4) up to 2^((length + 1) ÷ 4) ms. */
   readonly length: number;
   readonly jobs: number;
-  /** Total run time of their tasks. ms */
+  /** Total run time (ms) of their tasks. */
   readonly workMs: Millis;
 }
 
@@ -21,11 +21,11 @@ const JOBS_MAX = 2_000;
 /** Long jobs are at most this fraction, and have most of the work. */
 const FEW = 0.1;
 const MOST = 0.5;
-/** A group with more than this fraction of the jobs is not one of two kinds. */
+/** No second kind of jobs exists if one group has more than this fraction of the jobs. */
 const ALL = 0.9;
-/** Jobs are of two kinds if the shorter ones are this much more of the jobs than of the work. */
+/** Two kinds of jobs exist if the shorter ones’ share of jobs exceeds their share of work by this much. */
 const UNLIKE = 0.5;
-/** If jobs are of one kind, this fraction may reach the cutoff. */
+/** If jobs are of one kind, the cutoff stays unless more than this fraction reaches it. */
 const SOME = 0.2;
 /** An eightfold range of run times without jobs separates two kinds of jobs. */
 const GAP = 3 * STEPS_PER_DOUBLING;
@@ -140,8 +140,8 @@ export class JobLengths {
   }
 
   /**
-   * The cutoff below which jobs are many and have little of the work: where the share of the jobs exceeds that of the
-   * work the most, if by a half.
+   * The cutoff with many cheap jobs below it: where their share of the jobs exceeds their share of the work the
+   * most. undefined if the difference is always less than a half.
    */
   #manyAndCheap(): Millis | undefined {
     const total = sumOf(this.#workMs);
@@ -160,7 +160,7 @@ export class JobLengths {
     return best === undefined ? undefined : millisOf(best);
   }
 
-  /** The cutoff above all jobs: they are of one kind, so none is long. */
+  /** A cutoff above jobs of one kind, so that none is long; the present one if few jobs reach it. */
   #aboveAll(presentMs: Millis): Millis {
     let reach = 0;
     let longest = 0;

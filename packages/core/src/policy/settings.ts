@@ -36,7 +36,7 @@ const common = () => ({
     abandons: z.boolean(),
     packs: z.boolean(),
   }),
-  /** A job whose estimated mean task run time reaches this is long. ms. */
+  /** A job is long if its estimated mean task run time is at least this (ms). */
   cutoffMs: ms(),
   /** Number of jobs from which central learned the cutoff; 0: not learned yet. null: configured, so fixed. */
   cutoffJobs: z.number().int().nonnegative().nullable(),
@@ -55,7 +55,7 @@ const common = () => ({
   stealLimit: z.number().int().min(1).nullable(),
   /** `never`: the next round starts when a slot becomes free again (Hawk). `backoff`: also after a pause. */
   stealRetry: z.enum(['never', 'backoff']),
-  /** First and longest pause between unsuccessful rounds; each pause doubles, with jitter. ms */
+  /** First and longest pause (ms) between unsuccessful rounds; each pause doubles, with jitter. */
   stealBackoffMs: ms(),
   stealBackoffMaxMs: ms(),
 });
@@ -100,7 +100,7 @@ const seekingAndPilots = () => ({
   features: z.array(z.string().min(1).max(LIMITS.nameLengthMax)).min(1).max(LIMITS.featuresMax).nullable(),
   /**
    * Matching and seeking: maximum time for which a slot runs tiny tasks of one scheduler in a row before
-   * others have their turn. ms; 0: never
+   * others have their turn. In ms; 0: never.
    */
   seriesMs: ms(),
   /**
@@ -215,7 +215,7 @@ export function cutoffOrigin({ cutoffJobs }: Pick<PolicySettings, 'cutoffJobs'>)
     : `learned from ${formatCount(cutoffJobs)} jobs`;
 }
 
-/** Returns the settings with a learned cutoff, of which a series of tiny tasks takes at most a hundredth. */
+/** Returns the settings with a learned cutoff; `seriesMs` is limited to a hundredth of it. */
 export function withCutoff(policy: PolicySettings, cutoffMs: Millis, cutoffJobs: number): PolicySettings {
   return { ...policy, cutoffMs, cutoffJobs, seriesMs: Math.min(policy.seriesMs, cutoffMs / 100) };
 }

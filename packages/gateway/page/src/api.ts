@@ -1,5 +1,5 @@
 const TOKEN = 'goshawk.token';
-/** First and longest delay between attempts to reach the gateway. ms */
+/** First and longest delay (ms) between attempts to reach the gateway. */
 const RETRY_MS = 500;
 const RETRY_MAX_MS = 5_000;
 

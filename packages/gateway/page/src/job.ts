@@ -24,9 +24,9 @@ import { waterfall } from './waterfall.js';
 import { WhatIf } from './what-if.js';
 import { usedWords } from './workers.js';
 
-/** Refresh interval of a changing job. ms */
+/** Refresh interval (ms) of a changing job. */
 const LOOK_MS = 1_000;
-/** Refresh interval of the CPU and memory in use, for which workers are asked. ms */
+/** Refresh interval (ms) of the CPU and memory in use, for which workers are asked. */
 const USED_MS = 5_000;
 /** Number of log lines shown, from the end. */
 const LINES = 500;

@@ -24,7 +24,7 @@ const PARTS: Readonly<Record<string, { readonly title: string; readonly show: (p
 
 /** Roles below `operate`, and what they lack. */
 const ROLE_WORDS = { read: 'read-only', submit: 'no worker actions' } as const;
-/** Updates arrive every 2 s, or less often with thousands of workers. ms */
+/** The page warns after this long (ms) without an update; they arrive every 2 s, or less often in large clusters. */
 const STALE_MS = 10_000;
 
 const live = new Live();

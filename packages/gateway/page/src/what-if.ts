@@ -11,7 +11,7 @@ interface Change {
 /** Policies to try; the answer says so if one of them cannot run the job. */
 const POLICIES = ['goshawk', 'goshawk-peer', 'hawk', 'sparrow', 'central'] as const;
 
-/** Answers are compared if they are at most this far apart. ms */
+/** Answers are compared if they are at most this far apart (ms). */
 const COMPARED_MS = 30_000;
 
 /** Buttons that ask the simulator when the job would start under a change, and its answers. */

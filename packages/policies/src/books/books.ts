@@ -57,7 +57,7 @@ export class ClusterBooks implements ClusterView {
   #ofWorkers = NO_NEWS;
   #ofJobs = NO_NEWS;
   #answers = NO_NEWS;
-  /** Ids of deleted objects, which are not reused until the policy has heard of the deletion. */
+  /** Callbacks that free ids of deleted objects, called once the policy has received the deletion. */
   #leaving: (() => void)[] = [];
   #waitingTasks = 0;
   #runs = 0;
@@ -76,7 +76,7 @@ export class ClusterBooks implements ClusterView {
     return [...this.everyJob()];
   }
 
-  /** All jobs without a copy of the list, for readers: the books must not change meanwhile. */
+  /** All jobs, without a copy of the list. The books must not change during the iteration. */
   *everyJob(): Iterable<BookedJob> {
     for (const { jobs } of this.#ownersWithJobs) yield* jobs.values();
   }
@@ -158,8 +158,8 @@ export class ClusterBooks implements ClusterView {
   // ---- owners
 
   /**
-   * From now on, the scheduler with this tag has this address: it has enlisted for the first time, has restarted, or another
-   * has taken over its journal.
+   * Sets the address of the scheduler with this tag, which has enlisted for the first time, or restarted, or whose
+   * journal another scheduler has taken over.
    *
    * @param formers earlier addresses, which workers may still use
    */
@@ -190,13 +190,13 @@ export class ClusterBooks implements ClusterView {
     this.#dropIfUnused(owner);
   }
 
-  /** A scheduler that another tag has enlisted at the address keeps it. */
+  /** Whether the address is free for this tag: no scheduler with another tag has enlisted there. */
   #mayBe(address: Address, tag: string): boolean {
     const known = this.#owners.get(address)?.tag;
     return known === undefined || known === tag;
   }
 
-  /** Workers reported jobs of the owner under an address from before it enlisted. */
+  /** Moves the jobs that workers reported before the owner enlisted, under `other`, to the owner. */
   #merge(other: BookedOwner, owner: BookedOwner, now: Millis): void {
     for (const job of [...other.jobs.values()]) {
       const known = owner.jobs.get(job.number);
@@ -210,7 +210,7 @@ export class ClusterBooks implements ClusterView {
     }
   }
 
-  /** Records the run as one of another record of its job. */
+  /** Moves the run to another record of the same job. */
   #reassign(run: BookedRun, job: BookedJob, now: Millis): void {
     const { worker, startedAt, named, isQueued, match } = run;
     const stage = this.stage(job, run.stage.index, { demand: run.stage.demand });
@@ -372,7 +372,7 @@ export class ClusterBooks implements ClusterView {
     return true;
   }
 
-  /** Sets the number of waiting tasks, from which the owner chooses when it binds one. */
+  /** Sets the number of waiting tasks. The owner chooses the task when it binds one. */
   setWaiting(stage: BookedStage, waiting: number, now: Millis): void {
     if (stage.named > 0) stage.forgetNamed();
     if (waiting === stage.waiting + stage.held) return;
@@ -405,7 +405,7 @@ export class ClusterBooks implements ClusterView {
     return !this.#limits.isEmpty;
   }
 
-  /** This particular task of the stage waits, even if no other does. */
+  /** Adds a particular waiting task, which the owner has named. */
   nameWaiting(stage: BookedStage, named: TaskAttempt, now: Millis): void {
     // An owner that names tasks does not report a count.
     if (stage.waiting !== stage.named) this.setWaiting(stage, 0, now);
@@ -416,7 +416,7 @@ export class ClusterBooks implements ClusterView {
     this.#tellOfJob({ kind: 'waiting', stage });
   }
 
-  /** A named task no longer waits, because a worker already has it. */
+  /** Removes a named task from the waiting ones, because a worker already has it. */
   unnameWaiting(stage: BookedStage, task: TaskIndex): void {
     if (stage.waitingAttempt(task) === undefined) return;
     stage.unname(task);
@@ -584,7 +584,7 @@ export class ClusterBooks implements ClusterView {
     for (const each of this.#ofJobs) news = added(news, each);
     for (const each of this.#answers) news = added(news, each);
     this.#ended = this.#ofWorkers = this.#ofJobs = this.#answers = NO_NEWS;
-    for (const each of news) this.#isHeard(each);
+    for (const each of news) this.#delivered(each);
     if (this.#leaving.length > 0) {
       for (const leave of this.#leaving) leave();
       this.#leaving = [];
@@ -592,7 +592,7 @@ export class ClusterBooks implements ClusterView {
     return news;
   }
 
-  #isHeard(news: News): void {
+  #delivered(news: News): void {
     if (news.kind === 'freed') (news.worker as BookedWorker).isFreedInNews = false;
     else if (news.kind === 'waiting') (news.stage as BookedStage).isInNews = false;
     else if (news.kind === 'found') (news.run as BookedRun).isFoundInNews = false;
@@ -730,7 +730,7 @@ export class ClusterBooks implements ClusterView {
   }
 }
 
-/** A need that follows a declined worker within this time does not clear it. ms */
+/** A declined worker is not offered again for this time (ms). */
 const DECLINED_MS = 100;
 
 const NO_NEWS: News[] = [];

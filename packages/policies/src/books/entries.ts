@@ -21,7 +21,7 @@ import type { Attributes, JobView, RunView, StageView, WorkerView } from '../con
 /** Properties of a job that its owner reports. Omitted fields stay unchanged. */
 export interface JobFacts {
   readonly arrivedAt: Millis;
-  /** True if `arrivedAt` is when central first saw the job, because its owner has not yet reported the arrival. */
+  /** `arrivedAt` is only the time at which central first saw the job; its owner has not reported the arrival yet. */
   readonly isArrivalGuessed?: boolean;
   readonly user?: string;
   readonly weight?: number;
@@ -33,7 +33,7 @@ export interface JobFacts {
   readonly long?: boolean;
   readonly priority?: Priority;
   readonly tasks?: number;
-  /** Slot time of attempts that ended before central began to count them. ms */
+  /** Slot time (ms) of attempts that ended before central began to count them. */
   readonly attainedMs?: Millis;
   readonly isDeclared?: boolean;
 }
@@ -93,7 +93,7 @@ export class BookedJob implements JobView {
   readonly runs = new Set<BookedRun>();
   /** Runs of named tasks, by task. A task is named if the owner sent its index before the run was created. */
   #named: Map<number, BookedRun> | undefined;
-  /** Total slot time of ended runs. ms */
+  /** Total slot time (ms) of ended runs. */
   attained: Millis = 0;
   /** Whether the job stays until its owner withdraws it, even if no task is waiting. */
   isDeclared = false;

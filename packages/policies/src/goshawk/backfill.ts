@@ -16,7 +16,7 @@ import type { Limits } from './limits.js';
 import type { Queue } from './queue.js';
 import type { Waiting } from './waiting.js';
 
-/** Maximum number of needs considered for reservations, because most of them fit somewhere. */
+/** Maximum number of needs examined for reservations. It is large because most of them fit somewhere. */
 const CONTENDERS_MAX = 100;
 
 /** Decides which stages that fit nowhere get a reservation, around which smaller tasks are backfilled. */

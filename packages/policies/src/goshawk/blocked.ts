@@ -45,7 +45,7 @@ export class Blocked {
     for (const { free } of workers)
       for (const [index, amount] of free.entries()) room[index] = Math.max(room[index] ?? 0, amount);
     const fits = ({ of }: WaitingNeeds): boolean => workers.some((worker) => hasRoom(of, worker));
-    // A kind at its limit may run when the limit rises, which no change of room announces.
+    // The limit of a kind may rise without any change of room.
     const heldBack = KINDS.filter((kind) => !mayRun.includes(kind));
     const held = this.#waiting.firstBlocked(heldBack, Number.POSITIVE_INFINITY, room, fits);
     const first = this.#waiting.firstBlocked(mayRun, CANDIDATES_MAX, room, fits);
@@ -56,6 +56,6 @@ export class Blocked {
 
 /** More blocked needs may fit. */
 export interface More {
-  /** The first user none of whose blocked needs were retried; undefined: none. */
+  /** The first user in order without retried needs; undefined: every user had some. */
   readonly before: UserLines | undefined;
 }

@@ -2,8 +2,8 @@ import type { JobClass } from '@goshawk/core';
 import type { StageView } from '../contract.js';
 
 /**
- * Kinds of waiting tasks: pilots, those of a class that is known, and the rest of a job whose pilots have not ended,
- * which is `small` if it can do little harm meanwhile.
+ * Kinds of waiting tasks: `pilots`; `short` and `long` tasks of jobs whose class is known; and the other tasks of jobs
+ * whose pilots have not ended: `small` if they can delay short tasks only a little, else `large`.
  */
 export const KINDS = ['pilots', 'short', 'small', 'long', 'large'] as const;
 export type Kind = (typeof KINDS)[number];
@@ -17,7 +17,7 @@ export function classOf({ job }: StageView): JobClass {
   return job.long ? 'long' : 'short';
 }
 
-/** The stage whose class a run shares until it is known: pilots count like the rest of their job. */
+/** Returns the stage with the class of this one while it is undecided: pilots count like the rest of their job. */
 export function earlyStageOf(stage: StageView): StageView | undefined {
   if (stage.part === 'early') return stage;
   return stage.part === 'pilots' ? stage.job.stages.find(({ part }) => part === 'early') : undefined;

@@ -10,7 +10,7 @@ import type { Waiting } from './waiting.js';
  * run.
  */
 const SMALL = 1 / 3;
-/** Minimum interval of plans that only time triggers, for any cutoff. ms */
+/** Minimum interval (ms) between plans that only the passage of time triggers. */
 const AGAIN_MIN_MS = 10;
 
 /** Kinds of running tasks not known to be short. Pilots count like the rest of their job. */
@@ -152,7 +152,7 @@ export class Limits {
   }
 }
 
-/** A task without CPUs counts as one of a CPU: it occupies a place. */
+/** CPUs of a task. One without CPUs counts as one CPU, because it occupies a place. */
 export function unitsOf({ demand }: StageView): number {
   const cpus = (demand[CPU] ?? 0) / PER_CPU;
   return cpus > 0 ? cpus : 1;

@@ -57,7 +57,7 @@ export class WaitingNeeds {
   readonly together: number;
   /** Breaks ties between equal keys. Small and dense; reused once no stage with these needs waits. */
   readonly id: number;
-  /** No worker has room for those that were tried last, so new stages wait until some worker has more than before. */
+  /** The last attempt found no room, so stages with these needs wait until some worker has more room. */
   isBlocked = false;
   /** Number of lines with a waiting stage with these needs. */
   lines = 0;

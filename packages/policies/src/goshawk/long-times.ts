@@ -13,7 +13,7 @@ const DEVIATIONS = 6;
  * its tasks really run. The margin therefore grows with the spread of long jobs, and is 0 if all are alike.
  */
 export class LongTimes {
-  /** Mean run times by job, most recently reported last. ms */
+  /** Mean run times (ms) by job, most recently reported last. */
   readonly #meansMs = new Map<unknown, Millis>();
 
   /** @param meanMs mean run time of the job's tasks */

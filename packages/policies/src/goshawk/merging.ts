@@ -1,4 +1,4 @@
-/** Items of several sources that are in order, in order. Of equal items, that of the earlier source comes first. */
+/** Merges sorted sources into one sorted sequence. Of equal items, that of the earlier source comes first. */
 export function* mergedInOrder<T>(
   sources: readonly Iterable<T>[],
   isBefore: (one: T, other: T) => boolean,

@@ -3,7 +3,7 @@ import { dominantShare } from '../amounts.js';
 import { type Beliefs, quantileMs } from '../beliefs.js';
 import type { JobView, StageView } from '../contract.js';
 
-/** A job is due this many times the whole cluster's time for it after its arrival. */
+/** Time from arrival to due time, as a multiple of the time that the whole cluster would need for the job. */
 const STRETCH = 100;
 /** Weight of the path: of two stages of a job, the one with the longer path to the end goes first. */
 const PATH_WEIGHT = 1e-6;

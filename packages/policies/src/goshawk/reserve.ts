@@ -9,7 +9,7 @@ import { DecayingSum, type Millis } from '@goshawk/core';
 export class LongLimit {
   readonly #reserve: number | 'auto';
   #windowMs: Millis;
-  /** Short work that arrived recently. ms */
+  /** Short work that arrived recently, in ms of run time. */
   readonly #work: DecayingSum;
   /** Slots of tasks not known to be long × time. */
   readonly #occupied: DecayingSum;
@@ -46,7 +46,7 @@ export class LongLimit {
   shortHave(slots: number, now: Millis): void {
     const windowMs = OCCUPIED_WINDOWS * this.#windowMs;
     if (windowMs > 0) {
-      // Average of a constant with the decay of the sum.
+      // The time for which the number was constant, weighted by the decay of the sum.
       const heldMs = windowMs * (1 - Math.exp((this.#occupiedSince - now) / windowMs));
       this.#occupied.add(this.#occupiedSlots * heldMs, now);
     }
@@ -90,5 +90,5 @@ const BURSTS = 0.05;
 const ROOTS = 4;
 /** Maximum reserve, as a fraction of all slots. */
 const MOST = 0.3;
-/** Below this many slots, one slot is more than a tenth of those for long jobs. */
+/** Smaller clusters keep no last slot, which would be more than a tenth of their slots. */
 const SLOTS_PER_LAST = 10;

@@ -17,7 +17,7 @@ interface BlockedSize {
   readonly users: Readonly<Record<Kind, UsersInOrder>>;
 }
 
-/** The first stages of their needs, and the first user who was not considered because there were enough. */
+/** The first stage for each of some needs, and the first user not considered because the limit was reached. */
 export interface First {
   readonly contenders: readonly Contender[];
   readonly next: UserLines | undefined;
@@ -251,7 +251,7 @@ export class Waiting {
     }
   }
 
-  /** Checks that users are found by what waits and by their current shares. */
+  /** Checks that the index of users agrees with their waiting stages and current shares. */
   check(): void {
     for (const kind of KINDS) {
       let before: UserLines | undefined;

@@ -16,7 +16,7 @@ import { WaitingTimeQueue } from './waiting-time-queue.js';
  */
 export class WaitingTimes implements CentralPolicy {
   readonly #queue = new WaitingTimeQueue();
-  /** Time within which workers register with a new central. ms */
+  /** Time (ms) within which workers register with a new central. */
   readonly #joinMs: Millis;
   /** When the first worker joined. */
   #openedAt: Millis | undefined;

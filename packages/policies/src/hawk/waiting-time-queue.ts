@@ -120,7 +120,7 @@ export class WaitingTimeQueue {
     if (placement === undefined || placement.server.running === placement) return;
     const from = placement.server;
     this.#dequeue(from, placement);
-    // With several slots, the worker may have started the task in another slot than assumed here.
+    // A worker with several slots may have started the task in another slot than assumed here.
     const { siblings } = from;
     const server = from.running === undefined ? from : siblings.find((s) => s.running === undefined);
     invariant(server !== undefined, () => `${siblings.length} slots of a worker run more tasks than that`);
@@ -143,7 +143,7 @@ export class WaitingTimeQueue {
     for (const sibling of siblings) this.#relist(sibling, now);
   }
 
-  /** The waiting time of a task placed at the worker now. ms; Infinity: it has no server */
+  /** Returns the waiting time (ms) of a task placed at the worker now; Infinity if the worker has no server. */
   waitingMs(worker: WorkerView, now: Millis): Millis {
     const servers = this.#serversOf[worker.id] ?? [];
     return Math.min(...servers.map((server) => this.#waitingMs(server, now)));
@@ -162,7 +162,7 @@ export class WaitingTimeQueue {
       const lists = [this.#onTime, this.#constant].filter((heap) => heap.has(server.id)).length;
       invariant(
         lists === (server.open ? 1 : 0),
-        () => `server ${server.id}, open ${server.open}, stands in ${lists} lists`,
+        () => `server ${server.id}, open ${server.open}, is in ${lists} lists`,
       );
     }
     const placed = this.#placements.filter((placement) => placement !== undefined).length;
