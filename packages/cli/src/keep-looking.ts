@@ -3,8 +3,8 @@ import type { Context } from '@goshawk/command';
 import { type Millis, UnreachableError } from '@goshawk/core';
 
 /**
- * Repeats a check until Ctrl-C. An unreachable cluster may come back, so a problem is printed once, and its
- * end.
+ * Repeats a check until Ctrl-C. An unreachable cluster may come back, so a problem prints one line when it begins and
+ * one when it is over.
  *
  * @throws errors of a check that are permanent
  */

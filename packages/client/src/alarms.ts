@@ -9,8 +9,8 @@ export interface Alarm {
 }
 
 /**
- * All timers of a client, on one timer of Node. Of thousands of requests and watches nearly every one sets an alarm that never
- * fires; here that costs a few comparisons.
+ * Runs all timers of a client on one timer of Node.js. Almost every request and watch sets an alarm that never fires; on a heap
+ * this costs a few comparisons.
  */
 export class Alarms {
   readonly #heap = new IndexedHeap();

@@ -51,7 +51,7 @@ export async function connect(at?: string, options: ConnectOptions = {}): Promis
   }
 }
 
-/** Fails requests soon after a local cluster has ended. A cluster that restarts immediately at the same place counts as the same. */
+/** Fails requests soon after a local cluster has ended. A cluster that restarts at once at the same address has not ended. */
 function cutWhenGone(local: LocalCluster, { connection, alarms, timings }: Asking): void {
   let seenAt = performance.now();
   const alarm = alarms.add((now) => {

@@ -117,11 +117,11 @@ function estimateOf({ estimateMs, stages }: JobSpec): Millis | undefined {
   return sumOf(stages, (stage) => stage.estimateMs! * countTasks(stage.tasks)) / tasks;
 }
 
-/** Other estimators ignore the submitter's estimate. */
-const BELIEVE: readonly string[] = ['given', 'auto'];
+/** Estimators that use the submitter's estimate; the others ignore it. */
+const USING_ESTIMATES: readonly string[] = ['given', 'auto'];
 
 function classOf(estimateMs: Millis | undefined, estimator: string, cutoffMs: Millis): JobClass | undefined {
-  if (!BELIEVE.includes(estimator)) return undefined;
+  if (!USING_ESTIMATES.includes(estimator)) return undefined;
   if (estimateMs !== undefined) return estimateMs >= cutoffMs ? 'long' : 'short';
   return estimator === 'given' ? 'short' : undefined;
 }

@@ -123,22 +123,22 @@ export async function* eachResult(
 }
 
 /**
- * Adapts the delay between reads: none while results arrive one by one, longer the more arrive at once or the more often none
- * did. A message for every few results would cost client and scheduler more than the results do.
+ * Adapts the delay between reads: none while results arrive one by one, longer if many arrive at once, or if none arrived
+ * several times in a row. A message for every few results would cost client and scheduler more than the results do.
  */
 class Pace {
   #took = 0;
   #readAt = Number.NEGATIVE_INFINITY;
   /** Number of consecutive reads without a result. */
-  #inVain = 0;
+  #emptyReads = 0;
 
   took(results: number): void {
     this.#took += results;
   }
 
   async next(signal: AbortSignal | undefined): Promise<void> {
-    this.#inVain = this.#took > 0 ? 0 : this.#inVain + 1;
-    const waitMs = READ_MS_PER_RESULT * (this.#took > 0 ? this.#took : this.#inVain - 1);
+    this.#emptyReads = this.#took > 0 ? 0 : this.#emptyReads + 1;
+    const waitMs = READ_MS_PER_RESULT * (this.#took > 0 ? this.#took : this.#emptyReads - 1);
     const at = this.#readAt + Math.min(READ_EVERY_MS, waitMs);
     const now = performance.now();
     if (at > now) await pause(at - now, signal);

@@ -131,8 +131,8 @@ class MapRun<Input> {
   #hasAll = false;
   /** Received results that were not read, in order. */
   readonly #results = new Deque<TaskResult>();
-  /** How the map ends: its error, after how many results. */
-  #lastly: { readonly error: unknown; readonly after: number } | undefined;
+  /** The error with which the map ends, and the number of results before it. */
+  #ending: { readonly error: unknown; readonly after: number } | undefined;
   #fatal: { readonly error: unknown } | undefined;
   #hasEnded = false;
   #isDone = false;
@@ -202,7 +202,7 @@ class MapRun<Input> {
   async #take(): Promise<void> {
     const { inFlight = IN_FLIGHT } = this.#options;
     for (;;) {
-      await this.#whenever(() => this.#taken - this.#read < inFlight && this.#bytes < IN_FLIGHT_BYTES);
+      await this.#waitUntil(() => this.#taken - this.#read < inFlight && this.#bytes < IN_FLIGHT_BYTES);
       const next = await this.#iterator.next();
       if (next.done) break;
       const bytes = sizeOf(next.value, APPENDED_BYTES);
@@ -217,7 +217,7 @@ class MapRun<Input> {
 
   async #append(job: MapJob): Promise<void> {
     for (let isClosed = false; !isClosed; ) {
-      await this.#whenever(() => this.#gathered.length > 0 || this.#hasAll || this.#lastly !== undefined);
+      await this.#waitUntil(() => this.#gathered.length > 0 || this.#hasAll || this.#ending !== undefined);
       // Inputs that are immediately available are read in the same turn.
       await setImmediate();
       await this.#gather();
@@ -244,14 +244,14 @@ class MapRun<Input> {
   /** Waits for more inputs while enough tasks are queued. */
   async #gather(): Promise<void> {
     const out = this.#appended - this.#received.count;
-    const isEnough = () => this.#gathered.length >= out * FEW || this.#hasAll || this.#lastly !== undefined;
+    const isEnough = () => this.#gathered.length >= out * FEW || this.#hasAll || this.#ending !== undefined;
     if (isEnough()) return;
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
       this.#wake();
     }, GATHER_MS);
-    await this.#whenever(() => isEnough() || isLate).finally(() => clearTimeout(timer));
+    await this.#waitUntil(() => isEnough() || isLate).finally(() => clearTimeout(timer));
   }
 
   /** @throws InputError of the first invalid input, after the inputs before it were appended */
@@ -301,7 +301,7 @@ class MapRun<Input> {
       this.#results.push(result);
       this.#wake();
       // An earlier run may have left more of them than fit into memory.
-      await this.#whenever(() => this.#results.length < inFlight);
+      await this.#waitUntil(() => this.#results.length < inFlight);
     }
     this.#hasEnded = true;
     this.#wake();
@@ -317,7 +317,7 @@ class MapRun<Input> {
         return result;
       }
       if (this.#fatal !== undefined) throw this.#fatal.error;
-      if (this.#lastly !== undefined && this.#read >= this.#lastly.after) throw this.#lastly.error;
+      if (this.#ending !== undefined && this.#read >= this.#ending.after) throw this.#ending.error;
       if (this.#hasAll && this.#read === this.#taken) {
         this.#isDone = true;
         return undefined;
@@ -358,7 +358,7 @@ class MapRun<Input> {
     if (!this.#hasAll) Promise.resolve(this.#iterator.return?.()).catch(() => {});
   }
 
-  async #whenever(holds: () => boolean): Promise<void> {
+  async #waitUntil(holds: () => boolean): Promise<void> {
     while (!holds()) {
       this.#until.throwIfAborted();
       await this.#changed.next;
@@ -377,7 +377,7 @@ class MapRun<Input> {
   }
 
   #endAfter(after: number, error: unknown): void {
-    if (this.#lastly === undefined || after < this.#lastly.after) this.#lastly = { error, after };
+    if (this.#ending === undefined || after < this.#ending.after) this.#ending = { error, after };
     this.#wake();
   }
 }

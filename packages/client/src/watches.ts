@@ -27,8 +27,8 @@ export interface WatchOrder {
 }
 
 /**
- * Waits for the end of a job. The owner sends updates; the watch repeats its request periodically, as a keep-alive and to recover
- * a lost end: the owner repeats the end of an ended job.
+ * Waits for the end of a job, while the owner sends updates. The watch repeats its request periodically as a keep-alive. If the
+ * message about the end was lost, the owner answers the next request with the end.
  *
  * @returns a function that stops watching; the watcher is not called afterwards
  */

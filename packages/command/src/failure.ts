@@ -1,4 +1,11 @@
-import { formatDuration, GoshawkError, InputError, type Millis, UnreachableError } from '@goshawk/core';
+import {
+  fileProblem,
+  formatDuration,
+  GoshawkError,
+  InputError,
+  type Millis,
+  UnreachableError,
+} from '@goshawk/core';
 import { ExitCode } from './command.js';
 import type { Context } from './context.js';
 import { plain } from './terminal/paint.js';
@@ -60,32 +67,34 @@ export function describeFailure(error: unknown): Failure {
   if (error instanceof GoshawkError) {
     return { exitCode: exitCodeOf(error), code: error.code, message: error.message, hint: error.hint };
   }
-  const message = error instanceof Error ? error.message : String(error);
-  if (FILE_ERRORS.has((error as NodeJS.ErrnoException | undefined)?.code ?? '')) {
+  const said = error instanceof Error ? error.message : String(error);
+  // Errors of user-supplied files and folders are not bugs.
+  const problem = fileProblem(error);
+  if (problem !== undefined) {
+    const { path, syscall = '' } = error as NodeJS.ErrnoException;
+    const message = path === undefined ? said : `cannot ${VERBS[syscall] ?? syscall} ${path}: ${problem}`;
     const hint = 'check the path, its permissions, and the free space';
     return { exitCode: ExitCode.usage, code: 'bad-file', message, hint };
   }
   return {
     exitCode: ExitCode.failed,
     code: 'internal',
-    message: `unexpected: ${message}`,
+    message: `unexpected: ${said}`,
     hint: 'run again with --verbose for the details',
   };
 }
 
-/** Errors of user-supplied files and folders, which are not bugs. */
-const FILE_ERRORS: ReadonlySet<string> = new Set([
-  'EACCES',
-  'EDQUOT',
-  'EEXIST',
-  'EISDIR',
-  'ENAMETOOLONG',
-  'ENOENT',
-  'ENOSPC',
-  'ENOTDIR',
-  'EPERM',
-  'EROFS',
-]);
+/** Verbs for system calls with names that users may not know; other names are used as verbs. */
+const VERBS: Readonly<Record<string, string>> = {
+  copyfile: 'copy',
+  lstat: 'read',
+  mkdir: 'create the folder',
+  mkdtemp: 'create the folder',
+  rmdir: 'delete the folder',
+  scandir: 'list',
+  stat: 'read',
+  unlink: 'delete',
+};
 
 /** Returns one line with the message and the hint. */
 export function failureLine({ message, hint }: Pick<Failure, 'message' | 'hint'>): string {

@@ -4,7 +4,7 @@ import { decodeText } from './text.js';
 
 /**
  * Options, declared once as data: help, parsing, `GOSHAWK_*` variables, configuration files and completion
- * all read the same declaration. A flag wins over a variable, that over the file, that over the default.
+ * all read the same declaration. A flag takes precedence over a variable, a variable over the file, and the file over the default.
  */
 interface SpecBase {
   readonly describe: string;

@@ -34,6 +34,23 @@ const QUOTED_MAX = 64;
 /** Describes why a file could not be read. @param error of Node's file system */
 export function whyUnread(error: unknown): string {
   const { code, message } = error as Error & { readonly code?: string };
-  if (code === 'ENOENT') return 'there is no such file';
-  return code === 'EISDIR' ? 'it is a folder' : message;
+  return code === 'ENOENT' ? 'there is no such file' : (fileProblem(error) ?? message);
 }
+
+/** Describes an error of Node's file system; undefined for any other error. */
+export function fileProblem(error: unknown): string | undefined {
+  return FILE_PROBLEMS.get((error as { readonly code?: string } | undefined)?.code ?? '');
+}
+
+const FILE_PROBLEMS: ReadonlyMap<string, string> = new Map([
+  ['EACCES', 'permission denied'],
+  ['EDQUOT', 'the disk quota is exhausted'],
+  ['EEXIST', 'it already exists'],
+  ['EISDIR', 'it is a folder'],
+  ['ENAMETOOLONG', 'the name is too long'],
+  ['ENOENT', 'there is no such file or folder'],
+  ['ENOSPC', 'the disk is full'],
+  ['ENOTDIR', 'a part of the path is not a folder'],
+  ['EPERM', 'the operation is not permitted'],
+  ['EROFS', 'the file system is read-only'],
+]);

@@ -4,8 +4,8 @@ import { cgroupLimits } from '@goshawk/core';
 import { MODULE_HEAP_MIB_MAX, MODULE_HEAP_MIB_MIN, WORKER_BYTES } from './limits.js';
 
 /**
- * Returns the heap of one module. A single module must not end its worker, so it gets half of the memory that the worker leaves.
- * Several modules together can still exceed it.
+ * Returns the heap size of one module: half of the memory that its worker does not need, so that no single module can crash
+ * the worker. Several modules together still can.
  *
  * @param allowedBytes memory limit of the worker's container, or of its machine
  */

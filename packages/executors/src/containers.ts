@@ -185,8 +185,8 @@ function limitsOf({ cpu, memory }: TaskLimits = {}): string[] {
 }
 
 /**
- * Podman's defaults may exceed the limits of this process, which it may not raise; it lowers its own limit of processes to that of
- * files then.
+ * Returns options with limits that Podman may set, because its defaults may exceed the hard limits of this process. Podman
+ * refuses a limit of processes above that of files.
  */
 function ownUlimits(): string[] {
   const text = readFileSync('/proc/self/limits', 'latin1');

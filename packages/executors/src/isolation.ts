@@ -58,7 +58,7 @@ const NOBODY: Account = {
 };
 /** Variable of a job with folders that its tasks may read in a sandbox, separated by colons. */
 const FOLDERS = 'GOSHAWK_FOLDERS';
-/** Their mounts are computed in the process of all workers, in quadratic time. */
+/** Maximum number of these folders: computing their mounts blocks all workers of the process for quadratic time. */
 const FOLDERS_MAX = 256;
 /** Prefix of a task's variables until the switch to the task's account: LD_PRELOAD must not affect programs that run as root. */
 const PREFIX = 'GOSHAWK_ENV_';
@@ -69,7 +69,7 @@ const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', 
 const NEVER_WRITABLE = [...SYSTEM, '/boot', '/dev', '/proc', '/run', '/sys', '/var/lib', '/var/run'];
 /** Shared folders, never given to one task as a whole. */
 const SHARED = ['/', '/dev/shm', '/home', '/media', '/mnt', '/srv', '/tmp', '/var', '/var/tmp'];
-/** Secrets of the machine in those. */
+/** Secrets of the machine within these folders. */
 const SECRETS = [
   '/etc/shadow',
   '/etc/shadow-',
@@ -225,7 +225,7 @@ export class Isolation {
     ];
   }
 
-  /** Shows a task the system, read-only, what it reads, its folder, and private /tmp, /dev and /proc. */
+  /** Returns bwrap options that show the system (read-only), the task’s inputs and folder, and private /tmp, /dev, /proc. */
   #view(folder: string, exchanged?: string, reads: readonly string[] = []): string[] | FailedOutcome {
     const found = realPathOf(folder);
     const real = found ?? resolve(folder);
@@ -414,7 +414,7 @@ function limitFlags(text: string): string[] {
   });
 }
 
-/** Links such as /bin → usr/bin stay links. */
+/** Returns bwrap options for a system folder; links such as /bin → usr/bin stay links. */
 function systemFolder(path: string): string[] {
   try {
     return lstatSync(path).isSymbolicLink()

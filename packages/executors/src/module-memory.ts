@@ -46,13 +46,13 @@ export class ModuleMemory {
     }
     const bytes = process.memoryUsage.rss();
     const now = performance.now();
-    // Each may have a full heap, so anything beyond all of them is outside.
+    // Even if every heap is full, the memory beyond these is outside of the heaps.
     const isOver = bytes - this.#bytesBefore > this.#bytesMax * (1 + running.length);
     if (now < this.#graceUntil || !(isOver || bytes > this.#processBytesMax)) return;
-    const deaf = running.filter(({ isDeaf }) => isDeaf);
-    if (deaf.length === 0) return;
-    // The others were started while there was room.
-    deaf
+    const unresponsive = running.filter(({ isUnresponsive }) => isUnresponsive);
+    if (unresponsive.length === 0) return;
+    // End the run that started last: the others started while there was room.
+    unresponsive
       .reduce((last, thread) => (thread.startedAt > last.startedAt ? thread : last))
       .outgrown(this.#message());
     this.#graceUntil = now + MEMORY_GRACE_MS;

@@ -7,7 +7,7 @@ import { deserialize } from 'node:v8';
 import { ModuleExecutor } from './module.js';
 import { type ModuleProcessOrder, REPORT_DESCRIPTOR } from './module-process-protocol.js';
 
-/** Longest time (ms) of a timer. The constant of `@goshawk/core` is not beside this file. */
+/** Longest delay of a timer (ms). A sandbox does not show `@goshawk/core`, which has the same constant. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
 const { order, ...limits } = deserialize(readFileSync(0)) as ModuleProcessOrder;

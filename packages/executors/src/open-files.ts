@@ -46,7 +46,7 @@ export function closeInherited(from: number): void {
   try {
     names = readdirSync('/proc/self/fd');
   } catch {
-    // Without /proc, they are unknown.
+    // Without /proc, inherited descriptors are unknown.
   }
   for (const name of names) {
     if (Number(name) < from) continue;
@@ -54,7 +54,7 @@ export function closeInherited(from: number): void {
       const [, flags] = /^flags:\s+(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${name}`, 'latin1')) ?? [];
       if (flags !== undefined && (Number.parseInt(flags, 8) & O_CLOEXEC) === 0) closeSync(Number(name));
     } catch {
-      // It was that of the list.
+      // It was the descriptor that read the list, and is closed already.
     }
   }
 }

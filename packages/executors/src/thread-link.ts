@@ -90,7 +90,7 @@ export class ThreadLink {
   }
 
   /** Whether it missed two checks because it computes. */
-  get isDeaf(): boolean {
+  get isUnresponsive(): boolean {
     return this.#unanswered > 2;
   }
 

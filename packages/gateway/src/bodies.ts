@@ -6,7 +6,7 @@ import { LIMITS } from './limits.js';
 
 /** Fraction of the heap for all bodies being read or processed. */
 const HEAP_SHARE = 1 / 4;
-/** An empty array, which is two bytes of text. Bytes. */
+/** Heap bytes of an empty array, which is two bytes of text. */
 const VALUE_BYTES = 64;
 
 /**

@@ -21,7 +21,7 @@ const SHOWN = 3;
 const FLOOD_SHARE = 0.8;
 const FLOOD_TASKS = 100;
 
-/** A gang that has waited for this long needs more room at once than ever becomes free. */
+/** A gang that has waited for this long (ms) probably needs more room at once than ever becomes free. */
 const GANG_WAITS_MS = 60_000;
 /** Matches central's explanation of a waiting gang. */
 const GANG = /\bgang\b/;

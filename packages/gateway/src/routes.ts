@@ -206,7 +206,7 @@ export const ROUTES: readonly Route[] = [
     query: z.object({
       from: z.coerce.number().int().min(0).max(999_999_999).default(0),
       limit: z.coerce.number().int().min(1).max(LIMITS.resultsMax).default(LIMITS.resultsMax),
-      order: z.enum(['index', 'completed']).default('completed').describe('of a stream'),
+      order: z.enum(['index', 'completed']).default('completed').describe('order of the results in a stream'),
     }),
     answer: shapes.results,
     errors: NO_JOB,

@@ -8,7 +8,7 @@ import type { WaitingLimits } from './waiting-limits.js';
 export const SAMPLED_JOBS_MAX = 12;
 /** Maximum number of running and recently ended jobs to choose from. */
 const LISTED_MAX = 200;
-/** Jobs explained per poll times active jobs, at most: to explain one, central looks at all that wait there. */
+/** Maximum of explained jobs × active jobs per poll, because central examines all waiting jobs to explain one. */
 const EXPLAINED_COST = 20_000;
 /** Running jobs that are refreshed at each poll, regardless of new ones. */
 export const KNOWN_JOBS = 4;

@@ -41,7 +41,7 @@ export class WaitingLimits {
       last.tasks = most.tasks;
     } else {
       if (last !== undefined) last.to = now;
-      // The wait began before the first observation; the observed limit covers that time only as far as the wait is that old.
+      // The first observed limit also covers the time before it, back to the beginning of the wait.
       const from = last?.to ?? Math.max(job.submittedAt, now - most.waitedMs);
       limits.push({ from, to: now, reason: most.reason, why, tasks: most.tasks });
       if (limits.length > CHANGES_MAX) limits.shift();

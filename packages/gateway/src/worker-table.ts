@@ -50,7 +50,7 @@ export class WorkerTable {
   #nextId = 0;
   #version = 0;
   /** Version at which a row was removed: readers of older versions start over. */
-  #wentAt = 0;
+  #removedAt = 0;
 
   get version(): number {
     return this.#version;
@@ -108,7 +108,7 @@ export class WorkerTable {
 
   /** @param seen the version that the reader has; 0: none */
   since(seen: number): WorkerDelta {
-    const reset = seen < this.#wentAt || seen > this.#version;
+    const reset = seen < this.#removedAt || seen > this.#version;
     const from = reset ? 0 : seen;
     const born: WorkerDelta['born'][number][] = [];
     const now: WorkerDelta['now'][number][] = [];
@@ -190,7 +190,7 @@ export class WorkerTable {
   #forget({ view }: Row): void {
     this.#rows.delete(view.name);
     this.#names = undefined;
-    this.#wentAt = this.#version;
+    this.#removedAt = this.#version;
   }
 }
 

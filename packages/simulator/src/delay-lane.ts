@@ -38,7 +38,7 @@ export class DelayLane {
     this.#messages[at] = message;
   }
 
-  /** Removes the next message; read its other fields before. */
+  /** Removes and returns the next message; its sender, target and sequence must be read first. */
   shift(): unknown {
     const message = this.#messages[this.#head];
     this.#messages[this.#head] = undefined;

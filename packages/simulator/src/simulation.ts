@@ -99,7 +99,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
   /** Time of the last submission. */
   #latestMs: Millis = 0;
   /** Jobs in flight from the client to their owner. */
-  #travelling = 0;
+  #jobsInFlight = 0;
   readonly #wallClock: () => Millis;
   #pausedAt: Millis;
   /** Events since ended jobs were last returned. */
@@ -171,7 +171,7 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
 
   /** Returns the number of jobs that have not ended; 0 after `run`. */
   get jobsUnderway(): number {
-    return this.#underway.size + this.#travelling;
+    return this.#underway.size + this.#jobsInFlight;
   }
 
   get messages(): Readonly<Partial<Record<MessageType, number>>> {
@@ -259,9 +259,9 @@ export class Simulation<J extends SimulatedJob = SimulatedJob> {
     const index = this.#submitted++;
     const { now, delays } = this.#cluster;
     if (delays === undefined) return this.#accept(index, job, now);
-    this.#travelling++;
+    this.#jobsInFlight++;
     this.#cluster.at(now + delays.submissionMs(now), (arrived) => {
-      this.#travelling--;
+      this.#jobsInFlight--;
       this.#accept(index, job, arrived);
     });
   }

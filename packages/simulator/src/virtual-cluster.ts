@@ -600,7 +600,7 @@ const DRAWN_DELAY_MS = 10;
 
 const DEFAULT_NETWORK: NetworkModel = { kind: 'constant', delayMs: 0.5 };
 
-/** A machine that replaces killed machines. */
+/** Replaces killed machines, and ignores all inputs. */
 const NO_MACHINE: Machine = {
   start() {},
   receive() {},

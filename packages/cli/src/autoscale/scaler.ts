@@ -62,7 +62,7 @@ export interface Orders {
   readonly slots: number;
 }
 
-/** Expected start time of a worker; a queue that will be empty before needs none. */
+/** Expected time until a new worker is ready. A queue that will be empty before then needs no worker. */
 const START_MS: Millis = 10_000;
 /** Pause after a member exits before its worker joins, because a replacement would probably fail too. */
 const REST_MS: Millis = 60_000;

@@ -100,7 +100,7 @@ function sentence({ worker: name, state, running, deadlineMs }: DrainAnswer): st
   const worker = plain(name);
   switch (state) {
     case 'active':
-      return `${worker} takes work`;
+      return `${worker} accepts tasks`;
     case 'draining':
       return `${worker} is draining; ${counted(running, 'task')} still running${
         deadlineMs === undefined

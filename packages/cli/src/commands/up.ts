@@ -26,6 +26,7 @@ import { POLICY_OPTIONS, policySettings, shadowNames } from '@goshawk/command/po
 import {
   counted,
   cutoffOrigin,
+  fileProblem,
   httpUrl,
   InputError,
   isLoopbackHost,
@@ -207,7 +208,7 @@ async function serve(context: Context, started: Started): Promise<void> {
     registerLocalCluster(here, context.environment);
   } catch (error) {
     // The user may have no writable home folder.
-    unregistered = (error as Error).message;
+    unregistered = fileProblem(error) ?? (error as Error).message;
   }
   try {
     if (context.global.json)
@@ -278,7 +279,7 @@ async function claimedFolder(dataFolder: string, url: () => string | undefined):
   } catch (error) {
     throw new InputError(
       'bad-data-folder',
-      `cannot create the data folder ${dataFolder}: ${(error as Error).message}`,
+      `cannot create the data folder ${dataFolder}: ${fileProblem(error) ?? (error as Error).message}`,
       'choose another with --data-folder',
       { cause: error },
     );

@@ -662,7 +662,7 @@ describe('drain', () => {
       const { total } = job.tasks;
       expect(job).toMatchObject({ tasks: { completed: total }, attempts: { total, failed: 0, lost: 0 } });
     }
-    expect(await stdoutOf(['drain', 'w3', '--undo'])).toBe('w3 takes work\n');
+    expect(await stdoutOf(['drain', 'w3', '--undo'])).toBe('w3 accepts tasks\n');
     expect(await stdoutOf(['workers'])).toMatch(/^w3 +active /m);
     expect(await up.goshawk(['drain', 'nobody'])).toMatchObject({
       exitCode: 2,
@@ -674,7 +674,7 @@ describe('drain', () => {
       stdout: 'w1 is drained: no tasks are running\nw2 is drained: no tasks are running\n',
       stderr: expect.stringMatching(/there is no worker nobody/),
     });
-    expect(await stdoutOf(['drain', 'w1', 'w2', '--undo'])).toBe('w1 takes work\nw2 takes work\n');
+    expect(await stdoutOf(['drain', 'w1', 'w2', '--undo'])).toBe('w1 accepts tasks\nw2 accepts tasks\n');
   });
 });
 

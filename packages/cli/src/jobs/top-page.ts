@@ -14,7 +14,7 @@ function unknown(
   return `unknown: central does not answer; ${formatDuration(1_000 * lastSeen.secondsAgo)} ago ${words(lastSeen)}`;
 }
 
-/** More lines than these leave no room for the rest on a small screen, so hints move to another view. */
+/** Above this number of lines, hints move to another view, so that the other lines fit on a small screen. */
 const HINTED_MAX = 2;
 
 /** Renders what needs attention, with hints unless there are many. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Context, OptionSpecs, Resolved } from '@goshawk/command';
-import { InputError, type Millis, UnreachableError } from '@goshawk/core';
+import { InputError, type Millis, UnreachableError, whyUnread } from '@goshawk/core';
 
 export interface ApiOptions {
   /** `https://HOST:PORT` of the API server. */
@@ -138,7 +138,7 @@ function readOrFail(path: string): string {
   } catch (error) {
     throw new InputError(
       'bad-service-account',
-      `cannot read ${path}: ${(error as Error).message}`,
+      `cannot read ${path}: ${whyUnread(error)}`,
       'run it in a pod with a service account, or pass --api, --token-file and --ca-file',
       { cause: error },
     );

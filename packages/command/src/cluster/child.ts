@@ -5,8 +5,8 @@ import { ExitCode } from '../command.js';
 import { START_FOLDER } from '../start-folder.js';
 import { LogFile } from './log-file.js';
 
-/** Length of the end of stderr that is searched for the reason of an exit. Characters */
-const SAID_LENGTH_MAX = 16_384;
+/** Number of characters at the end of stderr that are searched for the reason of an exit. */
+const STDERR_LENGTH_MAX = 16_384;
 /** `process.cwd()` fails once the folder is gone. */
 const STARTED_IN = process.cwd();
 /** Lines that Node.js prints after the error of a process that cannot start. */
@@ -61,7 +61,7 @@ export async function startChild(
   const log = new LogFile(logFile);
   child.stderr!.on('data', (bytes: Buffer) => {
     log.write(bytes);
-    said = (said + bytes.toString()).slice(-SAID_LENGTH_MAX);
+    said = (said + bytes.toString()).slice(-STDERR_LENGTH_MAX);
   });
   child.stderr!.on('close', () => log.close());
   const up = new Promise<DaemonIsUp>((resolve, reject) => {

@@ -9,7 +9,7 @@ export interface SchedulerFolder {
   readonly path: string;
 }
 
-/** Attempts to claim a folder. Other schedulers may claim each folder first and release one later. */
+/** Number of passes over all folders. Other schedulers may take a folder first, or release one during a pass. */
 const ROUNDS = 3;
 
 /** Journal folder within a scheduler's data folder. */

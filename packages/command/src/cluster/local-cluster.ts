@@ -59,7 +59,7 @@ const RESTART_PAUSE_MS = 500;
 /** Longest pause (ms): short for users who wait, long for an overloaded machine. */
 const RESTART_PAUSE_MAX_MS = 10_000;
 /** Run time (ms) after which a process counts as healthy, which resets the pause. */
-const WELL_AFTER_MS = 10_000;
+const HEALTHY_AFTER_MS = 10_000;
 
 /** Specification of one process of the cluster. */
 interface Place {
@@ -283,8 +283,8 @@ export class LocalCluster {
     const upAt = performance.now();
     void child.ended.then((how) => {
       if (this.#stopping) return;
-      const isWell = performance.now() - upAt > WELL_AFTER_MS;
-      const pause = isWell ? RESTART_PAUSE_MS : pauseMs;
+      const isHealthy = performance.now() - upAt > HEALTHY_AFTER_MS;
+      const pause = isHealthy ? RESTART_PAUSE_MS : pauseMs;
       this.#options.note(`${name} exited (${how}); restarting it`);
       this.#startLater(place, child.endpoint, pause, '');
     });

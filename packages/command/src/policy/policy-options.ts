@@ -153,11 +153,11 @@ function ofPolicy<const S extends Readonly<Record<string, OptionSpec>>>(specs: S
  * Options whose default depends on the policy: policies of papers follow their paper, seeking policies use
  * the best value.
  */
-type BestBySome = 'cancel' | 'probeDraw';
+type DefaultsByPolicy = 'cancel' | 'probeDraw';
 
-type Said = Resolved<typeof POLICY_OPTIONS>;
-export type PolicyOptions = Omit<Said, BestBySome> & {
-  readonly [Name in BestBySome]: Said[Name] | undefined;
+type Given = Resolved<typeof POLICY_OPTIONS>;
+export type PolicyOptions = Omit<Given, DefaultsByPolicy> & {
+  readonly [Name in DefaultsByPolicy]: Given[Name] | undefined;
 };
 
 type Name = keyof typeof POLICY_OPTIONS;

@@ -25,7 +25,7 @@ const READ_BY_COMPOSE = [
 const READ_BY_TESTS = ['GOSHAWK_REQUIRE', 'GOSHAWK_TEST_IMAGE', 'GOSHAWK_KUBERNETES'];
 
 /** Environment variables of tasks, which may run `goshawk` themselves. */
-const TOLD_TO_TASKS = [
+const VARIABLES_OF_TASKS = [
   'GOSHAWK_JOB',
   'GOSHAWK_TASK',
   'GOSHAWK_ATTEMPT',
@@ -53,7 +53,7 @@ const OTHER_VARIABLES = [
   ...READ_BESIDE_COMMAND,
   ...READ_BY_COMPOSE,
   ...READ_BY_TESTS,
-  ...TOLD_TO_TASKS,
+  ...VARIABLES_OF_TASKS,
 ];
 
 /** Returns the names that commands know: settings, and options that are only flags. */

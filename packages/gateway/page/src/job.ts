@@ -219,7 +219,10 @@ function pace(call: () => Promise<void>, signal: AbortSignal): () => void {
 function title(job: Job): Node[] {
   const { user, submittedAt, classifiedBy, priority, deadlineAt, deadlineMet, stages, retryOf } = job;
   const by = classifiedBy === 'given' ? 'estimate at submission' : classifiedBy;
-  const known = classifiedBy === 'pilots, not yet' ? `taken for ${job.class}` : `${job.class} (${by})`;
+  const known =
+    classifiedBy === 'pilots, not yet'
+      ? `treated as ${job.class} until its pilots end`
+      : `${job.class} (${by})`;
   const deadline =
     deadlineAt === null
       ? null

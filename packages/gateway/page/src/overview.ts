@@ -133,7 +133,7 @@ const REASON_WORDS: Partial<Record<WaitingRow['reason'], string>> = {
   'job-limit': 'limit of the job',
   'no-worker': 'no worker',
   drained: 'workers drained',
-  'central-away': 'central away',
+  'central-away': 'no answer from central',
   pilots: 'pilots running',
   placing: 'being placed',
   queued: 'in worker queues',

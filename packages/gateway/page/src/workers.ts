@@ -187,7 +187,7 @@ function details(worker: WorkerDetail): HTMLElement {
     ),
     ...Object.entries(attributes).map(([name, value]) => [name, String(value)] as const),
     // Heartbeats arrive every second, so anything below three is current.
-    ['heard', heardSecondsAgo < 3 ? 'now' : `${duration(Math.round(heardSecondsAgo))} ago`],
+    ['last heartbeat', heardSecondsAgo < 3 ? 'now' : `${duration(Math.round(heardSecondsAgo))} ago`],
   ];
   return h(
     'div',

@@ -15,7 +15,7 @@ export class ArrivalOrder {
     return this.#latest.size;
   }
 
-  /** @returns arrival of a message sent now that on its own would arrive at `at` */
+  /** @param at arrival of the message if it were alone @returns its arrival after earlier messages */
   arrival(from: Address, to: Address, at: Millis, now: Millis): Millis {
     const pair = pairOf(from, to);
     const latest = this.#latest.get(pair);

@@ -30,11 +30,11 @@ interface MeasuredNetwork {
 export interface Delays {
   /** Arrival of a message sent now: no earlier than previous messages from the same sender to the same receiver. */
   arrivalAt(from: Address, to: Address, type: MessageType, now: Millis): Millis;
-  /** Returns how late a sleep task ends that sleeps until this time. */
+  /** Returns how much later than `until` a sleep task ends. */
   sleepLateMs(until: Millis): Millis;
   /**
-   * Returns how late the timers of a machine fire that are set for this time. It is the same for all of them,
-   * so that they stay in order.
+   * Returns how much later than `at` the timers of a machine fire. All timers set for one time get one delay, so
+   * that they stay in order.
    */
   timerLateMs(of: Address, at: Millis): Millis;
   /** Delay from a client's call until the job reaches its owner. */

@@ -1,0 +1,31 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { describeFailure } from './failure.js';
+
+it.each([
+  [() => readFileSync('/nowhere/x'), 'cannot open /nowhere/x: there is no such file or folder'],
+  [() => readdirSync('/dev/null'), 'cannot list /dev/null: a part of the path is not a folder'],
+])('says which file the system refused, what for and why', (act, message) => {
+  expect(describeFailure(thrownBy(act))).toMatchObject({ exitCode: 2, code: 'bad-file', message });
+});
+
+it('reports an error of a file without its path as it is', () => {
+  const error = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  expect(describeFailure(error)).toMatchObject({ code: 'bad-file', message: error.message });
+});
+
+it('reports other errors as bugs', () => {
+  expect(describeFailure(new TypeError('x is null'))).toMatchObject({
+    exitCode: 1,
+    code: 'internal',
+    message: 'unexpected: x is null',
+  });
+});
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return error;
+  }
+}
