@@ -23,8 +23,8 @@ export type SchedulerTimer =
 
 export interface SchedulerEnvironment extends Environment<SchedulerTimer>, JobObserver {
   /**
-   * Appends a record that must outlive this process, and returns its journal position; undefined: it cannot be recalled. The
-   * driver calls `recorded` when it is durable. Without this method jobs live as long as the process, and nothing waits.
+   * Appends a record that must outlive this process, and returns its journal position, or undefined if it cannot be
+   * read back. The driver calls `recorded` once it is durable. Without this method, jobs end with the process.
    */
   record?(record: JobRecord): number | undefined;
   /** Reads the record of a job at a position, durable or not; undefined if it cannot be read. */
@@ -42,7 +42,7 @@ export interface SchedulerEnvironment extends Environment<SchedulerTimer>, JobOb
   inherited?(jobs: number): void;
   /** Central asks this process to take over the journal of a lost scheduler. */
   takeOver?(name: string, tag: string, epoch: number): void;
-  /** Another scheduler has taken over this journal with a higher epoch, so nothing that this one sends counts. */
+  /** Another scheduler has taken over this journal with a higher epoch, so messages of this one no longer count. */
   superseded?(): void;
   /** Another scheduler has the name; this one keeps trying to enlist. */
   nameTaken?(holder: string, tag: string | undefined): void;
@@ -65,17 +65,17 @@ export interface SchedulerConfig {
    * local journal.
    */
   readonly epoch?: number | undefined;
-  /** The journal belongs to a lost scheduler: this one finishes its jobs and accepts no others. */
+  /** Whether the journal is of a lost scheduler. This scheduler finishes its jobs and accepts no others. */
   readonly adopted?: boolean | undefined;
-  /** Interval between registration attempts. ms; 0: no retry. */
+  /** Interval between registration attempts in milliseconds; 0: no retry. */
   readonly enlistRetryMs: number;
-  /** Current wall clock minus the machine's clock; it changes when clocks are set. ms */
+  /** Wall clock minus the machine's clock, in milliseconds. It changes when clocks are set. */
   readonly wallOffsetMs: Millis;
-  /** Estimators learn from the names of jobs for each user alone. Default: false. */
+  /** Whether estimators compare job names only among jobs of the same user. Default: false. */
   readonly hasPrivateNames?: boolean | undefined;
   /** Maximum number of ended jobs kept. */
   readonly endedJobsMax: number;
-  /** How long ended jobs are kept. ms; absent: limited only in number. */
+  /** How long ended jobs are kept, in milliseconds; absent: limited only in number. */
   readonly endedJobsKeepMs?: Millis | undefined;
   /** State left by an earlier incarnation. */
   readonly inheritance?: Inheritance | undefined;
@@ -101,7 +101,7 @@ export interface LoadLimits {
   readonly activeJobsPerUserMax: number;
   /** Maximum number of tasks of one user that have not started. */
   readonly userWaitingTasksMax: number;
-  /** Memory limit of active jobs, by estimate. */
+  /** Limit on the estimated memory of active jobs, in bytes. */
   readonly activeBytesMax: number;
 }
 
@@ -117,8 +117,8 @@ export type JournalEntry = readonly [place: number | undefined, record: JobRecor
 /** An owner's state at a restart. */
 export interface Inheritance {
   /**
-   * Records by job, each job starting with its acceptance; job 0 holds the list of schedulers. An iterable that is
-   * read once, because all records may exceed the memory.
+   * Records by job, each job starting with its acceptance; job 0 holds the list of schedulers. The iterable is read
+   * once, because the records together may exceed the memory.
    */
   readonly entries: Iterable<JournalEntry>;
   /** Time of reading, on the machine's clock; no record is later. */

@@ -36,7 +36,7 @@ export class SchedulerParts extends SchedulerState {
   readonly cancelling: Cancelling;
   readonly reconciler: Reconciler;
   readonly taskNews: TaskNews;
-  // life: jobs come.
+  // life: jobs arrive.
   readonly predecessors: Predecessors;
   readonly holds: Holds;
   readonly keys: Keys;
@@ -44,7 +44,7 @@ export class SchedulerParts extends SchedulerState {
   readonly intake: Intake;
   readonly submissions: Submissions;
   readonly appending: Appending;
-  // life: of the scheduler itself.
+  // life: the scheduler itself.
   readonly draining: Draining;
   readonly restarting: Restarting;
   readonly retries: Retries;

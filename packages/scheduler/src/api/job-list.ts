@@ -19,7 +19,7 @@ import type { JobViews } from './job-views.js';
 
 /** Maximum number of ended jobs read from the journal for one list. */
 const RECALLED_MAX = 200;
-/** Wall clock times are rounded to a fraction of this, so closer ends count as equal. ms */
+/** Ends closer than this many milliseconds count as equal, because wall clock times are rounded. */
 const TIE_MS = 0.01;
 /** Sorts after every id. */
 const LAST_ID = '~';

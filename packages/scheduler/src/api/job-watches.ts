@@ -12,9 +12,9 @@ interface Watch {
   lastSeenAt: Millis;
 }
 
-/** A watch that is not renewed for this long expires. ms */
+/** A watch expires if it is not renewed for this many milliseconds. */
 const SILENCE_MS = 60_000;
-/** Interval for removing silent watches when there are too many. ms */
+/** Minimum interval in milliseconds between removals of expired watches when there are too many. */
 const SWEEP_MS = 1_000;
 
 /**

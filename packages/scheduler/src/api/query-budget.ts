@@ -1,13 +1,13 @@
 import type { Millis } from '@goshawk/core';
 
-/** Jobs that queries may examine per millisecond on average: a tenth of what a CPU can do. */
+/** Average number of jobs that queries may examine per millisecond: a tenth of what a CPU can do. */
 const JOBS_PER_MS = 1_000;
-/** Maximum burst. */
+/** Maximum number of jobs that queries may examine at once. */
 const JOBS_MAX = 1_000_000;
 
 /**
- * Rate limit of queries over all jobs: each costs time in proportion to the number of jobs, and one frame can contain
- * hundreds of thousands. Above the limit clients must retry later.
+ * Limits the rate of queries over all jobs. A query takes time in proportion to the number of jobs, and one frame can
+ * contain hundreds of thousands of queries. Above the limit clients must retry later.
  */
 export class QueryBudget {
   #left = JOBS_MAX;

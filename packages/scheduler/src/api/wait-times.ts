@@ -15,14 +15,14 @@ export function readyAt(job: Job, stage: Stage, isPilot: boolean): Millis {
   return isPilot ? stage.releasedAt : Math.max(stage.releasedAt, job.decidedAt ?? stage.releasedAt);
 }
 
-/** The same for a started task; pilots, and some other tasks, start before the class is known. */
+/** When a started task became eligible. Pilots and some other tasks start before the class is known. */
 export function readyBefore(job: Job, task: TaskIndex): Millis {
   const isPilot = job.sample?.isPilot(task) ?? false;
   const startedBefore = job.decidedAt !== undefined && job.tasks.startedAtOf(task) < job.decidedAt;
   return readyAt(job, job.dag.stageOf(task), isPilot || startedBefore);
 }
 
-/** The part of the interval during which the user did not hold the job. */
+/** Length of the interval without the time for which the user held the job. */
 export function waitedMs({ hold }: Job, from: Millis, to: Millis): Millis {
   return Math.max(0, to - from - (hold?.during(from, to) ?? 0));
 }
@@ -48,7 +48,7 @@ export function waitSums(job: Job): WaitSum[] {
     for (const sum of sums) {
       const to = until[sum.phase];
       if (!(to > since)) continue;
-      // If the job was put on hold later, that time is the user's and not a wait for a worker.
+      // Time on hold is not a wait for a worker, so it is subtracted.
       const own = sum === held ? 0 : sum.phase === 'worker' ? waitedMs(job, since, to) : to - since;
       heldMs += to - since - own;
       add(sum, own);

@@ -5,7 +5,7 @@ import type { SchedulerState } from '../state.js';
 import type { JobViews } from './job-views.js';
 import { JobWatches } from './job-watches.js';
 
-/** Key of the timer for prompt updates, and their delay. ms */
+/** Key of the timer for prompt updates, and their delay in milliseconds. */
 const SOON = 1;
 const SOON_MS = 10;
 

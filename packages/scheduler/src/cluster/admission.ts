@@ -81,7 +81,8 @@ export function isUnmet(job: Job, cluster: Cluster): boolean {
 }
 
 /**
- * Workers outside of the partition are large enough. Attributes may come with the next worker, so they are no reason.
+ * Explains that only workers outside the partition are large enough. Missing attributes do not count, because the next
+ * worker may have them.
  */
 function whyOutside(
   members: Members,

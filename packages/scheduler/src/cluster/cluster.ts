@@ -195,7 +195,7 @@ export class Cluster {
     this.#lastSeenAt = now;
   }
 
-  /** No task was left waiting at central when it last matched a job of this scheduler. */
+  /** Whether no task was left waiting at central when it last matched a job of this scheduler. */
   get isCentralIdle(): boolean {
     return this.#isCentralIdle;
   }

@@ -21,7 +21,7 @@ import { couldRun, hasRequired, isIn, isPlain, type TaskNeeds } from './able-wor
  */
 export class Members {
   readonly #byAddress = new Map<Address, Member>();
-  /** The same as an array; undefined after a change. */
+  /** The workers as an array; undefined after a change. */
   #all: readonly Member[] | undefined;
   /** Cached answers to queries over all workers, until the next change. */
   readonly #answers = new Map<string, unknown>();
@@ -70,8 +70,8 @@ export class Members {
   }
 
   /**
-   * Whether the worker was known and is gone. No message would report its loss again, so it must not be given tasks.
-   * An unknown worker is not gone: other parties may have heard of it first.
+   * Whether the worker was known and has left. It must get no tasks, because nothing would report their loss. A worker
+   * that was never known is not gone: it may have joined before central's report arrives here.
    */
   isGone(address: Address): boolean {
     return this.#gone.size > 0 && this.#gone.has(address);
@@ -87,7 +87,7 @@ export class Members {
     if (!this.has(address)) this.#called.set(address, name);
   }
 
-  /** A placeholder address below `NOBODY` for a worker of which only the name is known. */
+  /** Returns a placeholder address below `NOBODY` for a worker that is known only by name. */
   formerly(name: string): Address {
     let address = this.#formerAddresses.get(name);
     if (address === undefined) {
@@ -197,7 +197,7 @@ export class Members {
     this.#occupied = bits;
   }
 
-  /** The worker has a slot without a long task, which an absent central cannot report. */
+  /** Marks the worker as not occupied, because an absent central cannot report that. */
   setUnoccupied(worker: Address): void {
     if (!this.isOccupied(worker)) return;
     const { place } = this.#byAddress.get(worker)!;

@@ -16,9 +16,8 @@ const NONE: ReadonlySet<Address> = new Set();
 const ANYTHING = { demand: NO_RESOURCES };
 
 /**
- * Tells workers that fail what others complete, so that they quarantine themselves. `Blame` judges within one job;
- * these counts span all jobs, because a worker that lacks a program is always free and would attract the first
- * attempts of many small jobs.
+ * Notifies workers that fail tasks which others complete, so that they quarantine themselves. The counts span all jobs
+ * (`Blame` counts within one), because a broken worker is always free and would attract tasks of many small jobs.
  */
 export class UnfitWorkers {
   readonly #env: SchedulerEnvironment;

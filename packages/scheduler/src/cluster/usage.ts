@@ -12,7 +12,7 @@ import {
 } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 
-/** Interval of reports. Central also uses them to decide when to resume matching. ms */
+/** Interval of reports in milliseconds. Central also uses them to decide when to resume matching. */
 const USAGE_MS = 10_000;
 const USAGE_RELIEVED_MS = 1_000;
 
@@ -50,9 +50,8 @@ export class Usage {
   }
 
   /**
-   * A central has welcomed this scheduler. A new central immediately receives the recently arrived short work;
-   * otherwise it would give the slots that short jobs need to waiting long ones. Work that still waits is counted
-   * again when it is needed, which errs in favor of short jobs and decays like the rest.
+   * Reports recently arrived short work to a new central at once. Otherwise central would give the slots that short
+   * jobs need to long jobs. Work that still waits is counted twice, which favors short jobs and decays like the rest.
    */
   startAnew(central: Address, policy: PolicySettings, now: Millis): void {
     this.adopt(policy, now);

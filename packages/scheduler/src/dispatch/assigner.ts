@@ -32,7 +32,7 @@ export class Assigner {
     this.#delivery = delivery;
   }
 
-  /** The next task of the batch goes to a worker that has not asked for this batch. @returns the task, or −1 */
+  /** Assigns the next task of the batch to a worker that did not ask for this batch. @returns the task, or −1 */
   give(job: Job, batch: Batch, worker: Address, assignment: Assignment, now: Millis): TaskIndex {
     const task = this.take(job, batch, worker, now);
     if (task >= 0) this.bind(job, task, worker, assignment, now);

@@ -4,7 +4,7 @@ import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';
 
-/** A task that failed at more workers than this may run on any worker. */
+/** Healthy workers are counted up to this number. A task that failed at as many may run on any worker. */
 const SOUND_MAX = 16;
 
 /** Decides which tasks may run at a worker: a retry avoids workers where it failed, if there are others. */

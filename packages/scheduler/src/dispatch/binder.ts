@@ -29,9 +29,8 @@ const CHUNK_SHARE = 1 / 50;
 type Question = MessageOf<'ask'> | MessageOf<'matched'> | MessageOf<'checkMatch'>;
 
 /**
- * Binds tasks to workers, each exactly once: to a probe when the worker serves it (late binding, Hawk §3.5), to the
- * worker chosen by central for a placed task, to a match of the batch, and, in order over all batches, to a worker
- * that seeks any task.
+ * Binds each task to one worker. The worker may serve a probe (late binding, Hawk §3.5), hold a placed task, be
+ * matched with the batch by central, or seek any task; a seeking worker gets the first one in order over all batches.
  */
 export class Binder {
   readonly #s: SchedulerState;
@@ -52,16 +51,16 @@ export class Binder {
     this.#sampler = sampler;
   }
 
-  /** The workers are gone; if they return, their questions and matches are numbered from the start. */
+  /** Forgets workers that left. If they return, they number their questions and matches from the start. */
   forget(workers: ReadonlySet<Address>): void {
     this.#questions.forget(workers);
     while (this.#assigner.held.take(({ worker }) => workers.has(worker)) !== undefined);
     this.#matches.forget(workers);
   }
 
-  /** Requests about a job wait until it is durable. */
+  /** Answers a request for tasks, once the job is durable. */
   asked(from: Address, given: Question, now: Millis): void {
-    // A match is judged on arrival: while it waits for the disk, later ones of the same workers may be answered.
+    // Duplicate matches are dropped on arrival, because a match that waits for the disk may be overtaken by later ones.
     const message = given.type === 'matched' ? this.#newMatches(from, given, now) : given;
     const job = this.#s.unwritten.isEmpty ? undefined : this.#s.jobs.byNumber(message.job);
     if (job !== undefined && this.#s.unwritten.defers(job, (then) => this.#answer(from, message, then)))
@@ -122,9 +121,8 @@ export class Binder {
   }
 
   /**
-   * A worker's slot has run a tiny task and asks for the next one. It gets the first in order here if that is tiny
-   * too. Otherwise the worker asks central, or other schedulers, so that small tasks are not delayed and others are
-   * bound as late as usual.
+   * Answers a slot that has run a tiny task and requests another. It gets the first task in order if that is tiny.
+   * Otherwise the worker asks central or other schedulers, so that larger tasks are still bound late.
    */
   continueSeries(from: Address, { ask, job: ended, task }: MessageOf<'ended'>, now: Millis): void {
     if (ask === 0) return;
@@ -133,8 +131,8 @@ export class Binder {
     const job = this.#s.jobs.byNumber(ended);
     const spare = freedBy(job?.dag.stageOf(task).spec.demand ?? NO_RESOURCES);
     const offer = this.#nextInSeries(job?.spec.user, spare, from, now);
-    // A slot waits for the next task only while no other task waits. Its match counts for the user of the last one, so
-    // that with limits the task of another user must not use it.
+    // A slot may wait here only if no task waits. Its match is charged to the user of its last task, so with quotas
+    // no other user's task may use it.
     const mayHold = this.#assigner.held.mayHold && !this.#s.quotas.areSet;
     if (offer === undefined && mayHold && this.#assigner.offers.size === 0)
       return this.#assigner.hold({ worker: from, ask, spare }, now);
@@ -143,7 +141,7 @@ export class Binder {
   }
 
   /**
-   * The first task in order, if it is tiny. While several users wait, or have limits, central decides who is next.
+   * The first task in order, if it is tiny. If users share the cluster or have quotas, central chooses among users.
    */
   #nextInSeries(user: string | undefined, spare: Resources, worker: Address, now: Millis): Offer | undefined {
     const { offers } = this.#assigner;
@@ -154,9 +152,8 @@ export class Binder {
   }
 
   /**
-   * Sends further tasks to the slot as a chunk: it runs them one after another, and asks once for all. The chunk is
-   * smaller the less waits, so that no slot idles while another has waiting tasks (guided self-scheduling,
-   * Polychronopoulos and Kuck 1987).
+   * Sends more tasks to the slot as a chunk, which costs one request for all. Chunks shrink with the number of
+   * waiting tasks, so that no slot idles beside a full one (guided self-scheduling, Polychronopoulos and Kuck 1987).
    */
   #giveBehind(first: Job, worker: Address, assignment: Assignment, spare: Resources, now: Millis): void {
     const { offers } = this.#assigner;
@@ -329,7 +326,7 @@ class LastNumbers {
   }
 }
 
-/** Resources that the end of such a task leaves to the next one in its slot. */
+/** Resources that a task with this demand frees besides its slot. */
 function freedBy(demand: Resources): Resources {
   return demand === NO_RESOURCES ? demand : { cpu: 0, ...demand };
 }

@@ -5,9 +5,9 @@ import type { SchedulerState } from '../state.js';
 import { slowdownAt, slowed } from './slowdown.js';
 import { inputsOf } from './stage-inputs.js';
 
-/** Range of run times whose ends are predicted: shorter ones vary too much, and for longer ones little is gained. */
+/** Ends are predicted for run times in this range: shorter ones vary too much, and longer ones gain too little. */
 const FORESEEN_MS = { min: 10, max: 1_000 };
-/** Only for jobs whose longest task took at most this many times the mean. */
+/** Ends are predicted only if the job's longest task took at most this many times the mean. */
 const FORESEEN_SPREAD = 1.5;
 
 /** Sends bound tasks to workers, and repeats messages that may be lost. */
@@ -32,8 +32,8 @@ export class Delivery {
   }
 
   /**
-   * Sends the task. The worker runs it once, or returns it, however often it arrives. If the attempt must end, `Killing`
-   * tells the worker so instead.
+   * Sends the task to its worker, which runs or returns it once even if it arrives twice. Does nothing if the attempt
+   * must end; `Killing` then notifies the worker.
    */
   send(job: Job, task: TaskIndex): void {
     const gang = job.gangStageOf(task);
@@ -49,8 +49,8 @@ export class Delivery {
     const { number: jobNumber, id: jobId } = job;
     // Members of a gang may share a worker.
     const apartMs = gang === undefined ? job.history.blame?.apartMsOf(task, attempt) : undefined;
-    // At most one attempt may be unrecorded after a crash, so the end of the previous attempt must be durable before
-    // the next is sent; otherwise an attempt number could be reused.
+    // The end of the previous attempt must be durable before the next one is sent. Otherwise a restart could reuse an
+    // attempt number.
     const out = attempt > 1 ? this.#s.ledger : this.#s.env;
     out.send(worker, {
       type: 'run',

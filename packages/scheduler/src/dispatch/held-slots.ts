@@ -1,7 +1,7 @@
 import type { Address, Millis, Resources } from '@goshawk/core';
 import type { Cluster } from '../cluster/cluster.js';
 
-/** A slot whose tiny task has ended, and whose question for the next task is still unanswered. */
+/** A slot that has finished a tiny task and waits for an answer to its request for another. */
 export interface HeldSlot {
   readonly worker: Address;
   readonly ask: number;
@@ -9,7 +9,7 @@ export interface HeldSlot {
   readonly spare: Resources;
 }
 
-/** Fraction of the maximum series length: enough for a client to learn of a job's end and submit the next. */
+/** Maximum wait as a fraction of the maximum series length: a client can learn of a job's end and submit the next. */
 const HELD_SHARE = 1 / 5;
 
 /**
@@ -25,7 +25,7 @@ export class HeldSlots {
     this.#cluster = cluster;
   }
 
-  /** No slot waits for a task while tasks wait at central. */
+  /** Whether a slot may wait here. It must not while tasks wait at central, which could use it. */
   get mayHold(): boolean {
     return this.#cluster.isCentralIdle;
   }

@@ -1,8 +1,8 @@
 import type { Address } from '@goshawk/core';
 
 /**
- * Workers that asked for a task and got none: they are idle, unless they found one elsewhere. Each hint is used once,
- * newest first because the newest is most reliable.
+ * Workers that asked for a task and got none. They are idle unless they found a task elsewhere. Each hint is used
+ * once, the newest first because it is the most reliable.
  */
 export class IdleHints {
   #isOn = false;

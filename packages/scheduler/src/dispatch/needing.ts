@@ -17,8 +17,8 @@ import { mayGive } from './assigner.js';
 import { Avoidance } from './avoidance.js';
 import { longerPause } from './probe-watch.js';
 
-// The owner's half of matching: reports to central how many workers each batch needs. Each need carries absolute
-// state, so that the next one makes up for a lost one.
+// Reports to central how many workers each batch needs. A need carries absolute state, so that the next one replaces a
+// lost one.
 
 /** Whether central plans whole jobs, which must be declared before their tasks wait. */
 function declares(s: SchedulerState): boolean {
@@ -33,14 +33,14 @@ export function tellNeed(s: SchedulerState, job: Job, batch: Batch, now: Millis)
   else tell(s, job, batch, now);
 }
 
-/** Names only tasks that no earlier need has named, because all that wait may be very many. */
+/** Names only the tasks that no earlier need has named, because the full list can be very long. */
 function nameMore(s: SchedulerState, job: Job, stage: Stage, now: Millis): void {
   if (s.cluster.central === NOBODY) return;
   const tasks = tasksInNeed(job, stage);
   const more = new Set<TaskIndex>();
   while (more.size < tasks - stage.needSent) {
     const task = job.waiting.take(stage);
-    // Central has answered for tasks that nevertheless wait.
+    // Answers have lowered `needSent` although the named tasks still wait, so send the full list.
     if (task < 0) return tell(s, job, stage, now);
     more.add(task);
   }
@@ -54,7 +54,7 @@ export function tellGrown(s: SchedulerState, job: Job, now: Millis): void {
   if (stage.matches > 0 || stage.needSent > 0) declare(s, job, now);
 }
 
-/** The need of a job with one stage, no options and no progress describes it fully and saves its `declare` and `withdraw`. */
+/** Whether the `need` alone describes the job: one stage, no options, no progress. It saves `declare` and `withdraw`. */
 function isDescribedByNeed(s: SchedulerState, job: Job): boolean {
   if (!declares(s) || job.isDeclared || job.isUndecided || job.stages.length > 1) return false;
   const stage = job.stages[0]!;
@@ -105,16 +105,16 @@ function declare(s: SchedulerState, job: Job, now: Millis): void {
   });
 }
 
-/** Reports everything, including running tasks, of which a new central knows only the location. */
+/** Reports the whole job. A new central knows only where its running tasks are. */
 export function tellNeeds(s: SchedulerState, job: Job, now: Millis): void {
   const batches = batchesInNeed(job);
-  // A job whose tasks all run has no need that describes it.
+  // Without a waiting task no need is sent, so the job must be declared.
   if (batches.length === 0) declare(s, job, now);
   else describe(s, job, now);
   for (const batch of batches) tell(s, job, batch, now);
 }
 
-/** Repeats needs that central has not answered for this long, and corrects those that have become much smaller. */
+/** Repeats needs that central has not answered for `pauseMs`, and corrects needs that have become much smaller. */
 export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now: Millis): void {
   // Workers may have lost placed tasks before they asked for them.
   const isAnyPlaced = job.tasks.countOf(TaskState.placed) > 0;
@@ -133,14 +133,14 @@ export function tellNeedsAgain(s: SchedulerState, job: Job, pauseMs: Millis, now
   }
 }
 
-/** No task of the stage waits any more. */
+/** Tells central that no task of the batch waits any more. */
 export function needsNone(s: SchedulerState, job: Job, batch: Batch, now: Millis): void {
   if (batch.needSent > 0) tell(s, job, batch, now, 0);
 }
 
 /**
- * Central has matched a worker that the job cannot use, so it missed that no task waits. Repeats the need, unless
- * that message may still be in flight.
+ * Handles a match that the job cannot use: central has not learned that no task waits. Repeats that message unless it
+ * may still be in flight.
  *
  * @param job undefined: the job is gone
  */
@@ -159,7 +159,7 @@ export function tellUnused(
   } else if (batch?.waiting === 0 && !isNews(batch.needSentAt)) tell(s, job, batch, now, 0);
 }
 
-/** The job's class or estimate was determined, which central must know even if none of its tasks waits. */
+/** Sends the new class or estimate of the job to central, even if none of its tasks waits. */
 export function tellDecided(s: SchedulerState, job: Job, now: Millis): void {
   const { pilots } = job.sample!;
   declare(s, job, now);
@@ -167,7 +167,7 @@ export function tellDecided(s: SchedulerState, job: Job, now: Millis): void {
   for (const stage of job.stages) if (stage.needSent > 0 || stage.matches > 0) tell(s, job, stage, now);
 }
 
-/** The job has ended: a central that plans whole jobs forgets it, and others stop looking for workers. */
+/** Withdraws an ended job from central, if central knows it. */
 export function tellEnded(s: SchedulerState, job: Job): void {
   if (s.cluster.central === NOBODY) return;
   if (job.isDeclared || job.batches.some(({ needSent }) => needSent > 0)) withdraw(s, job);
@@ -211,7 +211,7 @@ function tell(s: SchedulerState, job: Job, batch: Batch, now: Millis, tasks = ta
   });
 }
 
-/** Central queues the tasks at workers (Hawk §3.7), so this need names them. Central knows repeated ones. */
+/** Requests that central queue these tasks at workers (Hawk §3.7). Central ignores tasks that it has already placed. */
 function place(s: SchedulerState, job: Job, stage: Stage, tasks: readonly TaskAttempt[]): void {
   const { central } = s.cluster;
   if (central === NOBODY) return;
@@ -240,7 +240,7 @@ function placedIn({ tasks }: Job, { first, count }: Stage): TaskAttempt[] {
     .map((task) => ({ task, attempt: tasks.attemptOf(task) }));
 }
 
-/** The worker has the task in its queue, as central reports, or as the worker shows by asking for it or returning it. */
+/** Records that the worker has the task in its queue, as central or the worker itself has reported. */
 export function queuedAt(job: Job, { task, attempt }: TaskAttempt, worker: Address, now: Millis): void {
   const { tasks } = job;
   // The attempt is known, or outdated.
@@ -253,7 +253,7 @@ export function queuedAt(job: Job, { task, attempt }: TaskAttempt, worker: Addre
   job.set(task, TaskState.placed);
 }
 
-/** The user, if no other message names it to central. */
+/** The user to name in a need; undefined if central knows it from `declare` or does not use it. */
 function userOf(s: SchedulerState, job: Job): string | undefined {
   if (!declares(s)) return s.quotas.areSet ? job.spec.user : undefined;
   return isDescribedByNeed(s, job) ? (job.spec.user ?? '') : undefined;
@@ -285,7 +285,7 @@ function batchesInNeed(job: Job): readonly Batch[] {
   return batches.filter((batch) => tasksInNeed(job, batch) > 0);
 }
 
-/** A job with a limit on running tasks needs no more workers than the limit permits. */
+/** Number of workers that the batch needs now, within the job's limit on running tasks. */
 function tasksInNeed(job: Job, batch: Batch): number {
   if (job.cancelling) return 0;
   if (batch.stage.gang !== undefined) return job.mayStartTogether(batch.stage) ? batch.waiting : 0;
@@ -308,7 +308,7 @@ function answered(batch: Batch, now: Millis): void {
   noteSent(batch, Math.max(0, batch.needSent - 1), now);
 }
 
-/** Central knows this many waiting tasks of the batch, once it has the message. */
+/** Notes how many waiting tasks of the batch central knows about. */
 function noteSent(batch: Batch, tasks: number, now: Millis): void {
   batch.needSent = tasks;
   batch.needSentAt = now;

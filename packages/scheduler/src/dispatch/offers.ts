@@ -72,8 +72,8 @@ export class Offers {
   }
 
   /**
-   * The first offer with a task that fits into the free resources; undefined: none. An offer that has received no
-   * worker for longer than any should wait goes first, longest wait first.
+   * Returns the first offer with a task that fits into the free resources, or undefined. Offers that have waited too
+   * long for a worker go first, the longest wait first.
    *
    * @param mayHave whether the asking worker may get a task of the offer; called for jobs with unsuccessful attempts,
    * and for tasks with requirements
@@ -146,7 +146,7 @@ export class Offers {
   }
 }
 
-/** The least waiting work goes first, scaled by its priority. */
+/** Sort key of an offer: its waiting work, scaled by priority. The least goes first. */
 function keyOf({ job, batch }: Offer): number {
   return job.believedMs * batch.waiting * job.slack;
 }

@@ -1,8 +1,8 @@
 import type { Millis } from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 
-// Detects batches whose probes are silent for long. The probes may be queued at busy workers, lost, lost in a steal,
-// or returned without notice. The owner cannot tell these cases apart, so it sends more probes at growing intervals.
+// Detects batches with probes that no worker has answered for long. They may be queued or lost, and the owner cannot
+// tell which, so it sends more probes at growing intervals.
 
 /** @returns whether to send more probes */
 export function isSilent(batch: Batch, pauseMs: Millis, now: Millis): boolean {

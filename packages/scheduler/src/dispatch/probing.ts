@@ -12,11 +12,11 @@ import type { SchedulerState } from '../state.js';
 import { IdleHints } from './idle-hints.js';
 
 /**
- * Maximum number of outstanding probes of one batch; more follow as they are used. A turn's messages are queued per
- * peer, a full queue drops messages, and many workers may share one peer.
+ * Maximum number of outstanding probes of one batch; more follow as they are used. More at once could overflow the
+ * send queue of a peer that many workers share, and a full queue drops messages.
  */
 const PROBES_OUT_MAX = 200_000;
-/** Maximum per worker: few workers serve few probes at a time, and sending many takes long. */
+/** Maximum number of outstanding probes per worker: a small cluster serves few at a time. */
 const PROBES_A_WORKER = 20;
 const PROBES_OUT_MIN = 10_000;
 /**
@@ -106,14 +106,13 @@ export class Prober {
   moved(batch: Batch, from: Address, to: Address, probes: number): void {
     if (batch.recalled) return;
     batch.probes.add(from, -probes);
-    // A thief that is gone has lost the probes.
+    // If the stealing worker has left, the probes are lost.
     if (this.#s.cluster.members.has(to)) batch.probes.add(to, probes);
   }
 
   /**
-   * The batch has no tasks left: its probes are refused when served (`lazy`), or cancelled (`proactive`). Repeated
-   * probes are always cancelled: at a worker that was busy for long, all of them are queued, and each would cost a
-   * round trip.
+   * Handles the end of a batch's waiting tasks: its probes are refused when served (`lazy`) or cancelled now
+   * (`proactive`). Repeated probes are always cancelled, because each one queued would cost a round trip.
    */
   batchIsBound(job: Job, batch: Batch): void {
     if (batch.probes.out === 0 || (this.#s.cluster.policy.cancel === 'lazy' && !batch.probedAgain)) return;
@@ -132,7 +131,7 @@ export class Prober {
   }
 }
 
-/** Served by size, tasks of possibly long jobs come after all that are known to be short. */
+/** Places tasks of possibly long jobs after all known short ones, for workers that serve probes by size. */
 function sizeOf(job: Job, batch: Batch): Millis {
   return batch === batch.own ? job.believedMs * batch.waiting * job.slack : Number.MAX_SAFE_INTEGER;
 }

@@ -22,7 +22,7 @@ import { Prober } from './probing.js';
 const SILENCE_RETRIES = 10;
 /** Number of retry intervals after which a need is first repeated. */
 const NEED_RETRIES = 5;
-/** Maximum number of batches that probe in place of central: at least, and per worker. */
+/** Maximum number of batches that probe while central is absent: the larger of a minimum and a number per worker. */
 const PROBING_MIN = 1_000;
 const PROBING_A_WORKER = 4;
 /** Maximum number of returned probes replaced per retry interval, plus this many per waiting task. */
@@ -61,7 +61,7 @@ export class Routing {
     this.#arrived(job, stage, stage.waiting, now);
   }
 
-  /** Tasks were appended to the job, whose stage may run. */
+  /** Looks for workers for tasks that were appended to an open job. */
   appended(job: Job, tasks: number, now: Millis): void {
     if (job.isAwaiting || job.cancelling) return;
     if (job.needsCentral) tellGrown(this.#s, job, now);
@@ -149,16 +149,16 @@ export class Routing {
     if (job === undefined || batch === undefined || job.hasEnded) return;
     this.prober.moved(batch, from, to, probes);
     job.probesMoved += probes;
-    // A worker that is always skipped would otherwise be probed, refused, and steal again forever.
+    // Otherwise a worker that gets no task of the batch would steal its probes again and again.
     if (batch.probes.out < batch.waiting && job.history.mayLook(now)) this.find(job, batch, now);
   }
 
   /**
-   * Probes of the batch were returned, so others are sent. This is immediate up to a number that normally occurs; if
-   * all workers returned what they receive and messages were duplicated, the number would grow without bound.
+   * Replaces returned probes of the batch, immediately up to a limit per retry interval. Without the limit, duplicated
+   * messages between workers that return all probes could multiply them without bound.
    */
   givenBack(job: Job, batch: Batch, from: Address, said: number, now: Millis): void {
-    // A duplicate must not create extra probes, so only probes believed to be at the worker count.
+    // A duplicated message must not create probes, so only probes recorded at this worker count.
     const probes = Math.min(said, batch.probes.at(from));
     if (probes <= 0) return;
     this.prober.used(batch, from, probes);
@@ -168,7 +168,7 @@ export class Routing {
     this.#s.sweepTimer.arm(now);
   }
 
-  /** @returns whether probes had been returned */
+  /** Replaces the remaining returned probes. @returns whether there were any */
   #findForGivenBack(job: Job, now: Millis): boolean {
     let wereBack = false;
     for (const batch of job.batches) {
@@ -207,7 +207,7 @@ export class Routing {
     }
   }
 
-  /** More batches than this keep all workers busy, and workers seek the others. */
+  /** Maximum number of probing batches. They keep all workers busy; tasks of other batches wait for seeking workers. */
   get #probingMax(): number {
     return Math.max(PROBING_MIN, PROBING_A_WORKER * this.#s.cluster.members.size);
   }
@@ -240,8 +240,8 @@ export class Routing {
   }
 
   /**
-   * Whether central is too overloaded to hear of the job. A silent central still receives needs, because it may hear
-   * them.
+   * Whether central sheds the job because of overload. A central that is merely silent still receives needs, because
+   * it may be reading them.
    */
   #isShed(job: Job): boolean {
     return this.#maySeek(job) && this.#s.cluster.isShedding;
@@ -280,7 +280,7 @@ export class Routing {
     tellEnded(this.#s, job);
   }
 
-  /** A new central does not know the waiting tasks. */
+  /** Reports all waiting tasks to a new central, which does not know them. */
   tellAnotherCentral(now: Millis): void {
     this.prober.hints.startAnew(maySeek(this.#s.cluster.policy.preset));
     this.#matchAllAgain(() => true, now);
@@ -298,7 +298,7 @@ export class Routing {
     return isNeeding || isProbing || isAvoiding || wereBack;
   }
 
-  /** Workers were skipped because attempts were unsuccessful there. @returns whether this may happen again */
+  /** Looks for workers again for tasks that avoid some of them. @returns whether to repeat this */
   #findForAvoiding(job: Job, now: Millis): boolean {
     if (job.history.blame === undefined) return false;
     job.history.reviewTrial(now);

@@ -27,8 +27,8 @@ import type { Routing } from './routing.js';
 import { slowdownAt } from './slowdown.js';
 
 /**
- * The scheduler's interface to its estimator: judges arriving jobs, starts their pilots, shows it the outcomes until
- * it decides, and lets it learn from ended jobs.
+ * Connects the scheduler to its estimator: requests an estimate for each arriving job, starts pilots if it asks for
+ * them, reports their run times until it decides, and lets it learn from ended jobs.
  */
 export class Sampler {
   readonly #s: SchedulerState;
@@ -37,7 +37,7 @@ export class Sampler {
   readonly #estimatorStates: Record<string, unknown>;
   #policy: PolicySettings | undefined;
   #estimator: Guarded | undefined;
-  /** Since `takeEstimatorStates` was last called. */
+  /** Whether the estimator has learned since `takeEstimatorStates` was last called. */
   #hasLearned = false;
 
   constructor(s: SchedulerState, routing: Routing) {
@@ -46,24 +46,24 @@ export class Sampler {
     this.#estimatorStates = { ...s.config.estimatorStates };
   }
 
-  /** The cluster's policy names the estimator, which continues with the state it had when it was last used. */
+  /** Switches to the estimator that the policy names. It continues with its last saved state. */
   adopt(policy: PolicySettings): void {
     const before = this.#policy;
     this.#policy = policy;
     if (before !== undefined && isSameEstimator(before, policy)) return;
     if (this.#estimator !== undefined) this.#estimatorStates[this.#estimator.name] = this.#estimator.save();
     this.#estimator = new Guarded(this.#make(policy));
-    this.#recall(this.#estimator);
+    this.#loadState(this.#estimator);
   }
 
-  /** State of all estimators; undefined if unchanged since the last call. */
+  /** Returns the state of all estimators; undefined if unchanged since the last call. */
   takeEstimatorStates(): EstimatorStates | undefined {
     if (!this.#hasLearned || this.#estimator === undefined) return undefined;
     this.#hasLearned = false;
     return { ...this.#estimatorStates, [this.#estimator.name]: this.#estimator.save() };
   }
 
-  #recall(estimator: Guarded): void {
+  #loadState(estimator: Guarded): void {
     const { name } = estimator;
     const state = this.#estimatorStates[name];
     delete this.#estimatorStates[name];
@@ -76,8 +76,8 @@ export class Sampler {
   }
 
   /**
-   * Open jobs and gangs have no pilots, because none of their tasks can run before the others; a retry may have too
-   * few tasks.
+   * Returns the estimator's answer about an arriving job. Gangs get no pilots because their tasks start together, open
+   * jobs because their tasks are not known yet, and retries because they may have too few.
    */
   judge(
     arriving: ArrivingJob,
@@ -90,9 +90,9 @@ export class Sampler {
     return hasPilots ? judgement : withoutPilots(judgement);
   }
 
-  /** A job of an earlier incarnation without a decision: uses new pilots, or tasks that have ended. */
+  /** Samples a job of an earlier incarnation that has no class yet. Tasks that have ended count as pilots. */
   resume(job: Job, now: Millis): void {
-    this.#believe(job);
+    this.#estimateRestored(job);
     if (job.isAwaiting) return;
     if (job.classifiedBy !== UNDECIDED || job.sample !== undefined || job.cancelling || job.hasEnded) return;
     if (job.judgement.kind !== 'sample') return;
@@ -101,10 +101,10 @@ export class Sampler {
   }
 
   /**
-   * Estimates and guesses are not recorded per job, because they follow from recorded learning. A job without an
-   * estimate counts as no work and goes first.
+   * Estimates a restored job again. The journal does not contain the estimates of jobs, and without one the job
+   * would count as no work and go first.
    */
-  #believe(job: Job): void {
+  #estimateRestored(job: Job): void {
     if (job.judgement.kind !== 'unknown') return;
     job.judgement = this.judge(job.arriving, job.spec);
     if (job.judgement.kind === 'unknown' || job.believedMs > 0) return;
@@ -142,7 +142,7 @@ export class Sampler {
   }
 
   /**
-   * A job found to be long while its pilots ran stays long; once enough of them have ended, its estimate is known.
+   * Sets the final estimate of a job that was classified as long while its pilots still ran. It stays long.
    */
   #refine(job: Job, verdict: Verdict, now: Millis): void {
     if (verdict.kind === 'wait' || verdict.provisional) return;
@@ -155,25 +155,25 @@ export class Sampler {
     job.decide(decideBy(estimate, this.#policy!), now);
     this.#s.ledger.classified(job, now);
     this.#s.events.decided(job, now);
-    this.#tellThatLong(job);
+    this.#announceLong(job);
     this.#routing.decided(job, sample, now);
   }
 
   /** Tells workers that run tasks of the job that it is long, so that probes behind these tasks may be stolen. */
-  #tellThatLong(job: Job): void {
+  #announceLong(job: Job): void {
     if (job.class === 'short') return;
     // Sent after the task itself, which may wait for the disk.
     for (const task of job.tasks.in(TaskState.running))
       this.#s.ledger.send(job.tasks.workerOf(task), { type: 'nowLong', ...job.tasks.ref(task) });
   }
 
-  /** Threshold for deciding immediately that a job is long; by size, all pilots count (SLearn §5.1.2). */
+  /** Threshold above which a job is long before all pilots end. Without classes, all must end (SLearn §5.1.2). */
   #enoughMs(): Millis {
     const { preset, cutoffMs } = this.#policy!;
     return preset.byClass ? cutoffMs : Number.POSITIVE_INFINITY;
   }
 
-  /** Clears the timers of an ended job. */
+  /** Passes the run times of an ended job to the estimator, once per job. */
   learn(job: Job): void {
     if (this.#policy === undefined || !this.#learns() || job.wasLearned || job.taskCount === 0) return;
     const { completed, total } = job.counts;
@@ -216,7 +216,7 @@ export class Sampler {
     }
   }
 
-  /** Pilots follow from the job's seed, if it has one, so that a run can be reproduced. */
+  /** Returns the random source for pilots. A job with a seed always gets the same pilots, for reproducible runs. */
   #sourceOf({ seed }: JobSpec): { random(): number } {
     if (seed === undefined) return this.#s.env;
     const stream = Random.seeded(`pilots ${seed}`);
@@ -226,7 +226,7 @@ export class Sampler {
 
 const NO_RUNS = new Float64Array(0);
 
-/** Replaces sampling by the guess: a gang starts as a whole, and the tasks of an open job are not known yet. */
+/** Uses the estimator's guess instead of pilots. */
 function withoutPilots(judgement: Judgement): Judgement {
   if (judgement.kind !== 'sample' && judgement.kind !== 'thin') return judgement;
   const { guess, note } = judgement;

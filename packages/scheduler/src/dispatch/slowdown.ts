@@ -13,7 +13,7 @@ export function slowdownAt({ spec: { prefer, slowdown } }: Job, worker: Address,
   return meetsWishes(prefer, attributesByName(attributes)) ? 1 : slowdown;
 }
 
-/** Sleep tasks simulate real ones, so they take longer as these would. */
+/** Lengthens a sleep by the slowdown, because sleep tasks simulate real ones. Other payloads are unchanged. */
 export function slowed(payload: Payload, times: number): Payload {
   return times > 1 && 'sleep' in payload ? { sleep: payload.sleep * times } : payload;
 }

@@ -4,8 +4,8 @@ import type { Job } from '../job/job.js';
 import type { Recall } from '../job/task-reports.js';
 
 /**
- * Inputs from earlier stages: one `{"stage","index","value"}` per line, in order. Those stages have completed, so all
- * tasks get the same inputs, and a later owner can read them from the journal again.
+ * Returns the inputs from earlier stages, one `{"stage","index","value"}` per line in task order. These stages have
+ * completed, so all tasks get equal inputs, and a later owner can read them again from the journal.
  */
 export function inputsOf(job: Job, stage: Stage, recall: Recall | undefined): MessageOf<'run'>['inputs'] {
   const { inputs } = stage.spec;

@@ -40,7 +40,7 @@ export interface UnreportedAttempt {
   readonly runMs: Millis | undefined;
 }
 
-/** The end of an attempt as its worker reports it. */
+/** The end of an attempt, from its worker's report. */
 export interface ReportedEnd {
   readonly outcome: Outcome;
   readonly runMs: Millis;

@@ -37,8 +37,8 @@ interface BytesOfUser {
 const NOTHING: Readonly<HeldByUser> = { jobs: 0, waiting: 0 };
 
 /**
- * Jobs with more journal bytes than this stay in memory, because reading one of them back could take more than a few
- * milliseconds. In bytes.
+ * Jobs with more bytes than this in the journal stay in memory, because reading one back would take more than a few
+ * milliseconds.
  */
 const PUT_AWAY_BYTES_MAX = 128 * 1024;
 /** Recently recalled jobs to keep, since they are often requested again. */

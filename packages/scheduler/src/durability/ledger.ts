@@ -20,16 +20,16 @@ import type { Job } from '../job/job.js';
 import { bytesOf } from '../job/job-bytes.js';
 import type { MemoryShares } from './memory-shares.js';
 
-/** Overhead of a delayed reply besides its content. Bytes. */
+/** Overhead of a delayed reply without its content, in bytes. */
 const HELD_BYTES = 200;
 
-/** Overhead of a pending record besides the return value. Bytes. */
+/** Size of a pending record without its return value, in bytes. */
 const RECORD_BYTES = 300;
 
-/** Size of a row of usage. Bytes. */
+/** Size of a row of usage, in bytes. */
 const USAGE_BYTES = 300;
 
-/** Size of a range of tasks. Bytes. */
+/** Size of a range of tasks, in bytes. */
 const RANGE_BYTES = 64;
 
 interface Deferred {
@@ -65,11 +65,10 @@ export const NOT_READY: Refusal = {
 };
 
 /**
- * The owner's interface to its journal: appends records that must outlive this process, and delays messages until the
- * records they depend on are durable: acceptances, cancellations, ends of jobs, and confirmations of reports, after
- * which workers forget them. Scheduling never waits, nor do answers that promise nothing.
+ * Appends records to the journal, and delays messages that promise durability: acceptances, cancellations, ends of
+ * jobs, and confirmations, after which workers delete their reports. Scheduling never waits for the disk.
  *
- * The backlog is bounded: above the limit no job is accepted, and no report, which its worker keeps.
+ * The backlog is bounded: above the limit it accepts no jobs and no reports. Workers keep and repeat their reports.
  *
  * Without a journal every message is sent immediately.
  */
@@ -244,8 +243,7 @@ export class Ledger {
 
   #write(record: JobRecord, bytes = 0): number | undefined {
     if (this.#env.record === undefined) return undefined;
-    // Throws if the record cannot be encoded. A record that was not appended must not count, because it will never be
-    // durable.
+    // Throws if the record cannot be encoded, so it must be counted only afterwards.
     const place = this.#env.record(record);
     this.#written++;
     this.#sizes.push(RECORD_BYTES + bytes);
@@ -272,7 +270,7 @@ export class Ledger {
     if (this.#hasFailed) return;
     if (this.#durable === this.#written) return this.#env.send(to, message);
     if (this.#heldBytes >= this.#shares.heldMax) return;
-    // Most are confirmations, which have no contents.
+    // Most delayed messages are confirmations, which have a fixed size.
     const bytes = HELD_BYTES + (message.type === 'confirm' ? 0 : heapBytes(message));
     this.#heldBytes += bytes;
     this.#held.push({ after: this.#written, to, message, bytes });

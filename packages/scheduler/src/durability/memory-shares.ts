@@ -42,11 +42,11 @@ interface Holding {
 }
 
 /**
- * Evicts from the users who hold the most, down to a level at which `excess` is freed, so that no user loses memory to
- * one who holds more. Each user's oldest items go first.
+ * Frees `excess` bytes by lowering the users with the most memory to a common level, so that no user loses memory to
+ * a larger one. Each user's oldest items go first.
  *
  * @param giveUp frees at least this much if possible; returns how much
- * @param kept what users hold that cannot be evicted, and counts as theirs. In bytes
+ * @param kept bytes of each user that count but cannot be evicted
  */
 export function letGo<T extends Holding>(
   all: Iterable<T>,

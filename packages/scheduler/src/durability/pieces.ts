@@ -1,7 +1,7 @@
 import { invariant, type Millis } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 
-/** In journal records, each of which takes some microseconds. */
+/** Size of a chunk in journal records, each of which takes some microseconds. */
 const PIECE = 500;
 
 /**

@@ -28,9 +28,9 @@ export interface Tombstone {
 /** Selects jobs by their user. */
 export type IsOwner = (user: string | undefined) => boolean;
 
-/** Columns, and both indexes at twice as many slots as rows. In bytes, in addition to the texts. */
+/** Bytes per row without texts: the columns, and both indexes with two slots per row. */
 const ROW_BYTES = 96;
-/** Overhead of a separate string. In bytes. */
+/** Overhead of a separate string, in bytes. */
 const TEXT_BYTES = 24;
 const ROWS_MIN = 64;
 /** Number of user names that are stored once for all jobs. */

@@ -4,9 +4,9 @@ import type { Job } from '../job/job.js';
 type Question = (now: Millis) => void;
 
 /**
- * Jobs in a shared journal that are not durable yet. Only durability proves that their keys are unique and that a
- * takeover would include them, so none of their tasks is assigned earlier. The search for workers goes on, and their
- * questions wait; but not while the journal is unreachable, because slots would wait, too.
+ * Jobs in a shared journal that are not durable yet. No task of them is assigned, because their keys may not be unique
+ * and a takeover would miss them. The search for workers continues, and requests of workers wait for the disk. While
+ * the journal is unreachable they are refused instead, so that slots do not wait.
  */
 export class Unwritten {
   readonly #questions = new Map<Job, Question[]>();

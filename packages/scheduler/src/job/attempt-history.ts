@@ -22,7 +22,7 @@ export interface AttemptEnd {
   readonly task: TaskIndex;
   readonly outcome: Outcome;
   readonly runMs: Millis;
-  /** Place in the journal; undefined if it cannot be read back. */
+  /** Position in the journal; undefined if it cannot be read back. */
   place: number | undefined;
 }
 
@@ -64,7 +64,7 @@ export class AttemptHistory {
     this.reports = new TaskReports(job.number, job.spec.openMs !== undefined);
   }
 
-  /** undefined while every ended attempt has completed. */
+  /** undefined as long as no attempt was unsuccessful. */
   get blame(): Blame | undefined {
     return this.#blame;
   }

@@ -58,7 +58,7 @@ export abstract class Batch {
     this.probeFactor = probeFactor;
   }
 
-  /** The batch to which its tasks belong: the stage for its early part, otherwise itself. */
+  /** The batch that counts its tasks: the stage for its early part, otherwise itself. */
   get own(): Batch {
     return this;
   }
@@ -69,9 +69,9 @@ export class Stage extends Batch {
   /** Its tasks are first … first + count − 1. */
   readonly first: number;
   count: number;
-  /** Number of durable tasks, which may be assigned: a lost index would be appended and run again. */
+  /** Number of durable tasks. Others must not be assigned: after a crash their indexes would be used again. */
   written: number;
-  /** When its tasks became eligible; for a job of an earlier incarnation, when that was accepted. */
+  /** When its tasks became eligible; for a job of an earlier incarnation, when the job was accepted. */
   releasedAt: Millis;
   /** Number of preceding stages that have not completed. Infinity: none of its tasks may run. */
   blockers: number;
@@ -81,9 +81,9 @@ export class Stage extends Batch {
   /** The first task never taken from `waiting`; earlier ones that wait again are in `returned`. */
   nextFresh: number;
   returned: number[] = [];
-  /** Payloads of appended tasks that may still run, by place in the stage: a map of a million inputs has few at a time. */
+  /** Payloads of appended tasks that may still run, by index in the stage: few at a time, even of a million tasks. */
   readonly #appended = new Map<number, Payload>();
-  /** Stands for the payloads of appended tasks that have completed: the last of these, without its input. */
+  /** The payload of the task that completed last, without its input. It represents all dropped payloads. */
   #done: Extract<Payload, { module: string }> | undefined;
   readonly #specified: number;
   /** Their estimated memory. */

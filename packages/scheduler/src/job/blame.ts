@@ -13,7 +13,7 @@ const COMPLETED_PER_FAILURE = 9;
 const APART_AT = 2;
 /** A job that lost this many workers without completing a task since is on probation. */
 const PROBATION_AT = 2;
-/** A task runs alone for twice its longest lost run, within these limits. */
+/** Limits on how long a task runs alone, which is twice its longest lost run. */
 const [APART_MIN_MS, APART_MAX_MS] = [10_000, 300_000];
 /** First and longest back-off of a task that lost its worker; each is double the previous one. */
 const [FIRST_PAUSE_MS, PAUSE_MAX_MS] = [1_000, 30_000];
@@ -171,8 +171,9 @@ export class Blame {
   }
 
   /**
-   * Whether the task was still in its time alone when its worker was last heard. @param leaseMs time in which a loss
-   * is noticed
+   * Whether the task still had to run alone at the last heartbeat of its worker.
+   *
+   * @param leaseMs time after which a silent worker counts as lost
    */
   isApart(task: TaskIndex, attempt: AttemptNumber, runMs: Millis, leaseMs: Millis): boolean {
     return runMs <= (this.apartMsOf(task, attempt) ?? Number.NEGATIVE_INFINITY) + leaseMs;
@@ -192,7 +193,7 @@ export class Blame {
     return apart?.attempt === attempt ? apart.forMs : undefined;
   }
 
-  /** The attempt on trial has run for this long; once it has survived its time alone, the probation ends. */
+  /** Ends the probation if the attempt on trial has survived its time alone. */
   reviewTrial(runMs: Millis): void {
     const { task, attempt } = this.#trial!;
     if (runMs <= (this.apartMsOf(task, attempt) ?? Number.POSITIVE_INFINITY)) return;

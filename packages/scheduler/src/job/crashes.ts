@@ -2,9 +2,9 @@ import { hashText, type JobSpec, LIMITS, type Millis, type Payload, setLatest } 
 
 /** A completed task cancels this fraction of a lost worker. */
 const AMENDS = 1 / 8;
-/** A single worker may have been lost for another reason. */
+/** Number of lost workers before a program is blamed; a single one may have another cause. */
 const SUSPECT_AT = 2;
-/** Losses expire if none occurs for this long, because the program may have been fixed. ms */
+/** Losses expire after this many milliseconds without another, because the program may have been fixed. */
 const KEPT_MS = 600_000;
 /** Number of programs remembered, most recent losses first. */
 const PROGRAMS_MAX = 1_000;

@@ -32,7 +32,7 @@ export function weigh(value: unknown): Weight {
 /** Size of a value in an object or array, or of a key, without its text. */
 const VALUE_BYTES = 16;
 
-/** Estimated heap size of a value. Bytes. */
+/** Estimated heap size of a value, in bytes. */
 export function heapBytes(value: unknown): number {
   const { values, bytes } = weigh(value);
   return values * VALUE_BYTES + bytes;

@@ -60,7 +60,7 @@ export class ClusterNews {
     const { cluster, jobs } = this.#s;
     this.#workersLost(cluster.dropMissingWorkers(), now);
     jobs.forgetOld(now);
-    // No adopted job is left, and clients have had time to query the ended ones.
+    // All adopted jobs have ended, and clients have had time to query their results.
     const isOver = this.#s.config.adopted === true && jobs.isEmpty && this.#s.ledger.isDurable;
     if (isOver && now - startedAt > LIMITS.endedAgeMinMs) {
       cluster.retire();
@@ -73,7 +73,7 @@ export class ClusterNews {
     this.#draining.tellIfStuck(now);
   }
 
-  /** Central has sent the limits of users, and needs to know whose jobs are already waiting. */
+  /** Adopts the users' limits from central, and reports the users of jobs that already wait. */
   limitsReceived(message: MessageOf<'limits'>, now: Millis): void {
     const wereSet = this.#s.quotas.areSet;
     this.#s.quotas.heard(message);
@@ -122,7 +122,7 @@ export class ClusterNews {
 
 const NONE: ReadonlyMap<Address, Millis> = new Map();
 
-/** How long central has not heard the workers that are gone. */
+/** Time since the last heartbeats of the lost workers; undefined if central has not reported it. */
 function silences({ left, silentMs }: MessageOf<'members'>): ReadonlyMap<Address, Millis> {
   return silentMs === undefined ? NONE : new Map(left.map((worker, at) => [worker, silentMs[at] ?? 0]));
 }

@@ -5,7 +5,7 @@ import type { JobListener } from '../job/job-events.js';
 import type { SchedulerState } from '../state.js';
 import type { Predecessors } from './predecessors.js';
 
-/** Finds out when a draining scheduler is done: no job of it can continue. These jobs stay in its journal. */
+/** Detects when a draining scheduler is done. Jobs that cannot continue do not delay that; they stay in its journal. */
 export class Draining implements JobListener {
   readonly #s: SchedulerState;
   readonly #predecessors: Predecessors;
@@ -27,7 +27,7 @@ export class Draining implements JobListener {
     if (this.#s.cluster.isDraining && this.#predecessors.areAllStuck(() => false)) this.#s.env.drained();
   }
 
-  /** Jobs that no worker can run count as stuck as well, once all workers had the time to join. */
+  /** Once all workers had time to join, jobs that none of them can run count as stuck too. */
   tellIfStuck(now: Millis): void {
     const { cluster, ledger } = this.#s;
     if (!cluster.isDraining || !ledger.isKept || cluster.isRosterYoung(now)) return;

@@ -44,7 +44,7 @@ export class Endings {
   readonly #sampler: Sampler;
   readonly #killing: Killing;
   #isFailingAlike = false;
-  /** A job whose tasks are failing one after another; none of them may be assigned meanwhile. */
+  /** The job that is being failed task by task. Meanwhile none of its tasks may be assigned. */
   #givenUp: Job | undefined;
 
   constructor(s: SchedulerState, routing: Routing, sampler: Sampler, killing: Killing) {
@@ -54,7 +54,7 @@ export class Endings {
     this.#killing = killing;
   }
 
-  /** Judges a reported end by other workers' reports about the job and by the available memory. */
+  /** Adjusts a reported end: a failure to start may be the task's fault, and texts are dropped if memory is short. */
   judged(job: Job, task: TaskIndex, outcome: Outcome): Outcome {
     const gang = job.gangStageOf(task)?.gang;
     if (gang?.broken !== undefined) return gang.broken;
@@ -66,7 +66,7 @@ export class Endings {
         errorCode: GANG_ENDED,
         errorMessage: 'its gang was cancelled',
       };
-    // A fast path: few attempts need judgement, and worker names are scattered in memory.
+    // Fast path: most attempts complete, and looking up worker names misses the CPU cache.
     const fault = startFault(outcome);
     // A gang cannot try other workers for a single member.
     if (fault === 'unclear' && gang !== undefined) return { ...outcome, kind: 'failed' };
@@ -74,7 +74,7 @@ export class Endings {
       fault === undefined
         ? outcome
         : job.history.judgeStart(task, outcome, this.#workerOf(job, task), this.#s.cluster.members.size);
-    // Values in the journal are not also kept in memory.
+    // With a journal the texts are still needed, to be recorded.
     return this.#s.jobs.isShort && !this.#s.ledger.isKept ? withoutWords(judged) : judged;
   }
 
@@ -87,14 +87,14 @@ export class Endings {
       end.place = this.#s.ledger.attemptEnded(job, end, this.#workerOf(job, task), now);
   }
 
-  /** An attempt that counts has ended. */
+  /** Ends the current attempt of a task: the task completes, fails or is retried. */
   ended(job: Job, end: AttemptEnd, now: Millis): void {
     const { task, outcome, runMs } = end;
     const { tasks, history } = job;
     const cancelling = job.isCancelling(task);
     const how = howEnded(outcome, cancelling);
     const failedAt = history.blame?.failedAt(task);
-    // Most attempts complete, and worker names are scattered in memory.
+    // Only failures need the worker's name, and looking it up misses the CPU cache.
     const worker = how === 'completed' ? '' : this.#workerOf(job, task);
     const state = job.attemptEnded(end, how, worker, now);
     const gang = how === 'completed' ? undefined : job.gangStageOf(task);
@@ -126,7 +126,7 @@ export class Endings {
     if (how === 'lost' && history.isGivenUp && !cancelling) this.#giveUp(job, GIVEN_UP, now);
   }
 
-  /** The attempt has not started and will not; it does not count. */
+  /** Takes back an attempt that will not start. It does not count, and its task waits again. */
   declined(job: Job, task: TaskIndex, now: Millis): void {
     const gang = job.gangStageOf(task);
     const reason =
@@ -160,7 +160,7 @@ export class Endings {
     if (gang !== undefined) this.#settle(job, gang);
   }
 
-  /** A gang member failed or was lost: the other members end too, and either all start again or all have failed. */
+  /** Ends the other members of a gang after one failed or was lost. Then all members start again, or all have failed. */
   #breakUp(job: Job, stage: Stage, task: TaskIndex, reason: string, isFinal: boolean, now: Millis): void {
     const gang = stage.gang!;
     if (job.cancelling || job === this.#givenUp || gang.broken !== undefined || gang.areAllCompleted) return;
@@ -215,7 +215,7 @@ export class Endings {
     this.#s.events.ended(job, now);
   }
 
-  /** Something that the job needs is missing: identical tasks fail immediately instead of being tried one by one. */
+  /** Fails identical tasks at once after one could not start because something is missing on all workers. */
   #failAlike(job: Job, failed: TaskIndex, outcome: Outcome, now: Millis): void {
     if (this.#isFailingAlike || job.tasks.countOf(TaskState.completed) > 0) return;
     const payload = job.dag.payloadOf(failed);
@@ -329,8 +329,7 @@ export class Endings {
   }
 
   /**
-   * A scheduler that takes the job over must learn from the journal that the stage may run; otherwise it would not
-   * adopt its running tasks.
+   * Records that the stage may run. Otherwise a scheduler that takes the job over would not adopt its running tasks.
    */
   #startNext(job: Job, stage: Stage, now: Millis): void {
     if (!this.#s.ledger.isShared) return this.#routing.startStage(job, stage, now);

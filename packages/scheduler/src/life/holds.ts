@@ -7,10 +7,10 @@ import type { SchedulerState } from '../state.js';
 import type { Endings } from './endings.js';
 import type { Killing } from './killing.js';
 
-/** Wall clocks may be set, so begin times are checked at least this often. ms */
+/** Begin times are checked at least this often, in milliseconds, because wall clocks may be set. */
 const LOOK_MS = 30_000;
 
-/** Check interval before the scheduler has joined its cluster. ms */
+/** Interval of these checks before the scheduler has joined its cluster, in milliseconds. */
 const NOT_READY_MS = 1_000;
 
 /** Number of clients whose last request is remembered. */

@@ -1,7 +1,7 @@
 import { type Address, type MessageOf, type Millis, NOBODY, rendezvous } from '@goshawk/core';
 import type { Ledger, Refusal } from '../durability/ledger.js';
 
-/** How long a scheduler unknown to a new central counts as disconnected: as long as central waits for one. ms */
+/** How long a scheduler unknown to a new central counts as disconnected, in milliseconds. Central waits as long. */
 const MISSED_MS = 10 * 60_000;
 
 /**

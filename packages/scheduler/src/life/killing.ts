@@ -20,9 +20,9 @@ interface AbandonedAttempt {
 }
 
 /**
- * Has workers end attempts. Attempts of cancelled tasks and of broken gangs run, as far as known here, until their
- * workers report the end. Abandoned attempts have ended here, and at their workers perhaps not: the job was given up,
- * or the worker was lost. Each request is repeated until the worker reports an end, or that the attempt never started.
+ * Makes workers end attempts. Attempts of cancelled tasks and broken gangs count as running until their workers report
+ * the end. Abandoned attempts have already ended here, because the job was given up or the worker was lost, but may
+ * still run there. Each request is repeated until the worker reports that the attempt ended or never started.
  */
 export class Killing {
   readonly #s: SchedulerState;
@@ -48,7 +48,7 @@ export class Killing {
     this.#s.sweepTimer.arm(now);
   }
 
-  /** The worker runs an attempt of which there is no record: it was not counted, and its end is not recorded. */
+  /** Ends an attempt that has no record here. It is not counted, and its end is not recorded. */
   abandonUnrecorded(
     worker: Address,
     job: Job,

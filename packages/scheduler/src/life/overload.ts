@@ -30,8 +30,8 @@ const TOO_LARGE = {
 };
 
 /**
- * Refuses jobs above a limit, before they are parsed and with a time to retry. An owner that accepted every job would
- * become slower and finally fail with all of them.
+ * Refuses jobs above a limit before they are parsed, and tells clients when to retry. A scheduler that accepted every
+ * job would slow down and finally fail with all of them.
  *
  * The retry delay is the expected time until as many jobs have ended as were refused since the last end, so that
  * refused clients do not all return together.

@@ -20,12 +20,15 @@ import type { SchedulerState } from '../state.js';
 import type { Cancelling } from './cancelling.js';
 import type { Endings } from './endings.js';
 
-/** Interval of queries to other schedulers, doubled up to the second. They also report ends unasked. ms */
+/**
+ * First and longest interval between queries to another scheduler, in milliseconds. Ends are also reported without a
+ * query.
+ */
 const PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 15_000;
 /**
- * How long central must know no owner of the jobs before they count as gone, because central waits as long for a
- * disconnected one. ms
+ * Jobs count as gone when central has named no owner for this long, in milliseconds. Central waits as long for a
+ * disconnected owner.
  */
 const GONE_MS = 10 * 60_000;
 /** Maximum number of listed predecessors. */
@@ -43,8 +46,8 @@ interface Owner {
 }
 
 /**
- * Dependencies between jobs. The search for workers of a job begins when its predecessors have ended. The ends of local jobs
- * are known here; for others, central names the owner, which is asked.
+ * Tracks dependencies between jobs. The search for workers begins when the predecessors of a job have ended. For jobs
+ * of other schedulers, central names the owner, and the owner reports their ends.
  */
 export class Predecessors implements JobListener {
   readonly #s: SchedulerState;
@@ -189,7 +192,7 @@ export class Predecessors implements JobListener {
 
   /** Looks up the fates of new predecessors. */
   #look(ids: readonly string[], now: Millis): void {
-    // The search for workers depends on the policy.
+    // Without a policy no search for workers can begin.
     if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + PAUSE_MS);
     for (const [tag, those] of byTag(ids)) {
       if (tag === this.#s.config.tag) {

@@ -14,7 +14,7 @@ type Held = MessageOf<'holding'>['tasks'][number];
 
 /** Workers are audited once in this many retry intervals. */
 const AUDIT_RETRIES = 10;
-/** Starting a job takes as long as reading this many journal records. */
+/** Cost of starting a job, in journal records read. */
 const STARTED_RECORDS = 5;
 
 /**
@@ -38,7 +38,7 @@ export class Reconciler {
   readonly #endings: Endings;
   /** Earlier incarnations, as known to workers. */
   readonly #previousIncarnations: readonly Address[];
-  /** Workers asked since the start, and those of them that have not answered yet. */
+  /** Workers that were asked since the start, and those that have not answered yet. */
   readonly #asked = new Set<Address>();
   readonly #unconfirmed = new Set<Address>();
   /** When the first workers were asked; undefined: not yet. */
@@ -106,7 +106,7 @@ export class Reconciler {
     const { leaseMs, retryMs } = this.#s.cluster.timings;
     for (const worker of this.#unconfirmed) this.#ask(worker);
     if (this.#since !== undefined) {
-      // A process that was suspended, or too busy to read answers, must not consider workers silent.
+      // After a suspension or an overload, answers may be unread, so no worker counts as silent.
       this.#since += Math.max(0, lateMs);
       if (now - this.#since > leaseMs) this.#start(now);
     }
@@ -134,7 +134,7 @@ export class Reconciler {
         if (this.#shouldHold(job, task)) this.#audited.add(job.tasks.workerOf(task));
     }
     const previousIncarnations = this.#previousIncarnations;
-    // Sent after delayed messages, which may include the tasks in question.
+    // Sent after the messages that wait for the disk, because they may contain these tasks.
     for (const worker of this.#audited)
       this.#s.ledger.send(worker, { type: 'resume', previousIncarnations, audit: this.#round });
     return true;
@@ -151,14 +151,14 @@ export class Reconciler {
   /** A worker has reported which tasks of this scheduler it holds. */
   holding(from: Address, { tasks, audit }: MessageOf<'holding'>, now: Millis): void {
     const { cluster, env, jobs } = this.#s;
-    // No message would report the loss of a worker that is gone.
+    // The worker has left, so nothing would report the loss of an adopted task.
     if (!cluster.members.isGone(from)) {
       cluster.members.met(from, now);
       for (const held of tasks) {
         const { job: number, task, attempt } = held;
         const job = jobs.byNumber(number);
         if (job !== undefined && this.#accepts(job, held, from, now)) continue;
-        // A settled task does not remember the number of its attempt.
+        // Memory no longer holds the attempt number of a settled task.
         const isKnown = job !== undefined && task < job.taskCount && !job.tasks.isSettled(task);
         if (isKnown && attempt > job.tasks.attemptOf(task))
           this.#killing.abandonUnrecorded(from, job, held, now);
@@ -171,7 +171,7 @@ export class Reconciler {
     // An answer to an earlier audit says nothing about tasks sent since.
     if (audit !== this.#round || !this.#audited.delete(from)) return;
     const held = new Set(tasks.map(attemptKey));
-    // If the worker returned it, it repeats that.
+    // A worker that returned the task repeats its return.
     for (const job of jobs.at(from))
       for (const task of jobs.tasksAt(from, job))
         if (this.#shouldHold(job, task) && !held.has(attemptKey(job.tasks.ref(task))))
@@ -236,9 +236,9 @@ export class Reconciler {
   // ---- lost workers
 
   /**
-   * The workers hold nothing and will not answer. A task that ran alone is blamed; otherwise all running tasks are.
+   * Ends the attempts at lost workers. A task that ran alone takes the blame; otherwise all running tasks do.
    *
-   * @param silentMs how long ago the workers were last heard, if central has reported that
+   * @param silentMs time since the last heartbeats of the workers, if central has reported it
    */
   lost(workers: ReadonlySet<Address>, silentMs: ReadonlyMap<Address, Millis>, now: Millis): void {
     this.#endTasksOf(workers, silentMs, now);
@@ -262,7 +262,7 @@ export class Reconciler {
       const others = suspects.get(worker);
       const isBeside = others !== undefined && !others.has(attemptKey(job.tasks.ref(task)));
       const outcome = job.gangStageOf(task)?.gang?.broken ?? (isBeside ? LOST_BESIDE : LOST);
-      // A killed worker reports no end; its last sign of life bounds the run.
+      // A killed worker reports no end, so the run counts up to its last heartbeat.
       const runMs = Math.max(0, now - job.tasks.startedAtOf(task) - (silentMs.get(worker) ?? 0));
       this.#killing.abandon(job, task, runMs, now);
       const end = { task, outcome, runMs, place: undefined };

@@ -5,10 +5,10 @@ import type { SchedulerState } from '../state.js';
 import type { Killing } from './killing.js';
 import type { Reconciler } from './reconciler.js';
 
-/** A sweep visits at most this many jobs, and the next one continues: the cost of waiting jobs per second is bounded. */
+/** Maximum number of jobs per sweep; the next sweep continues. This bounds the cost of many waiting jobs. */
 const VISITED_MAX = 5_000;
 
-/** Sends again what was not answered, since any message may be lost. */
+/** Repeats unanswered messages, because any message may be lost. */
 export class Retries {
   readonly #s: SchedulerState;
   readonly #routing: Routing;

@@ -35,7 +35,7 @@ export class TaskNews {
     const { task, attempt } = message;
     const job = this.#s.jobs.byNumber(message.job);
     const counts = job !== undefined && !job.hasEnded && job.tasks.isRunning(task, attempt, from);
-    // Ignored for now: the worker keeps the report and repeats it.
+    // Drops the report, because the worker will repeat it.
     if (counts ? this.#s.ledger.isBehind : this.#reconciler.awaits(from)) return;
     const gang = counts ? job.gangStageOf(task)?.gang : undefined;
     if (gang !== undefined && message.outcome.kind === 'completed' && !job!.cancelling) {
