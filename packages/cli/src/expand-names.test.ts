@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { expandNames } from './expand-names.js';
 
-test('a range stands for each of its numbers, and a name for itself, once', () => {
+test('expands each range to its numbers, and keeps other names', () => {
   expect(expandNames('s[0-2],goshawk-scheduler-[9-10], s1,a')).toEqual([
     ...['s0', 's1', 's2', 'goshawk-scheduler-9', 'goshawk-scheduler-10', 'a'],
   ]);

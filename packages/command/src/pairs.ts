@@ -3,14 +3,14 @@ import { InputError } from '@goshawk/core';
 /** An option of `NAME=VALUE`. */
 interface PairOption {
   readonly option: `--${string}`;
-  /** For errors; `NAME=VALUE` unless given. */
+  /** Expected form in errors. Default: `NAME=VALUE`. */
   readonly form?: string;
   /** Remedy for errors. */
   readonly hint: string;
   readonly isGood?: (value: string) => boolean;
 }
 
-/** @throws InputError if the text is not a name with a valid value */
+/** Splits `NAME=VALUE` at the first `=`. @throws InputError if the text is not a name with a valid value */
 export function pairIn(text: string, of: PairOption): [name: string, value: string] {
   const { option, form = 'NAME=VALUE', hint, isGood = () => true } = of;
   const equals = text.indexOf('=');
@@ -20,7 +20,7 @@ export function pairIn(text: string, of: PairOption): [name: string, value: stri
 }
 
 /**
- * Parses pairs by name. Users choose the names, so `constructor` is valid.
+ * Parses pairs by name. Returns a Map, because users may choose names such as `constructor`.
  *
  * @throws InputError for an invalid pair, and for a repeated name, whose value would be ambiguous
  */

@@ -5,13 +5,13 @@ export const LIMITS = {
   stagesPerJobMax: 1_000,
   /** Ranges of tasks in one request: a journal record of them stays below 64 kB. */
   taskRangesMax: 2_900,
-  /** Names of jobs, stages, users, workers, keys. In characters. */
+  /** Characters of the name of a job, stage, user, worker or key. */
   nameLengthMax: 256,
-  /** A line of text for users. In characters. */
+  /** Characters of a line of text for users. */
   lineLengthMax: 4_096,
-  /** One argument or environment value. In characters. */
+  /** Characters of one argument or environment value. */
   argumentLengthMax: 128 * 1024,
-  /** The system's limit; a variable counts with its name and "=". In bytes of UTF-8. */
+  /** Bytes (UTF-8) of one argument or variable with its name and "=": the limit of Linux. */
   argumentBytesMax: 128 * 1024 - 1,
   /** Path limit of Linux (PATH_MAX). */
   pathLengthMax: 4_096,
@@ -29,7 +29,7 @@ export const LIMITS = {
   wireMsMax: 1e30,
   /** Amount of a resource, such as bytes of memory; whole numbers up to here are exact. */
   amountMax: Number.MAX_SAFE_INTEGER,
-  /** A duration or an amount, as text. In characters. */
+  /** Characters of a duration or an amount as text. */
   quantityLengthMax: 64,
   weightMax: 1e9,
   slowdownMax: 1_000,
@@ -92,13 +92,13 @@ export const LIMITS = {
    * user's jobs with the same program.
    */
   lossesPerJobMax: 8,
-  /** Captured output of one attempt, of stdout and of stderr each. In bytes. */
+  /** Captured bytes of stdout, and of stderr, of one attempt. */
   outputBytesMax: 1024 * 1024,
-  /** The last lines of a failed task's output, which the failure report includes. In bytes. */
+  /** Bytes of the last lines of a failed task's output, which the failure report includes. */
   lastLinesBytesMax: 4_096,
-  /** A task's return value, encoded. In bytes. */
+  /** Bytes of a task's encoded return value. */
   resultBytesMax: 256 * 1024,
-  /** Values of earlier stages that a task receives, as JSON lines. In characters. */
+  /** Characters of the values of earlier stages that a task receives, as JSON lines. */
   inputLengthMax: 4 * 1024 * 1024,
   /** Parties in one membership message. */
   membersMax: 200_000,

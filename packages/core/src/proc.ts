@@ -4,11 +4,11 @@ export interface ProcessStat {
   readonly state: string;
   readonly parent: number;
   readonly group: number;
-  /** Processor time, user and system. Clock ticks */
+  /** Processor time, user and system, in clock ticks. */
   readonly processorTicks: number;
-  /** Processor time of children that have ended and were waited for. Clock ticks */
+  /** Processor time of children that have ended and were waited for, in clock ticks. */
   readonly childTicks: number;
-  /** Start of the process since boot. Clock ticks */
+  /** Clock ticks from boot to the start of the process. */
   readonly start: number;
 }
 

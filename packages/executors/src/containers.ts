@@ -18,7 +18,7 @@ const INFO_MS = 3_000;
 const PODMAN_INFO_MS = 30_000;
 const INSPECT_MS = 30_000;
 const PULL_MS = 30 * 60_000;
-/** Docker refuses smaller limits of memory. Bytes. */
+/** Docker refuses memory limits of fewer bytes. */
 const MEMORY_MIN = 6 * 1024 * 1024;
 const DOCKER_SOCKET = '/var/run/docker.sock';
 /** Variables that Docker's client obeys, so the task's values must not be in its environment. */

@@ -88,7 +88,7 @@ export interface OutputChunk {
 export interface Usage {
   /** CPUs, averaged over about a second. */
   readonly cpu: number;
-  /** Resident memory. Bytes */
+  /** Resident memory in bytes. */
   readonly memory: number;
 }
 

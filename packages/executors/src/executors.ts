@@ -16,7 +16,7 @@ import { ExecExecutor } from './spawner-link.js';
 export interface ExecutorOptions {
   /** Folder that persists after the process ends; it contains the records of process groups. */
   readonly dataFolder: string;
-  /** Time between SIGTERM and SIGKILL when a command is killed. Default 2,000. */
+  /** Time between SIGTERM and SIGKILL when a command is killed. Default: 2 s. */
   readonly graceMs?: number;
   /** Maximum number of modules that run at once. Default: one per processor. */
   readonly moduleThreads?: number;
@@ -25,7 +25,7 @@ export interface ExecutorOptions {
    * 1,024.
    */
   readonly moduleHeapMiBMax?: number;
-  /** Maximum size of a module's value as JSON. Bytes. Default 1 MiB. */
+  /** Maximum size of a module's value as JSON, in bytes. Default: 1 MiB. */
   readonly valueBytesMax?: number;
   /** Permitted payloads besides sleeps. Default: everything. */
   readonly allow?: Permissions;
@@ -35,7 +35,7 @@ export interface ExecutorOptions {
   readonly isolation?: Isolation | undefined;
   /** Runs commands in images; undefined: they are refused. */
   readonly containers?: Containers | undefined;
-  /** Default working folder of commands while it exists, then `/`. Default: that of this process. */
+  /** Working folder of commands without `cwd`; `/` if it is deleted. Default: the folder of this process. */
   readonly folder?: string | undefined;
   /** Soft limit of open files for commands, if lower than this process's. Default: this process's. */
   readonly openFiles?: number | undefined;
@@ -43,7 +43,7 @@ export interface ExecutorOptions {
   readonly inherit?: readonly string[];
   /** The worker's environment. Default: `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Called with one line for the log about faults that are not a task's. */
+  /** Called with one line for the log about each fault of the worker or its machine. */
   readonly warn?: (message: string) => void;
 }
 

@@ -18,7 +18,7 @@ export interface IsolationOptions {
   readonly hidden: readonly string[];
   /** Whether sandboxed tasks may use the network. Default: true. */
   readonly network?: boolean | undefined;
-  /** Size of the private /tmp of a sandbox. Bytes. */
+  /** Size of the private /tmp of a sandbox, in bytes. */
   readonly tmpBytes?: number;
 }
 

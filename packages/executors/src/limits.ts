@@ -6,7 +6,7 @@
 /** Time between SIGTERM and SIGKILL when a run is killed. */
 export const GRACE_MS = 2_000;
 
-/** Maximum size of a module task's value as JSON. Bytes. */
+/** Maximum size of a module task's value as JSON, in bytes. */
 export const VALUE_BYTES_MAX = 1024 * 1024;
 
 /** Old-space heap of one module thread. A module that exceeds it fails, and its thread ends. */

@@ -34,7 +34,7 @@ interface ModuleProcess {
   readonly needs: readonly string[];
 }
 
-/** Room for the marks of output that the process has shortened. Bytes. */
+/** Bytes reserved for the lines that mark gaps in truncated output. */
 const MARKS_BYTES = 1_024;
 
 /** Outcomes that a process may report: it runs code of the task, so it must not blame the worker. */

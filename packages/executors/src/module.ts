@@ -29,7 +29,7 @@ interface ModuleExecutorOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** Returns why a module is refused; evaluated when its turn comes. */
   refusal(path: string): string | undefined;
-  /** Called with one line for the log about faults that are not a task's. */
+  /** Called with one line for the log about each fault of the worker or its machine. */
   readonly warn: (message: string) => void;
 }
 

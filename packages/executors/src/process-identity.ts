@@ -43,7 +43,7 @@ export function liveGroups(): Set<number> | undefined {
 
 /** Sums over the current processes of a group, and its children that have ended. */
 interface GroupSums {
-  /** Peak and current resident memory. Bytes */
+  /** Peak and current resident memory, in bytes. */
   peak: number;
   memory: number;
   cpuMs: number;

@@ -84,7 +84,7 @@ export class ThreadLink {
     return this.#startedAt;
   }
 
-  /** Memory outside of the heap at the last report. Bytes. */
+  /** Bytes of memory outside of the heap at the last report. */
   get externalBytes(): number {
     return this.#externalBytes;
   }

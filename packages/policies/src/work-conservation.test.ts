@@ -21,7 +21,7 @@ describe('work conservation', () => {
     expect(startable(waitingStages(bench), IDLE, bench.books, 0)).toEqual([]);
   });
 
-  it("accepts the policy's reasons, and does not judge policies that do not explain all", () => {
+  it("accepts the policy's reasons, and does not check policies that do not explain all", () => {
     const bench = new PolicyBench('goshawk', 1);
     bench.say(1, { tasks: 1 });
     const held: CentralPolicy = { ...IDLE, explain: () => ({ reason: 'reserve', sentence: 'limit' }) };

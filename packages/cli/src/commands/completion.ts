@@ -6,9 +6,8 @@ import { InputError } from '@goshawk/core';
 import { laboratoryFor } from '../laboratory.js';
 
 /**
- * Defines `goshawk completion`. Scripts are generated from the same declarations as help and contain all
- * commands, options and values that do not depend on a cluster, so that a shell starts a process only for
- * those that do.
+ * Defines `goshawk completion`. Scripts are generated from the same declarations as help. They contain all
+ * completions that do not depend on a cluster, so that a shell starts a process only for ids and names of workers.
  *
  * @param commands all commands; a function, because this command is one of them
  */

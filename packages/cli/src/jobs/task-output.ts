@@ -33,7 +33,7 @@ function harmless(line: Uint8Array): Uint8Array {
   const shown = text.split('\r').at(-1)!.split('\t').map(plain).join('\t');
   return Buffer.from(isWhole ? `${shown}\n` : shown);
 }
-/** Maximum length of a line; longer ones are split. Bytes. */
+/** Maximum length of a line in bytes; longer ones are split. */
 const LINE_BYTES_MAX = 64 * 1024;
 
 /**
@@ -55,7 +55,7 @@ export function rawOutput(context: Context): OutputSink {
   };
 }
 
-/** Maximum amount of output that is buffered for sorting. Bytes. */
+/** Maximum number of bytes of output that are buffered for sorting. */
 const SORTED_BYTES_MAX = 64 * 1024 * 1024;
 
 /**

@@ -24,7 +24,7 @@ import { PRIORITIES } from './priority.js';
  * on the owner's clock; one wall-clock time relates them to the calendar.
  */
 
-/** Longer commands are truncated. In characters. */
+/** Commands with more characters are truncated. */
 export const COMMAND_LENGTH_MAX = 500;
 /** Full name of a party, or the name of a worker. */
 const party = text(512);

@@ -191,7 +191,7 @@ function bridged(values: readonly (number | null)[]): (number | null | undefined
   return shown;
 }
 
-/** Ticks of a logarithmic axis of times: round numbers of the units that label them. Seconds */
+/** Ticks of a logarithmic time axis, in seconds: round numbers of the units that label them. */
 const TIME_TICKS = [0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 86_400, 864_000] as const;
 
 function secondsWord(seconds: number): string {

@@ -1,7 +1,7 @@
 import type { Worker } from './shapes.js';
 import { colour } from './view.js';
 
-/** Smallest and largest side of a cell, with the gap. px */
+/** Smallest and largest side of a cell in px, including the gap. */
 const CELL_MIN = 9;
 const CELL_MAX = 34;
 const GAP = 2;

@@ -5,10 +5,10 @@ import type { Live } from './live.js';
 import type { Stream } from './shapes.js';
 import { colour, onScheme } from './view.js';
 
-/** Smallest and largest height of a worker's row, and heights of the strip of reserved slots and of the axis. px */
+/** Heights in px: of a worker's row (smallest and largest), of the strip of reserved slots, and of the axis. */
 const ROW_MIN = 18;
 const ROW_MAX = 44;
-/** Total height of the rows if there are few workers. px */
+/** Total height of the rows in px if there are few workers. */
 const ROOM = 264;
 const STRIP = 16;
 const AXIS = 22;

@@ -131,7 +131,7 @@ test('a run that is found and ends in one turn is reported in that order', () =>
   expect(books.takeNews().map(({ kind }) => kind)).toEqual(['shrank', 'found', 'ended', 'freed']);
 });
 
-test('ids are reused only after the policy has heard that they are free', () => {
+test('ids are reused only after the policy has received the deletion', () => {
   const books = cluster(1);
   const first = jobOf(books, 1, 1);
   books.withdraw(first.job, 0);
