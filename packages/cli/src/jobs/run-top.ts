@@ -25,7 +25,7 @@ import { jobPage } from './job-page.js';
 import { jobsTable } from './jobs-table.js';
 import { keysIn, press, screen, TOP_START, type TopAction, type TopList, type TopState } from './live-top.js';
 import { wholeLines } from './task-output.js';
-import { attentionLines, topPage } from './top-page.js';
+import { attentionLines, topPage, workerPage } from './top-page.js';
 import { whyPage } from './why-page.js';
 
 /** Maximum number of lines of a list. */
@@ -229,12 +229,7 @@ async function done(
       }
       const worker = watch.lastSeen?.view.workers.find(({ name }) => name === of);
       if (worker === undefined) return { message: `${of} is not in the cluster` };
-      const { capacity, attributes, used, ...facts } = worker;
-      const rows = Object.entries({ ...facts, ...capacity, ...attributes, 'in use': formatUsed(used) });
-      const lines = rows.flatMap(([name, value]) =>
-        value === undefined ? [] : [`${name.padEnd(14)}${plain(String(value))}`],
-      );
-      return shown(`worker ${of}`, lines.join('\n'));
+      return shown(`worker ${of}`, workerPage(worker));
     }
     case 'why': {
       const { explained, background } = await explainJob(cluster, of, { signal });

@@ -1,7 +1,8 @@
+import type { WorkerView } from '@goshawk/client';
 import { painter } from '@goshawk/command';
 import type { Overview, Point } from '@goshawk/gateway';
 import { expect, it } from 'vitest';
-import { topPage } from './top-page.js';
+import { topPage, workerPage } from './top-page.js';
 
 const OVERVIEW: Overview = {
   schema: 'goshawk.overview/1',
@@ -94,4 +95,20 @@ it('keeps many alerts short on a live screen, so that the rest stays visible', (
   const paint = painter({ color: false });
   expect(topPage(shown, paint, true)).not.toContain('do something');
   expect(topPage(shown, paint)).toContain('problem 4; do something');
+});
+
+it('shows the fields of a worker even if its attributes have the same names', () => {
+  const worker = {
+    ...{ name: 'w1', address: 'w1/0', state: 'active', partition: 'general', slots: 4, busy: 2, queued: 0 },
+    ...{ long: 1, heardMsAgo: 5, capacity: { memory: 1_024 }, attributes: { state: 'bavaria', busy: 'no' } },
+  } as unknown as WorkerView;
+  const lines = workerPage(worker).split('\n');
+  expect(lines.filter((line) => /^(state|busy) /.test(line))).toEqual([
+    'state         active',
+    'busy          2',
+    'state         bavaria',
+    'busy          no',
+  ]);
+  expect(lines.indexOf('attributes')).toBeGreaterThan(lines.indexOf('busy          2'));
+  expect(lines).toContain('in use        unknown');
 });

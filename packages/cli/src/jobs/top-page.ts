@@ -1,5 +1,6 @@
+import type { WorkerView } from '@goshawk/client';
 import { type Painter, page, plain, type Section, section } from '@goshawk/command';
-import { counted, formatCount, formatDuration } from '@goshawk/core';
+import { counted, formatCount, formatDuration, formatUsed } from '@goshawk/core';
 import type { ClassPoint, Overview, Point } from '@goshawk/gateway';
 
 /** Length of a bar in characters. */
@@ -77,6 +78,22 @@ export function topPage(
     ],
     paint,
   );
+}
+
+/** Renders the details of a worker; attributes come last, because one may have the name of a field. */
+export function workerPage({ capacity, attributes, used, ...facts }: WorkerView): string {
+  const rows = (fields: object): string[] =>
+    Object.entries(fields).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${plain(name).padEnd(14)}${plain(String(value))}`],
+    );
+  const own = rows({ ...facts, 'in use': formatUsed(used) });
+  const resources = rows(capacity);
+  const named = rows(attributes);
+  return [
+    ...own,
+    ...(resources.length === 0 ? [] : ['', 'resources', ...resources]),
+    ...(named.length === 0 ? [] : ['', 'attributes', ...named]),
+  ].join('\n');
 }
 
 function bar(share: number, paint: Painter): string {

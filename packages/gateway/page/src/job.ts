@@ -22,7 +22,7 @@ import { DRAWN_MAX, stageGraph } from './stage-graph.js';
 import { may, type Place } from './view.js';
 import { waterfall } from './waterfall.js';
 import { WhatIf } from './what-if.js';
-import { usedWords } from './workers.js';
+import { usedByTask } from './workers.js';
 
 /** Refresh interval (ms) of a changing job. */
 const LOOK_MS = 1_000;
@@ -105,7 +105,8 @@ export function showJob(place: Place): void {
     if (performance.now() - usedAt < USED_MS) return;
     usedAt = performance.now();
     const page = await get<TaskList>(`${tasksPath()}&used=true`, signal).catch(() => undefined);
-    if (page !== undefined) used = new Map(page.tasks.map(({ index, used }) => [index, used]));
+    // After a failure nothing is known: old values would look like the present.
+    used = new Map(page?.tasks.map(({ index, used }) => [index, used]));
   };
   const showTasks = async (): Promise<void> => {
     const page = await get<TaskList>(tasksPath(), signal);
@@ -580,7 +581,7 @@ function taskTable(
         isExtra: true,
         of: ({ index, state, maxRssBytes }) =>
           state === 'running'
-            ? usedWords(used.get(index) ?? null)
+            ? usedByTask(used.get(index) ?? null)
             : maxRssBytes === null
               ? '–'
               : `peak ${bytes(maxRssBytes)}`,

@@ -201,9 +201,16 @@ function details(worker: WorkerDetail): HTMLElement {
   );
 }
 
-export function usedWords(used: WorkerDetail['used']): string {
+function usedWords(used: WorkerDetail['used']): string {
   return used === null ? 'unknown' : `${count(used.cpu ?? 0)} CPU, ${bytes(used.memory ?? 0)}`;
 }
+
+/** Usage of one task, which only its worker knows. */
+export function usedByTask(used: WorkerDetail['used']): HTMLElement {
+  return h('span', used === null ? { title: UNKNOWN_USED } : {}, usedWords(used));
+}
+
+const UNKNOWN_USED = 'Not measured yet, or the worker does not answer this page: with keys, no worker does.';
 
 /** Running tasks in the sample, and what they request. */
 function runningHere({ tasks, busy, resources }: WorkerDetail): HTMLElement {
@@ -231,7 +238,8 @@ function runningHere({ tasks, busy, resources }: WorkerDetail): HTMLElement {
               'li',
               {},
               h('a', { href: `#/jobs/${encodeURIComponent(job)}` }, `${name} (${job})`),
-              ` task ${task}${user === null ? '' : `, ${user}`}, started ${ago(startedAt)}; in use: ${usedWords(used)}`,
+              ` task ${task}${user === null ? '' : `, ${user}`}, started ${ago(startedAt)}; in use: `,
+              usedByTask(used),
             ),
           ),
         ),
