@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { hasExited, parseProcessStat, processNumbers } from '@goshawk/core';
@@ -30,7 +30,16 @@ export interface ProcessOptions {
   readonly input?: string | Uint8Array;
   /** File for stderr, which is then not recorded. */
   readonly stderrTo?: string;
+  /** Existing folder that becomes a disk of 8 MiB for this process, which is full for a journal. See `canMount`. */
+  readonly smallDisk?: string;
 }
+
+/** Whether this user may mount a disk in a namespace. Linux only. */
+export function canMount(): boolean {
+  return spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs none /mnt']).status === 0;
+}
+
+const ON_SMALL_DISK = 'mount -t tmpfs -o size=8m none "$0" && exec "$@"';
 
 /** The default depends on the accounts of the machine. */
 function pinned(args: readonly string[]): NodeJS.ProcessEnv {
@@ -41,11 +50,14 @@ function pinned(args: readonly string[]): NodeJS.ProcessEnv {
 export function startGoshawk(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
-  { cwd, input, stderrTo }: ProcessOptions = {},
+  { cwd, input, stderrTo, smallDisk }: ProcessOptions = {},
 ): RunningGoshawk {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GOSHAWK_'));
   const stderr = stderrTo === undefined ? 'pipe' : openSync(stderrTo, 'a');
-  const child = spawn(process.execPath, [GOSHAWK, ...args], {
+  const line = [process.execPath, GOSHAWK, ...args];
+  const [program = '', ...rest] =
+    smallDisk === undefined ? line : ['unshare', '-rm', 'sh', '-c', ON_SMALL_DISK, smallDisk, ...line];
+  const child = spawn(program, rest, {
     env: { ...Object.fromEntries(inherited), ...pinned(args), ...environment },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', stderr],
     cwd,

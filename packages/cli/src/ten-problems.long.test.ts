@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumProgram, closeChromium, launchChromium } from './chromium.fixture.js';
-import type { RunningGoshawk } from './goshawk-process.fixture.js';
+import { canMount, type RunningGoshawk } from './goshawk-process.fixture.js';
 import { TestCluster } from './test-cluster.fixture.js';
 
 const PROGRAM = chromiumProgram();
@@ -11,7 +11,9 @@ const PROGRAM = chromiumProgram();
 const PATIENCE_MS = 240_000;
 const TOKEN = 'a-token-of-the-tests-0123456789';
 
-/** The page and `goshawk top` describe each problem on their first view. The full disk is tested with the routes. */
+const HAS_FULL_DISK = canMount();
+
+/** The page and `goshawk top` describe each problem on their first view. */
 const PROBLEMS: readonly (readonly [problem: string, says: RegExp])[] = [
   ['a lost worker', /1 worker lost: extra/],
   ['a job that no worker can run', /1 task cannot start: no worker .*rack=r9/],
@@ -19,12 +21,16 @@ const PROBLEMS: readonly (readonly [problem: string, says: RegExp])[] = [
   ['a user who floods the cluster', /user mallory has [\d,]+ of [\d,]+ waiting tasks/],
   ['a gang that waits', /gang training \(\S+\) has waited for .*: all 6 tasks of a gang start together/],
   ['a slow task', /slow-shard \(\S+\): task 3 has run for .* is usual/],
+  ...(HAS_FULL_DISK
+    ? ([['a full disk', /full takes no new jobs: the disk of the journal is full/]] as const)
+    : []),
   ['a hanging stage', /pipeline \(\S+\): task 3 has run for .* where 2 s is usual/],
 ];
 
 describe.runIf(PROGRAM !== undefined)('a cluster with ten problems', () => {
   let cluster: TestCluster;
   let dashboard: RunningGoshawk;
+  let full: RunningGoshawk | undefined;
   let browser: Browser;
   let page: Page;
   let url = '';
@@ -38,6 +44,13 @@ describe.runIf(PROGRAM !== undefined)('a cluster with ten problems', () => {
     // Central lists it once it has joined.
     while (!(await cluster.goshawk(['workers'])).stdout.includes('extra'));
     extra.kill('SIGKILL');
+    if (HAS_FULL_DISK) {
+      const smallDisk = join(cluster.folder, 'disk');
+      mkdirSync(smallDisk);
+      const args = ['scheduler', '--name', 'full', '--central-url', cluster.url, '--data-folder', smallDisk];
+      full = cluster.run([...args, '--json'], { smallDisk });
+      await full.firstLine;
+    }
     dashboard = cluster.run([
       ...['dashboard', '--listen', '127.0.0.1:0', '--cluster', cluster.url, '--token-file', tokens],
     ]);
@@ -79,6 +92,7 @@ describe.runIf(PROGRAM !== undefined)('a cluster with ten problems', () => {
   afterAll(async () => {
     if (browser !== undefined) await closeChromium(browser);
     dashboard?.kill('SIGKILL');
+    full?.kill('SIGKILL');
     // Otherwise `up` would wait for tasks that run for a quarter of an hour.
     await cluster?.goshawk(['cancel', '--all', '--yes']);
     await cluster?.stop();
