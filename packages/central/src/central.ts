@@ -49,7 +49,7 @@ export class Central implements Machine<CentralTimer> {
   readonly #rivals: Rivals;
   readonly #cutoff: LearnedCutoff;
   readonly #holdings = new Holdings();
-  /** Whether users had limits of whose removal some scheduler may not know yet. */
+  /** Whether users had limits until recently, so that schedulers may still have to learn of their removal. */
   #wereLimited = false;
   /** Whether workers report free slots. */
   readonly #pulls: boolean;
@@ -137,7 +137,7 @@ export class Central implements Machine<CentralTimer> {
         return this.#members.quarantine(from, message.reason, now);
       case 'usage':
         if (this.#isUnregistered(from)) return;
-        // If run times are unknown at arrival, the reserve is sized by what workers report of short tasks.
+        // If run times are unknown at arrival, the run times that workers report size the reserve instead.
         if (this.#config.settings.policy.estimator === 'given')
           this.#dispatcher.shortArrived(message.arrivedMs);
         this.#shedding.arrived(message.arrivedTasks);
@@ -192,7 +192,7 @@ export class Central implements Machine<CentralTimer> {
       case 'describeShares':
         return this.#answer(from, message.request, 'shares', this.#dispatcher.shares());
       default:
-        // A message for another role.
+        // The message is for another role.
         return;
     }
   }
@@ -212,17 +212,17 @@ export class Central implements Machine<CentralTimer> {
     }
   }
 
-  /** The solver's answer. */
+  /** Handles the solver's answer. */
   solved(id: number, answer: SolverAnswer, _now: Millis): void {
     this.#dispatcher.solved(id, answer);
   }
 
-  /** Adds a finding of the driver to the cause of a loss, as `goshawk workers` shows it. */
+  /** Adds what the driver found out about a lost worker to the cause that `goshawk workers` shows. */
   explainLoss(worker: string, address: string, why: string): void {
     this.#members.explainLoss(worker, address, why);
   }
 
-  /** The operator has changed the grants of users. */
+  /** Applies the grants of users after the operator changed them. */
   grant(grants: UserGrants): void {
     this.#wereLimited ||= this.#holdings.isLimited;
     this.#grant(grants);
@@ -265,7 +265,7 @@ export class Central implements Machine<CentralTimer> {
     this.#dispatcher.settle(now);
   }
 
-  /** Contacts these addresses of this cluster: if another central is there, one of the two must exit. */
+  /** Contacts these addresses of this cluster. If another central answers, one of the two exits. */
   lookForOthers(places: readonly Address[], now: Millis): void {
     this.#rivals.look(places, now);
   }
@@ -286,7 +286,7 @@ export class Central implements Machine<CentralTimer> {
     return this.#dispatcher.waitingTasks;
   }
 
-  /** A snapshot for metrics: a few steps per worker. */
+  /** Returns a snapshot for metrics. It takes time in proportion to the number of workers. */
   standing(now: Millis): CentralStanding {
     const missing = this.#members.expected.missing(now);
     const { members, away } = this.#members.registry.schedulers;
@@ -316,7 +316,7 @@ export class Central implements Machine<CentralTimer> {
     return this.#dispatcher.openMatches;
   }
 
-  /** Number of placed tasks that are not known to have ended. */
+  /** Number of placed tasks whose end was not reported. */
   get placedTasks(): number {
     return this.#dispatcher.placedTasks;
   }
@@ -340,7 +340,7 @@ export class Central implements Machine<CentralTimer> {
 
   // ---- members
 
-  /** @param job undefined: none in particular, which is also the answer about other users' jobs */
+  /** @param job the requested job; undefined if none was, or if it belongs to another user */
   #explain(from: Address, request: number, job: BookedJob | undefined, now: Millis): void {
     const line = this.#pulls
       ? this.#dispatcher.line(job, now)
@@ -361,7 +361,7 @@ export class Central implements Machine<CentralTimer> {
         this.#dispatcher.idle(from, queued, now);
         this.#members.relabel(now);
       }
-      // A welcomed worker reports its free slots.
+      // The welcome makes the worker report its free slots.
       const asksForState = this.#pulls && (this.#isMatching || this.#dispatcher.waitingTasks > 0);
       if (asksForState && this.#dispatcher.isDoubtful(from, busy, now)) this.#members.welcome(from);
     }
@@ -378,7 +378,7 @@ export class Central implements Machine<CentralTimer> {
     this.#members.welcomeAll();
   }
 
-  /** Heartbeats announce whether central matches short jobs. */
+  /** Checks for overload. Heartbeats tell the parties whether central matches short jobs. */
   #lookAtLoad(now: Millis): void {
     const { policy, timings } = this.#config.settings;
     const { short, byClass } = policy.preset;
@@ -388,7 +388,7 @@ export class Central implements Machine<CentralTimer> {
     this.#env.setTimer('relief', 0, now + LOOK_MS);
   }
 
-  /** No message would report its departure, so its needs must not be kept. It is asked to join. */
+  /** Asks an unregistered sender to join. Its needs are not stored, because no message would report its departure. */
   #isUnregistered(from: Address): boolean {
     if (this.#members.has(from)) return false;
     this.#env.send(from, { type: 'notRegistered' });

@@ -24,8 +24,8 @@ export type CentralTimer =
 
 export interface CentralEnvironment extends Environment<CentralTimer> {
   /**
-   * Returns the busy time of the process since its start, in ms, from which central detects overload. Absent in drivers
-   * in which processing takes no time, such as the simulator.
+   * Returns for how many ms the process has been busy since its start. Central uses it to detect overload. Absent in
+   * drivers where processing takes no time, such as the simulator.
    */
   readonly busyMs?: (() => Millis) | undefined;
   /** Sends a problem to a solver, whose answer arrives through `solved`. Absent without a solver. */
@@ -40,7 +40,7 @@ export interface CentralEnvironment extends Environment<CentralTimer> {
   readonly warnings?: (() => readonly string[]) | undefined;
   /** Called for each cluster event that belongs in the log. */
   readonly happened?: ((event: ClusterEvent) => void) | undefined;
-  /** Called when a scheduler's journal lacks its last known incarnation, which means that an older copy was restored. */
+  /** Called when a scheduler's journal lacks its last known incarnation: an older copy of the journal was restored. */
   readonly journalWentBack?: ((scheduler: string) => void) | undefined;
 }
 

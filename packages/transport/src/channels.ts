@@ -2,20 +2,21 @@ import { type Channel, channel } from 'node:diagnostics_channel';
 import type { Millis } from '@goshawk/core';
 
 /**
- * Observation points of a process: channels of `node:diagnostics_channel`, for modules loaded with `node --import`. Without
- * subscribers a channel costs one property read. Times are `performance.now()` of the process. Subscribers must not keep the
+ * Diagnostics channels (`node:diagnostics_channel`) that report messages to modules loaded with `node --import`. Without
+ * subscribers a channel costs one property read. Times are `performance.now()` of this process. Subscribers must not keep
+ * the
  * message after the call; one that throws ends the process, as usual in Node.
  */
 
 /** Event of `goshawk.message.sent`: the mailbox has accepted a message. */
 export interface MessageSent {
-  /** Name of the sending process, and index of its party. */
+  /** Name of the sending process, and index of the sending party in it. */
   readonly from: string;
   readonly fromIndex: number;
-  /** Name of the target process; its incarnation may be `*`. */
+  /** Name of the receiving process. Its incarnation may be `*`, see `party-name.ts`. */
   readonly to: string;
   readonly toIndex: number;
-  /** First element of the body: the message's index in the table. */
+  /** Message type, as its index in core's message table. */
   readonly code: unknown;
 }
 
@@ -26,7 +27,7 @@ export interface MessageHandled {
   readonly to: string;
   readonly toIndex: number;
   readonly code: unknown;
-  /** Time when its handler was called; the difference to now is the handler's run time. */
+  /** When the handler was called. Subscribers run right after it, so the difference from now is its run time. */
   readonly startedAt: Millis;
 }
 

@@ -1,6 +1,6 @@
 import { nanoid } from 'nanoid';
 
-/** 132 random bits in 22 of `A-Z a-z 0-9 _ -`. */
+/** Returns 22 random characters of `A-Z a-z 0-9 _ -`, which are 132 bits. */
 export function randomName(): string {
   return nanoid(22);
 }

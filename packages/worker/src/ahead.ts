@@ -2,7 +2,7 @@ import { type Address, type MessageOf, NO_RESOURCES } from '@goshawk/core';
 import type { Entry, TaskRef } from './entry.js';
 import type { Slots } from './slots.js';
 
-/** A task that arrived for a slot that is about to be free. */
+/** A task that arrived early, for a slot that is about to be free. */
 export interface KeptTask {
   readonly owner: Address;
   readonly message: MessageOf<'run'>;
@@ -11,7 +11,7 @@ export interface KeptTask {
 
 /** Slots of a worker that will soon be free, and the tasks that arrived early for them: at most one per slot. */
 export class Ahead {
-  /** Slots with a predicted end; the value tells whether central knows that the slot is free. */
+  /** Slots whose task is about to end; the value tells whether central counts the slot as free. */
   readonly #announced = new Map<number, boolean>();
   #kept: readonly KeptTask[] = [];
 
@@ -27,12 +27,12 @@ export class Ahead {
     this.#announced.set(slot, true);
   }
 
-  /** Whether the slot counts as free although its task still runs. */
+  /** Returns whether the slot counts as free although its task still runs. */
   isAnnounced(slot: number): boolean {
     return this.#announced.get(slot) === true;
   }
 
-  /** The task in the slot has ended, or will not end soon. */
+  /** Stops counting the slot as free: its task has ended, or will not end soon. */
   forget(slot: number): void {
     this.#announced.delete(slot);
   }
@@ -43,7 +43,7 @@ export class Ahead {
     return count;
   }
 
-  /** CPUs that slots which count as free will leave to tasks that request nothing. */
+  /** Returns the CPUs that announced slots will free. */
   cpusIn(slots: Slots): number {
     let count = 0;
     for (const [slot, isAnnounced] of this.#announced)
@@ -83,7 +83,7 @@ export class Ahead {
   }
 }
 
-/** Whether this is the kept task. */
+/** Returns whether this is the kept task. */
 export function isTask(
   { owner, message }: KeptTask,
   from: Address,

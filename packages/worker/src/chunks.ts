@@ -8,12 +8,12 @@ interface HeldEnd {
 }
 
 /**
- * Tiny tasks received in answer to one question of a slot: the first runs in the slot, and each of the others waits
- * for the end of the one before. Keyed by question.
+ * Tiny tasks that an owner sent in answer to one question of a slot. The first runs in the slot, and each of the others
+ * starts when the one before ends. Keyed by question.
  */
 export class Chunks {
   readonly #waiting = new Map<number, KeptTask[]>();
-  /** Ends of tasks that another task of the chunk follows; they are reported together. */
+  /** Ends of tasks that are followed by another task of their chunk. They are reported together. */
   #ends: HeldEnd[] = [];
 
   add(ask: number, task: KeptTask): void {
@@ -22,7 +22,7 @@ export class Chunks {
     else waiting.push(task);
   }
 
-  /** The next waiting task; undefined: none. */
+  /** Returns the next waiting task, if any. */
   first(ask: number): KeptTask | undefined {
     return this.#waiting.get(ask)?.[0];
   }
@@ -59,7 +59,7 @@ export class Chunks {
     return false;
   }
 
-  /** @returns whether it is the first unreported end */
+  /** Keeps an end to report later. Returns whether it is the only one. */
   hold(end: HeldEnd): boolean {
     return this.#ends.push(end) === 1;
   }
@@ -71,7 +71,7 @@ export class Chunks {
     return ends;
   }
 
-  /** The next task of each chunk, with the question. */
+  /** Yields the next task of each chunk, with the question. */
   *firsts(): Iterable<[number, KeptTask]> {
     for (const [ask, [first]] of this.#waiting) yield [ask, first!];
   }

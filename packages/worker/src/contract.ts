@@ -22,7 +22,7 @@ export type WorkerTimer =
   | 'output'
   /** The task in slot `key` is about to end, or should have ended. */
   | 'ahead'
-  /** Check whether a task of the chunk that answered question `key` is not tiny. */
+  /** Check whether the running task of the chunk for question `key` is not tiny after all. */
   | 'chunk'
   /** Report ends of tasks that other tasks of their chunks follow. */
   | 'ends'
@@ -41,7 +41,7 @@ export interface TaskOrder {
   readonly task: TaskIndex;
   readonly attempt: AttemptNumber;
   /**
-   * How often the task has started, this time included; the task sees it as its attempt number. Absent: `attempt`.
+   * Number of starts of the task, including this one. The task sees it as its attempt number. Default: `attempt`.
    */
   readonly execution?: AttemptNumber | undefined;
   /** Return values of earlier stages; undefined: none. */
@@ -52,7 +52,7 @@ export interface TaskOrder {
   readonly long: boolean;
   /** The worker kills the task after this time, counted from `taskStarted`. */
   readonly timeoutMs: number | undefined;
-  /** Undefined outside of a gang. */
+  /** Place of the task in its gang; undefined if it has none. */
   readonly gang?: GangPlace | undefined;
 }
 
@@ -76,15 +76,15 @@ export interface WorkerEnvironment extends Environment<WorkerTimer> {
   execute(slot: number, order: TaskOrder, gpus?: readonly number[], demand?: Resources): void;
   /** Ends the task in a slot; `taskEnded` follows. */
   kill(slot: number, reason: KillReason): void;
-  /** Finds a free port and calls `portFound`. Without this method port 0 is sent. */
+  /** Finds a free port and calls `portFound`. If absent, the worker sends port 0. */
   findPort?(slot: number): void;
-  /** CPU and memory that running tasks use at present; undefined, or without this method: unknown. */
+  /** Returns the CPU and memory that running tasks use at present; undefined if unknown. */
   used?(): Used | undefined;
-  /** The worker accepts nothing for a while. @param reason one line for users */
+  /** Called when a quarantine begins. @param reason one line for users */
   quarantined?(reason: string, forMs: number): void;
-  /** Another worker has the name; this one keeps trying to register. */
+  /** Called when another worker has this one's name. This worker keeps trying to register. */
   nameTaken?(holder: string): void;
-  /** The worker is draining and has no tasks and unconfirmed reports left. */
+  /** Called when the draining worker has no tasks and no unconfirmed reports left. */
   drained(): void;
 }
 
@@ -102,7 +102,7 @@ export interface WorkerConfig {
   readonly attributes?: readonly { readonly name: string; readonly value: string }[] | undefined;
   /** The central to register with. */
   readonly central: Address;
-  /** Interval between registration attempts until the cluster's timings are known. ms; 0: no retry */
+  /** Interval in ms between registration attempts until the cluster's timings are known; 0: no retry. */
   readonly registerRetryMs: number;
   /** `HOST:PORT` of the HTTP server of its process. */
   readonly http?: string | undefined;
@@ -125,9 +125,9 @@ export interface WorkerStanding {
 export interface WorkerCounters {
   tasksStarted: number;
   tasksEnded: number;
-  /** Victims that this worker asked as a thief. */
+  /** Number of steal requests sent. */
   stealAttempts: number;
-  /** Victims that gave something. */
+  /** Number of steal requests that returned probes. */
   stealSuccesses: number;
   /** Probes stolen from others. */
   probesMoved: number;

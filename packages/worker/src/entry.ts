@@ -21,9 +21,9 @@ export interface Entry {
   readonly demand: Resources;
   /** The task, if central placed it; a probe is bound to a task when it is served. */
   readonly placed: TaskAttempt | undefined;
-  /** The owner's estimate of the task's run time; 0 for probes. ms */
+  /** The owner's estimate of the task's run time in ms; 0 for probes. */
   readonly estimateMs: number;
-  /** Sort key within its lane, lowest first; 0: unknown, served in order of arrival. ms */
+  /** Size in ms by which its lane is sorted, smallest first; 0 if unknown: served in order of arrival. */
   readonly sizeMs: number;
   /** Arrival time if a size is known; otherwise 0. */
   readonly since: Millis;
@@ -34,15 +34,15 @@ export interface Entry {
 /** An attempt of a task, as in messages to the owner of its job. */
 export type TaskRef = { readonly job: JobNumber } & TaskAttempt;
 
-/** The facts about a task in messages that carry one. */
+/** The properties of a task in each message that contains one. */
 type TaskFacts = Pick<Entry, 'job' | 'stage' | 'long' | 'demand'>;
 
-/** A task that its owner gives directly to a slot, without queueing. */
+/** Creates the entry of a task that its owner gives directly to a slot, without queueing. */
 export function entryOfGiven(owner: Address, task: TaskFacts): Entry {
   return entryOfTask(owner, task, undefined, 0);
 }
 
-/** A task that central placed here. */
+/** Creates the entry of a task that central placed here. */
 export function entryOfPlaced(message: MessageOf<'assign'>): Entry {
   const { owner, task, attempt, estimateMs } = message;
   return entryOfTask(owner, message, { task, attempt }, estimateMs);
@@ -71,7 +71,7 @@ function entryOfTask(
   };
 }
 
-/** Whether the entry is this attempt of a placed task. */
+/** Returns whether the entry is this attempt of a placed task. */
 export function isPlaced(entry: Entry, owner: Address, { job, task, attempt }: TaskRef): boolean {
   const { placed } = entry;
   return placed?.task === task && placed.attempt === attempt && entry.job === job && entry.owner === owner;
@@ -80,7 +80,7 @@ export function isPlaced(entry: Entry, owner: Address, { job, task, attempt }: T
 /** Creates the entry of a probe. */
 export function entryOfProbe(owner: Address, probe: Omit<Probe, 'owner'>, now: Millis): Entry {
   const { job, stage, long, lane, demand, sizeMs, requires } = probe;
-  // 0 when it is not needed: a small integer needs no heap memory, a fraction does.
+  // V8 allocates heap memory for a fraction but not for a small integer, so unneeded times are 0.
   const since = sizeMs === 0 ? 0 : now;
   return { owner, job, stage, long, lane, demand, placed: undefined, estimateMs: 0, sizeMs, since, requires };
 }

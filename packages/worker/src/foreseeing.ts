@@ -11,7 +11,7 @@ import type { WorkerState } from './state.js';
 const LEAD_MS = 5;
 /** Maximum lead, as a fraction of the task's expected run time. */
 const LEAD_SHARE = 0.1;
-/** Number of leads after which a task that was expected to end no longer counts as ending. */
+/** Number of leads after the predicted end after which the prediction is dropped. */
 const PATIENCE_LEADS = 2;
 
 /** Predicts the end of the task that starts in the slot, if its owner gave an estimate because tasks wait at central. */
@@ -19,13 +19,13 @@ export function foresee(w: WorkerState, slot: number, expectedMs: Millis, now: M
   // 0: the policy decides each task when its slot is free.
   if (w.seriesMs === 0) return;
   const since = w.memory.slots.since[w.slots.rowOf(slot)]!;
-  // The end of a tiny task already requests the next one.
+  // The end of a tiny task requests the next one anyway.
   if (now - since + 2 * expectedMs < w.seriesMs) return;
   w.ahead.foresee(slot);
   w.env.setTimer('ahead', slot, now + expectedMs - leadMs(expectedMs));
 }
 
-/** The slot will be free in a moment, or should have been by now. */
+/** Handles the timer of a predicted end: announces the slot, or drops the prediction if the end is overdue. */
 export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
   const { ahead } = w;
   if (!ahead.foresees(slot)) return;
@@ -47,7 +47,7 @@ export function endIsNear(w: WorkerParts, slot: number, now: Millis): void {
   w.finder?.tell();
 }
 
-/** @returns whether central already knows that the slot is free */
+/** Removes the prediction for a slot. Returns whether central already counts the slot as free. */
 export function takeForeseenEnd(w: WorkerState, slot: number): boolean {
   const ahead = w.knownAhead;
   if (ahead?.foresees(slot) !== true) return false;
@@ -57,14 +57,14 @@ export function takeForeseenEnd(w: WorkerState, slot: number): boolean {
   return wasAnnounced;
 }
 
-/** @returns whether any task was returned */
+/** Returns matching early tasks to their owners. @returns whether there were any */
 export function giveBackKept(w: WorkerState, matches: (task: KeptTask) => boolean = () => true): boolean {
   const taken = [...(w.knownAhead?.take(matches) ?? []), ...(w.knownChunks?.take(matches) ?? [])];
   for (const { owner, message } of taken) giveBackTask(w, owner, message, message.stage);
   return taken.length > 0;
 }
 
-/** @returns whether the task was kept here */
+/** Returns an early task to its owner. @returns whether it was here */
 export function giveBackKeptTask(w: WorkerState, owner: Address, task: TaskRef): boolean {
   return giveBackKept(w, (kept) => isTask(kept, owner, task));
 }

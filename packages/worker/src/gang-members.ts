@@ -6,7 +6,7 @@ import type { WorkerState } from './state.js';
 // A gang member takes its slot, reports that it is ready, and starts when its owner says that all members are. Until
 // then it does not run, so it can be returned like any unstarted task.
 
-/** The member has its slot. */
+/** Keeps a gang member in its slot until its gang can start. */
 export function holdMember(w: WorkerState, slot: number, message: MessageOf<'run'>, now: Millis): void {
   const needsPort = message.gang!.rank === 0 && w.env.findPort !== undefined;
   const member: HeldMember = { message, port: needsPort ? undefined : 0, notifiedAt: now };
@@ -16,7 +16,7 @@ export function holdMember(w: WorkerState, slot: number, message: MessageOf<'run
   w.armSweep(now);
 }
 
-/** @param port 0: no free port was found, and the task will fail to use it */
+/** Reports that a member is ready. @param port 0 if no free port was found, so that the task will fail */
 export function portFound(w: WorkerState, slot: number, port: number, now: Millis): void {
   const member = w.memory.members.get(w.slots.rowOf(slot));
   if (member === undefined || member.port !== undefined) return;
@@ -24,7 +24,7 @@ export function portFound(w: WorkerState, slot: number, port: number, now: Milli
   sayReady(w, slot, member, now);
 }
 
-/** @returns the member that waited in the slot and now starts; undefined: none */
+/** Removes and returns the member that waits in the slot; undefined if there is none. */
 export function takeMember(w: WorkerState, slot: number): MessageOf<'run'> | undefined {
   const { members } = w.memory;
   if (members.size === 0) return undefined;
@@ -34,7 +34,7 @@ export function takeMember(w: WorkerState, slot: number): MessageOf<'run'> | und
   return member?.message;
 }
 
-/** Frees the slot of a waiting member. @returns whether there was one */
+/** Returns a waiting member to its owner and frees its slot. @returns whether there was one */
 export function giveBackMember(w: WorkerState, slot: number): boolean {
   const message = takeMember(w, slot);
   if (message === undefined) return false;
@@ -44,7 +44,7 @@ export function giveBackMember(w: WorkerState, slot: number): boolean {
   return true;
 }
 
-/** @returns whether any member was returned */
+/** Returns the waiting members of matching owners. @returns whether there were any */
 export function giveBackMembers(w: WorkerState, isMeant: (owner: Address) => boolean = () => true): boolean {
   const slots = heldSlots(w).filter((slot) => isMeant(w.slots.taskAt(slot).owner));
   for (const slot of slots) giveBackMember(w, slot);

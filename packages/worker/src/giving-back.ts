@@ -26,7 +26,7 @@ export function giveBack(w: WorkerState, entries: readonly Entry[]): void {
   }
 }
 
-/** Returns a task that its owner considers to be here, bound or placed. */
+/** Returns a bound or placed task to its owner. */
 export function giveBackTask(
   w: WorkerState,
   owner: Address,
@@ -37,7 +37,7 @@ export function giveBackTask(
   w.env.send(owner, { type: 'declined', job, stage, probes: 0, placed: { task, attempt } });
 }
 
-/** Tells central that a placed task will not run here; the owner knows already. */
+/** Tells central that a placed task will not run here. Its owner knows already. */
 export function placementOver(w: WorkerState, { owner, job, placed }: Entry): void {
   if (placed !== undefined) tellCentral(w, 'placementEnded', owner, { job, ...placed });
 }

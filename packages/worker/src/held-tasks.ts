@@ -3,8 +3,7 @@ import type { TaskRef } from './entry.js';
 import type { WorkerState } from './state.js';
 
 /**
- * Lists the tasks that a central assigned to this worker, for a central that may not know them; running tasks come
- * first.
+ * Returns the tasks that a central assigned to this worker, running ones first, for a central that may not know them.
  */
 export function heldRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
   // A fast path: thousands of workers without tasks may register at once.
@@ -32,7 +31,7 @@ export function heldRuns(w: WorkerState, now: Millis): readonly HeldRun[] {
 
 const NOTHING_HELD: readonly HeldRun[] = [];
 
-/** Whether the task runs here, is about to, or has ended without its owner's confirmation. */
+/** Returns whether the task runs here, is about to, or has ended and its owner has not confirmed the report. */
 export function hasHad(w: WorkerState, owner: Address, task: TaskRef): boolean {
   if (w.slots.indexOfTask(owner, task) >= 0 || w.reports.has(owner, task)) return true;
   return w.knownAhead?.has(owner, task) === true || w.knownChunks?.holds(owner, task) === true;
@@ -61,8 +60,8 @@ export function handOver(w: WorkerState, owner: Address, audit: number, now: Mil
 }
 
 /**
- * The owner has this address from now on: its running tasks and unconfirmed reports are addressed to it. Central knows
- * former addresses too, so it need not hear of the change.
+ * Moves running tasks and unconfirmed reports to the new address of their owner. Central is not told, because it knows
+ * former addresses, too.
  */
 export function rehome(
   w: WorkerState,
@@ -78,7 +77,7 @@ export function rehome(
   }
 }
 
-/** Kills the running tasks of a lost owner, because no party would take their results. */
+/** Kills the running tasks of a lost owner, because nobody would receive their results. */
 export function orphanTasksOf(w: WorkerState, owner: Address): void {
   const { slots } = w.memory;
   for (const slot of w.slots.running()) {

@@ -36,7 +36,7 @@ export function welcomed(
   } else if (isFirst) {
     setBeat(w, nextBeat(now + timings.heartbeatMs / 2, timings.heartbeatMs));
   }
-  // Reports since the last message of this central went to the other one.
+  // Reports since the last message of this central went to another one, so it needs the complete state.
   if (!isFirst && !isCutOff && before !== from) register(w, now);
   w.queue.patienceMs = patienceMsOf(policy);
   if (w.stealing !== undefined) w.stealing.settings = settings;
@@ -45,20 +45,20 @@ export function welcomed(
   w.finder?.welcomed(before !== from);
 }
 
-/** The connection to a party broke. */
+/** Handles a broken connection to a party. */
 export function disconnected(w: WorkerParts, from: Address, now: Millis): void {
   if (!w.membership.disconnected(from)) return;
   register(w, now);
   w.finder?.lookAround(now);
 }
 
-/** Central no longer knows this worker, or is gone. */
+/** Leaves the cluster and registers again, because central no longer knows this worker or is gone. */
 export function registerAnew(w: WorkerParts, now: Millis): void {
   w.membership.forget();
   register(w, now, true);
 }
 
-/** Renews the lease, or registers while there is none. */
+/** Sends a heartbeat, or registers if the worker is in no cluster. */
 export function beat(w: WorkerParts, now: Millis): void {
   noticeGap(w, now);
   // Without central there are no matches, so schedulers must learn which workers are idle.
@@ -73,7 +73,7 @@ export function beat(w: WorkerParts, now: Millis): void {
   beatAgain(w, now);
 }
 
-/** Central has acknowledged the heartbeat. */
+/** Handles central's acknowledgment of a heartbeat. */
 export function acknowledged(
   w: WorkerParts,
   from: Address,
@@ -119,7 +119,7 @@ function dropWaiting(w: WorkerParts, owner: Address, now: Millis): void {
   dropQuestions(w, owner);
 }
 
-/** A restarted owner asks for the tasks of its earlier incarnations. */
+/** Handles a restarted owner's request for the tasks of its earlier incarnations. */
 export function resumed(
   w: WorkerParts,
   owner: Address,

@@ -16,8 +16,8 @@ export function stop(w: WorkerParts, now: Millis): void {
 }
 
 /**
- * Central asks this worker to drain, with an optional deadline for running tasks, or to accept tasks again. A worker that
- * stops continues to drain.
+ * Handles central's request to drain, with an optional deadline for running tasks, or to accept tasks again. A worker
+ * that is stopping ignores the latter.
  */
 export function drainAsAsked(w: WorkerParts, { on, deadlineMs }: MessageOf<'drain'>, now: Millis): void {
   if (!on) {
@@ -32,14 +32,14 @@ export function drainAsAsked(w: WorkerParts, { on, deadlineMs }: MessageOf<'drai
 
 function setDraining(w: WorkerParts, on: boolean, now: Millis): void {
   if (on === w.isDraining) {
-    // The sender's view is outdated.
+    // Central sent this without knowing that the worker is stopping, so tell it.
     register(w, now);
     return sayIfDrained(w);
   }
   w.isDraining = on;
   w.hasReportedDrained = false;
   if (on) giveBackAll(w);
-  // The registration tells central everything about this worker, including this.
+  // A registration contains the complete state, including whether the worker drains.
   register(w, now);
   sayIfDrained(w);
   if (!on) lookForWork(w, now);
@@ -71,7 +71,7 @@ export function noticeGap(w: WorkerParts, now: Millis): void {
   if (gapMs > 0 && w.health.stoodStill(gapMs, w.timings.heartbeatMs, now)) giveBackAll(w);
 }
 
-/** The quarantine has ended; central no longer knows which slots are free. */
+/** Accepts tasks again after a quarantine, and reports the free slots, which central does not know. */
 export function takeAgain(w: WorkerParts, now: Millis): void {
   w.finder?.welcomed(false);
   lookForWork(w, now);

@@ -7,10 +7,10 @@ import {
   SILENT_HEARTBEATS,
 } from '@goshawk/core';
 
-/** Offset within a heartbeat interval, because other timers fire at multiples of theirs. */
+/** Offset of heartbeats within the interval: other timers fire at multiples of their intervals, and must not coincide. */
 const BEAT_PHASE = 0.25;
 
-/** The workers of one process share a clock and send heartbeats at the same times, so that they share a frame. */
+/** Returns when to send the next heartbeat: at the same time for all workers of a process, to share a frame. */
 export function nextBeat(now: Millis, everyMs: Millis): Millis {
   return (Math.floor(now / everyMs - BEAT_PHASE) + 1 + BEAT_PHASE) * everyMs;
 }
@@ -20,7 +20,7 @@ export function nextBeat(now: Millis, everyMs: Millis): Millis {
  * tasks. All of it is soft state that can be requested again.
  */
 export class Membership {
-  /** The central that welcomed this worker; NOBODY: not in a cluster. */
+  /** The central that welcomed this worker; NOBODY if it is in no cluster. */
   central: Address = NOBODY;
   settings: ClusterSettings | undefined;
   #version = 0;
@@ -67,8 +67,8 @@ export class Membership {
   }
 
   /**
-   * The connection to a party broke. Earlier messages of central may still arrive, so only a welcome, which central
-   * sends after reconnecting, ends this state.
+   * Records a broken connection to central. Only a welcome, which central sends after reconnecting, ends this state,
+   * because earlier messages may still arrive.
    *
    * @returns whether the party is central and this was not known yet
    */
@@ -78,7 +78,7 @@ export class Membership {
     return true;
   }
 
-  /** Central is disconnected, has not answered several heartbeats, or is gone; work must be found without it. */
+  /** Returns whether central is disconnected, gone, or has not answered several heartbeats. Work is then found without it. */
   isQuiet(now: Millis): boolean {
     const heartbeatMs = this.settings?.timings.heartbeatMs ?? 0;
     if (heartbeatMs === 0) return false;
@@ -87,13 +87,13 @@ export class Membership {
     );
   }
 
-  /** Central has been silent for a lease, or is gone. */
+  /** Returns whether central is gone or has been silent for a lease. */
   isSilent(now: Millis): boolean {
     const leaseMs = this.settings?.timings.leaseMs ?? 0;
     return leaseMs > 0 && now - this.#lastSeenAt > leaseMs;
   }
 
-  /** Returns once how long the process was suspended, if longer than half its lease; otherwise 0. */
+  /** Returns how long the process was suspended, once, if that exceeds half its lease; otherwise 0. */
   gapMs(now: Millis): Millis {
     const leaseMs = this.settings?.timings.leaseMs ?? 0;
     const lateMs = now - this.beatDueAt;
@@ -108,11 +108,11 @@ export class Membership {
     this.#version = 0;
   }
 
-  /** @returns false if the update is not based on the known version, so a full list must be requested */
+  /** Applies an update. Returns false if it is not based on the known version, so that a full list is needed. */
   apply(message: MessageOf<'peers'>): boolean {
     if (message.version < this.#version) return true;
     if (message.since === 0) {
-      // Shared with the sender, so never modified in place.
+      // In the simulator the sender and other workers share this list, so it must not be modified.
       this.#general = message.joined;
       this.#schedulers = message.owners;
     } else {

@@ -19,7 +19,7 @@ import { SharedProbes } from './shared-probes.js';
 /** A gang member that has a slot and waits for the others. */
 export interface HeldMember {
   readonly message: MessageOf<'run'>;
-  /** undefined while a free port is being searched for. */
+  /** Its port; undefined while a free one is being found. */
   port: number | undefined;
   /** Time of the last ready message to the owner. */
   notifiedAt: Millis;
@@ -46,29 +46,29 @@ export class WorkerMemory {
     longEntries: 'u32',
     /** Express entries served in a row while a normal one waited. */
     expressRun: 'u8',
-    /** Wait after which smaller tasks no longer overtake. */
+    /** Waiting time in ms after which smaller tasks no longer overtake an entry. */
     patienceMs: 'f64',
   });
   /** Capacity of each worker besides slots, and the free part. */
   readonly capacities: Resources[] = [];
   readonly free: Record<string, number>[] = [];
-  /** By worker, if it has GPUs; their holders are rows of `slots`. */
+  /** GPUs by worker, for workers with GPUs. A GPU's holder is a row of `slots`. */
   readonly gpus = new Map<number, Gpus<number>>();
 
   readonly slots = table({
     state: 'u8',
     long: 'u8',
-    /** 1: the owner of the task is gone; the task was killed, and no confirmation is expected. */
+    /** 1 if the owner of the task is gone. The task was killed, and no confirmation is expected. */
     orphaned: 'u8',
     /** The question of an asking slot, and how often it was sent. */
     ask: 'f64',
     tries: 'u32',
-    /** When the slot last asked, or when its task started. ms */
+    /** Time in ms when the slot last asked, or when its task started. */
     changedAt: 'f64',
-    /** When the slot received its task, or the first task of its series. ms */
+    /** Time in ms when the slot received its task, or the first task of its series. */
     since: 'f64',
     owner: 'i32',
-    // Job numbers exceed 32 bits after some restarts of their scheduler.
+    // Each restart of a scheduler skips job numbers, so they may exceed 32 bits.
     job: 'f64',
     task: 'u32',
     attempt: 'u32',
@@ -79,7 +79,7 @@ export class WorkerMemory {
   readonly firstSlots = [0];
   /** The entry that each slot asks for or runs. */
   readonly entries: (Entry | undefined)[] = [];
-  /** Sparse, by slot: time limits, output of tasks, and series of asking slots. */
+  /** Rarely used state by slot: time limits, output of tasks, and series of asking slots. */
   readonly timeouts = new Map<number, Millis>();
   readonly outputs = new Map<number, OutputBuffer>();
   readonly series = new Map<number, Series>();
@@ -94,7 +94,7 @@ export class WorkerMemory {
   /** Statistics of steals by all workers. */
   readonly steals = { attempts: 0, successes: 0, probesMoved: 0 };
 
-  /** Whether the worker's queue is empty, which most steal requests need to check. */
+  /** Returns whether a worker's queue is empty: a fast path, because most victims have nothing to steal. */
   isQueueEmpty(row: number): boolean {
     const first = LANES.length * row;
     return this.waiting.isEmpty(first) && this.waiting.isEmpty(first + 1);

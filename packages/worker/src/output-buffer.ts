@@ -4,7 +4,7 @@ import type { OutputChunk } from '@goshawk/core';
 const CHUNKS_MAX = 32;
 const BYTES_MAX = 32 * 1024;
 
-/** Task output that was not sent to the owner yet. Adjacent output of one stream forms one chunk. */
+/** Task output that was not yet sent to the owner. Consecutive output of one stream forms one chunk. */
 export class OutputBuffer {
   #parts: { stream: 'stdout' | 'stderr'; pieces: Uint8Array[]; length: number }[] = [];
   #length = 0;

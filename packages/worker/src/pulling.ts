@@ -2,29 +2,29 @@ import { type Address, cpusOf, type MessageOf, type Millis, NOBODY, pulls } from
 import { type Entry, entryOfGiven } from './entry.js';
 import type { WorkerState } from './state.js';
 
-/** Upper bound of matches that a central makes without this worker receiving any. */
+/** Upper bound of the number of matches that central makes for this worker and that are all lost. */
 const MATCHES_UNHEARD_MAX = 1_000_000;
 
 /**
- * The worker's half of matching: reports free slots to central, with the matches received so far. Each message
- * carries absolute state, so that the next one makes up for a lost one.
+ * The worker's half of matching: reports free slots to central, together with the matches received so far. Each message
+ * carries absolute state, so the next one replaces a lost one.
  */
 export class Pulling {
   readonly #w: WorkerState;
   /** The latest received matches, as many as may be unconfirmed at central. */
   #heard: readonly number[] = [];
-  /** Number of further matches for which a task that takes less than a CPU may be among the unconfirmed. */
+  /** Number of further matches during which an unconfirmed task may take less than a CPU. */
   #fractionsLeft = 0;
-  /** Matches of this central have higher numbers; undefined before the first central. */
+  /** Number below all matches of this central; undefined before the first central. */
   #floor: number | undefined;
   /** The last match from each owner, by address; messages of one owner arrive in order. */
   readonly #lastOf: (number | undefined)[] = [];
-  /** The last match from any lost owner: its earlier messages may still arrive, and their tasks may have run here. */
+  /** The highest match of all lost owners. Older messages of theirs may still arrive, but must not start a task twice. */
   #lastOfLost = 0;
-  /** Number of free slots in central's view: the last report, less matches received since. */
+  /** Number of free slots in central's view: those in the last report, less the matches received since. */
   #believedFree = 0;
   #believedLong = 0;
-  /** Run time of short tasks that completed since the last message to central. ms */
+  /** Total run time in ms of short tasks that completed since the last message to central. */
   #shortMs = 0;
 
   constructor(w: WorkerState) {
@@ -32,9 +32,9 @@ export class Pulling {
   }
 
   /**
-   * A new central continues numbering from what it hears. This worker reports a number that the previous central
-   * cannot have reached, because matches of that central may still be in flight and must not be confused with new
-   * ones.
+   * Prepares for a new central, which continues numbering after the highest number that it receives. This worker reports
+   * one that the previous central cannot have reached, so that matches of that central that are still in flight are not
+   * mistaken for new ones.
    */
   startAnew(): void {
     if (this.#floor === undefined) {
@@ -58,7 +58,7 @@ export class Pulling {
     else this.takeBack();
   }
 
-  /** Corrects central's view after this worker started work without central. */
+  /** Corrects central's view after this worker took work from another source. */
   takeBack(): void {
     const slots = this.#w.slots;
     if (this.#free < this.#believedFree || slots.longCount < this.#believedLong) this.pull();
@@ -83,14 +83,15 @@ export class Pulling {
     this.#shortMs = 0;
   }
 
-  /** A short task has completed. If submitters give run times, central does not need them. */
+  /** Adds the run time of a completed short task, unless submitters give run times. */
   shortEnded(runMs: Millis): void {
     if (this.#isOn() && this.#w.membership.settings?.policy.estimator !== 'given') this.#shortMs += runMs;
   }
 
   /**
-   * @returns the task as an entry if it can run here now. A repeated match is refused: its task may have run here
-   * already, which only its owner knows.
+   * Accepts a task after a match. Refuses a repeated match: its task may have run here already, which only its owner
+   * knows.
+   * @returns the task as an entry; undefined if it was refused or cannot run here now
    */
   accept(owner: Address, message: MessageOf<'run'>): Entry | undefined {
     const { match, long } = message;
@@ -115,7 +116,7 @@ export class Pulling {
     this.#lastOf[owner] = undefined;
   }
 
-  /** Number of idle slots, and of those that will soon be. */
+  /** Number of slots that are idle or will soon be. */
   get #free(): number {
     return this.#w.slots.openCount + (this.#w.knownAhead?.open ?? 0);
   }

@@ -38,7 +38,7 @@ export function sweepQuestions(w: WorkerState, now: Millis): boolean {
   return hasFreed;
 }
 
-/** The owner is gone. */
+/** Drops the questions to an owner that is gone. */
 export function dropQuestions(w: WorkerState, owner: Address): void {
   for (const slot of w.slots.asking()) if (w.slots.entryAt(slot)!.owner === owner) giveUp(w, slot);
 }
@@ -48,11 +48,11 @@ function askAgain(w: WorkerState, slot: number): void {
   const entry = w.slots.entryAt(slot)!;
   const report = w.memory.series.get(row)?.report;
   if (report === undefined) askFor(w, entry, w.memory.slots.ask[row]!, true);
-  // Unconfirmed reports are repeated separately.
+  // `Reports` repeats unconfirmed reports.
   else if (!w.reports.has(entry.owner, report)) w.env.send(entry.owner, report);
 }
 
-/** Returns the probe or placed task of the slot; a series simply ends. */
+/** Frees a slot whose question was not answered, and returns its probe or placed task to the owner. */
 function giveUp(w: WorkerState, slot: number): void {
   if (!w.memory.series.has(w.slots.rowOf(slot))) giveBack(w, [w.slots.entryAt(slot)!]);
   w.slots.release(slot);

@@ -57,7 +57,7 @@ export class WorkerQueue {
       placedNames.get(this.#row)?.add(nameOf(entry, entry.placed));
   }
 
-  /** The next entry to serve. */
+  /** Returns the next entry to serve. */
   head(): Entry | undefined {
     return this.#lists.first(this.#nextList());
   }
@@ -72,7 +72,7 @@ export class WorkerQueue {
     return entry;
   }
 
-  /** The lane to serve next. */
+  /** Returns the lane to serve next. */
   #nextList(): number {
     if (this.#lists.isEmpty(this.#express)) return this.#normal;
     const isTheirTurn = this.#memory.workers.expressRun[this.#row]! >= EXPRESS_RUN_MAX;
@@ -85,12 +85,12 @@ export class WorkerQueue {
    * the first long entry. Taking only one run keeps the stolen probes within few jobs. Express entries that wait for
    * a long task go first.
    *
-   * @param executingLong whether the running work is long, so that the head of the queue is stuck
+   * @param executingLong whether the worker runs long work, so that even the head of the queue is stuck
    * @param limit maximum number of probes
    * @param attributes of the thief; the run ends before the first probe that it may not run
    */
   takeStealable(executingLong: boolean, limit: number, attributes?: readonly Attribute[]): Entry[] {
-    // Without a long entry, no probe waits behind one.
+    // A probe can wait behind a long task only if there is one.
     if (!executingLong && this.longEntries === 0) return [];
     const isFit = (entry: Entry): boolean => mayRunWith(entry, attributes);
     if (executingLong && !this.#lists.isEmpty(this.#express))
@@ -128,7 +128,7 @@ export class WorkerQueue {
     return this.#removeWhere(() => true);
   }
 
-  /** Whether the placed task is queued, always in the normal lane. */
+  /** Returns whether the placed task is queued. Placed tasks are always in the normal lane. */
   has(owner: Address, task: TaskRef): boolean {
     if (this.length > WALKED_MAX) return this.#placedHere().has(nameOf({ owner, job: task.job }, task));
     for (const entry of this.#lists.items(this.#normal)) if (isPlaced(entry, owner, task)) return true;
@@ -169,7 +169,7 @@ export class WorkerQueue {
     return names;
   }
 
-  /** The entry has left the queue. */
+  /** Updates counters after an entry has left the queue. */
   #left(entry: Entry, list: number): void {
     const { placedNames, workers } = this.#memory;
     if (entry.long && list === this.#normal) workers.longEntries[this.#row]!--;
@@ -178,27 +178,27 @@ export class WorkerQueue {
     else if (entry.placed !== undefined) placedNames.get(this.#row)?.delete(nameOf(entry, entry.placed));
   }
 
-  /** Whether the other entry goes ahead: it is not larger, has waited long enough, or has no size. */
+  /** Returns whether the other entry goes first: it is not larger, has waited long enough, or has no size. */
   #goesAhead(other: Entry, { sizeMs, since }: Entry): boolean {
     return other.sizeMs <= sizeMs || since - other.since >= this.#memory.workers.patienceMs[this.#row]!;
   }
 }
 
-/** A longer queue keeps a set of its placed tasks; scanning it for each arrival would take quadratic time. */
+/** Length from which a queue keeps a set of its placed tasks, because scanning it for each arrival is quadratic. */
 const WALKED_MAX = 256;
 
 function nameOf({ owner, job }: Pick<Entry, 'owner' | 'job'>, { task, attempt }: TaskAttempt): string {
   return `${owner} ${job} ${task} ${attempt}`;
 }
 
-/** Express entries served in a row while a normal one waits, so that pilots cannot starve it. */
+/** Maximum number of express entries served in a row while a normal one waits, so that it cannot starve. */
 const EXPRESS_RUN_MAX = 8;
 
 function isStealable(entry: Entry): boolean {
   return !entry.long && entry.placed === undefined;
 }
 
-/** Whether a thief with these attributes may run it. */
+/** Returns whether a thief with these attributes may run the entry. */
 function mayRunWith({ requires }: Entry, attributes: readonly Attribute[] | undefined): boolean {
   return (
     requires === undefined ||

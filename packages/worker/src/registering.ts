@@ -7,10 +7,10 @@ import type { WorkerState } from './state.js';
 /**
  * Registers this worker with its complete state.
  *
- * @param isRepeated without a reply so far; the state changes with time
+ * @param isRepeated whether an earlier registration got no reply; each attempt contains the current state
  */
 export function register(w: WorkerState, now: Millis, isRepeated = false): void {
-  // Tasks that arrived early belong to the previous central.
+  // Early tasks were matched by the previous central, so the new one does not count them.
   giveBackKept(w);
   const runs = heldRuns(w, now);
   if (!isRepeated || runs.length > 0 || !w.env.holdsBack?.(w.central)) {

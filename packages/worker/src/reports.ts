@@ -10,16 +10,16 @@ interface Unconfirmed {
 }
 
 /**
- * Reports are dropped if their owner has not confirmed them for this long: it is gone, and a restarted central never
- * knew it. Longer than central waits for a disconnected scheduler. ms
+ * Time in ms after which an unconfirmed report is dropped: its owner is gone, and a restarted central never knew it. It
+ * is longer than central waits for a disconnected scheduler.
  */
 const KEPT_MS = 15 * 60_000;
 
-/** Ends of tasks that their owners have not confirmed. Each is repeated until confirmed. */
+/** Reports of ended tasks. Each is repeated until its owner confirms it. */
 export class Reports {
   /** Created on demand: usually there are none. */
   #unconfirmed: Map<number, Unconfirmed> = NONE;
-  /** Number of reports by key: every arriving task is looked up, and a slow disk at the owner leaves thousands. */
+  /** Number of reports by key, because each arriving task is looked up, and a slow owner leaves thousands of reports. */
   #counts: Map<number, number> = NO_COUNTS;
 
   get size(): number {
@@ -68,7 +68,7 @@ export class Reports {
     }
   }
 
-  /** Calls back for each report to this owner. */
+  /** Calls `visit` for each report to this owner. */
   forEachTo(owner: Address, visit: (message: MessageOf<'ended'>) => void): void {
     for (const { owner: of, message } of this.#unconfirmed.values()) if (of === owner) visit(message);
   }
@@ -78,8 +78,7 @@ export class Reports {
   }
 
   /**
-   * Calls back for each report last sent `retryMs` ago or longer, and marks it as sent now. Drops reports that have
-   * expired.
+   * Sends each report again that was last sent at least `retryMs` ago. Drops reports that have expired.
    */
   resend(retryMs: number, now: Millis, send: (to: Address, message: MessageOf<'ended'>) => void): void {
     for (const report of this.#unconfirmed.values()) {

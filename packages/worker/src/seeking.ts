@@ -11,18 +11,18 @@ interface Question {
 }
 
 /**
- * The worker's half of seeking: with a free slot and an empty queue, it asks up to `seekCap` distinct random
- * schedulers in turn for a short task, until one has a task. The slot is not reserved meanwhile: if a probe takes it,
- * a task that arrives is returned.
+ * The worker's half of seeking: a worker with a free slot and an empty queue requests a short task from random
+ * schedulers, one after another, up to `seekCap` of them. The slot is not reserved: if a probe takes it, a task that
+ * arrives later is returned to its owner.
  */
 export class Seeking {
   readonly #w: WorkerState;
   /** Unanswered questions: the current one, and those to schedulers that did not answer in time. */
   #open: readonly Question[] = NO_QUESTIONS;
-  /** The question for whose answer the round waits. */
+  /** The question that the round waits for. */
   #current: Question | undefined;
   #tried: readonly Address[] = NOBODY_TRIED;
-  /** Whether the last round was unsuccessful, and there has been no work since. */
+  /** Whether the last round found no task, and no work has arrived since. */
   #isInVain = false;
 
   constructor(w: WorkerState) {
@@ -38,7 +38,7 @@ export class Seeking {
     return this.#open.length > 0;
   }
 
-  /** Whether to ask for short tasks: always under this policy, or because central is silent or sheds them. */
+  /** Returns whether to ask for short tasks: the policy always does, or central is silent or sheds them. */
   isOn(now: Millis): boolean {
     const { membership } = this.#w;
     const policy = membership.settings?.policy;
@@ -55,7 +55,7 @@ export class Seeking {
     return this.#askNext(now);
   }
 
-  /** The same, unless the last round was unsuccessful: schedulers know that this worker is idle. */
+  /** Starts a round unless the last one failed: the schedulers remember that this worker is idle. */
   beginOnce(now: Millis): boolean {
     return this.#isInVain ? this.inRound : this.begin(now);
   }
@@ -64,7 +64,7 @@ export class Seeking {
     this.#isInVain = false;
   }
 
-  /** A scheduler has no task. @returns whether the round goes on */
+  /** Handles a scheduler's answer that it has no task. @returns whether the round goes on */
   refused(from: Address, ask: number, now: Millis): boolean {
     const question = this.#close(from, ask);
     if (question === undefined || question !== this.#current) return this.inRound;
@@ -81,8 +81,8 @@ export class Seeking {
   }
 
   /**
-   * Repeats questions unanswered for `silenceMs`, since a task may be lost in flight; the round continues with the
-   * next scheduler meanwhile.
+   * Repeats questions that were not answered for `silenceMs`, because a task may be lost in flight. The round continues
+   * with the next scheduler.
    *
    * @returns whether this ended the round
    */
@@ -163,7 +163,7 @@ export class Seeking {
     return closed;
   }
 
-  /** A random scheduler that was not asked in this round. */
+  /** Returns a random scheduler that was not yet asked in this round. */
   #draw(schedulers: readonly Address[]): Address | undefined {
     const left = this.#tried.length === 0 ? schedulers : schedulers.filter((it) => !this.#tried.includes(it));
     return left.length === 0 ? undefined : left[drawIndex(this.#w.env, left.length)];

@@ -1,19 +1,19 @@
 import { findsWork, type MessageOf, type Millis, type PolicySettings } from '@goshawk/core';
 
-/** Tiny tasks of one owner that run in a slot one after another: the end of each requests the next. */
+/** A series: tiny tasks of one owner that run in a slot one after another. The end of each requests the next. */
 export interface Series {
   /** When the slot received its first task. */
   readonly since: Millis;
-  /** Central's match that gave the slot to the first task; 0: another way. */
+  /** Central's match that gave the slot to the first task; 0 if it came from another source. */
   readonly match: number;
   /** The report of the last end. */
   readonly report: MessageOf<'ended'>;
 }
 
 /**
- * Maximum duration of a series, including the next task if it takes as long as the last. Other tasks then wait no
- * longer than for a single task, and finding a tiny task elsewhere would take about as long as running it. 0 if the
- * policy places tasks or decides each task at central.
+ * Returns the maximum duration of a series, including the next task if it takes as long as the last. Within this time
+ * other tasks wait no longer than for a single task, and finding work elsewhere would take about as long as running a
+ * tiny task. Returns 0 if the policy places tasks or decides each task at central.
  */
 export function seriesMsOf(policy: PolicySettings): Millis {
   return findsWork(policy.preset) && policy.preset.byClass ? policy.seriesMs : 0;

@@ -12,9 +12,9 @@ import type { Series } from './series.js';
 
 // Serves entries: from a queued entry to a running task, and to its end.
 
-/** How long the end of a task waits for the rest of its chunk, as a fraction of the maximum duration of a series. */
+/** Maximum delay of an end report within a chunk, as a fraction of the maximum duration of a series. */
 const END_SHARE = 1 / 50;
-/** A task that takes a larger fraction of it is not tiny. */
+/** Maximum run time of a tiny task, as a fraction of the maximum duration of a series. */
 const CHUNK_SHARE = 1 / 10;
 
 // ---- queueing and asking
@@ -25,14 +25,14 @@ export function enqueue(w: WorkerParts, entry: Entry, now: Millis): void {
   serve(w, now);
 }
 
-/** Central has placed a task here. */
+/** Queues a task that central placed here. */
 export function assigned(w: WorkerParts, message: MessageOf<'assign'>, now: Millis): void {
   const { owner } = message;
   if (!w.slots.serves(owner, message) && !w.queue.has(owner, message))
     enqueue(w, entryOfPlaced(message), now);
 }
 
-/** If the head does not fit, everything behind it waits, so that tasks with large demands do not starve. */
+/** Serves the queue. If its head does not fit, all others wait, so that tasks with large demands do not starve. */
 export function serve(w: WorkerParts, now: Millis): void {
   const { idle } = w.memory.workers;
   if (idle[w.row] === 0) return;
@@ -63,9 +63,9 @@ function startKept(w: WorkerParts, now: Millis): void {
 }
 
 /**
- * Slots may have become free: serves queued entries, or looks for work elsewhere.
+ * Serves queued entries after slots have become free, or looks for work elsewhere.
  *
- * @param isAnnounced central knows of the free slots already
+ * @param isAnnounced whether central already counts the slots as free
  */
 export function serveOrFind(w: WorkerParts, now: Millis, isAnnounced = false): void {
   const hasKept = !isAnnounced && w.knownAhead !== undefined && w.knownAhead.kept.length > 0;
@@ -79,7 +79,7 @@ export function serveOrFind(w: WorkerParts, now: Millis, isAnnounced = false): v
 
 // ---- answers of owners
 
-/** An owner sends a task: in reply to an `ask` or a `seek`, or after a match. */
+/** Handles a task that its owner sent in reply to an `ask` or a `seek`, or after a match. */
 export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, now: Millis): void {
   noticeGap(w, now);
   const { slots } = w;
@@ -92,7 +92,7 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
     slots.release(slot);
     return sayIfDrained(w);
   }
-  // A duplicate runs here already or has ended here. A late one answers an abandoned question, and must not wait.
+  // Ignores a duplicate of a task that runs or has ended here.
   if (hasHad(w, from, message)) return;
   if (message.ask > 0 && w.takesWork && slots.indexOfAnswered(from, message.ask) >= 0)
     return keepBehind(w, from, message, now);
@@ -103,14 +103,14 @@ export function given(w: WorkerParts, from: Address, message: MessageOf<'run'>, 
   w.finder?.settled(message, now);
 }
 
-/** Another answer to the same question: the task waits behind the first one. */
+/** Keeps a further task of a chunk, which waits for those before it. */
 function keepBehind(w: WorkerParts, owner: Address, message: MessageOf<'run'>, now: Millis): void {
   const { ask } = message;
   if (w.chunks.first(ask) === undefined) w.env.setTimer('chunk', ask, now + CHUNK_SHARE * w.seriesMs);
   w.chunks.add(ask, { owner, message, entry: entryOfGiven(owner, message) });
 }
 
-/** Returns the tasks behind one that turned out not to be tiny. */
+/** Returns the waiting tasks of a chunk if the running one turned out not to be tiny. */
 export function chunkIsDue(w: WorkerParts, ask: number, now: Millis): void {
   const first = w.knownChunks?.first(ask);
   if (first === undefined) return;
@@ -127,7 +127,7 @@ function giveBackChunk(w: WorkerParts, ask: number): void {
     giveBackTask(w, owner, message, message.stage);
 }
 
-/** The owner has no task for this probe, so the slot serves the next entry. */
+/** Handles an owner's answer that it has no task for a probe: the slot serves the next entry. */
 export function refused(w: WorkerParts, from: Address, ask: number, now: Millis): void {
   const { slots } = w;
   const slot = slots.indexOfAsk(ask);
@@ -156,7 +156,7 @@ function run(
   if (apartMs !== undefined && w.health.runsApart(slot, jobId, task, apartMs, now)) giveBackAll(w);
 }
 
-/** All members of its gang have their slots, so the task starts. */
+/** Starts a gang member, because all members of its gang have slots. */
 export function startMember(w: WorkerParts, from: Address, message: MessageOf<'startGang'>): void {
   const slot = w.slots.indexOfTask(from, message);
   const member = slot < 0 ? undefined : takeMember(w, slot);
@@ -168,7 +168,7 @@ export function startMember(w: WorkerParts, from: Address, message: MessageOf<'s
 
 // ---- running tasks
 
-/** The task in the slot has started; its time limit counts from here. */
+/** Starts the time limit of a task that has started. */
 export function started(w: WorkerParts, slot: number, now: Millis): void {
   if (!w.slots.isRunning(slot)) return;
   const timeoutMs = w.slots.started(slot, now);
@@ -176,14 +176,14 @@ export function started(w: WorkerParts, slot: number, now: Millis): void {
   if (timeoutMs !== undefined) w.env.setTimer('taskTimeout', slot, now + timeoutMs);
 }
 
-/** The job of a task has been reclassified as long. */
+/** Counts a task as long, because its job was reclassified. */
 export function nowLong(w: WorkerParts, from: Address, task: TaskRef): void {
   if (giveBackKeptTask(w, from, task)) return;
   const slot = w.slots.indexOfTask(from, task);
   if (slot >= 0 && w.slots.turnLong(slot)) w.finder?.tell();
 }
 
-/** The owner preempts the task because a policy needs the room. */
+/** Kills a task that its owner preempts because a policy needs the room. */
 export function evict(w: WorkerParts, from: Address, task: TaskRef, now: Millis): void {
   if (giveBackKeptTask(w, from, task)) return;
   const slot = w.slots.indexOfTask(from, task);
@@ -192,7 +192,7 @@ export function evict(w: WorkerParts, from: Address, task: TaskRef, now: Millis)
   else w.env.kill(slot, 'preempted');
 }
 
-/** Drops probes of a batch without tasks left, then serves what waited behind them. */
+/** Drops the probes of a batch that has no tasks left, then serves the entries behind them. */
 export function cancelProbes(
   w: WorkerParts,
   from: Address,
@@ -202,7 +202,7 @@ export function cancelProbes(
   if (w.queue.removeProbes(from, job, stage).length > 0) serveOrFind(w, now);
 }
 
-/** The owner cancels a task. */
+/** Cancels a task: kills it if it runs, and drops it if it waits. */
 export function cancel(w: WorkerParts, from: Address, task: TaskRef, now: Millis): void {
   const slot = w.slots.indexOfTask(from, task);
   if (slot >= 0) {
@@ -213,12 +213,12 @@ export function cancel(w: WorkerParts, from: Address, task: TaskRef, now: Millis
   if (w.reports.has(from, task) || giveBackKeptTask(w, from, task)) return;
   const waiting = w.queue.removePlaced(from, task);
   if (waiting !== undefined) placementOver(w, waiting);
-  // Reported even if it was never here, because the owner retries until it knows.
+  // Reports it even if it was never here, because the owner repeats the request until it gets a report.
   giveBackTask(w, from, task, waiting?.stage);
   if (waiting !== undefined) serveOrFind(w, now);
 }
 
-/** @param runMs as measured by the executor */
+/** Frees the slot of an ended task and reports the end. @param runMs run time measured by the executor */
 export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
   const { slots, knownHealth } = w;
   if (slots.timeoutOf(slot) !== undefined) w.env.clearTimer('taskTimeout', slot);
@@ -239,7 +239,7 @@ export function ended(w: WorkerParts, slot: number, outcome: Outcome, runMs: Mil
   const report = keepEnd(w, slot, task, outcome, runMs, ask, now);
   if (follower === undefined) sendEnd(w, task.owner, report);
   else holdEnd(w, task.owner, report, now);
-  // A killed task may have been long.
+  // Only completed tasks count: the class of a killed one may be unknown.
   if (long[row] === 0 && outcome.kind === 'completed') w.finder?.shortEnded(runMs);
   if (entry.placed !== undefined) tellCentral(w, 'placementEnded', task.owner, task);
   if (goesOn) {
@@ -275,7 +275,7 @@ function runFollower(
   serveOrFind(w, now);
 }
 
-/** Whether the slot asks for another task of the same owner, because its tasks are tiny. */
+/** Returns whether the slot should ask the same owner for another task, because its tasks are tiny. */
 function continuesSeries(
   w: WorkerParts,
   slot: number,
@@ -294,7 +294,7 @@ function continuesSeries(
   return hasFollower || now - since[row]! + runMs < w.seriesMs;
 }
 
-/** @param ask the question for the next task; 0: none */
+/** Keeps the report of an end until it is confirmed. @param ask the question for the next task; 0: none */
 function keepEnd(
   w: WorkerParts,
   slot: number,

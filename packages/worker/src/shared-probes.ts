@@ -2,9 +2,8 @@ import type { Address, Millis, Probe } from '@goshawk/core';
 import { type Entry, entryOfProbe, probeOfEntry } from './entry.js';
 
 /**
- * Within a process, the same object arrives as the probes of a whole batch, so the workers share one entry for all of
- * them, and one probe for thieves. Entries are immutable and numerous; this saves a tenth of the time of simulating
- * Sparrow.
+ * Shares immutable entries between the workers of a process. All probes of a batch arrive as one object, so one entry
+ * suffices for them, and one probe for thieves. This saves a tenth of the time of simulating Sparrow.
  */
 export class SharedProbes {
   /** The last conversions in each direction. */

@@ -91,7 +91,7 @@ export class Slots {
     this.#memory.slots.changedAt[row] = now;
   }
 
-  /** The owner answered the slot's question with a task. */
+  /** Runs the task with which the owner answered the slot's question. */
   run(index: number, owner: Address, message: MessageOf<'run'>, now: Millis): void {
     const { slots, timeouts, series } = this.#memory;
     const row = this.rowOf(index);
@@ -112,7 +112,7 @@ export class Slots {
     }
   }
 
-  /** The task has started. @returns its time limit, counted from now; undefined: none. ms */
+  /** Records the start of the task. @returns its time limit in ms from now; undefined if it has none */
   started(index: number, now: Millis): Millis | undefined {
     const row = this.rowOf(index);
     this.#step(LIFE.started, row);
@@ -141,14 +141,14 @@ export class Slots {
     if (series.size > 0) series.delete(row);
   }
 
-  /** Whether tasks that take less than a CPU share one; the policy decides. */
+  /** Sets whether tasks that take less than a CPU share one, as the policy decides. */
   share(isOn: boolean): void {
     const { cpus, shares } = this.#memory.workers;
     shares[this.#row] = isOn && this.count > cpus[this.#row]! ? 1 : 0;
     this.#recount();
   }
 
-  /** Whole CPUs. */
+  /** Number of whole CPUs. */
   get cpus(): number {
     return this.#memory.workers.cpus[this.#row]!;
   }
@@ -222,19 +222,19 @@ export class Slots {
     return this.#memory.slots.state[this.rowOf(index)] === RUNNING;
   }
 
-  /** The task in the slot, as its owner identifies it. */
+  /** Returns the task in the slot, as its owner identifies it. */
   taskAt(index: number): TaskRef & { readonly owner: Address } {
     const { owner, job, task, attempt } = this.#memory.slots;
     const row = this.rowOf(index);
     return { owner: owner[row] as Address, job: job[row]!, task: task[row]!, attempt: attempt[row]! };
   }
 
-  /** The entry that the slot asks for or runs. */
+  /** Returns the entry that the slot asks for or runs. */
   entryAt(index: number): Entry | undefined {
     return this.#memory.entries[this.rowOf(index)];
   }
 
-  /** The time limit of the task. ms */
+  /** Returns the time limit of the task in ms. */
   timeoutOf(index: number): Millis | undefined {
     const { timeouts } = this.#memory;
     return timeouts.size === 0 ? undefined : timeouts.get(this.rowOf(index));
@@ -245,20 +245,20 @@ export class Slots {
     return this.#gpus?.heldBy(this.rowOf(index));
   }
 
-  /** Whether the task has reached its time limit. */
+  /** Returns whether the task has reached its time limit. */
   isOverdue(index: number, now: Millis): boolean {
     const timeoutMs = this.timeoutOf(index);
     if (timeoutMs === undefined || !this.isRunning(index)) return false;
     return now >= this.#memory.slots.changedAt[this.rowOf(index)]! + timeoutMs;
   }
 
-  /** Output of the task, if any. */
+  /** Returns the buffer for the task's output, if it has printed anything. */
   printedBy(index: number): OutputBuffer | undefined {
     const { outputs } = this.#memory;
     return outputs.size === 0 ? undefined : outputs.get(this.rowOf(index));
   }
 
-  /** Buffer for the task's output. */
+  /** Returns the buffer for the task's output, and creates it if needed. */
   outputOf(index: number): OutputBuffer {
     const { outputs } = this.#memory;
     const row = this.rowOf(index);
@@ -297,7 +297,7 @@ export class Slots {
       : { ...this.#memory.free[this.#row]! };
   }
 
-  /** Free amounts of partly used GPUs; `spare` is not enough to tell them apart. */
+  /** Free amounts of partly used GPUs, because `spare` shows only one amount. */
   get gpuParts(): readonly number[] | undefined {
     const parts = this.#gpus?.parts;
     return parts === undefined || parts.length === 0 ? undefined : parts.map((part) => part / GPU_PARTS);
@@ -307,18 +307,18 @@ export class Slots {
     return fits(demand, this.#memory.free[this.#row]!);
   }
 
-  /** Indices of the slots that run a task; changes during the iteration are seen. */
+  /** Returns the indices of the slots that run a task. Reflects changes during the iteration. */
   running(): Iterable<number> {
     return this.#indexes(RUNNING);
   }
 
-  /** Indices of the asking slots. */
+  /** Returns the indices of the asking slots. */
   asking(): Iterable<number> {
     return this.#indexes(ASKING);
   }
 
   /**
-   * Matches of the slots that run a task or ask for the next one of a series.
+   * Returns the matches of the slots that run a task or ask for the next one of a series.
    *
    * @param isLeftOut slots to exclude; default: none
    */
@@ -349,18 +349,18 @@ export class Slots {
     return this.#find(ASKING, (row) => slots.ask[row] === ask);
   }
 
-  /** The question answered by the task in the slot; 0: none. */
+  /** Returns the question that the task in the slot answered; 0 if there was none. */
   askOf(index: number): number {
     return this.#memory.slots.ask[this.rowOf(index)]!;
   }
 
-  /** The slot whose running task answered this question; −1: none. */
+  /** Returns the slot that runs the task that answered this question; −1 if there is none. */
   indexOfAnswered(owner: Address, ask: number): number {
     const { slots } = this.#memory;
     return this.#find(RUNNING, (row) => slots.ask[row] === ask && slots.owner[row] === owner);
   }
 
-  /** The slot that asks for a task of the stage because of a probe; −1: none. */
+  /** Returns the slot that asks for a task of the stage because of a probe; −1 if there is none. */
   indexOfProbe(owner: Address, job: JobNumber, stage: StageIndex): number {
     const { entries, series } = this.#memory;
     return this.#find(ASKING, (row) => {
@@ -382,7 +382,7 @@ export class Slots {
     );
   }
 
-  /** Whether the task runs in a slot, or a slot asks for it after central placed it here. */
+  /** Returns whether a slot runs the task, or asks for it because central placed it here. */
   serves(owner: Address, task: TaskRef): boolean {
     if (this.indexOfTask(owner, task) >= 0) return true;
     const { entries } = this.#memory;
@@ -390,8 +390,8 @@ export class Slots {
   }
 
   /**
-   * Whether queued tasks wait behind long work: something long runs and nothing short. With one slot that is
-   * "executes a long task" (Hawk §3.6); with several, a slot with short work will soon be free.
+   * Returns whether queued tasks wait behind long work: at least one long task runs, and no short one. With one slot this
+   * is "executes a long task" (Hawk §3.6). With several, a slot with a short task will soon be free.
    * @param startedBefore a task running since before then is long, regardless of its job class
    */
   executesLong(startedBefore: Millis): boolean {
@@ -419,7 +419,7 @@ export class Slots {
     );
     invariant(long === this.longCount, () => `${long} slots serve long work, counted ${this.longCount}`);
     for (const [name, capacity] of Object.entries(this.#memory.capacities[this.#row]!)) {
-      // GPUs are accounted separately: the free amount is what one more task can get.
+      // `Gpus` accounts for GPUs: the free amount is what one more task can get.
       if (name === GPU && this.#gpus !== undefined) continue;
       const free = this.#memory.free[this.#row]![name]!;
       const inUse = used[name] ?? 0;

@@ -9,7 +9,7 @@ import {
 import type { WorkerCounters, WorkerEnvironment } from './contract.js';
 import type { Membership } from './membership.js';
 
-/** Pauses double from the first to the longest, and are reset when a task starts or completes. */
+/** Shortest quarantines in ms. Each further one is twice as long, until a task starts or completes. */
 const FIRST_PAUSE_MS = { start: 200, unfit: 5_000 } as const;
 const PAUSE_MAX_MS = 5 * 60_000;
 
@@ -24,12 +24,12 @@ export class StartHealth {
   readonly #env: StartHealthEnvironment;
   readonly #membership: Membership;
   readonly #counters: Pick<WorkerCounters, 'pauses'>;
-  /** Number of quarantines since a task started, and since one completed. */
+  /** Number of quarantines since a task last started, and since one last completed. */
   readonly #pauses = { start: 0, unfit: 0 };
   #until: Millis = Number.NEGATIVE_INFINITY;
-  /** Reason of the quarantine; empty: none. */
+  /** Reason of the quarantine; empty if there is none. */
   #reason = '';
-  /** The slot whose task runs alone; undefined: the quarantine has another reason. */
+  /** The slot whose task must run alone; undefined if the quarantine has another reason. */
   #apart: number | undefined;
 
   constructor(env: StartHealthEnvironment, membership: Membership, counters: Pick<WorkerCounters, 'pauses'>) {
@@ -42,12 +42,12 @@ export class StartHealth {
     return this.#reason !== '';
   }
 
-  /** A task has started. */
+  /** Records that a task has started. */
   started(): void {
     this.#pauses.start = 0;
   }
 
-  /** A run has ended. @returns whether this quarantined the worker */
+  /** Records the end of a run. @returns whether it caused a quarantine */
   ended(outcome: Outcome, now: Millis): boolean {
     if (startFault(outcome) !== 'worker') return false;
     return this.#pauseFor('start', `${outcome.errorCode}: ${outcome.errorMessage}`, now);
@@ -57,12 +57,12 @@ export class StartHealth {
     this.#pauses.unfit = 0;
   }
 
-  /** An owner reports that tasks fail here and complete elsewhere. @returns as `ended` */
+  /** Handles an owner's report that tasks fail here and complete elsewhere. @returns as `ended` */
   unfit(reason: string, now: Millis): boolean {
     return this.#pauseFor('unfit', reason, now);
   }
 
-  /** The task in the slot has lost workers before: no other task starts for this long. @returns as `ended` */
+  /** Keeps other tasks away for `forMs`, because the task in the slot has lost workers before. @returns as `ended` */
   runsApart(slot: number, jobId: string, task: TaskIndex, forMs: Millis, now: Millis): boolean {
     const reason = `runs task ${task} of ${jobId} alone, because workers that ran it before were lost`;
     if (!this.#quarantine(reason, forMs, now)) return false;
@@ -71,9 +71,9 @@ export class StartHealth {
   }
 
   /**
-   * Records the end of a run in the slot.
+   * Ends the quarantine for a task that ran alone.
    *
-   * @returns whether the worker was quarantined for it
+   * @returns whether the worker was in quarantine because of this slot
    */
   endedApart(slot: number): boolean {
     if (!this.isQuarantined || this.#apart !== slot) return false;
@@ -81,7 +81,7 @@ export class StartHealth {
     return true;
   }
 
-  /** The process was suspended for this long. @returns as `ended` */
+  /** Handles a suspension of the process for `gapMs`. @returns as `ended` */
   stoodStill(gapMs: Millis, forMs: Millis, now: Millis): boolean {
     return this.#quarantine(`stood still for ${(gapMs / 1_000).toFixed(1)} s`, forMs, now);
   }
@@ -91,7 +91,7 @@ export class StartHealth {
     if (this.isQuarantined) this.#say(this.#reason);
   }
 
-  /** @returns whether the quarantine has ended, and the worker accepts tasks again */
+  /** Handles the timer. @returns whether the quarantine has ended, so that the worker accepts tasks again */
   wake(now: Millis): boolean {
     if (!this.isQuarantined || now < this.#until) return false;
     this.#takeAgain();

@@ -26,7 +26,7 @@ export class WorkerState {
   readonly row: number;
   readonly env: WorkerEnvironment;
   isDraining = false;
-  /** When the tasks still running are stopped; undefined: no drain with a deadline. */
+  /** When running tasks are killed; undefined unless the worker drains with a deadline. */
   drainDeadline: Millis | undefined;
   /** Created at the first failed task. */
   #health: StartHealth | undefined;
@@ -40,7 +40,7 @@ export class WorkerState {
   isSweepArmed = false;
   /** Before the welcome the network is assumed to be lossy. */
   timings: Timings = LIVE_TIMINGS;
-  /** Maximum duration of a series of tiny tasks; 0: no series. ms */
+  /** Maximum duration in ms of a series of tiny tasks; 0: no series. */
   seriesMs: Millis = 0;
   /** Owners whose jobs another owner has taken over. */
   superseded: Set<Address> = NOBODY_SUPERSEDED;
@@ -73,7 +73,7 @@ export class WorkerState {
     return new Slots(this.memory, this.row);
   }
 
-  /** The central to notify about placed tasks, even if they end before it has welcomed this worker. */
+  /** The central to tell about placed tasks, even before it has welcomed this worker. */
   get central(): Address {
     const { central, isCutOff } = this.membership;
     return central === NOBODY || isCutOff ? this.config.central : central;
@@ -109,22 +109,22 @@ export class WorkerState {
     return this.#chunks;
   }
 
-  /** Neither draining nor quarantined. */
+  /** Whether the worker accepts tasks: it neither drains nor is in quarantine. */
   get takesWork(): boolean {
     return !this.isDraining && !(this.#health?.isQuarantined ?? false);
   }
 
-  /** A place is free, the queue is empty, and the worker accepts tasks. */
+  /** Whether the worker should look for work: it accepts tasks, has a free place, and its queue is empty. */
   get needsWork(): boolean {
     return this.queue.isEmpty && this.slots.openCount > 0 && this.takesWork;
   }
 
-  /** Whether a task that does not queue can run here now. */
+  /** Returns whether a task with this demand can run now, without queueing. */
   canRun(demand: Resources): boolean {
     return this.slots.openCount > 0 && this.slots.fits(demand) && this.takesWork;
   }
 
-  /** Whether the task arrived for a slot that will soon be free, and can run there. */
+  /** Returns whether the task arrived for a slot that will soon be free, and can run there. */
   mayKeep({ demand, apartMs, gang }: Pick<MessageOf<'run'>, 'demand' | 'apartMs' | 'gang'>): boolean {
     const isAlike = apartMs === undefined && gang === undefined;
     const isOpen = this.#ahead !== undefined && this.#ahead.open > 0 && isAlike;
@@ -143,12 +143,12 @@ export class WorkerState {
     return this.#ahead === undefined || this.#ahead.open <= 0 ? 0 : this.#ahead.cpusIn(this.slots);
   }
 
-  /** No queued entries, running tasks or unconfirmed reports. */
+  /** Whether there are no queued entries, running tasks or unconfirmed reports. */
   get isIdle(): boolean {
     return this.slots.busyCount === 0 && this.queue.isEmpty && this.reports.size === 0;
   }
 
-  /** Something waits for an answer, so the worker checks on it later. */
+  /** Sets the timer that retries whatever is not answered until then. */
   armSweep(now: Millis): void {
     if (this.isSweepArmed || this.timings.retryMs === 0) return;
     this.isSweepArmed = true;

@@ -14,25 +14,25 @@ import type { Entry } from './entry.js';
 import type { WorkerState } from './state.js';
 
 /**
- * Both halves of stealing (Hawk §3.6). As a thief: a round asks up to `stealCap` distinct random general workers in
- * turn, until one gives something or the worker has other work. As a victim: gives what `WorkerQueue.takeStealable`
- * returns, and tells the owners the new worker.
+ * Both halves of stealing (Hawk §3.6). A thief asks random general workers, one after another, until one gives it probes,
+ * it has other work, or it has asked `stealCap` of them; this is a round. A victim gives the probes that
+ * `WorkerQueue.takeStealable` returns, and tells their owners.
  */
 export class Stealing {
   readonly #w: WorkerState;
   readonly #self: Address;
-  /** undefined: no attributes. */
+  /** Attributes of this worker; undefined if it has none. */
   readonly #attributes: readonly Attribute[] | undefined;
   settings: ClusterSettings;
   /** Possible victims: the general workers. */
   #victims: readonly Address[] = [];
-  /** The last victim asked, NOBODY between rounds, and when it was asked. */
+  /** The victim that was asked last (NOBODY between rounds), and when. */
   #asked: Address = NOBODY;
   #askedAt: Millis = 0;
   #round = 0;
   /** Victims asked in this round. */
   #tried: Address[] = [];
-  /** The last pause between rounds; 0 if there was work since. */
+  /** The last pause between rounds in ms; 0 if work has arrived since. */
   #pauseMs: Millis = 0;
   /** Counters since the start. */
   attempts = 0;
@@ -51,7 +51,7 @@ export class Stealing {
     return this.#asked !== NOBODY;
   }
 
-  /** Sets the general workers, from which the thief excludes itself. */
+  /** Sets the possible victims. The worker itself is left out. */
   setVictims(victims: readonly Address[], now: Millis): void {
     this.#victims = victims;
     // After an unsuccessful round the next one is already scheduled.
@@ -70,7 +70,7 @@ export class Stealing {
     this.#askNext(now);
   }
 
-  /** A victim has answered. Its probes are queued even if they are late, because no other worker has them. */
+  /** Handles a victim's answer. Late probes are queued, too, because no other worker has them. */
   answered(from: Address, { round, probes }: MessageOf<'stolen'>, now: Millis): void {
     const isCurrent = this.#asked === from && this.#round === round;
     if (probes.length === 0) {
@@ -96,12 +96,12 @@ export class Stealing {
     if (this.inRound && now - this.#askedAt >= silenceMs) this.#goOn(now);
   }
 
-  /** Ends the round, also if the worker accepts no more work. */
+  /** Ends the round. */
   end(): void {
     this.#asked = NOBODY;
   }
 
-  /** The victim's half. @returns whether it gave something */
+  /** Answers a thief. @returns whether it got any probes */
   give(thief: Address, { round, attributes }: MessageOf<'steal'>, now: Millis): boolean {
     const { env, memory, queue, slots } = this.#w;
     const isBehindLong = slots.executesLong(now - this.#overdueMs());
@@ -120,20 +120,20 @@ export class Stealing {
   }
 
   /**
-   * Run time after which a task counts as long, regardless of its job class: pilots run before the class is known. If
-   * jobs are classified on arrival, their class counts (Hawk §3.6).
+   * Returns the run time after which a task counts as long whatever its class, because pilots run before the class is
+   * known. If jobs are classified on arrival, only their class counts (Hawk §3.6).
    */
   #overdueMs(): Millis {
     const { estimator, cutoffMs } = this.#policy();
     return estimator === 'given' ? Number.POSITIVE_INFINITY : cutoffMs;
   }
 
-  /** Maximum number of probes in one steal. */
+  /** Returns the maximum number of probes in one steal. */
   #limit(): number {
     return Math.min(this.#policy().stealLimit ?? LIMITS.stolenProbesMax, LIMITS.stolenProbesMax);
   }
 
-  /** One message for each batch: neighbors in a queue often belong together. */
+  /** Tells owners where their probes are, in one message per batch: neighbors are often of one batch. */
   #tellOwners(entries: readonly Entry[], thief: Address): void {
     let start = 0;
     for (let i = 1; i <= entries.length; i++) {
@@ -147,12 +147,12 @@ export class Stealing {
   }
 
   #goOn(now: Millis): void {
-    // A worker that accepts no more work ends its round elsewhere.
+    // When the worker stops accepting work, `end` ends the round.
     if (this.#hasNothingToDo()) this.#askNext(now);
     else this.end();
   }
 
-  /** A slot is free and the queue is empty. */
+  /** Returns whether a slot is free and the queue is empty. */
   #hasNothingToDo(): boolean {
     const { memory, row } = this.#w;
     return memory.isQueueEmpty(row) && memory.workers.idle[row]! > 0;
@@ -172,13 +172,13 @@ export class Stealing {
     const request = requestOf(this.#round);
     const attributes = this.#attributes;
     this.#w.env.send(victim, attributes === undefined ? request : { ...request, attributes });
-    // Retries are off if messages cannot be lost.
+    // If messages cannot be lost, an answer always arrives.
     if (timings.retryMs === 0) return;
     this.#askedAt = now;
     this.#w.armSweep(now);
   }
 
-  /** Pauses before the next round: doubles each time, with jitter so that idle workers spread out. */
+  /** Schedules the next round. The pause doubles each time, with jitter to spread idle workers. */
   #pause(now: Millis): void {
     const { stealRetry, stealBackoffMs, stealBackoffMaxMs } = this.#policy();
     if (stealRetry === 'never') return;
@@ -187,11 +187,11 @@ export class Stealing {
     env.setTimer('steal', 0, now + this.#pauseMs * (0.5 + env.random()));
   }
 
-  /** A random victim not asked in this round, or NOBODY. */
+  /** Returns a random victim that was not asked in this round; NOBODY if there is none. */
   #draw(): Address {
     const victims = this.#victims;
     if (victims.length === 0) return NOBODY;
-    // Usually few of many have been asked, so rejection sampling is cheaper than a list.
+    // Only a few of many victims were asked, so rejection sampling is cheaper than building a list.
     for (let misses = 0; misses < 32; misses++) {
       const victim = victims[drawIndex(this.#w.env, victims.length)]!;
       if (this.#mayTry(victim)) return victim;

@@ -6,15 +6,15 @@ import { Seeking } from './seeking.js';
 import type { WorkerState } from './state.js';
 
 /**
- * How an idle worker finds work under policies without probes or placement: it seeks short tasks at schedulers if the
- * policy does so, and otherwise, or without success, pulls from central.
+ * Finds work for an idle worker under policies without probes or placement. Depending on the policy it first requests
+ * short tasks from schedulers. If that fails, or the policy does not do it, it reports the free slots to central.
  */
 export class WorkFinder {
   readonly #w: WorkerState;
   readonly #seeking: Seeking;
   readonly #pulling: Pulling;
   #armed = false;
-  /** While central sheds short jobs: when an unreported slot may have become free. */
+  /** When a slot that central does not know of became free. Used only while central sheds short jobs. */
   #freeSince: Millis = 0;
 
   constructor(w: WorkerState) {
@@ -28,7 +28,7 @@ export class WorkFinder {
     return this.#seeking.isWaiting;
   }
 
-  /** A slot has become free. */
+  /** Looks for work for a slot that has become free. */
   freed(now: Millis): void {
     const { slots } = this.#w;
     // A place without a free CPU is worth a report only if central does not know of it.
@@ -39,7 +39,8 @@ export class WorkFinder {
   }
 
   /**
-   * Schedulers have no tasks. Central has only long work for the slot, which can wait while central is overloaded.
+   * Reports the slot to central because no scheduler has a task for it. An overloaded central has only long work, which
+   * can wait, so the report is delayed.
    */
   #tellCentral(now: Millis): void {
     const { membership } = this.#w;
@@ -50,7 +51,7 @@ export class WorkFinder {
     this.#w.env.setTimer('pull', 0, now + pauseMs(membership));
   }
 
-  /** Whether central finds work for free slots and no scheduler is asked. */
+  /** Returns whether only central finds work for free slots. */
   pulls(now: Millis): boolean {
     return !this.#seeking.isOn(now) && !this.#w.membership.isShedding;
   }
@@ -68,34 +69,34 @@ export class WorkFinder {
     else this.#pulling.pullIfNew();
   }
 
-  /** @returns the task as an entry if it was requested or matched, and can run here now */
+  /** Accepts a task. Returns it as an entry if it was requested or matched, and can run here now. */
   accept(from: Address, message: MessageOf<'run'>): Entry | undefined {
     return message.ask > 0 ? this.#seeking.accept(from, message) : this.#pulling.accept(from, message);
   }
 
-  /** The bound task runs here or was returned. */
+  /** Records that a bound task runs here or was returned. */
   settled({ ask }: MessageOf<'run'>, now: Millis): void {
     if (ask > 0) this.freed(now);
     else this.#pulling.takeBack();
   }
 
-  /** A task runs here, from any source. */
+  /** Records that a task from any source runs here. */
   started(): void {
     this.#seeking.foundWork();
     this.#pulling.takeBack();
   }
 
-  /** A task not known to be long has completed. */
+  /** Records a completed task that is short or of unknown class. */
   shortEnded(runMs: Millis): void {
     this.#pulling.shortEnded(runMs);
   }
 
-  /** A scheduler has no task. */
+  /** Handles a scheduler's answer that it has no task. */
   refused(from: Address, ask: number, now: Millis): void {
     if (!this.#seeking.refused(from, ask, now)) this.#tellCentral(now);
   }
 
-  /** The worker accepts no more work. */
+  /** Stops looking for work. */
   end(): void {
     this.#seeking.end();
   }
@@ -105,7 +106,7 @@ export class WorkFinder {
     this.#seeking.beginOnce(now);
   }
 
-  /** @param isAnother a different central than before, which has no reports of this worker */
+  /** Reports free slots after a welcome. @param isAnother whether this central has no reports of this worker */
   welcomed(isAnother: boolean): void {
     if (isAnother) {
       this.#seeking.foundWork();
@@ -125,8 +126,8 @@ export class WorkFinder {
 }
 
 /**
- * How long a slot is free before an overloaded central is notified. At a high rate few slots are free that long, and
- * the long tasks for them take at least a cutoff.
+ * Returns how long a slot must be free before it is reported to an overloaded central. Under load few slots stay free
+ * that long, and long tasks can wait because they take at least a cutoff.
  */
 function pauseMs({ settings }: Membership): Millis {
   return Math.min(1_000, (settings?.policy.cutoffMs ?? 0) / 10);

@@ -49,9 +49,10 @@ import {
 import { nothingToSteal } from './stealing.js';
 
 /**
- * The worker: entries wait in its queue, and a free slot serves the head by asking its owner for the task (late
- * binding, Hawk §3.5). With a free slot and an empty queue the worker steals (§3.6), seeks, or pulls. A placed task
- * asks in the same way by name, so that its owner decides whether it still runs here.
+ * The worker machine. Entries wait in its queue. A free slot serves the first one by asking its owner for a task (late
+ * binding, Hawk §3.5). For a placed task it asks by name, so that the owner decides whether the task still runs here.
+ * With an empty queue the worker steals probes (§3.6), requests tasks from schedulers, or reports its free slots to
+ * central.
  */
 export class Worker extends WorkerParts implements Machine<WorkerTimer> {
   start(now: Millis): void {
@@ -107,7 +108,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
       case 'readCounters':
         return this.env.send(from, { type: 'counters', request: message.request, value: this.#counted() });
       default:
-        return; // A message for another role.
+        return; // The message is for another role.
     }
   }
 
@@ -144,7 +145,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     disconnected(this, from, now);
   }
 
-  /** The task in the slot has started; its time limit counts from here. */
+  /** Called by the executor when a task has started. Its time limit counts from here. */
   taskStarted(slot: number, now: Millis): void {
     started(this, slot, now);
   }
@@ -158,7 +159,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     portFound(this, slot, port, now);
   }
 
-  /** @param runMs as measured by the executor */
+  /** Called by the executor when a task has ended. @param runMs run time measured by the executor */
   taskEnded(slot: number, outcome: Outcome, runMs: Millis, now: Millis): void {
     invariant(this.slots.isRunning(slot), () => `a task ended in slot ${slot}, where none ran`);
     ended(this, slot, outcome, runMs, now);
@@ -171,12 +172,12 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     stop(this, now);
   }
 
-  /** Kills all running tasks; the owners learn that they were interrupted and may run them elsewhere. */
+  /** Kills all running tasks. Their owners learn that they were interrupted and may run them elsewhere. */
   killAll(reason: KillReason): void {
     killAll(this, reason);
   }
 
-  /** Notifies the cluster, so that no process has to wait for the lease to expire. */
+  /** Deregisters, so that no process has to wait for the lease to expire. */
   leave(): void {
     leave(this);
   }
@@ -203,7 +204,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     };
   }
 
-  /** Central has not been heard for some heartbeats, although this worker has joined its cluster. */
+  /** Returns whether central has not answered some heartbeats, although this worker has joined its cluster. */
   isCentralSilent(now: Millis): boolean {
     return this.membership.isQuiet(now);
   }
@@ -216,7 +217,7 @@ export class Worker extends WorkerParts implements Machine<WorkerTimer> {
     checkWorker(this);
   }
 
-  /** Counters of a worker. */
+  /** Returns the counters that this worker counts itself. */
   #counted(): Counters {
     const { slots, queue, env } = this;
     const standing = { busy: slots.busyCount, queued: queue.length };

@@ -41,8 +41,8 @@ export function listSchedulers(
 }
 
 /**
- * Workers in order of their rows, which are fixed: a worker that stays from the first page to the last appears
- * exactly once.
+ * Returns a page of workers in the order of their rows. Rows never change, so a worker that stays while a client reads
+ * all pages appears exactly once.
  *
  * @param from the first row
  */
@@ -88,7 +88,7 @@ export function scrapeTargetsOf(registry: Registry): ScrapeTarget[] {
   return [...at(registry.schedulers.all, 'scheduler'), ...at(registry.workers.values(), 'worker')];
 }
 
-/** Number of workers by partition and state. */
+/** Counts workers by partition and state. */
 export function countWorkers(workers: Iterable<WorkerRecord>): CountedWorkers[] {
   const counts = new Map<string, { -readonly [K in keyof CountedWorkers]: CountedWorkers[K] }>();
   for (const worker of workers) {
@@ -108,13 +108,13 @@ function stateOf(worker: WorkerRecord): WorkerState {
   return worker.drained ? 'drained' : 'draining';
 }
 
-/** The answer to a drain or undrain request. */
+/** Returns the answer to a drain or undrain request. */
 export function describeDrain(worker: WorkerRecord, now: Millis): DrainAnswer {
   const { name, busy } = worker;
   return { worker: name, state: stateOf(worker), running: busy, deadlineMs: untilDeadline(worker, now) };
 }
 
-/** Tells a worker what its operator requested. */
+/** Returns the message that tells a worker to drain or to stop draining. */
 export function drainRequest(worker: WorkerRecord, now: Millis): MessageOf<'drain'> {
   return { type: 'drain', on: worker.drainRequested, deadlineMs: untilDeadline(worker, now) };
 }
@@ -123,7 +123,7 @@ function untilDeadline({ drainDeadline }: WorkerRecord, now: Millis): Millis | u
   return drainDeadline === undefined ? undefined : Math.max(0, drainDeadline - now);
 }
 
-/** The error for a scheduler whose jobs cannot be taken over. */
+/** Returns the error for a scheduler whose jobs cannot be taken over. */
 export function noTakeover(request: number, name: string, isKnown: boolean): MessageOf<'refused'> {
   const lines = !isKnown
     ? {
@@ -139,7 +139,7 @@ export function noTakeover(request: number, name: string, isKnown: boolean): Mes
   return { type: 'refused', request, ...lines, retryMs: undefined };
 }
 
-/** The error for a worker that does not exist. */
+/** Returns the error for a worker that does not exist. */
 export function noSuchWorker({ request, worker }: MessageOf<'drainWorker'>): MessageOf<'refused'> {
   return {
     type: 'refused',

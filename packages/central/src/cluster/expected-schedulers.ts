@@ -3,12 +3,12 @@ import type { SchedulerRecord, Schedulers } from './schedulers.js';
 
 type SharedJournal = MessageOf<'journals'>['journals'][number];
 
-/** A scheduler with a local journal, as other schedulers remember it. */
+/** A scheduler with a local journal. Other schedulers remember it, so that the next central learns of it. */
 export type Remembered = MessageOf<'remember'>['schedulers'][number];
 
 interface Missed extends Remembered {
   readonly since: Millis;
-  /** undefined if this central has never seen it. */
+  /** Number of its jobs; undefined if this central has never seen the scheduler. */
   readonly jobs: number | undefined;
 }
 
@@ -18,12 +18,12 @@ interface Expected {
   readonly journal: SharedJournal | undefined;
 }
 
-/** How long a journal in PostgreSQL without an owner waits for its last owner before another scheduler gets it. ms */
+/** Time in ms for the last owner of a PostgreSQL journal to return before another scheduler gets the journal. */
 const UNOWNED_MS = 5 * 60_000;
 
 /**
- * Schedulers that should be present but are not: those in central's options, those that other schedulers remember
- * from the previous central, and owners of journals seen in their database. Central stores nothing across a restart.
+ * Finds schedulers that should be present but are not. Central stores nothing across a restart, so it learns of them from
+ * its options, from other schedulers that remember them, and from their journals in the shared database.
  */
 export class ExpectedSchedulers {
   readonly #schedulers: Schedulers;
@@ -33,11 +33,11 @@ export class ExpectedSchedulers {
   readonly #journals = new Map<string, Expected>();
   /** Missing schedulers with local journals, by tag. */
   readonly #missed = new Map<string, Missed>();
-  /** Tags whose owners have left permanently; all jobs in their journals have ended. */
+  /** Tags of owners that have left for good, after all jobs in their journals had ended. */
   readonly #retired = new Set<string>();
   #startedAt: Millis = 0;
 
-  /** @param graceMs time after the start before a scheduler counts as missing: a lease */
+  /** @param graceMs time after central's start before a scheduler counts as missing: one lease */
   constructor(schedulers: Schedulers, named: readonly string[], graceMs: Millis) {
     this.#schedulers = schedulers;
     this.#named = named;
@@ -60,14 +60,14 @@ export class ExpectedSchedulers {
     }
   }
 
-  /** Another scheduler remembers it from the previous central. */
+  /** Records a scheduler that another one remembers from the previous central. */
   remembers(scheduler: Remembered): void {
     const { name, tag } = scheduler;
     if (this.#retired.has(tag) || this.#missed.has(tag) || this.#isOwned(tag) || this.#isKnown(name)) return;
     this.#missed.set(tag, { ...scheduler, since: this.#startedAt, jobs: undefined });
   }
 
-  /** Central gave up on a scheduler: its keys go to others, but its jobs are still in its journal. */
+  /** Records a scheduler that central gave up on: others get its keys, but its jobs are still in its journal. */
   gaveUp({ name, tag, address, jobs, lastSeenAt }: SchedulerRecord): void {
     if (jobs > 0) this.#missed.set(tag, { name, tag, address, since: lastSeenAt, jobs });
   }
@@ -77,19 +77,19 @@ export class ExpectedSchedulers {
     return this.#missed.values();
   }
 
-  /** The last known incarnation of a missing scheduler. */
+  /** Returns the last known incarnation of a missing scheduler. */
   lastAddressOf(tag: string): Address | undefined {
     return this.#missed.get(tag)?.address;
   }
 
-  /** The owner has left, and its jobs need no other owner. */
+  /** Records that an owner has left and its jobs need no other owner. */
   retired(tag: string): void {
     this.#retired.add(tag);
     this.#journals.delete(tag);
     this.#missed.delete(tag);
   }
 
-  /** A scheduler that takes the name of a missing one, with another journal, replaces it. */
+  /** Records that a scheduler joined. One with the name of a missing scheduler, but another journal, replaces it. */
   enlisted(tag: string, name: string): void {
     this.#retired.delete(tag);
     for (const [other, missed] of this.#missed)
@@ -127,23 +127,23 @@ export class ExpectedSchedulers {
     ];
   }
 
-  /** Journals without an owner, which any scheduler may take over. */
+  /** Returns journals without an owner, which any scheduler may take over. */
   unowned(now: Millis): readonly SharedJournal[] {
     return this.#unowned(now).map(({ journal }) => journal!);
   }
 
-  /** Journals without an owner for long enough that another scheduler gets them. */
+  /** Returns journals that have had no owner for so long that another scheduler gets them. */
   abandoned(now: Millis): readonly SharedJournal[] {
     return this.#unowned(now).flatMap(({ since, journal }) => (now - since >= UNOWNED_MS ? journal! : []));
   }
 
-  /** Owners have had time to join since central's start. Later, an owner joins before its journal has a record. */
+  /** Returns journals without an owner. They are known only once all owners have had time to join after central's start. */
   #unowned(now: Millis): Expected[] {
     if (now - this.#startedAt < this.#graceMs) return [];
     return [...this.#journals.values()].filter(({ journal }) => !this.#isOwned(journal!.tag));
   }
 
-  /** Whether the owner is present, or disconnected and expected back. */
+  /** Returns whether the owner is present, or disconnected but expected back. */
   #isOwned(tag: string): boolean {
     return this.#schedulers.tagged(tag) !== undefined;
   }

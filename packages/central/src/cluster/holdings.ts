@@ -10,7 +10,7 @@ import {
 type Held = MessageOf<'holdings'>['users'][number];
 type Holder = MessageOf<'limits'>['holders'][number];
 
-/** Limits that schedulers enforce, and their usage by the jobs of each scheduler. */
+/** Users' limits that schedulers enforce, and how much of them the jobs of each scheduler use. */
 export class Holdings {
   #grants: UserGrants = new Map();
   #holders: readonly Holder[] = [];
@@ -34,7 +34,7 @@ export class Holdings {
     this.#byTag.set(tag, users);
   }
 
-  /** @param hasJobs whether the scheduler of a tag is a member, or away with its jobs */
+  /** @param hasJobs returns whether the scheduler with a tag is a member, or away and expected back */
   limitsFor(tag: string, hasJobs: (tag: string) => boolean): MessageOf<'limits'> {
     const sums = new Map<string, { waiting: number; journal: number }>();
     for (const [other, users] of this.#byTag) {

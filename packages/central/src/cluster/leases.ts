@@ -5,7 +5,7 @@ import type { SchedulerRecord } from './schedulers.js';
 interface EndedLeases {
   readonly workers: readonly WorkerRecord[];
   readonly schedulers: readonly SchedulerRecord[];
-  /** Schedulers that have been away too long. */
+  /** Schedulers that have been away for too long. */
   readonly givenUp: readonly SchedulerRecord[];
 }
 
@@ -14,16 +14,16 @@ interface Heard {
 }
 
 /**
- * A party that is silent for a lease is lost, unless central itself was not listening. A suspended or overloaded
- * central wakes up to leases that look expired, and to unread heartbeats that renew them. It notices this without
- * another clock because its periodic check runs late; then all leases restart.
+ * Finds parties that were silent for a lease, and are therefore lost. After central was suspended or overloaded, leases
+ * look expired although unread heartbeats would renew them. Central detects this because its own periodic check runs
+ * late, and then restarts all leases.
  */
 export class Leases {
   readonly #registry: Registry;
   readonly #timings: Timings;
   #startedAt: Millis = 0;
   #dueAt: Millis = 0;
-  /** Leases count from this time at the earliest. */
+  /** When all leases last restarted. */
   #since: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(registry: Registry, timings: Timings) {
@@ -35,14 +35,14 @@ export class Leases {
     this.#startedAt = now;
   }
 
-  /** Parties from before central's start have had one lease to register. */
+  /** Returns whether one lease has passed since central's start, so that all live parties have registered. */
   haveAllReported(now: Millis): boolean {
     return now - this.#startedAt >= this.#timings.leaseMs;
   }
 
   /**
-   * When to check leases next: as soon as the lease of a scheduler ends, because its jobs wait for another, and
-   * periodically for workers, which are many.
+   * Returns when to check leases next: when the first lease of a scheduler ends, because its jobs wait for another
+   * scheduler, or else periodically, because workers are many.
    *
    * @returns undefined if there is no member
    */
@@ -57,7 +57,7 @@ export class Leases {
     return this.#dueAt;
   }
 
-  /** When the party was last heard, or when all leases last restarted. */
+  /** Returns when the party last sent a message, or when all leases last restarted if that is later. */
   lastSeenAt({ lastSeenAt }: Heard): Millis {
     return Math.max(lastSeenAt, this.#since);
   }

@@ -15,7 +15,7 @@ export class LostWorkers {
     return this.#byName.has(name);
   }
 
-  /** Adds to the cause, unless another process has taken the name and was lost, too. */
+  /** Adds to the cause of a loss, unless the name was since taken by another process that was lost, too. */
   explain(name: string, address: string, why: string): void {
     const lost = this.#byName.get(name);
     if (lost?.address === address) this.#byName.set(name, { ...lost, cause: `${lost.cause}; ${why}` });
@@ -25,7 +25,7 @@ export class LostWorkers {
     this.#byName.delete(name);
   }
 
-  /** Most recently lost first. */
+  /** Returns the lost workers, the latest loss first. */
   list(now: Millis): LostWorker[] {
     for (const [name, { at }] of this.#byName) if (now - at > LOST_WORKERS_MS) this.#byName.delete(name);
     return Array.from(this.#byName.values(), ({ at, ...lost }) => ({

@@ -26,25 +26,25 @@ import { isActive, Registry, type WorkerRecord } from './registry.js';
 import type { SchedulerRecord } from './schedulers.js';
 import { Takeovers } from './takeovers.js';
 
-/** The books of members' runs. */
+/** The part of the dispatcher that membership uses. */
 interface DispatcherPort {
-  /** The worker is new, or has started or stopped accepting work. */
+  /** Called when a worker is new, or has started or stopped accepting work. */
   setOpen(worker: WorkerRecord, open: boolean): void;
   isBusy(worker: Address): boolean;
   removeWorker(worker: Address, now: Millis): void;
   withdrawAll(owner: Address, now: Millis): void;
   removeOwner(owner: Address, now: Millis): void;
-  /** From now on, the scheduler with this tag has this address. */
+  /** Called when the scheduler with this tag has another address than before. */
   rehome(tag: string, address: Address, formers: readonly Address[], now: Millis): void;
-  /** Jobs that run at the worker, one entry per task. */
+  /** Returns the job of each task at the worker. */
   jobsAt(worker: Address): readonly { readonly name: string }[];
-  /** No scheduler will continue the jobs of the owner. */
+  /** Called when no scheduler will continue the jobs of the owner. */
   forgetOwner(owner: Address): void;
 }
 
 /** Maximum number of jobs named in the event of a lost worker. */
 const JOBS_NAMED = 10;
-/** Stands in for a scheduler's name in requests. */
+/** Means all schedulers, in place of a name in a request. */
 const ALL = '*';
 
 /** Membership of the cluster: parties join, send heartbeats, and leave or are lost; the others are notified. */
@@ -61,9 +61,9 @@ export class Membership {
   readonly #names: NameConflicts;
   readonly #partitions: Partitions;
   readonly #takeovers: Takeovers;
-  /** Schedulers reported for a journal that was reset to an earlier state. */
+  /** Tags of the schedulers already reported because an older copy of their journal was restored. */
   readonly #wentBack = new Set<string>();
-  /** Names of the schedulers reported as missing. */
+  /** Names of the missing schedulers in the last report, to report only changes. */
   #missing = '';
 
   /**
@@ -101,7 +101,7 @@ export class Membership {
     this.#publisher.publish(now);
   }
 
-  /** Name of a worker; undefined if the scheduler already knows it. */
+  /** Returns the name of a worker; undefined if the scheduler already knows it. */
   nameIfUnknown(scheduler: Address, worker: Address): string | undefined {
     if (!this.#publisher.hasYetToTell(scheduler, worker)) return undefined;
     return this.registry.workers.get(worker)?.name;
@@ -111,14 +111,14 @@ export class Membership {
     return this.registry.workers.has(party) || this.registry.schedulers.members.has(party);
   }
 
-  /** Parties from before central's start have had time to register. */
+  /** Returns whether all parties have had time to register since central's start. */
   haveAllReported(now: Millis): boolean {
     return this.#leases.haveAllReported(now);
   }
 
   /**
-   * Schedulers as clients see them. Schedulers that others do not know yet are omitted, because one key might
-   * otherwise create two jobs.
+   * Returns the schedulers for clients. Omits a scheduler until the others know it: they might both accept jobs with the
+   * same idempotency key.
    */
   schedulers(now: Millis): Schedulers {
     const nameOf = (address: Address): string => this.#env.nameOf(address);
@@ -140,10 +140,10 @@ export class Membership {
   }
 
   /**
-   * A page of the workers.
+   * Returns a page of the workers.
    *
    * @param from `next` of the previous page; 0: the first page
-   * @param longAt number of long tasks at a worker, if known
+   * @param longAt returns the number of long tasks at a worker, if known
    */
   workers(
     from: number,
@@ -163,7 +163,7 @@ export class Membership {
     return this.#lost.list(now).length;
   }
 
-  /** A scheduler by its full name. */
+  /** Returns the address of the scheduler with this full name. */
   schedulerAt(fullName: string): Address | undefined {
     for (const address of this.registry.schedulers.members.keys())
       if (this.#env.nameOf(address) === fullName) return address;
@@ -176,12 +176,12 @@ export class Membership {
 
   // ---- joining
 
-  /** @returns whether the worker is now a member; false if its name is taken */
+  /** Registers a worker. Returns false if another worker has its name. */
   register(from: Address, message: MessageOf<'register'>, now: Millis): boolean {
     const same = this.registry.workerNamed(message.name);
     if (same !== undefined && same.address !== from) {
       if (this.#names.refuses(from, same, now)) return false;
-      // The worker was restarted, so the tasks of its previous incarnation are lost immediately.
+      // A restarted worker has lost its tasks, so there is no need to wait for the lease.
       this.#workerLost(same, 'replaced', now);
     }
     let worker = this.registry.workers.get(from);
@@ -207,7 +207,7 @@ export class Membership {
     return true;
   }
 
-  /** A registered worker has reported its tasks. */
+  /** Welcomes a registered worker, once its tasks are in the books. */
   registered(from: Address, now: Millis): void {
     const worker = this.registry.workers.get(from)!;
     if (this.#partitions.isMislabelled(worker)) {
@@ -224,8 +224,7 @@ export class Membership {
     const { name, tag, epoch, durable, draining } = message;
     const { schedulers } = this.registry;
     const holder = this.#other(schedulers.memberTagged(tag), from);
-    // A later epoch was claimed in the shared journal. With equal epochs, two live schedulers have copies of one
-    // journal.
+    // A later epoch proves a takeover of the shared journal. Equal epochs mean that two schedulers use copies of one.
     if (holder !== undefined && epoch <= holder.epoch && this.#names.refuses(from, holder, now, tag)) return;
     const namesake = this.#other(schedulers.memberNamed(name), from);
     const isTaken = namesake !== undefined && namesake !== holder;
@@ -241,8 +240,8 @@ export class Membership {
       this.#publisher.ownerJoined(from);
       if (epoch === 0 && schedulers.tagged(tag) === undefined) this.#publisher.takesKeys(from);
     }
-    // After a disconnection the scheduler repeats its needs, which omit jobs that ended meanwhile. A scheduler that
-    // only reports draining does not.
+    // A returning scheduler repeats its needs, so the old ones must go: their jobs may have ended. If only its
+    // draining changed, it does not repeat them.
     const isReturn = known !== undefined && known.draining === draining && known.durable === durable;
     if (isReturn) this.#dispatcher.withdrawAll(from, now);
     schedulers.rehome(from, message, now);
@@ -273,8 +272,8 @@ export class Membership {
   }
 
   /**
-   * A scheduler with the same journal knows its previous incarnations, unless the journal was reset to an earlier
-   * state.
+   * Reports a scheduler whose journal does not contain its last known incarnation, because an older copy of the journal
+   * was restored.
    */
   #lookBehind(from: Address, { name, tag, previousIncarnations }: MessageOf<'enlist'>): void {
     const known = this.registry.schedulers.tagged(tag);
@@ -283,7 +282,7 @@ export class Membership {
     this.#env.journalWentBack?.(name);
   }
 
-  /** Schedulers with local journals; no one else knows of their jobs. */
+  /** Returns the schedulers with local journals, because no other process knows of their jobs. */
   #remembered(): Remembered[] {
     const known = this.registry.schedulers.all
       .filter(({ durable, epoch, adopted }) => durable && epoch === 0 && !adopted)
@@ -293,7 +292,7 @@ export class Membership {
     return [...known, ...missed.filter(({ tag }) => !tags.has(tag))];
   }
 
-  /** A scheduler reports parties that it knows from the previous central. */
+  /** Records parties that a scheduler knows from the previous central. */
   remembers(from: Address, { schedulers, workers }: MessageOf<'remember'>, now: Millis): void {
     if (!this.registry.schedulers.members.has(from)) return;
     for (const scheduler of schedulers) {
@@ -334,7 +333,7 @@ export class Membership {
     for (const scheduler of this.registry.schedulers.members.keys()) this.welcome(scheduler);
   }
 
-  /** The party has missed an update. */
+  /** Sends the complete lists to a party that has missed an update. */
   resync(from: Address, now: Millis): void {
     this.#publisher.newcomer(from);
     this.#publisher.publishSoon(now);
@@ -342,7 +341,7 @@ export class Membership {
 
   // ---- heartbeats
 
-  /** Its connection broke, so another party may take its name or journal before its lease ends. */
+  /** Records that a connection broke. Another party may then take the name or journal before the lease ends. */
   disconnected(from: Address, now: Millis): void {
     const party = this.registry.workers.get(from) ?? this.registry.schedulers.members.get(from);
     if (party !== undefined) party.brokeAt = now;
@@ -361,10 +360,10 @@ export class Membership {
       worker.busy = busy;
       worker.queued = queued;
       worker.used = used;
-      // Workers repeat this before each heartbeat.
+      // A worker repeats its quarantine before each heartbeat, so an old report means that it has ended.
       const { heartbeatMs } = this.#cutoff.settings.timings;
       if ((worker.quarantine?.reportedAt ?? now) < now - heartbeatMs / 2) this.quarantine(from, '', now);
-      // The drain request may have been lost. A worker that drains in order to stop continues to drain.
+      // The request may have been lost, so it is repeated. A worker that drains before it stops is left alone.
       const { drainRequested, draining, drainDeadline } = worker;
       if (drainRequested !== draining || (busy > 0 && drainDeadline !== undefined && drainDeadline <= now))
         this.#env.send(from, drainRequest(worker, now));
@@ -377,7 +376,7 @@ export class Membership {
   }
 
   acknowledge(party: Address, matching: boolean): void {
-    // An update that is about to be published was not missed.
+    // The party will soon receive the complete list anyway.
     if (this.#publisher.owes(party)) return;
     const { ownersVersion } = this.#publisher;
     const version = this.#publisher.versionFor(party);
@@ -399,7 +398,7 @@ export class Membership {
     this.#env.send(from, { type: 'drainState', request: message.request, value: describeDrain(worker, now) });
   }
 
-  /** Lets another scheduler take over the jobs of this one, whether it is present or not. */
+  /** Handles an operator's request that another scheduler take over the jobs of the named one. */
   takeOver(from: Address, { request, scheduler: name }: MessageOf<'takeOverFrom'>, now: Millis): void {
     const { schedulers } = this.registry;
     const unowned = this.expected.unowned(now);
@@ -419,7 +418,7 @@ export class Membership {
     this.#reassign(from, request, name, [gone], [], now);
   }
 
-  /** Gives the jobs of schedulers, and journals that central has seen no scheduler of, to other schedulers. */
+  /** Assigns the jobs of these schedulers, and journals of unknown schedulers, to other schedulers. */
   #reassign(
     from: Address,
     request: number,
@@ -449,12 +448,12 @@ export class Membership {
     if (worker === undefined) return;
     if (!worker.drained) this.#env.happened?.({ kind: 'worker-drained', worker: worker.name });
     worker.drained = true;
-    // Takes effect before the next heartbeat reports it.
+    // The next heartbeat would report this only later.
     worker.busy = 0;
     worker.queued = 0;
   }
 
-  /** No task can start at the worker at present; without a reason, tasks can start again. */
+  /** Records a worker's quarantine; an empty reason ends it. */
   quarantine(from: Address, reason: string, now: Millis): void {
     const worker = this.registry.workers.get(from);
     if (worker === undefined) return;
@@ -484,7 +483,7 @@ export class Membership {
     for (const worker of this.#partitions.relabel()) this.#changed(worker, now);
   }
 
-  /** Published facts about the worker have changed. */
+  /** Publishes changed facts about a worker. */
   #changed(worker: WorkerRecord, now: Millis): void {
     this.#partitions.update(worker);
     this.#dispatcher.setOpen(worker, this.#partitions.isOpen(worker));
@@ -535,7 +534,7 @@ export class Membership {
     if (at !== undefined) this.#env.setTimer('lease', 0, at);
   }
 
-  /** Reports missing schedulers whenever they change. */
+  /** Reports the missing schedulers if they differ from the last report. */
   #tellOfMissing(now: Millis): void {
     const missing = this.expected.missing(now).map(({ name }) => name);
     const text = missing.join();
@@ -558,7 +557,7 @@ export class Membership {
         ? `silent for ${formatDuration(silentMs)}, so its lease expired`
         : 'another process joined under its name';
     this.#lost.add({ name, address, cause: why, running: tasks, at: now });
-    // A connection that broke shows the end of a process that was killed earlier than the lease does.
+    // The broken connection shows when the process ended, more precisely than its last heartbeat.
     this.#removeWorker(worker, Math.max(worker.lastSeenAt, worker.brokeAt ?? 0), now);
   }
 

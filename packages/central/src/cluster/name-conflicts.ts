@@ -4,14 +4,14 @@ import type { Leases } from './leases.js';
 interface Holder {
   readonly address: Address;
   readonly lastSeenAt: Millis;
-  /** When its connection last broke; undefined: never. */
+  /** When its connection last broke; undefined if it never did. */
   readonly brokeAt: Millis | undefined;
 }
 
 /**
- * Ensures that each name has one party. A party at the endpoint of the holder is the holder after a restart. A party
- * elsewhere gets the name only once the holder is silent, because two live parties with one name would evict each
- * other forever.
+ * Ensures that each name belongs to one party. A newcomer at the same endpoint is the holder after a restart and gets the
+ * name at once. A newcomer elsewhere gets it only when the holder is silent; otherwise two live parties with one name
+ * would evict each other forever.
  */
 export class NameConflicts {
   readonly #env: Pick<Environment, 'send' | 'nameOf'>;
@@ -25,7 +25,7 @@ export class NameConflicts {
   }
 
   /**
-   * Tells a newcomer if its name, or the tag of its journal, is taken.
+   * Returns whether a newcomer's name, or the tag of its journal, is taken, and notifies the newcomer.
    *
    * @param holder the party that has it
    */
@@ -39,7 +39,7 @@ export class NameConflicts {
   }
 }
 
-/** Endpoint in a full name; equal for all parties without one. */
+/** Returns the endpoint in a full name; the empty string if it contains none. */
 function placeOf(name: string): string {
   return name.slice(0, Math.max(0, name.lastIndexOf('!')));
 }

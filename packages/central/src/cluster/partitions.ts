@@ -12,15 +12,15 @@ import { type CountedAs, isActive, type WorkerRecord } from './registry.js';
 const SHARE_BEFORE_ANY_WORK = 0.17;
 
 /**
- * The current division of the active workers into partitions (Hawk §3.4). It is updated worker by worker, because thousands
- * may join at once.
+ * Divides the active workers into partitions (Hawk §3.4). Updates are incremental, because thousands of workers may join
+ * at once.
  */
 export class Partitions {
   readonly #policy: PolicySettings;
-  /** Whether tasks that central assigned run or wait at the worker. */
+  /** Returns whether tasks that central assigned run or wait at the worker. */
   readonly #isBusy: (worker: Address) => boolean;
   readonly #share = new WorkShare();
-  /** Partition in which central may place tasks: that of the job classes that it places. */
+  /** Partition in which central may place tasks. It follows from the job classes that central places. */
   readonly #scope: Scope;
   /** In the order in which they joined, including inactive ones. */
   readonly #joined: WorkerRecord[] = [];
@@ -41,7 +41,7 @@ export class Partitions {
     return isActive(worker) && (this.#scope === 'all' || this.#scope === worker.partition);
   }
 
-  /** The worker is new or has changed. */
+  /** Updates the partition of a worker that is new or has changed. */
   update(worker: WorkerRecord): void {
     const before = worker.countedAs;
     const countedAs = isActive(worker) ? worker.partition : 'inactive';
@@ -64,7 +64,7 @@ export class Partitions {
     this.#share.add(shortMs, longMs, now);
   }
 
-  /** Whether the worker is in the short partition but has long tasks. */
+  /** Returns whether the worker is in the short partition although it has long tasks. */
   isMislabelled({ partition, address }: WorkerRecord): boolean {
     return partition === 'short' && this.#scope === 'general' && this.#isBusy(address);
   }
@@ -77,7 +77,7 @@ export class Partitions {
   relabel(): readonly WorkerRecord[] {
     const wanted = this.#shortTarget();
     if (wanted === this.#short) return NOBODY_CHANGES;
-    // Inactive workers belong to neither partition and are not moved.
+    // Inactive workers are in no partition.
     const labelOf = (worker: WorkerRecord): Labelled => {
       const active = isActive(worker);
       const freeOfLong = active && !this.#isBusy(worker.address);
@@ -142,9 +142,9 @@ export interface Labelled {
 }
 
 /**
- * Selects the workers that must change their partition: as few as possible, newest first. A worker may become short only if
- * it has no long tasks, and general at any time, because short tasks run anywhere. The short partition may therefore be too
- * small for a while, but never too large.
+ * Selects the workers that must change their partition: as few as possible, newest first. A worker may become short only
+ * while it has no long tasks, but general at any time, because short tasks may run anywhere. Therefore the short
+ * partition may be too small for a while, but is never too large.
  *
  * @param workers in the order in which they joined; scanned from the end
  * @param growth number of workers that the short partition gains; negative: that it loses
@@ -165,7 +165,7 @@ export function relabel<Worker>(
   return changes;
 }
 
-/** Window of the share of short work, and the steps in which it slides. ms */
+/** Window in ms over which the share of short work is measured, and the steps in which it slides. */
 const WINDOW_MS = 3_600_000;
 const STEP_MS = 60_000;
 /** Limits of the share, which keep the short partition from vanishing or taking most of the cluster. */
@@ -187,7 +187,7 @@ export class WorkShare {
     }
   }
 
-  /** @param otherwise the answer before any work was measured */
+  /** Returns the share of short work; `otherwise` before any work was measured. */
   shareOfShort(otherwise: number): number {
     const short = this.#steps.reduce((sum, step) => sum + step.shortMs, 0);
     const all = this.#steps.reduce((sum, step) => sum + step.shortMs + step.longMs, 0);

@@ -9,11 +9,11 @@ import {
 } from '@goshawk/core';
 import { memberOf, type Registry, type WorkerRecord } from './registry.js';
 
-/** Number of parties up to which each membership change is published immediately. */
+/** Number of parties up to which updates follow each other at the shortest pause; above it, the pause grows. */
 const TOLD_A_PAUSE = 500;
 /**
- * Fraction of a heartbeat interval. Schedulers about to learn of each other get replies only afterwards, up
- * to 1.5 intervals later.
+ * Maximum pause as a fraction of the heartbeat interval. New schedulers can create jobs only after the pause, up to 1.5
+ * intervals later.
  */
 const PAUSE_MAX = 0.4;
 
@@ -35,13 +35,13 @@ export class Publisher {
   readonly #publishesVictims: boolean;
   /** Version of the worker list for schedulers. */
   #version = 1;
-  /** Version of victims and schedulers for workers, kept apart so that thousands of workers can skip most changes. */
+  /** Version of the list for workers (victims and schedulers), separate so that workers are spared most changes. */
   #peersVersion = 1;
   readonly #changed = new Set<Address>();
-  /** Workers that are gone, and when they were last heard. */
+  /** Workers that are gone, and when they last sent a message. */
   readonly #left = new Map<Address, Millis>();
   readonly #ownersLost = new Set<Address>();
-  /** The latest lost parties, for those that missed the notice. */
+  /** Recently lost schedulers, to repeat in full replies to parties that missed the notice. */
   readonly #lostBefore = new Set<Address>();
   readonly #owners = new Set<Address>();
   /** Schedulers that no other scheduler knows yet. */
@@ -52,7 +52,7 @@ export class Publisher {
   #ownersVersion = 0;
   readonly #newcomers = new Set<Address>();
   readonly #timings: Timings;
-  /** Schedulers that the next central must hear of. */
+  /** Returns the schedulers that other schedulers should remember for the next central. */
   readonly #remembered: () => MessageOf<'remember'>['schedulers'];
   #armed = false;
   /** Whether schedulers were asked to remember the names of others. */
@@ -72,7 +72,7 @@ export class Publisher {
     this.#timings = timings;
   }
 
-  /** Version of the list that the party receives. */
+  /** Returns the version of the list that this kind of party receives. */
   versionFor(party: Address): number {
     return this.#registry.workers.has(party) ? this.#peersVersion : this.#version;
   }
@@ -81,12 +81,12 @@ export class Publisher {
     return this.#ownersVersion;
   }
 
-  /** Whether the scheduler's list lacks the worker or is outdated. */
+  /** Returns whether the scheduler's list lacks the worker or is outdated. */
   hasYetToTell(scheduler: Address, worker: Address): boolean {
     return this.#changed.has(worker) || this.#newcomers.has(scheduler);
   }
 
-  /** Whether the party is about to get the complete list anyway. */
+  /** Returns whether the party will get the complete list anyway. */
   owes(party: Address): boolean {
     return (
       this.#newcomers.has(party) || (this.#hasOtherOwners && this.#registry.schedulers.members.has(party))
@@ -108,7 +108,7 @@ export class Publisher {
     this.#changed.add(worker);
   }
 
-  /** @param heardAt when it was last heard */
+  /** Publishes that a worker is gone. @param heardAt when it last sent a message */
   left(worker: Address, heardAt: Millis): void {
     this.#changed.delete(worker);
     this.#newcomers.delete(worker);
@@ -116,19 +116,19 @@ export class Publisher {
   }
 
   ownerJoined(scheduler: Address): void {
-    // A scheduler that was only silent returns under the same address.
+    // A scheduler that was only silent returns with the same address.
     this.#ownersLost.delete(scheduler);
     this.#lostBefore.delete(scheduler);
     this.#ownersAway.delete(scheduler);
     if (this.#publishesOwners) this.#owners.add(scheduler);
   }
 
-  /** The scheduler takes over keys that belonged to another. */
+  /** Records that a scheduler gets keys of another, which the others must learn first. */
   takesKeys(scheduler: Address): void {
     this.#unnotified.add(scheduler);
   }
 
-  /** All other schedulers know it, and accept no more jobs with its keys. */
+  /** Returns whether all other schedulers know this one, and thus no longer accept jobs with its keys. */
   hasNotified(scheduler: Address): boolean {
     return !this.#unnotified.has(scheduler);
   }
@@ -152,7 +152,7 @@ export class Publisher {
     this.#ownersVersion++;
   }
 
-  /** The scheduler may return as another incarnation, which will ask for its running tasks. */
+  /** Publishes that a scheduler is away. It may return as another incarnation, which will ask for its running tasks. */
   ownerAway(scheduler: Address): void {
     this.#newcomers.delete(scheduler);
     this.#owners.delete(scheduler);
@@ -164,7 +164,7 @@ export class Publisher {
     this.#newcomers.add(party);
   }
 
-  /** Schedules publishing, to collect further changes until then. */
+  /** Schedules an update after a pause that collects further changes. */
   publishSoon(now: Millis): void {
     if (this.#armed) return;
     this.#armed = true;
@@ -172,8 +172,8 @@ export class Publisher {
   }
 
   /**
-   * Pause between updates, which go to all parties. While thousands of workers join, as after a restart of central,
-   * frequent updates would overload the receivers, so larger clusters collect more changes per update.
+   * Returns the pause between updates, which go to all parties. Frequent updates would overload them while thousands of
+   * workers join, as after a restart of central, so larger clusters collect more changes per update.
    */
   #pauseMs(): Millis {
     const { publishMs, heartbeatMs } = this.#timings;
@@ -189,7 +189,7 @@ export class Publisher {
     if (this.#hasChanges()) this.#version++;
     if (this.#hasPeerChanges()) this.#peersVersion++;
     const isNews = this.#version !== since;
-    // Created for the first receiver and shared by all; receivers do not modify it.
+    // Receivers do not modify messages, so those with the same version share one.
     const members: Record<number, MessageOf<'members'>> = {};
     let schedulers: MessageOf<'remember'>['schedulers'] | undefined;
     for (const scheduler of this.#registry.schedulers.members.keys()) {
@@ -223,7 +223,7 @@ export class Publisher {
   }
 
   /**
-   * List of workers for schedulers.
+   * Returns the list of workers for schedulers.
    *
    * @param since the version that they know; 0: none
    */
@@ -237,7 +237,7 @@ export class Publisher {
     return { type: 'members', version: this.#version, since, changed, left, ...this.#owningKeys(), silentMs };
   }
 
-  /** A draining scheduler without jobs passes its keys to the others immediately. */
+  /** Returns the schedulers that own keys. A draining one without a journal passes its keys on immediately. */
   #owningKeys(): Pick<MessageOf<'members'>, 'owners' | 'ownersVersion'> {
     const present = [...this.#registry.schedulers.members.values()].filter(
       ({ draining, durable }) => !draining || durable,
@@ -250,7 +250,7 @@ export class Publisher {
   }
 
   /**
-   * Victims and schedulers for workers.
+   * Returns the list of victims and schedulers for workers.
    *
    * @param since the version that they know; 0: none
    */

@@ -16,7 +16,7 @@ export type CountedAs = 'inactive' | 'general' | 'short';
 
 export interface WorkerRecord {
   readonly address: Address;
-  /** A small unique row number, reused after the worker is gone. */
+  /** Row number of the worker: small, unique, and reused after the worker is gone. */
   readonly place: number;
   readonly name: string;
   /** Its whole CPUs. */
@@ -36,10 +36,10 @@ export interface WorkerRecord {
   drainRequested: boolean;
   /** When running tasks of the draining worker are stopped. Undefined: they may finish. */
   drainDeadline: Millis | undefined;
-  /** Reason for the quarantine, and when the worker last reported it. */
+  /** Reason for the quarantine, and when the worker last reported it; undefined: it is not in quarantine. */
   quarantine: { readonly reason: string; readonly reportedAt: Millis } | undefined;
   lastSeenAt: Millis;
-  /** When its connection last broke. */
+  /** When its connection last broke; undefined if it never did. */
   brokeAt: Millis | undefined;
   busy: number;
   queued: number;
@@ -62,15 +62,15 @@ export class Registry {
     return this.#workers;
   }
 
-  /** Number of rows; every row number is smaller. */
+  /** Upper bound of the row numbers. */
   get places(): number {
     return this.#workers.size + this.#freePlaces.length;
   }
 
-  /** @param packs the policy lets tasks share a CPU */
+  /** Adds a worker. @param packs whether the policy lets tasks share a CPU */
   admit(from: Address, message: MessageOf<'register'>, packs: boolean, now: Millis): WorkerRecord {
     const { name, capacity, draining, drainDeadlineMs, http, attributes } = message;
-    // A worker of an earlier version may have no fixed number of slots.
+    // A worker of an earlier version may send 0 slots.
     const slots = message.slots || slotsOf(capacity);
     return this.addWorker({
       address: from,
@@ -118,7 +118,7 @@ export function memberOf(worker: WorkerRecord): Member {
   return { address, name, slots, capacity, partition, draining: !isActive(worker), place, attributes };
 }
 
-/** Reports whether the worker accepts work. */
+/** Returns whether the worker accepts work. */
 export function isActive(worker: WorkerRecord): boolean {
   return !worker.draining && !worker.drainRequested && worker.quarantine === undefined;
 }

@@ -2,9 +2,9 @@ import { type Address, InputError, type MessageOf, type Millis } from '@goshawk/
 import type { CentralConfig, CentralEnvironment } from '../contract.js';
 import type { Registry } from './registry.js';
 
-/** Number of heartbeats for which a central counts as new: existing parties register within that time. */
+/** Number of heartbeat intervals for which a central counts as new: live parties register within that time. */
 const NEW_HEARTBEATS = 2;
-/** Minimum interval between replies: a claimant must not make this central dial arbitrary addresses. ms */
+/** Minimum interval between replies in ms, because a reply makes this central dial addresses that the sender chose. */
 const ANSWER_PAUSE_MS = 500;
 
 type RivalsEnvironment = Pick<CentralEnvironment, 'send' | 'nameOf' | 'superseded' | 'contested'>;
@@ -32,7 +32,7 @@ export class Rivals {
     this.#startedAt = now;
   }
 
-  /** Announces this central at each endpoint, which may be its own. */
+  /** Announces this central at these endpoints. Some may be its own. */
   look(places: Iterable<Address>, now: Millis): void {
     const claim = { type: 'claim', ...this.#standing(now), at: this.#config.at ?? [] } as const;
     for (const place of places) this.#env.send(place, claim);
@@ -44,7 +44,7 @@ export class Rivals {
     const other = { name: this.#env.nameOf(from), followers, isNew };
     const own = { name: this.#env.nameOf(self), ...this.#standing(now) };
     if (givesWay(own, other)) return this.#env.superseded?.(secondCentral(other));
-    // Replies to all of its addresses; the other central will exit.
+    // The other central must exit, and learns it by this reply to all of its addresses.
     if (givesWay(other, own)) return this.#answer([from, ...at], now);
     if (own.followers > 0 && followers > 0) this.#env.contested?.(other.name, followers);
   }
@@ -63,7 +63,7 @@ export class Rivals {
     return now - this.#startedAt < NEW_HEARTBEATS * this.#config.settings.timings.heartbeatMs;
   }
 
-  /** Parties heard within a lease. */
+  /** Returns the number of parties that sent a message within a lease. */
   #followers(now: Millis): number {
     const since = now - this.#config.settings.timings.leaseMs;
     let followers = 0;
@@ -80,7 +80,7 @@ interface Standing {
   readonly isNew: boolean;
 }
 
-/** One of two new centrals gives way if only the other has followers; otherwise the name that sorts last does. */
+/** Returns whether `one` must exit. Of two new centrals with equal claims, the one whose name sorts last exits. */
 function givesWay(one: Standing, other: Standing): boolean {
   const isOneFollowed = one.followers > 0;
   const isOtherFollowed = other.followers > 0;

@@ -1,6 +1,6 @@
 import type { Address, MessageOf, Millis } from '@goshawk/core';
 
-/** Central gives up on a disconnected scheduler after this time if no other can read its journal. ms */
+/** Time in ms after which central gives up on a disconnected scheduler whose journal no other can read. */
 const GIVEN_UP_MS = 10 * 60_000;
 
 /** The owner of a tag's jobs; its address changes when it restarts or when another takes over its journal. */
@@ -13,7 +13,7 @@ export interface SchedulerRecord {
   readonly durable: boolean;
   /** Whether it accepts no new jobs. */
   readonly draining: boolean;
-  /** See WorkerRecord. */
+  /** `HOST:PORT` of the HTTP server of its process. */
   readonly http: string | undefined;
   /** Epoch of its journal; 0: no takeover. */
   readonly epoch: number;
@@ -26,7 +26,7 @@ export interface SchedulerRecord {
   brokeAt: Millis | undefined;
   jobs: number;
   waiting: number;
-  /** When it left while its jobs remained; undefined: it is a member. */
+  /** When it disconnected without ending its jobs; undefined while it is a member. */
   awaySince: Millis | undefined;
 }
 
@@ -74,7 +74,7 @@ export class Schedulers {
     return this.all.find((scheduler) => scheduler.name === name);
   }
 
-  /** From now on, the scheduler with this tag is a member at this address. */
+  /** Adds the scheduler as a member, or changes the address of the one with this tag. */
   rehome(from: Address, message: MessageOf<'enlist'>, now: Millis): void {
     const { type: _, ...said } = message;
     const heard = { lastSeenAt: now, brokeAt: undefined, jobs: 0, waiting: 0, awaySince: undefined };
@@ -85,7 +85,7 @@ export class Schedulers {
     this.#byTag.set(message.tag, scheduler);
   }
 
-  /** The member has left or is lost. If it keeps a journal, it counts as disconnected and may return. */
+  /** Removes a member that has left or is lost. If it keeps a journal, it counts as disconnected and may return. */
   leave(scheduler: SchedulerRecord, now: Millis): void {
     this.#members.delete(scheduler.address);
     this.#byTag.delete(scheduler.tag);
@@ -95,19 +95,19 @@ export class Schedulers {
   }
 
   /**
-   * Removes disconnected schedulers that will not return, because a scheduler with another tag now has their name. Those whose
-   * jobs others can take over stay, because their name does not identify them.
+   * Removes and returns disconnected schedulers whose name a scheduler with another tag now has, because they will not
+   * return. Those with shared journals stay, because others can take over their jobs.
    */
   replaced(tag: string, name: string): readonly SchedulerRecord[] {
     return this.#remove((each) => each.tag !== tag && each.name === name && each.epoch === 0);
   }
 
-  /** Removes schedulers that have been away too long, except those whose journal others can read: it may find a new owner. */
+  /** Removes and returns schedulers that have been away too long. Those with shared journals stay for a takeover. */
   giveUp(now: Millis): readonly SchedulerRecord[] {
     return this.#remove(({ epoch, awaySince }) => epoch === 0 && now - awaySince! > GIVEN_UP_MS);
   }
 
-  /** Central was suspended for this time, which does not count: central could not notice that schedulers returned. */
+  /** Excludes the time for which central was suspended: it could not notice that schedulers returned. */
   overslept(ms: Millis): void {
     for (const away of this.away) away.awaySince! += ms;
   }

@@ -10,9 +10,10 @@ interface Asked {
 }
 
 /**
- * With shared journals, another scheduler takes over the jobs of a lost one: the least loaded claims the next epoch.
- * The journal decides whether it succeeds, so duplicate requests are harmless; central learns the outcome when the
- * new owner enlists. A scheduler that enlists with an outdated epoch is notified and ignored.
+ * Lets another scheduler take over the jobs of a lost one if the journal is shared. Central asks the least loaded
+ * scheduler to claim the next epoch in the journal. The journal decides whether the claim succeeds, so repeated requests
+ * are harmless. Central learns the result when the new owner enlists. A scheduler that enlists with an outdated epoch is
+ * notified and ignored.
  */
 export class Takeovers {
   readonly #env: Pick<CentralEnvironment, 'send' | 'happened'>;
@@ -40,7 +41,7 @@ export class Takeovers {
     this.#leaseMs = leaseMs;
   }
 
-  /** @returns whether another scheduler has its jobs; the sender was then notified */
+  /** Returns whether another scheduler has the sender's jobs, and then notifies the sender. */
   refuses(from: Address, { tag, epoch }: MessageOf<'enlist'>): boolean {
     const highest = this.#epochs.get(tag) ?? 0;
     if (epoch < highest) {
@@ -59,7 +60,7 @@ export class Takeovers {
     this.#wanted.add(tag);
   }
 
-  /** Asks a scheduler to take over from each one whose lease has ended, and repeats the request until it is done. */
+  /** Asks for a takeover from each scheduler whose lease has ended. Called repeatedly, because requests may be lost. */
   look(now: Millis): void {
     const due = this.#schedulers.away.filter((gone) => {
       const isDue = this.#wanted.has(gone.tag) || now >= this.#leases.endsAt(gone);
@@ -87,14 +88,14 @@ export class Takeovers {
     if (successor === undefined) return;
     if (!isAsked) {
       this.#asked.set(tag, { successor: successor.address, at: now });
-      // An assumption until its next report, so that the next takeover goes to another scheduler.
+      // Counted before its next report, so that the next takeover goes to another scheduler.
       successor.jobs += jobs;
       this.#env.happened?.({ kind: 'takeover-requested', scheduler: name, tag, by: successor.name, epoch });
     }
     this.#env.send(successor.address, { type: 'takeOver', name, tag, epoch });
   }
 
-  /** Counts jobs that its process has already taken over. */
+  /** Returns the scheduler whose process has the fewest jobs, including those that it has taken over. */
   #leastLoaded(): SchedulerRecord | undefined {
     const load = new Map<string, number>();
     for (const { endpoint, jobs } of this.#schedulers.members.values())

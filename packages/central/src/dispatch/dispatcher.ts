@@ -40,18 +40,19 @@ type Env = Environment<'plan'> & {
 
 /** The dispatcher's view of the rest of central. */
 interface DispatcherHost {
-  /** Tasks of jobs not known to be long have arrived. */
+  /** Called when tasks arrive whose jobs are short or of unknown length. */
   arrived(tasks: number): void;
-  /** Name of a worker; undefined if the owner already knows it. */
+  /** Returns the name of a worker; undefined if the owner already knows it. */
   nameIfUnknown(owner: Address, worker: Address): string | undefined;
-  /** A policy preempts a running task. */
+  /** Called when a policy preempts a running task. */
   preempts?(job: BookedJob, worker: Address): void;
 }
 
 /**
- * Central's dispatcher. Owners report needs, workers report free slots and runs: both go into one set of books. A
- * policy plans from them once per turn. Its starts are matches of workers with jobs, which are sent to the owners. A
- * match that queues, for a task that its owner has named, is sent to the worker as well.
+ * Matches tasks with workers. Owners report their needs, and workers report free slots and runs. The dispatcher keeps
+ * both in `ClusterBooks`, from which the policy plans once per turn. The plan's starts pair workers with stages and are
+ * sent to the owners. If the owner has named the task, it can queue at a busy worker, and the start is sent to the worker
+ * as well.
  */
 export class Dispatcher {
   readonly books = new ClusterBooks();
@@ -59,18 +60,18 @@ export class Dispatcher {
   readonly #policy: CentralPolicy;
   readonly #reports: Reports;
   readonly #line: WaitingLine;
-  /** Age at which an unconfirmed match may be lost, in ms; 0: messages are never lost. */
+  /** Age in ms at which an unconfirmed match counts as possibly lost; 0 if messages are never lost. */
   readonly #lostAfterMs: Millis;
   readonly #host: DispatcherHost;
-  /** Something has changed, or the time that the policy requested has come. */
+  /** Whether to plan at the end of this turn: something has changed, or the policy's timer has fired. */
   #isDue = false;
   /** Id of the next problem for the solver. */
   #nextProblemId = 1;
   matches = 0;
-  /** Number of matches that queue at their workers. */
+  /** Number of tasks that were placed in the queues of workers. */
   tasksPlaced = 0;
   preemptions = 0;
-  /** Number of starts that were refused. */
+  /** Number of the policy's starts that were refused. */
   refused = 0;
 
   constructor(
@@ -137,7 +138,7 @@ export class Dispatcher {
     return counts;
   }
 
-  /** Number of long tasks at the worker, as far as central knows. */
+  /** Returns the number of long tasks that central knows at the worker. */
   longAt(worker: Address): number {
     const runs = this.books.worker(worker)?.runs ?? [];
     return runs.reduce((long, { stage }) => long + (stage.job.long ? 1 : 0), 0);
@@ -160,17 +161,17 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** Jobs of the tasks at the worker, one entry per task. */
+  /** Returns the job of each task at the worker. */
   jobsAt(address: Address): readonly BookedJob[] {
     return (this.books.worker(address)?.runs ?? []).map(({ stage }) => stage.job);
   }
 
-  /** Whether tasks that central assigned run or wait at the worker. */
+  /** Returns whether tasks that central assigned run or wait at the worker. */
   isBusy(address: Address): boolean {
     return (this.books.worker(address)?.runs.length ?? 0) > 0;
   }
 
-  /** Adds the runs and queued tasks that a registering worker reports and another central may have sent. */
+  /** Adds the runs and queued tasks that a registering worker reports. A previous central may have sent them. */
   found(from: Address, runs: MessageOf<'register'>['runs'], now: Millis): void {
     const worker = this.books.worker(from);
     if (worker === undefined) return;
@@ -185,15 +186,15 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** Whether the worker should report its free slots again, because the books show more busy slots than it reported. */
+  /** Returns whether the books show more busy slots than the worker reported, so that it should report them again. */
   isDoubtful(address: Address, busy: number, now: Millis): boolean {
     const worker = this.books.worker(address);
     return worker !== undefined && this.#reports.isDoubtful(worker, busy, now);
   }
 
   /**
-   * A worker reports that it runs nothing. The books may still show runs: a draining worker does not report its free
-   * slots, or a report was lost.
+   * Handles a worker's report that it runs nothing. The books may still contain runs there, because a draining worker
+   * does not report its free slots, or because a report was lost.
    */
   idle(address: Address, queued: number, now: Millis): void {
     const worker = this.books.worker(address);
@@ -215,7 +216,7 @@ export class Dispatcher {
     if (run?.worker.address === from) this.#end(run, 'done', now);
   }
 
-  /** The owner has no task left for the match. */
+  /** Handles the owner's report that it has no task left for the match. */
   unused(owner: Address, { worker, match }: MessageOf<'unused'>, now: Millis): void {
     const run = this.books.worker(worker)?.runOf(match);
     if (run === undefined || run.isConfirmed || run.stage.job.owner.address !== owner) return;
@@ -235,7 +236,7 @@ export class Dispatcher {
       value,
       preemptible,
       prefers: attributesByName(prefers),
-      // A repeated message may have taken longer, which does not change the deadline.
+      // A repeated message may arrive later, but must not extend the deadline.
       deadlineAt: Math.min(
         known,
         deadlineMs === undefined ? Number.POSITIVE_INFINITY : arrivedAt + deadlineMs,
@@ -264,7 +265,7 @@ export class Dispatcher {
     const known = this.books.job(owner, number)?.stageAt(index);
     if (known === undefined && tasks === 0) return;
     const { priority = 'normal' } = message;
-    // A need that names the user describes a whole job of which no task has ended.
+    // The owner includes the user only while no task of the job has ended, so the need describes the whole job.
     const describesJob = message.user !== undefined;
     const job = this.books.declare(owner, number, {
       arrivedAt: now - ageMs,
@@ -277,14 +278,14 @@ export class Dispatcher {
     const stage = this.books.stage(job, index, {
       part,
       estimateFollows: message.estimateFollows ?? false,
-      // While the remaining time is unknown, its growing lower bound does not count as a change.
+      // Until there is an estimate, the value is a growing lower bound, and its growth is not a change.
       estimateMs: message.estimateFollows && known?.estimateFollows ? known.estimateMs : estimateMs,
       demand: known?.demand ?? this.books.names.demandOf(message.demand),
       requires: requiresOf(message.requires),
       gang: message.gang ?? false,
       ...(describesJob && { tasks: jobTasks, ended: 0 }),
     });
-    // A declared stage exists before its first need.
+    // A stage arrives with its first tasks, not with its declaration.
     const arrives = known === undefined || (known.waiting + known.held === 0 && known.matches === 0);
     if (known === undefined) stage.matches = matches;
     if (arrives && !long) this.#host.arrived(tasks);
@@ -297,7 +298,7 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** A need that names its tasks: they queue at workers (Hawk §3.7). */
+  /** Handles a need that names its tasks, so that they can queue at workers (Hawk §3.7). */
   place(owner: Address, message: MessageOf<'place'>, now: Millis): void {
     const { job: number, stage: index, long, estimateMs } = message;
     const demand = this.books.names.demandOf(message.demand);
@@ -307,7 +308,7 @@ export class Dispatcher {
     const known: BookedRun[] = [];
     for (const named of message.tasks) {
       const run = job.runOf(named.task);
-      // The owner asks again because it has no news; the worker may have none either.
+      // The owner repeats the request because it got no answer. The message to the worker may be lost as well.
       if (run?.named?.attempt === named.attempt) {
         known.push(run);
         run.askedAt = now;
@@ -327,7 +328,7 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** The owner is about to repeat all of its needs. */
+  /** Withdraws all needs of an owner, which is about to repeat them. */
   withdrawAll(owner: Address, now: Millis): void {
     for (const job of [...this.books.jobsOf(owner)]) this.books.withdraw(job, now);
     this.#isDue = true;
@@ -342,12 +343,12 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** From now on, the scheduler with this tag has this address; see `ClusterBooks.rehome`. */
+  /** Records that the scheduler with this tag now has this address; see `ClusterBooks.rehome`. */
   rehome(tag: string, address: Address, formers: readonly Address[], now: Millis): void {
     this.books.rehome(tag, address, formers, now);
   }
 
-  /** No scheduler will continue the jobs of the owner. */
+  /** Forgets the jobs of an owner, because no scheduler will continue them. */
   forgetOwner(owner: Address): void {
     this.books.forgetOwner(owner);
   }
@@ -358,7 +359,7 @@ export class Dispatcher {
     this.#isDue = true;
   }
 
-  /** Short work has arrived that central does not match: estimate × tasks. */
+  /** Records short work (estimate × tasks) that has arrived but that central does not match. */
   shortArrived(workMs: Millis): void {
     this.books.shortWork(workMs);
   }
@@ -370,12 +371,12 @@ export class Dispatcher {
 
   // ---- planning
 
-  /** The time that the policy requested has come. */
+  /** Plans at the end of this turn, because the policy's timer has fired. */
   wake(): void {
     this.#isDue = true;
   }
 
-  /** Ends a turn: all of its messages are in the books, so the policy plans, and the plan is carried out. */
+  /** Ends a turn: lets the policy plan, and executes its plan. */
   settle(now: Millis): void {
     if (!this.#isDue) return;
     this.#isDue = false;
@@ -415,7 +416,7 @@ export class Dispatcher {
 
   checkInvariants(): void {
     this.books.checkInvariants();
-    // The policy cannot know changes that it has not received.
+    // Unless the policy has received all changes, its state may differ from the books.
     if (!this.books.hasNews) this.#policy.checkInvariants?.(this.books);
   }
 
@@ -440,8 +441,8 @@ export class Dispatcher {
   }
 
   /**
-   * Sends the matches. An owner ignores a match whose number is not above the last one that it received for the same
-   * worker. Therefore, matches are numbered in the order in which they are sent.
+   * Sends matches to their owners. An owner ignores a match unless its number exceeds that of the last one for the same
+   * worker, so matches are numbered in the order of sending.
    */
   #tell(started: readonly BookedRun[]): void {
     const [first] = started;
@@ -455,14 +456,14 @@ export class Dispatcher {
     for (const [stage, runs] of byStage) this.#tellOf(stage, runs);
   }
 
-  /** An owner names all waiting tasks of a stage or none. */
+  /** Sends the matches of one stage. Its owner names either all of its waiting tasks or none. */
   #tellOf(stage: BookedStage, runs: readonly BookedRun[]): void {
     if (runs[0]!.named === undefined) return this.#match(stage, runs);
     this.tasksPlaced += runs.length;
     this.#queue(stage, runs);
   }
 
-  /** Sends named tasks to the workers in whose queues they wait. */
+  /** Sends named tasks to the workers where they queue. */
   #queue(
     { job: { number, owner, long }, index, estimateMs, demand: vector }: BookedStage,
     runs: readonly BookedRun[],
@@ -525,7 +526,7 @@ export class Dispatcher {
     this.#env.send(to, { type: 'preempt', job: job.number, worker: address, match: run.match });
   }
 
-  /** Number of matches in flight to the owner of a stage, if they are recent. */
+  /** Returns the number of recent matches of a stage that are still in flight to its owner. */
   #matchesInFlight({ matches, waitsSince }: BookedStage, heard: number, now: Millis): number {
     const mayBe = this.#lostAfterMs === 0 || now - waitsSince < this.#lostAfterMs;
     return mayBe ? Math.max(0, matches - heard) : 0;

@@ -11,17 +11,17 @@ import { isActive, type WorkerRecord } from '../cluster/registry.js';
 import { StartTimes, type WaitBasis } from './start-times.js';
 
 /**
- * Cost of sampling one waiting stage. Each turn adds one step to the budget, which keeps sampling at about 1% of the
- * planning time.
+ * Cost of sampling one waiting stage, in steps. Each turn adds one step to the budget, which keeps sampling at about 1%
+ * of the planning time.
  */
 const LOOK_STEPS = 64;
 const STEPS_PER_JOB = 4;
-/** Maximum number of jobs compared to find those ahead of one; if there are more, the numbers are estimates. */
+/** Maximum number of jobs to compare with one to find those ahead of it. With more jobs, the result is an estimate. */
 const COMPARED_MAX = 10_000;
 
 /**
- * The order of waiting stages and their expected starts, sampled occasionally so that `why` can predict starts. A
- * query visits all waiting jobs.
+ * Keeps the order of waiting stages, and samples their waits from time to time, so that `goshawk why` can predict starts.
+ * A query visits all waiting jobs.
  */
 export class WaitingLine {
   readonly #books: ClusterBooks;
@@ -43,7 +43,7 @@ export class WaitingLine {
     this.#starts.started(stage, now);
   }
 
-  /** Ends a turn. */
+  /** Adds to the budget at the end of a turn, and takes a sample if it suffices. */
   look(now: Millis): void {
     if (this.#books.waitingTasks === 0) this.#lookedAt = now;
     if (this.#books.waitingTasks === 0 || ++this.#steps < 0) return;
@@ -65,7 +65,7 @@ export class WaitingLine {
     const needs = stages.slice(0, LIMITS.stagesPerJobMax).map((stage): NeedView => {
       const place = this.#placeOf(stage, line, now);
       const why = this.#limitOf(stage, now);
-      // Without active slots, earlier waits predict nothing.
+      // Earlier waits predict nothing if there are no active slots.
       const start = limits.slots > 0 ? this.#starts.expect(basisOf(stage, place, limits)) : undefined;
       return {
         stage: stage.index,
@@ -99,7 +99,7 @@ export class WaitingLine {
     let tasks = 0;
     let workMs = 0;
     const { feasible } = this.#books;
-    // An open page requests a dozen jobs every 2 s, so if there are very many jobs, only every nth is compared.
+    // A page of the gateway queries a dozen jobs every 2 s. With very many jobs only every nth is compared.
     const every = Math.ceil(this.#books.jobCount / COMPARED_MAX);
     let at = 0;
     for (const job of this.#books.everyJob()) {
@@ -107,7 +107,7 @@ export class WaitingLine {
       const before = tasks;
       for (const other of job.allStages) {
         if (other.waiting === 0 || other === stage) continue;
-        // A stage that no worker could run delays no other.
+        // A stage that no worker can run does not delay others.
         if (feasible.size > 0 && !feasible.has(other.needs)) continue;
         if (!(line === undefined ? isOlder(other, stage) : line.comesBefore(other, stage))) continue;
         tasks += other.waiting;
@@ -124,7 +124,7 @@ export class WaitingLine {
   }
 }
 
-/** Stages with waiting tasks. The books must not change meanwhile. */
+/** Yields the stages with waiting tasks. The books must not change during the iteration. */
 export function* waitingStages(books: ClusterBooks): Iterable<BookedStage> {
   for (const job of books.everyJob()) for (const stage of job.allStages) if (stage.waiting > 0) yield stage;
 }
@@ -135,26 +135,26 @@ type Place = Pick<NeedView, 'kind' | 'ahead' | 'expected'>;
 /** All slots, and the limit for long tasks. */
 type Limits = Pick<CentralLine, 'slots' | 'longLimit'>;
 
-/** Work ahead relative to slots, by which waits are compared. */
+/** Returns the work ahead per slot, by which waits are compared. */
 function basisOf(stage: BookedStage, place: Place, limits: Limits): WaitBasis {
-  // The position changes once the pilots of the stage have determined its run time.
+  // Pilots will change the estimate, and with it the position, so these waits are a separate kind.
   const kind = stage.estimateFollows ? `${place.kind}, estimate to come` : place.kind;
   return { kind, basisMs: expectedWaitMs(place, limits) ?? 0 };
 }
 
-/** An expectation of the policy is useless once its time has passed. */
+/** Returns the start that the policy expects, unless that time has passed. */
 function expectedOf({ expected }: BookedJob, now: Millis): Pick<NeedView, 'expected'> {
   if (expected === undefined || expected.at <= now) return {};
   const { at, where } = expected;
   return { expected: { inMs: at - now, ...(where === undefined ? {} : { where }) } };
 }
 
-/** Without an order from the policy, the older job is assumed to go first. */
+/** Orders stages by the age of their jobs, if the policy defines no order. */
 function isOlder(one: BookedStage, other: BookedStage): boolean {
   return one.job.arrivedAt < other.job.arrivedAt;
 }
 
-/** Returns the slots without an order: central has none if workers do not report free slots to it. */
+/** Returns the number of slots without an order: there is none if workers do not report free slots to central. */
 export function lineOfQueues(workers: Iterable<WorkerRecord>, unmatched: number): CentralLine {
   let slots = 0;
   let freeSlots = 0;

@@ -1,27 +1,28 @@
 import type { Millis } from '@goshawk/core';
 
-/** Check interval. ms */
+/** Check interval in ms. */
 export const LOOK_MS = 1_000;
-/** Overload: busy for this fraction of the time in this many consecutive checks. */
+/** Central is overloaded if it is busy for this fraction of the time in this many consecutive checks. */
 const TOO_BUSY = 0.8;
 const TOO_BUSY_LOOKS = 3;
 /**
- * Recovery: tasks arrive at less than this fraction of the overload rate in this many checks, and there is time to
- * match them.
+ * Central has recovered if tasks arrive at less than this fraction of the overload rate in this many consecutive checks,
+ * and it has time to match them.
  */
 const EASED = 0.6;
 const EASED_BUSY = 0.5;
 const EASED_LOOKS = 10;
 /**
- * Something else may have caused the overload, so central tries again after this time, doubled after each failure. ms
+ * Time in ms after which central resumes matching in any case, because something other than tasks may have caused the
+ * overload. Each failure doubles it.
  */
 const TRY_AGAIN_MS = 60_000;
 const TRY_AGAIN_MAX_MS = 3_600_000;
 
 /**
- * Whether central matches short jobs, or sheds them because one process can match only so many tasks per second. It
- * sheds them after being busy nearly all the time for a while, and resumes when enough fewer tasks arrive that it
- * will not shed them again immediately. The gap between the thresholds prevents oscillation.
+ * Decides whether central matches short jobs or sheds them, because one process can match only a limited number of tasks
+ * per second. It sheds them after it was busy nearly all the time for a while. It resumes when the arrival rate has
+ * fallen far enough that it will not shed them again immediately. The gap between the thresholds prevents oscillation.
  */
 export class LoadShedding {
   #isMatching = true;
@@ -29,10 +30,10 @@ export class LoadShedding {
   #busyMs: Millis = 0;
   /** Short tasks that arrived since the last check. */
   #arrived = 0;
-  /** Consecutive checks in favor of a change, and the tasks that arrived meanwhile. */
+  /** Number of consecutive checks that favored a change, and of tasks that arrived during them. */
   #looks = 0;
   #tasks = 0;
-  /** Short tasks per check at the time of the overload. */
+  /** Short tasks that arrived per check interval during the overload. */
   #tooMany = 0;
   #givenUpAt: Millis = 0;
   #tryAgainMs = TRY_AGAIN_MS;
@@ -41,12 +42,12 @@ export class LoadShedding {
     return this.#isMatching;
   }
 
-  /** Short tasks have arrived, matched by central or not. */
+  /** Counts short tasks that arrive, whether central matches them or not. */
   arrived(tasks: number): void {
     this.#arrived += tasks;
   }
 
-  /** @param busyMs how long the process has been busy since its start */
+  /** Checks the load. @param busyMs how long the process has been busy since its start */
   look(busyMs: Millis, now: Millis): void {
     const share = now > this.#lookedAt ? (busyMs - this.#busyMs) / (now - this.#lookedAt) : 0;
     this.#lookedAt = now;

@@ -23,19 +23,19 @@ export class OccupiedNews {
     this.#source = source;
     this.#pauseMs = policy.bitmapMs;
     const { by } = policy.preset.short;
-    // Owners may probe while central is silent, which they notice only with heartbeats.
+    // Owners probe if central is silent, which only heartbeats can show.
     const mayProbe = by === 'seeking' || (by === 'matching' && timings.heartbeatMs > 0);
     this.#isOn = mayProbe && policy.bitmapMs > 0;
   }
 
-  /** Long tasks may have started or ended. */
+  /** Schedules an update, because long tasks may have started or ended. */
   tellSoon(now: Millis): void {
     if (this.#armed || !this.#isOn) return;
     this.#armed = true;
     this.#env.setTimer('occupied', 0, now + this.#pauseMs);
   }
 
-  /** A scheduler has no bitmap yet. */
+  /** Schedules an update for a new scheduler, which has no bitmap yet. */
   schedulerJoined(now: Millis): void {
     this.#occupied.newcomer();
     this.tellSoon(now);

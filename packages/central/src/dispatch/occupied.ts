@@ -7,21 +7,21 @@ export interface OccupiedSource {
   readonly longChanges: number;
 }
 
-/** Fraction of workers that may be wrong before an update is published. */
+/** Fraction of outdated bits from which an update is published. */
 const TOLD_FROM = 0.01;
 
 /**
- * Bitmap of workers whose slots are all used by long tasks. A probe there waits for hours, so schedulers get
- * an update when enough has changed to matter.
+ * Keeps a bitmap of the workers where long tasks use all slots. A probe there would wait for hours, so schedulers receive
+ * the bitmap whenever enough bits have changed.
  */
 export class Occupied {
   #published: Uint8Array = NOBODY_OCCUPIED;
-  /** A scheduler without a bitmap considers no worker occupied. */
+  /** Whether a scheduler has no bitmap yet, so that it considers no worker occupied. */
   #hasNewcomer = false;
   /** State at the last full scan; undefined forces a scan. */
   #seen: { readonly longChanges: number; readonly places: number } | undefined;
 
-  /** @returns the bitmap; undefined if little changed since the last */
+  /** Returns the bitmap; undefined if too little has changed since the last one. */
   changed({ workers, longChanges }: OccupiedSource, places: number): Uint8Array | undefined {
     if (this.#seen?.longChanges === longChanges && this.#seen.places === places) return undefined;
     this.#seen = { longChanges, places };
@@ -49,7 +49,7 @@ export class Occupied {
 
 const NOBODY_OCCUPIED = new Uint8Array();
 
-/** Missing bits are 0. */
+/** Returns the number of different bits. Missing bits count as 0. */
 function differences(one: Uint8Array, other: Uint8Array): number {
   let count = 0;
   for (let i = 0; i < Math.max(one.length, other.length); i++) {

@@ -4,14 +4,17 @@ import type { BookedRun, BookedWorker, ClusterBooks } from '@goshawk/policies';
 type HeldRun = MessageOf<'register'>['runs'][number];
 
 /**
- * Applies the workers' reports about their runs to the books. The worker's number identifies a match that starts at
- * once. A queued one has the name of its task, because its owner requested a worker for this task; owners may name a
- * task twice, and only the latest attempt counts.
+ * Applies the workers' reports about their runs to the books. A match that starts at once is identified by a number per
+ * worker. A placed task is identified by its name, because its owner requested a worker for this task. If the owner
+ * requested two, only the latest attempt counts.
  */
 export class Reports {
   readonly #env: Pick<Environment, 'send'>;
   readonly #books: ClusterBooks;
-  /** How long a match may be in flight to its worker, in ms: one that starts at once, and one that queues. 0: forever. */
+  /**
+   * Time in ms for which a match may be in flight to its worker: one that starts at once, and one that queues. 0 means
+   * forever.
+   */
   readonly #inFlightMs: { readonly started: Millis; readonly queued: Millis };
 
   constructor(
@@ -24,14 +27,14 @@ export class Reports {
     this.#inFlightMs = inFlightMs;
   }
 
-  /** Adds the runs and queued tasks that a registering worker reports and another central may have sent. */
+  /** Adds the runs and queued tasks that a registering worker reports. A previous central may have sent them. */
   found(worker: BookedWorker, held: readonly HeldRun[], now: Millis): void {
     this.queueIs(worker, held, now);
     for (const each of held) {
       const startedAt = now - each.elapsedMs;
       const known = this.#runOf(worker, each);
       if (known === undefined) this.#add(worker, each, startedAt, now);
-      // Keeps the earlier start if a registration was delayed.
+      // A delayed registration reports a start that is too late, so the earlier one stays.
       else if (known.named === undefined) known.startedAt = Math.min(known.startedAt, startedAt);
       else if (known.worker === worker && known.named.attempt === each.attempt) {
         if (!each.queued) this.#books.begin(known, startedAt);
@@ -40,7 +43,7 @@ export class Reports {
     }
   }
 
-  /** Ends the placed tasks that the worker does not have, except those that may still be in flight to it. */
+  /** Ends placed tasks that the worker does not report, except those that may still be in flight to it. */
   queueIs(worker: BookedWorker, held: readonly HeldRun[], now: Millis): void {
     const there = new Set(held.map((each) => this.namedRun(each)));
     for (const run of [...worker.runs])
@@ -76,7 +79,7 @@ export class Reports {
     this.#books.shortWork(message.shortMs);
   }
 
-  /** A placed task has started. */
+  /** Records that a placed task has started. */
   started(worker: BookedWorker, message: MessageOf<'placementStarted'>, now: Millis): void {
     const run = this.namedRun(message);
     if (run === undefined || run.worker !== worker) return;
@@ -89,7 +92,7 @@ export class Reports {
     this.#books.begin(run, now);
   }
 
-  /** The run of exactly this attempt. */
+  /** Returns the run of exactly this attempt. */
   namedRun({
     owner,
     job,
@@ -100,7 +103,7 @@ export class Reports {
     return run?.named?.attempt === attempt ? run : undefined;
   }
 
-  /** Whether the worker should report its free slots again, because the books show more busy slots than it reported. */
+  /** Returns whether the books show more busy slots than the worker reported, so that it should report them again. */
   isDoubtful(worker: BookedWorker, busy: number, now: Millis): boolean {
     return (
       worker.open &&
@@ -115,7 +118,7 @@ export class Reports {
     const job = this.#books.declareFound(owner, number, startedAt, long);
     const stage = this.#books.stage(job, index, {
       demand: this.#books.names.demandOf(held.demand),
-      // The estimate of other runs comes with their owner's need.
+      // For other runs, the owner's need contains the estimate.
       ...(named && { estimateMs: held.estimateMs }),
     });
     if (named === undefined) {
@@ -129,17 +132,17 @@ export class Reports {
     this.#books.unnameWaiting(stage, task);
     const isRunning = !queued && this.#books.find(stage, worker, startedAt, named) !== undefined;
     if (!isRunning) this.#books.findQueued(stage, worker, now, named);
-    // The owner waits for a placement, and the worker has it already.
+    // The owner still waits for the placement of a task that the worker already has.
     const at = [{ task, attempt, worker: worker.address }];
     if (waiting !== undefined) this.#env.send(owner, { type: 'placed', job: number, at });
   }
 
-  /** The known run of a task that the worker reports; of a placed task, that of any attempt. */
+  /** Returns the known run of a task that the worker reports. For a placed task, the attempt may differ. */
   #runOf(worker: BookedWorker, { match, owner, job, task }: HeldRun): BookedRun | undefined {
     return match > 0 ? worker.runOf(match) : this.#books.job(owner, job)?.runOf(task);
   }
 
-  /** Whether the task was placed so recently that the worker may not have it yet. */
+  /** Returns whether the task was placed so recently that the worker may not have it yet. */
   #isInFlight({ isQueued, isConfirmed, askedAt }: BookedRun, now: Millis): boolean {
     const { queued } = this.#inFlightMs;
     return isQueued && !isConfirmed && (queued === 0 || now - askedAt < queued);

@@ -13,7 +13,7 @@ import type { CentralPolicy, ClusterBooks } from '@goshawk/policies';
 
 export function sharesOf(books: ClusterBooks, policy: CentralPolicy): ClusterShares {
   const shares = policy.shares?.(books);
-  // Tasks that share CPUs are limited by CPUs, not by slots.
+  // If tasks share CPUs, CPUs limit them rather than slots.
   const hasSlots = (books.capacity[SLOT] ?? 0) <= slotsIn(books.capacity);
   const amountsOf = (vector: Vector): Resources => ({
     ...(hasSlots ? { slot: vector[SLOT] ?? 0 } : {}),

@@ -1,9 +1,9 @@
 import type { Millis, StartWait } from '@goshawk/core';
 
-/** Number of earlier waits kept per group, and number of them used for one prediction. */
+/** Numbers of earlier waits: kept per group, and used for one prediction. */
 const KEPT = 2_048;
 const NEAREST = 1_024;
-/** Minimum number of earlier waits of a kind; below it all kinds are used, and below it again no prediction is made. */
+/** Minimum number of waits for a prediction. With fewer of one kind, waits of all kinds are used. */
 const LEAST = 10;
 const ALL_KINDS = 'all';
 /** Maximum number of open samples of one waiting stage. */
@@ -26,11 +26,11 @@ interface Asked {
   everyMs: Millis;
 }
 
-/** A waiting task and the facts its wait is compared by. */
+/** Properties of a wait by which it is compared with others. */
 export interface WaitBasis {
-  /** Waits of other kinds are used if too few of this kind are known. */
+  /** Kind of the wait. If too few waits of this kind are known, those of other kinds are used, too. */
   readonly kind: string;
-  /** Expected wait from the estimated work ahead. 0: the stage is next, or nothing is known. */
+  /** Wait in ms computed from the estimated work ahead; 0 if the stage is next, or nothing is known. */
   readonly basisMs: Millis;
 }
 
@@ -44,7 +44,7 @@ export class StartTimes<Stage extends object> {
   readonly #open = new WeakMap<Stage, Asked>();
 
   /**
-   * Takes a sample of a waiting stage; its next start completes the sample.
+   * Starts a sample of a waiting stage. The stage's next start completes it.
    *
    * @param forMs time since the last sample of any stage, while any waited
    */
@@ -52,7 +52,6 @@ export class StartTimes<Stage extends object> {
     const asked = this.#open.get(stage) ?? { questions: [], everyMs: 0 };
     this.#open.set(stage, asked);
     const last = asked.questions.at(-1);
-    // Samples at one instant represent time, too.
     if (last === undefined || now - last.askedAt >= asked.everyMs)
       asked.questions.push({ askedAt: now, basis, forMs: forMs + 1 });
     else last.forMs += forMs + 1;
@@ -75,7 +74,7 @@ export class StartTimes<Stage extends object> {
     }
   }
 
-  /** @returns undefined if too few waits are known */
+  /** Predicts a wait; undefined if too few waits are known. */
   expect(basis: WaitBasis): StartWait | undefined {
     const groups = keysOf(basis).map((key) => this.#groups.get(key));
     const group = groups.find((known) => known !== undefined && known.size >= LEAST);
@@ -87,7 +86,7 @@ export class StartTimes<Stage extends object> {
   }
 }
 
-/** Every other sample; each then represents twice the time. */
+/** Returns every other sample, each with twice the duration. */
 function everyOther(questions: readonly Question[]): Question[] {
   const kept = questions.filter((_, at) => at % 2 === 0);
   kept.forEach((question, at) => {
@@ -96,7 +95,7 @@ function everyOther(questions: readonly Question[]): Question[] {
   return kept;
 }
 
-/** Groups to which a wait belongs, most specific first. */
+/** Returns the groups of a wait, most specific first. */
 function keysOf({ kind, basisMs }: WaitBasis): string[] {
   return [kind, ALL_KINDS].map((known) => (basisMs > 0 ? `${known} behind others` : known));
 }
@@ -123,7 +122,7 @@ class Group {
     this.#next = (this.#next + 1) % KEPT;
   }
 
-  /** @param shares ascending */
+  /** Returns quantiles of the waits nearest to `basisMs`. @param shares the quantiles' ranks, ascending */
   nearest(basisMs: Millis, shares: readonly number[]): { quantiles: number[]; waits: number } {
     const from = Math.log(basisMs + OFFSET_MS);
     const distances = this.#bases.map((basis) => Math.abs(basis - from));
@@ -135,7 +134,7 @@ class Group {
     let weight = 0;
     for (const at of nearest.sort((a, b) => this.#ratios[a]! - this.#ratios[b]!)) {
       weight += weightOf(at);
-      // Tolerates rounding errors of the sum.
+      // The factor tolerates rounding errors of the sum.
       while (weight >= shares[quantiles.length]! * total * (1 - 1e-9)) quantiles.push(this.#ratios[at]!);
     }
     return { quantiles, waits: nearest.length };

@@ -1,6 +1,6 @@
 /**
  * Converts between messages and their wire format `[code, field, field, …]`: the code is the message's index in the table, and
- * fields are in the order of declaration. Everything is compiled from the table; nothing is learned from a peer.
+ * fields are in the order of declaration. The codec is compiled from the table alone, so a peer cannot influence it.
  */
 import {
   type Fields,
@@ -15,7 +15,7 @@ import { DecodeError, EncodeError, Misfit } from './errors.js';
 import { type AddressNames, compileLayout, decodeInto, encodeInto, type Layout } from './fields.js';
 import { roleProblem } from './roles.js';
 
-/** A message in wire format: plain values, ready to be packed. */
+/** A message in wire format: plain values that MessagePack can encode. */
 export type Body = readonly unknown[];
 
 interface MessageCodec {
@@ -60,8 +60,9 @@ export class Codec {
   /**
    * Decodes an untrusted body. The message has all of its fields, in the declared order after `type`, and
    * shares no memory with the frame; the body is consumed.
-   * @param from sender and `to` recipient, if known
-   * @throws DecodeError and nothing else, for any body
+   * @param from role of the sender, if known
+   * @param to role of the recipient, if known
+   * @throws DecodeError if the body is invalid, and no other error
    */
   decode(body: unknown, from?: Role, to?: Role): Message {
     if (!Array.isArray(body)) throw new DecodeError('message', 'expected a list');

@@ -2,7 +2,7 @@
 class MessageError extends Error {
   /** Path in the message, e.g. `probe.demand.memory` or `members.changed[3].slots`. */
   readonly path: string;
-  /** The problem. Never repeats text or bytes of the message, which may be long or secret. */
+  /** The problem. It never quotes text or bytes of the message, which may be long or secret. */
   readonly problem: string;
 
   constructor(path: string, problem: string) {
@@ -36,7 +36,7 @@ export class EncodeError extends MessageError {
  */
 export class Misfit {
   readonly problem: string;
-  /** Innermost first. */
+  /** Segments of the path, innermost first. */
   readonly #segments: string[] = [];
 
   constructor(problem: string) {
@@ -53,7 +53,7 @@ export class Misfit {
   }
 }
 
-/** @throws Misfit always: `expected a number, got text` */
+/** Always throws a Misfit, for example `expected a number, got text`. */
 export function misfit(expected: string, value: unknown): never {
   throw new Misfit(`expected ${expected}, got ${describe(value)}`);
 }

@@ -16,12 +16,12 @@ import {
 /** Maps names of parties to the handles that machines use, and back. */
 export interface AddressNames {
   /**
-   * Returns the handle of the party, the same each time.
+   * Returns the handle of the party. The same name always gives the same handle.
    *
    * @throws if it is not the name of a party
    */
   intern(name: string): Address;
-  /** Undefined for an unknown or forgotten handle. */
+  /** Returns the name of a party; undefined if the handle is unknown or was forgotten. */
   nameOf(address: Address): string | undefined;
 }
 
@@ -36,7 +36,7 @@ interface FieldCodec {
   decode(wire: unknown): unknown;
 }
 
-/** Compiles the codec of a field, once; the description is not read again later. */
+/** Returns the codec of a field. Compiling it once avoids interpreting the description for each message. */
 function compileField(field: FieldKind, names: AddressNames): FieldCodec {
   switch (field.kind) {
     case 'count':
@@ -119,7 +119,7 @@ function compileChoice(of: readonly string[]): FieldCodec {
   };
 }
 
-/** Absent fields are nil; older peers omit them at the end of a message. */
+/** An absent field is encoded as nil. Older peers omit fields at the end, which are then absent, too. */
 function compileOptional(of: FieldCodec): FieldCodec {
   return {
     encode: (value) => (value === undefined ? null : of.encode(value)),
@@ -185,11 +185,11 @@ export function encodeInto(wire: unknown[], layout: Layout, from: Readonly<Recor
 }
 
 /**
- * Reads the fields of a body from index `at` on and sets them on `into`, always all and in the declared order, so that all
- * messages of a type have one shape for V8.
+ * Decodes the fields of a body, starting at index `at`, into `into`, which it returns. It sets every field in the
+ * declared order, so that all messages of a type have the same hidden class in V8.
  *
- * Fields may be added at the end of a declaration without a new protocol version: fields missing from an older peer are absent
- * (and refused unless optional), and additional fields of a newer one are ignored.
+ * Optional fields may be added at the end of a declaration without a new protocol version: older peers omit them, and
+ * ignore those that they do not know. A missing field that is not optional is an error.
  *
  * @throws Misfit
  */
@@ -210,7 +210,7 @@ export function decodeInto<T extends Record<string, unknown>>(
   return into;
 }
 
-/** `[value]`, or nil for `undefined`, because `null` is a distinct value: a task may return either. */
+/** Encodes a value as `[value]` and `undefined` as nil, because a task may return `null` or `undefined`. */
 function encodeOpen(value: unknown): unknown {
   return value === undefined ? null : [checkOpen(value)];
 }
@@ -221,7 +221,7 @@ function decodeOpen(wire: unknown): unknown {
   return takeOpen(wire[0]);
 }
 
-/** @param parse from the declaration; throws a one-line message */
+/** Returns a decoder that also applies `parse`, whose error message becomes the problem. */
 function parsing(parse: (value: unknown) => unknown): (wire: unknown) => unknown {
   return (wire) => {
     const value = decodeOpen(wire);

@@ -1,12 +1,14 @@
 /**
- * Values that the protocol carries unexamined: payloads, results, answers. They can contain JSON values and
- * byte arrays: no dates, maps, class instances or functions, which would not survive, and no keys with a
- * special meaning in JavaScript. `undefined` is handled as in JSON: omitted from an object, `null` in a list.
+ * Open values are those that the protocol carries without interpreting them: payloads, results, answers. They consist of
+ * JSON values and byte arrays. Dates, maps, class instances and functions are rejected, because encoding would change
+ * them, and so are keys with a special meaning in JavaScript. `undefined` is handled as in JSON: omitted from an object,
+ * `null` in a list.
  */
 import { Misfit, misfit, rethrowUnder } from './errors.js';
 
 /**
- * Maximum nesting of lists and objects, which also catches cycles. Within its message, such a value fits the mailbox's limits.
+ * Maximum nesting of lists and objects, which also detects cycles. It leaves room for the message around the value within
+ * the mailbox's `nestingMax`.
  */
 export const OPEN_DEPTH_MAX = 24;
 /** Maximum number of values and keys in one open value, within the mailbox's limit for a frame. */
@@ -31,8 +33,8 @@ export function checkOpen(value: unknown): unknown {
 }
 
 /**
- * Validates received values and copies them: byte arrays are views of their frame, and keeping ten bytes
- * would keep all of it. Changes `value` in place.
+ * Validates a received value and replaces its byte arrays by copies, because a view of ten bytes would keep its whole
+ * frame in memory. Changes `value` in place and returns it.
  * @throws Misfit
  */
 export function takeOpen(value: unknown): unknown {
@@ -100,7 +102,7 @@ function countNode(state: Walk): void {
   if (++state.nodes > OPEN_NODES_MAX) throw new Misfit(`more than ${OPEN_NODES_MAX} values`);
 }
 
-/** Keys are chosen by the sender. */
+/** Limits the length of a key in an error message, because the sender chooses keys. */
 function shorten(key: string): string {
   return key.length <= 40 ? key : `${key.slice(0, 39)}…`;
 }

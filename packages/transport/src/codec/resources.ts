@@ -1,7 +1,7 @@
 import { LIMITS, NO_RESOURCES, type Resources } from '@goshawk/core';
 import { Misfit, misfit, rethrowUnder } from './errors.js';
 
-/** `[name, amount, name, amount, …]`; nil for no resources, as for most tasks. */
+/** Returns `[name, amount, name, amount, …]`, or nil for no resources, as for most tasks. */
 export function encodeResources(value: unknown): unknown {
   if (value === NO_RESOURCES) return null;
   if (typeof value !== 'object' || value === null) misfit('resources', value);
@@ -14,7 +14,7 @@ export function encodeResources(value: unknown): unknown {
   return wire.length === 0 ? null : wire;
 }
 
-/** Returns `NO_RESOURCES` itself for none, because machines compare it by identity. */
+/** Decodes nil as the constant `NO_RESOURCES`, because machines compare it by identity. */
 export function decodeResources(wire: unknown): Resources {
   if (wire === null || wire === undefined) return NO_RESOURCES;
   if (!Array.isArray(wire) || wire.length % 2 !== 0) misfit('pairs of names and amounts', wire);

@@ -8,8 +8,8 @@ interface Ways {
 const WAYS: readonly Ways[] = MESSAGE_TYPES.map((type) => MESSAGES[type]);
 
 /**
- * Returns why a message of this code may not be sent this way: `a client may not send it, only a scheduler`. `undefined` if it
- * may, or if the roles are unknown.
+ * Returns why this sender may not send this message to this recipient, as in `a client may not send it, only a
+ * scheduler`; undefined if it may, or if the roles are unknown.
  */
 export function roleProblem(code: number, from: Role | undefined, to: Role | undefined): string | undefined {
   const ways = WAYS[code]!;

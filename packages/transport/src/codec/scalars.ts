@@ -1,4 +1,4 @@
-/** Checks for values that are encoded as they are, in either direction. Each throws a Misfit. */
+/** Checks for values that need no conversion. Each returns the value, or throws a Misfit. */
 import { LIMITS } from '@goshawk/core';
 import { Misfit, misfit } from './errors.js';
 
@@ -31,7 +31,7 @@ export function checkSigned(value: unknown): unknown {
   return value;
 }
 
-/** A clock that was set back yields negative times. */
+/** Replaces negative numbers by 0: a clock that was set back yields negative durations. */
 export function numberAtLeast0(value: unknown): unknown {
   return checkNumber(typeof value === 'number' && value < 0 ? 0 : value);
 }

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** Accepted tokens of HTTP requests (`Authorization: Bearer TOKEN`). Only their hashes are kept. */
+/** The tokens that the HTTP server accepts (`Authorization: Bearer TOKEN`). Stores only their hashes. */
 export class BearerTokens {
   readonly #hashes: readonly Buffer[];
 
@@ -12,7 +12,7 @@ export class BearerTokens {
     return this.#hashes.length;
   }
 
-  /** Compares with all tokens, each in constant time. @returns the place of the request's token; −1: none is accepted */
+  /** Returns the index of the request's token, or −1 if it is not accepted. Each comparison takes constant time. */
   indexOf(authorization: string | undefined): number {
     const given = tokenHash(bearerIn(authorization) ?? '');
     return this.#hashes.map((hash) => timingSafeEqual(hash, given)).indexOf(true);

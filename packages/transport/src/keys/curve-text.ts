@@ -5,7 +5,7 @@
 const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#';
 const BASE = DIGITS.length;
 
-/** @param bytes a multiple of four bytes */
+/** Encodes bytes as Z85. Their number must be a multiple of four. */
 export function z85(bytes: Buffer): string {
   let text = '';
   for (let at = 0; at < bytes.length; at += 4) {

@@ -20,8 +20,8 @@ export function generateKeys(): ClusterKeys {
 export type RotationStep = 'prepared' | 'switched' | 'finished';
 
 /**
- * Performs one step of a rotation. After each step all processes get the new files, in any order. Two keys are accepted during the
- * rotation, so processes before and after a step work together:
+ * Performs one step of a rotation. After each step the operator gives all processes their new files, in any order.
+ * Processes accept two generations of keys during the rotation, so those before and after a step work together:
  *
  * - prepared: all processes accept the new keys and use the old ones;
  * - switched: all processes use the new keys and accept the old ones;
@@ -39,8 +39,8 @@ export function rotate(files: ClusterKeys): { files: ClusterKeys; step: Rotation
 }
 
 /**
- * Creates an individual key for a client; its previous key becomes invalid.
- * @returns the data for all others, and the client's file
+ * Creates an individual key for a client and revokes its previous one.
+ * @returns the files of all roles, updated, and the client's file
  */
 export function addClient(
   files: ClusterKeys,
@@ -56,8 +56,8 @@ export function addClient(
 }
 
 /**
- * Creates an individual key for a worker process or a scheduler; its previous key becomes invalid.
- * @returns the data for all others, and the file of the process
+ * Creates an individual key for a worker process or a scheduler and revokes its previous one.
+ * @returns the files of all roles, updated, and the file of the process
  */
 export function addMember(
   files: ClusterKeys,
@@ -72,7 +72,7 @@ export function addMember(
   return { files: admitting, member: individualFile(key, secret, admitting) };
 }
 
-/** Revokes an individual key. @returns undefined if there is none with this name */
+/** Revokes an individual key. Returns the updated files; undefined if no key has this name. */
 export function removeKey(files: ClusterKeys, name: string): ClusterKeys | undefined {
   const isOther = (key: { readonly name: string }): boolean => key.name !== name;
   if ([...clientsIn(files), ...membersIn(files)].every(isOther)) return undefined;
@@ -82,17 +82,17 @@ export function removeKey(files: ClusterKeys, name: string): ClusterKeys | undef
   );
 }
 
-/** Clients with individual keys. */
+/** Returns the clients with individual keys. */
 export function clientsIn(files: ClusterKeys): readonly NamedClient[] {
   return files.central.clients ?? [];
 }
 
-/** Workers and schedulers with individual keys. */
+/** Returns the workers and schedulers with individual keys. */
 export function membersIn(files: ClusterKeys): readonly NamedMember[] {
   return files.central.members ?? [];
 }
 
-/** Returns whether there is such a key, for the same names. */
+/** Returns whether a key with this name exists and permits the same process names. */
 export function isKeyFor(
   files: ClusterKeys,
   { role, name, names }: Omit<NamedMember, keyof KeyTexts>,
@@ -114,8 +114,7 @@ export function replaceRoleKey(files: ClusterKeys, replaced: Role): ClusterKeys 
 }
 
 /**
- * Returns an individual key file that matches those of the other processes.
- * @returns undefined if the key is revoked
+ * Returns an individual key file with the other processes' current public keys; undefined if the key was revoked.
  */
 export function updated({ role, name, generations }: KeyFile, files: ClusterKeys): KeyFile | undefined {
   const [{ secret }] = generations as [KeyGeneration];
@@ -136,7 +135,7 @@ function individualFile(
     schema: KEY_SCHEMA,
     role,
     name,
-    // A client's file presents its own key as that of its role, which older versions verify.
+    // Older versions check the secret key against the role's public key, so a client's file lists its own key there.
     generations: files[role].generations.map((generation) => ({
       number: generation.number,
       secret,
@@ -154,7 +153,7 @@ function withClients(
   return byRole((role) => (role === 'client' ? files.client : { ...files[role], clients }));
 }
 
-/** Clients connect to schedulers, but not to workers. */
+/** Adds the individual keys that a role needs: clients connect to schedulers, but not to workers. */
 function withMembers(
   files: ClusterKeys,
   change: (members: readonly NamedMember[]) => readonly NamedMember[],
@@ -164,7 +163,7 @@ function withMembers(
   return byRole((role) => ({ ...files[role], members: role === 'client' ? schedulers : members }));
 }
 
-/** The same for every role, except the secret. */
+/** A generation of keys by role; only the secrets differ. */
 type GenerationByRole = Readonly<Record<Role, KeyGeneration>>;
 
 function newGeneration(number: number): GenerationByRole {

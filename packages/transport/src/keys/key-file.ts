@@ -65,20 +65,20 @@ export const KEY_SCHEMA = 'goshawk.keys/1';
 /** The current generation, and the next or previous one. */
 const GENERATIONS_MAX = 2;
 
-/** @param name of a client with an individual key */
+/** Returns the name of a key file. @param name of the individual key; undefined: the key of a role */
 export function keyFileName(role: Role, name?: string): string {
   return name === undefined ? `${role}.key` : `${role}.${name}.key`;
 }
 
 const KEY_NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/;
 
-/** The name appears in names of processes, files and users. Roles are names of their shared keys. */
+/** Returns whether this may name an individual key. Names of roles are reserved for their shared keys. */
 export function isKeyName(name: unknown): name is string {
   return typeof name === 'string' && !(ROLES as readonly string[]).includes(name) && KEY_NAME.test(name);
 }
 
 /**
- * @param source for errors, which never repeat the content, because it is secret
+ * @param source name of the file for errors, which never quote the content, because it is secret
  * @throws InputError that names the problem
  */
 export function parseKeyFile(text: string, source: string): KeyFile {

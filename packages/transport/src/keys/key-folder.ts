@@ -33,7 +33,7 @@ export interface KeySource {
 /**
  * Returns the keys of a process of this role; undefined if no source was given.
  *
- * @throws InputError if there are none, other users could have read or written them, or they belong to another role
+ * @throws InputError if the source contains no keys or those of another role, or other users can read or write it
  */
 export function readKeys({ path, text }: KeySource, role: Role): KeyRing | undefined {
   if (path !== undefined) {
@@ -47,7 +47,7 @@ export function readKeys({ path, text }: KeySource, role: Role): KeyRing | undef
   return ringOf(parseKeyFile(text, source), source, role);
 }
 
-/** Returns a value that changes with the file at this path; undefined if it is not visible. */
+/** Returns a value that changes whenever the file does; undefined if the file does not exist. */
 export function fileVersion(path: string): string | undefined {
   try {
     const { ino, size, mtimeMs, ctimeMs } = statSync(path);
@@ -119,7 +119,7 @@ function modeOf({ mode }: Pick<Stats, 'mode'>): string {
   return (mode & 0o777).toString(8).padStart(4, '0');
 }
 
-/** @throws InputError if a file is missing or invalid, or the files belong to different clusters */
+/** Reads the key files of all roles. @throws InputError if one is missing or invalid, or their clusters differ */
 export function readKeyFolder(folder: string): ClusterKeys {
   const keys = Object.fromEntries(
     ROLES.map((role) => [role, readKeyFile(join(folder, keyFileName(role)))]),
@@ -151,13 +151,13 @@ export function readIndividuals(folder: string): KeyFile[] {
     readdirSync(folder)
       .filter((file) => INDIVIDUAL.test(file))
       .map((file) => ({ file, key: readKeyFile(join(folder, file)) }))
-      // Copies under other names are not the folder's own.
+      // A file whose name does not match its key is a copy, for example a backup.
       .filter(({ file, key }) => keyFileName(key.role, key.name) === file)
       .map(({ key }) => key)
   );
 }
 
-/** Returns the key files that exist in a folder. */
+/** Returns the paths of the roles' key files that exist in a folder. */
 export function keysIn(folder: string): string[] {
   return ROLES.map((role) => join(folder, keyFileName(role))).filter((path) => existsSync(path));
 }
@@ -165,7 +165,7 @@ export function keysIn(folder: string): string[] {
 /**
  * Writes all files, each atomically and readable only by the owner.
  * @param individuals the individual key files
- * @throws InputError for a folder that other users can write to: they could place a file or a link there
+ * @throws InputError if other users can write to the folder, because they could replace a file with a link
  */
 export function writeKeyFolder(
   folder: string,
@@ -177,7 +177,7 @@ export function writeKeyFolder(
   const files = [...ROLES.map((role) => keys[role]), ...individuals];
   const paths = files.map((file) => [file, join(folder, keyFileName(file.role, file.name))] as const);
   for (const [file, path] of paths) {
-    // Removes the draft of an earlier run that was killed.
+    // An earlier run that was killed may have left a draft.
     rmSync(draftOf(path), { force: true });
     writeFileSync(draftOf(path), `${JSON.stringify(file, undefined, 2)}\n`, {
       mode: 0o600,

@@ -7,7 +7,7 @@ import { privateKey, publicKey, publicOf } from './raw-keys.js';
 /** The keys of one process, ready for use. */
 export interface KeyRing {
   readonly role: Role;
-  /** The first is in use; the second is accepted during a rotation. */
+  /** This process uses the first; peers may also use the second during a rotation. */
   readonly generations: readonly [Keys, ...Keys[]];
   /** Name of the key, if it belongs to one process. */
   readonly name: string | undefined;
@@ -21,14 +21,14 @@ export interface KeyRing {
 }
 
 export interface Keys {
-  /** In Z85, as ZeroMQ expects them. */
+  /** CURVE keys as Z85 text, the format of ZeroMQ. */
   readonly curve: { readonly publicKey: string; readonly secretKey: string };
   readonly signing: KeyObject;
   readonly peers: Readonly<Record<Role, PeerKeys>>;
 }
 
 interface Expiring {
-  /** Wall clock; infinite: never. ms */
+  /** Wall-clock time in ms at which the key expires; `Infinity`: never. */
   readonly expiresAt: number;
 }
 
@@ -45,7 +45,7 @@ interface PeerKeys {
   readonly verifying: KeyObject;
 }
 
-/** @throws InputError if its secret keys are not those of its role, or not valid any more */
+/** Parses the keys of a file. @throws InputError if they have expired, or do not match the published keys */
 export function keyRing(file: KeyFile, source: string, now = Date.now()): KeyRing {
   const { role, name } = file;
   if (expiryOf(file) <= now) {
@@ -86,7 +86,7 @@ export function withoutExpired(ring: KeyRing, now: number): KeyRing {
   return { ...ring, clients: valid(ring.clients), members: valid(ring.members) };
 }
 
-/** Returns when the next individual key expires; infinite: never. */
+/** Returns when the next individual key expires; `Infinity`: never. */
 export function nextExpiry({ clients, members }: KeyRing): number {
   return [...clients.values(), ...members.values()].reduce(
     (first, { expiresAt }) => Math.min(first, expiresAt),
@@ -95,8 +95,8 @@ export function nextExpiry({ clients, members }: KeyRing): number {
 }
 
 /**
- * Returns whether a process may take this name in the cluster. A name in the list of an individual key belongs to this key alone;
- * names that match patterns belong to the keys with these patterns.
+ * Returns whether a process may take this name in the cluster. A name that an individual key lists literally is reserved
+ * for that key. A name that only matches patterns is reserved for the keys with these patterns.
  *
  * @param key the individual key of the process, if it has one
  */
@@ -115,7 +115,7 @@ function expiryOf({ expires }: { readonly expires?: string | undefined }): numbe
   return expires === undefined ? Number.POSITIVE_INFINITY : Date.parse(expires);
 }
 
-/** @param individual public keys of the individual key; undefined: the key of a role, or of a client */
+/** @param individual public keys of a member's individual key; undefined for the key of a role or a client */
 function readKeys(generation: KeyGeneration, role: Role, source: string, individual?: KeyTexts): Keys {
   const curve = bytes(generation.secret.curve);
   const sign = bytes(generation.secret.sign);

@@ -1,7 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 
 /**
- * Keys of 32 bytes, as in files, and as Node's crypto expects them. X25519 keys encrypt and authenticate connections (CURVE);
+ * Converts keys between the 32 bytes in key files and the objects of Node's crypto module. X25519 keys encrypt and
+ * authenticate connections (CURVE);
  * Ed25519 keys sign identities.
  */
 type KeyKind = 'x25519' | 'ed25519';

@@ -4,7 +4,7 @@ import { type KeyRing, nextExpiry, withoutExpired } from './key-ring.js';
 const LOOK_MS = 2_000;
 
 /**
- * Checks every few seconds whether the file was replaced or changed.
+ * Calls `onChange` after a file was replaced or changed, which it checks every two seconds.
  *
  * @param seen its version at the time of reading; see `fileVersion`
  * @returns a function that stops watching
@@ -21,10 +21,10 @@ export function watchFile(path: string, seen: string | undefined, onChange: () =
 }
 
 /**
- * Reloads the keys when their file changes, and removes individual keys that expire. Keys from another source than a file
- * change only by expiry.
+ * Reloads the keys when their file changes, and removes individual keys that expire. Without a file only the latter
+ * happens.
  *
- * @param onProblem called if the new content is not a key file of this role: the keys stay the same
+ * @param onProblem called if the new content is not a valid key file of this role; the previous keys stay in use
  * @returns a function that stops watching
  */
 export function watchKeys(

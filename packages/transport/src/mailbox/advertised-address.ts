@@ -6,7 +6,8 @@ import { InvalidEndpointError } from './errors.js';
 export type Interfaces = ReturnType<typeof networkInterfaces>;
 
 /**
- * Returns the endpoint for peers of a process that listens here: a wildcard becomes the only address of this machine.
+ * Returns the endpoint that peers use for a process that listens at `text`. A wildcard address is replaced by this
+ * machine's only address.
  * @throws InvalidEndpointError if the machine has several addresses or none
  */
 export function reachableAt(text: string, interfaces?: Interfaces): string {
@@ -22,10 +23,10 @@ export function reachableAt(text: string, interfaces?: Interfaces): string {
 }
 
 /**
- * Returns whether this machine has lost its advertised address and has another one instead.
+ * Detects that this machine no longer has its advertised address, but another one.
  *
  * @param advertised from `reachableAt`
- * @returns the new address; undefined while the old one exists, and while there is none at all, because it may return
+ * @returns the new address; undefined while the old one exists, or while the machine has none, because it may return
  */
 export function movedTo(advertised: string, interfaces?: Interfaces): string | undefined {
   const endpoint = parseEndpoint(advertised);

@@ -10,7 +10,7 @@ export type Transmission =
 
 /** Sends frames to one peer. At most one send is in flight. */
 export interface Connection {
-  /** Whether the connection is established; undefined if that is not monitored. */
+  /** Whether the connection is established; undefined if it is not monitored. */
   readonly isStanding?: boolean | undefined;
   transmit(frame: PackedFrame): Promise<Transmission>;
   /** Reconnects with the current keys; present only if there are keys. */

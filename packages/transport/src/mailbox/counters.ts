@@ -1,16 +1,16 @@
-/** Reasons why messages were not sent or delivered; counted in messages. */
+/** Reasons why a message was not sent or delivered. The comments describe that message. */
 export const DROP_REASONS = [
   /** The peer's queue is full. */
   'overflow',
   /** It exceeds the size of a frame. */
   'tooLarge',
-  /** It is not serializable. */
+  /** It contains a value that cannot be serialized. */
   'unencodable',
   /** The address is unknown. */
   'unknownAddress',
-  /** It was for a superseded incarnation. */
+  /** Its recipient was superseded by another incarnation. */
   'superseded',
-  /** There is and will be no connection to the peer. */
+  /** The peer cannot be connected to, now or later. */
   'unreachable',
   /** The mailbox was closed. */
   'closed',
@@ -20,9 +20,9 @@ export const DROP_REASONS = [
 
 export type DropReason = (typeof DROP_REASONS)[number];
 
-/** Reasons why a received frame was not decoded or not delivered; counted in frames. */
+/** Reasons why a received frame was not decoded or not delivered. The comments describe that frame. */
 export const REFUSAL_REASONS = [
-  /** The sender does not name its process, or cannot prove its identity. */
+  /** Its sender does not name its process, or cannot prove its identity. */
   'unknownSender',
   /** It exceeds the maximum size. */
   'tooLarge',
@@ -30,7 +30,7 @@ export const REFUSAL_REASONS = [
   'malformed',
   /** Its sender speaks another version of the protocol. */
   'otherVersion',
-  /** It is for another incarnation. */
+  /** It is addressed to another incarnation. */
   'wrongTarget',
   /** It is from a superseded incarnation. */
   'oldSender',
@@ -40,17 +40,17 @@ export const REFUSAL_REASONS = [
 
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** Reasons why a connection was rejected during the handshake; counted in attempts. */
+/** Reasons why a connection was rejected during the handshake. The comments describe the peer. */
 export const REJECTION_REASONS = [
   /** It offers no key. */
   'noKey',
   /** Its key does not belong to this cluster, or its role may not connect here. */
   'unknownKey',
-  /** It does not have this process's public key. */
+  /** It expects another public key of this process. */
   'wrongServerKey',
   /** It does not speak version 3 of ZeroMQ's protocol. */
   'malformed',
-  /** It ended before the handshake, or took too long. No sign of an intruder: members do so on a busy machine. */
+  /** It disconnected during the handshake, or took too long. This is no sign of an attack: busy members do so, too. */
   'incomplete',
 ] as const;
 
@@ -71,7 +71,7 @@ export interface MailboxCounters {
   readonly dropped: Record<DropReason, number>;
   readonly refused: Record<RefusalReason, number>;
   readonly rejections: Record<RejectionReason, number>;
-  /** How often all connections to this process were closed because one of them used memory without limit. */
+  /** How often all inbound connections were closed because one of them used too much memory. */
   cuts: number;
   /** Messages whose handler threw. */
   handlerErrors: number;

@@ -18,11 +18,11 @@ export interface KnownProcess {
   /** Role according to the name. */
   readonly role: Role | undefined;
   readonly place: string;
-  /** Routing id of its connection to us, for a client that sent something. */
+  /** Routing id of a client's connection to this process; undefined before its first message. */
   routingId: string | undefined;
   /** Its parties, by index. */
   readonly parties: Map<number, Address>;
-  /** Logical time of the last message to or from it. */
+  /** Counter value at the last message to or from it; eviction starts with the smallest. */
   lastUse: number;
 }
 
@@ -32,9 +32,10 @@ interface KnownParty {
 }
 
 /**
- * Maps party names to addresses and back. Memory is bounded: parties known to be gone are forgotten, and at `partiesMax` the
- * least recently used ones are evicted. Clients go first: they disappear without notice, while machines still hold the addresses
- * of other parties. Parties of this process are never evicted. Addresses are not reused, so a stale address is detected.
+ * Maps party names to addresses and back. Memory is bounded: `forget` removes parties that have left, and at `partiesMax`
+ * the least recently used ones are evicted. Clients are evicted first, because they disappear without notice, while
+ * machines still use the addresses of other parties. Parties of this process are never evicted. Addresses are not reused,
+ * so a stale address is detected.
  */
 export class Directory {
   readonly #parties = new Map<Address, KnownParty>();
@@ -81,7 +82,7 @@ export class Directory {
     return this.#processes.get(process)?.routingId;
   }
 
-  /** Returns the role that a party claims by its name. If keys are used, its messages prove that role. */
+  /** Returns the role that a party claims by its name. With keys, receiving a message proves the claim. */
   roleOf(address: Address): Role | undefined {
     return this.#parties.get(address)?.process.role;
   }
@@ -92,7 +93,7 @@ export class Directory {
     return party;
   }
 
-  /** @returns undefined if it is not the name of a process */
+  /** Returns the process with this name, and adds it if it is new; undefined if the name is invalid. */
   process(name: string): KnownProcess | undefined {
     const known = this.#processes.get(name);
     if (known !== undefined) {
@@ -138,9 +139,9 @@ export class Directory {
   }
 
   /**
-   * Evicts a sixteenth at once, so that a full directory is not sorted for every message.
+   * Evicts a sixteenth of all parties, so that a full directory is not sorted for every message.
    *
-   * @param forWhom process that has messages to deliver; it is evicted last
+   * @param forWhom the process to make room for; it is evicted last
    */
   #evict(forWhom: KnownProcess): void {
     const target = this.#partiesMax - Math.ceil(this.#partiesMax / 16);

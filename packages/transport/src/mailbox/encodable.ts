@@ -4,11 +4,12 @@ import type { MailboxLimits } from './limits.js';
 type EncodableLimits = Pick<MailboxLimits, 'frameBytesMax' | 'frameValuesMax' | 'nestingMax'>;
 
 /**
- * Checks that a value survives encoding unchanged, before anything is written. msgpackr would turn sets into arrays and class
+ * Checks, before anything is written, that a value survives encoding unchanged. msgpackr would turn sets into arrays and
+ * class
  * instances into maps, write floats as bytes, and overflow the stack on cycles.
  *
- * @returns the number of values in it, itself and keys included
- * @throws UnencodableError; FrameTooLargeError if it cannot fit
+ * @returns the number of values, including keys and `value` itself
+ * @throws UnencodableError; FrameTooLargeError if it exceeds the size of a frame
  */
 export function checkEncodable(value: unknown, limits: EncodableLimits): number {
   const survey = new Survey(limits);

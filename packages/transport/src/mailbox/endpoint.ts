@@ -8,7 +8,7 @@ export interface Endpoint {
   readonly port: number;
 }
 
-// Characters of host names and addresses: an unexpanded variable such as $(POD_IP) is not a host.
+// Restricts hosts to the characters of names and addresses, to detect an unexpanded variable such as $(POD_IP).
 const TCP = /^tcp:\/\/(\[[^\]]+\]|\*|[\w.-]+):([0-9]{1,5})$/;
 const PORT_MAX = 65_535;
 
@@ -24,7 +24,7 @@ export function parseEndpoint(text: string): Endpoint {
   return { host: host.replace(/^\[|\]$/g, ''), port };
 }
 
-/** Returns whether the host means every interface; it is not a host to connect to. */
+/** Returns whether the host means all interfaces. Such a host can be listened on, but not connected to. */
 export function isWildcard({ host }: Endpoint): boolean {
   return ['*', '0.0.0.0', '::'].includes(host);
 }
@@ -35,8 +35,8 @@ export function hasHostName(endpoint: Endpoint): boolean {
 }
 
 /**
- * Returns the endpoint with its host as an IP address. ZeroMQ resolves names in its only I/O thread and does not report failures,
- * so they are resolved here. IPv4 is preferred.
+ * Returns the endpoint with its host as an IP address. Prefers IPv4. ZeroMQ would block its only I/O thread while
+ * resolving a name, and would not report failures.
  *
  * @throws UnresolvableHostError
  */
@@ -62,7 +62,7 @@ export async function endpointsBehind(text: string): Promise<string[]> {
   return addresses.map(({ address }) => formatTcp(address, endpoint.port));
 }
 
-/** Returns the endpoints of a process that listens there: one for each address if it listens on all interfaces. */
+/** Returns the endpoints at which a process that binds `bind` can be reached: on all interfaces, one per address. */
 export function endpointOn(bind: string, port: number, addresses: readonly string[]): string[] {
   const endpoint = parseEndpoint(bind);
   const hosts = isWildcard(endpoint) ? addresses : [endpoint.host];
@@ -74,7 +74,7 @@ export function formatTcp(host: string, port: number): string {
   return `tcp://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Loaded on demand, because most endpoints are IP addresses. */
+/** Resolves a name. Loads the DNS module on demand, because most endpoints are IP addresses. */
 async function lookup(host: string): Promise<LookupAddress[]> {
   const dns = await import('node:dns/promises');
   return dns.lookup(host, { all: true });

@@ -5,7 +5,7 @@ export abstract class MailboxError extends Error {
   abstract readonly code: string;
 }
 
-/** Another socket listens at the endpoint. */
+/** Another socket already listens at the endpoint. */
 export class AddressInUseError extends MailboxError {
   override readonly name = 'AddressInUseError';
   readonly code = 'ADDRESS_IN_USE';

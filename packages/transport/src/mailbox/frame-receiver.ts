@@ -21,7 +21,7 @@ import {
   processName,
 } from './party-name.js';
 
-/** The handler owns the body, but binary values in it are views of the frame: copy what you keep. */
+/** Receives a message. It may modify the body, but must copy binary values to keep them: they are views of the frame. */
 export type Handler = (from: Address, body: unknown) => void;
 
 interface FrameReceiverOptions {
@@ -34,9 +34,9 @@ interface FrameReceiverOptions {
   readonly limits: MailboxLimits;
   readonly counters: MailboxCounters;
   readonly log: ThrottledLog;
-  /** Called when a message from this process to itself arrives over the network. */
+  /** Called when this process receives the frame with which it probes its own address. */
   readonly onOwn: () => void;
-  /** Called when another incarnation appears at a process's endpoint. */
+  /** Called when a new incarnation replaces the previous one at an endpoint. */
   readonly onSuccessor: (sender: ProcessName) => void;
   /** Called when a client speaks another version; `routingId` identifies its connection. */
   readonly onForeignClient: (routingId: string) => void;
@@ -48,16 +48,16 @@ const UNPRINTABLE = /[^\x20-\x7e]/g;
 const SHOWN_NAME_LENGTH = 80;
 
 /**
- * Entry point of all frames. A frame is decoded, checked and addressed here, once; invalid frames are counted, logged at a
- * limited rate, and dropped. Peer input never throws.
+ * Entry point of all frames. Decodes and checks each frame and calls the handlers of its messages. Counts, logs and drops
+ * invalid frames; input from a peer never makes it throw.
  */
 export class FrameReceiver {
   readonly #options: FrameReceiverOptions;
   readonly #handlers: (Handler | undefined)[] = [];
-  /** Accepted target names for any incarnation of this process. */
+  /** Wildcard incarnations that mean this process, such as `*`. */
   readonly #anyTargets: ReadonlySet<string>;
   readonly #ownPlace: string | undefined;
-  /** Messages that arrived before the first registration are buffered, so that a starting process misses nothing. */
+  /** Frames that arrived before the first registration, so that a starting process misses nothing; then undefined. */
   #early: (readonly Buffer[])[] | undefined = [];
   #earlyBytes = 0;
   #isClosed = false;
@@ -65,10 +65,10 @@ export class FrameReceiver {
   constructor(options: FrameReceiverOptions) {
     this.#options = options;
     const { incarnation } = options;
-    // A peer that claims no role has the role of its key.
+    // A process that claims no role may have any role.
     const role = claimedRole({ endpoint: options.process, incarnation });
     const roles = role === undefined ? ROLES : [role];
-    // Centrals behind one name negotiate which one stays.
+    // Two centrals may share an endpoint, and `rivals.ts` in central decides which one stays.
     this.#ownPlace = role === 'central' ? undefined : placeOf(parseProcessName(options.process)!);
     this.#anyTargets = new Set([ANY_INCARNATION, ...roles.map(anyIncarnationOf)]);
   }
@@ -76,7 +76,7 @@ export class FrameReceiver {
   register(index: number, handler: Handler): void {
     this.#handlers[index] = handler;
     if (this.#early === undefined) return;
-    // A process registers all its parties in one turn.
+    // The rest of this turn may register more parties of this process.
     if (this.#early.length > 0) setImmediate(() => this.#deliverEarly());
     else this.#early = undefined;
   }
@@ -94,7 +94,8 @@ export class FrameReceiver {
   }
 
   /**
-   * Accepts a message from the ROUTER: the routing id of the connection, which names the sender, and a frame.
+   * Accepts a message of the ROUTER socket. Its parts are the routing id of the connection, which names the sender, and a
+   * frame.
    * @returns the number of messages in the frame
    */
   acceptFromPeer(received: readonly Buffer[]): number {
@@ -149,7 +150,7 @@ export class FrameReceiver {
     if (frame !== undefined) this.#deliver(this.#options.process, frame);
   }
 
-  /** Only this process, when it probes itself, sends from this address; its other messages to itself take another path. */
+  /** Handles a frame whose sender has this process's address: it is this process's probe of itself, or a conflict. */
   #fromOwnPlace({ name, endpoint, incarnation }: Recognised): 0 {
     if (incarnation === this.#options.incarnation) {
       this.#options.onOwn();
@@ -253,14 +254,14 @@ export class FrameReceiver {
 
   #handleWatched(handler: Handler, from: Address, name: string, letter: Mail): void {
     const [fromIndex, toIndex, body] = letter;
-    // Read before the handler consumes the body.
+    // The handler may modify the body, so the code is read first.
     const code: unknown = Array.isArray(body) ? body[0] : undefined;
     const startedAt = performance.now();
     this.#handle(handler, from, letter);
     messageHandled.publish({ from: name, fromIndex, to: this.#options.process, toIndex, code, startedAt });
   }
 
-  /** Resolved before any handler runs: a handler may forget parties, and must not find a half-known process. */
+  /** Returns the senders' addresses. Called before any handler runs, because a handler may forget parties. */
   #addressesOf(name: string, mail: readonly Mail[], routingId: string | undefined): Address[] {
     const { directory } = this.#options;
     const process = directory.process(name) as KnownProcess;

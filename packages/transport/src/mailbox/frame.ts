@@ -6,13 +6,13 @@ import { type Packed, pack, unpack } from './msgpack.js';
 import { ANY_INCARNATION, isIncarnation, isPartyIndex } from './party-name.js';
 
 /**
- * A frame: all messages from one process to another at one time.
+ * A frame contains the messages that one process sends to another at one time:
  *
  *     [ [ version, target, sender ],  [ from, to, body ],  [ from, to, body ],  … ]
  *
- * - version: core's `PROTOCOL_VERSION`, raised with the messages; other versions are rejected;
- * - target: incarnation that the messages are for, or `*`; any other process drops the frame;
- * - sender: incarnation of the sender if the connection does not tell (replies to clients), else nil;
+ * - version: core's `PROTOCOL_VERSION`, which changes with the message table; other versions are rejected;
+ * - target: incarnation of the recipient, or `*`; a process with another incarnation drops the frame;
+ * - sender: incarnation of the sender in replies to clients, else nil, because the connection identifies it;
  * - from, to: indices of parties in their processes;
  * - body: a message, encoded by the codec.
  */
@@ -21,7 +21,7 @@ import { ANY_INCARNATION, isIncarnation, isPartyIndex } from './party-name.js';
 const FRAME_NESTING = 2;
 const HEAD_FIELDS = 3;
 const MAIL_FIELDS = 3;
-/** Number of values in a frame beside its messages, and in a message beside its body. */
+/** Number of values in a frame outside its messages, and in a message outside its body. */
 const HEAD_VALUES = 1 + HEAD_FIELDS;
 const MESSAGE_VALUES = MAIL_FIELDS;
 /** Array header with a 4-byte count. */
@@ -29,7 +29,7 @@ const ARRAY_32 = 0xdd;
 const ARRAY_32_BYTES = 5;
 
 const INITIAL_BYTES = 512;
-/** Recycled buffers of sent frames: an idle writer holds none. */
+/** Recycled buffers of sent frames, shared by all writers, so that an idle writer needs no memory. */
 const spares: Buffer[] = [];
 const SPARES_MAX = 64;
 const SPARE_BYTES_MAX = 32 * 1024;
@@ -50,10 +50,10 @@ export interface OpenedFrame {
 }
 
 /**
- * Packs messages into frames, as long as they have one target and fit.
+ * Packs messages into frames. Consecutive messages share a frame if they have the same target and fit.
  *
- * Messages are packed when they are added, so bodies may change afterwards. They collect in a recycled buffer, and a finished
- * frame is a copy of its exact size: a frame that waits long keeps only its own memory.
+ * Bodies are packed when they are added and may change afterwards. A finished frame is copied from the recycled buffer
+ * into one of its exact size, so that a frame that waits for long wastes no memory.
  */
 export class FrameWriter {
   /** The unfinished frame; empty if there is none. */
@@ -62,7 +62,7 @@ export class FrameWriter {
   #messageCount = 0;
   #values = 0;
   #target: string | undefined;
-  /** Head of frames for this target. */
+  /** First bytes of each frame for this target. */
   #head = NOTHING;
   readonly #sender: string | null;
   readonly #limits: MailboxLimits;
@@ -75,7 +75,7 @@ export class FrameWriter {
     this.#onFrame = onFrame;
   }
 
-  /** Size of the unfinished frame. Bytes. */
+  /** Size of the unfinished frame in bytes. */
   get size(): number {
     return this.#messageCount === 0 ? 0 : this.#length;
   }
@@ -119,7 +119,7 @@ export class FrameWriter {
   }
 
   /**
-   * Drops the frame unless its target is to be kept.
+   * Drops the unfinished frame unless `isKept` returns true for its target.
    *
    * @returns the number of dropped messages
    */
@@ -161,7 +161,7 @@ export class FrameWriter {
   }
 }
 
-/** Builds everything before the first message; the count of messages is written when the frame is finished. */
+/** Builds the bytes before the first message, with room for the number of messages, which `finish` writes. */
 function headFor(target: string, sender: string | null): Buffer {
   const packed = pack([PROTOCOL_VERSION, target, sender]);
   const head = Buffer.alloc(ARRAY_32_BYTES + packed.end - packed.start);
@@ -169,14 +169,14 @@ function headFor(target: string, sender: string | null): Buffer {
   return head;
 }
 
-/** A frame without messages: its receiver, of another version, learns only the version. */
+/** Returns a frame without messages. It tells a receiver of another protocol version the version of this process. */
 export function versionNotice(incarnation: string): Buffer {
   const packed = pack([[PROTOCOL_VERSION, ANY_INCARNATION, incarnation]]);
   return Buffer.from(packed.subarray(packed.start, packed.end));
 }
 
 /**
- * Decodes a frame. All or nothing: no message is delivered unless the whole frame is valid.
+ * Decodes a frame. One invalid message makes the whole frame invalid.
  *
  * @throws MalformedFrameError
  */

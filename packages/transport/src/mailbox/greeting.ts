@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
 import { parseEndpoint } from './endpoint.js';
 
-/** First byte of a ZMTP greeting, sent before anything is known about the peer. */
+/** First byte of a ZMTP greeting, which both sides send at once. */
 const SIGNATURE = 0xff;
 
 /**
- * Result of a new connection: a process that speaks our protocol sends its greeting immediately; a process that hangs sends
- * nothing; a proxy without a backend closes the connection; nothing listens; or there is no route.
+ * What a new connection finds: a process of this protocol (`greeting`), one that hangs (`silence`), a proxy without a
+ * backend or another protocol (`closed`), no listener (`refused`), or no route (`unreachable`).
  */
 export type Reception = 'greeting' | 'silence' | 'closed' | 'refused' | 'unreachable';
 

@@ -12,20 +12,19 @@ import {
 } from './party-name.js';
 
 /**
- * Authentication of peers. ZeroMQ reports the routing id of a frame's connection, which the peer chose, but
- * not the authenticated key: the ZAP request has no routing id, and zeromq.js does not expose the user id of
- * the ZAP reply. So CURVE and ZAP ensure that each connected peer has a key of the cluster, and the routing
- * id proves which one: it is the process name signed by the key of its role. The signature covers the sender
- * and the recipient, so that a recipient cannot replay it elsewhere, and it travels encrypted. In the other
- * direction CURVE suffices: a dialer uses the public key of the role in the process name, and an impostor
- * without the secret key cannot reply.
+ * Authentication of peers. For each frame, ZeroMQ reports the routing id that the peer chose, but not the key that it
+ * authenticated with: the ZAP request has no routing id, and zeromq.js does not expose the user id of the ZAP reply.
+ * Therefore CURVE and ZAP only ensure that each peer has some key of the cluster. The routing id proves which one: it is
+ * the process name, signed with the key of its role. The signature covers the recipient, too, so that a recipient cannot
+ * replay it elsewhere, and it travels encrypted. In the other direction CURVE suffices: the dialer expects the public key
+ * of the role in the process name, and an impostor without the secret key cannot reply.
  */
 export interface Identification {
-  /** Maximum size of the name of a process. Bytes. */
+  /** Maximum size of a process name in bytes. */
   readonly nameBytesMax: number;
-  /** Returns the ways to connect to a process, tried round-robin until one is accepted; none if its key is not admitted. */
+  /** Returns the ways to connect to a process, to be tried in turn; empty if its key is not admitted. */
   dialOptionsFor(peer: Dialled): readonly DialOption[];
-  /** Returns the peer behind a routing id; undefined if it claims none or cannot prove it. */
+  /** Returns the peer that a routing id names; undefined if it names none or the proof is invalid. */
   recognise(routingId: string): Recognised | undefined;
 }
 
@@ -39,9 +38,9 @@ interface Dialled {
 /** One way to connect to a process. */
 export interface DialOption {
   readonly routingId: string;
-  /** Proven role of the peer after connecting; undefined without keys. */
+  /** Role that the peer has proven once connected; undefined without keys. */
   readonly role?: Role;
-  /** Proven individual key of the peer. */
+  /** Individual key that the peer has proven to have. */
   readonly key?: string | undefined;
   readonly curve?: {
     readonly curvePublicKey: string;
@@ -78,13 +77,13 @@ export class Unproven implements Identification {
 const MARK = '#';
 /** An Ed25519 signature as base64url. */
 const SIGNATURE_LENGTH = 86;
-/** Maximum number of cached connections, both verified and rejected; any other needs a verification per frame. */
+/** Maximum numbers of cached results: verified and rejected. Beyond them, a signature is verified again. */
 const KNOWN_MAX = 65_536;
 const REFUSED_MAX = 1_024;
-/** Central has many names (a service, an address), and there is only one central. */
+/** Endpoint in signatures for central, which has several names (a service, an address) but exists only once. */
 const ANYWHERE = '';
 
-/** Roles that may send to a role, by the message table, and the role itself, to detect two at one address. */
+/** Returns the roles that may send to this one, and itself, so that two processes at one address are detected. */
 export function rolesAcceptedBy(role: Role): readonly Role[] {
   const accepted = MESSAGE_TYPES.map((type) => MESSAGES[type])
     .filter(({ to }) => (to as readonly Role[]).includes(role))
@@ -116,7 +115,7 @@ export class Proven implements Identification {
     this.#refused.clear();
   }
 
-  /** A client may be configured with the endpoint of central or of a scheduler, without knowing which. */
+  /** Tries both roles if the peer's role is unknown: a client may be configured with central or a scheduler. */
   dialOptionsFor({ endpoint, role, key }: Dialled): readonly DialOption[] {
     const { generations, members } = this.#ring;
     const known = key === undefined ? undefined : members.get(key);
@@ -202,7 +201,7 @@ function remember<T>(map: Map<string, T>, key: string, value: T, sizeMax: number
   map.set(key, value);
 }
 
-/** Configured endpoints have aliases: those of central, and all that clients use. */
+/** Returns the endpoint to sign. It is omitted where configured endpoints may be aliases: for central and clients. */
 function addressee(from: Role, to: Role, endpoint: string): string {
   return to === 'central' || from === 'client' || isClientEndpoint(endpoint) ? ANYWHERE : endpoint;
 }

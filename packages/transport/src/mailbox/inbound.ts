@@ -5,26 +5,26 @@ import { heapMax, MemoryBreaker, memoryReader, threadsAlive } from './memory-bre
 import type { Reading } from './receive.js';
 import type { SocketReader } from './router-socket.js';
 
-/** The routing id, and a frame. */
+/** Parts of a valid message: the routing id and a frame. */
 const WHOLE_PARTS = 2;
 const REOPEN_PAUSE_MS = 50;
 
 /**
- * Receives on inbound connections. Closes all of them if they use memory without limit or a peer sends multipart messages; peers
- * then reconnect.
+ * Receives on inbound connections. Closes all of them if they use too much memory or a peer sends multipart messages.
+ * Peers then reconnect.
  */
 export class Inbound {
   readonly #listener: Listener;
   readonly #reader: Omit<SocketReader, 'reading'>;
   readonly #reading: Reading = { isIdle: false };
-  /** Resolves once the socket was closed and the endpoint is free again. */
+  /** Resolves once the socket is closed and the endpoint is free again. */
   #isFreed: Promise<void> = Promise.resolve();
   #isCutting = false;
   #isProxied = false;
   #isClosing = false;
   #breakerTimer: NodeJS.Timeout | undefined;
 
-  /** @param role of this process; undefined: its memory is not monitored */
+  /** @param role role of this process; if undefined, memory is not monitored */
   constructor(listener: Listener, role: Role | undefined, reader: Omit<SocketReader, 'reading'>) {
     this.#listener = listener;
     this.#reader = reader;
@@ -37,13 +37,13 @@ export class Inbound {
     if (!this.#isCutting && !this.#isClosing) void this.#cut(0);
   }
 
-  /** Disables `cut` before closing. */
+  /** Disables `cut`; call it before `close`. */
   cutNoMore(): void {
     this.#isClosing = true;
     clearTimeout(this.#breakerTimer);
   }
 
-  /** @returns when the endpoint is free */
+  /** Closes the socket. Resolves when the endpoint is free. */
   async close(flushMs: Millis): Promise<void> {
     this.#listener.inboundSocket.close(flushMs);
     await this.#isFreed;
@@ -61,7 +61,7 @@ export class Inbound {
     });
   }
 
-  /** A peer sends multipart messages: close all connections, and proxy the next ones. */
+  /** Closes all connections and proxies new ones, because a peer sends multipart messages. */
   #setProxy(): void {
     if (this.#isProxied || !this.#listener.canBeProxied) return;
     this.#isProxied = true;
@@ -77,7 +77,7 @@ export class Inbound {
     if (memory === undefined) return;
     const { counters, log } = this.#reader;
     const breaker = new MemoryBreaker(heapMax());
-    // Tasks of a worker may use memory in threads, which is indistinguishable from that of connections.
+    // Memory of task threads in a worker cannot be distinguished from that of connections.
     const isObscured = (): boolean => role === 'worker' && threadsAlive() > 0;
     isObscured();
     const look = (): void => {
@@ -86,12 +86,16 @@ export class Inbound {
       const shutMs = this.#isCutting ? undefined : breaker.look(memory(), isIdle, performance.now());
       if (shutMs === undefined) return;
       counters.cuts++;
-      log.warn('', 'cut', 'a peer sends an endless frame: all connections to this process were closed');
+      log.warn(
+        '',
+        'cut',
+        'a peer sends a frame that does not end: all connections to this process were closed',
+      );
       this.#isProxied = this.#listener.canBeProxied;
       void this.#cut(shutMs, () => breaker.settled(memory()));
     };
     const lookLater = (): void => {
-      // Aligned to whole periods, like other periodic work, so that the process wakes once for all of it.
+      // Aligned to whole periods, like other periodic work, so that the process wakes only once per period.
       this.#breakerTimer = setTimeout(
         () => {
           look();
@@ -103,12 +107,12 @@ export class Inbound {
     lookLater();
   }
 
-  /** @param shutMs time until peers may reconnect */
+  /** Closes the socket and opens it again after `shutMs`. */
   async #cut(shutMs: Millis, settled: () => void = () => {}): Promise<void> {
     const { inboundSocket } = this.#listener;
     this.#isCutting = true;
     inboundSocket.close();
-    // These timers keep the process alive: while it does not listen, perhaps nothing else does.
+    // This timer is not unref'd: without a listening socket, nothing else may keep the process alive.
     await Promise.all([this.#isFreed, delay(shutMs)]);
     settled();
     while (!this.#isClosing) {

@@ -2,7 +2,7 @@ const PLACES_MAX = 65_536;
 const RETIRED_MAX = 8;
 const NONE: ReadonlyMap<string, number> = new Map();
 
-/** A live process keeps sending; the last messages of a dead one are read well within this time. ms */
+/** Time in ms after which a message from a superseded process shows that it is alive, not that it was read late. */
 const LAST_WORDS_MS = 5_000;
 const DISPUTES_MAX = 8;
 
@@ -29,11 +29,12 @@ type Standing =
   | 'retired';
 
 /**
- * Tracks the incarnation at each place (an endpoint and a role; see `placeOf`) by observed messages. A worker
- * that claims central's endpoint does not supersede central. Two processes cannot bind one endpoint, so a new
- * incarnation counts as the successor of the last. This is a guess: frames of a dead process may be read
- * after its successor's first one. If the dead one was never seen before, it counts as the successor; the
- * living one becomes current again if it still sends after the grace time. If both send, the successor stays.
+ * Tracks the current incarnation at each place from the messages that arrive. A place is an endpoint and a role (see
+ * `placeOf`), so a worker that claims central's endpoint does not supersede central.
+ * Two processes cannot bind one endpoint, so a new incarnation counts as the successor of the last. That may be wrong: a
+ * frame of a dead process may be read after its successor's first frame, and an incarnation seen for the first time then
+ * counts as the successor. The live process becomes current again if it still sends after the grace period. If both send,
+ * the later one stays current.
  */
 export class Incarnations {
   readonly #successions = new Map<string, Succession>();

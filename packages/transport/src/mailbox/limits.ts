@@ -1,27 +1,27 @@
 /**
  * All limits of the mailbox.
  *
- * None depends on the machine: each limit bounds the cost of one bad peer. Their relations are checked when a mailbox is opened.
+ * Each limit bounds the cost of one bad peer, and none depends on the machine. `completeLimits` checks their relations.
  */
 export interface MailboxLimits {
   /** Largest frame, in bytes, that is sent or accepted. One message must fit into one frame. */
   readonly frameBytesMax: number;
-  /** A frame of this size is closed, and a new one begun. */
+  /** Size at which a frame is finished; later messages go into the next one. */
   readonly frameBytesTarget: number;
-  /** Most values (numbers, strings, arrays, …) in one frame; a byte of a frame can take 64 bytes of memory. */
+  /** Most values (numbers, strings, arrays, …) in one frame, because a value of one byte can take 64 bytes of memory. */
   readonly frameValuesMax: number;
   /** Deepest nesting of arrays and maps in a message body. */
   readonly nestingMax: number;
-  /** Maximum size of the queue for one peer, outside ZeroMQ; may be exceeded by one message. */
+  /** Maximum size of the queue for one peer, excluding ZeroMQ's. One message may exceed it. */
   readonly peerQueueBytesMax: number;
-  /** Maximum length of the queue for one peer, outside ZeroMQ. */
+  /** Maximum length of the queue for one peer, excluding ZeroMQ's. */
   readonly peerQueueMessagesMax: number;
   /** Maximum size of the queue for one client, and for all clients. A client repeats a request whose reply is lost. */
   readonly replyQueueBytesMax: number;
   readonly repliesBytesMax: number;
   /** Frames that ZeroMQ queues for one connection, on each side. */
   readonly highWaterMark: number;
-  /** The same for replies to a client: they are large, and there are many clients, which may not read. */
+  /** As `highWaterMark`, for replies to a client: replies are large, and clients are many and may not read. */
   readonly replyHighWaterMark: number;
   /** Messages handled before other work of the event loop runs. */
   readonly turnMessagesMax: number;
@@ -49,7 +49,7 @@ export interface MailboxLimits {
   readonly logIntervalMs: number;
   /** Maximum number of parties in the directory. */
   readonly partiesMax: number;
-  /** Maximum number of ZeroMQ sockets in this process. With keys a connection takes three: two monitor it. */
+  /** Maximum number of ZeroMQ sockets in this process. With keys, a connection takes three; two of them monitor it. */
   readonly socketsMax: number;
 }
 
@@ -87,7 +87,7 @@ export const DEFAULT_LIMITS: MailboxLimits = {
 /** Largest index of a party in its process. */
 export const PARTY_INDEX_MAX = 0xffff;
 
-/** ZeroMQ carries the name of the sending process as routing id, which has at most 255 bytes. */
+/** Maximum size of a process name: it is the routing id, which ZeroMQ limits to 255 bytes. */
 export const PROCESS_NAME_BYTES_MAX = 255;
 
 /**

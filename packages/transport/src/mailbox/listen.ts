@@ -23,8 +23,10 @@ export interface Listener {
 }
 
 /**
+ * Opens the listening socket of this process.
  * @param bind where to listen; port 0 for any free one
- * @param advertise address for peers, if different; required if `bind` is every interface and this machine has several addresses
+ * @param advertise address for peers, if different; required if `bind` is a wildcard and this machine has several
+ * addresses
  * @param keyed admits only peers with a key
  * @throws AddressInUseError, AddressUnavailableError, UnresolvableHostError, InvalidEndpointError
  */

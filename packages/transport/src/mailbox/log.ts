@@ -6,8 +6,8 @@ export type MailLogger = Pick<Logger, 'debug' | 'warn' | 'error'>;
 const CAUSES_MAX = 1_000;
 
 /**
- * Logs one line per peer and cause in each interval, with the number of suppressed ones: a misbehaving peer must not fill the
- * disk.
+ * Logs at most one line per peer and cause in each interval, so that a misbehaving peer cannot fill the disk. Each line
+ * says how many were suppressed before it.
  */
 export class ThrottledLog {
   readonly #logger: MailLogger;
@@ -19,7 +19,7 @@ export class ThrottledLog {
     this.#intervalMs = intervalMs;
   }
 
-  /** Number of remembered peers and causes. */
+  /** Number of remembered pairs of peer and cause. */
   get size(): number {
     return this.#causes.size;
   }
@@ -35,7 +35,7 @@ export class ThrottledLog {
     if (heldBack !== undefined) this.#logger.error({ heldBack, ...fields }, message);
   }
 
-  /** @returns the number of lines suppressed since the last one; undefined: this one is suppressed, too */
+  /** Returns the number of lines suppressed since the last one; undefined if this one must be suppressed, too. */
   #pass(key: string): number | undefined {
     const nowMs = performance.now();
     const seen = this.#causes.get(key);

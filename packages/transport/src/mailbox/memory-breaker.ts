@@ -5,43 +5,43 @@ import type { Worker } from 'node:worker_threads';
 import type { Millis } from '@goshawk/core';
 
 const MEBI = 1024 * 1024;
-/** Received bytes without a complete message above which a peer must be sending an endless one: 16 frames of maximum size. */
+/** Received bytes without a complete message that prove an endless one: 16 frames of maximum size. */
 const GATHERED_MAX = 256 * MEBI;
-/** The limit within a minute of the last cut, when an attack is likely: 4 of them. */
+/** As `GATHERED_MAX`, within a minute of the last cut, when an attack is likely: 4 frames. */
 const GATHERED_AGAIN_MAX = 64 * MEBI;
-/** Time constant for forgetting received bytes; slower growth is caught by the next limit. */
+/** Time constant in ms with which received bytes are forgotten; `UNREAD_MAX` detects slower growth. */
 const FORGET_MS = 5_000;
-/** A process that checks this much too late was busy, and may have used and freed any memory meanwhile. */
+/** Delay in ms of a check that shows that the process was busy, and may have used and freed any amount of memory. */
 const BUSY_MS = 200;
 /** Absolute limit of unread bytes. */
 const UNREAD_MAX = 1_024 * MEBI;
-/** A part of one byte takes 64 bytes until it is read, and some 300 of the heap afterwards. The heap has other contents, too. */
+/** Heap size to allow per received byte: a part of one byte takes 64 bytes unread, and 300 bytes of heap when read. */
 const HEAP_OF_GATHERED = 6;
-/** Check intervals while memory grows, in which an endless sender adds some 30 MB, and while it does not. */
+/** Check intervals in ms while memory grows (an endless sender adds 30 MB in one), and while it does not. */
 const LOOK_MS = 50;
 const QUIET_LOOK_MS = 250;
 const GROWTH_MIN = MEBI;
-/** Time before reconnections are accepted, until the memory is freed; doubled each time within a minute. */
+/** Time in ms until peers may reconnect, for memory to be freed; each cut within a minute of the last doubles it. */
 const SHUT_MS = 200;
 const SHUT_MAX_MS = 5_000;
 const AGAIN_MS = 60_000;
 
 export interface Memory {
-  /** Anonymous resident memory of this process. Bytes. */
+  /** Anonymous resident memory of this process in bytes. */
   readonly resident: number;
-  /** Memory that JavaScript accounts for, resident or not. Bytes. */
+  /** Memory in bytes that V8 accounts for, resident or not. */
   readonly accounted: number;
 }
 
 /**
- * Detects when inbound connections use memory without limit.
+ * Detects that inbound connections use too much memory.
  *
  * ZeroMQ limits the number of unread frames and the size of each part, but not the number of parts: an endless multipart message
  * is visible only in the memory of the process. With keys the marker of a part is encrypted, so a proxy could not see it either.
  */
 export class MemoryBreaker {
   #base: number | undefined;
-  /** Memory that JavaScript has freed but that stays resident for a while. */
+  /** Resident memory due to V8, including memory that it has freed but the system still counts. */
   #explained = 0;
   /** Bytes received recently without a complete message. */
   #gathered = 0;
@@ -52,7 +52,7 @@ export class MemoryBreaker {
   readonly #gatheredMax: number;
   readonly #unreadMax: number;
 
-  /** @param heapMax maximum heap of this process. Bytes. */
+  /** @param heapMax maximum heap of this process in bytes */
   constructor(heapMax: number) {
     this.#gatheredMax = Math.min(GATHERED_MAX, heapMax / HEAP_OF_GATHERED);
     this.#unreadMax = Math.min(UNREAD_MAX, heapMax);
@@ -64,6 +64,7 @@ export class MemoryBreaker {
   }
 
   /**
+   * Checks the memory.
    * @param isIdle whether all complete frames have been read
    * @returns how long to keep connections closed; undefined: no cut is needed
    */
@@ -81,7 +82,7 @@ export class MemoryBreaker {
     return this.#shutMs;
   }
 
-  /** Connections were cut: the remaining resident memory is not theirs. */
+  /** Records that all connections were closed, so that the remaining memory is not theirs. */
   settled({ resident, accounted }: Memory): void {
     this.#base = resident - accounted;
     this.#explained = accounted;
@@ -124,7 +125,7 @@ export function memoryReader(): (() => Memory) | undefined {
   };
 }
 
-/** Returns the maximum heap of this process, as configured at its start. Bytes. */
+/** Returns the maximum heap of this process in bytes. */
 export function heapMax(): number {
   return getHeapStatistics().heap_size_limit;
 }

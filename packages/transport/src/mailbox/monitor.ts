@@ -4,10 +4,10 @@ import type { MailboxLimits } from './limits.js';
 import type { RejectedConnections } from './rejected-connections.js';
 
 /**
- * Monitors the connections of a socket until ZeroMQ ends the event stream, some time after the socket was
- * closed. Stopping earlier sometimes hangs the process: the ZeroMQ thread that closes a socket reports to the
+ * Calls `onEvent` for each event of a socket, until ZeroMQ ends the stream some time after the socket was closed.
+ * Stopping earlier can hang the process: the ZeroMQ thread that closes a socket reports to the
  * monitor, and waits forever for a garbage-collected one.
- * @throws ZeroMQ's error immediately if no more sockets are available: this uses one
+ * @throws ZeroMQ's error, synchronously, if no more sockets are available: monitoring uses one
  */
 export function forEachEvent({ events }: Router | Dealer, onEvent: (event: Event) => void): Promise<void> {
   return readAll(events, onEvent);
@@ -17,18 +17,18 @@ async function readAll(events: AsyncIterable<Event>, onEvent: (event: Event) => 
   for await (const event of events) onEvent(event);
 }
 
-/** ZeroMQ's events may be late. A rejection reported after the suspicion period would count twice. */
+/** Allowance in ms for late events of ZeroMQ. A rejection reported later than that would count twice. */
 const EVENTS_LATE_MS = 2_000;
-/** An event loop that is later than this has probably not read all events yet. */
+/** Delay in ms of a timer that shows that the event loop is busy and has probably not read all events yet. */
 const LOOP_LATE_MS = 500;
 
 /**
- * Counts inbound connections and rejected ones. ZeroMQ reports neither peers with another protocol or an old
- * version, nor whose connection ended. So a connection that ends while others are in their handshake is
- * suspected, until those complete in the given time.
- * @returns when the endpoint is free again: after closing the socket, ZeroMQ stops listening at an arbitrary
- * time, and an early successor would find the endpoint in use. (`unbind` is no solution: it runs in another
- * thread in parallel with reads of the same socket, which ZeroMQ forbids.)
+ * Counts inbound connections and rejected ones. ZeroMQ does not report peers with another protocol or an old version, nor
+ * which connection ended. Therefore each connection that ends during a handshake is suspected of being rejected, unless
+ * all pending handshakes complete within the timeout.
+ * Resolves when the endpoint is free again: ZeroMQ stops listening some time after the socket is closed, and until then
+ * the endpoint is in use. (`unbind` would not help: it runs in another thread, in parallel with reads of the socket,
+ * which ZeroMQ forbids.)
  */
 export function watchConnections(
   router: Router,

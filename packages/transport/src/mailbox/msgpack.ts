@@ -18,21 +18,22 @@ import { checkWellFormed, type WellFormedLimits } from './well-formed.js';
  *
  * This uses msgpackr's build without native code, because its strings are independent copies. The native part yields slices of up
  * to 6 KB of a frame's text: 100,000 stored ids, one per frame, used 357 MB instead of 8. The cost is 0.1 µs for a string of 16
- * to 64 characters. It is a separate instance, which extensions registered by other code do not affect, and it compiles no code.
+ * to 64 characters. Extensions that other code registers do not affect this instance, and it generates no code at run
+ * time.
  */
 const OPTIONS = {
-  // Objects as maps, never as records: a frame must not change how the next one is decoded.
+  // Encodes objects as maps. With records, a frame could change how the next one is decoded.
   useRecords: false,
-  // Maps of any size, in the shortest form.
+  // Encodes the size of a map in the shortest form.
   variableMapSize: true,
   encodeUndefinedAsNil: true,
   skipValues: [undefined],
   useToJSON: false,
-  // Other implementations may encode small numbers this way.
+  // Other implementations may encode small numbers as 64-bit integers.
   int64AsType: 'number' as const,
 };
 
-/** msgpackr grows its buffer for a large value, and would keep it. */
+/** Size above which the scratch buffer is replaced: msgpackr would keep the memory of the largest value. */
 const SCRATCH_BYTES_MAX = 1 << 20;
 const SCRATCH_BYTES = 8 << 10;
 
@@ -44,20 +45,20 @@ export interface Packed extends Buffer {
   readonly end: number;
 }
 
-/** The value must be encodable. */
+/** Encodes a value, which must have passed `checkEncodable`. */
 export function pack(value: unknown): Packed {
   const packed = packr.pack(value, REUSE_BUFFER_MODE | RESET_BUFFER_MODE) as Packed;
   if (packed.length > SCRATCH_BYTES_MAX) packr.useBuffer(Buffer.allocUnsafeSlow(SCRATCH_BYTES));
   return packed;
 }
 
-/** @throws MalformedFrameError unless the bytes are exactly one value of the subset */
+/** Decodes a value. @throws MalformedFrameError unless the bytes are exactly one value of the subset */
 export function unpack(bytes: Uint8Array, limits: WellFormedLimits): unknown {
   checkWellFormed(bytes, limits);
   try {
     return packr.unpack(bytes);
   } catch (cause) {
-    // Well-formed but invalid here: a map with an array, a map or binary as a key.
+    // A well-formed map whose key is an array, a map or binary is still invalid here.
     throw new MalformedFrameError((cause as Error).message, { cause });
   }
 }

@@ -9,15 +9,15 @@ import type { MailboxLimits } from './limits.js';
 import { type InboundSocket, RouterSocket, type SocketReader } from './router-socket.js';
 import { ZmtpFrames } from './zmtp-frames.js';
 
-/** Limits for unread data on a connection: number of frames, and number of frames of maximum size. */
+/** Limits for unread data on a connection: the number of frames, and their size in frames of maximum size. */
 const UNREAD_FRAMES_MAX = 64;
 const UNREAD_LARGEST_MAX = 3;
-/** Interval of checks. If nothing could be read in two intervals in a row, it is one message of many parts. */
+/** Check interval. If nothing could be read in two intervals, the unread data is one multipart message. */
 const LOOK_MS: Millis = 1_000;
 /** The routing id, and a frame. */
 const WHOLE_PARTS = 2;
 
-/** Limit for Unix socket names: the system has room for about 100 bytes. */
+/** Maximum length of the temporary folder's path: the system limits Unix socket paths to about 100 bytes. */
 const PATH_BYTES_MAX = 80;
 
 /** Whether Unix sockets are available. */
@@ -44,10 +44,10 @@ interface MultipartProxyOptions {
 }
 
 /**
- * Proxies connections after a peer has sent a multipart message, which ZeroMQ buffers without limit: closes a
- * connection at its second part or, if keys hide that, when as much has passed as should have been read. Each
- * connection has a separate socket, so that its reads are known. All bytes then pass through this process,
- * which costs a tenth of the CPU time of a cluster with tiny tasks: too much without an attack.
+ * Proxies connections once a peer has sent a multipart message, which ZeroMQ buffers without limit. It closes a
+ * connection at the second part of a message. If encryption hides parts, it closes a connection when too much data has
+ * passed that could not be read as messages. Each connection has its own socket, so that its reads can be counted.
+ * Proxying takes a tenth of the CPU time of a cluster with tiny tasks, so it is used only after an attack.
  */
 export class MultipartProxy implements InboundSocket {
   readonly #options: MultipartProxyOptions;
@@ -150,7 +150,7 @@ interface PassageListener {
   onForeign(): void;
 }
 
-/** One connection: `outer` is the peer's, `inner` leads to a dedicated socket. */
+/** One proxied connection: `outer` leads to the peer, `inner` to a dedicated ZeroMQ socket. */
 class Passage {
   readonly socket: RouterSocket;
   readonly freed: Promise<void>;

@@ -16,15 +16,15 @@ export type AuthFailure =
   | 'keyNeeded'
   /** The peer has no keys, and this process requires one. */
   | 'keyUnknown'
-  /** The peer knows none of our keys, or we none of its keys. */
+  /** The peer does not know our keys, or we do not know its key. */
   | 'keyRefused'
-  /** Connections are accepted and closed before the greeting: a proxy accepts them, but the process is not there. */
+  /** Connections are closed before the greeting: a proxy accepts them, but the process behind it is not running. */
   | 'closed'
-  /** The handshake timed out: nothing is known about keys. */
+  /** The handshake timed out, which says nothing about keys. */
   | 'slow';
 
 const PROBLEMS: Readonly<Record<AuthFailure, string>> = {
-  keyNeeded: 'wants keys',
+  keyNeeded: 'requires a key',
   keyUnknown: 'has no keys, but this process has',
   keyRefused: 'rejects this process’s key, or has a different public key than expected',
   closed:
@@ -32,12 +32,12 @@ const PROBLEMS: Readonly<Record<AuthFailure, string>> = {
   slow: 'does not complete the handshake in time: it hangs, or it or its machine is too busy',
 };
 
-/** Describes the failure, as in `tcp://… accepts only clients with a key`. */
+/** Describes the failure, as in `tcp://… requires a key`. */
 export function describeAuthFailure(endpoint: string, why: AuthFailure): string {
   return `${endpoint} ${PROBLEMS[why]}`;
 }
 
-/** One side has keys, the other has none. */
+/** Returns whether the handshake failed because only one side has keys. */
 function isMismatch(error: Error): boolean {
   return (error as NodeJS.ErrnoException).code === 'ERR_ZMTP_MECHANISM_MISMATCH';
 }
@@ -51,11 +51,11 @@ interface DealerOptions {
   readonly ways: () => readonly DialOption[];
   readonly limits: MailboxLimits;
   readonly log: ThrottledLog;
-  /** Called when every way was rejected, and with undefined once one is accepted. */
+  /** Called when all ways were rejected, and with undefined once one is accepted. */
   readonly onAuthFailure: (why: AuthFailure | undefined) => void;
-  /** Called when an established connection breaks, some milliseconds after the peer has ended; costs two more sockets. */
+  /** Called when an established connection breaks, some milliseconds after the peer's exit. Uses two more sockets. */
   readonly onBroken?: (() => void) | undefined;
-  /** For a client: receives the peer's replies on this connection, with the way, which proves the peer's role and key. */
+  /** In a client, receives replies on this connection. `way` tells the role and key that the peer has proven. */
   readonly receiver?: (parts: readonly Buffer[], way: DialOption) => number;
 }
 
@@ -77,7 +77,7 @@ export class OutboundConnection implements Connection {
   #refusals = 0;
   #retryTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
-  /** With keys, messages wait until a way is accepted: they would be lost with the socket of a rejected one. */
+  /** With keys, messages wait until a way is accepted, because closing the socket of a rejected one would lose them. */
   #isAccepted = false;
   readonly #isWatched: boolean;
   #stands = false;
@@ -115,7 +115,7 @@ export class OutboundConnection implements Connection {
       } catch (error) {
         if (this.#isClosed) return 'gone';
         const { code, message } = error as NodeJS.ErrnoException;
-        // The socket was replaced, and its successor takes the frame; or its connection broke when it became writable.
+        // Retry: the socket was replaced, or its connection broke just when it became writable.
         if (socket.closed || code === 'EAGAIN') continue;
         log.warn(endpoint, 'send', `cannot send to ${endpoint}: ${message}`);
         return 'gone';
@@ -189,7 +189,7 @@ export class OutboundConnection implements Connection {
         break;
       case 'disconnect':
         this.#isAccepted = false;
-        // A failed handshake ends in the same event, but then no peer was lost.
+        // A failed handshake causes this event, too, but then no established connection was lost.
         if (this.#stands) {
           this.#stands = false;
           this.#options.onBroken?.();
@@ -234,7 +234,7 @@ export class OutboundConnection implements Connection {
     this.#reopenIn(Math.min(pauseMs, limits.reconnectIntervalMaxMs));
   }
 
-  /** A peer that does not know our keys disconnects at once; a busy one, or this process, gives up after the timeout. */
+  /** A peer that does not know our keys disconnects at once; a busy one does so after the handshake timeout. */
   #hasTimedOut(): boolean {
     return performance.now() - this.#connectedAt > this.#options.limits.handshakeTimeoutMs / 2;
   }
@@ -245,7 +245,7 @@ export class OutboundConnection implements Connection {
     onAuthFailure(why);
   }
 
-  /** A connection closed before the greeting means unknown keys or no process: a live process sends a greeting. */
+  /** Finds out why connections are closed: a live process sends its greeting before it rejects a key. */
   async #tellClosed(): Promise<void> {
     const { endpoint, limits } = this.#options;
     const isThere = (await receptionAt(endpoint, limits.handshakeTimeoutMs)) === 'greeting';
@@ -256,7 +256,7 @@ export class OutboundConnection implements Connection {
     this.#retryTimer = setTimeout(() => this.#reopen(), pauseMs).unref();
   }
 
-  /** Opens the next socket, or retries later if none is available. */
+  /** Opens a new socket, or retries later if none is available. */
   #reopen(): void {
     const { endpoint, limits, log } = this.#options;
     try {
@@ -269,8 +269,8 @@ export class OutboundConnection implements Connection {
   }
 
   /**
-   * A process that moved to another machine keeps its host name but has a new address. The socket's writability is not checked:
-   * that would consume the event that wakes a waiting send, which would then hang.
+   * Resolves the host name again, because a process that moved to another machine has a new address. Does not check
+   * whether the socket is writable: that would consume the event for which a pending send waits.
    */
   #redial(): void {
     const isCut = this.#isWatched ? !this.#stands : this.#isSending;

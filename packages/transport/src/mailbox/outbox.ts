@@ -13,17 +13,17 @@ export type Refusal =
 
 const OVERFLOW: Refusal = { reason: 'overflow' };
 
-/** Byte budget shared by several outboxes; an unfinished frame does not count. */
+/** Byte budget that several outboxes share. Unfinished frames do not count. */
 export interface SharedRoom {
   bytes: number;
   readonly bytesMax: number;
 }
 
 /**
- * The queue for one peer process: packed frames and one that is still being filled.
+ * The queue for one peer process: packed frames, and one that is still being filled.
  *
- * A frame has one target incarnation, so a message to another one begins a new frame; order is preserved. A frame from `next`
- * counts as queued until `settle`.
+ * A frame has one target incarnation, so a message to another incarnation begins a new frame. Order is preserved. A frame
+ * returned by `next` counts as queued until `settle`.
  */
 export class Outbox {
   readonly #packed: PackedFrame[] = [];
@@ -36,7 +36,7 @@ export class Outbox {
 
   /**
    * @param sender incarnation to put into each frame, or null if the connection identifies it
-   * @param replies budget of all clients together; undefined if the peer is not a client
+   * @param replies shared budget of all clients; undefined if the peer is not a client
    */
   constructor(sender: string | null, limits: MailboxLimits, replies?: SharedRoom) {
     this.#limits = limits;
@@ -59,7 +59,7 @@ export class Outbox {
     return this.messages === 0;
   }
 
-  /** @returns undefined if the message was accepted */
+  /** Queues a message. Returns why it was rejected; undefined if it was accepted. */
   add(target: string, from: number, to: number, body: unknown): Refusal | undefined {
     const shared = this.#shared;
     const isFull = this.messages >= this.#limits.peerQueueMessagesMax || this.bytes >= this.#bytesMax;
@@ -74,13 +74,13 @@ export class Outbox {
     }
   }
 
-  /** Takes the oldest frame, which counts as queued until `settle`. */
+  /** Removes and returns the oldest frame, which counts as queued until `settle`. */
   next(): PackedFrame | undefined {
     if (this.#packed.length === 0) this.#writer.finish();
     return this.#packed.shift();
   }
 
-  /** The frame was sent or abandoned. */
+  /** Records that a frame was sent or abandoned, so that it no longer counts as queued. */
   settle(frame: PackedFrame): void {
     this.#packedBytes -= frame.bytes.length;
     this.#share(-frame.bytes.length);

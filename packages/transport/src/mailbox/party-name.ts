@@ -11,10 +11,11 @@ import { PARTY_INDEX_MAX, PROCESS_NAME_BYTES_MAX } from './limits.js';
  *               client:<key>.<id>!<incarnation>       with an individual key, which has a name
  *     party     <process>/<index>                     tcp://10.0.0.7:7000!w.V1StGXR8_Z5jdHi6B-myT/3
  *
- * An incarnation begins with the letter of its role. That is a claim, which keys prove if there are any (`identification.ts`).
+ * An incarnation begins with the letter of its role. That is only a claim; with keys it must be proven
+ * (`identification.ts`).
  *
- * The incarnation `*` means the current process at the endpoint: a process uses it for an endpoint from its configuration until
- * the first message arrives from there; `c.*` is the current central there.
+ * The incarnation `*` means the current process at the endpoint. It is used for a configured endpoint until the first
+ * message from there arrives. `c.*` is the current central at an endpoint.
  */
 export const ANY_INCARNATION = '*';
 
@@ -59,7 +60,7 @@ export function claimedKey({ endpoint, incarnation }: ProcessName): string | und
   return dot < 0 ? undefined : endpoint.slice(CLIENT_PREFIX.length, dot);
 }
 
-/** Returns whether it is a client, which does not listen and is reachable only through its own connection. */
+/** Returns whether the process is a client, which does not listen and is reachable only over its own connection. */
 export function isClientEndpoint(endpoint: string): boolean {
   return endpoint.startsWith(CLIENT_PREFIX);
 }
@@ -79,7 +80,7 @@ export function anyIncarnationOf(role: Role): string {
   return incarnationOf(role, ANY_INCARNATION);
 }
 
-/** Returns whether it names the current process rather than a specific one. */
+/** Returns whether the incarnation is a wildcard. */
 export function isAnyIncarnation(incarnation: string): boolean {
   return incarnation.endsWith(ANY_INCARNATION);
 }
@@ -91,8 +92,8 @@ export function claimedRole({ endpoint, incarnation }: ProcessName): Role | unde
 }
 
 /**
- * Returns the place and role of a process, which identify it across incarnations, and its individual key: a process with
- * another key must not supersede it.
+ * Returns the endpoint and role of a process, which identify it across incarnations. Includes its individual key, so that
+ * a process with another key cannot supersede it.
  */
 export function placeOf(process: ProcessName): string {
   const role = claimedRole(process);
@@ -105,7 +106,7 @@ export function isIncarnation(value: unknown): value is string {
   return typeof value === 'string' && INCARNATION.test(value);
 }
 
-/** @returns undefined for an invalid name; names come from peers */
+/** Parses a process name, which may come from a peer; undefined if it is invalid. */
 export function parseProcessName(name: string): ProcessName | undefined {
   const mark = name.lastIndexOf('!');
   const incarnation = name.slice(mark + 1);

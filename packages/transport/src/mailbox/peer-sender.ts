@@ -11,7 +11,7 @@ interface LinkParts {
   readonly peer: string;
   readonly outbox: Outbox;
   readonly connection: Connection;
-  /** Counts sent messages. */
+  /** Counters of sent messages. */
   readonly traffic: Traffic;
   /** Superseded incarnations of the peer, as a live view. */
   readonly retired: ReadonlyMap<string, unknown>;
@@ -31,12 +31,12 @@ interface LinkContext {
 /**
  * The send path to one peer process: an outbox and a loop that empties it, one frame at a time.
  *
- * Messages sent in one turn of the event loop share a frame if they fit, because the loop starts at the end of the turn. While a
- * frame is in flight, messages collect in the next one, so a slower peer gets larger frames: batching under load needs no timer
- * and no setting.
+ * The loop starts at the end of a turn of the event loop, so the messages of one turn share a frame if they fit. While a
+ * frame is in flight, messages collect in the next one. A slower peer thus gets larger frames, and batching needs no
+ * timer or setting.
  */
 export class PeerSender {
-  /** Whether it has messages or an overflow to report at the end of this turn. */
+  /** Whether `flush` must be called at the end of this turn. */
   isDue = false;
   lastUsedMs = performance.now();
   readonly peer: string;
@@ -63,7 +63,7 @@ export class PeerSender {
     return this.#outbox.isEmpty && !this.#isPumping && !this.isDue;
   }
 
-  /** Whether the connection is lost; false if that is not monitored. */
+  /** Whether the connection is lost; false if it is not monitored. */
   get isBroken(): boolean {
     return this.#connection.isStanding === false;
   }
@@ -80,7 +80,7 @@ export class PeerSender {
     return refusal;
   }
 
-  /** Ends the turn: its messages may be sent. */
+  /** Starts sending at the end of a turn. */
   flush(nowMs: number): void {
     this.isDue = false;
     this.lastUsedMs = nowMs;
@@ -94,7 +94,7 @@ export class PeerSender {
   }
 
   /**
-   * Another incarnation is at the endpoint from now on: messages for superseded ones are dropped.
+   * Drops messages for superseded incarnations, because another one is now at the endpoint.
    *
    * @param retired superseded incarnations, as a live view
    */
@@ -103,7 +103,7 @@ export class PeerSender {
     this.#context.counters.dropped.superseded += this.#outbox.discard((target) => !retired.has(target));
   }
 
-  /** Resolves when the queue is empty. */
+  /** Resolves once the queue is empty. */
   drained(): Promise<void> {
     if (this.#outbox.isEmpty) return Promise.resolve();
     return new Promise((resolve) => {
@@ -124,7 +124,7 @@ export class PeerSender {
 
   async #pump(): Promise<void> {
     this.#isPumping = true;
-    // Once more messages are due, the end of that turn restarts the loop with all of them.
+    // If messages were added in this turn, its end restarts the loop with all of them.
     while (!this.isDue && !this.#isClosed) {
       const frame = this.#outbox.next();
       if (frame === undefined) break;

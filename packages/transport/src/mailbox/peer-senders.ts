@@ -41,19 +41,19 @@ interface LinksOptions {
   readonly onBroken: (endpoint: string, place: string) => void;
 }
 
-/** Maximum delay of messages that may wait. ms */
+/** Maximum delay in ms of messages that may wait. */
 const WAIT_MS = 20;
 
 /** All outbound connections. Each opens on its first message and closes when idle. They are flushed at the end of a turn. */
 export class PeerSenders {
   readonly #options: LinksOptions;
-  /** The key is the place, or the endpoint for clients, which have none. */
+  /** By place (see `placeOf`); by endpoint for clients, which have no place. */
   readonly #senders = new Map<string, PeerSender>();
   /** Senders whose connection this process opened. */
   readonly #outbound = new Map<PeerSender, KnownProcess>();
   readonly #replies: SharedRoom;
   #due: PeerSender[] = [];
-  /** Senders whose messages may be delayed for a moment. */
+  /** Senders that wait for the next message to their process, up to `WAIT_MS`. */
   readonly #waiting = new Set<PeerSender>();
   #waitTimer: NodeJS.Timeout | undefined;
   readonly #sweepTimer: NodeJS.Timeout;
@@ -64,17 +64,17 @@ export class PeerSenders {
     this.#sweepTimer = setInterval(() => this.#closeIdle(), options.limits.idleMs / 2).unref();
   }
 
-  /** @returns undefined if the process is unreachable, which is logged */
+  /** Returns the sender to a process, and opens it if needed; logs and returns undefined if it is unreachable. */
   to(process: KnownProcess): PeerSender | undefined {
     return this.#senders.get(process.place) ?? this.#sameServer(process) ?? this.#open(process);
   }
 
-  /** Reports whether messages to the process wait for a connection. */
+  /** Returns whether messages to the process wait for a connection. */
   holdsBack(process: KnownProcess): boolean {
     return this.#known(process)?.isHeldBack ?? false;
   }
 
-  /** Reports whether a connection to the process is established. */
+  /** Returns whether a connection to the process is established. */
   isConnectedTo(process: KnownProcess): boolean {
     return this.#known(process)?.isBroken === false;
   }
@@ -83,7 +83,7 @@ export class PeerSenders {
     return this.#senders.get(process.place) ?? this.#sameServer(process);
   }
 
-  /** A client that dialed an endpoint of unknown role keeps using that connection once the role is known. */
+  /** Finds a client's connection to the same endpoint that it opened before it knew the role of the process. */
   #sameServer(process: ProcessName): PeerSender | undefined {
     const { endpoint } = process;
     if (claimedRole(process) !== undefined) return this.#senders.get(endpoint);
@@ -96,8 +96,8 @@ export class PeerSenders {
   /**
    * Schedules a flush at the end of this turn.
    *
-   * A turn ends with the immediate, not with the microtasks: ZeroMQ delivers everything that has arrived in one run of
-   * microtasks, so the answers to ten frames leave in one frame. With 16 processes that send to one that forwards their messages,
+   * Uses an immediate, not a microtask: ZeroMQ delivers all arrived messages in one run of microtasks, so that the
+   * answers to ten frames can leave in one. With 16 processes that send to one that forwards their messages,
    * this takes 2.3 µs of CPU per message instead of 7.1, and reaches 240,000 messages per second instead of 80,000; a single
    * request and its reply take 0.06 ms either way.
    */
@@ -180,7 +180,7 @@ export class PeerSenders {
       this.#senders.set(place, sender);
       return sender;
     } catch (error) {
-      // A peer can name any endpoint, and sockets can run out; neither may stop this process.
+      // A peer can name any endpoint, and sockets can run out. Neither may crash this process.
       const { code, message } = error as NodeJS.ErrnoException;
       const sockets = `cannot open more than ${this.#options.limits.socketsMax} sockets`;
       const hint = code === 'EMFILE' ? `; raise the number of open files (ulimit -n); ${sockets}` : '';
@@ -220,7 +220,7 @@ export class PeerSenders {
     return sender;
   }
 
-  /** @throws if the key of the process is not admitted */
+  /** Opens a connection to a process. @throws if the key of the process is not admitted */
   #dial(process: KnownProcess): OutboundConnection {
     const { identification, limits, log, listener, receiver, onAuthFailure, onBroken } = this.#options;
     const { endpoint, place, role } = process;
@@ -233,7 +233,7 @@ export class PeerSenders {
       limits,
       log,
       onAuthFailure: (why: AuthFailure | undefined) => onAuthFailure(endpoint, why),
-      // All processes follow central. Monitoring all peers would take three sockets for each of ten thousand workers.
+      // Only central is monitored: monitoring all peers would take three sockets for each of ten thousand workers.
       onBroken: role === 'central' ? () => onBroken(endpoint, place) : undefined,
     };
     return listener === undefined

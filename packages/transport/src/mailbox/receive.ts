@@ -12,14 +12,14 @@ export interface Reading {
 export type Receiver = (parts: readonly Buffer[]) => number;
 
 const PAUSE_AFTER_ERROR_MS = 100;
-/** Cost of a rejected frame in messages; a peer that sends only those must get bounded turns, too. */
+/** Number of messages that a rejected frame counts as, so that a flood of them does not monopolize the event loop. */
 const REFUSED_WEIGHT = 10;
 
 /**
- * Reads a socket until it is closed; no error ends it before.
+ * Reads a socket until it is closed. Errors do not end it.
  *
- * ZeroMQ delivers arrived messages without a pause, so after a bounded number the event loop continues: timers, other sockets,
- * and sending of replies.
+ * ZeroMQ delivers arrived messages without a pause, so reading yields to the event loop after a bounded number of them:
+ * for timers, other sockets and replies.
  */
 export async function receive(
   socket: Router | Dealer,
@@ -37,7 +37,7 @@ export async function receive(
       handled += receiver(parts) || REFUSED_WEIGHT;
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      // The message that made the socket readable may have disappeared with its connection.
+      // A message that made the socket readable disappears if its connection ends first.
       if (socket.closed || code === 'EAGAIN') continue;
       log.warn('', 'receive', `cannot receive: ${message}`);
       await delay(PAUSE_AFTER_ERROR_MS, undefined, { ref: false });

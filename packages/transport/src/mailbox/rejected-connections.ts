@@ -8,8 +8,7 @@ const INCOMPLETE =
   'connections ended before the handshake: their processes exited, only checked the port, or are on a busy machine';
 
 /**
- * Rejected connections: each is counted, and a summary is logged at intervals, because a network scan must
- * not fill the disk.
+ * Counts rejected connections and logs a summary at intervals, so that a network scan cannot fill the disk.
  */
 export class RejectedConnections {
   readonly #counters: MailboxCounters;

@@ -4,7 +4,7 @@ import type { Listener } from './listen.js';
 import type { ThrottledLog } from './log.js';
 
 /**
- * Sends frames to a client over the connection that the client made to this process.
+ * Sends frames to a client over the client's own connection to this process.
  *
  * All clients share the ROUTER, which is set to fail immediately rather than block (`socket-options.ts`), so sends never overlap, and
  * a client that does not read delays no other.
@@ -15,7 +15,7 @@ export class ReplyConnection implements Connection {
   readonly #routingId: () => string;
   readonly #log: ThrottledLog;
 
-  /** @param client its current connection: with new keys it has another routing id */
+  /** @param client `routingId` returns the id of its current connection, which changes with its keys */
   constructor(listener: Listener, client: { name: string; routingId: () => string }, log: ThrottledLog) {
     this.#listener = listener;
     this.#client = client.name;
@@ -39,6 +39,6 @@ export class ReplyConnection implements Connection {
   }
 
   close(): void {
-    // The connection belongs to the client, and the socket is shared.
+    // Nothing to close: the client closes its connection, and all clients share the socket.
   }
 }

@@ -19,11 +19,11 @@ export interface SocketReader {
 /** The socket through which a process receives. */
 export interface InboundSocket {
   readonly closed: boolean;
-  /** Rejects immediately, with ZeroMQ's code, if the peer is gone or does not read. */
+  /** Sends a frame. Rejects immediately, with ZeroMQ's error code, if the peer is gone or does not read. */
   send(routingId: string, frame: Buffer): Promise<void>;
-  /** @param lingerMs time for sending what is queued */
+  /** @param lingerMs how long ZeroMQ may send queued frames */
   close(lingerMs?: number): void;
-  /** Reads until the socket is closed. @returns when the endpoint is free again */
+  /** Reads until the socket is closed. Resolves when the endpoint is free again. */
   attend(reader: SocketReader): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import { type MailboxLimits, PARTY_INDEX_MAX } from './limits.js';
 import { forEachEvent } from './monitor.js';
 import { dealerOptions } from './socket-options.js';
 
-/** The process that answers at this process's advertised address; undefined: none is reachable from here. */
+/** The process that answers at this process's advertised address; undefined if none is reachable from here. */
 export type Reached = 'itself' | 'another' | undefined;
 
 interface Look {
@@ -15,11 +15,11 @@ interface Look {
   readonly incarnation: string;
   readonly ways: readonly DialOption[];
   readonly limits: MailboxLimits;
-  /** Reports whether a message of this process to itself has arrived. */
+  /** Returns whether the probe has arrived at this process. */
   hasArrived(): boolean;
 }
 
-/** Counted in turns of the event loop, so that a suspended process does not mistake itself for another. */
+/** Interval of checks. Waiting counts checks, not time, so that a suspended process does not give up early. */
 const TURN_MS = 50;
 const TURNS_TO_CONNECT = 20;
 const TURNS_TO_ARRIVE = 20;
@@ -57,7 +57,7 @@ async function lookBy(way: DialOption, look: Look): Promise<Reached> {
     }
     return undefined;
   } catch {
-    // If the name does not resolve, it does not lead to another process either.
+    // A name that cannot be resolved does not lead to another process.
     return undefined;
   } finally {
     socket.close();

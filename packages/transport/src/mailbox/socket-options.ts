@@ -13,8 +13,8 @@ export const KEYLESS_DOMAIN = 'keyless';
  * oversized frames can be logged with their sender. Peers on dead machines are detected by TCP keepalive, not
  * by ZeroMQ's heartbeats: with those, libzmq 4.3.5 aborts with an assertion (`!_io_error`) if a heartbeat is
  * due on a broken connection with unread frames, so that a peer that writes much and disconnects could crash
- * a busy or suspended process. Keepalive probes are answered even for a suspended process, whose connections
- * thus survive.
+ * a busy or suspended process. The kernel answers keepalive probes even for a suspended process, so its connections
+ * survive.
  */
 function commonOptions(limits: MailboxLimits) {
   const { keepaliveIntervalMs, keepaliveTimeoutMs } = limits;
@@ -27,7 +27,7 @@ function commonOptions(limits: MailboxLimits) {
     tcpKeepaliveIdle: intervalSeconds,
     tcpKeepaliveInterval: intervalSeconds,
     tcpKeepaliveCount: Math.max(1, Math.round(keepaliveTimeoutMs / keepaliveIntervalMs) - 1),
-    // The same for unacknowledged data.
+    // Also close connections with unacknowledged data after this time.
     tcpMaxRetransmitTimeout: keepaliveTimeoutMs,
     handshakeInterval: limits.handshakeTimeoutMs,
   };

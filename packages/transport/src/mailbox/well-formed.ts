@@ -8,8 +8,8 @@ export interface WellFormedLimits {
 }
 
 /**
- * Checks that untrusted bytes are exactly one value of plain MessagePack within limits, before anything is constructed. It takes
- * a quarter of the time of construction.
+ * Checks that untrusted bytes are exactly one value of plain MessagePack within limits, before anything is decoded. The
+ * check takes a quarter of the time of decoding.
  *
  * Checking the result of msgpackr would be too late:
  * - Extensions do more than construct values. A frame of 188 KB that declares a thousand times that its

@@ -4,14 +4,14 @@ import { z85 } from '../keys/curve-text.js';
 import { KEYLESS_DOMAIN } from './socket-options.js';
 
 /**
- * Admission of connections: for each CURVE connection ZeroMQ sends the peer's public key to a socket of this process (ZAP, RFC
- * 27). All sockets of a process share that address, so each mailbox has a domain that identifies its requests.
+ * Decides which keys may connect: for each CURVE connection, ZeroMQ sends the peer's public key to a socket of this
+ * process (ZAP, RFC 27). All mailboxes of a process share that socket, so each has a domain that identifies its requests.
  */
 const ENDPOINT = 'inproc://zeromq.zap.01';
 const VERSION = '1.0';
 const ADMITTED = '200';
 const REFUSED = '400';
-/** ZeroMQ releases the endpoint of a closed socket at an arbitrary time. */
+/** Maximum number of attempts to bind: ZeroMQ releases the endpoint of a closed socket some time later. */
 const BIND_TURNS_MAX = 10_000;
 
 /** Returns whether the owner of this key (Z85) may connect; `address` is the connection's source. */
@@ -26,7 +26,7 @@ export interface ZapDomain {
   leave(): void;
 }
 
-/** Resolves once requests of the domain are answered; a socket must not be bound before. */
+/** Starts to answer requests. Resolves when it is ready; sockets must be bound only afterwards. */
 export async function enterZapDomain(admission: Admission): Promise<ZapDomain> {
   const name = `goshawk-${++lastDomain}`;
   admissions.set(name, admission);
@@ -72,7 +72,7 @@ async function serve(router: Router): Promise<void> {
   }
 }
 
-/** @returns undefined if it is not a request of ZeroMQ */
+/** Returns the reply to a ZAP request; undefined if it is not a valid request. */
 function answerTo(parts: readonly Buffer[]): (Buffer | string)[] | undefined {
   const [asker, delimiter, version, request, domain, address, , mechanism, key] = parts;
   if (

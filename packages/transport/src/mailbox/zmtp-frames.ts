@@ -13,8 +13,9 @@ const LONG_HEAD_BYTES = 9;
 export type Verdict = 'passes' | 'has parts' | 'is foreign';
 
 /**
- * Parses the ZMTP 3 frames of a connection (RFC 23) as its bytes pass: a greeting of 64 bytes, then frames of a flag, a size of 1
- * or 8 bytes, and a body. With keys the marker of a part is encrypted, so frames can only be counted.
+ * Parses the ZMTP 3 frames (RFC 23) of a connection from its bytes: a greeting of 64 bytes, then frames that consist of a
+ * flag, a size of 1 or 8 bytes, and a body. With keys, the flag for multipart messages is encrypted, so frames can only
+ * be counted.
  */
 export class ZmtpFrames {
   /** Sizes of unread frames; ZMTP commands are not included. */
@@ -28,7 +29,7 @@ export class ZmtpFrames {
   #left = 0;
   #isCommand = false;
 
-  /** Number of frames that have passed, in part or whole, and were not read. */
+  /** Number of frames that have passed, at least in part, and were not read. */
   get unread(): number {
     return this.#unread.length;
   }
@@ -37,7 +38,7 @@ export class ZmtpFrames {
     return this.#unreadBytes;
   }
 
-  /** The first of those was read. */
+  /** Records that the oldest unread frame was read. */
   read(): void {
     this.#unreadBytes -= this.#unread.shift() ?? 0;
   }
@@ -65,7 +66,7 @@ export class ZmtpFrames {
     return 'passes';
   }
 
-  /** Returns whether the bytes so far can be our protocol. */
+  /** Returns whether the bytes so far are a valid greeting. */
   #isOurs(): boolean {
     const isZmtp = this.#greeting[0] === 0xff;
     return isZmtp && (this.#greeted <= VERSION_AT || this.#greeting[VERSION_AT]! >= VERSION_MIN);
@@ -86,7 +87,7 @@ export class ZmtpFrames {
   }
 
   #count(bytes: number): void {
-    // A frame can be read before this process has counted all of it.
+    // ZeroMQ can deliver a frame before all of its bytes were counted here.
     if (this.#unread.length === 0) return;
     this.#unread[this.#unread.length - 1]! += bytes;
     this.#unreadBytes += bytes;
