@@ -17,6 +17,6 @@ test('docs/SDK.md matches the declarations (UPDATE_GOLDEN=1 writes it)', () => {
 test('it contains all exports of the client', () => {
   expect(exportedNames()).toEqual(expect.arrayContaining(Object.keys(client)));
   expect(sdkReference()).toContain(
-    '- `submit<Value = unknown>(job: JobSubmission, options: CallOptions = {})',
+    '- `submit<Value = unknown>(job: JobSubmission, options: SubmitOptions = {})',
   );
 });

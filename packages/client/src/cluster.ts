@@ -16,7 +16,7 @@ import { JobHandle } from './job-handle.js';
 import { type Jobs, type JobsOptions, listJobs } from './job-listing.js';
 import { type MapCluster, type MapOptions, type MapWork, mapInputs } from './map.js';
 import { appendTasks } from './open-jobs.js';
-import type { CallOptions } from './options.js';
+import type { CallOptions, SubmitOptions } from './options.js';
 import { askCentral, type Session } from './session.js';
 import { type JobSubmission, submit } from './submission.js';
 import { readUsage, type Usage, type UsageOptions } from './usage.js';
@@ -31,13 +31,14 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Submits a job and resolves as soon as a scheduler has accepted it.
+   * Submits a job and resolves as soon as a scheduler has accepted it. Fails with the reason of an overloaded cluster, such as the
+   * limit that was reached, once `requestTimeoutMs` has passed.
    *
    * @typeParam Value what its tasks return
    * @throws InputError `bad-job` if it is invalid, `job-too-large`, or `impossible-demand` if no worker can ever run it;
    * UnreachableError
    */
-  async submit<Value = unknown>(job: JobSubmission, options: CallOptions = {}): Promise<JobHandle<Value>> {
+  async submit<Value = unknown>(job: JobSubmission, options: SubmitOptions = {}): Promise<JobHandle<Value>> {
     const { id, ...accepted } = await submit(this.#session, job, options);
     return new JobHandle<Value>(this.#session, id, accepted);
   }

@@ -64,7 +64,13 @@ export {
   unregisterLocalCluster,
 } from './local-clusters.js';
 export type { MapOptions, MapWork } from './map.js';
-export { type CallOptions, type ClientTimings, type ConnectOptions, DEFAULT_TIMINGS } from './options.js';
+export {
+  type CallOptions,
+  type ClientTimings,
+  type ConnectOptions,
+  DEFAULT_TIMINGS,
+  type SubmitOptions,
+} from './options.js';
 export { planJob, planJson } from './plan.js';
 export type { JobSubmission } from './submission.js';
 export { type Usage, type UsageOptions, usageJson } from './usage.js';

@@ -1,4 +1,4 @@
-import type { Millis } from '@goshawk/core';
+import type { GoshawkError, Millis } from '@goshawk/core';
 import type { KeySource, Logger } from '@goshawk/transport';
 
 /** Timeouts and intervals of a client. All in ms. */
@@ -49,6 +49,11 @@ export interface ConnectOptions extends Partial<ClientTimings> {
   readonly keys?: string | KeySource | undefined;
   /** Default: silent. Accepts a pino logger. */
   readonly logger?: Logger | undefined;
+}
+
+export interface SubmitOptions extends CallOptions {
+  /** Called at the first refusal that is temporary, for example of an overloaded scheduler, before the retries. */
+  readonly onRefused?: ((why: GoshawkError) => void) | undefined;
 }
 
 export interface CallOptions {

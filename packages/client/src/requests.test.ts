@@ -139,6 +139,19 @@ describe('a request', () => {
     expect(peer.received).toHaveLength(3);
   });
 
+  test('that is refused until its timeout reports the first refusal, and fails with the reason of the last', async () => {
+    peer.script = (_message, { refuse }) => refuse('overloaded', 'full', 'try again in 1 s', 10);
+    const told: string[] = [];
+    const onRefused = ({ message }: Error) => void told.push(message);
+    await expect(requests.ask(order({ onRefused, timeoutMs: 100 }))).rejects.toMatchObject({
+      name: 'UnreachableError',
+      code: 'overloaded',
+      message: 'full',
+    });
+    expect(told[0]).toBe('full');
+    expect(peer.received.length).toBeGreaterThan(1);
+  });
+
   test('that is refused for longer than its timeout fails at once', async () => {
     peer.script = (_message, { refuse }) => refuse('overloaded', 'full', 'try again in 60 s', 60_000);
     await expect(patient.ask(order())).rejects.toMatchObject({

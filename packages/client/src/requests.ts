@@ -23,6 +23,8 @@ export interface Order<Q extends Question = Question> {
   to(): Destination | undefined;
   /** Called when an answer is late and the request is about to be retried. */
   onSilence?: () => void;
+  /** Called when a refusal is temporary and the request is about to be retried. */
+  onRefused?: ((why: GoshawkError) => void) | undefined;
   readonly timeoutMs?: Millis | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -157,6 +159,7 @@ class Request implements Listener {
     const at = performance.now() + retryMs;
     if (at >= this.#deadline) return this.#fail(refusal(reply));
     this.#notReady = reply;
+    this.#order.onRefused?.(refusal(reply));
     this.#attempts.continueAt(at);
   }
 

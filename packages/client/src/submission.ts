@@ -10,7 +10,7 @@ import {
 } from '@goshawk/core';
 import { randomName } from '@goshawk/transport';
 import { pause } from './abort.js';
-import type { CallOptions } from './options.js';
+import type { SubmitOptions } from './options.js';
 import { prepareJob } from './prepare-job.js';
 import type { KnownScheduler } from './roster.js';
 import { type Session, someSchedulers } from './session.js';
@@ -42,7 +42,7 @@ interface Accepted {
 export async function submit(
   session: Session,
   submission: JobSubmission,
-  options: CallOptions,
+  options: SubmitOptions,
 ): Promise<Accepted> {
   // JavaScript callers may pass anything; the scheduler validates the rest.
   if (typeof submission !== 'object' || submission === null)
@@ -57,6 +57,7 @@ export async function submit(
   const note = (): void => {
     sentAtMs ??= performance.now();
   };
+  let wasRefused = false;
   /** An earlier attempt with this key may have created the job. */
   let mayHaveIt = false;
   for (;;) {
@@ -73,6 +74,10 @@ export async function submit(
         },
         to: () => choice.current(),
         onSilence: () => session.roster.refreshSoon(),
+        onRefused: (why) => {
+          if (!wasRefused) options.onRefused?.(why);
+          wasRefused = true;
+        },
         signal: options.signal,
       });
       const { job: id, state, warning } = answer.value;

@@ -119,8 +119,8 @@ export const LIMITS = {
 } as const;
 
 /**
- * Why a scheduler refuses a submission for now: the number of jobs, their memory, the jobs or waiting tasks of one
- * user, or an unavailable journal.
+ * Why a scheduler refuses a submission for now: the number of jobs, their memory, the waiting tasks of one user, an
+ * unavailable journal, or the number of jobs of one user.
  */
-export const OVERLOADS = ['jobs', 'memory', 'user', 'journal'] as const;
+export const OVERLOADS = ['jobs', 'memory', 'user', 'journal', 'user-jobs'] as const;
 export type OverloadReason = (typeof OVERLOADS)[number];

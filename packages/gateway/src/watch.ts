@@ -21,6 +21,8 @@ import { WorkerTable } from './worker-table.js';
 /** Poll interval (ms) while a page is open; longer if there are so many workers that a reply is large. */
 const LOOK_MS = 2_000;
 const LOOK_PER_WORKER_MS = 0.5;
+/** Longest wait for samples when polling once. ms */
+const SAMPLED_MAX_MS = 1_000;
 
 /** Changes since a version. */
 export interface News {
@@ -107,6 +109,13 @@ export class ClusterWatch {
   /** Resolves after the next poll. */
   next(): Promise<unknown> {
     return once(this.#looked, 'look');
+  }
+
+  /** Polls twice without a pause between: the first poll samples jobs, and the second one shows what is wrong with them. */
+  async once(): Promise<void> {
+    await this.#look();
+    await Promise.race([this.#sampling, pause(SAMPLED_MAX_MS, undefined, { ref: false })]);
+    await this.#look();
   }
 
   async #run(): Promise<void> {

@@ -58,7 +58,11 @@ export const submitCommand = defineCommand({
     const after = await predecessorsNamed(context, cluster, options, job);
     const handle = await cluster.submit(
       { ...givenSpan(context.environment.TRACEPARENT), ...job, ...after },
-      { signal: context.interrupted },
+      {
+        signal: context.interrupted,
+        onRefused: ({ message }) =>
+          context.note(plain(`waiting for the cluster to accept the job: ${message}`)),
+      },
     );
     const willFollow =
       options.wait ||

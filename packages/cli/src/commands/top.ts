@@ -16,18 +16,20 @@ export const topCommand = defineCommand({
     const watch = new ClusterWatch(new Link(async () => cluster), found.url, { samples: true });
     const stop = (): void => void watch.close();
     context.interrupted.addEventListener('abort', stop);
-    const looked = watch.next();
-    watch.look();
-    watch.start();
-    await looked;
-    // The first poll samples jobs, and the second one shows what is wrong with them.
-    if (context.global.json || context.stdout.isTTY !== true) await watch.next();
-    if (context.global.json) context.json(watch.overview);
-    else if (context.stdout.isTTY !== true) context.out(topPage(watch, painter(context)));
-    else if (process.stdin.isTTY) await runTop(context, cluster, watch);
-    else {
-      const draw = redrawing(context);
-      for (; !context.interrupted.aborted; await watch.next()) draw(topPage(watch, painter(context)));
+    if (context.global.json || context.stdout.isTTY !== true) {
+      await watch.once();
+      if (context.global.json) context.json(watch.overview);
+      else context.out(topPage(watch, painter(context)));
+    } else {
+      const looked = watch.next();
+      watch.look();
+      watch.start();
+      await looked;
+      if (process.stdin.isTTY) await runTop(context, cluster, watch);
+      else {
+        const draw = redrawing(context);
+        for (; !context.interrupted.aborted; await watch.next()) draw(topPage(watch, painter(context)));
+      }
     }
     context.interrupted.removeEventListener('abort', stop);
     await watch.close();

@@ -1,4 +1,4 @@
-import { counted, type Histogram } from '@goshawk/core';
+import { counted, formatCount, type Histogram, LIMITS } from '@goshawk/core';
 import type { Logger } from '@goshawk/transport';
 import type { JournalPort } from './journal-port.js';
 import { nowAndThen } from './now-and-then.js';
@@ -89,7 +89,8 @@ export function watchCounts(
 const WHY_REFUSED: Readonly<Record<string, string>> = {
   jobs: 'the limit of active jobs (--active-jobs-max) is reached',
   memory: 'active jobs have used up the memory',
-  user: 'a user has reached --user-waiting-tasks-max',
+  user: 'a user has reached the limit of waiting tasks (--user-waiting-tasks-max)',
+  'user-jobs': `a user has reached the built-in limit of ${formatCount(LIMITS.activeJobsPerUserMax)} active jobs per user and scheduler`,
   journal: 'the journal accepts no new jobs',
 };
 

@@ -120,7 +120,11 @@ describe('too much', () => {
   test('is the usage of one user, and the others are served', () => {
     const bench = new Bench({ activeJobsPerUserMax: 1 });
     const job = bench.add({ user: 'eve', tasks: [{ sleep: 1 }] });
-    expect(bench.overload.refusalOf('eve', 1)).toMatchObject({ code: 'overloaded' });
+    expect(bench.overload.refusalOf('eve', 1)).toMatchObject({
+      code: 'overloaded',
+      cause: 'user-jobs',
+      message: '1 jobs of eve are active at this scheduler, the most that it holds for one user',
+    });
     expect(bench.overload.refusalOf('ada', 1)).toBeUndefined();
     expect(bench.overload.refusalOf(undefined, 1)).toBeUndefined();
     bench.end(job);
@@ -134,7 +138,7 @@ describe('too much', () => {
     expect(bench.overload.refusalOf('eve', 3)).toMatchObject({
       code: 'overloaded',
       message:
-        'eve has 8 tasks waiting here, and this job has 3; at most 10 tasks of one user may wait at a scheduler',
+        'eve has 8 tasks waiting here, and this job has 3; at most 10 tasks of one user may wait at a scheduler (--user-waiting-tasks-max)',
     });
     expect(bench.overload.refusalOf('ada', 10)).toBeUndefined();
     job.set(0, TaskState.waiting);

@@ -62,7 +62,10 @@ export class Overload implements JobListener {
     const { activeJobsMax, activeBytesMax } = this.#limits;
     const { activeCount, activeBytes } = this.#jobs;
     if (activeCount >= activeJobsMax) {
-      return this.#refuse('jobs', `this scheduler holds ${activeCount} active jobs, which is its limit`);
+      return this.#refuse(
+        'jobs',
+        `this scheduler holds ${activeCount} active jobs, which is its limit (--active-jobs-max)`,
+      );
     }
     if (activeBytes >= activeBytesMax) {
       return this.#refuse(
@@ -106,9 +109,12 @@ export class Overload implements JobListener {
     const { jobs, waiting } = this.#jobs.activeOf(user);
     const whose = user ?? 'users without a name';
     if (jobs >= activeJobsPerUserMax)
-      return this.#refuse('user', `${jobs} jobs of ${whose} are active, which is the limit here`);
+      return this.#refuse(
+        'user-jobs',
+        `${jobs} jobs of ${whose} are active at this scheduler, the most that it holds for one user`,
+      );
     if (waiting + tasks <= userWaitingTasksMax) return undefined;
-    const quota = `at most ${userWaitingTasksMax} tasks of one user may wait at a scheduler`;
+    const quota = this.#quota;
     if (tasks > userWaitingTasksMax) return { ...TOO_LARGE, message: `the job has ${tasks} tasks; ${quota}` };
     return this.#refuse(
       'user',
@@ -123,11 +129,15 @@ export class Overload implements JobListener {
     const { waiting } = this.#jobs.activeOf(user);
     if (tasks === 0 || waiting + tasks <= userWaitingTasksMax) return undefined;
     const whose = user ?? 'users without a name';
-    const quota = `at most ${userWaitingTasksMax} tasks of one user may wait at a scheduler`;
+    const quota = this.#quota;
     return this.#refuse(
       'user',
       `${whose} has ${waiting} tasks waiting here, and ${tasks} more were submitted; ${quota}`,
     );
+  }
+
+  get #quota(): string {
+    return `at most ${this.#limits.userWaitingTasksMax} tasks of one user may wait at a scheduler (--user-waiting-tasks-max)`;
   }
 
   #refuse(cause: OverloadReason, message: string): Refusal {
