@@ -92,7 +92,7 @@ async function ran(
   const source = typeof workload === 'string' ? workload : written(workload, join(folder, 'jobs.jsonl'));
   await goshawk([
     ...['simulate', source, '--policy', policies.join(','), ...cluster, '--seed', `${seed}`],
-    // As in a live cluster without options.
+    // A live cluster without options learns the cutoff.
     ...['--cutoff', 'learned'],
     ...['--save-results', results, '--quiet'],
   ]);

@@ -60,6 +60,8 @@ export interface ArrivingJob {
   readonly givenMs?: Millis | undefined;
   /** The true mean task run time; known in replays only. */
   readonly trueMeanMs?: Millis | undefined;
+  /** Default: false. */
+  readonly hasDeadline?: boolean | undefined;
 }
 
 export interface ArrivingStage {

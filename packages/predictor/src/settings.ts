@@ -1,3 +1,6 @@
+import type { Millis } from '@goshawk/core';
+import type { ArrivingJob } from './estimator.js';
+
 /** Settings of all estimators; each uses those that concern it. */
 export interface EstimatorSettings {
   /** Fraction of a job's tasks that are pilots, or `adaptive` (SLearn Figure 4). */
@@ -16,8 +19,8 @@ export interface EstimatorSettings {
   readonly featureValuesMax?: number | undefined;
   /** Whether `auto` may take pilots; false if the policy does not use classes, or starts gangs. Default: true. */
   readonly sampling?: boolean | undefined;
-  /** Include distributions in estimates, for policies that plan by them. */
-  readonly distributions?: boolean | undefined;
+  /** Returns whether the estimate of a job, in ms, includes the distribution of its run times. Default: never. */
+  readonly withDistribution?: ((job: ArrivingJob, estimateMs: Millis) => boolean) | undefined;
 }
 
 /** SLearn §5.1: 3% of the tasks are pilots, all of which must end; jobs of one and two tasks count as thin jobs. */

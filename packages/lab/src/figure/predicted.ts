@@ -26,7 +26,7 @@ const WIDE_TASKS = 3;
 const NO_CUTOFF = Number.POSITIVE_INFINITY;
 
 const ESTIMATORS = ['pilot', 'history', 'hybrid'];
-const SETTINGS: EstimatorSettings = { ...SLEARN_SETTINGS, distributions: true };
+const SETTINGS: EstimatorSettings = { ...SLEARN_SETTINGS, withDistribution: () => true };
 
 /**
  * Returns the errors of a predicted figure's estimators on jobs drawn from a workload, once per seed. The

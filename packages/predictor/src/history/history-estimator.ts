@@ -18,6 +18,10 @@ import { spreadOf } from './spread.js';
 /** How a baseline of SLearn derives one number from the distribution of past runs (SLearn §5.1.3). */
 type PointOf = (distribution: readonly Segment[]) => Millis;
 
+export type WithDistribution = NonNullable<EstimatorSettings['withDistribution']>;
+
+export const never: WithDistribution = () => false;
+
 /**
  * Estimates from similar jobs, immediately and without running anything: by the best expert (3σPredict), or by a
  * baseline's number for their distribution. Jobs with stages are judged per stage (3Sigma-DAG, SLearn §6). A baseline
@@ -26,7 +30,7 @@ type PointOf = (distribution: readonly Segment[]) => Millis;
 export class HistoryEstimator implements Estimator {
   readonly name: string;
   readonly #settings: Partial<HistorySettings>;
-  readonly #withDistribution: boolean;
+  readonly #withDistribution: WithDistribution;
   readonly #pointOf: PointOf | undefined;
   readonly #thinLimit: number;
   #history: History;
@@ -39,7 +43,7 @@ export class HistoryEstimator implements Estimator {
   constructor(name: string, settings: EstimatorSettings, pointOf?: PointOf, thinLimit = 0) {
     this.name = name;
     this.#settings = historySettings(settings);
-    this.#withDistribution = settings.distributions ?? false;
+    this.#withDistribution = settings.withDistribution ?? never;
     this.#pointOf = pointOf;
     this.#thinLimit = thinLimit;
     this.#history = new History(this.#settings);
@@ -57,7 +61,7 @@ export class HistoryEstimator implements Estimator {
       return { kind: 'unknown' };
     const estimate =
       stages === undefined
-        ? this.#estimateOf(predictions[0]!)
+        ? this.#estimateOf(job, predictions[0]!)
         : estimateOfStages(job, predictions.map(this.#msOf), 'history of each stage');
     return { kind: 'estimate', estimate };
   }
@@ -70,15 +74,16 @@ export class HistoryEstimator implements Estimator {
   readonly #msOf = (prediction: HistoryPrediction): Millis =>
     this.#pointOf === undefined ? prediction.estimateMs : this.#pointOf(prediction.distribution());
 
-  #estimateOf(prediction: HistoryPrediction): Estimate {
-    if (this.#pointOf === undefined) return expertsEstimate(prediction, this.#withDistribution);
+  #estimateOf(job: ArrivingJob, prediction: HistoryPrediction): Estimate {
+    if (this.#pointOf === undefined) return expertsEstimate(job, prediction, this.#withDistribution);
     const { samples, expert } = prediction;
     const distribution = prediction.distribution();
     const of = expert === undefined ? '' : ` of ${expert.feature}`;
+    const meanMs = this.#pointOf(distribution);
     return {
-      meanMs: this.#pointOf(distribution),
+      meanMs,
       by: samples === 0 ? 'no history' : `history${of}: ${runsIn(samples)}`,
-      ...(this.#withDistribution ? { distribution } : {}),
+      ...(this.#withDistribution(job, meanMs) ? { distribution } : {}),
     };
   }
 
@@ -123,7 +128,11 @@ export function learnFrom(history: History, { job, completed, runsMs }: EndedJob
 }
 
 /** Estimate from a prediction with at least one run. */
-export function expertsEstimate(prediction: HistoryPrediction, withDistribution: boolean): Estimate {
+export function expertsEstimate(
+  job: ArrivingJob,
+  prediction: HistoryPrediction,
+  withDistribution: WithDistribution,
+): Estimate {
   const { estimateMs, samples, expert, logVariance } = prediction;
   // Variance of a lognormal with this variance of its logarithm.
   const varianceMs2 = estimateMs ** 2 * Math.expm1(logVariance);
@@ -132,7 +141,7 @@ export function expertsEstimate(prediction: HistoryPrediction, withDistribution:
     meanMs: estimateMs,
     by: `history: ${of}${runsIn(samples)}`,
     ...(Number.isFinite(varianceMs2) ? { varianceMs2 } : {}),
-    ...(withDistribution ? { distribution: prediction.distribution() } : {}),
+    ...(withDistribution(job, estimateMs) ? { distribution: prediction.distribution() } : {}),
   };
 }
 

@@ -10,7 +10,13 @@ import type {
   Verdict,
 } from '../estimator.js';
 import { History, type HistoryPrediction, type HistorySettings } from '../history/history.js';
-import { expertsEstimate, historySettings, learnFrom } from '../history/history-estimator.js';
+import {
+  expertsEstimate,
+  historySettings,
+  learnFrom,
+  never,
+  type WithDistribution,
+} from '../history/history-estimator.js';
 import { Spread, spreadOf } from '../history/spread.js';
 import { Pilot } from '../pilot/pilot.js';
 import { combine, type Prior } from '../posterior.js';
@@ -38,7 +44,7 @@ const PROVEN_DEVIATION = 0.25;
 export class Hybrid implements Estimator {
   readonly name: 'hybrid' | 'auto';
   readonly #settings: Partial<HistorySettings>;
-  readonly #withDistribution: boolean;
+  readonly #withDistribution: WithDistribution;
   readonly #samples: boolean;
   readonly #pilot: Pilot;
   #history: History;
@@ -49,7 +55,7 @@ export class Hybrid implements Estimator {
   constructor(settings: EstimatorSettings, name: 'hybrid' | 'auto' = 'hybrid') {
     this.name = name;
     this.#settings = historySettings(settings);
-    this.#withDistribution = settings.distributions ?? false;
+    this.#withDistribution = settings.withDistribution ?? never;
     this.#samples = name === 'hybrid' || settings.sampling !== false;
     this.#pilot = new Pilot(settings);
     this.#history = new History(this.#settings);
@@ -63,7 +69,7 @@ export class Hybrid implements Estimator {
     if (this.name === 'auto' && job.givenMs !== undefined) return given(job);
     const prediction = this.#history.predict(job);
     if (prediction.samples === 0) return this.#samples ? this.#pilot.judge(job) : { kind: 'unknown' };
-    const estimate = expertsEstimate(prediction, this.#withDistribution);
+    const estimate = expertsEstimate(job, prediction, this.#withDistribution);
     const isBelieved = this.name === 'auto' && isProven(prediction);
     if (isBelieved || !this.#samples) return { kind: 'estimate', estimate };
     const ofPilots = this.#pilot.judge(job);

@@ -83,7 +83,7 @@ describe('a scheduler’s history of run times', () => {
 
   test('applies to existing jobs if central plans by it', () => {
     const sampler = samplerOf();
-    sampler.adopt({ ...HISTORY, preset: { ...HISTORY.preset, declares: true } });
+    sampler.adopt({ ...HISTORY, preset: { ...HISTORY.preset, declares: true, byClass: false } });
     for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs));
     const decided: object[] = [];
     const judgement = { kind: 'unknown' };
@@ -91,6 +91,22 @@ describe('a scheduler’s history of run times', () => {
     sampler.resume({ ...job, believedMs: 0 } as unknown as Job, 10_000);
     sampler.resume({ ...job, believedMs: 7 } as unknown as Job, 10_000);
     expect(decided).toMatchObject([{ estimateMs: 5_000, distribution: [{ p: 0.5 }, { p: 0.5 }] }]);
+  });
+
+  test('includes distributions only if the policy needs them for the job', () => {
+    const distributionOf = (preset: object, cutoffMs: number, hasDeadline: boolean): unknown => {
+      const sampler = samplerOf();
+      sampler.adopt({ ...HISTORY, cutoffMs, preset: { ...HISTORY.preset, ...preset } });
+      for (const runMs of [4_000, 6_000]) sampler.learn(endedJob(runMs));
+      const judgement = sampler.judge({ ...arriving, hasDeadline });
+      return judgement.kind === 'estimate' && judgement.estimate.distribution?.length;
+    };
+    const byClass = { declares: true, byClass: true };
+    expect(distributionOf({ declares: false, byClass: false }, 1_000, true)).toBeUndefined();
+    expect(distributionOf({ declares: true, byClass: false }, 10_000, false)).toBe(2);
+    expect(distributionOf(byClass, 10_000, false)).toBeUndefined();
+    expect(distributionOf(byClass, 10_000, true)).toBe(2);
+    expect(distributionOf(byClass, 5_000, false)).toBe(2);
   });
 
   describe('applies to a job after a restart of its owner, and moves it no further forward:', () => {

@@ -207,7 +207,13 @@ export class Sampler {
   #make(policy: PolicySettings): Estimator {
     const random = () => this.#s.env.random();
     const { declares, byClass } = policy.preset;
-    const settings = { ...policy, distributions: declares, sampling: byClass };
+    const settings = {
+      ...policy,
+      // A policy that serves by class needs them for latest starts, and for the ends of long tasks.
+      withDistribution: (job: ArrivingJob, estimateMs: Millis) =>
+        declares && (!byClass || job.hasDeadline === true || estimateMs >= this.#policy!.cutoffMs),
+      sampling: byClass,
+    };
     try {
       return makeEstimator(policy.estimator, settings, random);
     } catch {

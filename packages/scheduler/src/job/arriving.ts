@@ -27,6 +27,7 @@ export function arrivingJobOf(spec: JobSpec, wallMs: Millis, hasPrivateNames: bo
     stages: spec.stages.length === 1 ? undefined : spec.stages.map(arrivingStageOf),
     submittedAt: wallMs,
     givenMs: statedMs(spec),
+    ...(spec.deadlineMs === undefined ? {} : { hasDeadline: true }),
   };
 }
 
