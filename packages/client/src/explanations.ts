@@ -1,4 +1,10 @@
-import { type CentralLine, type JobExplanation, type WaitingGroup, withLimits } from '@goshawk/core';
+import {
+  type CentralLine,
+  type JobExplanation,
+  type WaitingGroup,
+  withLimits,
+  withUserLimits,
+} from '@goshawk/core';
 import type { CallOptions } from './options.js';
 import { type Ask, askSchedulers, ifCentralAnswers, type Session } from './session.js';
 
@@ -26,7 +32,8 @@ export async function clusterWaiting(session: Session, options: CallOptions): Pr
       options,
     ),
   ]);
-  return { waiting: together(answers.flat()), central: line?.value, silent };
+  const central = line?.value;
+  return { waiting: withUserLimits(together(answers.flat()), central?.limited ?? []), central, silent };
 }
 
 /** Returns the position of a job at central; undefined if that does not respond. */

@@ -1,18 +1,24 @@
 import {
+  type Address,
   countTasks,
   cutoffOrigin,
   effectiveScope,
   fits,
+  type Impossible,
   type JobClass,
   type JobSpec,
   type JobSummary,
+  type KnownWorkers,
+  listAttributes,
+  type Member,
   type Millis,
   mayRun,
   present,
   type Resources,
   sumOf,
+  whyImpossible,
 } from '@goshawk/core';
-import type { ClusterView } from './cluster-view.js';
+import type { ClusterView, WorkerView } from './cluster-view.js';
 import type { ClusterWaiting } from './explanations.js';
 
 /** The predicted course of a job that was not submitted. */
@@ -25,6 +31,8 @@ export interface Forecast {
   readonly cutoffFrom: string;
   readonly estimateMs: Millis | undefined;
   readonly stages: readonly StageForecast[];
+  /** Why schedulers refuse the job; undefined: they accept it. */
+  readonly refusal: Impossible | undefined;
   /** Slots of workers that accept tasks. */
   readonly slots: number;
   readonly freeSlots: number;
@@ -92,7 +100,8 @@ export function forecastOf(
   const ahead = aheadOf(jobs.filter((job) => job.tasks.waiting > 0 && isBefore(job)));
   const { slots, freeSlots, longLimit } = central;
   const usable = Math.max(1, decided === 'long' && preset.byClass ? longLimit : slots);
-  const canStart = stages.every(({ fitting }) => fitting > 0);
+  const refusal = whyImpossible(spec, policy, knownWorkers(workers));
+  const canStart = refusal === undefined && stages.every(({ fitting }) => fitting > 0);
   const soonMs = freeSlots > 0 && ahead.tasks === 0 ? 0 : nextEndMs(jobs, freeSlots);
   const known = canStart && ahead.workMs !== undefined && soonMs !== undefined;
   return {
@@ -102,10 +111,33 @@ export function forecastOf(
     cutoffFrom: cutoffOrigin(policy),
     estimateMs,
     stages,
+    refusal,
     slots,
     freeSlots,
     ahead,
     startMs: known ? ahead.workMs! / usable + soonMs! : undefined,
+  };
+}
+
+/** The workers as central describes them to schedulers, which decide about jobs. */
+function knownWorkers(workers: readonly WorkerView[]): KnownWorkers {
+  const members = workers.map(
+    ({ name, slots, capacity, partition, state, attributes }, place): Member => ({
+      address: place as Address,
+      name,
+      slots,
+      capacity,
+      partition,
+      draining: state !== 'active',
+      place,
+      attributes: listAttributes(attributes) ?? [],
+    }),
+  );
+  return {
+    size: members.length,
+    all: () => members,
+    remember: (_, answer) => answer(),
+    reachOf: (scope) => (members.length === 1 ? 'all' : scope),
   };
 }
 

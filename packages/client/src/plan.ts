@@ -74,11 +74,12 @@ async function explained(cluster: Cluster, id: string, signal: AbortSignal) {
 const seconds = (ms: Millis | undefined): number | null => (ms === undefined ? null : ms / 1_000);
 
 /** `goshawk.plan/1` */
-export function planJson({ ahead, stages, ...forecast }: Forecast) {
-  const canRun = stages.every(({ fitting }) => fitting > 0);
+export function planJson({ ahead, stages, refusal, ...forecast }: Forecast) {
+  const canRun = refusal === undefined && stages.every(({ fitting }) => fitting > 0);
   return {
     schema: 'goshawk.plan/1' as const,
     canRun,
+    refusal: refusal === undefined ? null : `${refusal.message}; ${refusal.hint}`,
     class: forecast.class ?? null,
     cutoffSeconds: seconds(forecast.cutoffMs),
     cutoffFrom: forecast.cutoffFrom,

@@ -65,7 +65,16 @@ export {
   type WaitSpread,
   type WaitSum,
   withLimits,
+  withUserLimits,
 } from './job/explanation.js';
+export {
+  type Impossible,
+  possibleClasses,
+  statedMs,
+  whyImpossible,
+  whyNoGang,
+  whyOutside,
+} from './job/impossible.js';
 export { jobJson, resultJson, seconds, summaryJson, type TaskResult, taskJson } from './job/json.js';
 export { jobJsonSchema } from './job/json-schema.js';
 export { countTasks, describeIssue, hasGangs, parseJobSpec, parseTasks } from './job/parse.js';
@@ -131,6 +140,7 @@ export { ROLES, type Role } from './messages/declaration.js';
 export { sharedByNumber } from './messages/shared.js';
 export * from './messages/table.js';
 export * from './nearest.js';
+export * from './needs/able-workers.js';
 export * from './needs/attributes.js';
 export { FeasibleWorkers } from './needs/feasible-workers.js';
 export { Needs, NeedsTable } from './needs/needs.js';

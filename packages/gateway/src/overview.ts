@@ -68,6 +68,7 @@ export function overviewOf({
       ...group,
       exampleAgeSeconds: Math.round(exampleAgeMs) / 1_000,
       ...WAITING_WORDS[group.reason],
+      ...(group.why === undefined ? {} : { why: group.why }),
     }),
   );
   return {

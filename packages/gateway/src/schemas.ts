@@ -378,6 +378,8 @@ export const waiting = z.object({
       tasks: count,
       example: z.string(),
       exampleAgeSeconds: seconds,
+      /** The limit of the user or project that holds them. */
+      why: z.string().optional(),
     }),
   ),
   /** Null: central does not answer. */
@@ -457,8 +459,10 @@ export const worker = z.object({
 
 export const plan = z.object({
   schema: z.literal('goshawk.plan/1'),
-  /** Whether each stage has workers that could run its tasks. */
+  /** Whether each stage has workers that could run its tasks, and submit accepts the job. */
   canRun: z.boolean(),
+  /** Why submit refuses the job; null: it accepts it. */
+  refusal: z.string().nullable(),
   /** Null: determined only after submission. */
   class: jobClass.nullable(),
   cutoffSeconds: seconds.nullable(),

@@ -1,19 +1,20 @@
-import type {
-  Address,
-  JobNumber,
-  JobSpec,
-  JournalState,
-  KeyHolder,
-  Machine,
-  Message,
-  MessageOf,
-  Millis,
-  PolicySettings,
-  UsageBook,
+import {
+  type Address,
+  type Impossible,
+  type JobNumber,
+  type JobSpec,
+  type JournalState,
+  type KeyHolder,
+  type Machine,
+  type Message,
+  type MessageOf,
+  type Millis,
+  type PolicySettings,
+  type UsageBook,
+  whyImpossible,
 } from '@goshawk/core';
 import { ClientApi } from './api/client-api.js';
 import { circumstancesOf, type SchedulerStanding, standingOf } from './api/snapshot.js';
-import { type Impossible, whyImpossible } from './cluster/admission.js';
 import {
   type EstimatorStates,
   JOB_LENGTHS,

@@ -1,4 +1,4 @@
-import { type Address, LIMITS } from '@goshawk/core';
+import { type Address, LIMITS, parseUsers } from '@goshawk/core';
 import { addPapers } from '@goshawk/papers';
 import { type CentralPolicy, ClusterBooks, makePolicy, type StageFacts } from '@goshawk/policies';
 import { expect, test } from 'vitest';
@@ -16,6 +16,29 @@ test('the answer for a job with very many waiting stages is truncated', () => {
   const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
   const line = new WaitingLine(books, makePolicy('gs', {}, context)).of(job, 0);
   expect(line.needs).toHaveLength(LIMITS.stagesPerJobMax);
+});
+
+test('tasks that the limit of a user holds are told with that limit, not as without a worker', () => {
+  const books = new ClusterBooks();
+  books.grant(parseUsers('{"ann":{"running":1}}', 'users.json'));
+  for (const [number, user] of ['ann', 'ben'].entries()) {
+    const job = books.declare(900 as Address, number, { arrivedAt: 5, tasks: 4, user });
+    books.setWaiting(books.stage(job, 0, { demand: books.names.demandOf({}), estimateMs: 1_000 }), 4, 5);
+  }
+  books.takeNews();
+  const context = { cutoffMs: 1_000, sizesAreGiven: true, reserve: 0, random: () => 0.5 };
+  const line = new WaitingLine(books, makePolicy('gs', {}, context)).of(undefined, 9);
+  expect(line.unmatched).toBe(5);
+  expect(line.limited).toEqual([
+    {
+      class: 'short',
+      reason: 'user-limit',
+      tasks: 3,
+      example: '0',
+      exampleAgeMs: 4,
+      why: 'user ann has 1 running tasks of the 1 that --users allows at a time, counting tasks that go first',
+    },
+  ]);
 });
 
 test('a task that no worker can run is ahead of no other', () => {

@@ -1,4 +1,13 @@
-import { type CentralLine, expectedWaitMs, LIMITS, type Millis, type NeedView, slotsIn } from '@goshawk/core';
+import {
+  type CentralLine,
+  expectedWaitMs,
+  LIMITS,
+  type Millis,
+  type NeedView,
+  present,
+  slotsIn,
+  type WaitingGroup,
+} from '@goshawk/core';
 import type {
   BookedJob,
   BookedStage,
@@ -18,6 +27,8 @@ const LOOK_STEPS = 64;
 const STEPS_PER_JOB = 4;
 /** Maximum number of jobs to compare with one to find those ahead of it. With more jobs, the result is an estimate. */
 const COMPARED_MAX = 10_000;
+/** Maximum number of limits of users in one answer. */
+const LIMITS_NAMED = 200;
 
 /**
  * Keeps the order of waiting stages, and samples their waits from time to time, so that `goshawk why` can predict starts.
@@ -81,7 +92,15 @@ export class WaitingLine {
     let freeSlots = 0;
     for (const worker of this.#books.workers) if (worker.open) freeSlots += Math.floor(slotsIn(worker.free));
     const longRunning = line?.longRunning ?? 0;
-    return { needs, ...limits, freeSlots, longRunning, unmatched: this.#books.waitingTasks };
+    const limited = job === undefined && this.#books.hasLimits ? limitedTasks(this.#books, now) : undefined;
+    return {
+      needs,
+      ...limits,
+      freeSlots,
+      longRunning,
+      unmatched: this.#books.waitingTasks,
+      ...present({ limited }),
+    };
   }
 
   #limitOf(stage: BookedStage, now: Millis): PolicyExplanation | undefined {
@@ -122,6 +141,31 @@ export class WaitingLine {
       ...expectedOf(stage.job, now),
     };
   }
+}
+
+/** Tasks that limits of users hold, by class and limit. */
+function limitedTasks(books: ClusterBooks, now: Millis): WaitingGroup[] {
+  const groups = new Map<string, WaitingGroup>();
+  for (const job of books.everyJob()) {
+    for (const { held, heldBy: why } of job.allStages) {
+      if (held === 0 || why === undefined) continue;
+      const of = job.long ? 'long' : 'short';
+      const key = `${of} ${why}`;
+      const ageMs = Math.max(0, now - job.arrivedAt);
+      const known = groups.get(key);
+      const first = known !== undefined && known.exampleAgeMs >= ageMs ? known : undefined;
+      groups.set(key, {
+        class: of,
+        reason: 'user-limit',
+        tasks: (known?.tasks ?? 0) + held,
+        example: first?.example ?? job.name,
+        exampleAgeMs: first?.exampleAgeMs ?? ageMs,
+        why,
+      });
+    }
+  }
+  const most = [...groups.values()].sort((one, other) => other.tasks - one.tasks);
+  return most.slice(0, LIMITS_NAMED);
 }
 
 /** Yields the stages with waiting tasks. The books must not change during the iteration. */

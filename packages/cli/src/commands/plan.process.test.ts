@@ -30,7 +30,17 @@ describe('goshawk plan', () => {
     const { exitCode, stdout } = await cluster.goshawk(['plan', '--cpus', '5', '--', 'true']);
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/workers +0 of 2 have room for cpu 5/);
-    expect(stdout).toMatch(/start +once a worker with the required resources accepts tasks/);
+    expect(stdout).toMatch(/start +never, submit refuses it: no worker has cpu 5; the closest is /);
+  });
+
+  it('refuses a gang that exceeds the cluster in the words of submit', async () => {
+    const gang = ['--gang', '--tasks', '3', '--cpus', '4', '--', 'true'];
+    const planned = await cluster.goshawk(['plan', ...gang]);
+    const submitted = await cluster.goshawk(['submit', ...gang]);
+    const refusal = submitted.stderr.trim().replace('goshawk: ', '');
+    expect(refusal).toMatch(/^its 3 tasks start together, and the cluster has room for 2 of them; /);
+    expect(planned.stdout.replace(/\s+/g, ' ')).toContain(`start never, submit refuses it: ${refusal}`);
+    expect(planned.exitCode).toBe(1);
   });
 
   it('names the tasks that it would wait behind', async () => {

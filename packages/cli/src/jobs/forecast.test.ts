@@ -1,4 +1,4 @@
-import { forecastOf } from '@goshawk/client';
+import { forecastOf, planJson } from '@goshawk/client';
 import { DEFAULT_POLICY, type JobClass, type JobSummary, LIVE_TIMINGS, parseJobSpec } from '@goshawk/core';
 import { presetNamed } from '@goshawk/policies';
 import { describe, expect, it } from 'vitest';
@@ -115,6 +115,25 @@ describe('the forecast of a job', () => {
   ])('under %s with an estimate of %s: %s', (estimator, estimate, decided) => {
     const said = spec(estimate === undefined ? {} : { estimate });
     expect(forecastOf(said, view(estimator), central(3), []).class).toBe(decided);
+  });
+
+  it('says why submit would refuse a gang that exceeds all workers together', () => {
+    const gang = (count: number) =>
+      forecastOf(
+        spec({ gang: true, demand: { cpu: 2 }, tasks: { count, run: { sleep: 10 } } }),
+        view(),
+        central(3),
+        [],
+      );
+    expect(gang(7).refusal).toBeUndefined();
+    expect(gang(8)).toMatchObject({
+      startMs: undefined,
+      refusal: { message: 'its 8 tasks start together, and the cluster has room for 7 of them' },
+    });
+    expect(planJson(gang(8))).toMatchObject({
+      canRun: false,
+      refusal: expect.stringMatching(/^its 8 tasks/),
+    });
   });
 
   it('uses the mean estimate of the stages for the job', () => {

@@ -1,6 +1,6 @@
 import type { ExplainedJob } from '@goshawk/client';
 import { painter } from '@goshawk/command';
-import { type NeedView, whyJson } from '@goshawk/core';
+import { type NeedView, whyJson, withUserLimits } from '@goshawk/core';
 import { expect, it } from 'vitest';
 import { jobDetail, jobSummary } from './jobs.fixture.js';
 import { waitingPage, whyPage } from './why-page.js';
@@ -33,6 +33,17 @@ it('shows how many long tasks run, and their limit', () => {
     painter({ color: false }),
   );
   expect(text).toContain('20 CPUs, 20 free, 0 of at most 18 long tasks run; 0 tasks without a worker');
+});
+
+it('names the limit of a user that holds tasks, and that more workers do not help', () => {
+  const why = 'user ann has 2 running tasks of the 2 that --users allows at a time';
+  const age = { example: 'a-1', exampleAgeMs: 1_000 };
+  const limited = [{ ...age, class: 'short', reason: 'user-limit', tasks: 3, why }] as const;
+  const waiting = withUserLimits([{ ...age, class: 'short', reason: 'matching', tasks: 3 }], limited);
+  const text = waitingPage({ waiting, central: undefined, silent: [] }, painter({ color: false }));
+  expect(text).toContain(`3 of short jobs: ${why}`);
+  expect(text).toContain('helps: nothing: they start when others of the user end');
+  expect(text).not.toMatch(/matching|more workers/);
 });
 
 it('has a line each for the first ten of many stages', () => {

@@ -35,12 +35,12 @@ const STAGES_SHOWN = 10;
 export function waitingPage({ waiting, central, silent }: ClusterWaiting, paint: Painter): string {
   const total = sumOf(waiting, ({ tasks }) => tasks);
   const title = total === 0 ? 'no task waits' : `${counted(total, 'task')} ${total === 1 ? 'waits' : 'wait'}`;
-  const groups = waiting.map(({ class: of, reason, tasks, example, exampleAgeMs }): Section => {
-    const { why, helps } = WAITING_WORDS[reason];
+  const groups = waiting.map(({ class: of, reason, tasks, example, exampleAgeMs, why }): Section => {
+    const { why: words, helps } = WAITING_WORDS[reason];
     return [
       reason,
       [
-        `${formatCount(tasks)} of ${of} jobs: ${why}`,
+        `${formatCount(tasks)} of ${of} jobs: ${plain(why ?? words)}`,
         paint.dim(
           `longest ${example}, accepted ${formatDuration(exampleAgeMs)} ago (goshawk why ${example})`,
         ),

@@ -25,6 +25,8 @@ export const waitingGroup = view({
   example: name,
   /** Time since its acceptance. */
   exampleAgeMs: ms,
+  /** The limit that binds, for reasons that central gives. */
+  why: optional(line),
 });
 /** Tasks of one owner that wait for the same reason. */
 export type WaitingGroup = NonNullable<(typeof waitingGroup)['infer']>;
@@ -150,6 +152,19 @@ export function withLimits(waiting: readonly StageWait[], needs: readonly NeedVi
   });
 }
 
+/** The groups of owners, with tasks that a user's limit holds at central apart from other `matching` ones. */
+export function withUserLimits(
+  groups: readonly WaitingGroup[],
+  limited: readonly WaitingGroup[],
+): WaitingGroup[] {
+  const left = groups.map((group) => {
+    if (group.reason !== 'matching') return group;
+    const held = limited.reduce((sum, of) => (of.class === group.class ? sum + of.tasks : sum), 0);
+    return { ...group, tasks: Math.max(0, group.tasks - held) };
+  });
+  return [...left, ...limited].filter(({ tasks }) => tasks > 0).sort((one, other) => other.tasks - one.tasks);
+}
+
 export const centralLine = view({
   needs: list(needView, LIMITS.stagesPerJobMax),
   /** Slots of workers that accept tasks. */
@@ -160,6 +175,8 @@ export const centralLine = view({
   longLimit: count,
   /** Waiting tasks of all jobs for which central has found no worker. */
   unmatched: count,
+  /** Further ones that a limit of their user or project holds, by limit; truncated. */
+  limited: optional(list(waitingGroup, LISTED_MAX)),
 });
 /** The jobs waiting for workers at central, and its capacity. */
 export type CentralLine = NonNullable<(typeof centralLine)['infer']>;

@@ -95,7 +95,7 @@ export function whyJson(
 }
 
 function lineJson(line: CentralLine): Record<string, unknown> {
-  const { needs, ...standing } = line;
+  const { needs, limited: _, ...standing } = line;
   return {
     ...standing,
     needs: needs.map((need) => ({

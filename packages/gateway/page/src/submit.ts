@@ -132,12 +132,26 @@ function wordsOf({ description, type }: Field): string {
 }
 
 function planned(plan: Plan): Node {
-  const { canRun, class: of, tasks, stages, startSeconds, ahead, cutoffSeconds, slots, freeSlots } = plan;
-  const start = !canRun
-    ? 'It cannot start: no worker has the resources that a stage below requires.'
-    : startSeconds === null
-      ? 'Its start cannot be estimated: run times of jobs ahead of it are unknown.'
-      : `It starts in about ${duration(startSeconds)}.`;
+  const {
+    canRun,
+    refusal,
+    class: of,
+    tasks,
+    stages,
+    startSeconds,
+    ahead,
+    cutoffSeconds,
+    slots,
+    freeSlots,
+  } = plan;
+  const start =
+    refusal !== null
+      ? `It would be refused: ${refusal}.`
+      : !canRun
+        ? 'It cannot start: no worker has the resources that a stage below requires.'
+        : startSeconds === null
+          ? 'Its start cannot be estimated: run times of jobs ahead of it are unknown.'
+          : `It starts in about ${duration(startSeconds)}.`;
   const known =
     of === null
       ? 'The cluster determines after submission whether it is short or long.'

@@ -1,13 +1,15 @@
 import {
   type ByClass,
   byClass,
+  isDrained,
+  isPlain,
   type Millis,
   OWNER_REASONS,
   type Scope,
   type StageSpec,
+  type TaskNeeds,
   type WaitingReason,
 } from '@goshawk/core';
-import { isDrained, isPlain, type TaskNeeds } from '../cluster/able-workers.js';
 import { whyUnmet } from '../cluster/admission.js';
 import type { Cluster } from '../cluster/cluster.js';
 import type { Batch } from '../job/batch.js';

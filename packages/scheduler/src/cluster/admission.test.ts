@@ -6,9 +6,10 @@ import {
   type PolicySettings,
   PRESETS,
   parseJobSpec,
+  whyImpossible,
 } from '@goshawk/core';
 import { describe, expect, test } from 'vitest';
-import { whatIsMissing, whyImpossible } from './admission.js';
+import { whatIsMissing } from './admission.js';
 import { Members } from './members.js';
 
 const GANGS: PolicySettings = { ...DEFAULT_POLICY, preset: { ...DEFAULT_POLICY.preset, gangs: true } };

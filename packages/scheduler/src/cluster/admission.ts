@@ -1,54 +1,19 @@
 import {
-  countTasks,
   effectiveScope,
-  formatAttributes,
-  hasGangs,
-  type JobClass,
   type JobSpec,
+  missingRequirement,
   type PolicySettings,
+  possibleClasses,
   present,
-  type Resources,
   type Scope,
   type StageSpec,
-  startsGangs,
+  whyNoGang,
+  whyOutside,
+  whyTooLarge,
 } from '@goshawk/core';
-import { possibleClasses } from '../job/classify.js';
 import type { Job } from '../job/job.js';
-import { couldFit, mayMeet, missingRequirement, roomFor, whyTooLarge } from './able-workers.js';
 import type { Cluster } from './cluster.js';
 import type { Members } from './members.js';
-
-/** Message for the submitter. */
-export interface Impossible {
-  readonly message: string;
-  readonly hint: string;
-}
-
-/**
- * Explains why no worker, or not all together, could ever run some stage of this job; undefined if they could, or
- * while no worker is known. Merely busy workers are no reason.
- */
-export function whyImpossible(
-  spec: JobSpec,
-  policy: PolicySettings,
-  members: Members,
-): Impossible | undefined {
-  if (hasGangs(spec) && !startsGangs(policy.preset))
-    return { message: `the policy ${policy.policy} starts no gangs`, hint: STARTS_GANGS };
-  for (const stage of spec.stages) {
-    const message = whyTooLarge(members, stage.demand);
-    if (message !== undefined) return { message, hint: ASK_FOR_LESS };
-  }
-  if (members.size === 0) return undefined;
-  for (const jobClass of possibleClasses(spec, policy)) {
-    const scope = effectiveScope(policy.preset, policy.preset[jobClass].over);
-    for (const stage of spec.stages) {
-      const message = whyOutside(members, scope, jobClass, stage.demand);
-      if (message !== undefined) return { message, hint: ASK_FOR_LESS };
-    }
-  }
-  return whyNoGang(spec, policy, members);
-}
 
 /**
  * Describes needs of an accepted job's stage that no worker meets, for which it waits. undefined: none, or no worker
@@ -78,47 +43,6 @@ export function isUnmet(job: Job, cluster: Cluster): boolean {
   return (
     next.length > 0 && next.every(({ spec }) => whyUnmet(job, spec, job.route.over, cluster) !== undefined)
   );
-}
-
-/**
- * Explains that only workers outside the partition are large enough. Missing attributes do not count, because the next
- * worker may have them.
- */
-function whyOutside(
-  members: Members,
-  scope: Scope,
-  jobClass: JobClass,
-  demand: Resources,
-): string | undefined {
-  if (scope === 'all' || couldFit(members, scope, { demand }) || !couldFit(members, 'all', { demand }))
-    return undefined;
-  return `the workers with room for it are not in the ${scope} partition, which ${jobClass} jobs use`;
-}
-
-const STARTS_GANGS = 'the default policy, goshawk, and those of 3Sigma do (`goshawk policies`)';
-const ASK_FOR_LESS = 'request less, or add a larger worker';
-
-/** Explains why a gang cannot start, or why no worker meets the job's preferences. */
-function whyNoGang(
-  { stages, prefer = {} }: Pick<JobSpec, 'stages' | 'prefer'>,
-  { preset }: PolicySettings,
-  members: Members,
-): Impossible | undefined {
-  for (const stage of stages) {
-    if (stage.gang !== true && !preset.gangs) continue;
-    const count = countTasks(stage.tasks);
-    const room = roomFor(members, stage, count, preset.packs);
-    if (room >= count) continue;
-    return {
-      message: `its ${count} tasks start together, and the cluster has room for ${room} of them`,
-      hint: 'submit fewer tasks, or add workers',
-    };
-  }
-  if (!preset.gangs || mayMeet(members, prefer)) return undefined;
-  return {
-    message: `no worker has its preferred attributes: ${formatAttributes(prefer)}`,
-    hint: '`goshawk workers --json` shows their attributes; omit the preference if any worker is acceptable',
-  };
 }
 
 /**

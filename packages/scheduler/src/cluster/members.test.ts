@@ -1,15 +1,17 @@
 import {
   type Address,
+  couldFit,
+  isDrained,
   type Member,
   type MessageOf,
   NO_RESOURCES,
   Random,
   type Resources,
   type Scope,
+  whyTooLarge,
 } from '@goshawk/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { couldFit, isDrained, whyTooLarge } from './able-workers.js';
 import { Members } from './members.js';
 
 const ANYTHING = { demand: NO_RESOURCES };

@@ -1,8 +1,12 @@
 import {
   type Address,
+  couldRun,
   drawIndex,
   drawTo,
   fits,
+  hasRequired,
+  isIn,
+  isPlain,
   type Member,
   type MessageOf,
   type Millis,
@@ -12,8 +16,8 @@ import {
   type Requiring,
   type Scope,
   setLatest,
+  type TaskNeeds,
 } from '@goshawk/core';
-import { couldRun, hasRequired, isIn, isPlain, type TaskNeeds } from './able-workers.js';
 
 /**
  * The workers as reported by central, and random draws among them. A worker with several slots appears once per slot,

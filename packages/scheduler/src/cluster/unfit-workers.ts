@@ -1,7 +1,6 @@
-import { type Address, NO_RESOURCES, NOBODY, setLatest, type TaskIndex } from '@goshawk/core';
+import { type Address, hasBesides, NO_RESOURCES, NOBODY, setLatest, type TaskIndex } from '@goshawk/core';
 import type { SchedulerEnvironment } from '../contract.js';
 import type { Job } from '../job/job.js';
-import { hasBesides } from './able-workers.js';
 import type { Members } from './members.js';
 
 /** Failures in a row of tasks that completed elsewhere, after which a worker receives `unfit`. */

@@ -1,5 +1,11 @@
-import { type Address, effectiveScope, type Millis, type TaskIndex } from '@goshawk/core';
-import { countBesides, hasBesides } from '../cluster/able-workers.js';
+import {
+  type Address,
+  countBesides,
+  effectiveScope,
+  hasBesides,
+  type Millis,
+  type TaskIndex,
+} from '@goshawk/core';
 import type { Batch } from '../job/batch.js';
 import type { Job } from '../job/job.js';
 import type { SchedulerState } from '../state.js';

@@ -7,9 +7,9 @@ import {
   NO_RESOURCES,
   PRESETS,
   parseJobSpec,
+  whyTooLarge,
 } from '@goshawk/core';
 import { expect, test } from 'vitest';
-import { whyTooLarge } from '../cluster/able-workers.js';
 import { Members } from '../cluster/members.js';
 import type { Job } from '../job/job.js';
 import { CENTRAL, joined, loneScheduler, W1, W2, welcome } from '../lone-scheduler.fixture.js';

@@ -1,4 +1,4 @@
-import { countTasks, type JobSpec, type Millis, type StageSpec } from '@goshawk/core';
+import { countTasks, type JobSpec, type Millis, type StageSpec, statedMs } from '@goshawk/core';
 import type { ArrivingJob, ArrivingStage } from '@goshawk/predictor';
 
 /**
@@ -29,20 +29,6 @@ export function arrivingJobOf(spec: JobSpec, wallMs: Millis, hasPrivateNames: bo
     givenMs: statedMs(spec),
     ...(spec.deadlineMs === undefined ? {} : { hasDeadline: true }),
   };
-}
-
-/** The submitter's estimate of the mean task run time: of the job, or over its stages. */
-export function statedMs({ estimateMs, stages }: JobSpec): Millis | undefined {
-  if (estimateMs !== undefined) return estimateMs;
-  let tasks = 0;
-  let workMs = 0;
-  for (const stage of stages) {
-    if (stage.estimateMs === undefined) return undefined;
-    const count = countTasks(stage.tasks);
-    tasks += count;
-    workMs += count * stage.estimateMs;
-  }
-  return workMs / tasks;
 }
 
 function arrivingStageOf({ name, after, tasks, demand }: StageSpec): ArrivingStage {

@@ -1,6 +1,5 @@
-import type { JobClass, JobSpec, Lane, Millis, PolicySettings, Preset, Route, Segment } from '@goshawk/core';
+import type { JobClass, Lane, Millis, PolicySettings, Preset, Route, Segment } from '@goshawk/core';
 import type { Estimate, Judgement } from '@goshawk/predictor';
-import { statedMs } from './arriving.js';
 
 /** Basis of a job's class while its pilots run. */
 export const UNDECIDED = 'pilots, not yet';
@@ -73,15 +72,6 @@ export function decideBy({ meanMs, by, distribution, stagesMs }: Estimate, polic
     route: policy.preset[jobClass],
     lane: 'normal',
   };
-}
-
-/** Classes that the job may belong to before anything is known. */
-export function possibleClasses(spec: JobSpec, policy: PolicySettings): readonly JobClass[] {
-  const { estimator, cutoffMs } = policy;
-  const meanMs = statedMs(spec);
-  const isDecided = estimator === 'given' || (estimator === 'auto' && meanMs !== undefined);
-  if (!isDecided) return ['short', 'long'];
-  return [meanMs !== undefined && meanMs >= cutoffMs ? 'long' : 'short'];
 }
 
 /** Pilots use the route of short tasks; if central places those, owners probe for pilots instead. */

@@ -17,8 +17,9 @@ import {
   setLatest,
   sumOf,
   tasksInRanges,
+  whyImpossible,
 } from '@goshawk/core';
-import { whatIsMissing, whyImpossible } from '../cluster/admission.js';
+import { whatIsMissing } from '../cluster/admission.js';
 import type { Routing } from '../dispatch/routing.js';
 import { refused } from '../durability/answers.js';
 import { NOT_READY, type Refusal } from '../durability/ledger.js';

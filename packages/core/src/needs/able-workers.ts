@@ -1,26 +1,27 @@
+import type { Member } from '../fields/records.js';
+import { GPU_PARTS, Gpus } from '../gpus.js';
+import type { Address } from '../ids.js';
+import type { Scope } from '../policy/presets.js';
 import {
-  type Address,
-  type Attributes,
   amountOf,
-  attributesByName,
   fits,
-  formatAttributes,
   formatResources,
   GPU,
-  GPU_PARTS,
-  Gpus,
-  type Member,
-  mayRun,
-  meetsWishes,
   NO_RESOURCES,
   placesOf,
-  type Requiring,
   type Resources,
-  requiresOf,
-  type Scope,
   slotsOf,
   taken,
-} from '@goshawk/core';
+} from '../resources.js';
+import {
+  type Attributes,
+  attributesByName,
+  formatAttributes,
+  mayRun,
+  meetsWishes,
+  type Requiring,
+  requiresOf,
+} from './attributes.js';
 
 /** Needs of a task: resources and attributes. */
 export interface TaskNeeds extends Requiring {
@@ -32,8 +33,8 @@ const NAMED = 3;
 /** Maximum length of requirements in a message. In characters. */
 const SHOWN_MAX = 500;
 
-/** The known workers: `Members`. */
-interface KnownWorkers {
+/** The workers as known to a scheduler or a client. */
+export interface KnownWorkers {
   readonly size: number;
   all(): Iterable<Member>;
   remember<T>(question: string, answer: () => T): T;
