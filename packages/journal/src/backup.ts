@@ -23,7 +23,7 @@ export interface Backup {
   readonly damaged: number;
 }
 
-/** Its modification time is that of the journal's last backup. */
+/** A file with the time of the last backup as its modification time. */
 const MARK = 'last-backup';
 
 /**

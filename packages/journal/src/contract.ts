@@ -2,12 +2,12 @@ import type { Histogram, JobNumber, JobRecord, JournalState, KeyHolder, Millis }
 import type { Damaged } from './reading.js';
 
 export interface JournalListener {
-  /** The first `count` records appended since opening are durable. */
+  /** Called when the first `count` records appended since opening are durable. */
   recorded(count: number): void;
   stateChanged(state: JournalState): void;
   /**
-   * Another job of the cluster has this job's key, and no record was written. Reported before the acceptance
-   * counts as durable.
+   * Called when another job of the cluster has this job's idempotency key, so that none of its records was written. The
+   * call precedes the one that reports the acceptance as durable.
    */
   keyTaken?(job: JobNumber, by: KeyHolder): void;
 }
@@ -45,7 +45,7 @@ export interface Journal {
   /**
    * The records at opening time, each with its place: job by job, each beginning with its acceptance. Read
    * once, before appending.
-   * @param onDamage called for each skipped record: damage costs one record, or its job, never others
+   * @param onDamage called for each skipped record: damage affects one record, or its whole job, but no other jobs
    * @returns places are undefined for records that cannot be recalled
    */
   entries(
@@ -57,18 +57,18 @@ export interface Journal {
    * @param skipped number of job numbers to skip, beside those that may be in use but unrecorded; default 0
    */
   begin(self: string, skipped?: number): Promise<void>;
-  /** Call it once, before anything is appended. */
+  /** Sets the listener. Call it once, before the first append. */
   listen(listener: JournalListener): void;
-  /** @returns the record's place; undefined: it cannot be recalled, so callers must keep what they need */
+  /** Appends a record. Returns its place; undefined if it cannot be recalled, so that callers must keep what they need. */
   append(record: JobRecord): number | undefined;
   /**
-   * The readable record of a job at a place, durable or pending; undefined without one. Journals that read nothing back
-   * have none.
+   * Returns the readable record of a job at a place, durable or pending; undefined if there is none. Absent in journals
+   * that read nothing back.
    */
   readonly recall: ((job: JobNumber, place: number) => JobRecord | undefined) | undefined;
   /**
-   * All records of a job, durable or pending, with their places; unreadable ones are omitted. Undefined for journals
-   * that recall only the ends of attempts.
+   * Returns all readable records of a job, durable or pending, with their places. Absent in journals that recall only the
+   * ends of attempts.
    */
   readonly recallJob: ((job: JobNumber) => Iterable<readonly [place: number, record: JobRecord]>) | undefined;
   readonly state: JournalState;

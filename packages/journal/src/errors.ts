@@ -1,11 +1,11 @@
 import { InputError } from '@goshawk/core';
 
 type JournalErrorCode =
-  /** Another process owns it. */
+  /** Another process owns the journal. */
   | 'journal-in-use'
-  /** A newer version of Goshawk wrote it. */
+  /** A newer version of Goshawk wrote the journal. */
   | 'journal-newer'
-  /** It cannot be read. */
+  /** The journal cannot be read. */
   | 'journal-damaged'
   | 'no-journal'
   /** The folder cannot be used. */

@@ -7,11 +7,11 @@ import type { InputError } from '@goshawk/core';
 import { JournalError } from './errors.js';
 
 /**
- * One folder, one process. The owner of a folder listens on a socket in it; the kernel closes it when the
- * process ends, and every process that sees the folder can try it: even from another container, where process
- * ids are meaningless, and while the owner is suspended, because the kernel accepts the connection. Each
- * candidate first listens under a unique name and then checks all others. Two simultaneous candidates see
- * each other, both yield, and retry after a random time; two can never both stay.
+ * Ensures that one process owns a folder. The owner listens on a socket in the folder, which the kernel closes when the
+ * process ends. Others try to connect to it. That works from another container, where process ids are meaningless, and
+ * while the owner is suspended, because the kernel accepts the connection. Each candidate first listens under a unique
+ * name and then checks all other sockets. Two simultaneous candidates see each other, so both yield and retry after a
+ * random time.
  */
 const CLAIM = /^owner-[0-9a-f]{16}\.sock$/;
 const EARLY = '.early';
@@ -19,7 +19,7 @@ const TRIES = 8;
 const PAUSE_MS = 60;
 /** Portable maximum of a socket path. */
 const PATH_BYTES_MAX = 100;
-/** Timeout for the owner's self-description; the owner may be suspended. */
+/** Timeout in ms for the owner's description of itself: the owner may be suspended. */
 const INTRODUCTION_MS = 300;
 
 export interface FolderClaim {
@@ -31,7 +31,7 @@ export interface FolderClaim {
 interface Purpose {
   /** Description of the owner for later claimants, besides its process; evaluated for each request. */
   readonly about?: () => string;
-  /** @param owner its self-description; empty if it is suspended and does not answer */
+  /** Returns the error if the folder is taken. @param owner the owner's description; empty if it does not answer */
   inUse(folder: string, owner: string): InputError;
 }
 
@@ -95,7 +95,7 @@ async function listen(folder: string, about: Purpose['about']): Promise<Claim | 
     socket.on('error', () => {});
     socket.end(`process ${process.pid} on ${hostname()}${about === undefined ? '' : `, ${about()}`}`);
   });
-  // Only a listening socket gets a name that others check: it is never mistaken for that of a dead process.
+  // The socket gets the name that others check only once it listens, so it never looks like that of a dead process.
   const early = `${name}${EARLY}`;
   try {
     await withShortPath(folder, early, (path) => listening(server, path));
@@ -175,7 +175,7 @@ function introductionAt(path: string): Promise<string | undefined> {
   });
 }
 
-/** Socket paths are limited; on Linux every open folder has a short alias. */
+/** Calls `use` with a short path, because socket paths are limited. Linux has a short alias for each open folder. */
 async function withShortPath<T>(folder: string, name: string, use: (path: string) => Promise<T>): Promise<T> {
   const path = join(folder, name);
   if (Buffer.byteLength(path) <= PATH_BYTES_MAX || process.platform !== 'linux') return use(path);

@@ -49,10 +49,10 @@ export interface Pace {
   now?(): Millis;
 }
 
-/** The bounds range from a battery-backed disk to one that hangs. ms */
+/** Bounds in ms, from a disk with a battery-backed cache to one that hangs. */
 const COMMIT_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000];
 
-/** Interval of retries when there is no room. ms */
+/** Retry interval in ms while the disk is full. */
 const ROOM_PAUSE_MS = 500;
 
 const IN_REAL_TIME: Pace = {
@@ -67,8 +67,8 @@ const STOPPED: JournalState = {
 };
 
 /**
- * Group commit, which all journals share: one group at a time is being written, and records appended meanwhile form the next. A
- * thousand records in one turn of the event loop wait for one sync, just as a single one does.
+ * Group commit for all journals: one group is written at a time, and records that are appended meanwhile form the next. A
+ * thousand records of one turn of the event loop need one sync, as a single one does.
  */
 export abstract class GroupCommit {
   state: JournalState = OPEN;
@@ -99,8 +99,8 @@ export abstract class GroupCommit {
   }
 
   /**
-   * Resolves when the whole group is durable, or with nothing written if there is no room; the group is then retried. A failure
-   * is final, because the state of the disk is unknown after it.
+   * Writes a group. Resolves when all of it is durable; if there is no room, nothing is written and the group is retried.
+   * A rejection is final, because the state of the disk is then unknown.
    */
   protected abstract write(group: readonly Entry[]): Promise<'written' | 'no room'>;
 
@@ -109,7 +109,7 @@ export abstract class GroupCommit {
   }
 
   /**
-   * @returns the record's place; undefined: it cannot be recalled
+   * @returns the record's place; undefined if it cannot be recalled
    * @throws InputError `record-too-large` if it cannot be encoded: nothing is appended then
    */
   append(record: JobRecord): number | undefined {
@@ -218,7 +218,7 @@ export abstract class GroupCommit {
     };
   }
 
-  /** Whether it is closing or closed. */
+  /** Whether the journal is closing or closed. */
   get isEnding(): boolean {
     return this.#ended !== undefined;
   }
@@ -264,7 +264,7 @@ export abstract class GroupCommit {
     this.#settle();
   }
 
-  /** After a failed sync the system may report success for the next one without having written anything. */
+  /** Stops writing for good: after a failed sync, the system may report success for the next without writing anything. */
   #fail(error: Error): void {
     this.#waiting = [];
     const takenOver = error instanceof TakenOver ? { takenOver: true } : {};
@@ -285,7 +285,7 @@ export abstract class GroupCommit {
   }
 }
 
-/** Places are in ascending order. */
+/** Finds the entry at a place. Places are in ascending order. */
 function entryAt(entries: readonly Entry[], place: number): Entry | undefined {
   let low = 0;
   let high = entries.length;

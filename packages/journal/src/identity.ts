@@ -13,7 +13,7 @@ export interface Identity {
   readonly lastJob: number;
 }
 
-/** Tasks of earlier owners may still run, but not after this many restarts. */
+/** Number of former owners to remember: tasks of earlier ones do not run any more. */
 const FORMERS_MAX = 8;
 
 export function newIdentity(tag: string, version: string): Identity {

@@ -88,7 +88,7 @@ export function decodeRecord(bytes: Buffer, heapMax?: number): JobRecord {
   return recordOf(readingPacked(() => new LargeRecord(packed, unpackPart, most).values(fieldAt)));
 }
 
-/** The same without decoding large records; their bytes are only validated. @throws BadRecordError */
+/** Decodes a record without the content of large ones, which is only validated. @throws BadRecordError */
 export function decodeHead(bytes: Buffer): RecordHead {
   const packed = checked(bytes);
   if (packed.length <= LARGE_BYTES) return recordOf(unpack(packed));
@@ -217,7 +217,7 @@ function fullSpec(spec: JobSpec): JobSpec {
   };
 }
 
-/** An empty demand is compared by identity: it stands for one CPU. */
+/** Returns `NO_RESOURCES` for an empty demand, because machines compare it by identity. */
 function orNone(demand: Resources): Resources {
   return Object.keys(demand).length === 0 ? NO_RESOURCES : demand;
 }

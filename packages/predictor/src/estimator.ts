@@ -3,31 +3,31 @@ import type { Millis, Resources, Segment } from '@goshawk/core';
 export type { Segment };
 
 /**
- * The contract of run-time estimators. An estimator judges each arriving job: it returns an estimate, or the number
- * of tasks to run first as pilots. It then weighs the evidence of the pilots, and learns from each job that ends. It
- * is deterministic: equal calls and random numbers give equal answers.
+ * The contract of run-time estimators. For each arriving job an estimator returns an estimate, or the number of tasks to
+ * run first as pilots. It then decides from the pilots' run times, and learns from each job that ends. It must be
+ * deterministic: the same calls and random numbers give the same answers.
  *
- * Callers are protected from faulty estimators by `Guarded`.
+ * `Guarded` protects callers from faulty estimators.
  */
 export interface Estimator {
   /** Name with its argument: `noisy:0.1-1.9`. */
   readonly name: string;
   /** Upper bound of the JSON of `save`, regardless of the number of jobs. */
   readonly savedCharactersMax: number;
-  /** Judges an arriving job. */
+  /** Returns what is known about an arriving job: an estimate, a number of pilots, or nothing. */
   judge(job: ArrivingJob): Judgement;
   /**
-   * Weighs the evidence of the pilots. Called after each start and end of a pilot, and at the time that the last
-   * verdict requested, until it decides; each job is decided once. Provisional decisions are revised after each
-   * further pilot, for the estimate only.
+   * Returns a decision about a job from its pilots so far, or requests to wait. Called after each start and end of a
+   * pilot, and at the time that the last verdict requested, until it decides. A decision is final, except that further
+   * pilots improve the estimate of a provisional one.
    *
-   * @param judgement of this job, by the same estimator
+   * @param judgement the result of `judge` for this job
    * @param cutoffMs mean task run time at which a job is long
    */
   weigh(job: ArrivingJob, judgement: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict;
-  /** A job has ended, with or without a decision. */
+  /** Learns from a job that has ended, with or without a decision. */
   learn(ended: EndedJob): void;
-  /** Everything learned, as a JSON value. */
+  /** Returns everything learned, as a JSON value. */
   save(): unknown;
   /**
    * Continues from saved state.
@@ -77,9 +77,9 @@ export interface ArrivingStage {
 export interface Estimate {
   /** Mean run time of the job's tasks. */
   readonly meanMs: Millis;
-  /** Variance of this estimate of the mean, if known; not of single tasks. ms² */
+  /** Variance in ms² of this estimate of the mean (not of single tasks), if known. */
   readonly varianceMs2?: number | undefined;
-  /** Basis of the estimate, as `job` and `why` show it: `given`, `3 pilots`. */
+  /** Source of the estimate, as `goshawk job` and `why` show it: `given`, `3 pilots`. */
   readonly by: string;
   /** The distribution of run times, if it is known. */
   readonly distribution?: readonly Segment[] | undefined;
@@ -87,7 +87,7 @@ export interface Estimate {
   readonly stagesMs?: readonly Millis[] | undefined;
 }
 
-/** The job must be sampled: its class is unknown until its pilots have run. */
+/** Requests pilots. The class of the job is unknown until they have run. */
 export interface SamplePlan {
   readonly kind: 'sample';
   /** Number of pilots, 1 … the job's startable tasks; the caller draws them. */
@@ -101,9 +101,9 @@ export interface SamplePlan {
 export type Judgement =
   | { readonly kind: 'estimate'; readonly estimate: Estimate; readonly note?: unknown }
   | SamplePlan
-  /** Too few tasks to sample: short, and served first (SLearn §5.1.2). */
+  /** The job has too few tasks to sample, so it counts as short and is served first (SLearn §5.1.2). */
   | { readonly kind: 'thin'; readonly guess?: Estimate | undefined; readonly note?: unknown }
-  /** Nothing is known, so the job counts as short. */
+  /** Nothing is known about the job, so it counts as short. */
   | { readonly kind: 'unknown'; readonly note?: unknown };
 
 /** Results of a job's pilots so far. */
@@ -111,23 +111,23 @@ export interface Evidence {
   readonly pilots: number;
   /** Stage of the pilots; default: 0. */
   readonly stage?: number;
-  /** Run times of the pilots that completed. ms */
+  /** Run times in ms of the pilots that completed. */
   readonly runsMs: readonly Millis[];
-  /** Run times of attempts that failed by their own fault. ms */
+  /** Run times in ms of attempts that failed by their own fault. */
   readonly failedRunsMs: readonly Millis[];
   /** Number of pilots that failed permanently or were cancelled. */
   readonly failed: number;
-  /** How long the running pilots have run. ms */
+  /** Times in ms for which the running pilots have run. */
   readonly elapsedMs: readonly Millis[];
 }
 
 export type Verdict =
-  /** No decision yet. Ask again after this time even if no pilot has ended; Infinity: only then. */
+  /** No decision yet. Ask again after this time even if no pilot has ended by then; `Infinity` means only if one has. */
   | { readonly kind: 'wait'; readonly againInMs: Millis }
   | {
       readonly kind: 'decided';
       readonly estimate: Estimate;
-      /** The job is certainly long, but its estimate follows when more pilots have ended. */
+      /** The class is final (long), but the estimate will change when more pilots have ended. */
       readonly provisional?: true;
     };
 

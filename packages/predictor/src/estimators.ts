@@ -14,11 +14,11 @@ export interface EstimatorKind {
   /** Argument after a colon, if any: its syntax, and a reasonable example. */
   readonly argument?: { readonly form: string; readonly example: string };
   /**
-   * Needs the true run times, which only a replay knows: it is asked before submission, and the cluster uses its
-   * answer as the given estimate.
+   * Needs the true run times, which only a replay knows. The replay calls it before submission and submits the result as
+   * the user's estimate.
    */
   readonly needsTruth?: boolean;
-  /** Estimates nothing, but names an order in which `gs` serves jobs; useless for other policies. */
+  /** Estimates nothing, but selects the order in which the policy `gs` serves jobs. Of no use to other policies. */
   readonly orders?: boolean;
   /**
    * @param argument text after the colon; empty if there is none
@@ -156,7 +156,7 @@ export function estimatorKind(text: string): { readonly kind: EstimatorKind; rea
   return { kind, argument };
 }
 
-/** Whether the estimator is in the table or registered. */
+/** Returns whether the estimator is in the table or registered. */
 export function isKnownEstimator(text: string): boolean {
   try {
     estimatorKind(text);

@@ -20,9 +20,9 @@ interface Misbehaviour {
 }
 
 /**
- * Guards against a faulty estimator: it counts and replaces exceptions and invalid answers. A judgement falls back to
- * the submitter's estimate, or to none; a verdict falls back to the mean of ended tasks, once no more will end; a
- * failed update is skipped.
+ * Protects callers from a faulty estimator: counts its exceptions and invalid answers, and replaces them. `judge` falls
+ * back to the submitter's estimate, or to none. `weigh` falls back to the mean of the ended pilots once all have ended.
+ * `learn` skips the job.
  */
 export class Guarded implements Estimator {
   readonly #inner: Estimator;
@@ -53,7 +53,7 @@ export class Guarded implements Estimator {
       () => this.#inner.weigh(job, judgement, evidence, cutoffMs),
       (verdict) => {
         if (verdict.kind === 'decided') return wrongEstimate(verdict.estimate, job);
-        // No further evidence will arrive, so waiting would last forever.
+        // All pilots have ended, so waiting would never stop.
         if (isComplete(evidence)) return 'does not decide although all pilots have ended';
         return verdict.againInMs >= LEAST_WAIT_MS
           ? undefined
@@ -107,7 +107,7 @@ function isComplete({ pilots, runsMs, failed }: Evidence): boolean {
   return runsMs.length + failed >= pilots;
 }
 
-/** The mean of the completed pilots, or of the failed attempts if none completed. */
+/** Returns the mean of the completed pilots, or of the failed attempts if none completed. */
 function plainVerdict({ runsMs, failedRunsMs }: Evidence): Verdict {
   const counted = runsMs.length > 0 ? runsMs : failedRunsMs;
   const sum = sumOf(counted);
@@ -136,7 +136,7 @@ function whatIsWrong(judgement: Judgement, job: ArrivingJob): string | undefined
   }
 }
 
-/** Also rejects an estimate that no message could carry. */
+/** Returns the problem of an estimate, which must also fit into a message. */
 function wrongEstimate(
   { meanMs, varianceMs2, by, distribution, stagesMs }: Estimate,
   job: ArrivingJob,

@@ -7,18 +7,19 @@ export interface Belief {
   readonly logVariance: number;
 }
 
-/** Shorter than any task; below it run times say nothing, and logarithms diverge. */
+/** Shorter than any task. Shorter run times carry no information, and their logarithms diverge. */
 const LEAST_MS = 1;
-/** No estimate is more accurate than this. */
+/** Lower bound of the variance of an estimate. */
 const LEAST_VARIANCE = 1e-6;
 
-/** A run time on a logarithmic scale, because run times err by factors. */
+/** Returns a run time on a logarithmic scale, because estimates err by factors. */
 export function logOf(ms: Millis): number {
   return Math.log(Math.max(ms, LEAST_MS));
 }
 
 /**
- * SLearn §4.1: the posterior of two normals, each weighted by the inverse of its variance, on a logarithmic scale.
+ * Combines two estimates as normal distributions on a logarithmic scale, weighted by their inverse variances (SLearn
+ * §4.1).
  */
 export function posterior(one: Belief, other: Belief): Millis {
   const ofOne = 1 / Math.max(one.logVariance, LEAST_VARIANCE);
@@ -36,11 +37,11 @@ export interface Prior {
 }
 
 /**
- * The mean task run time, from the mean of some pilots and a prior (`posterior`).
+ * Combines the mean of some pilots with a prior (see `posterior`). Returns the mean task run time.
  *
- * The paper's prior is known to be right. Ours comes from jobs that may have been different, at other times, or of
- * which only the total run time was known. It is therefore assumed to be off by at least its distance from this job's
- * pilots: a prior that agrees steadies them, and one that disagrees hardly moves them.
+ * The paper assumes that the prior is correct. Ours comes from other jobs, which may have differed, so its error is
+ * assumed to be at least its distance from this job's pilots. A prior that agrees with the pilots steadies their result,
+ * and one that disagrees hardly changes it.
  */
 export function combine(
   pilotsMs: Millis,

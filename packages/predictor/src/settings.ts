@@ -1,7 +1,7 @@
 import type { Millis } from '@goshawk/core';
 import type { ArrivingJob } from './estimator.js';
 
-/** Settings of all estimators; each uses those that concern it. */
+/** Settings of all estimators. Each estimator uses some of them. */
 export interface EstimatorSettings {
   /** Fraction of a job's tasks that are pilots, or `adaptive` (SLearn Figure 4). */
   readonly pilotRatio: number | 'adaptive';

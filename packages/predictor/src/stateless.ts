@@ -43,12 +43,12 @@ export function nothing(): Judgement {
   return { kind: 'unknown' };
 }
 
-/** The submitter’s estimate, if there is one. */
+/** Returns the submitter’s estimate, if there is one. */
 export function given({ givenMs }: ArrivingJob): Judgement {
   return givenMs === undefined ? nothing() : { kind: 'estimate', estimate: { meanMs: givenMs, by: 'given' } };
 }
 
-/** The true mean run time of the job's tasks, which only a replay knows. */
+/** Returns the true mean run time of the job's tasks, which only a replay knows. */
 export function oracle({ trueMeanMs, stages }: ArrivingJob): Judgement {
   if (trueMeanMs === undefined) return nothing();
   const ofStages =
@@ -57,7 +57,8 @@ export function oracle({ trueMeanMs, stages }: ArrivingJob): Judgement {
 }
 
 /**
- * The true mean times U(low, high), drawn once per job (Hawk Figure 14), or once per stage.
+ * Returns an estimator that multiplies the true mean by a factor drawn uniformly from a range, per job (Hawk Figure 14)
+ * or per stage.
  *
  * @param range `0.1-1.9`
  * @throws InputError for an invalid range

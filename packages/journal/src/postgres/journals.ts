@@ -228,7 +228,7 @@ export class PostgresJournals {
     return journal;
   }
 
-  /** A lock that can be acquired proves that the previous owner of this epoch is gone. */
+  /** Waits for the lock of the previous owner's session, which proves that this owner is gone. */
   async #waitForSession({ tag, epoch }: Row): Promise<void> {
     const until = performance.now() + SESSION_MS;
     while (!(await this.#lock(tag, Number(epoch)))) {
@@ -252,7 +252,7 @@ export class PostgresJournals {
     await this.#link.ask('select pg_advisory_unlock(hashtextextended($1, 0))', [`${tag}/${epoch}`]);
   }
 
-  /** An idle owner also needs to learn that it lost its journal, or that writes fail. */
+  /** Checks the epochs, so that an idle owner learns, too, that it lost its journal or cannot write. */
   async #look(): Promise<void> {
     this.#isDue = this.#isLooking;
     if (this.#isLooking || this.#open.size === 0) return;
@@ -376,7 +376,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     if (rows.length === 0) throw inUse(this.#link.shown, this.tag);
   }
 
-  /** One statement, which is one round trip and one transaction. It may be sent twice, but is applied once. */
+  /** Writes a group in one round trip and one transaction. It may be sent twice, but is applied once. */
   protected async write(group: readonly Entry[]): Promise<'written'> {
     const sent = this.#groups.next(group);
     const taken = await writeGroup(this.#link, this, sent).catch(async (error: { code?: unknown }) => {
@@ -387,7 +387,7 @@ class PostgresJournal extends GroupCommit implements SharedJournal {
     return 'written';
   }
 
-  /** Another scheduler has taken the journal over. */
+  /** Stops writing because another scheduler has taken over the journal. */
   fence(holder: string | undefined): void {
     this.fail(fenced(holder));
   }

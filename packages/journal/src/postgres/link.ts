@@ -5,11 +5,11 @@ import type { JournalUrl } from './url.js';
 
 /** Connection timeout per host. ms */
 const CONNECT_MS = 2_000;
-/** Silence after which the server counts as unavailable; it may only be slow. ms */
+/** Time in ms without an answer after which the server counts as unavailable. */
 const SLOW_MS = 2_000;
-/** Silence after which the connection is replaced. ms */
+/** Time in ms without an answer after which the connection is replaced. */
 const ANSWER_MS = 10_000;
-/** Delay between two attempts, first and longest. ms */
+/** First and longest delay in ms between two attempts to connect. */
 const PAUSE_MS = { first: 20, last: 200 };
 
 /** Let the server notice that this machine is gone, and release its locks. */

@@ -24,7 +24,7 @@ export interface ExpertSettings {
 
 export const DEFAULT_EXPERTS: ExpertSettings = { binsMax: BINS_MAX, alpha: 0.6, recent: 10, medianOf: 50 };
 
-/** State of one feature value as it is saved. */
+/** Saved state of one feature value. */
 export interface SavedRuns {
   readonly bins: readonly SavedBin[];
   /** Oldest first. */
@@ -67,7 +67,7 @@ export class Runs {
     return this.#histogram.count;
   }
 
-  /** Number of runs by which the experts were judged: all but the first. */
+  /** Number of runs that the experts were scored on: all but the first. */
   get scored(): number {
     return this.#scored;
   }
@@ -76,15 +76,15 @@ export class Runs {
     return this.#histogram;
   }
 
-  /** How much the tasks of one of these jobs differ; undefined if none had two. */
+  /** Typical spread of the tasks of one job (see `spreadOf`); undefined if no job had two tasks. */
   get taskSpread(): number | undefined {
     return this.#spread.typical;
   }
 
   /**
-   * Judges the current guesses of the experts by an ended run, then learns from it.
+   * Scores the current guesses of the experts on an ended run, then learns from it.
    *
-   * @param taskSpread of its tasks, if there were at least two
+   * @param taskSpread spread of its tasks, if there were at least two
    */
   add(actualMs: Millis, taskSpread?: number): void {
     if (this.samples > 0) this.#judge(actualMs);
@@ -96,7 +96,7 @@ export class Runs {
     if (taskSpread !== undefined) this.#spread.add(taskSpread);
   }
 
-  /** Estimate of an expert; NaN before the first run. */
+  /** Returns the estimate of an expert; NaN before the first run. */
   guess(expert: number): Millis {
     switch (expert) {
       case 0:
@@ -110,7 +110,7 @@ export class Runs {
     }
   }
 
-  /** Normalized mean absolute error of an expert; requires at least one judged run. */
+  /** Returns the normalized mean absolute error of an expert. Requires at least one scored run. */
   errorOf(expert: number): number {
     const error = this.#scores[expert]!;
     return error === 0 ? 0 : error / this.#actual;
@@ -188,14 +188,14 @@ export class Runs {
     return newest;
   }
 
-  /** Ring index of the run `back` positions before the next. */
+  /** Returns the ring index `back` positions before the next run. */
   #before(back: number): number {
     const { medianOf } = this.#settings;
     return (this.#next - back + medianOf) % medianOf;
   }
 }
 
-/** The first position whose value is no less. */
+/** Returns the first index with a value of at least `value`. */
 function placeIn(sorted: readonly number[], value: number): number {
   let low = 0;
   let high = sorted.length;

@@ -3,9 +3,9 @@ import type { ArrivingJob } from '../estimator.js';
 import { Fingerprint } from './fingerprint.js';
 
 /**
- * Features that make jobs similar (3σPredict §4.1). A feature is one attribute or a combination, and history is kept
- * for each of its values. There are several because no single feature separates all jobs. A missing attribute makes
- * no feature.
+ * Features by which jobs are similar (3σPredict §4.1). A feature is an attribute or a combination of attributes, and
+ * history is kept for each of its values. There are several features because none separates all jobs. A job without one
+ * of the attributes has no value of the feature.
  */
 
 const HOUR_MS = 3_600_000;
@@ -75,7 +75,7 @@ export class FeatureKeys {
     this.#keys = new Float64Array(features.length);
   }
 
-  /** @returns by feature, NaN if the job has no such value; overwritten by the next call */
+  /** Returns the job's value of each feature; NaN if it has none. The next call overwrites the array. */
   of(job: ArrivingJob): Float64Array {
     for (let place = 0; place < this.#attributes.length; place++) {
       const value = this.#attributes[place]!(job);

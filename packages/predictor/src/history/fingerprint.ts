@@ -1,6 +1,6 @@
 /**
- * A fingerprint of text and numbers: two lanes of 32 bits, mixed as in cyrb53, of which 53 bits are the value. Among
- * 20,000 values the probability of a collision is 2·10⁻⁸. It is the same on every platform, so it can be saved.
+ * A fingerprint of text and numbers: 53 bits, mixed in two lanes of 32 bits as in cyrb53. The probability of a collision
+ * among 20,000 values is 2·10⁻⁸. All platforms compute the same value, so it can be saved.
  */
 export class Fingerprint {
   #low = 0;
@@ -32,7 +32,7 @@ export class Fingerprint {
     this.#stir();
   }
 
-  /** Order-dependent. */
+  /** Adds another fingerprint. The order matters. */
   join(other: Fingerprint): void {
     this.#low = Math.imul(this.#low ^ other.#low, 0x85ebca6b);
     this.#high = Math.imul(this.#high ^ other.#high, 0xc2b2ae35);

@@ -6,12 +6,12 @@ import type { Segment } from '../estimator.js';
  * 2010, as used by 3σPredict, §4.1): a value outside of all bins gets a new bin, and if there are too many, the two
  * neighbors with the closest centroids are merged.
  *
- * Bins also keep their least and greatest value. They never overlap, so their counts are exact, and so is the bin of
- * each quantile.
+ * Bins also keep their least and greatest values, and never overlap. Therefore their counts and the bin of each quantile
+ * are exact.
  */
 export const BINS_MAX = 80;
 
-/** Number of values, their sum, the least and the greatest; or, for a single value, that value. */
+/** A bin: the number of values, their sum, the least and the greatest. A bin with one value is saved as that value. */
 export type SavedBin = number | readonly [n: number, sum: number, lo: number, hi: number];
 
 /** A bin takes four numbers in one array: the number of values, their sum, the least and the greatest. */
@@ -23,7 +23,8 @@ const HI = 3;
 export class Histogram {
   readonly #binsMax: number;
   /**
-   * A plain array: most histograms contain one or two values, for which a typed array takes four times the memory.
+   * Bins as a plain array: most histograms contain one or two values, for which a typed array takes four times the
+   * memory.
    */
   #bins: number[] = [];
   #size = 0;
@@ -55,7 +56,7 @@ export class Histogram {
     if (this.#size > this.#binsMax) this.#joinClosest();
   }
 
-  /** The distribution described by the bins; probabilities sum to 1. Empty without values. */
+  /** Returns the distribution, with probabilities that sum to 1. Empty if there are no values. */
   segments(): Segment[] {
     return Array.from({ length: this.#size }, (_, place) => {
       const at = place * STRIDE;
@@ -90,7 +91,7 @@ export class Histogram {
     return histogram;
   }
 
-  /** Number of bins that start at `x` or before. */
+  /** Returns the number of bins that start at `x` or below. */
   #placeOf(x: number): number {
     let low = 0;
     let high = this.#size;
@@ -119,7 +120,7 @@ export class Histogram {
     this.#size++;
   }
 
-  /** Merges the first such pair on ties. */
+  /** Merges the two neighbors with the closest centroids, the first such pair on ties. */
   #joinClosest(): void {
     const bins = this.#bins;
     let closest = 0;

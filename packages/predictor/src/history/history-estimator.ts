@@ -15,7 +15,7 @@ import { estimateOfStages, stagesAsJobs } from '../stages.js';
 import { History, type HistoryPrediction, type HistorySettings } from './history.js';
 import { spreadOf } from './spread.js';
 
-/** How a baseline of SLearn derives one number from the distribution of past runs (SLearn §5.1.3). */
+/** Derives an estimate from the distribution of past runs, in a baseline of SLearn (§5.1.3). */
 type PointOf = (distribution: readonly Segment[]) => Millis;
 
 export type WithDistribution = NonNullable<EstimatorSettings['withDistribution']>;
@@ -23,9 +23,9 @@ export type WithDistribution = NonNullable<EstimatorSettings['withDistribution']
 export const never: WithDistribution = () => false;
 
 /**
- * Estimates from similar jobs, immediately and without running anything: by the best expert (3σPredict), or by a
- * baseline's number for their distribution. Jobs with stages are judged per stage (3Sigma-DAG, SLearn §6). A baseline
- * gives a job without similar ones the default run time, which 3σPredict §4.1 does not specify.
+ * Estimates from similar jobs, without running pilots: by the best expert (3σPredict), or by `pointOf` of their
+ * distribution. Jobs with stages are estimated per stage (3Sigma-DAG, SLearn §6). A baseline gives a job without similar
+ * ones the default run time; 3σPredict §4.1 specifies none.
  */
 export class HistoryEstimator implements Estimator {
   readonly name: string;
@@ -36,7 +36,7 @@ export class HistoryEstimator implements Estimator {
   #history: History;
 
   /**
-   * @param pointOf of a baseline
+   * @param pointOf estimate of a baseline; undefined for 3σPredict
    * @param thinLimit jobs with fewer tasks are served first, regardless of history
    * @throws InputError for an unknown feature
    */
@@ -66,7 +66,7 @@ export class HistoryEstimator implements Estimator {
     return { kind: 'estimate', estimate };
   }
 
-  /** Estimate per stage; undefined for a job with one stage. */
+  /** Returns the estimate of each stage; undefined for a job with one stage. */
   protected stagesMs(job: ArrivingJob): Millis[] | undefined {
     return stagesAsJobs(job)?.map((stage) => this.#msOf(this.#history.predict(stage)));
   }
@@ -120,14 +120,14 @@ export function historySettings({ features, featureValuesMax }: EstimatorSetting
   };
 }
 
-/** Failed and cancelled jobs say nothing about run times. */
+/** Learns from a completed job. Others say nothing about run times. */
 export function learnFrom(history: History, { job, completed, runsMs }: EndedJob): void {
   const { length } = runsMs;
   if (!completed || length === 0) return;
   history.learn(job, sumOf(runsMs) / length, spreadOf(runsMs));
 }
 
-/** Estimate from a prediction with at least one run. */
+/** Returns the estimate of a prediction, which must have at least one run. */
 export function expertsEstimate(
   job: ArrivingJob,
   prediction: HistoryPrediction,

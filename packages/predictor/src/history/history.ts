@@ -6,8 +6,8 @@ import { RecencyMap } from './recency-map.js';
 import { readSavedHistory, type SavedHistory, SCHEMA, savedCharactersMax } from './saved.js';
 
 /**
- * 3σPredict (§4.1): a job will run as long as similar jobs have run. Similarity is learned: for each value of each
- * feature four experts guess from its past runs, and the one with the smallest error so far is used.
+ * 3σPredict (§4.1) assumes that a job runs as long as similar jobs have. It learns which jobs are similar: four experts
+ * guess from the past runs of each value of each feature, and the one with the smallest error so far is used.
  */
 export interface HistorySettings extends ExpertSettings {
   readonly features: readonly string[];
@@ -29,16 +29,16 @@ export interface HistoryPrediction {
   readonly estimateMs: Millis;
   /** Number of past runs behind the estimate; 0: nothing is known. */
   readonly samples: number;
-  /** undefined until an expert has been judged. */
+  /** The chosen expert; undefined until one has been scored. */
   readonly expert: { readonly feature: string; readonly guess: Guess } | undefined;
-  /** Mean of ln²(estimate ÷ actual) over this expert's guesses; Infinity if none was judged. */
+  /** Mean of ln²(estimate ÷ actual) over this expert's guesses; Infinity if none was scored. */
   readonly logVariance: number;
   /**
    * How much the tasks of one such job differ: a typical ln(1 + v²), where v is their standard deviation over their
    * mean. undefined if no such job had two tasks.
    */
   readonly taskSpread: number | undefined;
-  /** Distribution of the runs of the chosen feature value, for schedulers that plan by distributions. */
+  /** Returns the distribution of the runs of the chosen feature value, for policies that plan by distributions. */
   distribution(): Segment[];
 }
 
@@ -61,12 +61,12 @@ export class History {
     this.#values = new RecencyMap(this.#settings.valuesMax);
   }
 
-  /** Upper bound of its JSON, regardless of how much it learns. */
+  /** Maximum length of the JSON of `save`, however much it learns. */
   get savedCharactersMax(): number {
     return savedCharactersMax(this.#settings);
   }
 
-  /** Has no side effects: a job counts when it has ended. */
+  /** Predicts the run time of a job. Has no side effects. */
   predict(job: ArrivingJob): HistoryPrediction {
     let best: Choice | undefined;
     let most: Runs | undefined;
@@ -99,7 +99,7 @@ export class History {
     }
   }
 
-  /** Plain values that JSON and MessagePack can represent; least recently used first. */
+  /** Returns the state as plain values, the least recently used first. */
   save(): SavedHistory {
     return { schema: SCHEMA, values: Array.from(this.#values, ([key, runs]) => [key, runs.save()]) };
   }
@@ -141,7 +141,7 @@ export class History {
   }
 }
 
-/** The expert with the smallest error; ties go to more runs, then the earlier feature, then the earlier guess. */
+/** Returns the better expert: smaller error, then more runs, then the earlier feature, then the earlier guess. */
 function betterOf(best: Choice | undefined, runs: Runs, feature: number): Choice | undefined {
   for (let expert = 0; expert < GUESSES.length; expert++) {
     const error = runs.errorOf(expert);

@@ -1,13 +1,13 @@
 import type { Millis } from '@goshawk/core';
 import type { Segment } from '../estimator.js';
 
-/** Shorter than any task; a run time of 0 would have an infinite value. */
+/** Shorter than any task. Avoids a division by 0. */
 const LEAST_MS = 1;
 
 /**
- * The run time that is equivalent to a distribution if the value of a job is the inverse of its squared run time:
- * 3Sigma's point estimate as computed by SLearn (§4.3) for a short mean completion time. It is closer to the shortest
- * run times than to the mean.
+ * Returns the run time that is equivalent to a distribution if the value of a job is the inverse of its squared run time.
+ * This is 3Sigma's point estimate for a short mean completion time, as SLearn (§4.3) computes it. It is closer to the
+ * shortest run times than to the mean.
  *
  * @returns NaN for an empty distribution
  */
@@ -20,7 +20,7 @@ export function inverseSquareEstimate(distribution: readonly Segment[]): Millis 
   return worth > 0 ? 1 / Math.sqrt(worth) : Number.NaN;
 }
 
-/** The lowest run time with a cumulative probability of at least one half. */
+/** Returns the lowest run time with a cumulative probability of at least one half. */
 export function medianOf(distribution: readonly Segment[]): Millis {
   let below = 0;
   for (const { from, to, p } of distribution) {

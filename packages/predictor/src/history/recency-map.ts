@@ -25,12 +25,12 @@ export class RecencyMap<V> implements Iterable<readonly [number, V]> {
     this.#sizeMax = sizeMax;
   }
 
-  /** Does not count as use. */
+  /** Returns a value without marking it as used. */
   peek(key: number): V | undefined {
     return this.#entries.get(key)?.value;
   }
 
-  /** The value, marked as used now; undefined: absent. */
+  /** Returns a value and marks it as used; undefined if it is absent. */
   use(key: number): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -52,7 +52,7 @@ export class RecencyMap<V> implements Iterable<readonly [number, V]> {
     this.#entries.delete(oldest.key);
   }
 
-  /** Least recently used first. */
+  /** Iterates from the least recently used entry to the latest. */
   *[Symbol.iterator](): Generator<readonly [number, V]> {
     for (let entry = this.#oldest; entry !== undefined; entry = entry.newer) yield [entry.key, entry.value];
   }

@@ -1,8 +1,9 @@
 import { type Millis, meanOf, sumOf } from '@goshawk/core';
 
 /**
- * How much the tasks of one job differ: the variance of the logarithm of a lognormal with their mean and variance,
- * ln(1 + v²), where v is the standard deviation over the mean (SLearn §4.2: the variation across space).
+ * Returns how much the run times of a job's tasks differ: ln(1 + v²), where v is their standard deviation over their mean
+ * (SLearn §4.2: the variation across space). This is the logarithmic variance of a lognormal distribution with the same
+ * mean and variance.
  *
  * @param runsMs of a job's tasks
  * @returns undefined for fewer than two tasks, or tasks of 0 ms
@@ -30,7 +31,7 @@ export class Spread {
   #logSum = 0;
   #count = 0;
 
-  /** @param kept factor of earlier knowledge when it learns of another job: below 1 recent jobs count most */
+  /** @param kept weight kept by earlier jobs when another is added; below 1, recent jobs count most */
   constructor(kept = 1) {
     this.#kept = kept;
   }

@@ -28,15 +28,15 @@ import { noteOf, type PilotsNote } from './note.js';
 const FIRST_SPREAD = 0.01;
 
 /**
- * History is proven for a job known by its name once this many similar jobs have run and the standard deviation of
- * ln(estimate ÷ actual) is at most this: about as accurate as one pilot.
+ * For a job with a known name, history replaces pilots once `PROVEN_RUNS` similar jobs have run and the standard
+ * deviation of ln(estimate ÷ actual) is at most `PROVEN_DEVIATION`: about as accurate as one pilot.
  */
 const PROVEN_RUNS = 10;
 const PROVEN_DEVIATION = 0.25;
 
 /**
- * Combines pilots and history: history is the first guess, and the result of the pilots is combined with it, weighted
- * by past errors.
+ * Combines history with pilots: history gives a first guess, which is then combined with the pilots' result, weighted by
+ * past errors.
  *
  * Jobs too small for pilots are classified by history with `hybrid`. `auto` uses the submitter’s estimate if there is
  * one, then proven history, which is as accurate as a pilot and delays no task.
@@ -48,7 +48,7 @@ export class Hybrid implements Estimator {
   readonly #samples: boolean;
   readonly #pilot: Pilot;
   #history: History;
-  /** How much the tasks of a job differ, used if its history does not tell. */
+  /** Typical spread of the tasks of one job, for jobs without history of their own. */
   #spread = new Spread();
 
   /** @throws InputError for an unknown feature */
@@ -145,7 +145,7 @@ const savedSchema = z.lazy(() =>
   }),
 );
 
-/** A name predicts better than a user, who may submit a long job after many short ones. */
+/** Returns whether history needs no pilots. Requires a name: a user may submit a long job after many short ones. */
 function isProven({ samples, expert, logVariance }: HistoryPrediction): boolean {
   const isNamed = expert?.feature
     .split('+')

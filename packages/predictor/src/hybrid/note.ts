@@ -3,7 +3,7 @@ export interface PilotsNote {
   readonly ofPilot?: unknown;
 }
 
-/** Without further state, the note is that of the pilots. */
+/** Returns the note of a job; the pilots' note if there is no further state. */
 export function noteOf<Note extends PilotsNote>(note: unknown): Note {
   return (note !== null && typeof note === 'object' ? note : { ofPilot: note }) as Note;
 }

@@ -10,9 +10,9 @@ import { notSavedBy } from '../stateless.js';
 import { noteOf, type PilotsNote } from './note.js';
 
 /**
- * SLearn-DAG (SLearn §6): pilots measure the first stage, and history estimates all stages. The estimates of the
- * others are corrected by the ratio of the two for the first. A job with one stage is sampled as by `pilot`. If the
- * first stage is too small for a sample, history is not corrected.
+ * SLearn-DAG (SLearn §6): history estimates all stages, and pilots measure the first one. The estimates of the other
+ * stages are multiplied by the ratio of measurement to estimate of the first. A job with one stage is sampled as by
+ * `pilot`. If the first stage is too small to sample, the estimates are not corrected.
  */
 export class SLearnDag extends HistoryEstimator {
   readonly #pilot: Pilot;

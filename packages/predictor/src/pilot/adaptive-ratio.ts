@@ -1,6 +1,6 @@
 import { meanOf } from '@goshawk/core';
 
-/** Jobs that try each of the first ratios, and number of scores kept per ratio (SLearn §5.1.2: T = 100). */
+/** Number of jobs that try each of the first ratios, and of scores kept per ratio (SLearn §5.1.2: T = 100). */
 const JOBS_A_RATIO = 100;
 /** The ratios tried first, in order; in percent (SLearn Figure 4). */
 const TRIED = [3, 2, 4] as const;
@@ -18,7 +18,7 @@ export class AdaptiveRatio {
   /** Scores of recently finished jobs, by ratio in percent. */
   readonly #scores = new Map<number, number[]>();
 
-  /** The ratio for the next job, in percent. */
+  /** Returns the ratio for the next job, in percent. */
   choose(): number {
     const tried = TRIED[Math.floor(this.#chosen / JOBS_A_RATIO)];
     if (tried !== undefined) {
@@ -40,7 +40,7 @@ export class AdaptiveRatio {
     return best;
   }
 
-  /** A job sampled at this ratio has finished. */
+  /** Records the score of a finished job that was sampled at this ratio. */
   finished(percent: number, score: number): void {
     let scores = this.#scores.get(percent);
     if (scores === undefined) {

@@ -16,14 +16,14 @@ import { AdaptiveRatio } from './adaptive-ratio.js';
 import { Population } from './population.js';
 import { weighPilots } from './weigh-pilots.js';
 
-/** Number of finished long jobs whose mean estimates a job known only to be long. */
+/** Number of recent long jobs that are averaged to estimate a job that is only known to be long. */
 const RECENT_LONG_JOBS = 100;
 /** Length of the longest number in JSON, with a comma. */
 const NUMBER_CHARACTERS = 25;
 
 /**
- * Pilot sampling (SLearn §3–5): a few random tasks of a job run first, and the mean of their run times is the
- * estimate. The others wait for it, or run where no other work would.
+ * Pilot sampling (SLearn §3–5): a few random tasks of a job run first, and the mean of their run times is the estimate.
+ * The other tasks wait for it, unless slots are idle.
  */
 export class Pilot implements Estimator {
   readonly name = 'pilot';
@@ -31,7 +31,7 @@ export class Pilot implements Estimator {
   readonly #settings: EstimatorSettings;
   readonly #adaptive: AdaptiveRatio | undefined;
   readonly #population = new Population();
-  /** Mean task run times of recent long jobs. ms */
+  /** Mean task run times in ms of recent long jobs. */
   #recentLong: Millis[] = [];
 
   constructor(settings: EstimatorSettings) {
@@ -57,12 +57,12 @@ export class Pilot implements Estimator {
       return verdict;
     const { estimate } = verdict;
     const meanMs = this.#population.weigh(estimate.meanMs, pilots);
-    // Most jobs are short, so they say little about a job that is long anyway.
+    // Most jobs are short, so they say little about a job that is long even when combined with them.
     if (meanMs === estimate.meanMs || meanMs >= cutoffMs) return verdict;
     return { kind: 'decided', estimate: { meanMs, by: `${estimate.by}, and recently ended jobs` } };
   }
 
-  /** Judges by the pilots alone. */
+  /** Decides by the pilots alone, without the prior. */
   weighAlone(_job: ArrivingJob, _plan: SamplePlan, evidence: Evidence, cutoffMs: Millis): Verdict {
     return weighPilots(evidence, {
       cutoffMs,

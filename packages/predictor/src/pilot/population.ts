@@ -2,15 +2,15 @@ import { type Millis, meanOf } from '@goshawk/core';
 import { Spread, spreadOf } from '../history/spread.js';
 import { logOf, posterior } from '../posterior.js';
 
-/** Weight kept when another job is learned: about the last two hundred jobs count. */
+/** Weight that earlier jobs keep when one is added, so that about the last 200 count. */
 const KEPT = 0.995;
 /** Minimum number of jobs to estimate how much they differ. */
 const ENOUGH_JOBS = 10;
-/** Standard deviations beyond which a job counts as a different kind. */
+/** Number of standard deviations beyond which a job counts as a different kind. */
 const UNLIKE = 3;
 
 /**
- * Recently ended jobs: how long their tasks took, how much that differs between jobs, and within one.
+ * Statistics of recently ended jobs: how long their tasks took, and how much that differs between jobs and within them.
  *
  * If jobs differ and their tasks do not, one pilot determines the job. If jobs are alike and their tasks differ, a
  * pilot says almost nothing, and the best estimate is that of the population.
@@ -38,7 +38,7 @@ export class Population {
     this.#spread.add(spread);
   }
 
-  /** Estimate for a job without information: the geometric mean. ms; undefined before the first job */
+  /** Estimate in ms for a job about which nothing is known: the geometric mean. Undefined before the first job. */
   get typicalMs(): Millis | undefined {
     return this.#jobs === 0 ? undefined : Math.exp(this.#logs / this.#jobs);
   }
@@ -49,7 +49,7 @@ export class Population {
    * Clinical Trials 1986, on a log scale). A job longer than the spread explains is of another kind and keeps the
    * pilots' estimate.
    *
-   * @param meanMs of this many pilots
+   * @param meanMs mean run time of the pilots
    */
   weigh(meanMs: Millis, pilots: number): Millis {
     if (this.#jobs < ENOUGH_JOBS) return meanMs;

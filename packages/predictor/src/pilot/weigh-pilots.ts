@@ -5,15 +5,15 @@ interface WeighingRule {
   readonly cutoffMs: Millis;
   /** Fraction of the pilots that must have ended before their mean decides. */
   readonly quorum: number;
-  /** Estimate for a job of which only the class, long, is known. */
+  /** Estimate for a job that is only known to be long. */
   readonly typicalLongMs?: Millis | undefined;
 }
 
-/** Shorter than any message delay, so that rounding does not cause an immediate wake-up. ms */
+/** Minimum wait in ms, so that rounding does not cause an immediate wake-up. Shorter than any message delay. */
 export const LEAST_WAIT_MS = 1;
 
 /**
- * The verdict of the pilots. Their mean decides once enough have ended. Earlier, the job is long if the run
+ * Returns the verdict of the pilots. Their mean decides once enough have ended. Earlier, the job is long if the run
  * times of ended pilots and elapsed times of running ones, averaged over all pilots, reach the cutoff: the
  * mean can only grow. One pilot past the cutoff proves nothing (that rule misjudged 9% of the task seconds of
  * a Google sample as long). The estimate is provisional then.

@@ -3,7 +3,7 @@ import { sumOf } from '@goshawk/core';
 /** Number of values by bucket; bucket `0` is for 0. */
 export type BucketCounts = Record<string, number>;
 
-/** Growth per bucket: quantiles are accurate to 1%. */
+/** Ratio of the bounds of a bucket, which makes quantiles accurate to 1%. */
 const GROWTH = 1.02;
 const LOG_GROWTH = Math.log(GROWTH);
 /** Lower bound of bucket 1; smaller values count as 0. */
@@ -20,7 +20,7 @@ export function countIn(buckets: BucketCounts, value: number): void {
   buckets[bucket] = (buckets[bucket] ?? 0) + 1;
 }
 
-/** Nearest-rank quantile: the middle of its bucket. NaN without values. */
+/** Returns a quantile (nearest rank) as the middle of its bucket; NaN if there are no values. */
 export function quantileOf(buckets: Readonly<BucketCounts>, q: number): number {
   const sorted = Object.entries(buckets).map(([bucket, count]) => [Number(bucket), count] as const);
   sorted.sort(([a], [b]) => a - b);

@@ -8,7 +8,7 @@ export interface Played {
   readonly delayMs: Millis;
 }
 
-/** Maximum number of calls between two ends of pilots: simulated days pass immediately while the process is blocked. */
+/** Maximum number of calls between two pilots' ends, because each call blocks the process. */
 const ASKED_MAX = 1_000;
 
 /**

@@ -95,7 +95,7 @@ const ALL = 'all';
 /** Accuracy of an estimator, accumulated job by job as counts, so that months of jobs take little space. */
 export class Score {
   readonly #cutoffMs: Millis;
-  /** Keeps changing; read it immediately. */
+  /** Current counts; a live object. */
   readonly counts = noCounts();
 
   constructor(cutoffMs: Millis) {

@@ -87,7 +87,7 @@ export class Scoreboard {
     });
   }
 
-  /** Saved state by estimator name. */
+  /** Returns the state to save, by estimator name. */
   save(): Record<string, unknown> {
     return Object.fromEntries(this.#shadows.map(({ estimator }) => [estimator.name, estimator.save()]));
   }
@@ -96,7 +96,7 @@ export class Scoreboard {
     return this.#shadows.map(({ estimator, score }) => scoreOf(estimator.name, score.counts));
   }
 
-  /** Current counts by estimator, which can be summed with those of others; `scoreOf` computes a score from them. */
+  /** Returns counts by estimator. They can be summed over schedulers, and `scoreOf` turns them into scores. */
   counts(): Record<string, ScoreCounts> {
     return Object.fromEntries(this.#shadows.map(({ estimator, score }) => [estimator.name, score.counts]));
   }

@@ -2,7 +2,7 @@ import { InputError, type Millis } from '@goshawk/core';
 import type { Logger, Mailbox } from '@goshawk/transport';
 import { nowAndThen } from './now-and-then.js';
 
-/** Consecutive checks that must find another process; one alone may be misled by a proxy. */
+/** Number of consecutive checks that must find another process, because a proxy may mislead a single one. */
 const LOOKS = 3;
 /** Check interval once the process is up. ms */
 const PAUSE_MS: Millis = 30_000;
@@ -17,7 +17,7 @@ export async function checkAddressConflict(mailbox: Mailbox): Promise<void> {
   if (await isAnothers(mailbox)) throw claimedTwice(mailbox.endpoint);
 }
 
-/** A conflict may appear later. An unreachable process only does harm, so it ends with the same error. */
+/** Repeats the check, and ends this process if a conflict appears later: peers can no longer reach it. */
 export function endWhenAnothers(
   mailbox: Mailbox,
   logger: Logger,

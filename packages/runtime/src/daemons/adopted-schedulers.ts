@@ -15,12 +15,12 @@ export interface Role {
   readonly adopted: boolean;
 }
 
-/** Callbacks at the end of one scheduler in a process. */
+/** Callbacks of one scheduler in a process. */
 interface Ends {
-  /** Another process owns the journal. */
+  /** Called when another process has taken over the journal. */
   superseded(): void;
   drained(): void;
-  /** Number of unfinished jobs in the journal. */
+  /** Called with the number of unfinished jobs in the journal. */
   inherited(jobs: number): void;
 }
 
@@ -42,7 +42,7 @@ export class AdoptedSchedulers {
   /** Readings of schedulers that are no longer adopted. */
   #former: Readings = {};
 
-  /** @param keepUsage keeps the usage of a journal; resolves when that is durable */
+  /** @param keepUsage stores the usage in a journal before it is discarded; resolves when that is durable */
   constructor(
     shared: PostgresJournals,
     keepUsage: (books: readonly UsageBook[]) => Promise<void>,

@@ -120,7 +120,7 @@ export async function startCentral(options: CentralOptions): Promise<Daemon> {
   };
 }
 
-/** Logs at each doubling, because a policy may throw every turn. */
+/** Returns a function that logs failures of a policy whenever their number doubles: it may throw in each turn. */
 function tellFailures(logger: CentralOptions['logger'], policy: string): (error: unknown) => void {
   let failures = 0;
   return (error) => {
@@ -133,7 +133,7 @@ function tellFailures(logger: CentralOptions['logger'], policy: string): (error:
   };
 }
 
-/** Returns the machine; if its policy plans, the end of each turn is timed. */
+/** Wraps the machine to measure planning times. */
 function timed<M extends Machine>(machine: M, times: PlanningTimes): M {
   const settle = machine.settle?.bind(machine);
   if (settle !== undefined) machine.settle = (now) => times.turn(() => settle(now));

@@ -3,7 +3,7 @@ import type { Logger } from '@goshawk/transport';
 import { nowAndThen } from './now-and-then.js';
 
 const LOOK_MS = 5_000;
-/** Smaller differences are ordinary clock corrections. */
+/** Minimum jump to report in ms. Smaller ones are ordinary clock corrections. */
 const JUMP_MIN_MS = 1_000;
 
 /**

@@ -4,12 +4,12 @@ import { type Logger, parsePartyName, parseProcessName } from '@goshawk/transpor
 import { whySilent } from './reception.js';
 import { StoryLog } from './story-log.js';
 
-/** Addresses that are checked at a time: a storm is one cause, so a few suffice. */
+/** Maximum number of concurrent checks. Many losses at once have one cause, so a few checks suffice. */
 const CHECKED_MAX = 20;
 
 /**
- * Logs membership changes of the cluster in central's log. A second line of a loss says what a connection to the lost process
- * shows: whether it has ended or hangs.
+ * Logs membership changes in central's log. After a loss it connects to the lost process, and logs in a second line
+ * whether the process has ended or hangs.
  *
  * @param explain receives the finding about a lost worker
  */
@@ -25,7 +25,7 @@ export function clusterLog(
     const rounded = 'silentMs' in fields ? { ...fields, silentMs: Math.round(fields.silentMs) } : fields;
     log.tell(kind, rounded, lineOf(event), WARNINGS.has(kind) ? 'warn' : 'info');
   };
-  /** Members of one process share the check. */
+  /** Checks an address. Members of one process share the check. */
   const check = (address: string): Promise<string> | undefined => {
     const { endpoint } = parseProcessName(parsePartyName(address).process)!;
     const running = checks.get(endpoint);

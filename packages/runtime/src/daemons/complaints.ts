@@ -7,7 +7,7 @@ import { Silences } from './silences.js';
 
 const CENTRAL_LOOK_MS = 1_000;
 const COUNTS_LOOK_MS = 10_000;
-/** A commit that takes longer counts as slow, as in the alert GoshawkJournalSlow. ms */
+/** Duration in ms from which a commit counts as slow, as in the alert GoshawkJournalSlow. */
 const SLOW_COMMIT_MS = 500;
 
 interface Watched {

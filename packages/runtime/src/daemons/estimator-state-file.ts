@@ -9,9 +9,9 @@ import { jsonPieces } from './json-pieces.js';
 const SCHEMA = 'goshawk.learnt/1';
 const NAME = 'goshawk.learnt/';
 
-/** Write interval; a crash loses this much learning. Serializing takes several ms of the scheduler's time per megabyte. */
+/** Write interval in ms. A crash loses what was learned since; serializing takes several ms per megabyte. */
 const KEEP_EACH_MS = 300_000;
-/** PostgreSQL may be unreachable, and a terminating process has only seconds. ms */
+/** Timeout in ms for the last write: PostgreSQL may be unreachable, and a terminating process has only seconds. */
 const CLOSE_MS = 2_000;
 
 /** Storage of the estimator state, written atomically. */

@@ -17,7 +17,7 @@ export type JournalPlace = (
   readonly version: string;
 };
 
-/** A disk that takes longer than this to write one group of records counts as stalled. ms */
+/** Time in ms for writing one group of records after which the disk counts as stalled. */
 const STALLED_MS = 5_000;
 
 /** Small enough for 9 million starts and for ids of ten digits. */

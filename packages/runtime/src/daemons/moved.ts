@@ -11,8 +11,8 @@ interface Listening {
 const PAUSE_MS = 5_000;
 
 /**
- * Ends a process whose machine has a new address, such as a container in another network, because peers would look for it at the
- * old one. A restart announces the new one.
+ * Ends this process if its machine has a new address, for example after a container joined another network. Peers use the
+ * old address until a restart announces the new one.
  *
  * @param endpoint advertised endpoint
  */

@@ -18,7 +18,7 @@ export class NameTaken {
     return this.#problem;
   }
 
-  /** @param tag tag of the journal, if the holder owns that too */
+  /** Logs a refusal. @param tag tag of this party's journal, if the holder owns it, too */
   tell(holder: string, tag?: string): void {
     const line =
       tag === undefined

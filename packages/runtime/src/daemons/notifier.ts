@@ -55,7 +55,7 @@ export class Notifier {
     if (command !== undefined) this.#queue(job.id, command, body);
   }
 
-  /** The host may have been allowed at submission and no longer be. */
+  /** Returns whether the host is allowed now: the list may have changed since submission. */
   #isAllowed(job: string, url: string): boolean {
     if (isHostAllowed(url, this.#options.hosts)) return true;
     this.#logger.warn(
@@ -161,7 +161,7 @@ export class Notifier {
       child.stdin.on('error', () => {});
       child.stdin.end(`${body}\n`);
     } catch (error) {
-      // Without free descriptors, there is no pipe.
+      // If no file descriptors are free, the child has no stdin, and using it throws.
       ended((error as Error).message);
     }
   }

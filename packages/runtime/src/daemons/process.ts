@@ -295,7 +295,7 @@ export function checkEndpoint(endpoint: string): string {
   return endpoint;
 }
 
-/** Mailbox errors stem from command options. */
+/** Converts errors of the mailbox to input errors, because command options cause them. */
 function refusal(error: unknown): unknown {
   if (!(error instanceof MailboxError)) return error;
   return new InputError(error.code.toLowerCase().replaceAll('_', '-'), error.message, '', { cause: error });
@@ -345,5 +345,5 @@ export function whenJoined(
 }
 
 const JOINED_POLL_MS = 20;
-/** Central answers in milliseconds; a cluster of containers starts within this. */
+/** Time in ms after which joining counts as slow: central answers in milliseconds, and containers start within this. */
 const JOIN_PATIENCE_MS = 10_000;

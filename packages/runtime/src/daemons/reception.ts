@@ -1,6 +1,6 @@
 import { type Reception, receptionAt } from '@goshawk/transport';
 
-/** A process that sends no greeting for this long hangs. ms */
+/** Time in ms without a greeting after which a process counts as hanging. */
 const PATIENCE_MS = 2_000;
 
 /** Tries to connect to a silent process. @returns the likely cause of its silence */

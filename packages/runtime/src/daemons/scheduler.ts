@@ -60,7 +60,7 @@ export interface SchedulerOptions extends ProcessOptions {
   readonly notify?: NotifyOptions | undefined;
 }
 
-/** Retry interval until the cluster's timings are known. ms */
+/** Retry interval in ms until the cluster's timings are known. */
 const ENLIST_RETRY_MS = 500;
 const ENDED_JOBS_MAX = 10_000;
 /** Retention of ended jobs in an adopted journal, unless configured. ms */
@@ -165,7 +165,7 @@ function configOf(
     get wallOffsetMs() {
       return wallOffsetMs();
     },
-    // With keys, users are proven, and need not trust each other.
+    // Keys authenticate users, who may distrust each other: one user's job names must not affect another's estimates.
     hasPrivateNames: options.keys !== undefined,
     endedJobsMax: options.endedJobsMax ?? ENDED_JOBS_MAX,
     endedJobsKeepMs: options.endedJobsKeepMs ?? (adopted ? ADOPTED_KEPT_MS : undefined),

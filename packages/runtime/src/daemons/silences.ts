@@ -1,4 +1,4 @@
-/** A busy machine delays answers: central counts as silent after this many failed checks in a row. */
+/** Number of failed checks in a row after which central counts as silent, because a busy machine delays answers. */
 const SILENT_LOOKS = 3;
 /** A silence of this many checks is always reported. */
 const LONG_LOOKS = 30;
@@ -11,7 +11,10 @@ type News =
   | { readonly kind: 'heard' }
   | { readonly kind: 'held-back'; readonly count: number };
 
-/** Decides which silences of central are worth a line: an overloaded central alternates between silence and answers for hours. */
+/**
+ * Decides which silences of central to log, because an overloaded central may alternate between silence and answers for
+ * hours.
+ */
 export class Silences {
   #silentLooks = 0;
   /** Whether the present silence was reported. */
@@ -20,7 +23,7 @@ export class Silences {
   #reported = 0;
   #heldBack = 0;
 
-  /** One check, once a second. @returns what to log */
+  /** Records one check. Called once per second. @returns the lines to log */
   look(isSilent: boolean): readonly News[] {
     const news: News[] = [];
     if (this.#looksLeft > 0 && --this.#looksLeft === 0) {

@@ -25,11 +25,11 @@ function say(level: keyof typeof LEVELS, msg: string): void {
   try {
     writeSync(2, `${line}\n`);
   } catch {
-    // The reader is gone, or the disk is full.
+    // The reader is gone, or the disk is full. There is nowhere to report that.
   }
 }
 
-// The age is counted in ticks of this thread: a suspended process has had none.
+// Counts ticks of this thread rather than time, so that a suspension does not look like a stall.
 setInterval(() => {
   const beat = Atomics.load(beats, 0);
   stoodMs = beat === last ? stoodMs + BEAT_MS : 0;

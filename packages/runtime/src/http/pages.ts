@@ -15,11 +15,11 @@ export interface Shown extends CommonSources {
 
 /** State of one role at the time of a request. */
 export interface RoleView {
-  /** Reasons why the process is not ready; empty if it is. */
+  /** Reasons why the process is not ready; empty if it is ready. */
   readonly notReady: readonly string[];
   /** Evaluated only for `/metrics`. */
   readings(): Readings;
-  /** HTTP addresses of all processes of the cluster; only central has them. */
+  /** Returns the HTTP addresses of all processes of the cluster; only central has this method. */
   scrapeTargets?(): readonly ScrapeTarget[];
 }
 

@@ -14,7 +14,7 @@ export function together(all: readonly Readings[]): Readings {
   );
 }
 
-/** Returns the counters of a removed machine, since totals must not decrease. */
+/** Returns only the counters, to keep those of a removed machine: totals must not decrease. */
 export function counted(readings: Readings): Readings {
   const entries = Object.entries(readings) as [MetricName, Reading | undefined][];
   return Object.fromEntries(entries.filter(([name]) => METRICS[name].kind !== 'gauge'));

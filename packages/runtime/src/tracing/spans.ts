@@ -43,8 +43,8 @@ export interface Tracing {
 }
 
 /**
- * Ids of traces and spans are derived from job, task and attempt, which every process involved knows. So the spans of three
- * processes join into one trace, and messages need no extra fields.
+ * Returns the trace id of a job. Ids of traces and spans are derived from job, task and attempt, which all processes
+ * involved know. Therefore their spans join into one trace without extra fields in messages.
  */
 export function traceIdOf(job: string): string {
   return digest(`goshawk job ${job}`).slice(0, 32);

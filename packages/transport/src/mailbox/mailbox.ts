@@ -35,7 +35,7 @@ export interface MailboxOptions {
   readonly bind?: string;
   /** Address for peers, if it differs from the listen address; port 0 means the actual port. */
   readonly advertise?: string;
-  /** Drawn at the start of the process; distinguishes it from earlier processes at its endpoint. */
+  /** Random name drawn at the start; distinguishes this process from earlier ones at its endpoint. */
   readonly incarnation: string;
   /** Encrypts all traffic, and rejects peers without a key of the cluster. */
   readonly keys?: KeyRing;
@@ -44,13 +44,13 @@ export interface MailboxOptions {
   readonly logger: MailLogger;
   /** Called at intervals with the number of rejected connections by reason. */
   readonly onRejected?: (attempts: object) => void;
-  /** Called when a dialed process rejects the connection because of keys, and with undefined once it accepts. */
+  /** Called when a process rejects our connection because of keys, and with undefined once it accepts it. */
   readonly onAuthFailure?: (endpoint: string, why: AuthFailure | undefined) => void;
   /** Called in a client when the process at an endpoint replies in another version of the protocol. */
   readonly onOtherVersion?: (endpoint: string, version: number) => void;
   /**
-   * Called with its parties when the connection to central breaks, within milliseconds of the end of its process. Central may
-   * still be alive.
+   * Called with central's parties when the connection to central breaks. If its process ended, the call follows within
+   * milliseconds, but central may also be alive.
    */
   readonly onDisconnected?: (parties: readonly Address[]) => void;
 }
@@ -65,17 +65,18 @@ interface Parts {
   readonly keyed: Keyed | undefined;
   readonly listener: Listener | undefined;
   readonly zap: ZapDomain | undefined;
-  /** Address that each admitted key last connected from. */
+  /** Address that each admitted key last connected from, by public key. */
   readonly addresses: ReadonlyMap<string, string>;
 }
 
 /**
- * Moves messages between *parties*, of which a process may have many, over one ROUTER socket for inbound traffic and one DEALER
- * per peer for outbound traffic.
+ * Sends messages between *parties*. A process may have many parties; it receives on one ROUTER socket and sends on one
+ * DEALER socket per peer.
  *
- * Messages that a process sends to another in one turn of the event loop leave as one frame at its end. Messages between two
- * parties stay in order. They may be lost when a process ends, a connection breaks or a limit is reached, and are never delivered
- * to another incarnation than intended. Bodies are JSON-like values and binary, see `msgpack.ts`; they are encoded when sent, so
+ * Messages to one process share a frame, which leaves at the end of the event loop's turn. Messages between two parties
+ * stay in order. A message may be lost when a process ends, a connection breaks or a limit is reached, but never reaches
+ * another incarnation than intended. Bodies are JSON-like values and binary, see `msgpack.ts`; they are encoded when
+ * sent, so
  * parties never share an object, even within a process.
  */
 export class Mailbox {
@@ -133,7 +134,7 @@ export class Mailbox {
     let listener: Listener | undefined;
     try {
       if (bind !== undefined) {
-        // Loaded on demand: a client, which should start fast, needs neither.
+        // Loaded on demand, because clients need neither and should start fast.
         const [{ listen }, { enterZapDomain }] = await Promise.all([
           import('./listen.js'),
           import('./zap.js'),
@@ -183,7 +184,8 @@ export class Mailbox {
         this.#ownArrived = true;
       },
       onSuccessor: (sender) => this.#links.supersede(sender),
-      // Clients of every version understand the head of a frame. A notice that is lost is repeated with the client's request.
+      // Clients of all versions can read the head of a frame. A lost notice needs no retry: the client repeats its
+      // request.
       onForeignClient: (routingId) =>
         void listener?.inboundSocket.send(routingId, versionNotice(this.incarnation)).catch(() => {}),
       onOtherVersion: (endpoint, version) => options.onOtherVersion?.(endpoint, version),
@@ -211,7 +213,7 @@ export class Mailbox {
       });
   }
 
-  /** Returns the address of a party of this process. */
+  /** Returns the address of this process's party with this index. */
   addressOf(index: number): Address {
     return this.directory.intern(partyName(this.process, index));
   }
@@ -235,9 +237,9 @@ export class Mailbox {
    * Sends one message. The body is encoded immediately and may be changed afterwards.
    *
    * @param fromIndex the sending party, which receives replies
-   * @param mayWait send it with the next message to that process, or after 20 ms, to save the process a wake-up
-   * @returns 'accepted' if it will be sent unless the peer, the connection or this process ends before; else why it was dropped,
-   * which is also counted
+   * @param mayWait delay it until the next message to that process, up to 20 ms, to save a wake-up of the receiver
+   * @returns 'accepted' if it was queued (it is lost if the peer, the connection or this process ends first); else the
+   * reason why it was dropped, which is also counted
    * @throws RangeError if `fromIndex` is not the index of a party
    */
   send(fromIndex: number, to: Address, body: readonly unknown[], mayWait = false): SendResult {
@@ -271,7 +273,7 @@ export class Mailbox {
     const isWhole = isOther || hasEnded(generationsOf(before), generationsOf(ring));
     const isReplaced = (key: string): boolean =>
       before.members.get(key)?.curve !== ring.members.get(key)?.curve;
-    // Behind an address that a client was given may be any process.
+    // An address from a client's configuration may lead to any process, whichever key it has.
     const isAnyReplaced = [...before.members.keys()].some(isReplaced);
     this.#links.rekey(
       (role, key) => isWhole || (key === undefined ? role === undefined && isAnyReplaced : isReplaced(key)),
@@ -298,7 +300,7 @@ export class Mailbox {
     return keyed!.ring.clients.get(name) ?? { name, rights: [] };
   }
 
-  /** The address that a client's key last connected from; undefined without keys. */
+  /** Returns the address that a client's key last connected from; undefined without keys. */
   lastAddressOf(from: Address): string | undefined {
     const { keyed, addresses } = this.#parts;
     if (keyed === undefined) return undefined;
@@ -313,19 +315,19 @@ export class Mailbox {
     return undefined;
   }
 
-  /** Returns whether messages to the process of a party wait for a connection. Known for central, and with keys. */
+  /** Returns whether messages to a party wait for a connection. Always false without keys, except for central. */
   holdsBack(to: Address): boolean {
     const party = this.directory.partyAt(to);
     return party !== undefined && this.#links.holdsBack(party.process);
   }
 
-  /** Reports whether a connection to the party's process is established. */
+  /** Returns whether a connection to the party's process is established. */
   isConnectedTo(to: Address): boolean {
     const party = this.directory.partyAt(to);
     return party !== undefined && this.#links.isConnectedTo(party.process);
   }
 
-  /** Pairs of other processes that claim the same address, by name. */
+  /** Returns the addresses that two other processes claim, with the incarnations of both. */
   disputedAddresses(): readonly { readonly endpoint: string; readonly claimants: readonly string[] }[] {
     return this.#incarnations.disputes(performance.now()).map(({ place, current, other }) => {
       const endpoint = place.slice(place.indexOf(' ') + 1);
@@ -348,10 +350,10 @@ export class Mailbox {
   }
 
   /**
-   * Closes the mailbox: accepts no more messages, sends the queued ones for a while, and drops the rest. Peers that do not read
-   * cannot delay it further.
+   * Closes the mailbox. Accepts no more messages, sends queued ones for at most `flushMs`, and drops the rest, so that a
+   * peer that does not read cannot delay it further.
    *
-   * @param flushMs default: `closeFlushMs`; 0 to drop everything
+   * @param flushMs `closeFlushMs` by default; 0 drops all messages
    */
   close(flushMs = this.#parts.limits.closeFlushMs): Promise<void> {
     this.#closing ??= this.#shutDown(flushMs);
@@ -399,7 +401,7 @@ function roleOf({ bind, incarnation }: MailboxOptions): Role | undefined {
   return bind === undefined ? 'client' : claimedRole({ endpoint: bind, incarnation });
 }
 
-/** @throws InvalidEndpointError for a name that is too long */
+/** Returns the identification of this process. @throws InvalidEndpointError if its name is too long */
 function identify({ incarnation, keys }: MailboxOptions, endpoint: string): Identification {
   const process = processName(endpoint, incarnation);
   const identification = keys === undefined ? new Unproven(process) : new Proven(process, endpoint, keys);
@@ -431,7 +433,7 @@ function hasEnded(before: ReadonlySet<string>, now: ReadonlySet<string>): boolea
   return [...before].some((key) => !now.has(key));
 }
 
-/** Admits keys of the roles that may send to this one. */
+/** Returns a function that decides whether a key may connect: only keys of roles that may send to this one may. */
 function admission(keyed: Keyed, rejected: RejectedConnections, addresses: Map<string, string>) {
   let { ring } = keyed;
   let admitted = admittedBy(ring);
