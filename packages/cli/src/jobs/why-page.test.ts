@@ -38,7 +38,7 @@ it('shows how many long tasks run, and their limit', () => {
 it('names the limit of a user that holds tasks, and that more workers do not help', () => {
   const why = 'user ann has 2 running tasks of the 2 that --users allows at a time';
   const age = { example: 'a-1', exampleAgeMs: 1_000 };
-  const limited = [{ ...age, class: 'short', reason: 'user-limit', tasks: 3, why }] as const;
+  const limited = [{ ...age, class: 'short', reason: 'user-limit', tasks: 5, why }] as const;
   const waiting = withUserLimits([{ ...age, class: 'short', reason: 'matching', tasks: 3 }], limited);
   const text = waitingPage({ waiting, central: undefined, silent: [] }, painter({ color: false }));
   expect(text).toContain(`3 of short jobs: ${why}`);

@@ -157,12 +157,18 @@ export function withUserLimits(
   groups: readonly WaitingGroup[],
   limited: readonly WaitingGroup[],
 ): WaitingGroup[] {
-  const left = groups.map((group) => {
-    if (group.reason !== 'matching') return group;
-    const held = limited.reduce((sum, of) => (of.class === group.class ? sum + of.tasks : sum), 0);
-    return { ...group, tasks: Math.max(0, group.tasks - held) };
+  const left = new Map<string, number>();
+  for (const { class: of, reason: why, tasks } of groups) if (why === 'matching') left.set(of, tasks);
+  // Central may also hold tasks for which their owner has another reason, such as pilots.
+  const held = limited.map((group) => {
+    const tasks = Math.min(group.tasks, left.get(group.class) ?? 0);
+    left.set(group.class, (left.get(group.class) ?? 0) - tasks);
+    return { ...group, tasks };
   });
-  return [...left, ...limited].filter(({ tasks }) => tasks > 0).sort((one, other) => other.tasks - one.tasks);
+  const others = groups.map((group) =>
+    group.reason === 'matching' ? { ...group, tasks: left.get(group.class)! } : group,
+  );
+  return [...others, ...held].filter(({ tasks }) => tasks > 0).sort((one, other) => other.tasks - one.tasks);
 }
 
 export const centralLine = view({
