@@ -60,7 +60,7 @@ export function handOver(w: WorkerState, owner: Address, audit: number, now: Mil
 }
 
 /**
- * Moves running tasks and unconfirmed reports to the new address of their owner. Central is not told, because it knows
+ * Moves running tasks and unconfirmed reports to the new address of their owner. Central needs no message, because it knows
  * former addresses, too.
  */
 export function rehome(

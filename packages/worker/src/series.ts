@@ -4,7 +4,7 @@ import { findsWork, type MessageOf, type Millis, type PolicySettings } from '@go
 export interface Series {
   /** When the slot received its first task. */
   readonly since: Millis;
-  /** Central's match that gave the slot to the first task; 0 if it came from another source. */
+  /** Central's match that gave the slot to the first task; 0 for any other source. */
   readonly match: number;
   /** The report of the last end. */
   readonly report: MessageOf<'ended'>;

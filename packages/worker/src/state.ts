@@ -148,7 +148,7 @@ export class WorkerState {
     return this.slots.busyCount === 0 && this.queue.isEmpty && this.reports.size === 0;
   }
 
-  /** Sets the timer that retries whatever is not answered until then. */
+  /** Sets the timer that retries requests without an answer. */
   armSweep(now: Millis): void {
     if (this.isSweepArmed || this.timings.retryMs === 0) return;
     this.isSweepArmed = true;

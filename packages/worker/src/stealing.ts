@@ -120,7 +120,7 @@ export class Stealing {
   }
 
   /**
-   * Returns the run time after which a task counts as long whatever its class, because pilots run before the class is
+   * Returns the run time after which a task counts as long, regardless of its class, because pilots run before the class is
    * known. If jobs are classified on arrival, only their class counts (Hawk §3.6).
    */
   #overdueMs(): Millis {

@@ -35,7 +35,7 @@ export class Publisher {
   readonly #publishesVictims: boolean;
   /** Version of the worker list for schedulers. */
   #version = 1;
-  /** Version of the list for workers (victims and schedulers), separate so that workers are spared most changes. */
+  /** Version of the list for workers (victims and schedulers), separate so that most changes are not sent to workers. */
   #peersVersion = 1;
   readonly #changed = new Set<Address>();
   /** Workers that are gone, and when they last sent a message. */

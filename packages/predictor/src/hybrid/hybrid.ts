@@ -48,7 +48,7 @@ export class Hybrid implements Estimator {
   readonly #samples: boolean;
   readonly #pilot: Pilot;
   #history: History;
-  /** Typical spread of the tasks of one job, for jobs without history of their own. */
+  /** Typical spread of the tasks of one job, for jobs without a history. */
   #spread = new Spread();
 
   /** @throws InputError for an unknown feature */

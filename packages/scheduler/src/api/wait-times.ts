@@ -22,7 +22,7 @@ export function readyBefore(job: Job, task: TaskIndex): Millis {
   return readyAt(job, job.dag.stageOf(task), isPilot || startedBefore);
 }
 
-/** Length of the interval without the time for which the user held the job. */
+/** Returns the length of the interval, less the time during which the job was on hold. */
 export function waitedMs({ hold }: Job, from: Millis, to: Millis): Millis {
   return Math.max(0, to - from - (hold?.during(from, to) ?? 0));
 }

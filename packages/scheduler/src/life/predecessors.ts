@@ -192,7 +192,7 @@ export class Predecessors implements JobListener {
 
   /** Looks up the fates of new predecessors. */
   #look(ids: readonly string[], now: Millis): void {
-    // Without a policy no search for workers can begin.
+    // Without a policy, no search for workers can begin.
     if (!this.#s.cluster.isReady) return this.#s.env.setTimer('predecessors', 0, now + PAUSE_MS);
     for (const [tag, those] of byTag(ids)) {
       if (tag === this.#s.config.tag) {

@@ -5,7 +5,7 @@ import { parseEndpoint } from './endpoint.js';
 const SIGNATURE = 0xff;
 
 /**
- * What a new connection finds: a process of this protocol (`greeting`), one that hangs (`silence`), a proxy without a
+ * The peer that a new connection finds: a process of this protocol (`greeting`), one that hangs (`silence`), a proxy without a
  * backend or another protocol (`closed`), no listener (`refused`), or no route (`unreachable`).
  */
 export type Reception = 'greeting' | 'silence' | 'closed' | 'refused' | 'unreachable';

@@ -273,7 +273,7 @@ export class Mailbox {
     const isWhole = isOther || hasEnded(generationsOf(before), generationsOf(ring));
     const isReplaced = (key: string): boolean =>
       before.members.get(key)?.curve !== ring.members.get(key)?.curve;
-    // An address from a client's configuration may lead to any process, whichever key it has.
+    // An address from a client's configuration may lead to any process, with any key.
     const isAnyReplaced = [...before.members.keys()].some(isReplaced);
     this.#links.rekey(
       (role, key) => isWhole || (key === undefined ? role === undefined && isAnyReplaced : isReplaced(key)),

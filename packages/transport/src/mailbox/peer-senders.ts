@@ -47,7 +47,7 @@ const WAIT_MS = 20;
 /** All outbound connections. Each opens on its first message and closes when idle. They are flushed at the end of a turn. */
 export class PeerSenders {
   readonly #options: LinksOptions;
-  /** By place (see `placeOf`); by endpoint for clients, which have no place. */
+  /** Senders by place (see `placeOf`). Clients have no place; their key is the endpoint. */
   readonly #senders = new Map<string, PeerSender>();
   /** Senders whose connection this process opened. */
   readonly #outbound = new Map<PeerSender, KnownProcess>();
