@@ -74,7 +74,7 @@ const EXAMPLES = 3;
  */
 export function forecastOf(
   spec: JobSpec,
-  { workers, settings: { policy } }: Pick<ClusterView, 'workers' | 'settings'>,
+  { workers, settings: { policy }, complete }: Pick<ClusterView, 'workers' | 'settings' | 'complete'>,
   central: NonNullable<ClusterWaiting['central']>,
   jobs: readonly JobSummary[],
 ): Forecast {
@@ -100,7 +100,8 @@ export function forecastOf(
   const ahead = aheadOf(jobs.filter((job) => job.tasks.waiting > 0 && isBefore(job)));
   const { slots, freeSlots, longLimit } = central;
   const usable = Math.max(1, decided === 'long' && preset.byClass ? longLimit : slots);
-  const refusal = whyImpossible(spec, policy, knownWorkers(workers));
+  // Shortly after a restart of central, workers may be missing, and schedulers accept the job later.
+  const refusal = complete ? whyImpossible(spec, policy, knownWorkers(workers)) : undefined;
   const canStart = refusal === undefined && stages.every(({ fitting }) => fitting > 0);
   const soonMs = freeSlots > 0 && ahead.tasks === 0 ? 0 : nextEndMs(jobs, freeSlots);
   const known = canStart && ahead.workMs !== undefined && soonMs !== undefined;

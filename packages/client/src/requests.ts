@@ -159,8 +159,12 @@ class Request implements Listener {
     const at = performance.now() + retryMs;
     if (at >= this.#deadline) return this.#fail(refusal(reply));
     this.#notReady = reply;
-    this.#order.onRefused?.(refusal(reply));
     this.#attempts.continueAt(at);
+    try {
+      this.#order.onRefused?.(refusal(reply));
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   #ring(now: Millis): void {

@@ -199,7 +199,7 @@ function reasons({ overview }: ClusterWatch, paint: Painter): string {
         ? ['no task is waiting']
         : waiting.map(
             ({ class: of, reason, tasks, why, helps, example }) =>
-              `${formatCount(tasks)} of ${of} jobs (${reason}): ${why}; longest: ${example}; helps: ${helps}`,
+              `${formatCount(tasks)} of ${of} jobs (${reason}): ${plain(why)}; longest: ${example}; helps: ${plain(helps)}`,
           );
   const attention = section('attention', attentionLines(overview, paint, true));
   return page('', [...attention, ...section('waiting', rows)], paint).trimStart();

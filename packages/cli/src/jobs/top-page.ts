@@ -69,7 +69,7 @@ export function topPage(
       ...(waiting ?? []).map(
         ({ class: of, reason, tasks, why }): Section => [
           'waiting',
-          `${bar(tasks / most, paint)} ${formatCount(tasks)} of ${of} jobs: ${why} (${reason})`,
+          `${bar(tasks / most, paint)} ${formatCount(tasks)} of ${of} jobs: ${plain(why)} (${reason})`,
         ],
       ),
       ...(point === undefined

@@ -52,6 +52,27 @@ describe('a cutoff', () => {
     expect(cutoffMs).toBeLessThan(20_000);
   });
 
+  test('does not separate jobs of similar run times, even if some have most of the work', () => {
+    const lengths = lengthsOf(drawn(110, 1_000, 0.1), 1);
+    for (const meanMs of drawn(90, 1_300, 0.1)) lengths.completed(new Float64Array(1_000).fill(meanMs));
+    expect(lengths.cutoffMs(DEFAULT_MS)).toBe(DEFAULT_MS);
+  });
+
+  test('does not alternate if the shares of both kinds vary around a half', () => {
+    const random = Random.seeded('alternating');
+    const lengths = new JobLengths();
+    let cutoffMs = DEFAULT_MS;
+    let changes = 0;
+    for (let job = 0; job < 20_000; job++) {
+      if (random.next() < 0.52) lengths.record(2_000, 2_000);
+      else lengths.record(9_000 + 30_000 * random.next(), 200_000);
+      const next = lengths.cutoffMs(cutoffMs);
+      if (next !== cutoffMs) changes++;
+      cutoffMs = next;
+    }
+    expect(changes).toBeLessThanOrEqual(2);
+  });
+
   test('stays while no job is long, because long jobs may not have ended', () => {
     expect(lengthsOf(drawn(200, 100, 0.4)).cutoffMs(DEFAULT_MS)).toBe(DEFAULT_MS);
   });

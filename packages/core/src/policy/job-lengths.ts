@@ -25,6 +25,10 @@ const MOST = 0.5;
 const ALL = 0.9;
 /** Two kinds of jobs exist if the shorter ones’ share of jobs exceeds their share of work by this much. */
 const UNLIKE = 0.5;
+/** A cutoff between two kinds stays while the shorter jobs are this much more, so that it does not alternate. */
+const STILL_UNLIKE = 0.4;
+/** The longer jobs take at least four times as long, in the geometric mean. */
+const LONGER = 2 * STEPS_PER_DOUBLING;
 /** If jobs are of one kind, the cutoff stays unless more than this fraction reaches it. */
 const SOME = 0.2;
 /** An eightfold range of run times without jobs separates two kinds of jobs. */
@@ -96,7 +100,7 @@ export class JobLengths {
   cutoffMs(presentMs: Millis): Millis {
     if (!this.isEnough) return presentMs;
     const learnedMs =
-      this.#middleOfGap() ?? this.#topTenth() ?? this.#manyAndCheap() ?? this.#aboveAll(presentMs);
+      this.#middleOfGap() ?? this.#topTenth() ?? this.#manyAndCheap(presentMs) ?? this.#aboveAll(presentMs);
     const isNews = Math.max(learnedMs / presentMs, presentMs / learnedMs) >= NEWS;
     return isNews ? learnedMs : presentMs;
   }
@@ -140,24 +144,26 @@ export class JobLengths {
   }
 
   /**
-   * The cutoff with many cheap jobs below it: where their share of the jobs exceeds their share of the work the
-   * most. undefined if the difference is always less than a half.
+   * The cutoff with many cheap jobs below it, where their share of the jobs exceeds their share of the work the most, if
+   * by at least a half; the present one while it separates such jobs nearly as well. The jobs above must be much longer.
    */
-  #manyAndCheap(): Millis | undefined {
-    const total = sumOf(this.#workMs);
-    let most = UNLIKE;
-    let best: number | undefined;
-    let jobs = 0;
-    let workMs = 0;
+  #manyAndCheap(presentMs: Millis): Millis | undefined {
+    const totalMs = sumOf(this.#workMs);
+    const lengths = sumOf(this.#jobs, (each, at) => each * at);
+    const below = { jobs: 0, workMs: 0, lengths: 0 };
+    let best = { excess: 0, at: 0 };
+    let excessNow = 0;
     for (let at = 0; at <= LENGTHS_MAX; at++) {
-      jobs += this.#jobs[at]!;
-      workMs += this.#workMs[at]!;
-      const excess = jobs / this.#remembered - workMs / total;
-      if (excess < most || this.#jobs[at]! < 0.5) continue;
-      most = excess;
-      best = at + 1;
+      below.jobs += this.#jobs[at]!;
+      below.workMs += this.#workMs[at]!;
+      below.lengths += this.#jobs[at]! * at;
+      const longer = (lengths - below.lengths) / (this.#remembered - below.jobs) - below.lengths / below.jobs;
+      const excess = longer >= LONGER ? below.jobs / this.#remembered - below.workMs / totalMs : 0;
+      if (excess > best.excess) best = { excess, at };
+      if (millisOf(at + 1) <= presentMs) excessNow = excess;
     }
-    return best === undefined ? undefined : millisOf(best);
+    if (best.excess >= UNLIKE) return millisOf(best.at + 1);
+    return excessNow >= STILL_UNLIKE ? presentMs : undefined;
   }
 
   /** A cutoff above jobs of one kind, so that none is long; the present one if few jobs reach it. */

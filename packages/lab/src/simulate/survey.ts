@@ -92,7 +92,7 @@ export async function survey(
   };
 }
 
-/** Returns the cutoff that a live cluster would have learned from all jobs. ms */
+/** Returns the cutoff that a live cluster with the default cutoff learns from these jobs at their end. ms */
 function learnedCutoff(means: readonly number[], taskSeconds: readonly number[]): number {
   const lengths = new JobLengths();
   means.forEach((mean, i) => void lengths.record(1_000 * mean, 1_000 * taskSeconds[i]!));

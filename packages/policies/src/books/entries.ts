@@ -11,6 +11,7 @@ import {
   type Priority,
   type Segment,
   type StageIndex,
+  sumOf,
   type TaskAttempt,
   type TaskIndex,
   unitsOf,
@@ -337,10 +338,12 @@ export class BookedWorker implements WorkerView {
   }
 
   #gpusAfter(ending: readonly RunView[]): Gpus<BookedRun> | undefined {
+    if (this.#gpus === undefined) return undefined;
     const gpusOf = (run: RunView): number => run.stage.demand[this.#gpuAt] ?? 0;
-    const isLeft = this.runs.some((run) => !run.isQueued && gpusOf(run) > 0 && !ending.includes(run));
-    if (!isLeft) return Gpus.of(this.capacity[this.#gpuAt] ?? 0, GPU_UNITS);
-    return this.#gpus?.after(ending as readonly BookedRun[], gpusOf);
+    const capacity = this.capacity[this.#gpuAt] ?? 0;
+    // The worker may run tasks that are unknown here, so only its free GPUs show that all become free.
+    if (this.free[this.#gpuAt]! + sumOf(ending, gpusOf) >= capacity) return Gpus.of(capacity, GPU_UNITS);
+    return this.#gpus.after(ending as readonly BookedRun[], gpusOf);
   }
 
   /** Subtracts the run's demand, even if the worker has reported fewer free resources. */

@@ -209,7 +209,7 @@ export class Sampler {
     const { declares, byClass } = policy.preset;
     const settings = {
       ...policy,
-      // A policy that serves by class needs them for latest starts, and for the ends of long tasks.
+      // Distributions of short jobs would only refine the ends of overdue short tasks, at a cost per job.
       withDistribution: (job: ArrivingJob, estimateMs: Millis) =>
         declares && (!byClass || job.hasDeadline === true || estimateMs >= this.#policy!.cutoffMs),
       sampling: byClass,

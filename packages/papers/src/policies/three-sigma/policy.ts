@@ -334,7 +334,8 @@ export class ThreeSigma implements CentralPolicy {
     const planned = this.#awaited.length;
     this.#awaited = this.#awaited.filter((awaited) => ends.size > 0 && fitsAfter(awaited, ends));
     this.tally.refused += planned - this.#awaited.length;
-    if (this.#awaited.length > 0) for (const run of ends) draft.preempt(run);
+    const places = new Set(this.#awaited.flatMap(({ shares }) => shares.flatMap(([{ workers }]) => workers)));
+    for (const run of ends) if (places.has(run.worker)) draft.preempt(run);
     if (this.#awaited.length > 0) draft.again(now + this.#options.cycleMs);
   }
 
