@@ -123,12 +123,12 @@ describe('simulate rejects with one line and without a report', () => {
     [
       'a percentile past the last',
       ['--cutoff', 'p101'],
-      '--cutoff: "p101" is not a number of seconds, a time such as 10s, or p90',
+      '--cutoff: "p101" is not a number of seconds, a time such as 10s, p90 or learned',
     ],
     [
       'a negative cutoff',
       ['--cutoff', '-3'],
-      '--cutoff: "-3" is not a number of seconds, a time such as 10s, or p90',
+      '--cutoff: "-3" is not a number of seconds, a time such as 10s, p90 or learned',
     ],
     ['a cutoff of an unknown unit', ['--cutoff', '3w'], '--cutoff: "3w" is not a duration'],
     [
